@@ -1,0 +1,70 @@
+-- The outbox table: one row is one event.
+--
+-- Words between at-signs are placeholders that `outboxd migrate` fills in: schema (a quoted identifier), schema_text (a
+-- string literal), payload_type, and payload_octets (the type whose octet_length is the payload's size).
+
+CREATE TYPE @schema@.event_status AS ENUM ('pending', 'waiting', 'published', 'dead');
+
+CREATE TABLE @schema@.event (
+  id              uuid           NOT NULL DEFAULT gen_random_uuid(),
+  seq             bigint         NOT NULL GENERATED ALWAYS AS IDENTITY,
+  aggregate_type  text           NOT NULL,
+  aggregate_id    text           NOT NULL,
+  event_type      text           NOT NULL,
+  payload         @payload_type@ NOT NULL,
+  headers         jsonb          NOT NULL DEFAULT '{}',
+  exchange        text,
+  routing_key     text,
+  status          @schema@.event_status NOT NULL DEFAULT 'pending',
+  attempts        integer        NOT NULL DEFAULT 0,
+  available_at    timestamptz    NOT NULL DEFAULT now(),
+  created_at      timestamptz    NOT NULL DEFAULT now(),
+  published_at    timestamptz,
+  last_error      text,
+  -- The head of the queue that a waiting event stands in: the seq of an earlier waiting event of its aggregate.
+  -- Null: not in a queue; a waiting event then becomes pending at available_at.
+  behind          bigint,
+  -- One of 64, by a hash of the aggregate. A shard is what a lane claims, so an aggregate may never be in two shards:
+  -- the hash has to give the same result in every PostgreSQL version, which hashtext() does not promise and SHA-256
+  -- does. decode(…, 'escape') is the immutable way from text to its bytes once backslashes are doubled.
+  shard           smallint       NOT NULL GENERATED ALWAYS AS (
+    get_byte(sha256(decode(
+      replace((aggregate_type || '/' || aggregate_id) COLLATE "C", '\', '\\'), 'escape')), 0) & 63) STORED,
+
+  CONSTRAINT event_pkey PRIMARY KEY (id),
+  CONSTRAINT event_aggregate_type_not_empty CHECK (aggregate_type <> ''),
+  CONSTRAINT event_aggregate_id_not_empty CHECK (aggregate_id <> ''),
+  CONSTRAINT event_event_type_not_empty CHECK (event_type <> ''),
+  CONSTRAINT event_headers_object CHECK (jsonb_typeof(headers) = 'object'),
+  CONSTRAINT event_attempts_not_negative CHECK (attempts >= 0),
+  CONSTRAINT event_behind_waits CHECK (behind IS NULL OR status = 'waiting')
+);
+
+COMMENT ON TABLE @schema@.event IS 'Transactional outbox: insert an event in the transaction that it tells about; outboxd publishes it.';
+COMMENT ON COLUMN @schema@.event.id IS 'The message_id, and the key that consumers deduplicate on.';
+COMMENT ON COLUMN @schema@.event.seq IS 'The order of events, assigned by the database.';
+COMMENT ON COLUMN @schema@.event.exchange IS 'Null: from routing.';
+COMMENT ON COLUMN @schema@.event.routing_key IS 'Null: from routing.';
+COMMENT ON COLUMN @schema@.event.attempts IS 'Failed attempts so far.';
+COMMENT ON COLUMN @schema@.event.available_at IS 'Not to be published before.';
+COMMENT ON COLUMN @schema@.event.last_error IS 'The reason of the latest failure.';
+COMMENT ON COLUMN @schema@.event.behind IS 'Internal: the seq of the waiting event of the same aggregate that this one waits for.';
+COMMENT ON COLUMN @schema@.event.shard IS 'Internal: what a relay claims; a hash of the aggregate.';
+
+-- What a claim reads: only events that may go out now.
+CREATE INDEX event_pending ON @schema@.event (shard, seq) WHERE status = 'pending';
+
+-- Is an earlier event of this aggregate waiting? By hash, for an index entry is at most 2.7 kB long and names are not.
+CREATE INDEX event_waiting ON @schema@.event (
+  shard,
+  sha256(decode(replace((aggregate_type || '/' || aggregate_id) COLLATE "C", '\', '\\'), 'escape')),
+  seq) WHERE status = 'waiting';
+
+-- Which waiting events are due? Those behind another are not listed: they become pending with its end.
+CREATE INDEX event_due ON @schema@.event (available_at) WHERE status = 'waiting' AND behind IS NULL;
+
+-- Which events wait behind this one?
+CREATE INDEX event_behind ON @schema@.event (behind) WHERE behind IS NOT NULL;
+
+-- Finished rows pile up at the old end; the table's own dead rows should go before the default 20 % are dead.
+ALTER TABLE @schema@.event SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);

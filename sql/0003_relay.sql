@@ -1,0 +1,153 @@
+-- The relay's side: claim and sweep. What it writes when a batch is done is in the relay's prepared statements.
+--
+-- Advisory locks: key 1 is the oid of the event table, so that two outboxes and the application's own locks do not
+-- meet; key 2 is the shard, 0 to 63.
+
+CREATE TYPE @schema@.claimed_event AS (
+  id              uuid,
+  seq             bigint,
+  aggregate_type  text,
+  aggregate_id    text,
+  event_type      text,
+  payload         @payload_type@,
+  headers         jsonb,
+  exchange        text,
+  routing_key     text,
+  attempts        integer,
+  created_at      timestamptz,
+  behind          bigint,   -- not to be published: the seq of an earlier waiting event of its aggregate
+  shard_waits     boolean,  -- the shard has waiting events: who finishes this event has to release those behind it
+  more            boolean   -- other shards have due events too
+);
+
+-- Claims up to max_shards shards that have pending events and returns the oldest of these events in seq order: at most
+-- batch events and batch_bytes bytes, but always one. Nothing is written: the claim is the advisory locks, held until the
+-- caller's transaction ends. To be called in READ COMMITTED.
+--
+-- The events are read in a statement of their own, after the locks: its snapshot is younger than the locks, so it
+-- sees everything that earlier owners of these shards have finished.
+CREATE FUNCTION @schema@.claim(batch integer, batch_bytes bigint, max_shards integer)
+RETURNS SETOF @schema@.claimed_event LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+-- Each query below has one right plan, through the partial indexes, whatever the statistics say.
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan
+AS $outboxd$
+#variable_conflict use_variable
+DECLARE
+  lock_class  CONSTANT integer := 'event'::regclass::oid::integer;
+  owned       smallint[];
+  due_shards  integer;
+  per_shard   integer;
+  size        bigint;
+  bytes       bigint := 0;
+  claimed     record;
+BEGIN
+  -- The candidates are ordered in a subquery that cannot be flattened: a lock function runs for every row it meets.
+  SELECT array_agg(l.shard) INTO owned
+  FROM (
+    SELECT c.shard
+    FROM (
+      SELECT s.shard::smallint, oldest.seq
+      FROM generate_series(0, 63) AS s(shard)
+      CROSS JOIN LATERAL (
+        SELECT e.seq FROM event AS e
+        WHERE e.shard = s.shard::smallint AND e.status = 'pending'
+        ORDER BY e.seq LIMIT 1) AS oldest
+      ORDER BY oldest.seq
+      OFFSET 0) AS c
+    WHERE pg_try_advisory_xact_lock(lock_class, c.shard)
+    LIMIT max_shards) AS l;
+
+  IF owned IS NULL THEN
+    RETURN;
+  END IF;
+  per_shard := ceil(batch::numeric / cardinality(owned));
+
+  FOR claimed IN
+    SELECT e.id, e.seq, e.aggregate_type, e.aggregate_id, e.event_type, e.payload, e.headers, e.exchange, e.routing_key,
+           e.attempts, e.created_at,
+           CASE WHEN shards.wait THEN (
+             SELECT w.seq FROM event AS w
+             WHERE w.status = 'waiting' AND w.shard = e.shard
+               AND sha256(decode(replace((w.aggregate_type || '/' || w.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
+                 = sha256(decode(replace((e.aggregate_type || '/' || e.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
+               AND w.aggregate_type = e.aggregate_type AND w.aggregate_id = e.aggregate_id
+               AND w.seq < e.seq
+             ORDER BY w.seq LIMIT 1) END AS behind,
+           shards.wait AS shard_waits,
+           cardinality(owned) = max_shards AS more
+    FROM (
+      SELECT EXISTS (
+        SELECT FROM unnest(owned) AS s(shard)
+        CROSS JOIN LATERAL (
+          SELECT FROM event AS w WHERE w.shard = s.shard AND w.status = 'waiting' LIMIT 1) AS w) AS wait
+      OFFSET 0) AS shards
+    CROSS JOIN unnest(owned) AS s(shard)
+    CROSS JOIN LATERAL (
+      SELECT * FROM event AS p
+      WHERE p.shard = s.shard AND p.status = 'pending'
+      ORDER BY p.seq LIMIT per_shard) AS e
+    ORDER BY e.seq
+    LIMIT batch
+  LOOP
+    IF claimed.behind IS NOT NULL THEN
+      claimed.payload := NULL;
+    ELSE
+      size := octet_length(claimed.payload::@payload_octets@) + octet_length(claimed.headers::text);
+      EXIT WHEN bytes > 0 AND bytes + size > batch_bytes;
+      bytes := bytes + size;
+    END IF;
+    RETURN NEXT claimed;
+  END LOOP;
+END
+$outboxd$;
+
+-- Looks whether there is work: events that are due become pending again, at most max_due of them in one call.
+-- due: there are pending events. next_due: until the next waiting event is due, null if there is none.
+-- A relay calls it at every sweep interval; with nothing to do it only reads.
+CREATE FUNCTION @schema@.sweep(max_due integer, OUT due boolean, OUT next_due interval)
+LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $outboxd$
+BEGIN
+  IF EXISTS (SELECT FROM event AS w
+             WHERE w.status = 'waiting' AND w.behind IS NULL AND w.available_at <= clock_timestamp()) THEN
+    UPDATE event AS e SET status = 'pending'
+    WHERE e.id IN (
+      SELECT w.id FROM event AS w
+      WHERE w.status = 'waiting' AND w.behind IS NULL AND w.available_at <= clock_timestamp()
+      ORDER BY w.available_at LIMIT max_due
+      FOR UPDATE SKIP LOCKED);
+  END IF;
+
+  -- The one that they stood behind was deleted or finished by hand: nobody else would release them. One look per
+  -- queue, however long it is.
+  IF EXISTS (SELECT FROM event AS w WHERE w.behind IS NOT NULL) THEN
+    WITH RECURSIVE head(seq) AS (
+      (SELECT w.behind FROM event AS w WHERE w.behind IS NOT NULL ORDER BY w.behind LIMIT 1)
+      UNION ALL
+      SELECT (SELECT w.behind FROM event AS w WHERE w.behind > h.seq ORDER BY w.behind LIMIT 1)
+      FROM head AS h WHERE h.seq IS NOT NULL)
+    UPDATE event AS e SET status = 'pending', behind = NULL
+    FROM head AS h
+    CROSS JOIN LATERAL (SELECT * FROM event AS w WHERE w.behind = h.seq LIMIT 1) AS follower
+    WHERE e.behind = h.seq
+      AND NOT EXISTS (SELECT FROM event AS p
+                      WHERE p.status = 'pending' AND p.shard = follower.shard AND p.seq = h.seq)
+      AND NOT EXISTS (SELECT FROM event AS p
+                      WHERE p.status = 'waiting' AND p.shard = follower.shard
+                        AND sha256(decode(replace((p.aggregate_type || '/' || p.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
+                          = sha256(decode(replace((follower.aggregate_type || '/' || follower.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
+                        AND p.seq = h.seq);
+  END IF;
+
+  due := EXISTS (SELECT FROM event AS p WHERE p.status = 'pending');
+  SELECT w.available_at - clock_timestamp() INTO next_due
+  FROM event AS w WHERE w.status = 'waiting' AND w.behind IS NULL
+  ORDER BY w.available_at LIMIT 1;
+END
+$outboxd$;

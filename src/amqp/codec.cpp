@@ -1,0 +1,120 @@
+// codec: see the header.
+#include "amqp/codec.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "amqp/frame.hpp"
+
+namespace outboxd::amqp {
+namespace {
+
+// connection.start is the only one with a table: bounded by frame_max_untuned, and so is its nesting
+// (rabbitmq-c recurses without a limit).
+bool expected_from_broker(amqp_method_number_t id) {
+  switch (id) {
+    case AMQP_CONNECTION_START_METHOD:
+    case AMQP_CONNECTION_SECURE_METHOD:
+    case AMQP_CONNECTION_TUNE_METHOD:
+    case AMQP_CONNECTION_OPEN_OK_METHOD:
+    case AMQP_CONNECTION_CLOSE_METHOD:
+    case AMQP_CONNECTION_CLOSE_OK_METHOD:
+    case AMQP_CONNECTION_BLOCKED_METHOD:
+    case AMQP_CONNECTION_UNBLOCKED_METHOD:
+    case AMQP_CHANNEL_OPEN_OK_METHOD:
+    case AMQP_CHANNEL_CLOSE_METHOD:
+    case AMQP_CHANNEL_CLOSE_OK_METHOD:
+    case AMQP_CONFIRM_SELECT_OK_METHOD:
+    case AMQP_EXCHANGE_DECLARE_OK_METHOD:
+    case AMQP_BASIC_RETURN_METHOD:
+    case AMQP_BASIC_ACK_METHOD:
+    case AMQP_BASIC_NACK_METHOD:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Takes fields off the front of a payload; after one that does not fit, everything is empty and ok() false.
+class reader {
+ public:
+  explicit reader(std::string_view bytes) : rest_(bytes) {}
+  bool ok() const { return ok_; }
+  std::string_view take(std::size_t count) {
+    if (count > rest_.size()) {
+      ok_ = false;
+      rest_ = {};
+      return {};
+    }
+    const auto taken = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return taken;
+  }
+  std::uint64_t number(std::size_t bytes) { return read_big_endian(take(bytes)); }
+  std::string_view short_string() { return take(static_cast<std::size_t>(number(1))); }
+
+ private:
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+}  // namespace
+
+std::string method_number(amqp_method_number_t id) {
+  return fmt::format("{}.{}", id >> 16U, id & 0xFFFFU);
+}
+
+result<void> codec::append_method(std::string& out, std::uint16_t channel, amqp_method_number_t id,
+                                  const void* fields) {
+  std::array<char, frame_max_untuned - frame_overhead> scratch;
+  std::string head;
+  append_u32(head, id);
+  const amqp_bytes_t room{scratch.size() - head.size(), scratch.data() + head.size()};
+  // Returns the length, not 0 as its documentation says.
+  const int length = amqp_encode_method(id, const_cast<void*>(fields), room);
+  if (length < 0)
+    return permanent(fmt::format("method {} does not fit: a text is longer than AMQP allows ({})",
+                                 method_number(id), amqp_error_string2(length)));
+  head.copy(scratch.data(), head.size());
+  append_frame(out, frame_type::method, channel,
+               {scratch.data(), head.size() + static_cast<std::size_t>(length)});
+  return {};
+}
+
+result<method> codec::decode(std::string_view payload) {
+  if (payload.size() < 4)
+    return transient("the broker sent a method frame of fewer than 4 bytes; the stream is damaged");
+  const auto id = static_cast<amqp_method_number_t>(read_big_endian(payload.substr(0, 4)));
+  if (!expected_from_broker(id))
+    return transient(
+        fmt::format("the broker sent method {}, which a publisher does not expect", method_number(id)));
+  pool_.recycle();
+  method out{id, nullptr};
+  const int status = amqp_decode_method(id, pool_.get(), as_bytes(payload.substr(4)), &out.fields);
+  if (status < 0)
+    return transient(fmt::format("the broker sent method {} with damaged fields", method_number(id)));
+  return out;
+}
+
+result<content_header> decode_content_header(std::string_view payload) {
+  reader in(payload);
+  content_header out;
+  const auto class_id = in.number(2);
+  in.number(2);  // weight, unused
+  out.body_size = in.number(8);
+  const auto flags = in.number(2);
+  if (flags & AMQP_BASIC_CONTENT_TYPE_FLAG) in.short_string();
+  if (flags & AMQP_BASIC_CONTENT_ENCODING_FLAG) in.short_string();
+  if (flags & AMQP_BASIC_HEADERS_FLAG) in.take(static_cast<std::size_t>(in.number(4)));
+  if (flags & AMQP_BASIC_DELIVERY_MODE_FLAG) in.number(1);
+  if (flags & AMQP_BASIC_PRIORITY_FLAG) in.number(1);
+  if (flags & AMQP_BASIC_CORRELATION_ID_FLAG) in.short_string();
+  if (flags & AMQP_BASIC_REPLY_TO_FLAG) in.short_string();
+  if (flags & AMQP_BASIC_EXPIRATION_FLAG) in.short_string();
+  if (flags & AMQP_BASIC_MESSAGE_ID_FLAG) out.message_id = in.short_string();
+  if (!in.ok() || class_id != AMQP_BASIC_CLASS) return transient("the broker sent a damaged content header");
+  return out;
+}
+
+}  // namespace outboxd::amqp

@@ -1,0 +1,75 @@
+// codec: AMQP methods to frames and back, through rabbitmq-c's codec; no socket.
+#pragma once
+
+#include <amqp.h>
+#include <amqp_framing.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+
+namespace outboxd::amqp {
+
+// A view as rabbitmq-c takes it. Nothing is copied; rabbitmq-c does not write through it.
+inline amqp_bytes_t as_bytes(std::string_view text) {
+  return {text.size(), const_cast<char*>(text.data())};
+}
+inline std::string_view as_view(amqp_bytes_t bytes) {
+  return {static_cast<const char*>(bytes.bytes), bytes.len};
+}
+
+// Memory that decoded fields and tables live in until recycle().
+class pool {
+ public:
+  pool() { init_amqp_pool(&pool_, 4096); }
+  ~pool() { empty_amqp_pool(&pool_); }
+  pool(const pool&) = delete;
+  pool& operator=(const pool&) = delete;
+  void recycle() { recycle_amqp_pool(&pool_); }
+  void release() { empty_amqp_pool(&pool_), init_amqp_pool(&pool_, 4096); }
+  amqp_pool_t* get() { return &pool_; }
+
+ private:
+  amqp_pool_t pool_{};
+};
+
+// "10.40" for connection.open: how errors name a method of which no name is at hand.
+std::string method_number(amqp_method_number_t id);
+
+struct method {
+  amqp_method_number_t id = 0;
+  void* fields = nullptr;
+  // Fields is the struct of amqp_framing.h that belongs to `id`.
+  template <class Fields>
+  const Fields& as() const {
+    return *static_cast<const Fields*>(fields);
+  }
+};
+
+class codec {
+ public:
+  // Appends one method frame. `fields` is the struct that belongs to `id`. Fails (permanent, nothing
+  // appended) when it is larger than frame_max_untuned or a short string is longer than 255 bytes.
+  static result<void> append_method(std::string& out, std::uint16_t channel, amqp_method_number_t id,
+                                    const void* fields);
+
+  // Decodes a method frame's payload. Only methods that a broker may send to a publisher are accepted. The
+  // fields point into `payload` and this codec: they live until the next decode or the end of the payload.
+  result<method> decode(std::string_view payload);
+
+ private:
+  pool pool_;
+};
+
+// What a returned message's content header says (section 4.2.6.1); the views point into the payload.
+struct content_header {
+  std::uint64_t body_size = 0;
+  std::string_view message_id;
+};
+
+// Reads past everything else, the headers table too: rabbitmq-c would recurse into it without a limit.
+result<content_header> decode_content_header(std::string_view payload);
+
+}  // namespace outboxd::amqp

@@ -1,0 +1,93 @@
+// confirm_ledger: see the header.
+#include "amqp/confirm_ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "amqp/text.hpp"
+
+namespace outboxd::amqp {
+
+confirm_ledger::confirm_ledger() : ring_(64) {}
+
+void confirm_ledger::grow() {
+  std::vector<entry> larger(ring_.size() * 2);
+  for (auto tag = first_; tag != next_; ++tag) larger[tag & (larger.size() - 1)] = std::move(at(tag));
+  ring_ = std::move(larger);
+}
+
+void confirm_ledger::sent(token id, std::string_view message_id) {
+  if (next_ - first_ == ring_.size()) grow();
+  entry& e = at(next_++);
+  e.id = id;
+  e.settled = e.returned = false;
+  e.message_id.assign(message_id);
+  ++open_;
+}
+
+result<void> confirm_ledger::ack(std::uint64_t tag, bool multiple, std::vector<outcome>& out) {
+  return confirm(tag, multiple, true, out);
+}
+
+result<void> confirm_ledger::nack(std::uint64_t tag, bool multiple, std::vector<outcome>& out) {
+  return confirm(tag, multiple, false, out);
+}
+
+void confirm_ledger::settle(entry& e, bool ack, std::vector<outcome>& out) {
+  if (e.settled) return;
+  e.settled = true;
+  --open_;
+  const verdict what = e.returned ? verdict::returned : ack ? verdict::acked : verdict::nacked;
+  out.push_back({e.id, what, e.returned ? std::move(e.reason) : std::string()});
+}
+
+result<void> confirm_ledger::confirm(std::uint64_t tag, bool multiple, bool ack, std::vector<outcome>& out) {
+  const std::string_view name = ack ? "basic.ack" : "basic.nack";
+  if (tag == 0 && multiple)
+    tag = next_ - 1;
+  else if (tag == 0 || tag >= next_)
+    return transient(
+        fmt::format("the broker sent {} for tag {} where the latest publish is {}", name, tag, next_ - 1));
+  else if (tag < first_ || (!multiple && at(tag).settled))
+    return transient(fmt::format("the broker sent {} for tag {}, which is settled already", name, tag));
+
+  if (multiple)
+    for (auto t = first_; t <= tag; ++t) settle(at(t), ack, out);
+  else
+    settle(at(tag), ack, out);
+  while (first_ != next_ && at(first_).settled) ++first_;
+  return {};
+}
+
+bool confirm_ledger::mark_returned(std::uint64_t from, std::uint64_t to, std::string_view message_id,
+                                   std::string& reason) {
+  for (auto tag = from; tag < to; ++tag) {
+    entry& e = at(tag);
+    if (e.settled || e.returned || e.message_id != message_id) continue;
+    e.returned = true;
+    e.reason = std::move(reason);
+    return_from_ = tag + 1;
+    return true;
+  }
+  return false;
+}
+
+result<void> confirm_ledger::returned(std::string_view message_id, std::string reason) {
+  const auto from = std::max(first_, return_from_);
+  if (mark_returned(from, next_, message_id, reason) || mark_returned(first_, from, message_id, reason))
+    return {};
+  return transient(fmt::format("the broker returned message \"{}\", which is not waiting for a confirm",
+                               printable(message_id)));
+}
+
+std::vector<token> confirm_ledger::close() {
+  std::vector<token> unknown;
+  for (auto tag = first_; tag != next_; ++tag)
+    if (!at(tag).settled) unknown.push_back(at(tag).id);
+  first_ = next_;
+  open_ = 0;
+  return unknown;
+}
+
+}  // namespace outboxd::amqp

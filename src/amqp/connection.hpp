@@ -1,0 +1,89 @@
+// connection: one AMQP connection with one confirm channel, on Asio; publishes in, outcomes out.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amqp/confirm_ledger.hpp"
+#include "amqp/url.hpp"
+#include "core/error.hpp"
+#include "core/message.hpp"
+
+namespace outboxd::amqp {
+
+struct connection_settings {
+  url target;
+  std::string connection_name = "outboxd";            // shown by the broker's tools
+  std::chrono::seconds heartbeat{10};                 // proposed; 0 takes the broker's
+  std::chrono::milliseconds connect_timeout{10'000};  // name look-up, TCP and handshake together
+  std::optional<std::string> declare_exchange;        // durable, of type topic; nothing: declare none
+  std::size_t max_unconfirmed = 4096;                 // publishes without an answer
+  std::size_t max_buffered =
+      1024 * 1024;  // bytes accepted and not yet handed to a write; as much again is in one
+};
+
+// What a running connection tells its owner, on the connection's executor, never from inside publish().
+class handler {
+ public:
+  virtual ~handler() = default;
+  // Everything that one read has settled.
+  virtual void on_outcomes(std::span<const outcome> outcomes) = 0;
+  // There is room again after publish() said full.
+  virtual void on_writable() = 0;
+  // The broker takes nothing until on_unblocked (memory or disk alarm). Publishes are still accepted while
+  // room is left.
+  virtual void on_blocked(std::string_view reason) = 0;
+  virtual void on_unblocked() = 0;
+};
+
+using outboxd::accepted;
+
+class link;
+
+// Used once: open, run, and a new object for the next connection. One thread: the executor's.
+// Destroy it at any time; a run() that still goes on then ends as after abort(), and its handler must live
+// until it has returned.
+class connection {
+ public:
+  connection(boost::asio::any_io_executor executor, connection_settings settings);
+  ~connection();
+  connection(const connection&) = delete;
+  connection& operator=(const connection&) = delete;
+
+  // Connects and brings the channel into confirm mode. Permanent errors need an operator (handshake.hpp).
+  boost::asio::awaitable<result<void>> open();
+
+  // Reads, writes and keeps the heartbeat until the connection ends, and returns why (transient). The fate of
+  // every publish without an outcome is then unknown. After open(), once.
+  boost::asio::awaitable<error> run(handler& owner);
+
+  // Never blocks and never calls back; the bytes leave in one write with all others of this turn of the
+  // reactor. An error is this event's own fault (permanent): it cannot be encoded, and nothing was sent. A
+  // message larger than max_buffered is accepted when the buffer is empty.
+  result<accepted> publish(token id, const message& message);
+
+  std::size_t unconfirmed() const;
+
+  // After run(): the tokens of all publishes without an outcome, oldest first.
+  std::vector<token> abandon();
+
+  // Sends what is buffered and ends the connection orderly, or after `limit` at once. Publishes nothing from
+  // now on; outcomes still come. When it is done, run() returns. Call it once.
+  boost::asio::awaitable<void> close(std::chrono::milliseconds limit);
+
+  // Drops the socket now: open() or run() returns in the next turn.
+  void abort();
+
+ private:
+  std::shared_ptr<link> link_;
+};
+
+}  // namespace outboxd::amqp

@@ -1,0 +1,63 @@
+// dialer: from a URL to a socket whose channel is in confirm mode, within a time limit.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amqp/frame.hpp"
+#include "amqp/handshake.hpp"
+#include "core/error.hpp"
+
+namespace outboxd::amqp {
+
+class dialer : public std::enable_shared_from_this<dialer> {
+ public:
+  using tcp = boost::asio::ip::tcp;
+
+  struct line {
+    tcp::socket socket;
+    frame_parser parser;  // may hold frames already
+    tuning tuned;
+    std::optional<std::string> blocked;
+  };
+
+  dialer(boost::asio::any_io_executor executor, handshake_settings settings, std::chrono::milliseconds limit);
+
+  // Once. The dialer owns itself through `self` until it has returned.
+  static boost::asio::awaitable<result<line>> run(std::shared_ptr<dialer> self);
+
+  // run() returns an error in the next turn.
+  void stop(std::string_view why);
+
+ private:
+  using endpoints = std::vector<tcp::endpoint>;
+
+  static boost::asio::awaitable<result<endpoints>> resolve(std::shared_ptr<dialer> self);
+  static boost::asio::awaitable<result<void>> connect(std::shared_ptr<dialer> self, endpoints to);
+  static boost::asio::awaitable<result<void>> shake_hands(std::shared_ptr<dialer> self);
+  void arm_limit();
+  // Why it was stopped, if it was, else `otherwise`.
+  tl::unexpected<error> failed(std::string_view otherwise) const;
+
+  std::string peer_;
+  std::string host_;
+  std::uint16_t port_;
+  std::chrono::milliseconds limit_;
+  tcp::socket socket_;
+  tcp::resolver resolver_;
+  boost::asio::steady_timer limit_timer_;
+  boost::asio::steady_timer resolved_timer_;  // cancelled when names are resolved
+  std::optional<result<endpoints>> resolved_;
+  std::string stopped_;  // why; empty: not stopped
+  handshake handshake_;
+  frame_parser parser_{frame_max_untuned};
+};
+
+}  // namespace outboxd::amqp

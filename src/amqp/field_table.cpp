@@ -1,0 +1,232 @@
+// field_table: see the header.
+#include "amqp/field_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "amqp/text.hpp"
+
+namespace outboxd::amqp {
+namespace {
+
+using field = field_table::field;
+
+constexpr std::size_t kept_fields = 4096;  // more than this is given back after use
+
+std::string_view name_of(const field& f) {
+  return as_view(f.entry.key);
+}
+
+// Sorted by name, the last of each name kept.
+void drop_repeated(std::vector<field>& fields, std::size_t first) {
+  const auto begin = fields.begin() + static_cast<std::ptrdiff_t>(first);
+  std::sort(begin, fields.end(), [](const field& a, const field& b) {
+    const int names = name_of(a).compare(name_of(b));
+    return names != 0 ? names < 0 : a.order > b.order;
+  });
+  const auto same = [](const field& a, const field& b) { return name_of(a) == name_of(b); };
+  fields.erase(std::unique(begin, fields.end(), same), fields.end());
+}
+
+// Receives nlohmann's events. Returning false ends the parse; `problem` then says why.
+class table_builder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  table_builder(amqp_pool_t* pool, std::vector<field>& fields, std::size_t max_bytes)
+      : pool_(pool), fields_(fields), max_bytes_(max_bytes) {}
+
+  std::string problem;
+
+  bool null() override { return add(kind(AMQP_FIELD_KIND_VOID), 0); }
+  bool boolean(bool value) override {
+    auto v = kind(AMQP_FIELD_KIND_BOOLEAN);
+    v.value.boolean = value;
+    return add(v, 1);
+  }
+  bool number_integer(number_integer_t value) override {
+    auto v = kind(AMQP_FIELD_KIND_I64);
+    v.value.i64 = value;
+    return add(v, 8);
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) return not_int64();
+    return number_integer(static_cast<number_integer_t>(value));
+  }
+  // The parser turns integers beyond 64 bits into doubles; only their text still tells.
+  bool number_float(number_float_t value, const string_t& text) override {
+    if (text.find_first_of(".eE") == string_t::npos) return not_int64();
+    auto v = kind(AMQP_FIELD_KIND_F64);
+    v.value.f64 = value;
+    return add(v, 8);
+  }
+  bool string(string_t& value) override {
+    if (!fits(value.size() + 5)) return false;
+    auto v = kind(AMQP_FIELD_KIND_UTF8);
+    v.value.bytes = copy(value);
+    return add(v, value.size() + 4);
+  }
+  bool binary(binary_t&) override { return fail("is binary"); }
+
+  bool start_object(std::size_t) override { return start(true); }
+  bool key(string_t& name) override {
+    if (levels_.size() == 1) top_name_ = name;
+    if (name.size() > max_header_name)
+      return fail(fmt::format("has a name of {} bytes; AMQP allows {}", name.size(), max_header_name));
+    if (!fits(name.size() + 2)) return false;
+    bytes_ += name.size() + 1;
+    levels_.back().key = copy(name);
+    return true;
+  }
+  bool end_object() override {
+    const auto first = levels_.back().first;
+    drop_repeated(fields_, first);
+    levels_.pop_back();
+    if (levels_.empty()) return true;
+    auto v = kind(AMQP_FIELD_KIND_TABLE);
+    v.value.table.num_entries = static_cast<int>(fields_.size() - first);
+    v.value.table.entries = allocate<amqp_table_entry_t>(fields_.size() - first);
+    for (auto i = first; i < fields_.size(); ++i) v.value.table.entries[i - first] = fields_[i].entry;
+    fields_.resize(first);
+    return add(v, 4);
+  }
+  bool start_array(std::size_t) override { return start(false); }
+  bool end_array() override {
+    const auto first = levels_.back().first;
+    levels_.pop_back();
+    auto v = kind(AMQP_FIELD_KIND_ARRAY);
+    v.value.array.num_entries = static_cast<int>(fields_.size() - first);
+    v.value.array.entries = allocate<amqp_field_value_t>(fields_.size() - first);
+    for (auto i = first; i < fields_.size(); ++i) v.value.array.entries[i - first] = fields_[i].entry.value;
+    fields_.resize(first);
+    return add(v, 4);
+  }
+
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::json::exception& e) override {
+    constexpr int number_out_of_range = 406;  // nlohmann: a number that a double cannot hold
+    if (e.id != number_out_of_range) {
+      problem = fmt::format("headers is not valid JSON at byte {}", position);
+      return false;
+    }
+    if (levels_.empty()) return start(false);
+    if (token.find_first_of(".eE") == std::string::npos) return not_int64();
+    return fail("has a number beyond the range of a double");
+  }
+
+ private:
+  struct level {
+    bool object;
+    std::size_t first;  // its fields start here
+    amqp_bytes_t key;   // the name that the next value belongs to
+  };
+
+  static amqp_field_value_t kind(int kind) {
+    amqp_field_value_t value{};
+    value.kind = static_cast<std::uint8_t>(kind);
+    return value;
+  }
+
+  template <class T>
+  T* allocate(std::size_t count) {
+    return count == 0 ? nullptr : static_cast<T*>(amqp_pool_alloc(pool_, count * sizeof(T)));
+  }
+
+  amqp_bytes_t copy(const std::string& text) {
+    if (text.empty()) return {0, nullptr};
+    auto* const bytes = allocate<char>(text.size());
+    std::memcpy(bytes, text.data(), text.size());
+    return {text.size(), bytes};
+  }
+
+  bool start(bool object) {
+    if (levels_.empty() && !object) {
+      problem = "headers is not a JSON object";
+      return false;
+    }
+    if (levels_.size() == max_header_depth)
+      return fail(fmt::format("is nested deeper than {} levels", max_header_depth));
+    levels_.push_back({object, fields_.size(), {0, nullptr}});
+    return true;
+  }
+
+  // One value with its type byte and `size` bytes behind it.
+  bool add(const amqp_field_value_t& value, std::size_t size) {
+    if (levels_.empty()) return start(false);
+    if (!fits(size + 1)) return false;
+    bytes_ += size + 1;
+    fields_.push_back({{levels_.back().key, value}, fields_.size()});
+    return true;
+  }
+
+  bool fits(std::size_t more) {
+    if (bytes_ + more <= max_bytes_) return true;
+    problem = fmt::format("headers are larger than the {} bytes that fit one frame", max_bytes_);
+    return false;
+  }
+
+  bool not_int64() {
+    if (levels_.empty()) return start(false);
+    return fail("has an integer beyond 64 bits with sign");
+  }
+  bool fail(std::string_view what) {
+    problem = fmt::format("header \"{}\" {}", printable(top_name_, 64), what);
+    return false;
+  }
+
+  amqp_pool_t* pool_;
+  std::vector<field>& fields_;
+  std::size_t max_bytes_;
+  std::size_t bytes_ = 0;  // encoded so far
+  std::vector<level> levels_;
+  std::string top_name_;
+};
+
+amqp_table_entry_t text_entry(std::string_view name, std::string_view value) {
+  amqp_table_entry_t entry{};
+  entry.key = as_bytes(name);
+  entry.value.kind = AMQP_FIELD_KIND_UTF8;
+  entry.value.value.bytes = as_bytes(value);
+  return entry;
+}
+
+amqp_table_entry_t integer_entry(std::string_view name, std::int64_t value) {
+  amqp_table_entry_t entry{};
+  entry.key = as_bytes(name);
+  entry.value.kind = AMQP_FIELD_KIND_I64;
+  entry.value.value.i64 = value;
+  return entry;
+}
+
+}  // namespace
+
+result<amqp_table_t> field_table::build(const message& message, std::size_t max_bytes) {
+  standard_ = {text_entry("aggregate_type", message.aggregate_type),
+               text_entry("aggregate_id", message.aggregate_id), integer_entry("seq", message.seq),
+               text_entry("occurred_at", message.occurred_at)};
+  if (message.headers == "{}") return amqp_table_t{static_cast<int>(standard_.size()), standard_.data()};
+
+  if (fields_.capacity() > kept_fields) {  // after one with unusually many headers
+    fields_ = {};
+    merged_ = {};
+    pool_.release();
+  }
+  pool_.recycle();
+  fields_.clear();
+  table_builder builder(pool_.get(), fields_, max_bytes);
+  if (!nlohmann::json::sax_parse(message.headers, &builder)) return permanent(std::move(builder.problem));
+
+  merged_.assign(standard_.begin(), standard_.end());
+  for (const field& f : fields_) {
+    const bool ours = std::any_of(standard_.begin(), standard_.end(),
+                                  [&f](const amqp_table_entry_t& s) { return as_view(s.key) == name_of(f); });
+    if (!ours) merged_.push_back(f.entry);
+  }
+  return amqp_table_t{static_cast<int>(merged_.size()), merged_.data()};
+}
+
+}  // namespace outboxd::amqp

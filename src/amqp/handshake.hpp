@@ -1,0 +1,85 @@
+// handshake: from the first byte to a channel in confirm mode, as a state machine over bytes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "amqp/codec.hpp"
+#include "amqp/frame.hpp"
+#include "amqp/url.hpp"
+#include "core/error.hpp"
+
+namespace outboxd::amqp {
+
+inline constexpr std::uint16_t publish_channel = 1;
+
+struct handshake_settings {
+  url target;
+  std::string connection_name;                  // shown by the broker's tools
+  std::chrono::seconds heartbeat{10};           // 0: what the broker proposes
+  std::uint32_t frame_max = frame_max_own;      // bytes, the most that we take
+  std::optional<std::string> declare_exchange;  // durable, of type topic
+};
+
+// What connection.tune and tune-ok agreed on.
+struct tuning {
+  std::uint16_t channel_max = 0;
+  std::uint32_t frame_max = 0;
+  std::chrono::seconds heartbeat{0};  // 0: none
+};
+
+// The rules of connection.tune (AMQP 0-9-1 section 1.4.2.5/6; heartbeat:
+// https://www.rabbitmq.com/docs/heartbeats): the lower of both sides; 0 means no limit, and for the heartbeat
+// the other side's. Permanent error when the broker's frame_max is below frame_min_size.
+result<tuning> negotiate(const tuning& broker, const handshake_settings& ours);
+
+// Driver: send output() and clear it, read into the parser, receive(), until it says true or fails. After a
+// failure send output() once more if it is not empty: the broker wants its close-ok.
+class handshake {
+ public:
+  explicit handshake(handshake_settings settings);
+
+  // Bytes to send.
+  std::string& output() { return output_; }
+
+  // Takes every whole frame. True: the channel is open, bytes behind the last answer stay in the parser. An
+  // error is permanent where only an operator can help (password, vhost, privilege, not an AMQP 0-9-1 port),
+  // else transient.
+  result<bool> receive(frame_parser& in);
+
+  // The error for a connection that ended in mid-handshake; `how` says how.
+  error interrupted(std::string_view how) const;
+
+  const tuning& tuned() const { return tuned_; }
+  // Why the broker blocks publishers right now, if it does
+  // (https://www.rabbitmq.com/docs/connection-blocked).
+  const std::optional<std::string>& blocked() const { return blocked_; }
+
+ private:
+  enum class step { start, tune, open, channel, confirm, declare, done };
+
+  result<void> on_frame(const frame& f, frame_parser& in);
+  result<void> on_method(const method& m, frame_parser& in);
+  result<void> on_answer(const method& m, frame_parser& in);
+  result<void> on_start(const amqp_connection_start_t& start);
+  result<void> on_tune(const amqp_connection_tune_t& tune, frame_parser& in);
+  result<void> on_confirm();
+  result<void> on_close(std::uint16_t code, std::string_view text);
+  result<void> not_amqp(std::string_view bytes) const;
+  result<void> send(amqp_method_number_t id, const void* fields, std::uint16_t channel);
+  static std::string_view awaited(step s);
+  error at(fault kind, std::string_view what) const;
+
+  handshake_settings settings_;
+  step step_ = step::start;
+  bool framed_ = false;  // a whole frame has come: this is AMQP
+  std::string output_;
+  codec codec_;
+  tuning tuned_;
+  std::optional<std::string> blocked_;
+};
+
+}  // namespace outboxd::amqp

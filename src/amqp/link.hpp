@@ -1,0 +1,79 @@
+// link: what is behind a connection: its socket, buffers and timers, and who waits for what.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "amqp/connection.hpp"
+#include "amqp/dialer.hpp"
+#include "amqp/session.hpp"
+
+namespace outboxd::amqp {
+
+// Every operation under way holds a shared_ptr to it, so it outlives them all.
+class link : public std::enable_shared_from_this<link> {
+ public:
+  link(boost::asio::any_io_executor executor, connection_settings settings);
+
+  static boost::asio::awaitable<result<void>> open(std::shared_ptr<link> self);
+  static boost::asio::awaitable<error> run(std::shared_ptr<link> self, handler* owner);
+  static boost::asio::awaitable<void> close(std::shared_ptr<link> self, std::chrono::milliseconds limit);
+
+  result<accepted> publish(token id, const message& message);
+  std::size_t unconfirmed() const { return session_ ? session_->unconfirmed() : 0; }
+  std::vector<token> abandon() { return session_ ? session_->abandon() : std::vector<token>(); }
+  void abort();
+
+ private:
+  using clock = std::chrono::steady_clock;
+  using tcp = boost::asio::ip::tcp;
+  using error_code = boost::system::error_code;
+
+  void begin(dialer::line line);
+  void take_frames();
+  void deliver();
+  void read_failed(error_code ec);
+  bool room_for(std::size_t bytes) const;
+  void offer_room();
+  void flush_soon();
+  void flush();
+  void written(error_code ec);
+  void arm_heartbeat();
+  void heartbeat_due();
+  void end(std::string_view why);
+
+  boost::asio::any_io_executor executor_;
+  connection_settings settings_;
+  std::string peer_;
+  std::shared_ptr<dialer> dialer_;  // while opening
+
+  tcp::socket socket_;
+  frame_parser parser_{frame_max_untuned};
+  std::optional<session> session_;
+  std::optional<std::string> blocked_at_open_;
+  session::news news_;
+  handler* owner_ = nullptr;  // while run() goes on
+
+  std::string pending_;  // what the next write takes
+  std::string sending_;  // what the write under way sends
+  bool writing_ = false;
+  bool flush_posted_ = false;
+  bool room_wanted_ = false;  // publish() said full
+  error_code write_error_;    // the reader finds out why
+
+  std::chrono::seconds heartbeat_{0};
+  boost::asio::steady_timer heartbeat_timer_;
+  clock::time_point last_read_;
+  clock::time_point last_write_;
+
+  bool closing_ = false;
+  boost::asio::steady_timer close_timer_;  // cancelled at the end
+  std::optional<error> end_;
+};
+
+}  // namespace outboxd::amqp

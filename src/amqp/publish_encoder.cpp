@@ -1,0 +1,96 @@
+// publish_encoder: see the header.
+#include "amqp/publish_encoder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "amqp/frame.hpp"
+
+namespace outboxd::amqp {
+namespace {
+
+constexpr std::size_t max_short_string = 255;  // AMQP 0-9-1 section 4.2.5.3
+// A method id, a ticket, two short strings and a byte of flags.
+constexpr std::size_t max_publish = 4 + 2 + 2 * (1 + max_short_string) + 1;
+constexpr std::size_t content_prefix =
+    12;  // class, weight, body size: before the properties (section 4.2.6.1)
+
+result<void> check_short(std::string_view text, std::string_view what) {
+  if (text.size() <= max_short_string) return {};
+  return permanent(fmt::format("{} is {} bytes long; AMQP allows {}", what, text.size(), max_short_string));
+}
+
+void put(char* out, std::uint64_t value, std::size_t bytes) {
+  for (std::size_t i = bytes; i-- > 0; value >>= 8U) out[i] = static_cast<char>(value & 0xFFU);
+}
+
+}  // namespace
+
+publish_encoder::publish_encoder(std::uint16_t channel, std::uint32_t frame_max)
+    : channel_(channel), frame_max_(frame_max), scratch_(new char[frame_max - frame_overhead]) {}
+
+result<std::size_t> publish_encoder::encode_publish(const message& message, char* out) const {
+  amqp_basic_publish_t publish{};
+  publish.exchange = as_bytes(message.exchange);
+  publish.routing_key = as_bytes(message.routing_key);
+  publish.mandatory = 1;
+  put(out, AMQP_BASIC_PUBLISH_METHOD, 4);
+  const int length = amqp_encode_method(AMQP_BASIC_PUBLISH_METHOD, &publish, {max_publish - 4, out + 4});
+  if (length < 0) return permanent("basic.publish cannot be encoded");
+  return 4 + static_cast<std::size_t>(length);
+}
+
+result<std::size_t> publish_encoder::encode_header(const message& message, char* out) {
+  const std::size_t room = frame_max_ - frame_overhead;
+  const auto table = headers_.build(message, room);
+  if (!table) return tl::make_unexpected(table.error());
+
+  amqp_basic_properties_t properties{};
+  properties._flags = AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_HEADERS_FLAG | AMQP_BASIC_DELIVERY_MODE_FLAG |
+                      AMQP_BASIC_MESSAGE_ID_FLAG | AMQP_BASIC_TIMESTAMP_FLAG | AMQP_BASIC_TYPE_FLAG |
+                      AMQP_BASIC_APP_ID_FLAG;
+  properties.content_type = as_bytes(message.content_type);
+  properties.headers = *table;
+  properties.delivery_mode = 2;
+  properties.message_id = as_bytes(message.message_id);
+  properties.timestamp = message.timestamp;
+  properties.type = as_bytes(message.type);
+  properties.app_id = as_bytes("outboxd");
+
+  put(out, AMQP_BASIC_CLASS, 2);
+  put(out + 2, 0, 2);
+  put(out + 4, message.body.size(), 8);
+  const int length =
+      amqp_encode_properties(AMQP_BASIC_CLASS, &properties, {room - content_prefix, out + content_prefix});
+  // The texts are checked, so only the size is left to fail on. A content header cannot be split.
+  if (length < 0)
+    return permanent(
+        fmt::format("headers and properties are larger than the {} bytes that fit one frame (frame_max {})",
+                    room, frame_max_));
+  return content_prefix + static_cast<std::size_t>(length);
+}
+
+result<void> publish_encoder::append(const message& message, std::string& out) {
+  if (auto ok = check_short(message.exchange, "exchange"); !ok) return ok;
+  if (auto ok = check_short(message.routing_key, "routing key"); !ok) return ok;
+  if (auto ok = check_short(message.type, "event type"); !ok) return ok;
+  if (auto ok = check_short(message.content_type, "content type"); !ok) return ok;
+  if (auto ok = check_short(message.message_id, "message id"); !ok) return ok;
+
+  std::array<char, max_publish> publish;
+  const auto publish_size = encode_publish(message, publish.data());
+  if (!publish_size) return tl::make_unexpected(publish_size.error());
+  const auto header_size = encode_header(message, scratch_.get());
+  if (!header_size) return tl::make_unexpected(header_size.error());
+
+  append_frame(out, frame_type::method, channel_, {publish.data(), *publish_size});
+  append_frame(out, frame_type::header, channel_, {scratch_.get(), *header_size});
+  const std::size_t room = frame_max_ - frame_overhead;
+  for (std::size_t at = 0; at < message.body.size(); at += room)
+    append_frame(out, frame_type::body, channel_, message.body.substr(at, room));
+  return {};
+}
+
+}  // namespace outboxd::amqp

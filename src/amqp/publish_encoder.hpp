@@ -1,0 +1,35 @@
+// publish_encoder: one event to the frames that publish it: basic.publish, content header, body.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "amqp/codec.hpp"
+#include "amqp/field_table.hpp"
+#include "core/error.hpp"
+#include "core/message.hpp"
+
+namespace outboxd::amqp {
+
+class publish_encoder {
+ public:
+  // `frame_max` as negotiated, bytes.
+  publish_encoder(std::uint16_t channel, std::uint32_t frame_max);
+
+  // Appends the message's frames: mandatory, persistent (delivery_mode 2), app_id outboxd. An error is
+  // permanent and the event's own fault (a text over 255 bytes, bad headers); it names the field and the
+  // limit, and nothing is appended. No allocation of its own for a message whose headers are {}.
+  result<void> append(const message& message, std::string& out);
+
+ private:
+  result<std::size_t> encode_publish(const message& message, char* out) const;
+  result<std::size_t> encode_header(const message& message, char* out);
+
+  std::uint16_t channel_;
+  std::uint32_t frame_max_;
+  field_table headers_;
+  std::unique_ptr<char[]> scratch_;  // one content header
+};
+
+}  // namespace outboxd::amqp

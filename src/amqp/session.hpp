@@ -1,0 +1,68 @@
+// session: one open channel in confirm mode, without a socket: messages to bytes, the broker's frames to
+// outcomes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amqp/codec.hpp"
+#include "amqp/confirm_ledger.hpp"
+#include "amqp/frame.hpp"
+#include "amqp/publish_encoder.hpp"
+#include "core/error.hpp"
+#include "core/message.hpp"
+
+namespace outboxd::amqp {
+
+class session {
+ public:
+  session(std::uint16_t channel, std::uint32_t frame_max) : channel_(channel), encoder_(channel, frame_max) {}
+
+  // Appends the message's frames. On error (permanent, the event's own fault) nothing is appended.
+  result<void> publish(token id, const message& message, std::string& out);
+
+  // What frames have brought since it was last cleared.
+  struct news {
+    std::vector<outcome> outcomes;
+    std::vector<std::optional<std::string>>
+        blocked;          // in order: the reason of a blocked, nothing for an unblocked
+    bool closed = false;  // the broker confirmed our connection.close
+    void clear();
+  };
+
+  // Takes one frame; answers that the protocol asks for go to `out`. An error (transient) ends the
+  // connection: send `out`, then drop the socket. What `into` got before it is still true.
+  result<void> receive(const frame& f, news& into, std::string& out);
+
+  // Asks the broker to end the connection; publish nothing after it.
+  void close(std::string& out);
+
+  std::size_t unconfirmed() const { return ledger_.open(); }
+  std::size_t confirm_span() const { return ledger_.span(); }
+  std::vector<token> abandon() { return ledger_.close(); }
+
+ private:
+  // basic.return is a method, a content header and a body, each in frames of its own.
+  struct arriving {
+    std::string reason;
+    bool header = false;          // it has come
+    std::uint64_t body_left = 0;  // bytes
+  };
+
+  result<void> on_method(const method& m, std::uint16_t channel, news& into, std::string& out);
+  result<void> on_channel_method(const method& m, news& into, std::string& out);
+  result<void> on_return_header(std::string_view payload);
+  result<void> on_return_body(std::string_view payload);
+
+  std::uint16_t channel_;
+  codec codec_;
+  publish_encoder encoder_;
+  confirm_ledger ledger_;
+  std::optional<arriving> return_;
+  bool closing_ = false;
+};
+
+}  // namespace outboxd::amqp

@@ -1,0 +1,188 @@
+// url: see the header.
+#include "amqp/url.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace outboxd::amqp {
+namespace {
+
+constexpr std::string_view form = "amqp://user:password@host:port/vhost";
+constexpr std::string_view encode_hint =
+    "in a user, password or vhost write ':' as %3A, '/' as %2F, '@' as %40, '?' as %3F, '#' as %23, '%' as "
+    "%25";
+
+std::optional<unsigned> hex(char c) {
+  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
+  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
+  return std::nullopt;
+}
+
+result<std::string> decode(std::string_view text, std::string_view part) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const auto high = i + 2 < text.size() ? hex(text[i + 1]) : std::nullopt;
+    const auto low = high ? hex(text[i + 2]) : std::nullopt;
+    if (!low)
+      return permanent(fmt::format(
+          "the {} of the AMQP URL has a '%' that is not followed by two hexadecimal digits; write '%' as %25",
+          part));
+    out += static_cast<char>(*high * 16 + *low);
+    i += 2;
+  }
+  // PLAIN separates user and password with NUL (RFC 4616); a vhost or host with one is a mistake as well.
+  if (out.find('\0') != std::string::npos)
+    return permanent(fmt::format("the {} of the AMQP URL contains a NUL byte (%00); remove it", part));
+  return out;
+}
+
+std::string encode(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       std::string_view("-._~").find(c) != std::string_view::npos;
+    if (plain)
+      out += c;
+    else
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+result<void> parse_userinfo(std::string_view text, url& out) {
+  if (text.find('@') != std::string_view::npos)
+    return permanent(fmt::format("the AMQP URL has more than one '@'; {}", encode_hint));
+  const auto colon = text.find(':');
+  auto user = decode(text.substr(0, colon), "user");
+  if (!user) return tl::make_unexpected(user.error());
+  out.user = std::move(*user);
+  if (colon == std::string_view::npos) return {};
+  if (text.find(':', colon + 1) != std::string_view::npos)
+    return permanent(fmt::format("the AMQP URL has more than one ':' before the '@'; {}", encode_hint));
+  auto password = decode(text.substr(colon + 1), "password");
+  if (!password) return tl::make_unexpected(password.error());
+  out.password = std::move(*password);
+  return {};
+}
+
+// Takes the host off `text` and leaves ":port" or nothing.
+result<std::string> take_host(std::string_view& text) {
+  if (text.starts_with('[')) {
+    const auto end = text.find(']');
+    if (end == std::string_view::npos)
+      return permanent("the host of the AMQP URL starts with '[' but has no ']'; write IPv6 as [::1]");
+    auto host = decode(text.substr(1, end - 1), "host");
+    text.remove_prefix(end + 1);
+    if (host &&
+        (host->find(':') == std::string::npos ||
+         host->substr(0, host->find('%')).find_first_not_of("0123456789abcdefABCDEF:.") != std::string::npos))
+      return permanent("the host of the AMQP URL in brackets is not an IPv6 address; write it as [::1]");
+    return host;
+  }
+  const auto end = std::min(text.find(':'), text.size());
+  auto host = decode(text.substr(0, end), "host");
+  text.remove_prefix(end);
+  return host;
+}
+
+result<void> parse_host_port(std::string_view text, url& out) {
+  auto host = take_host(text);
+  if (!host) return tl::make_unexpected(host.error());
+  if (!host->empty()) out.host = std::move(*host);
+  if (text.empty()) return {};
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data() + 1, end, port);
+  if (text.front() != ':' || code != std::errc{} || stop != end || port == 0)
+    return permanent(
+        fmt::format("the port of the AMQP URL is not a number from 1 to 65535; {}", encode_hint));
+  out.port = port;
+  return {};
+}
+
+result<void> parse_vhost(std::string_view text, url& out) {
+  if (text.find('/') != std::string_view::npos)
+    return permanent("the vhost of the AMQP URL has an unencoded '/'; write it as %2F (the vhost / as /%2F)");
+  // Legal in a URI path, but far more often the rest of a password with a bare '/' in it.
+  if (text.find('@') != std::string_view::npos)
+    return permanent(fmt::format("the AMQP URL has an '@' after the host; {}", encode_hint));
+  auto vhost = decode(text, "vhost");
+  if (!vhost) return tl::make_unexpected(vhost.error());
+  if (vhost->size() > 255)
+    return permanent("the vhost of the AMQP URL is longer than 255 bytes, which AMQP allows at most");
+  out.vhost = std::move(*vhost);
+  return {};
+}
+
+result<void> refuse_query(std::string_view query) {
+  if (query.find('@') != std::string_view::npos)
+    return permanent(fmt::format("the AMQP URL has an '@' after a '?'; {}", encode_hint));
+  const auto name = query.substr(0, query.find_first_of("=&"));
+  const bool a_name = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
+  return permanent(fmt::format(
+      "the AMQP URL has the query parameter {}; none is supported there, use the settings of section amqp",
+      a_name && !name.empty() ? fmt::format("'{}'", name) : std::string("(unreadable)")));
+}
+
+result<std::string_view> take_scheme(std::string_view text) {
+  const auto end = text.find("://");
+  std::string scheme(text.substr(0, end == std::string_view::npos ? 0 : end));
+  std::transform(scheme.begin(), scheme.end(), scheme.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (scheme == "amqps")
+    return permanent("amqps:// (TLS) is not supported yet; use amqp://, or put a TLS tunnel in front");
+  if (scheme != "amqp") return permanent(fmt::format("the AMQP URL must look like {}", form));
+  return text.substr(end + 3);
+}
+
+}  // namespace
+
+std::string url::display() const {
+  const bool ipv6 = host.find(':') != std::string::npos;
+  return fmt::format("amqp://{}@{}{}{}:{}/{}", encode(user), ipv6 ? "[" : "", ipv6 ? host : encode(host),
+                     ipv6 ? "]" : "", port, encode(vhost));
+}
+
+result<url> parse_url(std::string_view text) {
+  const auto bad = std::find_if(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) <= 0x20 || static_cast<unsigned char>(c) >= 0x7F;
+  });
+  if (bad != text.end())
+    return permanent(fmt::format(
+        "byte {} of the AMQP URL is a space, a control or a non-ASCII character; remove or percent-encode it",
+        bad - text.begin() + 1));
+  auto rest = take_scheme(text);
+  if (!rest) return tl::make_unexpected(rest.error());
+  if (rest->find('#') != std::string_view::npos)
+    return permanent(fmt::format("the AMQP URL has a '#'; {}", encode_hint));
+
+  url out;
+  const auto authority_end = std::min(rest->find_first_of("/?"), rest->size());
+  auto authority = rest->substr(0, authority_end);
+  auto path = rest->substr(authority_end);
+  const auto query = std::min(path.find('?'), path.size());
+
+  if (const auto at = authority.rfind('@'); at != std::string_view::npos) {
+    if (auto ok = parse_userinfo(authority.substr(0, at), out); !ok) return tl::make_unexpected(ok.error());
+    authority.remove_prefix(at + 1);
+  }
+  if (auto ok = parse_host_port(authority, out); !ok) return tl::make_unexpected(ok.error());
+  if (path.starts_with('/')) {
+    if (auto ok = parse_vhost(path.substr(1, query - 1), out); !ok) return tl::make_unexpected(ok.error());
+  }
+  if (query < path.size()) {
+    if (auto ok = refuse_query(path.substr(query + 1)); !ok) return tl::make_unexpected(ok.error());
+  }
+  return out;
+}
+
+}  // namespace outboxd::amqp

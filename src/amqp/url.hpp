@@ -1,0 +1,31 @@
+// url: where the broker is and who we are to it, as the RabbitMQ URI specification writes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+
+namespace outboxd::amqp {
+
+// Percent-decoded parts. Holds the password: print display(), never the members.
+struct url {
+  std::string user = "guest";
+  std::string password = "guest";
+  std::string host = "localhost";  // a name or an address; IPv6 without brackets
+  std::uint16_t port = 5672;
+  std::string vhost = "/";
+
+  // amqp://user@host:port/vhost, percent-encoded; no password.
+  std::string display() const;
+};
+
+// amqp://[user[:password]@]host[:port][/vhost], https://www.rabbitmq.com/docs/uri-spec
+// Absent parts take the defaults above. "amqp://host/" names the vhost "" and "amqp://host/%2f" the vhost
+// "/". Errors are permanent, name the part and what is allowed in it, and quote nothing of the text: a
+// password whose
+// '/' or '@' was not encoded can end up in any part.
+result<url> parse_url(std::string_view text);
+
+}  // namespace outboxd::amqp

@@ -1,0 +1,158 @@
+#include "app/migrate.hpp"
+
+#include <fmt/format.h>
+#include <libpq-fe.h>
+
+#include <array>
+#include <charconv>
+#include <memory>
+#include <optional>
+
+#include "app/migrations.hpp"
+#include "pg/connection_string.hpp"
+#include "pg/rows.hpp"
+
+namespace outboxd::app {
+namespace {
+
+constexpr std::string_view lock_wait = "60s";
+
+class blocking_session {
+ public:
+  result<void> open(const std::string& connection_string) {
+    const std::array<const char*, 5> keywords{"fallback_application_name", "connect_timeout", "dbname", "client_encoding",
+                                              nullptr};
+    const std::array<const char*, 5> values{"outboxd migrate", "10", connection_string.c_str(), "UTF8", nullptr};
+    connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 1));
+    if (PQstatus(connection_.get()) == CONNECTION_OK) return {};
+    return permanent(fmt::format("cannot connect to {}: {}", pg::display(connection_string),
+                                 pg::one_line(PQerrorMessage(connection_.get()))));
+  }
+
+  result<pg::rows> execute(const std::string& sql) {
+    PGresult* const answer = PQexec(connection_.get(), sql.c_str());
+    pg::rows owned(answer);
+    const auto status = PQresultStatus(answer);
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return owned;
+    const char* const sqlstate = PQresultErrorField(answer, PG_DIAG_SQLSTATE);
+    const char* const words = PQresultErrorField(answer, PG_DIAG_MESSAGE_PRIMARY);
+    return tl::make_unexpected(refusal_of(sqlstate != nullptr ? sqlstate : "",
+                                          words != nullptr ? words : PQerrorMessage(connection_.get())));
+  }
+
+ private:
+  static error refusal_of(std::string_view sqlstate, std::string_view words) {
+    constexpr std::string_view what = "the migration failed and was rolled back";
+    const auto line = pg::one_line(words);
+    if (sqlstate == "42501")
+      return {fault::permanent,
+              fmt::format("{}: {} (SQLSTATE 42501); run it as a user who may create in this database and who has CREATEROLE, "
+                          "or let an administrator run the output of `outboxd migrate --print`",
+                          what, line)};
+    if (sqlstate == "55P03")
+      return {fault::transient, fmt::format("{}: another migration holds the lock; try again", what)};
+    return {fault::permanent, sqlstate.empty() ? fmt::format("{}: {}", what, line)
+                                               : fmt::format("{}: {} (SQLSTATE {})", what, line, sqlstate)};
+  }
+
+  struct finish {
+    void operator()(PGconn* of) const { PQfinish(of); }
+  };
+  std::unique_ptr<PGconn, finish> connection_;
+};
+
+std::string text_literal(std::string_view text) {
+  std::string out = "E'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out.push_back(c);
+    out.push_back(c);
+  }
+  return out + "'";
+}
+
+result<std::optional<std::string>> one_value(blocking_session& session, const std::string& sql) {
+  auto found = session.execute(sql);
+  if (!found) return tl::make_unexpected(found.error());
+  if (found->size() == 0) return std::optional<std::string>();
+  const auto value = found->find(0, 0);
+  return value ? std::optional(std::string(*value)) : std::nullopt;
+}
+
+// What the table has, or the one that is asked for; an error if they differ.
+result<std::string> agree_on_payload(blocking_session& session, const pg::schema_name& schema, std::string asked) {
+  const auto existing = one_value(
+      session, fmt::format("SELECT format_type(atttypid, NULL) FROM pg_attribute"
+                           " WHERE attrelid = to_regclass({}) AND attname = 'payload' AND NOT attisdropped",
+                           text_literal(schema.identifier() + ".event")));
+  if (!existing) return tl::make_unexpected(existing.error());
+  if (!*existing) return asked.empty() ? "jsonb" : asked;
+  if (!asked.empty() && asked != **existing)
+    return permanent(fmt::format("--payload {}: the payload of {}.event is {} already; migrate does not change it", asked,
+                                 schema.identifier(), **existing));
+  return **existing;
+}
+
+result<int> version_of(blocking_session& session, const pg::schema_name& schema) {
+  const auto text = one_value(session, fmt::format("SELECT coalesce(max(version), 0) FROM {}.migration", schema.identifier()));
+  if (!text) return tl::make_unexpected(text.error());
+  int version = 0;
+  std::from_chars((*text)->data(), (*text)->data() + (*text)->size(), version);
+  return version;
+}
+
+result<void> create_record(blocking_session& session, const pg::schema_name& schema) {
+  // Asked first: IF NOT EXISTS wants the privilege to create also where there is nothing to create.
+  const auto exists = one_value(
+      session, fmt::format("SELECT 1 FROM pg_namespace WHERE nspname = {}", text_literal(schema.name())));
+  if (!exists) return tl::make_unexpected(exists.error());
+  if (!*exists)
+    if (const auto created = session.execute("CREATE SCHEMA " + schema.identifier()); !created)
+      return tl::make_unexpected(created.error());
+  const auto recorded =
+      one_value(session, fmt::format("SELECT to_regclass({})", text_literal(schema.identifier() + ".migration")));
+  if (!recorded) return tl::make_unexpected(recorded.error());
+  if (*recorded) return {};
+  const auto created = session.execute(record_table(schema));
+  if (!created) return tl::make_unexpected(created.error());
+  return {};
+}
+
+result<migrate_result> apply(blocking_session& session, const pg::schema_name& schema, const std::string& asked_payload) {
+  if (const auto created = create_record(session, schema); !created) return tl::make_unexpected(created.error());
+  const auto payload = agree_on_payload(session, schema, asked_payload);
+  if (!payload) return tl::make_unexpected(payload.error());
+  const auto before = version_of(session, schema);
+  if (!before) return tl::make_unexpected(before.error());
+  migrate_result out{.applied = 0, .version = *before};
+  const int newest = migrations().back().version;
+  if (*before > newest)
+    return permanent(fmt::format("{} was migrated to version {} by a newer outboxd; this one knows version {}",
+                                 schema.identifier(), *before, newest));
+  for (const migration& one : migrations()) {
+    if (one.version <= *before) continue;
+    const auto done = session.execute(fill_in(one, schema, *payload) + record_of(one, schema));
+    if (!done) return tl::make_unexpected(error{done.error().kind, fmt::format("{}: {}", one.name, done.error().message)});
+    ++out.applied;
+    out.version = one.version;
+  }
+  return out;
+}
+
+}  // namespace
+
+result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
+                               std::string payload_type) {
+  blocking_session session;
+  if (const auto opened = session.open(connection_string); !opened) return tl::make_unexpected(opened.error());
+  const auto begun = session.execute(
+      fmt::format("BEGIN; SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = warning;"
+                  " SELECT pg_advisory_xact_lock(hashtext('outboxd migrate'), hashtext({}))",
+                  lock_wait, text_literal(schema.name())));
+  if (!begun) return tl::make_unexpected(begun.error());
+  auto out = apply(session, schema, payload_type);
+  if (!out) return out;
+  if (const auto committed = session.execute("COMMIT"); !committed) return tl::make_unexpected(committed.error());
+  return out;
+}
+
+}  // namespace outboxd::app

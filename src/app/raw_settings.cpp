@@ -1,0 +1,138 @@
+#include "app/raw_settings.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <toml++/toml.h>
+
+#include "app/setting_keys.hpp"
+
+namespace outboxd::app {
+namespace {
+
+bool is_known(std::string_view key) {
+  return std::any_of(setting_keys.begin(), setting_keys.end(), [&](const setting_key& one) {
+    return key == one.key() || (one.secret && key == one.key() + "_file");
+  });
+}
+
+tl::unexpected<error> unknown(std::string_view kind, std::string_view shown, std::string_view key,
+                              std::string_view origin) {
+  const auto nearest = nearest_key(key);
+  return permanent(fmt::format("unknown {} '{}' in {}; {}", kind, shown, origin,
+                               nearest.empty() ? "`outboxd run --help` lists the settings"
+                                               : fmt::format("did you mean '{}'?", nearest)));
+}
+
+// One value as the text that a flag would have. A list is joined with commas.
+std::optional<std::string> text_of(const toml::node& value) {
+  if (const auto* text = value.as_string()) return text->get();
+  if (const auto* number = value.as_integer()) return std::to_string(number->get());
+  if (const auto* flag = value.as_boolean()) return flag->get() ? "true" : "false";
+  if (const auto* list = value.as_array()) {
+    std::string joined;
+    for (const auto& item : *list) {
+      const auto* text = item.as_string();
+      if (text == nullptr) return std::nullopt;
+      joined += (joined.empty() ? "" : ",") + text->get();
+    }
+    return joined;
+  }
+  return std::nullopt;
+}
+
+std::string origin_of(const std::string& path, const toml::source_region& where) {
+  return fmt::format("{}:{}", path, where.begin.line);
+}
+
+result<void> read_section(const std::string& path, std::string_view section, const toml::table& table,
+                          raw_settings& out) {
+  for (const auto& [name, value] : table) {
+    const auto key = fmt::format("{}.{}", section, name.str());
+    const auto origin = origin_of(path, value.source());
+    if (!is_known(key)) return unknown("key", key, key, origin);
+    auto text = text_of(value);
+    if (!text)
+      return permanent(fmt::format("{} in {} is neither a string, a whole number, true or false, nor a list of strings",
+                                   key, origin));
+    out[key] = {std::move(*text), origin};
+  }
+  return {};
+}
+
+result<toml::table> parse_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return permanent(fmt::format("cannot read the configuration file {}", path));
+  if (!S_ISREG(status.st_mode)) return permanent(fmt::format("the configuration file {} is not a file", path));
+  try {
+    return toml::parse_file(path);
+  } catch (const toml::parse_error& wrong) {
+    return permanent(fmt::format("{} is not valid TOML: {}", origin_of(path, wrong.source()), wrong.description()));
+  }
+}
+
+// OUTBOXD_RELAY_BATCH_BYTES → relay.batch_bytes, for one of our sections.
+std::optional<std::string> key_of(std::string_view variable) {
+  constexpr std::string_view prefix = "OUTBOXD_";
+  if (!variable.starts_with(prefix)) return std::nullopt;
+  std::string name(variable.substr(prefix.size()));
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto line = name.find('_');
+  if (line == std::string::npos) return std::nullopt;
+  const auto section = name.substr(0, line);
+  const bool ours = std::any_of(setting_keys.begin(), setting_keys.end(),
+                                [&](const setting_key& one) { return one.section == section; });
+  if (!ours) return std::nullopt;
+  name[line] = '.';
+  return name;
+}
+
+}  // namespace
+
+result<raw_settings> read_file(const std::string& path) {
+  const auto table = parse_file(path);
+  if (!table) return tl::make_unexpected(table.error());
+  raw_settings out;
+  for (const auto& [section, value] : *table) {
+    const auto origin = origin_of(path, value.source());
+    const auto* inner = value.as_table();
+    const bool known = std::any_of(setting_keys.begin(), setting_keys.end(),
+                                   [&](const setting_key& one) { return one.section == section.str(); });
+    if (!known || inner == nullptr)
+      return unknown(inner != nullptr ? "section" : "key", section.str(), section.str(), origin);
+    if (const auto read = read_section(path, section.str(), *inner, out); !read)
+      return tl::make_unexpected(read.error());
+  }
+  return out;
+}
+
+result<raw_settings> read_environment(char** environment) {
+  raw_settings out;
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view entry(*environment);
+    const auto equals = entry.find('=');
+    if (equals == std::string_view::npos) continue;
+    const auto variable = entry.substr(0, equals);
+    const auto key = key_of(variable);
+    if (!key) continue;
+    if (!is_known(*key)) return unknown("variable", variable, *key, "the environment");
+    out[*key] = {std::string(entry.substr(equals + 1)), fmt::format("environment {}", variable)};
+  }
+  return out;
+}
+
+raw_settings merge(raw_settings stronger, const raw_settings& weaker) {
+  constexpr std::string_view file_suffix = "_file";
+  const raw_settings given = stronger;
+  for (const auto& [key, value] : weaker) {
+    const auto twin = key.ends_with(file_suffix) ? key.substr(0, key.size() - file_suffix.size())
+                                                 : key + std::string(file_suffix);
+    if (!given.contains(key) && !given.contains(twin)) stronger[key] = value;
+  }
+  return stronger;
+}
+
+}  // namespace outboxd::app

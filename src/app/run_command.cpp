@@ -1,0 +1,91 @@
+#include <unistd.h>
+
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+
+#include "app/commands.hpp"
+#include "app/log.hpp"
+#include "app/setting_keys.hpp"
+
+namespace outboxd::app {
+namespace {
+
+namespace asio = boost::asio;
+
+std::string_view name_of(relay::peer which) {
+  switch (which) {
+    case relay::peer::database: return "PostgreSQL";
+    case relay::peer::broker: return "RabbitMQ";
+  }
+  return {};
+}
+
+relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
+  return {
+      .connected = [log](relay::peer which) { log->info("connected to {}", name_of(which)); },
+      .disconnected = [log](relay::peer which,
+                            const error& why) { log->warn("{}: {}; trying again", name_of(which), why.message); },
+      .set_back =
+          [log](const event& which, const relay::setback& how) {
+            using kind = relay::setback::kind;
+            switch (how.what) {
+              case kind::dead: log->error("event {} is dead: {}", to_string(which.id), how.reason); return;
+              case kind::backing_off: log->warn("event {} waits: {}", to_string(which.id), how.reason); return;
+              case kind::behind:
+                log->debug("event {} waits behind an earlier event of its aggregate", to_string(which.id));
+                return;
+            }
+          },
+  };
+}
+
+// The first signal drains, the second ends the process at once (as pgbouncer does).
+class signals {
+ public:
+  signals(asio::io_context& io, relay::relay& stops, std::shared_ptr<spdlog::logger> log)
+      : set_(io, SIGTERM, SIGINT), relay_(stops), log_(std::move(log)) {
+    wait();
+  }
+  void cancel() { set_.cancel(); }
+
+ private:
+  void wait() {
+    set_.async_wait([this](const boost::system::error_code& cancelled, int number) {
+      if (cancelled) return;
+      if (asked_) ::_exit(128 + number);
+      asked_ = true;
+      log_->info("stopping: no new claims, waiting for outstanding confirms");
+      relay_.stop();
+      wait();
+    });
+  }
+
+  asio::signal_set set_;
+  relay::relay& relay_;
+  std::shared_ptr<spdlog::logger> log_;
+  bool asked_ = false;
+};
+
+}  // namespace
+
+int run_command(const settings& from) {
+  const auto log = make_logger(from.log);
+  for (const auto& warning : from.warnings) log->warn(warning);
+  log->info("outboxd {}: schema {}, {} lanes, batches of {}", OUTBOXD_VERSION, from.relay.database.schema.name(),
+            from.relay.lanes, from.relay.lane.batch);
+  std::signal(SIGPIPE, SIG_IGN);  // a closed log pipe or socket is an error of its write
+
+  asio::io_context io(1);
+  relay::relay relay(io, from.relay, log_to(log));
+  signals stop(io, relay, log);
+  relay.start(/*on_stopped=*/[&stop] { stop.cancel(); });
+  io.run();
+  if (relay.failure()) {
+    log->error(relay.failure()->message);
+    return exit_failure;
+  }
+  log->info("stopped; {} events published", relay.published());
+  return exit_success;
+}
+
+}  // namespace outboxd::app

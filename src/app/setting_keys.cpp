@@ -1,0 +1,63 @@
+#include "app/setting_keys.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace outboxd::app {
+namespace {
+
+// Levenshtein distance.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
+    }
+  }
+  return row.back();
+}
+
+std::string joined(std::string_view section, std::string_view name, char with) {
+  std::string out(section);
+  out.push_back(with);
+  out += name;
+  return out;
+}
+
+}  // namespace
+
+std::string setting_key::key() const { return joined(section, name, '.'); }
+
+std::string setting_key::flag() const {
+  std::string out = "--" + joined(section, name, '-');
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
+}
+
+std::string setting_key::environment() const {
+  std::string out = "OUTBOXD_" + joined(section, name, '_');
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return out;
+}
+
+std::string nearest_key(std::string_view misspelled) {
+  constexpr std::size_t near_enough = 4;
+  std::string best;
+  std::size_t best_distance = near_enough;
+  for (const setting_key& one : setting_keys) {
+    const std::size_t away = distance(misspelled, one.key());
+    if (away < best_distance) {
+      best_distance = away;
+      best = one.key();
+    }
+  }
+  return best;
+}
+
+}  // namespace outboxd::app

@@ -1,0 +1,198 @@
+#include "app/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "amqp/url.hpp"
+#include "app/secret_file.hpp"
+#include "app/setting_keys.hpp"
+#include "app/units.hpp"
+#include "pg/connection_string.hpp"
+
+namespace outboxd::app {
+namespace {
+
+using std::chrono::milliseconds;
+using namespace std::chrono_literals;
+
+constexpr std::string_view default_exchange = "outbox";
+
+// Reads typed values and keeps the first error.
+class reader {
+ public:
+  explicit reader(const raw_settings& raw) : raw_(raw) {
+    for (const setting_key& one : setting_keys) defaults_[one.key()] = {std::string(one.fallback), "the default"};
+  }
+
+  const raw_value& value(const std::string& key) const {
+    const auto given = raw_.find(key);
+    return given != raw_.end() ? given->second : defaults_.at(key);
+  }
+  bool has(const std::string& key) const { return raw_.contains(key); }
+
+  milliseconds duration(const std::string& key, milliseconds least, milliseconds most, std::string_view allowed) {
+    const auto parsed = parse_duration(value(key).text);
+    if (!parsed || *parsed < least || *parsed > most) refuse(key, fmt::format("a duration such as 500ms, 10s or 5m, {}", allowed));
+    return parsed.value_or(least);
+  }
+
+  std::int64_t integer(const std::string& key, std::int64_t least, std::int64_t most) {
+    const auto parsed = parse_integer(value(key).text);
+    if (!parsed || *parsed < least || *parsed > most) refuse(key, fmt::format("a whole number from {} to {}", least, most));
+    return parsed.value_or(least);
+  }
+
+  std::int64_t size(const std::string& key, std::int64_t least, std::int64_t most, std::string_view allowed) {
+    const auto parsed = parse_size(value(key).text);
+    if (!parsed || *parsed < least || *parsed > most) refuse(key, fmt::format("a size such as 8MB or 512KiB, {}", allowed));
+    return parsed.value_or(least);
+  }
+
+  template <std::size_t Size>
+  std::size_t choice(const std::string& key, const std::array<std::string_view, Size>& allowed) {
+    const auto at = std::find(allowed.begin(), allowed.end(), value(key).text);
+    if (at == allowed.end()) {
+      refuse(key, fmt::format("one of {}", fmt::join(allowed, ", ")));
+      return 0;
+    }
+    return static_cast<std::size_t>(at - allowed.begin());
+  }
+
+  void refuse(const std::string& key, std::string_view allowed) {
+    const auto& [text, origin] = value(key);
+    fail(fmt::format("{} = '{}' ({}) is not allowed; give {}", key, text, origin, allowed));
+  }
+  void fail(std::string message) {
+    if (!failed_) failed_ = error{fault::permanent, std::move(message)};
+  }
+  const std::optional<error>& failed() const { return failed_; }
+
+ private:
+  const raw_settings& raw_;
+  raw_settings defaults_;
+  std::optional<error> failed_;
+};
+
+// The text of a secret now, or the file that it is read from for every connection.
+relay::secret secret_of(const reader& from, const std::string& key) {
+  const auto file_key = key + "_file";
+  if (from.has(file_key)) return [path = from.value(file_key).text] { return read_secret_file(path); };
+  return [text = from.value(key).text]() -> result<std::string> { return text; };
+}
+
+const std::string& origin_of_secret(const reader& from, const std::string& key) {
+  return from.has(key + "_file") ? from.value(key + "_file").origin : from.value(key).origin;
+}
+
+void check_secret_file(reader& from, const std::string& key, settings& out) {
+  const auto file_key = key + "_file";
+  if (!from.has(file_key)) return;
+  if (from.has(key)) from.fail(fmt::format("{} and {} are both given; give one of them", key, file_key));
+  const auto& path = from.value(file_key).text;
+  if (is_world_readable(path))
+    out.warnings.push_back(fmt::format("{}: everybody can read {}; chmod 600 it", file_key, path));
+}
+
+void read_database(reader& from, settings& out) {
+  const std::string key = "database.url";
+  check_secret_file(from, key, out);
+  out.relay.database.url = secret_of(from, key);
+  const auto url = out.relay.database.url();
+  if (!url) return from.fail(fmt::format("{} ({}): {}", key, origin_of_secret(from, key), url.error().message));
+  if (const auto checked = pg::check_connection_string(*url); !checked)
+    from.fail(fmt::format("{} ({}) {}", key, origin_of_secret(from, key), checked.error().message));
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    if (comma != 0) parts.emplace_back(text.substr(0, comma));
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return parts;
+}
+
+// Each URL of the list is a secret of its own, read anew from the list every time.
+void read_broker_urls(reader& from, settings& out) {
+  const std::string key = "amqp.url";
+  check_secret_file(from, key, out);
+  const auto all = secret_of(from, key);
+  const auto origin = origin_of_secret(from, key);
+  const auto text = all();
+  if (!text) return from.fail(fmt::format("{} ({}): {}", key, origin, text.error().message));
+  const auto urls = split_list(*text);
+  if (urls.empty()) return from.fail(fmt::format("{} ({}) is empty; give amqp://user:password@host:5672/vhost", key, origin));
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    if (const auto parsed = amqp::parse_url(urls[i]); !parsed)
+      return from.fail(fmt::format("{} ({}): {}", key, origin, parsed.error().message));
+    out.relay.broker.urls.emplace_back([all, i]() -> result<std::string> {
+      const auto now = all();
+      if (!now) return now;
+      const auto list = split_list(*now);
+      if (list.empty()) return permanent("amqp.url is empty");
+      return list[i % list.size()];
+    });
+  }
+}
+
+void read_broker(reader& from, settings& out) {
+  read_broker_urls(from, out);
+  auto& broker = out.relay.broker;
+  constexpr std::array<std::string_view, 2> yes_no{"true", "false"};
+  out.relay.lane.route.exchange = default_exchange;
+  if (from.choice("amqp.declare", yes_no) == 0) broker.declare_exchange = out.relay.lane.route.exchange;
+  broker.heartbeat = std::chrono::ceil<std::chrono::seconds>(from.duration("amqp.heartbeat", 1s, 1h, "1s to 1h"));
+  out.relay.lane.confirm_timeout = from.duration("amqp.confirm_timeout", 100ms, 1h, "100ms to 1h");
+}
+
+void read_relay(reader& from, settings& out) {
+  auto& relay = out.relay;
+  relay.lanes = static_cast<int>(from.integer("relay.lanes", 1, 64));
+  const auto batch = from.integer("relay.batch", 1, 10'000);
+  relay.lane.batch = static_cast<std::size_t>(batch);
+  relay.database.batch = static_cast<int>(batch);
+  relay.database.batch_bytes = from.size("relay.batch_bytes", 1, 1'073'741'824, "up to 1GiB");
+  relay.sweep_interval = from.duration("relay.sweep_interval", 10ms, 1h, "10ms to 1h");
+  relay.shutdown_grace = from.duration("relay.shutdown_grace", 0ms, 1h, "0s to 1h");
+  const auto claim_timeout = from.duration("relay.claim_timeout", 1s, 1h, "1s to 1h");
+  relay.database.claim_timeout = claim_timeout;
+  relay.lane.claim_timeout = claim_timeout;
+  if (!from.failed() && relay.lane.confirm_timeout > claim_timeout / 2)
+    from.fail(fmt::format(
+        "amqp.confirm_timeout = '{}' ({}) is more than half of relay.claim_timeout = '{}' ({}); PostgreSQL would take the "
+        "claim back while confirms are awaited",
+        from.value("amqp.confirm_timeout").text, from.value("amqp.confirm_timeout").origin,
+        from.value("relay.claim_timeout").text, from.value("relay.claim_timeout").origin));
+  constexpr std::array<std::string_view, 2> orders{"strict", "pipelined"};
+  relay.lane.order = from.choice("relay.order", orders) == 0 ? order_mode::strict : order_mode::pipelined;
+  // With one lane all shards, with more a share each, so that one lane leaves work for the others.
+  relay.database.shards_per_claim = std::max(1, 64 / relay.lanes);
+}
+
+void read_log(reader& from, settings& out) {
+  constexpr std::array<std::string_view, 6> levels{"trace", "debug", "info", "warn", "error", "off"};
+  constexpr std::array<std::string_view, 2> formats{"text", "json"};
+  out.log.level = levels.at(from.choice("log.level", levels));
+  out.log.format = from.choice("log.format", formats) == 0 ? log_format::text : log_format::json;
+}
+
+}  // namespace
+
+result<settings> read_settings(const raw_settings& raw) {
+  reader from(raw);
+  const auto schema = pg::schema_name::parse(from.value("outbox.schema").text);
+  if (!schema)
+    return permanent(fmt::format("{} ({})", schema.error().message, from.value("outbox.schema").origin));
+  settings out{.relay = {.database = {.url = {}, .schema = *schema}, .broker = {}, .lane = {}}, .log = {}, .warnings = {}};
+  read_log(from, out);
+  read_database(from, out);
+  read_broker(from, out);
+  read_relay(from, out);
+  if (from.failed()) return tl::make_unexpected(*from.failed());
+  return out;
+}
+
+}  // namespace outboxd::app

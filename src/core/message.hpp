@@ -1,0 +1,26 @@
+// message: what one event becomes on the wire (contract, "The message").
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace outboxd {
+
+// Views point into the claimed batch and live as long as it does.
+struct message {
+  std::string_view exchange;      // empty: the default exchange
+  std::string routing_key;        // at most 255 bytes on the wire
+  std::string message_id;         // the event's id in its usual text form
+  std::string_view type;          // event_type
+  std::string_view content_type;  // for example application/json
+  std::uint64_t timestamp = 0;    // created_at, seconds since 1970-01-01 UTC
+  std::string_view aggregate_type;
+  std::string_view aggregate_id;
+  std::int64_t seq = 0;
+  std::string occurred_at;        // created_at, ISO 8601 in UTC with microseconds
+  std::string_view headers;       // the row's own headers: the text of a JSON object
+  std::string_view body;          // the payload as stored
+};
+
+}  // namespace outboxd

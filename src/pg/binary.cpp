@@ -1,0 +1,110 @@
+#include "pg/binary.hpp"
+
+#include <algorithm>
+
+namespace outboxd::pg {
+namespace {
+
+constexpr std::int32_t oid_text = 25;
+constexpr std::int32_t oid_int8 = 20;
+constexpr std::int32_t oid_uuid = 2950;
+
+template <class Integer>
+void append(std::string& out, Integer value) {
+  for (int shift = static_cast<int>(sizeof(Integer) - 1) * 8; shift >= 0; shift -= 8)
+    out.push_back(static_cast<char>(static_cast<std::uint8_t>(value >> shift)));
+}
+
+template <class Integer>
+Integer read(std::string_view field) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < sizeof(Integer) && i < field.size(); ++i)
+    value = value << 8U | static_cast<std::uint8_t>(field[i]);
+  return static_cast<Integer>(value);
+}
+
+// array_recv: dimensions, has-nulls flag, element type, then length and lower bound of each dimension.
+std::string array_header(std::int32_t element_type, std::size_t size, bool nulls) {
+  std::string out;
+  append<std::int32_t>(out, size == 0 ? 0 : 1);
+  append<std::int32_t>(out, nulls ? 1 : 0);
+  append(out, element_type);
+  if (size != 0) {
+    append(out, static_cast<std::int32_t>(size));
+    append<std::int32_t>(out, 1);
+  }
+  return out;
+}
+
+template <class Value, class Append>
+std::string nullable_array(std::int32_t element_type, std::span<const std::optional<Value>> values, Append&& element) {
+  const bool nulls = std::any_of(values.begin(), values.end(), [](const auto& value) { return !value; });
+  std::string out = array_header(element_type, values.size(), nulls);
+  for (const auto& value : values) {
+    if (value) {
+      element(out, *value);
+    } else {
+      append<std::int32_t>(out, -1);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string uuid_array(std::span<const event_id> values) {
+  std::string out = array_header(oid_uuid, values.size(), false);
+  for (const event_id& id : values) {
+    append<std::int32_t>(out, 16);
+    out.append(id.bytes.begin(), id.bytes.end());
+  }
+  return out;
+}
+
+std::string int8_array(std::span<const std::optional<std::int64_t>> values) {
+  return nullable_array(oid_int8, values, [](std::string& out, std::int64_t value) {
+    append<std::int32_t>(out, 8);
+    append(out, value);
+  });
+}
+
+std::string text_array(std::span<const std::optional<std::string>> values) {
+  return nullable_array(oid_text, values, [](std::string& out, const std::string& value) {
+    append(out, static_cast<std::int32_t>(value.size()));
+    out += value;
+  });
+}
+
+std::string int4(std::int32_t value) {
+  std::string out;
+  append(out, value);
+  return out;
+}
+
+std::string int8(std::int64_t value) {
+  std::string out;
+  append(out, value);
+  return out;
+}
+
+std::int32_t read_int4(std::string_view field) { return read<std::int32_t>(field); }
+std::int64_t read_int8(std::string_view field) { return read<std::int64_t>(field); }
+bool read_bool(std::string_view field) { return !field.empty() && field.front() != 0; }
+
+event_id read_uuid(std::string_view field) {
+  event_id id;
+  std::copy_n(field.begin(), std::min(field.size(), id.bytes.size()), id.bytes.begin());
+  return id;
+}
+
+timestamp read_timestamp(std::string_view field) {
+  constexpr std::chrono::sys_days epoch = std::chrono::year{2000} / 1 / 1;
+  return epoch + std::chrono::microseconds(read<std::int64_t>(field));
+}
+
+std::chrono::microseconds read_interval(std::string_view field) {
+  const auto days = read<std::int32_t>(field.substr(8)) + 30 * std::int64_t{read<std::int32_t>(field.substr(12))};
+  return std::chrono::microseconds(read<std::int64_t>(field)) + std::chrono::days(days);
+}
+
+}  // namespace outboxd::pg

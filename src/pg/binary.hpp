@@ -1,0 +1,31 @@
+// binary: PostgreSQL's binary format for the few types that we send and read (src/backend/utils/adt, *send and *recv).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/event.hpp"
+
+namespace outboxd::pg {
+
+// Parameters: one-dimensional arrays.
+std::string uuid_array(std::span<const event_id> values);
+std::string int8_array(std::span<const std::optional<std::int64_t>> values);
+std::string text_array(std::span<const std::optional<std::string>> values);
+
+std::string int4(std::int32_t value);
+std::string int8(std::int64_t value);
+
+// Result fields. Their length is checked by the caller.
+std::int32_t read_int4(std::string_view field);
+std::int64_t read_int8(std::string_view field);
+bool read_bool(std::string_view field);
+event_id read_uuid(std::string_view field);
+timestamp read_timestamp(std::string_view field);         // timestamptz: microseconds since 2000-01-01 UTC
+std::chrono::microseconds read_interval(std::string_view field);  // microseconds, days, months of 30 days
+
+}  // namespace outboxd::pg

@@ -1,0 +1,64 @@
+#include "pg/claimed_rows.hpp"
+
+#include "pg/binary.hpp"
+#include "pg/outbox_statements.hpp"
+
+namespace outboxd::pg {
+namespace {
+
+constexpr Oid oid_bytea = 17;
+constexpr Oid oid_text = 25;
+constexpr Oid oid_json = 114;
+constexpr Oid oid_jsonb = 3802;
+
+constexpr int index_of(claim_column column) { return static_cast<int>(column); }
+
+std::optional<payload_type> payload_type_of(Oid type) {
+  switch (type) {
+    case oid_bytea: return payload_type::bytea;
+    case oid_text: return payload_type::text;
+    case oid_json: return payload_type::json;
+    case oid_jsonb: return payload_type::jsonb;
+    default: return std::nullopt;
+  }
+}
+
+// jsonb_send: a version byte, then the text.
+std::string_view without_version(std::string_view jsonb) { return jsonb.substr(jsonb.empty() ? 0 : 1); }
+
+}  // namespace
+
+result<batch> read_claim(const rows& from) {
+  const auto payload = payload_type_of(from.type(index_of(claim_column::payload)));
+  if (!payload) return permanent("the column payload of the outbox has an unexpected type; run `outboxd migrate`");
+
+  batch out;
+  out.payload = *payload;
+  out.storage = from.storage();
+  out.events.reserve(static_cast<std::size_t>(from.size()));
+  for (int row = 0; row < from.size(); ++row) {
+    const auto at = [&](claim_column column) { return from.at(row, index_of(column)); };
+    const auto find = [&](claim_column column) { return from.find(row, index_of(column)); };
+    const auto behind = find(claim_column::behind);
+    const auto body = at(claim_column::payload);
+    out.events.push_back({
+        .id = read_uuid(at(claim_column::id)),
+        .seq = read_int8(at(claim_column::seq)),
+        .aggregate_type = at(claim_column::aggregate_type),
+        .aggregate_id = at(claim_column::aggregate_id),
+        .event_type = at(claim_column::event_type),
+        .payload = *payload == payload_type::jsonb ? without_version(body) : body,
+        .headers = without_version(at(claim_column::headers)),
+        .exchange = find(claim_column::exchange),
+        .routing_key = find(claim_column::routing_key),
+        .attempts = read_int4(at(claim_column::attempts)),
+        .created_at = read_timestamp(at(claim_column::created_at)),
+        .behind = behind ? std::optional(read_int8(*behind)) : std::nullopt,
+    });
+    out.shard_waits = out.shard_waits || read_bool(at(claim_column::shard_waits));
+    out.more = out.more || read_bool(at(claim_column::more));
+  }
+  return out;
+}
+
+}  // namespace outboxd::pg

@@ -1,0 +1,118 @@
+#include "pg/connection_string.hpp"
+
+#include <fmt/format.h>
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+namespace outboxd::pg {
+namespace {
+
+using options = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
+
+options parse(const std::string& text) {
+  char* words = nullptr;
+  options parsed(PQconninfoParse(text.c_str(), &words), &PQconninfoFree);
+  PQfreemem(words);  // may quote the string, password and all: never shown
+  return parsed;
+}
+
+std::string find(const PQconninfoOption* from, std::string_view keyword) {
+  for (; from != nullptr && from->keyword != nullptr; ++from)
+    if (from->keyword == keyword) return from->val != nullptr ? from->val : "";
+  return {};
+}
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const auto comma = list.find(',');
+    parts.emplace_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+bool is_port(std::string_view text) {
+  int port = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return failed == std::errc() && end == text.data() + text.size() && port > 0 && port <= 65535;
+}
+
+}  // namespace
+
+result<void> check_connection_string(std::string_view text) {
+  const options parsed = parse(std::string(text));
+  if (!parsed)
+    return permanent(
+        "is not a connection string that PostgreSQL understands; use postgresql://user@host:5432/database or "
+        "key=value pairs, and percent-encode @ : / in a password");
+  const auto ports = split(find(parsed.get(), "port"));
+  for (const auto& port : ports)
+    if (!port.empty() && !is_port(port))
+      return permanent("has a port that is not a number from 1 to 65535; percent-encode @ : / in a password");
+  return {};
+}
+
+std::vector<host_entry> hosts_of(const std::string& text) {
+  const options parsed = parse(text);
+  if (!parsed || !find(parsed.get(), "service").empty()) return {};
+  const options defaults(PQconndefaults(), &PQconninfoFree);
+  const auto value = [&](std::string_view keyword) {
+    auto own = find(parsed.get(), keyword);
+    return own.empty() ? find(defaults.get(), keyword) : own;
+  };
+  if (!value("hostaddr").empty()) return {};
+  const auto host_list = value("host");
+  if (host_list.empty()) return {};
+  const auto hosts = split(host_list);
+  const auto ports = split(value("port"));
+  std::vector<host_entry> entries;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    entries.push_back({hosts[i], ports.size() == 1 ? ports[0] : (i < ports.size() ? ports[i] : "")});
+  return entries;
+}
+
+std::string display(const std::string& text) {
+  const options parsed = parse(text);
+  const options defaults(PQconndefaults(), &PQconninfoFree);
+  const auto value = [&](std::string_view keyword) {
+    auto own = find(parsed.get(), keyword);
+    return own.empty() ? find(defaults.get(), keyword) : own;
+  };
+  const auto host = value("hostaddr").empty() ? value("host") : value("hostaddr");
+  const auto database = value("dbname").empty() ? value("user") : value("dbname");
+  return fmt::format("database '{}' at {}:{} as user '{}'", database, host.empty() ? "the local socket" : host,
+                     value("port"), value("user"));
+}
+
+std::string one_line(std::string_view words) {
+  std::string line;
+  for (const char c : words) {
+    const bool blank = c == '\n' || c == '\t' || c == '\r' || c == ' ';
+    if (!blank) {
+      line.push_back(c);
+    } else if (!line.empty() && line.back() != ' ') {
+      line.push_back(' ');
+    }
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+login_refusal parse_refusal(std::string_view words) {
+  constexpr std::size_t sqlstate_length = 5;
+  const auto is_code = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
+  // "…: FATAL:  28P01: password authentication failed…\nLOCATION:  …"; the severity may be translated.
+  for (auto at = words.find(":  "); at != std::string_view::npos; at = words.find(":  ", at + 1)) {
+    const auto code = words.substr(at + 3, sqlstate_length);
+    const auto rest = words.substr(std::min(words.size(), at + 3 + sqlstate_length));
+    if (code.size() == sqlstate_length && std::all_of(code.begin(), code.end(), is_code) && rest.starts_with(": "))
+      return {std::string(code), one_line(rest.substr(2, rest.find('\n') - 2))};
+  }
+  return {{}, one_line(words)};
+}
+
+}  // namespace outboxd::pg

@@ -1,0 +1,38 @@
+// connection_string: what libpq is given to connect with, checked before and without a secret in any message.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace outboxd::pg {
+
+struct host_entry {
+  std::string host;  // empty or a path: a Unix-domain socket
+  std::string port;  // empty: the default
+};
+
+// A URI (postgresql://…) or key=value pairs, as libpq takes them (manual, "Connection Strings"); empty: PG* variables.
+// The error names neither the string nor a part of it, for it may hold a password.
+result<void> check_connection_string(std::string_view text);
+
+// The hosts that libpq would try, in their order, from the string and the PG* variables. Empty: libpq's default, or
+// something that libpq had better resolve itself (a service file, hostaddr).
+std::vector<host_entry> hosts_of(const std::string& text);
+
+// For logs: user, host, port and database, never the password.
+std::string display(const std::string& text);
+
+// libpq's message on one line: "connection to server at … failed: Connection refused".
+std::string one_line(std::string_view words);
+
+// The SQLSTATE in a message of PQERRORS_VERBOSE ("FATAL:  28P01: …"), empty if there is none, and the words behind it.
+struct login_refusal {
+  std::string sqlstate;
+  std::string words;
+};
+login_refusal parse_refusal(std::string_view words);
+
+}  // namespace outboxd::pg

@@ -1,0 +1,52 @@
+#include "pg/outbox_statements.hpp"
+
+#include <fmt/format.h>
+
+namespace outboxd::pg {
+
+std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout) {
+  const std::string in = schema.identifier();
+  std::vector<prepared> all;
+  const auto add = [&](std::string_view name, std::string sql) { all.push_back({std::string(name), std::move(sql)}); };
+
+  add(statement::begin, "BEGIN ISOLATION LEVEL READ COMMITTED");
+  add(statement::commit, "COMMIT");
+  add(statement::rollback, "ROLLBACK");
+  add(statement::guard, fmt::format("SET LOCAL idle_in_transaction_session_timeout = {}", claim_timeout.count()));
+  add(statement::claim,
+      fmt::format("SELECT id, seq, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key,"
+                  " attempts, created_at, behind, shard_waits, more FROM {}.claim($1, $2, $3)",
+                  in));
+  add(statement::mark_published,
+      fmt::format("UPDATE {}.event SET status = 'published', published_at = clock_timestamp()"
+                  " WHERE id = ANY ($1::uuid[])",
+                  in));
+  add(statement::set_back,
+      fmt::format("UPDATE {0}.event AS e SET status = s.status::{0}.event_status, attempts = e.attempts + s.attempts,"
+                  " available_at = coalesce(clock_timestamp() + s.delay * interval '1 microsecond', e.available_at),"
+                  " last_error = coalesce(s.reason, e.last_error), behind = s.behind"
+                  " FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])"
+                  " AS s(id, status, attempts, delay, reason, behind)"
+                  " WHERE e.id = s.id",
+                  in));
+  add(statement::release,
+      fmt::format("UPDATE {}.event SET status = 'pending', behind = NULL WHERE behind = ANY ($1::bigint[])", in));
+  return all;
+}
+
+// synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published again, which
+// guarantee 4 allows; so no batch waits for a flush or for a standby. The keepalives find a relay whose host vanished.
+std::string lane_settings(std::chrono::milliseconds claim_timeout) {
+  return fmt::format(
+      "SELECT set_config('synchronous_commit', 'off', false),"
+      " set_config('statement_timeout', '{}', false),"
+      " set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),"
+      " set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '25000', false)",
+      claim_timeout.count());
+}
+
+std::string sweep_statement(const schema_name& schema, int max_due) {
+  return fmt::format("SELECT due, extract(epoch FROM next_due) FROM {}.sweep({})", schema.identifier(), max_due);
+}
+
+}  // namespace outboxd::pg

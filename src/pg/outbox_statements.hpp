@@ -1,0 +1,66 @@
+// outbox_statements: the SQL that the relay sends, and its parameters.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/event.hpp"
+#include "pg/schema_name.hpp"
+
+namespace outboxd::pg {
+
+// Names of the prepared statements.
+namespace statement {
+inline constexpr std::string_view begin = "begin";
+inline constexpr std::string_view claim = "claim";
+inline constexpr std::string_view commit = "commit";
+inline constexpr std::string_view mark_published = "mark_published";
+inline constexpr std::string_view release = "release";
+inline constexpr std::string_view rollback = "rollback";
+inline constexpr std::string_view set_back = "set_back";
+inline constexpr std::string_view guard = "guard";
+}  // namespace statement
+
+struct prepared {
+  std::string name;
+  std::string sql;
+};
+
+// begin: READ COMMITTED, whatever the user's default is: the claim needs a new snapshot for each of its statements.
+// claim($1 events, $2 bytes, $3 shards): see sql/. Its columns are claim_column's.
+// guard: last in each claiming pipeline. It lets the server end the session, and with it the claim, when the relay hangs;
+//   and as a utility statement it makes the server drop the claim's snapshot, which would hold back vacuum.
+// mark_published($1 uuid[]).
+// set_back($1 uuid[] ids, $2 text[] statuses, $3 int8[] attempts to add, $4 int8[] delays in microseconds, $5 text[]
+//   reasons, $6 int8[] behind): null delay or reason leaves the column as it is.
+// release($1 int8[] seqs): the followers of finished events become pending.
+std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout);
+
+// For each new lane session.
+std::string lane_settings(std::chrono::milliseconds claim_timeout);
+
+// The sweep, see sql/; in text format.
+std::string sweep_statement(const schema_name& schema, int max_due);
+
+// Columns of claim, in order.
+enum class claim_column : int {
+  id,
+  seq,
+  aggregate_type,
+  aggregate_id,
+  event_type,
+  payload,
+  headers,
+  exchange,
+  routing_key,
+  attempts,
+  created_at,
+  behind,
+  shard_waits,
+  more,
+};
+
+}  // namespace outboxd::pg

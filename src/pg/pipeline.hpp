@@ -1,0 +1,42 @@
+// pipeline: statements that go to the server together and are answered together.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace outboxd::pg {
+
+struct step {
+  enum class kind { prepare, prepared, text };
+  kind what = kind::text;
+  std::string name;                     // prepare, prepared
+  std::string sql;                      // prepare, text
+  std::vector<std::string> parameters;  // prepared: in binary format
+};
+
+// One result per step. The first that fails ends the pipeline. Outside of BEGIN and COMMIT the steps are one transaction.
+class pipeline {
+ public:
+  pipeline& prepare(std::string name, std::string sql) {
+    steps_.push_back({step::kind::prepare, std::move(name), std::move(sql), {}});
+    return *this;
+  }
+  // Results come in binary format.
+  pipeline& run(std::string name, std::vector<std::string> parameters = {}) {
+    steps_.push_back({step::kind::prepared, std::move(name), {}, std::move(parameters)});
+    return *this;
+  }
+  // Results come in text format.
+  pipeline& text(std::string sql) {
+    steps_.push_back({step::kind::text, {}, std::move(sql), {}});
+    return *this;
+  }
+
+  const std::vector<step>& steps() const { return steps_; }
+
+ private:
+  std::vector<step> steps_;
+};
+
+}  // namespace outboxd::pg

@@ -1,0 +1,23 @@
+// resolve: host names to addresses, without blocking, in the form that libpq takes.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace outboxd::pg {
+
+// Parallel comma-separated lists, as libpq's parameters host, hostaddr and port. Empty host: nothing to resolve.
+struct resolved_hosts {
+  std::string host;
+  std::string hostaddr;
+  std::string port;
+};
+
+// libpq resolves names inside PQconnectPoll, which blocks; with hostaddr it does not.
+boost::asio::awaitable<result<resolved_hosts>> resolve_hosts(std::string connection_string,
+                                                             std::chrono::milliseconds within);
+
+}  // namespace outboxd::pg

@@ -1,0 +1,36 @@
+// rows: what one statement returned.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace outboxd::pg {
+
+// Owns a PGresult. Views into it live as long as it does.
+class rows {
+ public:
+  explicit rows(PGresult* owned) : result_(owned, &PQclear) {}
+
+  int size() const { return PQntuples(result_.get()); }
+  Oid type(int column) const { return PQftype(result_.get(), column); }
+  bool is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
+  std::string_view at(int row, int column) const {
+    return {PQgetvalue(result_.get(), row, column),
+            static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+  }
+  std::optional<std::string_view> find(int row, int column) const {
+    if (is_null(row, column)) return std::nullopt;
+    return at(row, column);
+  }
+
+  // The rows themselves, for views that have to outlive this object.
+  std::shared_ptr<const void> storage() const { return result_; }
+
+ private:
+  std::shared_ptr<PGresult> result_;
+};
+
+}  // namespace outboxd::pg

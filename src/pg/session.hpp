@@ -1,0 +1,60 @@
+// session: the libpq object, its socket on the reactor, and the pipeline that is under way. Private to connection.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pg/connection.hpp"
+#include "pg/resolve.hpp"
+
+namespace outboxd::pg {
+
+struct connection::session : std::enable_shared_from_this<session> {
+  explicit session(const asio::any_io_executor& on) : executor(on), changed(on) {}
+  ~session() { end(); }
+
+  asio::awaitable<result<void>> connect(const std::string& text, const resolved_hosts& hosts,
+                                        std::chrono::steady_clock::time_point deadline);
+  void begin(const pipeline& steps);
+
+  // Ends the connection with this reason, unless it has ended already.
+  void fail(error why);
+  void end();
+
+  asio::any_io_executor executor;
+  asio::steady_timer changed;  // cancelled when there is something to look at
+  std::optional<error> lost;
+  bool notified = false;
+  bool interrupted = false;
+
+  bool busy = false;  // a pipeline's answers are outstanding
+  std::vector<rows> answers;
+  std::optional<error> refusal;  // of the pipeline's first failed step
+
+ private:
+  bool start(const std::string& text, const resolved_hosts& hosts);
+  void watch_socket();
+  void release_socket();
+  void await_readable();
+  void await_writable();
+  void on_readable();
+  void flush();
+  void read_results();
+  void take(PGresult* one);
+  static void on_notice(void* self, const PGresult* notice);
+
+  PGconn* conn_ = nullptr;
+  std::optional<asio::posix::stream_descriptor> socket_;
+  bool late_ = false;     // the connect deadline has passed
+  bool writing_ = false;  // a wait for write is out
+  std::string last_fatal_;  // the server's parting words
+};
+
+}  // namespace outboxd::pg

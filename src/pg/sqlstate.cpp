@@ -1,0 +1,60 @@
+#include "pg/sqlstate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace outboxd::pg {
+namespace {
+
+struct meaning {
+  std::string_view sqlstate;
+  fault whose;
+  std::string_view remedy;
+};
+
+constexpr std::string_view no_outbox = "run `outboxd migrate`, or check outbox.schema";
+constexpr std::string_view no_login = "check the user, the password and pg_hba.conf";
+
+constexpr std::array meanings{
+    meaning{"28000", fault::permanent, no_login},
+    meaning{"28P01", fault::permanent, no_login},
+    meaning{"3D000", fault::permanent, "create the database, or check database.url"},
+    meaning{"3F000", fault::permanent, no_outbox},
+    meaning{"42501", fault::permanent, "grant the role outbox_relay to this user (outboxd migrate creates it)"},
+    meaning{"42703", fault::permanent, no_outbox},
+    meaning{"42704", fault::permanent, no_outbox},
+    meaning{"42883", fault::permanent, no_outbox},
+    meaning{"42P01", fault::permanent, no_outbox},
+    meaning{"25006", fault::transient, "the server is read-only; connect to the primary"},
+    meaning{"53300", fault::transient, "the server has no connection left; raise max_connections or lower relay.lanes"},
+    meaning{"25P03", fault::transient, "the claim was held longer than relay.claim_timeout"},
+};
+
+const meaning* find(std::string_view sqlstate) {
+  const auto* const at = std::find_if(meanings.begin(), meanings.end(),
+                                      [&](const meaning& one) { return one.sqlstate == sqlstate; });
+  return at == meanings.end() ? nullptr : at;
+}
+
+}  // namespace
+
+fault fault_of(std::string_view sqlstate) {
+  const meaning* known = find(sqlstate);
+  return known != nullptr ? known->whose : fault::transient;
+}
+
+std::string_view remedy_for(std::string_view sqlstate) {
+  const meaning* known = find(sqlstate);
+  return known != nullptr ? known->remedy : std::string_view();
+}
+
+error refused(std::string_view what, std::string_view sqlstate, std::string_view words) {
+  std::string message = fmt::format("{}: {}", what, words);
+  if (!sqlstate.empty()) message += fmt::format(" (SQLSTATE {})", sqlstate);
+  if (const auto remedy = remedy_for(sqlstate); !remedy.empty()) message += fmt::format("; {}", remedy);
+  return {fault_of(sqlstate), std::move(message)};
+}
+
+}  // namespace outboxd::pg

@@ -1,0 +1,20 @@
+// sqlstate: what an SQLSTATE means for us, in one place (PostgreSQL manual, appendix A).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+
+namespace outboxd::pg {
+
+// Will it pass by itself, or does somebody have to act? An unknown code is transient: trying again loses nothing.
+fault fault_of(std::string_view sqlstate);
+
+// What to do about it, to be put behind the server's words; empty where there is nothing useful to say.
+std::string_view remedy_for(std::string_view sqlstate);
+
+// The error for a statement or a login that the server refused: "what: its words (SQLSTATE 28P01); remedy".
+error refused(std::string_view what, std::string_view sqlstate, std::string_view words);
+
+}  // namespace outboxd::pg

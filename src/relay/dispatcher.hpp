@@ -1,0 +1,55 @@
+// dispatcher: sends lanes to work: one for a ring of the doorbell, the next one when the first finds plenty.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "relay/lane.hpp"
+
+namespace outboxd::relay {
+
+// What the dispatcher tells the world. None of these may call back into a lane.
+struct dispatcher_hooks {
+  std::function<clock::time_point()> now;
+  std::function<void()> on_waiting;  // next_deadline() may have become earlier
+  std::function<void()> on_idle;     // a lane has come to rest: all_idle() may be true
+  std::function<void(std::size_t events)> on_published;
+  std::function<void(const event& which, const setback& how)> on_set_back;
+};
+
+// Pure, like the lanes.
+class dispatcher final : public lane_host {
+ public:
+  explicit dispatcher(dispatcher_hooks hooks) : hooks_(std::move(hooks)) {}
+
+  void add(lane& one) { lanes_.push_back(&one); }
+
+  // There may be work: wakes one idle lane. With all of them busy it is remembered, for a claim that is already under
+  // way may have looked too early.
+  void ring();
+
+  void stop();
+  void abandon();
+  bool all_idle() const;
+
+  std::optional<clock::time_point> next_deadline() const;
+  void check_deadlines();
+
+  clock::time_point now() const override { return hooks_.now(); }
+  void on_claim_sent(lane& from) override;
+  void on_more_work(lane& from) override;
+  void on_idle(lane& from) override;
+  void on_waiting(lane& from) override;
+  void on_published(lane& from, std::size_t events) override;
+  void on_set_back(lane& from, const event& which, const setback& how) override;
+
+ private:
+  bool wake_one();
+
+  dispatcher_hooks hooks_;
+  std::vector<lane*> lanes_;
+  bool rung_ = false;  // since the last claim was sent
+};
+
+}  // namespace outboxd::relay

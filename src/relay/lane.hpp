@@ -1,0 +1,113 @@
+// lane: claims a batch, publishes it, settles it, and again while there is work.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "core/batch_order.hpp"
+#include "core/envelope.hpp"
+#include "relay/broker.hpp"
+#include "relay/outbox.hpp"
+
+namespace outboxd::relay {
+
+class lane;
+
+using clock = std::chrono::steady_clock;
+
+// What a lane tells the relay.
+class lane_host {
+ public:
+  virtual clock::time_point now() const = 0;
+  virtual void on_claim_sent(lane& from) = 0;
+  // There is more work than this lane has just claimed.
+  virtual void on_more_work(lane& from) = 0;
+  // No transaction is open and nothing is under way.
+  virtual void on_idle(lane& from) = 0;
+  // The lane has begun to wait: see deadline().
+  virtual void on_waiting(lane& from) = 0;
+  virtual void on_published(lane& from, std::size_t events) = 0;
+  virtual void on_set_back(lane& from, const event& which, const setback& how) = 0;
+
+ protected:
+  ~lane_host() = default;
+};
+
+struct lane_settings {
+  std::size_t batch = 500;
+  order_mode order = order_mode::strict;
+  routing route;
+  std::chrono::milliseconds claim_timeout{30'000};
+  std::chrono::milliseconds confirm_timeout{10'000};  // at most half of claim_timeout
+  std::chrono::milliseconds failure_delay{5'000};     // a returned or nacked event waits this long
+};
+
+// Pure: time, database and broker come from outside, and nothing here blocks or throws.
+class lane final : public outbox_listener, public broker_listener {
+ public:
+  lane(outbox& from, broker& to, lane_host& host, lane_settings settings)
+      : outbox_(from), broker_(to), host_(host), settings_(std::move(settings)) {}
+
+  // Looks for work if there is nothing under way. False: busy, not connected, or stopping.
+  bool wake();
+
+  // No new claims and no new sends; what is sent may still be confirmed. on_idle follows unless idle() already.
+  void stop();
+
+  // Waits no longer for confirms: settles what is known and gives the rest back.
+  void abandon();
+
+  bool idle() const { return state_ == state::idle; }
+  bool ready() const { return outbox_up_ && broker_up_ && !blocked_ && !stopping_; }
+
+  // When check() wants to be called, while the lane waits for the broker.
+  std::optional<clock::time_point> deadline() const;
+  void check();
+
+  void on_outbox_up() override;
+  void on_claimed(batch claimed) override;
+  void on_released() override;
+  void on_outbox_down() override;
+
+  void on_broker_up() override;
+  void on_outcomes(std::span<const outcome> outcomes) override;
+  void on_writable() override;
+  void on_blocked(bool blocked) override;
+  void on_broker_down() override;
+
+ private:
+  enum class state { idle, claiming, publishing, settling };
+
+  void begin(batch claimed);
+  void pump();
+  bool send(std::size_t index);
+  void take(const outcome& one);
+  void finish(const event& which);
+  void set_back(const event& which, setback how);
+  void settle();
+  void become_idle();
+  token name_of(std::size_t index) const { return (token{generation_} << 32U) | index; }
+
+  outbox& outbox_;
+  broker& broker_;
+  lane_host& host_;
+  lane_settings settings_;
+
+  state state_ = state::idle;
+  bool outbox_up_ = false;
+  bool broker_up_ = false;
+  bool blocked_ = false;
+  bool stopping_ = false;
+
+  batch batch_;
+  batch_order order_;
+  settlement settlement_;
+  std::uint32_t generation_ = 0;  // of the batch: confirms for an earlier one are nobody's
+  std::size_t unconfirmed_ = 0;
+  bool full_ = false;
+  bool closed_ = false;  // nothing more of this batch is sent
+  clock::time_point send_until_;
+  clock::time_point last_progress_;
+};
+
+}  // namespace outboxd::relay

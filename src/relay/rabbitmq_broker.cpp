@@ -1,0 +1,87 @@
+#include "relay/rabbitmq_broker.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+namespace outboxd::relay {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto close_limit = 1s;
+
+boost::asio::awaitable<void> close(std::shared_ptr<amqp::connection> link) { co_await link->close(close_limit); }
+
+}  // namespace
+
+rabbitmq_broker::rabbitmq_broker(const boost::asio::any_io_executor& on, const rabbitmq_settings& settings,
+                                 link_observer& observer)
+    : executor_(on), settings_(settings), observer_(observer), pause_(on) {}
+
+boost::asio::awaitable<void> rabbitmq_broker::run(broker_listener& listener) {
+  listener_ = &listener;
+  while (!stopping_) {
+    const auto opened = co_await open();
+    if (opened) {
+      up_ = true;
+      pause_.reset();
+      observer_.on_link_up(peer::broker);
+      listener.on_broker_up();
+      error why = co_await link_->run(*this);
+      up_ = false;
+      if (!drop_reason_.empty()) why.message = std::exchange(drop_reason_, {});
+      listener.on_broker_down();
+      observer_.on_link_down(peer::broker, why);
+    } else {
+      observer_.on_link_refused(peer::broker, opened.error());
+      ++next_url_;
+    }
+    link_.reset();
+    if (!stopping_) co_await pause_.wait();
+  }
+}
+
+boost::asio::awaitable<result<void>> rabbitmq_broker::open() {
+  const auto text = settings_.urls[next_url_ % settings_.urls.size()]();
+  if (!text) co_return tl::make_unexpected(text.error());
+  auto target = amqp::parse_url(*text);
+  if (!target) co_return tl::make_unexpected(target.error());
+  amqp::connection_settings how{
+      .target = std::move(*target),
+      .connection_name = settings_.connection_name,
+      .heartbeat = settings_.heartbeat,
+      .connect_timeout = settings_.connect_timeout,
+      .declare_exchange = settings_.declare_exchange,
+      .max_unconfirmed = settings_.max_unconfirmed,
+      .max_buffered = settings_.max_buffered,
+  };
+  link_ = std::make_shared<amqp::connection>(executor_, std::move(how));
+  co_return co_await link_->open();
+}
+
+void rabbitmq_broker::stop() {
+  stopping_ = true;
+  pause_.stop();
+  if (up_) {
+    boost::asio::co_spawn(executor_, close(link_), boost::asio::detached);
+  } else if (link_) {
+    link_->abort();
+  }
+}
+
+result<accepted> rabbitmq_broker::publish(token name, const message& what) {
+  if (!up_) return accepted::full;
+  return link_->publish(name, what);
+}
+
+void rabbitmq_broker::drop(std::string_view why) {
+  if (!up_) return;
+  drop_reason_ = fmt::format("connection to RabbitMQ dropped: {}", why);
+  link_->abort();
+}
+
+void rabbitmq_broker::on_blocked(std::string_view) { listener_->on_blocked(true); }
+void rabbitmq_broker::on_unblocked() { listener_->on_blocked(false); }
+
+}  // namespace outboxd::relay

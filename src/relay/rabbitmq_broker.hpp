@@ -1,0 +1,63 @@
+// rabbitmq_broker: a lane's channel to RabbitMQ on a connection of its own, reconnected for ever.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "amqp/connection.hpp"
+#include "relay/broker.hpp"
+#include "relay/link_observer.hpp"
+#include "relay/reconnect_pause.hpp"
+#include "relay/secret.hpp"
+
+namespace outboxd::relay {
+
+struct rabbitmq_settings {
+  std::vector<secret> urls;  // tried in turn
+  std::string connection_name = "outboxd";
+  std::chrono::seconds heartbeat{10};
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::optional<std::string> declare_exchange;
+  std::size_t max_unconfirmed = 4096;
+  std::size_t max_buffered = 256 * 1024;  // bytes
+};
+
+class rabbitmq_broker final : public broker, private amqp::handler {
+ public:
+  rabbitmq_broker(const boost::asio::any_io_executor& on, const rabbitmq_settings& settings, link_observer& observer);
+
+  // Connects, serves, reconnects, until stop().
+  boost::asio::awaitable<void> run(broker_listener& listener);
+
+  // Closes the connection orderly; run() then returns.
+  void stop();
+
+  result<accepted> publish(token name, const message& what) override;
+  void drop(std::string_view why) override;
+
+ private:
+  boost::asio::awaitable<result<void>> open();
+
+  void on_outcomes(std::span<const outcome> outcomes) override { listener_->on_outcomes(outcomes); }
+  void on_writable() override { listener_->on_writable(); }
+  void on_blocked(std::string_view reason) override;
+  void on_unblocked() override;
+
+  boost::asio::any_io_executor executor_;
+  const rabbitmq_settings& settings_;
+  link_observer& observer_;
+  reconnect_pause pause_;
+  broker_listener* listener_ = nullptr;
+  std::shared_ptr<amqp::connection> link_;  // being opened, or up
+  bool up_ = false;
+  std::string drop_reason_;
+  std::size_t next_url_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace outboxd::relay

@@ -1,0 +1,32 @@
+#include "relay/reconnect_pause.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <random>
+
+namespace outboxd::relay {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Short at first, for a restart takes a second; capped low enough that delivery resumes within seconds of the server.
+constexpr backoff::duration base = 100ms;
+constexpr backoff::duration cap = 3s;
+
+}  // namespace
+
+reconnect_pause::reconnect_pause(const boost::asio::any_io_executor& on)
+    : timer_(on), backoff_(base, cap, std::random_device{}()) {}
+
+boost::asio::awaitable<void> reconnect_pause::wait() {
+  if (stopped_) co_return;
+  timer_.expires_after(backoff_.next());
+  co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+}
+
+void reconnect_pause::stop() {
+  stopped_ = true;
+  timer_.cancel();
+}
+
+}  // namespace outboxd::relay

@@ -1,0 +1,30 @@
+// reconnect_pause: the wait between two attempts to reach a server, which can be cut short.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "core/backoff.hpp"
+
+namespace outboxd::relay {
+
+class reconnect_pause {
+ public:
+  explicit reconnect_pause(const boost::asio::any_io_executor& on);
+
+  // A random time, growing with each call up to a few seconds.
+  boost::asio::awaitable<void> wait();
+
+  // The connection has proved useful: the next wait is short again.
+  void reset() { backoff_.reset(); }
+
+  // Ends this wait and makes every later one empty.
+  void stop();
+
+ private:
+  boost::asio::steady_timer timer_;
+  backoff backoff_;
+  bool stopped_ = false;
+};
+
+}  // namespace outboxd::relay

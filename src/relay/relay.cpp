@@ -1,0 +1,146 @@
+#include "relay/relay.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <exception>
+#include <utility>
+
+namespace outboxd::relay {
+namespace {
+
+using namespace std::chrono_literals;
+
+// After the grace, what is known is still written: the time that PostgreSQL gets for it.
+constexpr auto last_settle = 2s;
+
+// A coroutine of the relay never throws on purpose: what comes out is a programming error, and ends the process.
+void rethrow(std::exception_ptr thrown) {
+  if (thrown) std::rethrow_exception(std::move(thrown));
+}
+
+}  // namespace
+
+struct relay::worker {
+  worker(boost::asio::io_context& io, const relay_settings& settings, dispatcher& host, link_observer& observer)
+      : outbox(io.get_executor(), settings.database, observer),
+        broker(io.get_executor(), settings.broker, observer),
+        line(outbox, broker, host, settings.lane) {}
+
+  postgres_outbox outbox;
+  rabbitmq_broker broker;
+  lane line;
+};
+
+relay::relay(boost::asio::io_context& io, relay_settings settings, relay_report report)
+    : io_(io),
+      settings_(std::move(settings)),
+      report_(std::move(report)),
+      dispatcher_({.now = [] { return clock::now(); },
+                   .on_waiting = [this] { watch_deadlines(); },
+                   .on_idle = [this] { finish_when_idle(); },
+                   .on_published = [this](std::size_t events) { published_ += events; },
+                   .on_set_back = [this](const event& which, const setback& how) { report_.set_back(which, how); }}),
+      doorbell_(io.get_executor(), settings_.database, settings_.sweep_interval, *this, [this] { dispatcher_.ring(); }),
+      deadline_timer_(io),
+      grace_timer_(io) {
+  database_.wanted = settings_.lanes + 1;
+  broker_.wanted = settings_.lanes;
+}
+
+relay::~relay() = default;
+
+void relay::start(std::function<void()> on_stopped) {
+  on_stopped_ = std::move(on_stopped);
+  boost::asio::co_spawn(io_, doorbell_.run(), rethrow);
+  boost::asio::co_spawn(io_, doorbell_.run_without_session(), rethrow);
+  link_observer& observer = *this;
+  for (int i = 0; i < settings_.lanes; ++i) {
+    auto& one = *workers_.emplace_back(std::make_unique<worker>(io_, settings_, dispatcher_, observer));
+    dispatcher_.add(one.line);
+    boost::asio::co_spawn(io_, one.outbox.run(one.line), rethrow);
+    boost::asio::co_spawn(io_, one.broker.run(one.line), rethrow);
+  }
+}
+
+void relay::stop() {
+  if (std::exchange(stopping_, true)) return;
+  doorbell_.stop();
+  dispatcher_.stop();
+  if (closed_) return;
+  grace_timer_.expires_after(settings_.shutdown_grace);
+  grace_timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled) return;
+    dispatcher_.abandon();
+    if (closed_) return;
+    grace_timer_.expires_after(last_settle);
+    grace_timer_.async_wait([this](const boost::system::error_code& again) {
+      if (!again) close_sessions();
+    });
+  });
+  finish_when_idle();
+}
+
+void relay::finish_when_idle() {
+  if (stopping_ && dispatcher_.all_idle()) close_sessions();
+}
+
+void relay::close_sessions() {
+  if (std::exchange(closed_, true)) return;
+  grace_timer_.cancel();
+  deadline_timer_.cancel();
+  for (const auto& one : workers_) {
+    one->outbox.stop();
+    one->broker.stop();
+  }
+  on_stopped_();
+}
+
+// One timer for all lanes, set only while one of them waits, and not moved for every batch.
+void relay::watch_deadlines() {
+  if (watching_ || closed_) return;
+  const auto next = dispatcher_.next_deadline();
+  if (!next) return;
+  watching_ = true;
+  deadline_timer_.expires_at(*next);
+  deadline_timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    watching_ = false;
+    if (cancelled) return;
+    dispatcher_.check_deadlines();
+    watch_deadlines();
+  });
+}
+
+void relay::on_link_up(peer which) {
+  link_state& state = state_of(which);
+  ++state.up;
+  state.ever_up = true;
+  if (state.up < state.wanted || state.said_up) return;
+  state.said_up = true;
+  state.said_down.clear();
+  report_.connected(which);
+}
+
+void relay::on_link_down(peer which, const error& why) {
+  --state_of(which).up;
+  say_down(which, why);
+}
+
+void relay::on_link_refused(peer which, const error& why) {
+  if (why.kind == fault::permanent && !state_of(which).ever_up && !stopping_) {
+    failure_ = why;
+    stop();
+    return;
+  }
+  say_down(which, why);
+}
+
+// Several sessions meet the same fault; it is worth one line.
+void relay::say_down(peer which, const error& why) {
+  link_state& state = state_of(which);
+  if (stopping_) return;
+  state.said_up = false;
+  if (state.said_down == why.message) return;
+  state.said_down = why.message;
+  report_.disconnected(which, why);
+}
+
+}  // namespace outboxd::relay

@@ -1,0 +1,91 @@
+// relay: the doorbell, the lanes and their sessions, put together on one reactor.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "relay/dispatcher.hpp"
+#include "relay/doorbell.hpp"
+#include "relay/link_observer.hpp"
+#include "relay/postgres_outbox.hpp"
+#include "relay/rabbitmq_broker.hpp"
+
+namespace outboxd::relay {
+
+struct relay_settings {
+  postgres_settings database;
+  rabbitmq_settings broker;
+  lane_settings lane;
+  int lanes = 4;
+  std::chrono::milliseconds sweep_interval{1'000};
+  std::chrono::milliseconds shutdown_grace{10'000};
+};
+
+// What there is to log; called on the reactor.
+struct relay_report {
+  std::function<void(peer)> connected;                           // all sessions with this server are up
+  std::function<void(peer, const error&)> disconnected;          // once per new reason
+  std::function<void(const event&, const setback&)> set_back;    // an event could not be published
+};
+
+// Runs until stop(). For one thread; the io_context has to outlive it.
+class relay final : private link_observer {
+ public:
+  relay(boost::asio::io_context& io, relay_settings settings, relay_report report);
+  ~relay();
+
+  // on_stopped: nothing is left to do but the closing of sessions.
+  void start(std::function<void()> on_stopped);
+
+  // Guarantee 11: no new claims, outstanding confirms up to shutdown_grace, the rest given back. Then the reactor runs out
+  // of work.
+  void stop();
+
+  // Set when the relay has stopped by itself, because it met a permanent error before it ever was connected.
+  const std::optional<error>& failure() const { return failure_; }
+  std::size_t published() const { return published_; }
+
+ private:
+  struct worker;
+
+  void on_link_up(peer which) override;
+  void on_link_down(peer which, const error& why) override;
+  void on_link_refused(peer which, const error& why) override;
+
+  void say_down(peer which, const error& why);
+  void watch_deadlines();
+  void finish_when_idle();
+  void close_sessions();
+
+  struct link_state {
+    int wanted = 0;
+    int up = 0;
+    bool ever_up = false;
+    bool said_up = false;
+    std::string said_down;
+  };
+  link_state& state_of(peer which) { return which == peer::database ? database_ : broker_; }
+
+  boost::asio::io_context& io_;
+  relay_settings settings_;
+  relay_report report_;
+  dispatcher dispatcher_;
+  doorbell doorbell_;
+  std::vector<std::unique_ptr<worker>> workers_;
+  boost::asio::steady_timer deadline_timer_;
+  boost::asio::steady_timer grace_timer_;
+  bool watching_ = false;
+  bool stopping_ = false;
+  bool closed_ = false;
+  link_state database_;
+  link_state broker_;
+  std::function<void()> on_stopped_;
+  std::optional<error> failure_;
+  std::size_t published_ = 0;
+};
+
+}  // namespace outboxd::relay

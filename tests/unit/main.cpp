@@ -1,0 +1,3 @@
+// main: the unit tests' entry point.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
