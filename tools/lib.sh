@@ -1,0 +1,98 @@
+# shellcheck shell=bash
+# What every script under tools/ shares: messages, clean-up at exit, building a preset, borrowing the private services.
+# Source it right after `set -euo pipefail`; it changes no directory and prints nothing.
+
+repo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+
+say() { printf '%s: %s\n' "${0##*/}" "$*"; }
+warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die() {
+  warn "$*"
+  exit 1
+}
+usage_error() {
+  warn "$* See ${0##*/} --help."
+  exit 2
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+is_root() { [ "$(id -u)" = 0 ]; }
+
+# Prints the comment block at the top of the calling script (without the #!) as its help.
+print_help() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
+
+in_repo() { (cd "$repo_root" && exec "$@"); }
+cores() { nproc 2>/dev/null || echo 2; }
+
+# at_exit COMMAND...: run it when this script ends, however it ends (success, failure, Ctrl-C, SIGTERM), last one first.
+at_exit_commands=()
+at_exit() {
+  local quoted
+  printf -v quoted '%q ' "$@"
+  if [ ${#at_exit_commands[@]} -eq 0 ]; then
+    trap run_at_exit EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+  fi
+  at_exit_commands+=("$quoted")
+}
+run_at_exit() {
+  local status=$? i
+  trap '' HUP INT TERM
+  set +e
+  end_supervised
+  for ((i = ${#at_exit_commands[@]} - 1; i >= 0; i--)); do eval "${at_exit_commands[i]}"; done
+  exit "$status"
+}
+
+# supervise COMMAND...: run it so that a signal to this script ends it at once, with all its children. (A command in the
+# foreground would let a SIGTERM to the script wait until it is through.)
+supervised=''
+supervise() {
+  local status=0
+  at_exit :
+  set -m
+  "$@" </dev/null &
+  supervised=$!
+  set +m
+  wait "$supervised" || status=$?
+  supervised=''
+  return "$status"
+}
+end_supervised() {
+  local i
+  if [ -z "$supervised" ]; then return; fi
+  kill -TERM -- "-$supervised" 2>/dev/null
+  for ((i = 0; i < 100; i++)); do
+    kill -0 -- "-$supervised" 2>/dev/null || return
+    sleep 0.1
+  done
+  kill -KILL -- "-$supervised" 2>/dev/null
+}
+
+# build_preset PRESET [TARGET...]: configure and build it in build/PRESET, with progress; ends the script if that fails.
+build_preset() {
+  local preset=$1 log
+  shift
+  mkdir -p "$repo_root/build"
+  log=$repo_root/build/configure-$preset.log
+  say "Building the $preset preset${*:+ ($*)} in build/$preset."
+  supervise in_repo cmake --preset "$preset" >"$log" 2>&1 || {
+    tail -n 40 "$log" >&2
+    die "CMake could not configure the $preset preset (above: the end of build/${log##*/}). If a package is missing, run tools/bootstrap."
+  }
+  supervise in_repo cmake --build --preset "$preset" -j "$(cores)" ${1:+--target "$@"} ||
+    die "The $preset preset does not build: the compiler's messages are above."
+}
+
+# borrow_services: make sure the private PostgreSQL and RabbitMQ run, export their addresses, and stop at exit what was
+# started here. Servers that ran before are left running. borrow_services --keep: leave everything running.
+borrow_services() {
+  local services=$repo_root/tools/services part
+  for part in postgres rabbitmq; do
+    if [ "${1:-}" != --keep ] && ! "$services" status "$part" >/dev/null 2>&1; then at_exit "$services" stop "$part"; fi
+  done
+  "$services" start || exit 1
+  part=$("$services" env) || exit 1
+  eval "$part"
+}
