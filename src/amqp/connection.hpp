@@ -26,8 +26,8 @@ struct connection_settings {
   std::chrono::milliseconds connect_timeout{10'000};  // name look-up, TCP and handshake together
   std::optional<std::string> declare_exchange;        // durable, of type topic; nothing: declare none
   std::size_t max_unconfirmed = 4096;                 // publishes without an answer
-  std::size_t max_buffered =
-      1024 * 1024;  // bytes accepted and not yet handed to a write; as much again is in one
+  // Bytes accepted and not yet handed to a write; a write under way holds as much again.
+  std::size_t max_buffered = std::size_t{1024} * 1024;
 };
 
 // What a running connection tells its owner, on the connection's executor, never from inside publish().

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -139,7 +138,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   amqp_bytes_t copy(const std::string& text) {
     if (text.empty()) return {0, nullptr};
     auto* const bytes = allocate<char>(text.size());
-    std::memcpy(bytes, text.data(), text.size());
+    std::copy(text.begin(), text.end(), bytes);
     return {text.size(), bytes};
   }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t header_size = 7;
 constexpr char frame_end = '\xCE';
-constexpr std::size_t read_size = 64 * 1024;  // bytes asked for at once
+constexpr std::size_t read_size = std::size_t{64} * 1024;  // bytes asked for at once
 
 template <class Integer>
 void append_big_endian(std::string& out, Integer value) {

@@ -15,8 +15,9 @@ namespace outboxd::amqp {
 
 enum class frame_type : std::uint8_t { method = 1, header = 2, body = 3, heartbeat = 8 };
 
-inline constexpr std::size_t frame_overhead = 8;        // 7 bytes before the payload, 1 after it
-inline constexpr std::uint32_t frame_min_size = 4096;   // the least that frame_max may be (section 1.1)
+inline constexpr std::size_t frame_overhead = 8;  // 7 bytes before the payload, 1 after it
+inline constexpr std::uint32_t frame_min_size =
+    4096;  // the least that frame_max may be (constant frame-min-size)
 inline constexpr std::uint32_t frame_max_own = 131072;  // our cap, and RabbitMQ's default
 inline constexpr std::uint32_t frame_max_untuned =
     8192;  // before tune; RabbitMQ 4 allows 8192, older ones 4096

@@ -4,62 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <span>
 
+#include "amqp/greeting.hpp"
 #include "amqp/text.hpp"
 
 namespace outboxd::amqp {
 namespace {
 
 constexpr std::uint16_t wanted_channel_max = 1;
-constexpr std::string_view protocol_header{"AMQP\0\0\x09\x01", 8};
-
-amqp_table_entry_t entry(std::string_view name, std::string_view value) {
-  amqp_table_entry_t e{};
-  e.key = as_bytes(name);
-  e.value.kind = AMQP_FIELD_KIND_UTF8;
-  e.value.value.bytes = as_bytes(value);
-  return e;
-}
-
-amqp_table_entry_t entry(std::string_view name, bool value) {
-  amqp_table_entry_t e{};
-  e.key = as_bytes(name);
-  e.value.kind = AMQP_FIELD_KIND_BOOLEAN;
-  e.value.value.boolean = value;
-  return e;
-}
-
-amqp_table_entry_t entry(std::string_view name, std::span<amqp_table_entry_t> table) {
-  amqp_table_entry_t e{};
-  e.key = as_bytes(name);
-  e.value.kind = AMQP_FIELD_KIND_TABLE;
-  e.value.value.table = {static_cast<int>(table.size()), table.data()};
-  return e;
-}
-
-const amqp_field_value_t* find(const amqp_table_t& table, std::string_view name) {
-  for (const auto& e : std::span(table.entries, static_cast<std::size_t>(table.num_entries)))
-    if (as_view(e.key) == name) return &e.value;
-  return nullptr;
-}
-
-bool capable(const amqp_table_t& server_properties, std::string_view name) {
-  const auto* const capabilities = find(server_properties, "capabilities");
-  if (capabilities == nullptr || capabilities->kind != AMQP_FIELD_KIND_TABLE) return false;
-  const auto* const value = find(capabilities->value.table, name);
-  return value != nullptr && value->kind == AMQP_FIELD_KIND_BOOLEAN && value->value.boolean != 0;
-}
-
-bool has_word(std::string_view words, std::string_view word) {
-  while (!words.empty()) {
-    const auto end = std::min(words.find(' '), words.size());
-    if (words.substr(0, end) == word) return true;
-    words.remove_prefix(std::min(end + 1, words.size()));
-  }
-  return false;
-}
 
 template <class T>
 T lower(T broker, T ours) {
@@ -74,7 +26,8 @@ result<tuning> negotiate(const tuning& broker, const handshake_settings& ours) {
   tuning out;
   out.channel_max = lower(broker.channel_max, wanted_channel_max);
   out.frame_max = lower(broker.frame_max, ours.frame_max);
-  out.heartbeat = lower(broker.heartbeat, ours.heartbeat);
+  constexpr std::chrono::seconds longest{65535};  // a short integer on the wire
+  out.heartbeat = lower(broker.heartbeat, std::min(ours.heartbeat, longest));
   if (out.frame_max < frame_min_size)
     return permanent(
         fmt::format("frame_max {} is below the {} bytes that AMQP 0-9-1 requires; raise frame_max in the "
@@ -119,7 +72,8 @@ error handshake::interrupted(std::string_view how) const {
 result<bool> handshake::receive(frame_parser& in) {
   while (step_ != step::done) {
     if (!framed_) {
-      if (auto ok = not_amqp(in.unread()); !ok) return tl::make_unexpected(ok.error());
+      if (auto ok = check_greeting(in.unread()); !ok)
+        return tl::make_unexpected(at(ok.error().kind, ok.error().message));
       // The start of another protocol's bytes: wait until they can be told.
       if (const auto bytes = in.unread(); !bytes.empty() && bytes[0] != 1) return false;
     }
@@ -131,27 +85,6 @@ result<bool> handshake::receive(frame_parser& in) {
       return tl::make_unexpected(at(ok.error().kind, ok.error().message));
   }
   return true;
-}
-
-// Tells what speaks on this port when its first byte is not that of a method frame.
-result<void> handshake::not_amqp(std::string_view bytes) const {
-  const auto fail = [this](std::string_view what) { return tl::make_unexpected(at(fault::permanent, what)); };
-  if (bytes.empty() || bytes[0] == 1) return {};
-  if (bytes.starts_with("AMQP")) {
-    if (bytes.size() < protocol_header.size()) return {};
-    return fail(fmt::format(
-        "the broker speaks AMQP {}.{}.{} (protocol id {}) and not 0-9-1; use RabbitMQ's AMQP 0-9-1 port",
-        int{bytes[5]}, int{bytes[6]}, int{bytes[7]}, int{bytes[4]}));
-  }
-  if (std::string_view("AMQP").starts_with(bytes)) return {};
-  if (bytes[0] == 0x15 || bytes[0] == 0x16)
-    return fail(
-        "the port answers with TLS, which is not supported yet; use the broker's plain AMQP port, usually "
-        "5672");
-  if (bytes.starts_with("HTTP/"))
-    return fail("the port answers with HTTP, not AMQP; use the broker's AMQP port, usually 5672");
-  if (std::string_view("HTTP/").starts_with(bytes)) return {};
-  return fail("the port does not answer with AMQP 0-9-1; use the broker's AMQP port, usually 5672");
 }
 
 result<void> handshake::on_frame(const frame& f, frame_parser& in) {
@@ -198,7 +131,8 @@ result<void> handshake::on_answer(const method& m, frame_parser& in) {
     case step::start:
       if (m.id != AMQP_CONNECTION_START_METHOD) break;
       step_ = step::tune;
-      return on_start(m.as<amqp_connection_start_t>());
+      if (auto ok = check_offer(m.as<amqp_connection_start_t>()); !ok) return ok;
+      return append_start_ok(output_, settings_.target, settings_.connection_name);
     case step::tune:
       if (m.id != AMQP_CONNECTION_TUNE_METHOD) break;
       step_ = step::open;
@@ -227,35 +161,6 @@ result<void> handshake::on_answer(const method& m, frame_parser& in) {
   }
   return transient(
       fmt::format("the broker sent method {} while waiting for {}", method_number(m.id), awaited(step_now)));
-}
-
-result<void> handshake::on_start(const amqp_connection_start_t& start) {
-  if (start.version_major != 0 || start.version_minor != 9)
-    return permanent(
-        fmt::format("the broker speaks AMQP {}-{}, not 0-9-1", start.version_major, start.version_minor));
-  if (!has_word(as_view(start.mechanisms), "PLAIN"))
-    return permanent(
-        "the broker does not offer login with user and password; allow PLAIN in auth_mechanisms");
-  for (const std::string_view needed : {"publisher_confirms", "basic.nack"})
-    if (!capable(start.server_properties, needed))
-      return permanent(fmt::format(
-          "the broker lacks {}, without which a publish cannot be known to have arrived; use RabbitMQ",
-          needed));
-
-  std::array capabilities{entry("publisher_confirms", true), entry("basic.nack", true),
-                          entry("connection.blocked", true), entry("consumer_cancel_notify", true),
-                          entry("authentication_failure_close", true)};
-  std::array properties{entry("product", "outboxd"), entry("version", OUTBOXD_VERSION),
-                        entry("platform", "C++"), entry("connection_name", settings_.connection_name),
-                        entry("capabilities", std::span<amqp_table_entry_t>(capabilities))};
-  std::string response;  // RFC 4616: authorization identity (none), user, password
-  response.append(1, '\0').append(settings_.target.user).append(1, '\0').append(settings_.target.password);
-  amqp_connection_start_ok_t ok{};
-  ok.client_properties = {static_cast<int>(properties.size()), properties.data()};
-  ok.mechanism = as_bytes("PLAIN");
-  ok.response = as_bytes(response);
-  ok.locale = as_bytes("en_US");
-  return send(AMQP_CONNECTION_START_OK_METHOD, &ok, 0);
 }
 
 result<void> handshake::on_tune(const amqp_connection_tune_t& tune, frame_parser& in) {
@@ -287,7 +192,7 @@ result<void> handshake::on_confirm() {
   return send(AMQP_EXCHANGE_DECLARE_METHOD, &declare, publish_channel);
 }
 
-// What to do about it, by reply code (section 1.2) and by what was asked for.
+// What to do about it, by AMQP reply code and by what was asked for.
 result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
   const std::string said = fmt::format("the broker answered {} {}", code, printable(text));
   const auto fail = [&said](std::string_view advice) {

@@ -64,11 +64,9 @@ class handshake {
   result<void> on_frame(const frame& f, frame_parser& in);
   result<void> on_method(const method& m, frame_parser& in);
   result<void> on_answer(const method& m, frame_parser& in);
-  result<void> on_start(const amqp_connection_start_t& start);
   result<void> on_tune(const amqp_connection_tune_t& tune, frame_parser& in);
   result<void> on_confirm();
   result<void> on_close(std::uint16_t code, std::string_view text);
-  result<void> not_amqp(std::string_view bytes) const;
   result<void> send(amqp_method_number_t id, const void* fields, std::uint16_t channel);
   static std::string_view awaited(step s);
   error at(fault kind, std::string_view what) const;

@@ -106,6 +106,7 @@ void link::take_frames() {
 void link::deliver() {
   if (!news_.outcomes.empty()) owner_->on_outcomes(news_.outcomes);
   for (const auto& reason : news_.blocked) {
+    if (end_) break;
     if (reason)
       owner_->on_blocked(*reason);
     else
@@ -130,8 +131,9 @@ bool link::room_for(std::size_t bytes) const {
 }
 
 result<accepted> link::publish(token id, const message& message) {
-  if (!room_for(message.body.size() + message.headers.size() + overhead_guess)) {
-    room_wanted_ = true;
+  const std::size_t bytes = message.body.size() + message.headers.size() + overhead_guess;
+  if (!room_for(bytes)) {
+    room_wanted_ = bytes;
     return accepted::full;
   }
   if (auto ok = session_->publish(id, message, pending_); !ok) return tl::make_unexpected(ok.error());
@@ -140,8 +142,8 @@ result<accepted> link::publish(token id, const message& message) {
 }
 
 void link::offer_room() {
-  if (!room_wanted_ || owner_ == nullptr || !room_for(overhead_guess)) return;
-  room_wanted_ = false;
+  if (room_wanted_ == 0 || owner_ == nullptr || !room_for(room_wanted_)) return;
+  room_wanted_ = 0;
   owner_->on_writable();
 }
 

@@ -63,8 +63,8 @@ class link : public std::enable_shared_from_this<link> {
   std::string sending_;  // what the write under way sends
   bool writing_ = false;
   bool flush_posted_ = false;
-  bool room_wanted_ = false;  // publish() said full
-  error_code write_error_;    // the reader finds out why
+  std::size_t room_wanted_ = 0;  // bytes for which publish() said full
+  error_code write_error_;       // the reader finds out why
 
   std::chrono::seconds heartbeat_{0};
   boost::asio::steady_timer heartbeat_timer_;

@@ -8,7 +8,7 @@
 namespace outboxd::amqp {
 namespace {
 
-constexpr std::size_t kept_outcomes = 16 * 1024;
+constexpr std::size_t kept_outcomes = std::size_t{16} * 1024;
 
 // RabbitMQ's reply texts begin with the code's name: "NOT_FOUND - no exchange 'x' in vhost '/'".
 tl::unexpected<error> ended(std::string_view what, std::uint16_t code, std::string_view text) {

@@ -17,6 +17,13 @@
 
 namespace outboxd::amqp {
 
+// basic.return is a method, a content header and a body, each in frames of its own.
+struct arriving_return {
+  std::string reason;
+  bool header = false;          // it has come
+  std::uint64_t body_left = 0;  // bytes
+};
+
 class session {
  public:
   session(std::uint16_t channel, std::uint32_t frame_max) : channel_(channel), encoder_(channel, frame_max) {}
@@ -45,13 +52,6 @@ class session {
   std::vector<token> abandon() { return ledger_.close(); }
 
  private:
-  // basic.return is a method, a content header and a body, each in frames of its own.
-  struct arriving {
-    std::string reason;
-    bool header = false;          // it has come
-    std::uint64_t body_left = 0;  // bytes
-  };
-
   result<void> on_method(const method& m, std::uint16_t channel, news& into, std::string& out);
   result<void> on_channel_method(const method& m, news& into, std::string& out);
   result<void> on_return_header(std::string_view payload);
@@ -61,7 +61,7 @@ class session {
   codec codec_;
   publish_encoder encoder_;
   confirm_ledger ledger_;
-  std::optional<arriving> return_;
+  std::optional<arriving_return> return_;
   bool closing_ = false;
 };
 

@@ -45,11 +45,14 @@ result<std::string> decode(std::string_view text, std::string_view part) {
   return out;
 }
 
+bool alphanumeric(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 std::string encode(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       std::string_view("-._~").find(c) != std::string_view::npos;
+    const bool plain = alphanumeric(c) || std::string_view("-._~").find(c) != std::string_view::npos;
     if (plain)
       out += c;
     else
@@ -74,6 +77,10 @@ result<void> parse_userinfo(std::string_view text, url& out) {
   return {};
 }
 
+bool in_host_name(char c) {
+  return alphanumeric(c) || c == '.' || c == '-' || c == '_';
+}
+
 // Takes the host off `text` and leaves ":port" or nothing.
 result<std::string> take_host(std::string_view& text) {
   if (text.starts_with('[')) {
@@ -91,6 +98,12 @@ result<std::string> take_host(std::string_view& text) {
   const auto end = std::min(text.find(':'), text.size());
   auto host = decode(text.substr(0, end), "host");
   text.remove_prefix(end);
+  if (host && !std::all_of(host->begin(), host->end(), in_host_name))
+    return permanent(
+        fmt::format("the host of the AMQP URL has a character that no host name has; it takes letters, "
+                    "digits, '.', '-' and '_'; "
+                    "{}",
+                    encode_hint));
   return host;
 }
 
@@ -109,7 +122,10 @@ result<void> parse_host_port(std::string_view text, url& out) {
   return {};
 }
 
+// A bare slash at the end stands for the default vhost, as most clients take it; the specification would call
+// it the vhost with the empty name (https://www.rabbitmq.com/docs/uri-spec), which nobody has.
 result<void> parse_vhost(std::string_view text, url& out) {
+  if (text.empty()) return {};
   if (text.find('/') != std::string_view::npos)
     return permanent("the vhost of the AMQP URL has an unencoded '/'; write it as %2F (the vhost / as /%2F)");
   // Legal in a URI path, but far more often the rest of a password with a bare '/' in it.

@@ -22,9 +22,8 @@ struct url {
 };
 
 // amqp://[user[:password]@]host[:port][/vhost], https://www.rabbitmq.com/docs/uri-spec
-// Absent parts take the defaults above. "amqp://host/" names the vhost "" and "amqp://host/%2f" the vhost
-// "/". Errors are permanent, name the part and what is allowed in it, and quote nothing of the text: a
-// password whose
+// Absent parts take the defaults above, and so does an empty vhost. Errors are permanent, name the part and
+// what is allowed in it, and quote nothing of the text: a password whose
 // '/' or '@' was not encoded can end up in any part.
 result<url> parse_url(std::string_view text);
 

@@ -55,8 +55,8 @@ class signals {
       if (asked_) ::_exit(128 + number);
       asked_ = true;
       log_->info("stopping: no new claims, waiting for outstanding confirms");
+      wait();  // first: a stop that has nothing to wait for cancels it
       relay_.stop();
-      wait();
     });
   }
 

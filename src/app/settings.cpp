@@ -34,20 +34,23 @@ class reader {
 
   milliseconds duration(const std::string& key, milliseconds least, milliseconds most, std::string_view allowed) {
     const auto parsed = parse_duration(value(key).text);
-    if (!parsed || *parsed < least || *parsed > most) refuse(key, fmt::format("a duration such as 500ms, 10s or 5m, {}", allowed));
-    return parsed.value_or(least);
+    if (parsed && *parsed >= least && *parsed <= most) return *parsed;
+    refuse(key, fmt::format("a duration such as 500ms, 10s or 5m, {}", allowed));
+    return least;
   }
 
   std::int64_t integer(const std::string& key, std::int64_t least, std::int64_t most) {
     const auto parsed = parse_integer(value(key).text);
-    if (!parsed || *parsed < least || *parsed > most) refuse(key, fmt::format("a whole number from {} to {}", least, most));
-    return parsed.value_or(least);
+    if (parsed && *parsed >= least && *parsed <= most) return *parsed;
+    refuse(key, fmt::format("a whole number from {} to {}", least, most));
+    return least;
   }
 
   std::int64_t size(const std::string& key, std::int64_t least, std::int64_t most, std::string_view allowed) {
     const auto parsed = parse_size(value(key).text);
-    if (!parsed || *parsed < least || *parsed > most) refuse(key, fmt::format("a size such as 8MB or 512KiB, {}", allowed));
-    return parsed.value_or(least);
+    if (parsed && *parsed >= least && *parsed <= most) return *parsed;
+    refuse(key, fmt::format("a size such as 8MB or 512KiB, {}", allowed));
+    return least;
   }
 
   template <std::size_t Size>

@@ -1,0 +1,212 @@
+// publisher: how fast the AMQP driver alone gets publishes confirmed; the baseline of the drain benchmark.
+#include <amqp.h>
+#include <amqp_tcp_socket.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "amqp/connection.hpp"
+
+namespace {
+
+namespace asio = boost::asio;
+namespace amqp = outboxd::amqp;
+using namespace std::chrono_literals;
+
+struct options {
+  std::string url = "amqp://guest:guest@localhost:5672/%2f";
+  std::uint64_t count = 200'000;
+  std::size_t size = 200;  // bytes of body
+  std::string queue_type = "quorum";
+  std::size_t connections = 1;
+  std::size_t window = 2000;  // unconfirmed per connection
+};
+
+// A durable queue of the given type, through rabbitmq-c's blocking client; deleted at the end.
+class queue {
+ public:
+  queue(const amqp::url& at, std::string name, const std::string& type) : name_(std::move(name)) {
+    auto* const socket = amqp_tcp_socket_new(state_);
+    check(amqp_socket_open(socket, at.host.c_str(), at.port) == AMQP_STATUS_OK, "connect");
+    check(amqp_login(state_, at.vhost.c_str(), 0, 131072, 0, AMQP_SASL_METHOD_PLAIN, at.user.c_str(),
+                     at.password.c_str())
+                  .reply_type == AMQP_RESPONSE_NORMAL,
+          "log in");
+    amqp_channel_open(state_, 1);
+    amqp_table_entry_t argument{};
+    argument.key = amqp_cstring_bytes("x-queue-type");
+    argument.value.kind = AMQP_FIELD_KIND_UTF8;
+    argument.value.value.bytes = amqp_cstring_bytes(type.c_str());
+    amqp_queue_declare(state_, 1, amqp_cstring_bytes(name_.c_str()), 0, 1, 0, 0, {1, &argument});
+    check(amqp_get_rpc_reply(state_).reply_type == AMQP_RESPONSE_NORMAL, "declare the queue");
+  }
+  ~queue() {
+    amqp_queue_delete(state_, 1, amqp_cstring_bytes(name_.c_str()), 0, 0);
+    amqp_connection_close(state_, AMQP_REPLY_SUCCESS);
+    amqp_destroy_connection(state_);
+  }
+  queue(const queue&) = delete;
+  queue& operator=(const queue&) = delete;
+  const std::string& name() const { return name_; }
+
+ private:
+  static void check(bool ok, const char* what) {
+    if (!ok) throw std::runtime_error(fmt::format("cannot {}", what));
+  }
+  amqp_connection_state_t state_ = amqp_new_connection();
+  std::string name_;
+};
+
+asio::awaitable<void> close(amqp::connection* connection) {
+  co_await connection->close(2s);
+}
+
+// Keeps one connection's window full until its share is confirmed.
+class publisher : public amqp::handler {
+ public:
+  publisher(asio::any_io_executor executor, amqp::connection& connection, const options& chosen,
+            std::string queue, std::uint64_t share)
+      : executor_(std::move(executor)),
+        connection_(connection),
+        queue_(std::move(queue)),
+        body_(chosen.size, 'x'),
+        share_(share) {}
+
+  void fill() {
+    while (sent_ < share_) {
+      outboxd::message m;
+      m.routing_key = queue_;
+      m.message_id = fmt::format("00000000-0000-4000-8000-{:012}", sent_);
+      m.type = "order.created";
+      m.content_type = "application/json";
+      m.timestamp = 1'700'000'000;
+      m.aggregate_type = "order";
+      m.aggregate_id = "42";
+      m.seq = static_cast<std::int64_t>(sent_);
+      m.occurred_at = "2023-11-14T22:13:20.000000Z";
+      m.headers = "{}";
+      m.body = body_;
+      const auto taken = connection_.publish(sent_, m);
+      if (!taken) throw std::runtime_error(taken.error().message);
+      if (*taken == amqp::accepted::full) return;
+      ++sent_;
+    }
+  }
+
+  void on_outcomes(std::span<const amqp::outcome> outcomes) override {
+    for (const auto& o : outcomes) ++(o.what == amqp::verdict::acked ? acked_ : refused_);
+    if (acked_ + refused_ == share_) asio::co_spawn(executor_, close(&connection_), asio::detached);
+  }
+  void on_writable() override { fill(); }
+  void on_blocked(std::string_view reason) override { fmt::print(stderr, "blocked: {}\n", reason); }
+  void on_unblocked() override { fmt::print(stderr, "unblocked\n"); }
+
+  std::uint64_t acked() const { return acked_; }
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  asio::any_io_executor executor_;
+  amqp::connection& connection_;
+  std::string queue_;
+  std::string body_;
+  std::uint64_t share_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t acked_ = 0;
+  std::uint64_t refused_ = 0;
+};
+
+struct worker {
+  worker(const asio::any_io_executor& executor, const amqp::connection_settings& settings,
+         const options& chosen, const std::string& queue)
+      : connection(executor, settings),
+        work(executor, connection, chosen, queue, chosen.count / chosen.connections) {}
+  amqp::connection connection;
+  publisher work;
+};
+
+asio::awaitable<void> publish_all(worker* w) {
+  const auto opened = co_await w->connection.open();
+  if (!opened) {
+    fmt::print(stderr, "{}\n", opened.error().message);
+    co_return;
+  }
+  w->work.fill();
+  const auto why = co_await w->connection.run(w->work);
+  if (w->connection.unconfirmed() > 0) fmt::print(stderr, "{}\n", why.message);
+}
+
+double cpu_seconds() {
+  rusage u{};
+  getrusage(RUSAGE_SELF, &u);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(u.ru_utime) + seconds(u.ru_stime);
+}
+
+int bench(const options& chosen) {
+  const auto target = amqp::parse_url(chosen.url);
+  if (!target) throw std::runtime_error(target.error().message);
+  const queue q(*target, fmt::format("outboxd.bench.{}", getpid()), chosen.queue_type);
+
+  asio::io_context context;
+  std::vector<std::unique_ptr<worker>> workers;
+  for (std::size_t i = 0; i < chosen.connections; ++i) {
+    amqp::connection_settings settings;
+    settings.target = *target;
+    settings.connection_name = fmt::format("outboxd bench {}", i + 1);
+    settings.max_unconfirmed = chosen.window;
+    workers.push_back(std::make_unique<worker>(context.get_executor(), settings, chosen, q.name()));
+  }
+  const auto started = std::chrono::steady_clock::now();
+  const double cpu_before = cpu_seconds();
+  for (const auto& w : workers) asio::co_spawn(context, publish_all(w.get()), asio::detached);
+  context.run();
+  const double cpu = cpu_seconds() - cpu_before;
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+
+  std::uint64_t acked = 0;
+  std::uint64_t refused = 0;
+  for (const auto& w : workers) acked += w->work.acked(), refused += w->work.refused();
+  rusage u{};
+  getrusage(RUSAGE_SELF, &u);
+  fmt::print(
+      "queue={} connections={} size={} confirmed={} refused={} seconds={:.2f} confirms_per_second={:.0f} "
+      "cpu_us_per_message={:.2f} max_rss_mb={}\n",
+      chosen.queue_type, chosen.connections, chosen.size, acked, refused, wall,
+      static_cast<double>(acked) / wall, acked == 0 ? 0.0 : cpu * 1e6 / static_cast<double>(acked),
+      u.ru_maxrss / 1024);
+  return acked == chosen.count / chosen.connections * chosen.connections ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options chosen;
+  CLI::App app{"Publishes through the AMQP driver alone and prints confirms per second"};
+  app.add_option("--url", chosen.url, "the broker, amqp://user:password@host:port/vhost");
+  app.add_option("--count", chosen.count, "messages in all")->check(CLI::PositiveNumber);
+  app.add_option("--size", chosen.size, "bytes of a body");
+  app.add_option("--queue-type", chosen.queue_type)->check(CLI::IsMember({"quorum", "classic"}));
+  app.add_option("--connections", chosen.connections)->check(CLI::Range(1, 64));
+  app.add_option("--window", chosen.window, "unconfirmed messages per connection")
+      ->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return bench(chosen);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 1;
+  }
+}

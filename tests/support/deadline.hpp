@@ -1,0 +1,23 @@
+// deadline: a point in time after which a wait gives up, and the error that says so.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+namespace outboxd::test {
+
+using steady_clock = std::chrono::steady_clock;
+
+/// Thrown by every wait of this library whose deadline passed; what() names the thing that did not happen.
+struct deadline_passed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Milliseconds from now until `deadline`, rounded up, never negative: what poll() and timers take.
+inline std::chrono::milliseconds time_left(steady_clock::time_point deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+  return std::max(left, std::chrono::milliseconds{0});
+}
+
+}  // namespace outboxd::test

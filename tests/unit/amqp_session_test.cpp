@@ -1,0 +1,156 @@
+// amqp_session_test: scripts of a broker's frames on a channel in confirm mode.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "amqp/session.hpp"
+#include "amqp_wire.hpp"
+
+using namespace outboxd::amqp;
+
+namespace {
+
+struct script {
+  session line{1, frame_min_size};
+  frame_parser parser{frame_min_size};
+  session::news news;
+  std::string reply;
+
+  explicit script(int publishes) {
+    for (int n = 1; n <= publishes; ++n) {
+      outboxd::message m;
+      m.message_id = "m" + std::to_string(n);
+      m.headers = "{}";
+      std::string out;
+      REQUIRE(line.publish(static_cast<token>(n), m, out).has_value());
+    }
+  }
+  // Feeds the bytes and tells what they brought: "1+ 2- 3(312 NO_ROUTE) blocked(x) unblocked closed error:
+  // ..."
+  std::string feed(std::string_view bytes) {
+    std::string problem;
+    for (const char c : bytes) {
+      parser.prepare()[0] = c;
+      parser.commit(1);
+      const auto f = parser.next();
+      REQUIRE(f.has_value());
+      if (!*f) continue;
+      if (const auto ok = line.receive(**f, news, reply); !ok) {
+        CHECK(ok.error().kind == outboxd::fault::transient);
+        problem = "error: " + ok.error().message;
+        break;
+      }
+    }
+    std::string out;
+    for (const auto& o : news.outcomes)
+      out += std::to_string(o.id) + (o.what == verdict::acked    ? "+ "
+                                     : o.what == verdict::nacked ? "- "
+                                                                 : "(" + o.reason + ") ");
+    for (const auto& b : news.blocked) out += b ? "blocked(" + *b + ") " : "unblocked ";
+    if (news.closed) out += "closed ";
+    news.clear();
+    out += problem;
+    return out;
+  }
+};
+
+bool refused(const std::string& answer) {
+  return answer.find("error: ") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("acks and nacks become outcomes of the publishes that they count") {
+  script s(4);
+  CHECK(s.feed(wire::ack(1) + wire::nack(2) + wire::ack(4, true)) == "1+ 2- 3+ 4+ ");
+  CHECK(s.line.unconfirmed() == 0);
+}
+
+TEST_CASE("a returned message is told by its message id, with a body in any number of frames or none") {
+  const std::string end = wire::ack(3, true);
+  const std::string said = wire::returned(312, "NO_ROUTE");
+  script none(3);
+  CHECK(none.feed(said + wire::content_header("m2", 0) + end) == "1+ 2(312 NO_ROUTE) 3+ ");
+  script one(3);
+  CHECK(one.feed(said + wire::content_header("m2", 5) + wire::frame(3, 1, "hello") + end) ==
+        "1+ 2(312 NO_ROUTE) 3+ ");
+  script two(3);
+  CHECK(two.feed(said + wire::content_header("m2", 5) + wire::frame(3, 1, "hel") + wire::heartbeat() +
+                 wire::blocked("x") + wire::frame(3, 1, "lo") + end) == "1+ 2(312 NO_ROUTE) 3+ blocked(x) ");
+}
+
+TEST_CASE("a returned message in disorder is a protocol error, at every step") {
+  const std::string said = wire::returned(312, "NO_ROUTE");
+  CHECK(refused(script(1).feed(wire::content_header("m1", 0))));
+  CHECK(refused(script(1).feed(wire::frame(3, 1, "x"))));
+  CHECK(refused(script(1).feed(said + wire::ack(1))));
+  CHECK(refused(script(1).feed(said + wire::frame(3, 1, "x"))));
+  CHECK(refused(script(1).feed(said + wire::content_header("m1", 2) + wire::content_header("m1", 2))));
+  CHECK(refused(script(1).feed(said + wire::content_header("m1", 2) + wire::frame(3, 1, "xyz"))));
+  CHECK(refused(script(1).feed(said + wire::content_header("m1", 2) + wire::ack(1))));
+  CHECK(refused(script(1).feed(said + wire::content_header("unknown", 0))));
+  CHECK(refused(script(1).feed(said + wire::frame(2, 1, ""))));
+  CHECK(refused(script(1).feed(wire::frame(3, 0, "x"))));
+}
+
+TEST_CASE("a content header cut anywhere is a protocol error") {
+  const std::string whole = wire::frames(wire::content_header("m1", 0))[0].payload;
+  for (std::size_t cut = 0; cut < whole.size(); ++cut) {
+    script s(1);
+    CHECK(refused(s.feed(wire::returned(312, "NO_ROUTE") + wire::frame(2, 1, whole.substr(0, cut)))));
+  }
+  script s(1);
+  CHECK_FALSE(refused(s.feed(wire::returned(312, "NO_ROUTE") + wire::frame(2, 1, whole))));
+}
+
+TEST_CASE("outcomes that came before a close are kept, and the close is answered and named") {
+  script channel(2);
+  CHECK(channel.feed(wire::ack(1) + wire::channel_close(404, "NOT_FOUND - no exchange 'x' in vhost '/'")) ==
+        "1+ error: the broker closed the channel: 404 NOT_FOUND - no exchange 'x' in vhost '/'");
+  CHECK(wire::frames(channel.reply).at(0).name() == "20.41");
+  CHECK(wire::frames(channel.reply).at(0).channel == 1);
+  CHECK(channel.line.abandon() == std::vector<token>{2});
+  script connection(1);
+  CHECK(
+      connection.feed(wire::connection_close(320, "CONNECTION_FORCED - broker forced\nconnection closure")) ==
+      "error: the broker closed the connection: 320 CONNECTION_FORCED - broker forced?connection closure");
+  CHECK(wire::frames(connection.reply).at(0).name() == "10.51");
+}
+
+TEST_CASE("blocked and unblocked are told in order") {
+  script s(0);
+  CHECK(s.feed(wire::blocked("low on memory") + wire::unblocked() + wire::blocked("low on disk")) ==
+        "blocked(low on memory) unblocked blocked(low on disk) ");
+}
+
+TEST_CASE("a close of ours ends with the broker's close-ok, and outcomes still come before it") {
+  script s(1);
+  std::string out;
+  s.line.close(out);
+  CHECK(wire::frames(out).at(0).name() == "10.50");
+  CHECK(s.feed(wire::ack(1) + wire::method(0, 10, 51)) == "1+ closed ");
+}
+
+TEST_CASE("what a publisher does not expect is a protocol error and no crash") {
+  CHECK(refused(script(1).feed(wire::method(0, 10, 51))));               // close-ok without a close
+  CHECK(refused(script(1).feed(wire::start())));                         // a second greeting
+  CHECK(refused(script(1).feed(wire::method(1, 60, 60))));               // basic.deliver
+  CHECK(refused(script(1).feed(wire::method(1, 20, 20, wire::u8(0)))));  // channel.flow
+  CHECK(refused(script(1).feed(wire::method(1, 999, 999))));
+  CHECK(refused(script(1).feed(wire::method(0, 60, 80, wire::u64(1) + wire::u8(0)))));  // an ack on channel 0
+  CHECK(refused(script(1).feed(wire::method(2, 60, 80, wire::u64(1) + wire::u8(0)))));  // and on channel 2
+  CHECK(refused(script(1).feed(wire::method(1, 10, 60, wire::short_string("x")))));  // blocked on channel 1
+  CHECK(refused(script(1).feed(wire::ack(2))));
+  CHECK(refused(script(1).feed(wire::frame(1, 1, "abc"))));
+}
+
+TEST_CASE("a method cut anywhere is a protocol error and no crash") {
+  for (const std::string& whole :
+       {wire::ack(1), wire::nack(1), wire::returned(312, "NO_ROUTE"), wire::channel_close(404, "x"),
+        wire::connection_close(320, "x"), wire::blocked("x")}) {
+    const auto f = wire::frames(whole).at(0);
+    for (std::size_t cut = 0; cut < f.payload.size(); ++cut)
+      CHECK(refused(script(1).feed(wire::frame(1, f.channel, f.payload.substr(0, cut)))));
+  }
+}
