@@ -1,0 +1,27 @@
+// options: what the shop can be told on its command line and in its environment.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "support/broker.hpp"
+
+namespace outboxd::shop {
+
+struct options {
+  std::string database_url;
+  std::string amqp_url;
+  double rate = 400;  // new orders per second, all writers together
+  std::chrono::seconds duration{20};
+  unsigned writers = 4;
+  double follow_up_share = 0.6;  // chance that an order is followed by a step of an older one
+  double rollback_share = 0.05;  // of all transactions, after their event was emitted
+  std::string exchange = "outbox";
+  std::string queue = "shop.orders";
+  test::queue_type queue_type = test::queue_type::classic;
+  bool keep_queue = false;
+  std::chrono::seconds arrival_limit{30};  // after the last commit
+  std::string json_file;                   // empty: none
+};
+
+}  // namespace outboxd::shop

@@ -1,0 +1,117 @@
+// shop: the run, step by step.
+#include "shop/shop.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "shop/order_consumer.hpp"
+#include "shop/order_writer.hpp"
+#include "shop/progress.hpp"
+#include "shop/tally.hpp"
+#include "support/eventually.hpp"
+
+namespace outboxd::shop {
+namespace {
+
+constexpr std::chrono::seconds relay_start_limit{30};
+constexpr std::chrono::seconds settle_limit{15};
+
+void open_queue(test::broker& broker, const options& settings) {
+  broker.delete_queue(settings.queue);  // an earlier run's
+  broker.declare_exchange(settings.exchange);
+  broker.declare_queue(settings.queue, settings.queue_type);
+  broker.bind(settings.queue, settings.exchange, "order.*");
+}
+
+/// One order before the clock runs: it proves that the relay works, and nobody's latency counts its start.
+bool first_order_arrives(const options& settings, order_book& book, tally& result) {
+  order_writer{settings, 0, book, result}.place_order();
+  const bool arrived = result.wait_complete(steady_clock::now() + relay_start_limit) && !result.failure();
+  if (!arrived) {
+    result.fail(
+        fmt::format("The first event did not arrive within {} s: is the relay running, and does its log "
+                    "say what keeps it?",
+                    relay_start_limit.count()));
+  }
+  result.forget_latencies();
+  return arrived;
+}
+
+std::vector<std::jthread> open_writers(const options& settings, steady_clock::time_point start,
+                                       order_book& book, tally& result) {
+  result.expect_writers(settings.writers);
+  std::vector<std::jthread> threads;
+  for (unsigned index = 0; index < settings.writers; ++index) {
+    threads.emplace_back([&settings, &book, &result, start, index](const std::stop_token& stop) {
+      try {
+        order_writer{settings, index, book, result}.run(start, start + settings.duration, stop);
+      } catch (const std::exception& error) {
+        result.fail(std::string{"A writer cannot go on: "} + error.what());
+      }
+      result.writer_finished();
+    });
+  }
+  return threads;
+}
+
+/// Until all has arrived, something failed, or `arrival_limit` has passed since the last commit.
+void watch(const options& settings, steady_clock::time_point start, tally& result) {
+  progress line;
+  auto next = start + std::chrono::seconds{1};
+  while (!result.wait_complete(next)) {
+    line.show(steady_clock::now() - start, result.count());
+    next += std::chrono::seconds{1};
+    if (!result.writing() && steady_clock::now() > *result.last_commit() + settings.arrival_limit) return;
+  }
+}
+
+/// A relay that has marked everything, and an empty queue, can bring no more copies.
+void settle(test::broker& broker, const options& settings, tally& result) {
+  try {
+    test::database session{settings.database_url};
+    test::eventually(
+        "all events published or dead, by the outbox table",
+        [&] {
+          return session.number("SELECT count(*) FROM outbox.event WHERE status IN ('pending', 'waiting')") ==
+                 0;
+        },
+        settle_limit);
+    test::eventually(
+        "the queue is empty", [&] { return broker.message_count(settings.queue) == 0; }, settle_limit);
+  } catch (const std::exception& error) {
+    result.fail(std::string{"The relay or the broker does not come to rest: "} + error.what());
+  }
+}
+
+}  // namespace
+
+summary run(const options& settings) {
+  test::broker broker{settings.amqp_url};
+  {
+    test::database session{settings.database_url};
+    create_orders_table(session);
+  }
+  open_queue(broker, settings);
+
+  tally result;
+  order_book book;
+  order_consumer consumer{settings, result};
+  std::chrono::duration<double> wrote_for{0};
+  if (first_order_arrives(settings, book, result)) {
+    const auto start = steady_clock::now();
+    auto writers = open_writers(settings, start, book, result);
+    watch(settings, start, result);
+    for (auto& writer : writers) writer.request_stop();
+    writers.clear();  // joins
+    wrote_for = result.last_commit().value_or(start) - start;
+    if (!result.failure() && result.count().missing == 0) settle(broker, settings, result);
+  }
+  consumer.finish();
+  if (!settings.keep_queue) broker.delete_queue(settings.queue);
+  return summarize(result, settings, wrote_for);
+}
+
+}  // namespace outboxd::shop

@@ -1,0 +1,28 @@
+// summary: the result of a run, in words and as JSON.
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "shop/options.hpp"
+#include "shop/tally.hpp"
+
+namespace outboxd::shop {
+
+struct summary {
+  shop::counts counts;
+  std::chrono::duration<double> wrote_for{0};
+  std::vector<std::string> problems;  // sentences; empty: all is well
+
+  bool good() const { return problems.empty(); }
+};
+
+/// Looks at the tally when nothing can arrive any more.
+summary summarize(const tally& result, const options& settings, std::chrono::duration<double> wrote_for);
+
+std::string words(const summary& result);
+nlohmann::json as_json(const summary& result, const options& settings);
+
+}  // namespace outboxd::shop
