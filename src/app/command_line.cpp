@@ -35,12 +35,14 @@ void add_flag(CLI::App& app, command_line& line, std::string key, std::string na
 }
 
 void add_flags(CLI::App& app, command_line& line) {
-  app.add_option("--config", line.file, fmt::format("TOML file; {} if there is one", default_file))->type_name("FILE");
+  app.add_option("--config", line.file, fmt::format("TOML file; {} if there is one", default_file))
+      ->type_name("FILE");
   for (const setting_key& one : setting_keys) {
     const auto fallback = one.fallback.empty() ? std::string() : fmt::format(" [{}]", one.fallback);
     add_flag(app, line, one.key(), one.flag(), std::string(one.help) + fallback);
     if (one.secret)
-      add_flag(app, line, one.key() + "_file", one.flag() + "-file", "a file that holds it; read again at each reconnect");
+      add_flag(app, line, one.key() + "_file", one.flag() + "-file",
+               "a file that holds it; read again at each reconnect");
   }
 }
 
@@ -65,7 +67,9 @@ int refuse(std::string_view message) {
 
 }  // namespace
 
-void say_error(std::string_view message) { fmt::print(stderr, "outboxd: {}\n", message); }
+void say_error(std::string_view message) {
+  fmt::print(stderr, "outboxd: {}\n", message);
+}
 
 int version_command() {
   fmt::print("outboxd {}\n", OUTBOXD_VERSION);
@@ -77,13 +81,16 @@ int run_command_line(int argc, char** argv) {
   CLI::App app("outboxd relays events from a transactional outbox in PostgreSQL to RabbitMQ.", "outboxd");
   app.require_subcommand(1);
   app.fallthrough();
-  app.footer("Every setting is also a key of the file ([relay] lanes = 4) and a variable (OUTBOXD_RELAY_LANES=4);\n"
-             "a flag beats the environment, the environment beats the file.");
+  app.footer(
+      "Every setting is also a key of the file ([relay] lanes = 4) and a variable (OUTBOXD_RELAY_LANES=4);\n"
+      "a flag beats the environment, the environment beats the file.");
   add_flags(app, line);
   CLI::App* run = app.add_subcommand("run", "relay until told to stop");
   CLI::App* migrate = app.add_subcommand("migrate", "create the outbox or bring it up to date");
   CLI::App* version = app.add_subcommand("version", "print the version");
-  migrate->add_option("--payload", line.migrate.payload_type, "type of the payload: jsonb, json, text or bytea [jsonb]")
+  migrate
+      ->add_option("--payload", line.migrate.payload_type,
+                   "type of the payload: jsonb, json, text or bytea [jsonb]")
       ->type_name("TYPE");
   migrate->add_flag("--print", line.migrate.print, "print the SQL and do nothing");
 
@@ -102,7 +109,8 @@ int run_command_line(int argc, char** argv) {
   if (!read) return refuse(read.error().message);
   if (run->parsed()) return run_command(*read);
   if (!line.migrate.payload_type.empty() && !parse_payload_type(line.migrate.payload_type))
-    return refuse(fmt::format("--payload '{}' is not allowed; give jsonb, json, text or bytea", line.migrate.payload_type));
+    return refuse(fmt::format("--payload '{}' is not allowed; give jsonb, json, text or bytea",
+                              line.migrate.payload_type));
   return migrate_command(*read, line.migrate);
 }
 

@@ -70,10 +70,12 @@ std::shared_ptr<spdlog::logger> make_logger(const log_settings& settings) {
   auto logger = std::make_shared<spdlog::logger>("outboxd", std::make_shared<nonblocking_stderr>());
   logger->set_level(spdlog::level::from_str(settings.level == "error" ? "err" : settings.level));
   switch (settings.format) {
-    case log_format::json: logger->set_formatter(std::make_unique<json_formatter>()); break;
+    case log_format::json:
+      logger->set_formatter(std::make_unique<json_formatter>());
+      break;
     case log_format::text:
       logger->set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%fZ %-7l %v",
-                                                                         spdlog::pattern_time_type::utc));
+                                                                        spdlog::pattern_time_type::utc));
       break;
   }
   return logger;

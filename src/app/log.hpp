@@ -1,8 +1,8 @@
 // log: lines on standard error, as text or as JSON; a reader that has stopped reading stops nobody.
 #pragma once
 
-#include <memory>
 #include <spdlog/logger.h>
+#include <memory>
 
 #include "app/settings.hpp"
 

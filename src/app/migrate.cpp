@@ -20,9 +20,10 @@ constexpr std::string_view lock_wait = "60s";
 class blocking_session {
  public:
   result<void> open(const std::string& connection_string) {
-    const std::array<const char*, 5> keywords{"fallback_application_name", "connect_timeout", "dbname", "client_encoding",
-                                              nullptr};
-    const std::array<const char*, 5> values{"outboxd migrate", "10", connection_string.c_str(), "UTF8", nullptr};
+    const std::array<const char*, 5> keywords{"fallback_application_name", "connect_timeout", "dbname",
+                                              "client_encoding", nullptr};
+    const std::array<const char*, 5> values{"outboxd migrate", "10", connection_string.c_str(), "UTF8",
+                                            nullptr};
     connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 1));
     if (PQstatus(connection_.get()) == CONNECTION_OK) return {};
     return permanent(fmt::format("cannot connect to {}: {}", pg::display(connection_string),
@@ -46,7 +47,8 @@ class blocking_session {
     const auto line = pg::one_line(words);
     if (sqlstate == "42501")
       return {fault::permanent,
-              fmt::format("{}: {} (SQLSTATE 42501); run it as a user who may create in this database and who has CREATEROLE, "
+              fmt::format("{}: {} (SQLSTATE 42501); run it as a user who may create in this database and who "
+                          "has CREATEROLE, "
                           "or let an administrator run the output of `outboxd migrate --print`",
                           what, line)};
     if (sqlstate == "55P03")
@@ -79,7 +81,8 @@ result<std::optional<std::string>> one_value(blocking_session& session, const st
 }
 
 // What the table has, or the one that is asked for; an error if they differ.
-result<std::string> agree_on_payload(blocking_session& session, const pg::schema_name& schema, std::string asked) {
+result<std::string> agree_on_payload(blocking_session& session, const pg::schema_name& schema,
+                                     std::string asked) {
   const auto existing = one_value(
       session, fmt::format("SELECT format_type(atttypid, NULL) FROM pg_attribute"
                            " WHERE attrelid = to_regclass({}) AND attname = 'payload' AND NOT attisdropped",
@@ -87,13 +90,15 @@ result<std::string> agree_on_payload(blocking_session& session, const pg::schema
   if (!existing) return tl::make_unexpected(existing.error());
   if (!*existing) return asked.empty() ? "jsonb" : asked;
   if (!asked.empty() && asked != **existing)
-    return permanent(fmt::format("--payload {}: the payload of {}.event is {} already; migrate does not change it", asked,
-                                 schema.identifier(), **existing));
+    return permanent(
+        fmt::format("--payload {}: the payload of {}.event is {} already; migrate does not change it", asked,
+                    schema.identifier(), **existing));
   return **existing;
 }
 
 result<int> version_of(blocking_session& session, const pg::schema_name& schema) {
-  const auto text = one_value(session, fmt::format("SELECT coalesce(max(version), 0) FROM {}.migration", schema.identifier()));
+  const auto text = one_value(
+      session, fmt::format("SELECT coalesce(max(version), 0) FROM {}.migration", schema.identifier()));
   if (!text) return tl::make_unexpected(text.error());
   int version = 0;
   std::from_chars((*text)->data(), (*text)->data() + (*text)->size(), version);
@@ -108,8 +113,8 @@ result<void> create_record(blocking_session& session, const pg::schema_name& sch
   if (!*exists)
     if (const auto created = session.execute("CREATE SCHEMA " + schema.identifier()); !created)
       return tl::make_unexpected(created.error());
-  const auto recorded =
-      one_value(session, fmt::format("SELECT to_regclass({})", text_literal(schema.identifier() + ".migration")));
+  const auto recorded = one_value(
+      session, fmt::format("SELECT to_regclass({})", text_literal(schema.identifier() + ".migration")));
   if (!recorded) return tl::make_unexpected(recorded.error());
   if (*recorded) return {};
   const auto created = session.execute(record_table(schema));
@@ -117,8 +122,10 @@ result<void> create_record(blocking_session& session, const pg::schema_name& sch
   return {};
 }
 
-result<migrate_result> apply(blocking_session& session, const pg::schema_name& schema, const std::string& asked_payload) {
-  if (const auto created = create_record(session, schema); !created) return tl::make_unexpected(created.error());
+result<migrate_result> apply(blocking_session& session, const pg::schema_name& schema,
+                             const std::string& asked_payload) {
+  if (const auto created = create_record(session, schema); !created)
+    return tl::make_unexpected(created.error());
   const auto payload = agree_on_payload(session, schema, asked_payload);
   if (!payload) return tl::make_unexpected(payload.error());
   const auto before = version_of(session, schema);
@@ -126,12 +133,15 @@ result<migrate_result> apply(blocking_session& session, const pg::schema_name& s
   migrate_result out{.applied = 0, .version = *before};
   const int newest = migrations().back().version;
   if (*before > newest)
-    return permanent(fmt::format("{} was migrated to version {} by a newer outboxd; this one knows version {}",
-                                 schema.identifier(), *before, newest));
+    return permanent(
+        fmt::format("{} was migrated to version {} by a newer outboxd; this one knows version {}",
+                    schema.identifier(), *before, newest));
   for (const migration& one : migrations()) {
     if (one.version <= *before) continue;
     const auto done = session.execute(fill_in(one, schema, *payload) + record_of(one, schema));
-    if (!done) return tl::make_unexpected(error{done.error().kind, fmt::format("{}: {}", one.name, done.error().message)});
+    if (!done)
+      return tl::make_unexpected(
+          error{done.error().kind, fmt::format("{}: {}", one.name, done.error().message)});
     ++out.applied;
     out.version = one.version;
   }
@@ -143,7 +153,8 @@ result<migrate_result> apply(blocking_session& session, const pg::schema_name& s
 result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
                                std::string payload_type) {
   blocking_session session;
-  if (const auto opened = session.open(connection_string); !opened) return tl::make_unexpected(opened.error());
+  if (const auto opened = session.open(connection_string); !opened)
+    return tl::make_unexpected(opened.error());
   const auto begun = session.execute(
       fmt::format("BEGIN; SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = warning;"
                   " SELECT pg_advisory_xact_lock(hashtext('outboxd migrate'), hashtext({}))",
@@ -151,7 +162,8 @@ result<migrate_result> migrate(const std::string& connection_string, const pg::s
   if (!begun) return tl::make_unexpected(begun.error());
   auto out = apply(session, schema, payload_type);
   if (!out) return out;
-  if (const auto committed = session.execute("COMMIT"); !committed) return tl::make_unexpected(committed.error());
+  if (const auto committed = session.execute("COMMIT"); !committed)
+    return tl::make_unexpected(committed.error());
   return out;
 }
 

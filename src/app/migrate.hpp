@@ -13,8 +13,8 @@ struct migrate_result {
   int version = 0;  // what the schema has now
 };
 
-// Applies what is missing in one transaction, under a lock, so that two at once do no harm and an interrupted one leaves
-// nothing. payload_type: empty takes what the table has, or jsonb for a new one. Blocks.
+// Applies what is missing in one transaction, under a lock, so that two at once do no harm and an interrupted
+// one leaves nothing. payload_type: empty takes what the table has, or jsonb for a new one. Blocks.
 result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
                                std::string payload_type);
 

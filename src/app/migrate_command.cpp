@@ -25,7 +25,8 @@ int migrate_command(const settings& from, const migrate_options& options) {
   if (done->applied == 0) {
     fmt::print("schema {} is up to date (version {})\n", schema.identifier(), done->version);
   } else {
-    fmt::print("schema {}: applied {} migrations, now at version {}\n", schema.identifier(), done->applied, done->version);
+    fmt::print("schema {}: applied {} migrations, now at version {}\n", schema.identifier(), done->applied,
+               done->version);
   }
   return exit_success;
 }

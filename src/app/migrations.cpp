@@ -58,8 +58,8 @@ std::string record_table(const pg::schema_name& schema) {
 }
 
 std::string record_of(const migration& which, const pg::schema_name& schema) {
-  return fmt::format("INSERT INTO {}.migration (version, name) VALUES ({}, '{}');\n", schema.identifier(), which.version,
-                     which.name);
+  return fmt::format("INSERT INTO {}.migration (version, name) VALUES ({}, '{}');\n", schema.identifier(),
+                     which.version, which.name);
 }
 
 std::string whole_script(const pg::schema_name& schema, std::string_view payload_type) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <toml++/toml.h>
 #include <algorithm>
 #include <cctype>
 #include <optional>
-#include <toml++/toml.h>
 
 #include "app/setting_keys.hpp"
 
@@ -56,8 +56,8 @@ result<void> read_section(const std::string& path, std::string_view section, con
     if (!is_known(key)) return unknown("key", key, key, origin);
     auto text = text_of(value);
     if (!text)
-      return permanent(fmt::format("{} in {} is neither a string, a whole number, true or false, nor a list of strings",
-                                   key, origin));
+      return permanent(fmt::format(
+          "{} in {} is neither a string, a whole number, true or false, nor a list of strings", key, origin));
     out[key] = {std::move(*text), origin};
   }
   return {};
@@ -65,12 +65,15 @@ result<void> read_section(const std::string& path, std::string_view section, con
 
 result<toml::table> parse_file(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return permanent(fmt::format("cannot read the configuration file {}", path));
-  if (!S_ISREG(status.st_mode)) return permanent(fmt::format("the configuration file {} is not a file", path));
+  if (::stat(path.c_str(), &status) != 0)
+    return permanent(fmt::format("cannot read the configuration file {}", path));
+  if (!S_ISREG(status.st_mode))
+    return permanent(fmt::format("the configuration file {} is not a file", path));
   try {
     return toml::parse_file(path);
   } catch (const toml::parse_error& wrong) {
-    return permanent(fmt::format("{} is not valid TOML: {}", origin_of(path, wrong.source()), wrong.description()));
+    return permanent(
+        fmt::format("{} is not valid TOML: {}", origin_of(path, wrong.source()), wrong.description()));
   }
 }
 
@@ -79,7 +82,8 @@ std::optional<std::string> key_of(std::string_view variable) {
   constexpr std::string_view prefix = "OUTBOXD_";
   if (!variable.starts_with(prefix)) return std::nullopt;
   std::string name(variable.substr(prefix.size()));
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto line = name.find('_');
   if (line == std::string::npos) return std::nullopt;
   const auto section = name.substr(0, line);

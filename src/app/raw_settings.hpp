@@ -11,7 +11,8 @@ namespace outboxd::app {
 
 struct raw_value {
   std::string text;
-  std::string origin;  // for messages: "flag --relay-lanes", "environment OUTBOXD_RELAY_LANES", "outboxd.toml:3"
+  std::string
+      origin;  // for messages: "flag --relay-lanes", "environment OUTBOXD_RELAY_LANES", "outboxd.toml:3"
 };
 
 using raw_settings = std::map<std::string, raw_value>;  // by key

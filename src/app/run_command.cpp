@@ -14,8 +14,10 @@ namespace asio = boost::asio;
 
 std::string_view name_of(relay::peer which) {
   switch (which) {
-    case relay::peer::database: return "PostgreSQL";
-    case relay::peer::broker: return "RabbitMQ";
+    case relay::peer::database:
+      return "PostgreSQL";
+    case relay::peer::broker:
+      return "RabbitMQ";
   }
   return {};
 }
@@ -23,14 +25,20 @@ std::string_view name_of(relay::peer which) {
 relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
   return {
       .connected = [log](relay::peer which) { log->info("connected to {}", name_of(which)); },
-      .disconnected = [log](relay::peer which,
-                            const error& why) { log->warn("{}: {}; trying again", name_of(which), why.message); },
+      .disconnected =
+          [log](relay::peer which, const error& why) {
+            log->warn("{}: {}; trying again", name_of(which), why.message);
+          },
       .set_back =
           [log](const event& which, const relay::setback& how) {
             using kind = relay::setback::kind;
             switch (how.what) {
-              case kind::dead: log->error("event {} is dead: {}", to_string(which.id), how.reason); return;
-              case kind::backing_off: log->warn("event {} waits: {}", to_string(which.id), how.reason); return;
+              case kind::dead:
+                log->error("event {} is dead: {}", to_string(which.id), how.reason);
+                return;
+              case kind::backing_off:
+                log->warn("event {} waits: {}", to_string(which.id), how.reason);
+                return;
               case kind::behind:
                 log->debug("event {} waits behind an earlier event of its aggregate", to_string(which.id));
                 return;
@@ -71,8 +79,8 @@ class signals {
 int run_command(const settings& from) {
   const auto log = make_logger(from.log);
   for (const auto& warning : from.warnings) log->warn(warning);
-  log->info("outboxd {}: schema {}, {} lanes, batches of {}", OUTBOXD_VERSION, from.relay.database.schema.name(),
-            from.relay.lanes, from.relay.lane.batch);
+  log->info("outboxd {}: schema {}, {} lanes, batches of {}", OUTBOXD_VERSION,
+            from.relay.database.schema.name(), from.relay.lanes, from.relay.lane.batch);
   std::signal(SIGPIPE, SIG_IGN);  // a closed log pipe or socket is an error of its write
 
   asio::io_context io(1);

@@ -11,13 +11,16 @@ namespace outboxd::app {
 result<std::string> read_secret_file(const std::string& path) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   std::ifstream file(path, std::ios::binary);
-  if (!file) return permanent(fmt::format("cannot read the secret file {}; check that it exists and is readable", path));
+  if (!file)
+    return permanent(
+        fmt::format("cannot read the secret file {}; check that it exists and is readable", path));
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   if (text.empty()) return permanent(fmt::format("the secret file {} is empty", path));
   if (text.find_first_of(std::string_view("\n\r\0", 3)) != std::string::npos)
-    return permanent(fmt::format("the secret file {} has more than one line; it has to hold the URL alone", path));
+    return permanent(
+        fmt::format("the secret file {} has more than one line; it has to hold the URL alone", path));
   return text;
 }
 

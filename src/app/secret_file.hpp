@@ -1,4 +1,5 @@
-// secret_file: a connection string kept in a file of its own, so that it is on no command line and in no environment.
+// secret_file: a connection string kept in a file of its own, so that it is on no command line and in no
+// environment.
 #pragma once
 
 #include <string>
@@ -7,8 +8,8 @@
 
 namespace outboxd::app {
 
-// The file's one line. A byte order mark and the newline at the end are dropped; another newline is an error. Errors
-// name the file, never what is in it.
+// The file's one line. A byte order mark and the newline at the end are dropped; another newline is an error.
+// Errors name the file, never what is in it.
 result<std::string> read_secret_file(const std::string& path);
 
 // May others than the owner and the group read it?

@@ -32,7 +32,9 @@ std::string joined(std::string_view section, std::string_view name, char with) {
 
 }  // namespace
 
-std::string setting_key::key() const { return joined(section, name, '.'); }
+std::string setting_key::key() const {
+  return joined(section, name, '.');
+}
 
 std::string setting_key::flag() const {
   std::string out = "--" + joined(section, name, '-');
@@ -42,7 +44,8 @@ std::string setting_key::flag() const {
 
 std::string setting_key::environment() const {
   std::string out = "OUTBOXD_" + joined(section, name, '_');
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return out;
 }
 

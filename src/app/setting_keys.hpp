@@ -1,4 +1,5 @@
-// setting_keys: the list of all settings: key, default, and one line of help. Flags, file and environment follow from it.
+// setting_keys: the list of all settings: key, default, and one line of help. Flags, file and environment
+// follow from it.
 #pragma once
 
 #include <array>
@@ -20,19 +21,25 @@ struct setting_key {
 };
 
 inline constexpr std::array setting_keys{
-    setting_key{"database", "url", "", "postgresql://user@host/database or key=value; empty: libpq's PG* variables", true},
-    setting_key{"amqp", "url", "amqp://localhost", "amqp://user:password@host:5672/vhost; a list is tried in turn", true},
+    setting_key{"database", "url", "",
+                "postgresql://user@host/database or key=value; empty: libpq's PG* variables", true},
+    setting_key{"amqp", "url", "amqp://localhost",
+                "amqp://user:password@host:5672/vhost; a list is tried in turn", true},
     setting_key{"amqp", "declare", "true", "declare the exchange outbox (topic, durable): true or false"},
     setting_key{"amqp", "heartbeat", "10s", "AMQP heartbeat; a silent broker is given up after two of them"},
-    setting_key{"amqp", "confirm_timeout", "10s", "without any confirm for this long the connection is dropped"},
+    setting_key{"amqp", "confirm_timeout", "10s",
+                "without any confirm for this long the connection is dropped"},
     setting_key{"outbox", "schema", "outbox", "schema of the outbox"},
-    setting_key{"relay", "lanes", "4", "batches under way at once; each has a PostgreSQL and an AMQP connection"},
+    setting_key{"relay", "lanes", "4",
+                "batches under way at once; each has a PostgreSQL and an AMQP connection"},
     setting_key{"relay", "batch", "500", "most events in a batch"},
     setting_key{"relay", "batch_bytes", "8MB", "most payload bytes in a batch; one event always goes"},
     setting_key{"relay", "sweep_interval", "1s", "how often the table is looked at without a notification"},
-    setting_key{"relay", "claim_timeout", "30s", "PostgreSQL takes a claim back from a relay that hangs this long"},
+    setting_key{"relay", "claim_timeout", "30s",
+                "PostgreSQL takes a claim back from a relay that hangs this long"},
     setting_key{"relay", "shutdown_grace", "10s", "how long a stop waits for outstanding confirms"},
-    setting_key{"relay", "order", "strict", "strict: one unconfirmed event of an aggregate; pipelined: no limit"},
+    setting_key{"relay", "order", "strict",
+                "strict: one unconfirmed event of an aggregate; pipelined: no limit"},
     setting_key{"log", "level", "info", "trace, debug, info, warn, error or off"},
     setting_key{"log", "format", "text", "text or json"},
 };

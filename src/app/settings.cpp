@@ -23,7 +23,8 @@ constexpr std::string_view default_exchange = "outbox";
 class reader {
  public:
   explicit reader(const raw_settings& raw) : raw_(raw) {
-    for (const setting_key& one : setting_keys) defaults_[one.key()] = {std::string(one.fallback), "the default"};
+    for (const setting_key& one : setting_keys)
+      defaults_[one.key()] = {std::string(one.fallback), "the default"};
   }
 
   const raw_value& value(const std::string& key) const {
@@ -32,7 +33,8 @@ class reader {
   }
   bool has(const std::string& key) const { return raw_.contains(key); }
 
-  milliseconds duration(const std::string& key, milliseconds least, milliseconds most, std::string_view allowed) {
+  milliseconds duration(const std::string& key, milliseconds least, milliseconds most,
+                        std::string_view allowed) {
     const auto parsed = parse_duration(value(key).text);
     if (parsed && *parsed >= least && *parsed <= most) return *parsed;
     refuse(key, fmt::format("a duration such as 500ms, 10s or 5m, {}", allowed));
@@ -103,7 +105,8 @@ void read_database(reader& from, settings& out) {
   check_secret_file(from, key, out);
   out.relay.database.url = secret_of(from, key);
   const auto url = out.relay.database.url();
-  if (!url) return from.fail(fmt::format("{} ({}): {}", key, origin_of_secret(from, key), url.error().message));
+  if (!url)
+    return from.fail(fmt::format("{} ({}): {}", key, origin_of_secret(from, key), url.error().message));
   if (const auto checked = pg::check_connection_string(*url); !checked)
     from.fail(fmt::format("{} ({}) {}", key, origin_of_secret(from, key), checked.error().message));
 }
@@ -127,7 +130,8 @@ void read_broker_urls(reader& from, settings& out) {
   const auto text = all();
   if (!text) return from.fail(fmt::format("{} ({}): {}", key, origin, text.error().message));
   const auto urls = split_list(*text);
-  if (urls.empty()) return from.fail(fmt::format("{} ({}) is empty; give amqp://user:password@host:5672/vhost", key, origin));
+  if (urls.empty())
+    return from.fail(fmt::format("{} ({}) is empty; give amqp://user:password@host:5672/vhost", key, origin));
   for (std::size_t i = 0; i < urls.size(); ++i) {
     if (const auto parsed = amqp::parse_url(urls[i]); !parsed)
       return from.fail(fmt::format("{} ({}): {}", key, origin, parsed.error().message));
@@ -147,7 +151,8 @@ void read_broker(reader& from, settings& out) {
   constexpr std::array<std::string_view, 2> yes_no{"true", "false"};
   out.relay.lane.route.exchange = default_exchange;
   if (from.choice("amqp.declare", yes_no) == 0) broker.declare_exchange = out.relay.lane.route.exchange;
-  broker.heartbeat = std::chrono::ceil<std::chrono::seconds>(from.duration("amqp.heartbeat", 1s, 1h, "1s to 1h"));
+  broker.heartbeat =
+      std::chrono::ceil<std::chrono::seconds>(from.duration("amqp.heartbeat", 1s, 1h, "1s to 1h"));
   out.relay.lane.confirm_timeout = from.duration("amqp.confirm_timeout", 100ms, 1h, "100ms to 1h");
 }
 
@@ -164,11 +169,12 @@ void read_relay(reader& from, settings& out) {
   relay.database.claim_timeout = claim_timeout;
   relay.lane.claim_timeout = claim_timeout;
   if (!from.failed() && relay.lane.confirm_timeout > claim_timeout / 2)
-    from.fail(fmt::format(
-        "amqp.confirm_timeout = '{}' ({}) is more than half of relay.claim_timeout = '{}' ({}); PostgreSQL would take the "
-        "claim back while confirms are awaited",
-        from.value("amqp.confirm_timeout").text, from.value("amqp.confirm_timeout").origin,
-        from.value("relay.claim_timeout").text, from.value("relay.claim_timeout").origin));
+    from.fail(
+        fmt::format("amqp.confirm_timeout = '{}' ({}) is more than half of relay.claim_timeout = '{}' ({}); "
+                    "PostgreSQL would take the "
+                    "claim back while confirms are awaited",
+                    from.value("amqp.confirm_timeout").text, from.value("amqp.confirm_timeout").origin,
+                    from.value("relay.claim_timeout").text, from.value("relay.claim_timeout").origin));
   constexpr std::array<std::string_view, 2> orders{"strict", "pipelined"};
   relay.lane.order = from.choice("relay.order", orders) == 0 ? order_mode::strict : order_mode::pipelined;
   // With one lane all shards, with more a share each, so that one lane leaves work for the others.
@@ -189,7 +195,9 @@ result<settings> read_settings(const raw_settings& raw) {
   const auto schema = pg::schema_name::parse(from.value("outbox.schema").text);
   if (!schema)
     return permanent(fmt::format("{} ({})", schema.error().message, from.value("outbox.schema").origin));
-  settings out{.relay = {.database = {.url = {}, .schema = *schema}, .broker = {}, .lane = {}}, .log = {}, .warnings = {}};
+  settings out{.relay = {.database = {.url = {}, .schema = *schema}, .broker = {}, .lane = {}},
+               .log = {},
+               .warnings = {}};
   read_log(from, out);
   read_database(from, out);
   read_broker(from, out);

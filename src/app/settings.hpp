@@ -24,8 +24,8 @@ struct settings {
   std::vector<std::string> warnings;  // not wrong, but worth a line in the log
 };
 
-// Defaults fill in what is missing. An error names the key, the value, where it came from and what is allowed; the value
-// of a secret is not shown.
+// Defaults fill in what is missing. An error names the key, the value, where it came from and what is
+// allowed; the value of a secret is not shown.
 result<settings> read_settings(const raw_settings& raw);
 
 }  // namespace outboxd::app

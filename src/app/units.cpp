@@ -14,8 +14,14 @@ struct unit {
 
 constexpr std::array durations{unit{"ms", 1}, unit{"s", 1000}, unit{"m", 60'000}, unit{"h", 3'600'000},
                                unit{"d", 86'400'000}};
-constexpr std::array sizes{unit{"", 1},         unit{"B", 1},           unit{"kB", 1000},       unit{"MB", 1'000'000},
-                           unit{"GB", 1'000'000'000}, unit{"KiB", 1024}, unit{"MiB", 1'048'576}, unit{"GiB", 1'073'741'824}};
+constexpr std::array sizes{unit{"", 1},
+                           unit{"B", 1},
+                           unit{"kB", 1000},
+                           unit{"MB", 1'000'000},
+                           unit{"GB", 1'000'000'000},
+                           unit{"KiB", 1024},
+                           unit{"MiB", 1'048'576},
+                           unit{"GiB", 1'073'741'824}};
 
 template <std::size_t Size>
 std::optional<std::int64_t> parse(std::string_view text, const std::array<unit, Size>& units) {
@@ -40,7 +46,9 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
   return std::chrono::milliseconds(*count);
 }
 
-std::optional<std::int64_t> parse_size(std::string_view text) { return parse(text, sizes); }
+std::optional<std::int64_t> parse_size(std::string_view text) {
+  return parse(text, sizes);
+}
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t number = 0;

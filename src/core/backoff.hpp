@@ -7,8 +7,8 @@
 
 namespace outboxd {
 
-// Full jitter: evenly between nothing and min(cap, base * 2^n) after n failures, so that many clients that lost the
-// same server do not come back together ("Exponential Backoff And Jitter", AWS Architecture Blog).
+// Full jitter: evenly between nothing and min(cap, base * 2^n) after n failures, so that many clients that
+// lost the same server do not come back together ("Exponential Backoff And Jitter", AWS Architecture Blog).
 class backoff {
  public:
   using duration = std::chrono::milliseconds;

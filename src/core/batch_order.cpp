@@ -44,7 +44,9 @@ std::optional<std::size_t> batch_order::front() const {
   return ready_[sent_];
 }
 
-void batch_order::pop() { ++sent_; }
+void batch_order::pop() {
+  ++sent_;
+}
 
 void batch_order::finish(std::size_t index) {
   if (successor_[index] != none) ready_.push_back(successor_[index]);

@@ -1,4 +1,5 @@
-// batch_order: which event of a batch may be sent next, so that no event overtakes an earlier one of its aggregate.
+// batch_order: which event of a batch may be sent next, so that no event overtakes an earlier one of its
+// aggregate.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ class batch_order {
   batch_order() = default;
   batch_order(std::span<const event> events, order_mode mode);
 
-  // Index of the event to send next, in seq order among those that may be sent now; none until a finish() frees one.
+  // Index of the event to send next, in seq order among those that may be sent now; none until a finish()
+  // frees one.
   std::optional<std::size_t> front() const;
 
   // The front was sent, or refused before it was sent.

@@ -8,9 +8,12 @@ namespace {
 std::string_view content_type_of(payload_type payload) {
   switch (payload) {
     case payload_type::jsonb:
-    case payload_type::json: return "application/json";
-    case payload_type::text: return "text/plain";
-    case payload_type::bytea: return "application/octet-stream";
+    case payload_type::json:
+      return "application/json";
+    case payload_type::text:
+      return "text/plain";
+    case payload_type::bytea:
+      return "application/octet-stream";
   }
   return "application/octet-stream";
 }

@@ -36,7 +36,8 @@ struct event {
   std::optional<std::string_view> routing_key;
   std::int32_t attempts = 0;
   timestamp created_at;
-  std::optional<std::int64_t> behind;  // not to be published: seq of an earlier waiting event of its aggregate
+  std::optional<std::int64_t>
+      behind;  // not to be published: seq of an earlier waiting event of its aggregate
 };
 
 enum class payload_type { jsonb, json, text, bytea };
@@ -45,8 +46,8 @@ enum class payload_type { jsonb, json, text, bytea };
 struct batch {
   std::vector<event> events;
   payload_type payload = payload_type::jsonb;
-  bool shard_waits = false;  // finishing an event has to release those that wait behind it
-  bool more = false;         // other shards have due events too
+  bool shard_waits = false;             // finishing an event has to release those that wait behind it
+  bool more = false;                    // other shards have due events too
   std::shared_ptr<const void> storage;  // what the views point into
 };
 

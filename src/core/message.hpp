@@ -18,9 +18,9 @@ struct message {
   std::string_view aggregate_type;
   std::string_view aggregate_id;
   std::int64_t seq = 0;
-  std::string occurred_at;        // created_at, ISO 8601 in UTC with microseconds
-  std::string_view headers;       // the row's own headers: the text of a JSON object
-  std::string_view body;          // the payload as stored
+  std::string occurred_at;   // created_at, ISO 8601 in UTC with microseconds
+  std::string_view headers;  // the row's own headers: the text of a JSON object
+  std::string_view body;     // the payload as stored
 };
 
 }  // namespace outboxd

@@ -37,7 +37,8 @@ std::string array_header(std::int32_t element_type, std::size_t size, bool nulls
 }
 
 template <class Value, class Append>
-std::string nullable_array(std::int32_t element_type, std::span<const std::optional<Value>> values, Append&& element) {
+std::string nullable_array(std::int32_t element_type, std::span<const std::optional<Value>> values,
+                           Append&& element) {
   const bool nulls = std::any_of(values.begin(), values.end(), [](const auto& value) { return !value; });
   std::string out = array_header(element_type, values.size(), nulls);
   for (const auto& value : values) {
@@ -87,9 +88,15 @@ std::string int8(std::int64_t value) {
   return out;
 }
 
-std::int32_t read_int4(std::string_view field) { return read<std::int32_t>(field); }
-std::int64_t read_int8(std::string_view field) { return read<std::int64_t>(field); }
-bool read_bool(std::string_view field) { return !field.empty() && field.front() != 0; }
+std::int32_t read_int4(std::string_view field) {
+  return read<std::int32_t>(field);
+}
+std::int64_t read_int8(std::string_view field) {
+  return read<std::int64_t>(field);
+}
+bool read_bool(std::string_view field) {
+  return !field.empty() && field.front() != 0;
+}
 
 event_id read_uuid(std::string_view field) {
   event_id id;
@@ -103,7 +110,8 @@ timestamp read_timestamp(std::string_view field) {
 }
 
 std::chrono::microseconds read_interval(std::string_view field) {
-  const auto days = read<std::int32_t>(field.substr(8)) + 30 * std::int64_t{read<std::int32_t>(field.substr(12))};
+  const auto days =
+      read<std::int32_t>(field.substr(8)) + 30 * std::int64_t{read<std::int32_t>(field.substr(12))};
   return std::chrono::microseconds(read<std::int64_t>(field)) + std::chrono::days(days);
 }
 

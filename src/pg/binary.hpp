@@ -1,4 +1,5 @@
-// binary: PostgreSQL's binary format for the few types that we send and read (src/backend/utils/adt, *send and *recv).
+// binary: PostgreSQL's binary format for the few types that we send and read (src/backend/utils/adt, *send
+// and *recv).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ std::int32_t read_int4(std::string_view field);
 std::int64_t read_int8(std::string_view field);
 bool read_bool(std::string_view field);
 event_id read_uuid(std::string_view field);
-timestamp read_timestamp(std::string_view field);         // timestamptz: microseconds since 2000-01-01 UTC
+timestamp read_timestamp(std::string_view field);  // timestamptz: microseconds since 2000-01-01 UTC
 std::chrono::microseconds read_interval(std::string_view field);  // microseconds, days, months of 30 days
 
 }  // namespace outboxd::pg

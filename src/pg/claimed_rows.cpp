@@ -11,26 +11,36 @@ constexpr Oid oid_text = 25;
 constexpr Oid oid_json = 114;
 constexpr Oid oid_jsonb = 3802;
 
-constexpr int index_of(claim_column column) { return static_cast<int>(column); }
+constexpr int index_of(claim_column column) {
+  return static_cast<int>(column);
+}
 
 std::optional<payload_type> payload_type_of(Oid type) {
   switch (type) {
-    case oid_bytea: return payload_type::bytea;
-    case oid_text: return payload_type::text;
-    case oid_json: return payload_type::json;
-    case oid_jsonb: return payload_type::jsonb;
-    default: return std::nullopt;
+    case oid_bytea:
+      return payload_type::bytea;
+    case oid_text:
+      return payload_type::text;
+    case oid_json:
+      return payload_type::json;
+    case oid_jsonb:
+      return payload_type::jsonb;
+    default:
+      return std::nullopt;
   }
 }
 
 // jsonb_send: a version byte, then the text.
-std::string_view without_version(std::string_view jsonb) { return jsonb.substr(jsonb.empty() ? 0 : 1); }
+std::string_view without_version(std::string_view jsonb) {
+  return jsonb.substr(jsonb.empty() ? 0 : 1);
+}
 
 }  // namespace
 
 result<batch> read_claim(const rows& from) {
   const auto payload = payload_type_of(from.type(index_of(claim_column::payload)));
-  if (!payload) return permanent("the column payload of the outbox has an unexpected type; run `outboxd migrate`");
+  if (!payload)
+    return permanent("the column payload of the outbox has an unexpected type; run `outboxd migrate`");
 
   batch out;
   out.payload = *payload;

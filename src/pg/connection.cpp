@@ -14,18 +14,21 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 connection::connection(const asio::any_io_executor& on) : session_(std::make_shared<session>(on)) {}
 
-connection::~connection() { session_->end(); }
+connection::~connection() {
+  session_->end();
+}
 
-asio::awaitable<result<void>> connection::open(std::string connection_string, std::chrono::milliseconds within) {
+asio::awaitable<result<void>> connection::open(std::string connection_string,
+                                               std::chrono::milliseconds within) {
   const auto self = session_;
   const auto deadline = std::chrono::steady_clock::now() + within;
   auto hosts = co_await resolve_hosts(connection_string, within);
-  if (!hosts)
-    co_return transient(fmt::format("cannot connect to PostgreSQL: {}", hosts.error().message));
+  if (!hosts) co_return transient(fmt::format("cannot connect to PostgreSQL: {}", hosts.error().message));
   co_return co_await self->connect(connection_string, *hosts, deadline);
 }
 
-asio::awaitable<result<std::vector<rows>>> connection::execute(pipeline steps, std::chrono::milliseconds within) {
+asio::awaitable<result<std::vector<rows>>> connection::execute(pipeline steps,
+                                                               std::chrono::milliseconds within) {
   const auto self = session_;
   if (self->lost) co_return tl::make_unexpected(*self->lost);
   const auto deadline = std::chrono::steady_clock::now() + within;
@@ -49,16 +52,22 @@ asio::awaitable<void> connection::wait_until(std::chrono::steady_clock::time_poi
   self->interrupted = false;
 }
 
-asio::awaitable<void> connection::wait() { return wait_until(std::chrono::steady_clock::time_point::max()); }
+asio::awaitable<void> connection::wait() {
+  return wait_until(std::chrono::steady_clock::time_point::max());
+}
 
 void connection::interrupt() {
   session_->interrupted = true;
   session_->changed.cancel();
 }
 
-bool connection::take_notification() { return std::exchange(session_->notified, false); }
+bool connection::take_notification() {
+  return std::exchange(session_->notified, false);
+}
 
-const std::optional<error>& connection::lost() const { return session_->lost; }
+const std::optional<error>& connection::lost() const {
+  return session_->lost;
+}
 
 void connection::close() {
   session_->fail({fault::transient, "closed"});

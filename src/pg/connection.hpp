@@ -25,11 +25,12 @@ class connection {
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
-  // Connects and enters pipeline mode. Names are resolved without blocking and every address is tried in turn.
+  // Connects and enters pipeline mode. Names are resolved without blocking and every address is tried in
+  // turn.
   asio::awaitable<result<void>> open(std::string connection_string, std::chrono::milliseconds within);
 
-  // Sends the steps in one go and waits for all answers: one rows per step, or the first error. An error of the connection
-  // itself, or no answer in time, also ends the connection: see lost().
+  // Sends the steps in one go and waits for all answers: one rows per step, or the first error. An error of
+  // the connection itself, or no answer in time, also ends the connection: see lost().
   asio::awaitable<result<std::vector<rows>>> execute(pipeline steps, std::chrono::milliseconds within);
 
   // Waits until something happens: a notification, the end of the connection, interrupt(), or the deadline.

@@ -84,8 +84,8 @@ std::string display(const std::string& text) {
   };
   const auto host = value("hostaddr").empty() ? value("host") : value("hostaddr");
   const auto database = value("dbname").empty() ? value("user") : value("dbname");
-  return fmt::format("database '{}' at {}:{} as user '{}'", database, host.empty() ? "the local socket" : host,
-                     value("port"), value("user"));
+  return fmt::format("database '{}' at {}:{} as user '{}'", database,
+                     host.empty() ? "the local socket" : host, value("port"), value("user"));
 }
 
 std::string one_line(std::string_view words) {
@@ -109,7 +109,8 @@ login_refusal parse_refusal(std::string_view words) {
   for (auto at = words.find(":  "); at != std::string_view::npos; at = words.find(":  ", at + 1)) {
     const auto code = words.substr(at + 3, sqlstate_length);
     const auto rest = words.substr(std::min(words.size(), at + 3 + sqlstate_length));
-    if (code.size() == sqlstate_length && std::all_of(code.begin(), code.end(), is_code) && rest.starts_with(": "))
+    if (code.size() == sqlstate_length && std::all_of(code.begin(), code.end(), is_code) &&
+        rest.starts_with(": "))
       return {std::string(code), one_line(rest.substr(2, rest.find('\n') - 2))};
   }
   return {{}, one_line(words)};

@@ -14,12 +14,12 @@ struct host_entry {
   std::string port;  // empty: the default
 };
 
-// A URI (postgresql://…) or key=value pairs, as libpq takes them (manual, "Connection Strings"); empty: PG* variables.
-// The error names neither the string nor a part of it, for it may hold a password.
+// A URI (postgresql://…) or key=value pairs, as libpq takes them (manual, "Connection Strings"); empty: PG*
+// variables. The error names neither the string nor a part of it, for it may hold a password.
 result<void> check_connection_string(std::string_view text);
 
-// The hosts that libpq would try, in their order, from the string and the PG* variables. Empty: libpq's default, or
-// something that libpq had better resolve itself (a service file, hostaddr).
+// The hosts that libpq would try, in their order, from the string and the PG* variables. Empty: libpq's
+// default, or something that libpq had better resolve itself (a service file, hostaddr).
 std::vector<host_entry> hosts_of(const std::string& text);
 
 // For logs: user, host, port and database, never the password.
@@ -28,7 +28,8 @@ std::string display(const std::string& text);
 // libpq's message on one line: "connection to server at … failed: Connection refused".
 std::string one_line(std::string_view words);
 
-// The SQLSTATE in a message of PQERRORS_VERBOSE ("FATAL:  28P01: …"), empty if there is none, and the words behind it.
+// The SQLSTATE in a message of PQERRORS_VERBOSE ("FATAL:  28P01: …"), empty if there is none, and the words
+// behind it.
 struct login_refusal {
   std::string sqlstate;
   std::string words;

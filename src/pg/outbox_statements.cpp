@@ -7,35 +7,42 @@ namespace outboxd::pg {
 std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout) {
   const std::string in = schema.identifier();
   std::vector<prepared> all;
-  const auto add = [&](std::string_view name, std::string sql) { all.push_back({std::string(name), std::move(sql)}); };
+  const auto add = [&](std::string_view name, std::string sql) {
+    all.push_back({std::string(name), std::move(sql)});
+  };
 
   add(statement::begin, "BEGIN ISOLATION LEVEL READ COMMITTED");
   add(statement::commit, "COMMIT");
   add(statement::rollback, "ROLLBACK");
-  add(statement::guard, fmt::format("SET LOCAL idle_in_transaction_session_timeout = {}", claim_timeout.count()));
+  add(statement::guard,
+      fmt::format("SET LOCAL idle_in_transaction_session_timeout = {}", claim_timeout.count()));
   add(statement::claim,
-      fmt::format("SELECT id, seq, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key,"
-                  " attempts, created_at, behind, shard_waits, more FROM {}.claim($1, $2, $3)",
-                  in));
+      fmt::format(
+          "SELECT id, seq, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key,"
+          " attempts, created_at, behind, shard_waits, more FROM {}.claim($1, $2, $3)",
+          in));
   add(statement::mark_published,
       fmt::format("UPDATE {}.event SET status = 'published', published_at = clock_timestamp()"
                   " WHERE id = ANY ($1::uuid[])",
                   in));
   add(statement::set_back,
-      fmt::format("UPDATE {0}.event AS e SET status = s.status::{0}.event_status, attempts = e.attempts + s.attempts,"
-                  " available_at = coalesce(clock_timestamp() + s.delay * interval '1 microsecond', e.available_at),"
-                  " last_error = coalesce(s.reason, e.last_error), behind = s.behind"
-                  " FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])"
-                  " AS s(id, status, attempts, delay, reason, behind)"
-                  " WHERE e.id = s.id",
-                  in));
+      fmt::format(
+          "UPDATE {0}.event AS e SET status = s.status::{0}.event_status, attempts = e.attempts + s.attempts,"
+          " available_at = coalesce(clock_timestamp() + s.delay * interval '1 microsecond', e.available_at),"
+          " last_error = coalesce(s.reason, e.last_error), behind = s.behind"
+          " FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])"
+          " AS s(id, status, attempts, delay, reason, behind)"
+          " WHERE e.id = s.id",
+          in));
   add(statement::release,
-      fmt::format("UPDATE {}.event SET status = 'pending', behind = NULL WHERE behind = ANY ($1::bigint[])", in));
+      fmt::format("UPDATE {}.event SET status = 'pending', behind = NULL WHERE behind = ANY ($1::bigint[])",
+                  in));
   return all;
 }
 
-// synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published again, which
-// guarantee 4 allows; so no batch waits for a flush or for a standby. The keepalives find a relay whose host vanished.
+// synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published
+// again, which guarantee 4 allows; so no batch waits for a flush or for a standby. The keepalives find a
+// relay whose host vanished.
 std::string lane_settings(std::chrono::milliseconds claim_timeout) {
   return fmt::format(
       "SELECT set_config('synchronous_commit', 'off', false),"
@@ -46,7 +53,8 @@ std::string lane_settings(std::chrono::milliseconds claim_timeout) {
 }
 
 std::string sweep_statement(const schema_name& schema, int max_due) {
-  return fmt::format("SELECT due, extract(epoch FROM next_due) FROM {}.sweep({})", schema.identifier(), max_due);
+  return fmt::format("SELECT due, extract(epoch FROM next_due) FROM {}.sweep({})", schema.identifier(),
+                     max_due);
 }
 
 }  // namespace outboxd::pg

@@ -15,7 +15,8 @@ struct step {
   std::vector<std::string> parameters;  // prepared: in binary format
 };
 
-// One result per step. The first that fails ends the pipeline. Outside of BEGIN and COMMIT the steps are one transaction.
+// One result per step. The first that fails ends the pipeline. Outside of BEGIN and COMMIT the steps are one
+// transaction.
 class pipeline {
  public:
   pipeline& prepare(std::string name, std::string sql) {

@@ -22,11 +22,14 @@ void append(std::string& list, std::string_view item, bool first) {
   list += item;
 }
 
-bool is_socket_path(const std::string& host) { return host.empty() || host.front() == '/' || host.front() == '@'; }
+bool is_socket_path(const std::string& host) {
+  return host.empty() || host.front() == '/' || host.front() == '@';
+}
 
 }  // namespace
 
-asio::awaitable<result<resolved_hosts>> resolve_hosts(std::string connection_string, std::chrono::milliseconds within) {
+asio::awaitable<result<resolved_hosts>> resolve_hosts(std::string connection_string,
+                                                      std::chrono::milliseconds within) {
   using asio::experimental::awaitable_operators::operator||;
   const auto executor = co_await asio::this_coro::executor;
   asio::ip::tcp::resolver resolver(executor);
@@ -44,11 +47,13 @@ asio::awaitable<result<resolved_hosts>> resolve_hosts(std::string connection_str
       first = false;
       continue;
     }
-    const auto found = co_await (resolver.async_resolve(host, "", as_result) || deadline.async_wait(as_result));
+    const auto found =
+        co_await (resolver.async_resolve(host, "", as_result) || deadline.async_wait(as_result));
     if (found.index() == 1) co_return transient(fmt::format("looking up host '{}' took too long", host));
     const auto& [failed, addresses] = std::get<0>(found);
     if (failed) {
-      failures += fmt::format("{}host '{}' cannot be found: {}", failures.empty() ? "" : "; ", host, failed.message());
+      failures += fmt::format("{}host '{}' cannot be found: {}", failures.empty() ? "" : "; ", host,
+                              failed.message());
       continue;
     }
     for (const auto& address : addresses) {

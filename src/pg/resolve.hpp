@@ -9,7 +9,8 @@
 
 namespace outboxd::pg {
 
-// Parallel comma-separated lists, as libpq's parameters host, hostaddr and port. Empty host: nothing to resolve.
+// Parallel comma-separated lists, as libpq's parameters host, hostaddr and port. Empty host: nothing to
+// resolve.
 struct resolved_hosts {
   std::string host;
   std::string hostaddr;

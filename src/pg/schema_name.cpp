@@ -23,16 +23,19 @@ std::string quoted(std::string_view text, char quote) {
 result<schema_name> schema_name::parse(std::string_view name) {
   if (name.empty()) return permanent("outbox.schema is empty; give the name of a schema, for example outbox");
   if (name.size() > longest_identifier)
-    return permanent(fmt::format("outbox.schema '{}' is {} bytes long; PostgreSQL allows {}", name, name.size(),
-                                 longest_identifier));
+    return permanent(fmt::format("outbox.schema '{}' is {} bytes long; PostgreSQL allows {}", name,
+                                 name.size(), longest_identifier));
   if (name.find('\0') != std::string_view::npos || name.find(body_quote) != std::string_view::npos)
     return permanent(fmt::format("outbox.schema must not contain a NUL or {}", body_quote));
   if (name.starts_with("pg_"))
-    return permanent(fmt::format("outbox.schema '{}': PostgreSQL keeps names that begin with pg_ for itself", name));
+    return permanent(
+        fmt::format("outbox.schema '{}': PostgreSQL keeps names that begin with pg_ for itself", name));
   return schema_name(name);
 }
 
-std::string schema_name::identifier() const { return quoted(name_, '"'); }
+std::string schema_name::identifier() const {
+  return quoted(name_, '"');
+}
 
 // With a backslash it is an escape string, so that standard_conforming_strings does not matter.
 std::string schema_name::literal() const {

@@ -24,10 +24,11 @@ std::string_view field(const PGresult* of, int code) {
 }  // namespace
 
 bool connection::session::start(const std::string& text, const resolved_hosts& hosts) {
-  // Ours first, so that the string may say otherwise; then the resolved addresses, which stand for the string's hosts.
-  std::vector<const char*> keywords{"fallback_application_name", "keepalives_idle", "keepalives_interval",
-                                    "keepalives_count",          "tcp_user_timeout", "dbname",
-                                    "client_encoding"};
+  // Ours first, so that the string may say otherwise; then the resolved addresses, which stand for the
+  // string's hosts.
+  std::vector<const char*> keywords{
+      "fallback_application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
+      "tcp_user_timeout",          "dbname",          "client_encoding"};
   std::vector<const char*> values{"outboxd", "10", "5", "3", "25000", text.c_str(), "UTF8"};
   if (!hosts.host.empty() || !hosts.hostaddr.empty()) {
     keywords.insert(keywords.end(), {"host", "hostaddr", "port"});
@@ -42,7 +43,8 @@ bool connection::session::start(const std::string& text, const resolved_hosts& h
   return PQstatus(conn_) != CONNECTION_BAD;
 }
 
-asio::awaitable<result<void>> connection::session::connect(const std::string& text, const resolved_hosts& hosts,
+asio::awaitable<result<void>> connection::session::connect(const std::string& text,
+                                                           const resolved_hosts& hosts,
                                                            std::chrono::steady_clock::time_point deadline) {
   const auto what = fmt::format("cannot connect to {}", display(text));
   asio::steady_timer timer(executor, deadline);
@@ -55,11 +57,12 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
   PostgresPollingStatusType next = start(text, hosts) ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED;
   while (!late_ && (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING)) {
     watch_socket();
-    co_await socket_->async_wait(
-        next == PGRES_POLLING_READING ? asio::posix::descriptor_base::wait_read : asio::posix::descriptor_base::wait_write,
-        as_result);
+    co_await socket_->async_wait(next == PGRES_POLLING_READING ? asio::posix::descriptor_base::wait_read
+                                                               : asio::posix::descriptor_base::wait_write,
+                                 as_result);
     if (lost) co_return tl::make_unexpected(*lost);
-    // libpq may close its socket in here and open another with the same number: the reactor has to forget it before.
+    // libpq may close its socket in here and open another with the same number: the reactor has to forget it
+    // before.
     release_socket();
     if (!late_) next = PQconnectPoll(conn_);
   }
@@ -109,7 +112,8 @@ void connection::session::fail(error why) {
   changed.cancel();
 }
 
-// One wait for read is always out; a second one for write only while libpq could not send everything (manual, PQflush).
+// One wait for read is always out; a second one for write only while libpq could not send everything (manual,
+// PQflush).
 void connection::session::await_readable() {
   socket_->async_wait(asio::posix::descriptor_base::wait_read,
                       [self = shared_from_this()](const boost::system::error_code& failed) {
@@ -131,25 +135,29 @@ void connection::session::await_writable() {
 
 void connection::session::flush() {
   const int left = PQflush(conn_);
-  if (left < 0) fail({fault::transient, fmt::format("sending to PostgreSQL failed: {}", one_line(PQerrorMessage(conn_)))});
+  if (left < 0)
+    fail(
+        {fault::transient, fmt::format("sending to PostgreSQL failed: {}", one_line(PQerrorMessage(conn_)))});
   if (left > 0) await_writable();
 }
 
 void connection::session::on_readable() {
   const bool alive = PQconsumeInput(conn_) == 1;
-  while (PGnotify* one = PQnotifies(conn_)) {  // parses what has come, also the parting words of a dead connection
+  while (PGnotify* one =
+             PQnotifies(conn_)) {  // parses what has come, also the parting words of a dead connection
     PQfreemem(one);
     notified = true;
   }
   read_results();
   if (conn_ != nullptr && (!alive || PQstatus(conn_) != CONNECTION_OK))
-    fail({fault::transient, fmt::format("the connection to PostgreSQL ended: {}", one_line(PQerrorMessage(conn_)))});
+    fail({fault::transient,
+          fmt::format("the connection to PostgreSQL ended: {}", one_line(PQerrorMessage(conn_)))});
   if (notified) changed.cancel();
   if (conn_ != nullptr && writing_) flush();
 }
 
-// A dying server may never send the sync, and PQgetResult then returns null for ever: two in a row without a result
-// between them end the loop.
+// A dying server may never send the sync, and PQgetResult then returns null for ever: two in a row without a
+// result between them end the loop.
 void connection::session::read_results() {
   int nulls = 0;
   while (busy && nulls < 2 && PQisBusy(conn_) == 0) {
@@ -168,12 +176,15 @@ void connection::session::take(PGresult* one) {
   switch (PQresultStatus(one)) {
     case PGRES_TUPLES_OK:
     case PGRES_COMMAND_OK:
-    case PGRES_EMPTY_QUERY: answers.push_back(std::move(owned)); return;
+    case PGRES_EMPTY_QUERY:
+      answers.push_back(std::move(owned));
+      return;
     case PGRES_PIPELINE_SYNC:
       busy = false;
       changed.cancel();
       return;
-    case PGRES_PIPELINE_ABORTED: return;
+    case PGRES_PIPELINE_ABORTED:
+      return;
     case PGRES_BAD_RESPONSE:
     case PGRES_NONFATAL_ERROR:
     case PGRES_FATAL_ERROR:
@@ -205,19 +216,22 @@ void connection::session::begin(const pipeline& steps) {
     }
     const int count = static_cast<int>(one.parameters.size());
     switch (one.what) {
-      case step::kind::prepare: sent = sent && PQsendPrepare(conn_, one.name.c_str(), one.sql.c_str(), 0, nullptr) == 1; break;
+      case step::kind::prepare:
+        sent = sent && PQsendPrepare(conn_, one.name.c_str(), one.sql.c_str(), 0, nullptr) == 1;
+        break;
       case step::kind::prepared:
-        sent = sent && PQsendQueryPrepared(conn_, one.name.c_str(), count, values.data(), lengths.data(), formats.data(),
-                                           binary_format) == 1;
+        sent = sent && PQsendQueryPrepared(conn_, one.name.c_str(), count, values.data(), lengths.data(),
+                                           formats.data(), binary_format) == 1;
         break;
       case step::kind::text:
-        sent = sent &&
-               PQsendQueryParams(conn_, one.sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, text_format) == 1;
+        sent = sent && PQsendQueryParams(conn_, one.sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr,
+                                         text_format) == 1;
         break;
     }
   }
   if (!sent || PQpipelineSync(conn_) != 1) {
-    fail({fault::transient, fmt::format("sending to PostgreSQL failed: {}", one_line(PQerrorMessage(conn_)))});
+    fail(
+        {fault::transient, fmt::format("sending to PostgreSQL failed: {}", one_line(PQerrorMessage(conn_)))});
     return;
   }
   flush();

@@ -1,4 +1,5 @@
-// session: the libpq object, its socket on the reactor, and the pipeline that is under way. Private to connection.
+// session: the libpq object, its socket on the reactor, and the pipeline that is under way. Private to
+// connection.
 #pragma once
 
 #include <libpq-fe.h>
@@ -52,8 +53,8 @@ struct connection::session : std::enable_shared_from_this<session> {
 
   PGconn* conn_ = nullptr;
   std::optional<asio::posix::stream_descriptor> socket_;
-  bool late_ = false;     // the connect deadline has passed
-  bool writing_ = false;  // a wait for write is out
+  bool late_ = false;       // the connect deadline has passed
+  bool writing_ = false;    // a wait for write is out
   std::string last_fatal_;  // the server's parting words
 };
 

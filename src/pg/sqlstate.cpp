@@ -22,13 +22,15 @@ constexpr std::array meanings{
     meaning{"28P01", fault::permanent, no_login},
     meaning{"3D000", fault::permanent, "create the database, or check database.url"},
     meaning{"3F000", fault::permanent, no_outbox},
-    meaning{"42501", fault::permanent, "grant the role outbox_relay to this user (outboxd migrate creates it)"},
+    meaning{"42501", fault::permanent,
+            "grant the role outbox_relay to this user (outboxd migrate creates it)"},
     meaning{"42703", fault::permanent, no_outbox},
     meaning{"42704", fault::permanent, no_outbox},
     meaning{"42883", fault::permanent, no_outbox},
     meaning{"42P01", fault::permanent, no_outbox},
     meaning{"25006", fault::transient, "the server is read-only; connect to the primary"},
-    meaning{"53300", fault::transient, "the server has no connection left; raise max_connections or lower relay.lanes"},
+    meaning{"53300", fault::transient,
+            "the server has no connection left; raise max_connections or lower relay.lanes"},
     meaning{"25P03", fault::transient, "the claim was held longer than relay.claim_timeout"},
 };
 

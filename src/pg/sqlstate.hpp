@@ -8,7 +8,8 @@
 
 namespace outboxd::pg {
 
-// Will it pass by itself, or does somebody have to act? An unknown code is transient: trying again loses nothing.
+// Will it pass by itself, or does somebody have to act? An unknown code is transient: trying again loses
+// nothing.
 fault fault_of(std::string_view sqlstate);
 
 // What to do about it, to be put behind the server's words; empty where there is nothing useful to say.

@@ -13,20 +13,30 @@ void dispatcher::ring() {
 }
 
 // A claim that is sent after the ring sees what the ring was about.
-void dispatcher::on_claim_sent(lane&) { rung_ = false; }
+void dispatcher::on_claim_sent(lane&) {
+  rung_ = false;
+}
 
-void dispatcher::on_more_work(lane&) { wake_one(); }
+void dispatcher::on_more_work(lane&) {
+  wake_one();
+}
 
 void dispatcher::on_idle(lane& from) {
   if (rung_) from.wake();
   if (from.idle()) hooks_.on_idle();
 }
 
-void dispatcher::on_waiting(lane&) { hooks_.on_waiting(); }
+void dispatcher::on_waiting(lane&) {
+  hooks_.on_waiting();
+}
 
-void dispatcher::on_published(lane&, std::size_t events) { hooks_.on_published(events); }
+void dispatcher::on_published(lane&, std::size_t events) {
+  hooks_.on_published(events);
+}
 
-void dispatcher::on_set_back(lane&, const event& which, const setback& how) { hooks_.on_set_back(which, how); }
+void dispatcher::on_set_back(lane&, const event& which, const setback& how) {
+  hooks_.on_set_back(which, how);
+}
 
 void dispatcher::stop() {
   for (lane* one : lanes_) one->stop();

@@ -25,8 +25,8 @@ class dispatcher final : public lane_host {
 
   void add(lane& one) { lanes_.push_back(&one); }
 
-  // There may be work: wakes one idle lane. With all of them busy it is remembered, for a claim that is already under
-  // way may have looked too early.
+  // There may be work: wakes one idle lane. With all of them busy it is remembered, for a claim that is
+  // already under way may have looked too early.
   void ring();
 
   void stop();

@@ -25,8 +25,8 @@ milliseconds read_seconds(std::string_view text) {
 
 }  // namespace
 
-doorbell::doorbell(const boost::asio::any_io_executor& on, const postgres_settings& settings, milliseconds sweep_interval,
-                   link_observer& observer, std::function<void()> ring)
+doorbell::doorbell(const boost::asio::any_io_executor& on, const postgres_settings& settings,
+                   milliseconds sweep_interval, link_observer& observer, std::function<void()> ring)
     : executor_(on),
       settings_(settings),
       interval_(sweep_interval),
@@ -67,7 +67,8 @@ boost::asio::awaitable<result<void>> doorbell::open(pg::connection& link) {
   if (!url) co_return tl::make_unexpected(url.error());
   auto opened = co_await link.open(*url, settings_.connect_timeout);
   if (!opened) co_return opened;
-  // On its own: LISTEN takes effect with the end of its transaction, and the first sweep has to begin after that.
+  // On its own: LISTEN takes effect with the end of its transaction, and the first sweep has to begin after
+  // that.
   pg::pipeline listen;
   listen.text(pg::lane_settings(settings_.claim_timeout));
   listen.text(fmt::format("LISTEN {}", settings_.schema.identifier()));

@@ -19,8 +19,8 @@ class doorbell {
   doorbell(const boost::asio::any_io_executor& on, const postgres_settings& settings,
            std::chrono::milliseconds sweep_interval, link_observer& observer, std::function<void()> ring);
 
-  // LISTEN, then a full sweep, then a ring for every notification and a sweep at every interval; again after each
-  // reconnect, until stop().
+  // LISTEN, then a full sweep, then a ring for every notification and a sweep at every interval; again after
+  // each reconnect, until stop().
   boost::asio::awaitable<void> run();
 
   // While there is no session, rings at every interval all the same: the table is the truth.

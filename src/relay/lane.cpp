@@ -77,7 +77,8 @@ void lane::begin(batch claimed) {
   full_ = false;
   closed_ = !ready();
   last_progress_ = host_.now();
-  // Half of the claim's time to send, the other half for the last confirms: the server ends the claim after the whole.
+  // Half of the claim's time to send, the other half for the last confirms: the server ends the claim after
+  // the whole.
   send_until_ = last_progress_ + settings_.claim_timeout / 2;
   if (batch_.more || batch_.events.size() >= settings_.batch) host_.on_more_work(*this);
   pump();

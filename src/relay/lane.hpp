@@ -51,7 +51,8 @@ class lane final : public outbox_listener, public broker_listener {
   // Looks for work if there is nothing under way. False: busy, not connected, or stopping.
   bool wake();
 
-  // No new claims and no new sends; what is sent may still be confirmed. on_idle follows unless idle() already.
+  // No new claims and no new sends; what is sent may still be confirmed. on_idle follows unless idle()
+  // already.
   void stop();
 
   // Waits no longer for confirms: settles what is known and gives the rest back.

@@ -1,4 +1,5 @@
-// outbox: what a lane needs of PostgreSQL. One implementation talks to the real one; a simulation may be another.
+// outbox: what a lane needs of PostgreSQL. One implementation talks to the real one; a simulation may be
+// another.
 #pragma once
 
 #include <chrono>
@@ -21,9 +22,9 @@ struct setback {
   event_id id;
   kind what = kind::backing_off;
   bool counts_attempt = false;
-  std::chrono::microseconds delay{0};    // backing_off
-  std::optional<std::int64_t> behind;    // behind: that event's seq
-  std::string reason;                    // empty: last_error stays as it is
+  std::chrono::microseconds delay{0};  // backing_off
+  std::optional<std::int64_t> behind;  // behind: that event's seq
+  std::string reason;                  // empty: last_error stays as it is
 };
 
 // What became of a batch. Events that are not in it stay as they were: they are given back.
@@ -48,8 +49,8 @@ class outbox {
   // Begins a transaction and claims. Answers on_claimed.
   virtual void claim() = 0;
 
-  // Writes what became of the claimed batch and commits. Answers on_claimed for then::claim, in the same round trip, and
-  // on_released for then::release.
+  // Writes what became of the claimed batch and commits. Answers on_claimed for then::claim, in the same
+  // round trip, and on_released for then::release.
   virtual void settle(const settlement& what, then next) = 0;
 };
 

@@ -7,13 +7,17 @@
 namespace outboxd::relay {
 namespace {
 
-std::string name(std::string_view statement) { return std::string(statement); }
+std::string name(std::string_view statement) {
+  return std::string(statement);
+}
 
 std::string_view status_of(setback::kind what) {
   switch (what) {
     case setback::kind::backing_off:
-    case setback::kind::behind: return "waiting";
-    case setback::kind::dead: return "dead";
+    case setback::kind::behind:
+      return "waiting";
+    case setback::kind::dead:
+      return "dead";
   }
   return "waiting";
 }
@@ -34,8 +38,8 @@ std::vector<std::string> set_back_parameters(const std::vector<setback>& all) {
     reasons.push_back(one.reason.empty() ? std::nullopt : std::optional(one.reason));
     behind.push_back(one.behind);
   }
-  return {pg::uuid_array(ids),     pg::text_array(statuses), pg::int8_array(attempts),
-          pg::int8_array(delays),  pg::text_array(reasons),  pg::int8_array(behind)};
+  return {pg::uuid_array(ids),    pg::text_array(statuses), pg::int8_array(attempts),
+          pg::int8_array(delays), pg::text_array(reasons),  pg::int8_array(behind)};
 }
 
 }  // namespace
@@ -120,7 +124,8 @@ void postgres_outbox::settle(const settlement& what, then next) {
   request out;
   if (!what.published.empty())
     out.steps.run(name(pg::statement::mark_published), {pg::uuid_array(what.published)});
-  if (!what.set_back.empty()) out.steps.run(name(pg::statement::set_back), set_back_parameters(what.set_back));
+  if (!what.set_back.empty())
+    out.steps.run(name(pg::statement::set_back), set_back_parameters(what.set_back));
   if (!what.released.empty()) {
     const std::vector<std::optional<std::int64_t>> seqs(what.released.begin(), what.released.end());
     out.steps.run(name(pg::statement::release), {pg::int8_array(seqs)});
@@ -138,8 +143,8 @@ void postgres_outbox::ask(request what) {
 std::size_t postgres_outbox::add_claim(pg::pipeline& to) const {
   to.run(name(pg::statement::begin));
   const std::size_t at = to.steps().size();
-  to.run(name(pg::statement::claim), {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes),
-                                      pg::int4(settings_.shards_per_claim)});
+  to.run(name(pg::statement::claim),
+         {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes), pg::int4(settings_.shards_per_claim)});
   to.run(name(pg::statement::guard));
   return at;
 }

@@ -28,7 +28,8 @@ struct postgres_settings {
 
 class postgres_outbox final : public outbox {
  public:
-  postgres_outbox(const boost::asio::any_io_executor& on, const postgres_settings& settings, link_observer& observer);
+  postgres_outbox(const boost::asio::any_io_executor& on, const postgres_settings& settings,
+                  link_observer& observer);
 
   // Connects, serves, reconnects, until stop().
   boost::asio::awaitable<void> run(outbox_listener& listener);

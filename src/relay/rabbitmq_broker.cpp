@@ -11,7 +11,9 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto close_limit = 1s;
 
-boost::asio::awaitable<void> close(std::shared_ptr<amqp::connection> link) { co_await link->close(close_limit); }
+boost::asio::awaitable<void> close(std::shared_ptr<amqp::connection> link) {
+  co_await link->close(close_limit);
+}
 
 }  // namespace
 
@@ -81,7 +83,11 @@ void rabbitmq_broker::drop(std::string_view why) {
   link_->abort();
 }
 
-void rabbitmq_broker::on_blocked(std::string_view) { listener_->on_blocked(true); }
-void rabbitmq_broker::on_unblocked() { listener_->on_blocked(false); }
+void rabbitmq_broker::on_blocked(std::string_view) {
+  listener_->on_blocked(true);
+}
+void rabbitmq_broker::on_unblocked() {
+  listener_->on_blocked(false);
+}
 
 }  // namespace outboxd::relay

@@ -29,7 +29,8 @@ struct rabbitmq_settings {
 
 class rabbitmq_broker final : public broker, private amqp::handler {
  public:
-  rabbitmq_broker(const boost::asio::any_io_executor& on, const rabbitmq_settings& settings, link_observer& observer);
+  rabbitmq_broker(const boost::asio::any_io_executor& on, const rabbitmq_settings& settings,
+                  link_observer& observer);
 
   // Connects, serves, reconnects, until stop().
   boost::asio::awaitable<void> run(broker_listener& listener);

@@ -9,7 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Short at first, for a restart takes a second; capped low enough that delivery resumes within seconds of the server.
+// Short at first, for a restart takes a second; capped low enough that delivery resumes within seconds of the
+// server.
 constexpr backoff::duration base = 100ms;
 constexpr backoff::duration cap = 3s;
 

@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 // After the grace, what is known is still written: the time that PostgreSQL gets for it.
 constexpr auto last_settle = 2s;
 
-// A coroutine of the relay never throws on purpose: what comes out is a programming error, and ends the process.
+// A coroutine of the relay never throws on purpose: what comes out is a programming error, and ends the
+// process.
 void rethrow(std::exception_ptr thrown) {
   if (thrown) std::rethrow_exception(std::move(thrown));
 }
@@ -20,7 +21,8 @@ void rethrow(std::exception_ptr thrown) {
 }  // namespace
 
 struct relay::worker {
-  worker(boost::asio::io_context& io, const relay_settings& settings, dispatcher& host, link_observer& observer)
+  worker(boost::asio::io_context& io, const relay_settings& settings, dispatcher& host,
+         link_observer& observer)
       : outbox(io.get_executor(), settings.database, observer),
         broker(io.get_executor(), settings.broker, observer),
         line(outbox, broker, host, settings.lane) {}
@@ -34,12 +36,14 @@ relay::relay(boost::asio::io_context& io, relay_settings settings, relay_report 
     : io_(io),
       settings_(std::move(settings)),
       report_(std::move(report)),
-      dispatcher_({.now = [] { return clock::now(); },
-                   .on_waiting = [this] { watch_deadlines(); },
-                   .on_idle = [this] { finish_when_idle(); },
-                   .on_published = [this](std::size_t events) { published_ += events; },
-                   .on_set_back = [this](const event& which, const setback& how) { report_.set_back(which, how); }}),
-      doorbell_(io.get_executor(), settings_.database, settings_.sweep_interval, *this, [this] { dispatcher_.ring(); }),
+      dispatcher_(
+          {.now = [] { return clock::now(); },
+           .on_waiting = [this] { watch_deadlines(); },
+           .on_idle = [this] { finish_when_idle(); },
+           .on_published = [this](std::size_t events) { published_ += events; },
+           .on_set_back = [this](const event& which, const setback& how) { report_.set_back(which, how); }}),
+      doorbell_(io.get_executor(), settings_.database, settings_.sweep_interval, *this,
+                [this] { dispatcher_.ring(); }),
       deadline_timer_(io),
       grace_timer_(io) {
   database_.wanted = settings_.lanes + 1;

@@ -27,9 +27,9 @@ struct relay_settings {
 
 // What there is to log; called on the reactor.
 struct relay_report {
-  std::function<void(peer)> connected;                           // all sessions with this server are up
-  std::function<void(peer, const error&)> disconnected;          // once per new reason
-  std::function<void(const event&, const setback&)> set_back;    // an event could not be published
+  std::function<void(peer)> connected;                         // all sessions with this server are up
+  std::function<void(peer, const error&)> disconnected;        // once per new reason
+  std::function<void(const event&, const setback&)> set_back;  // an event could not be published
 };
 
 // Runs until stop(). For one thread; the io_context has to outlive it.
@@ -41,8 +41,8 @@ class relay final : private link_observer {
   // on_stopped: nothing is left to do but the closing of sessions.
   void start(std::function<void()> on_stopped);
 
-  // Guarantee 11: no new claims, outstanding confirms up to shutdown_grace, the rest given back. Then the reactor runs out
-  // of work.
+  // Guarantee 11: no new claims, outstanding confirms up to shutdown_grace, the rest given back. Then the
+  // reactor runs out of work.
   void stop();
 
   // Set when the relay has stopped by itself, because it met a permanent error before it ever was connected.

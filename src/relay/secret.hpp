@@ -1,4 +1,5 @@
-// secret: a connection string that is read anew for every connection, so that a changed password needs no restart.
+// secret: a connection string that is read anew for every connection, so that a changed password needs no
+// restart.
 #pragma once
 
 #include <functional>
