@@ -29,21 +29,21 @@ struct prepared {
   std::string sql;
 };
 
-// begin: READ COMMITTED, whatever the user's default is: the claim needs a new snapshot for each of its
-// statements. claim($1 events, $2 bytes, $3 shards): see sql/. Its columns are claim_column's. guard: last in
-// each claiming pipeline. It lets the server end the session, and with it the claim, when the relay hangs;
-//   and as a utility statement it makes the server drop the claim's snapshot, which would hold back vacuum.
-// mark_published($1 uuid[]).
-// set_back($1 uuid[] ids, $2 text[] statuses, $3 int8[] attempts to add, $4 int8[] delays in microseconds, $5
-// text[]
-//   reasons, $6 int8[] behind): null delay or reason leaves the column as it is.
-// release($1 int8[] seqs): the followers of finished events become pending.
+// - begin: READ COMMITTED, whatever the user's default is: the claim needs a new snapshot for each of its statements.
+// - claim($1 events, $2 bytes, $3 shards): see sql/. Its columns are claim_column's.
+// - guard: last in each claiming pipeline. It lets the server end the session, and with it the claim, when the
+//   relay hangs; and as a utility statement it makes the server drop the claim's snapshot, which would hold back
+//   vacuum.
+// - mark_published($1 uuid[]).
+// - set_back($1 uuid[] ids, $2 text[] statuses, $3 int8[] attempts to add, $4 int8[] delays in microseconds,
+//   $5 text[] reasons, $6 int8[] behind): a null delay or reason leaves the column as it is.
+// - release($1 int8[] seqs): the followers of finished events become pending.
 std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout);
 
 // For each new lane session.
 std::string lane_settings(std::chrono::milliseconds claim_timeout);
 
-// The sweep, see sql/; in text format.
+// The sweep, see sql/, in text format: is there work, and seconds until the next waiting event is due.
 std::string sweep_statement(const schema_name& schema, int max_due);
 
 // Columns of claim, in order.
