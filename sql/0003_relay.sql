@@ -147,7 +147,8 @@ BEGIN
   END IF;
 
   due := EXISTS (SELECT FROM event AS p WHERE p.status = 'pending');
-  SELECT w.available_at - clock_timestamp() INTO next_due
+  -- An infinite time cannot be subtracted from: -infinity is long ago, and infinity is never.
+  SELECT nullif(greatest(w.available_at, 'epoch'), 'infinity') - clock_timestamp() INTO next_due
   FROM event AS w WHERE w.status = 'waiting' AND w.behind IS NULL
   ORDER BY w.available_at LIMIT 1;
 END

@@ -98,6 +98,10 @@ int run_command_line(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
+  } catch (const CLI::RequiredError&) {  // of all that could be missing, only the command is required
+    const auto rest = app.remaining();
+    return refuse(rest.empty() ? "no command given; see `outboxd --help`"
+                               : fmt::format("unknown command '{}'; see `outboxd --help`", rest.front()));
   } catch (const CLI::ParseError& wrong) {
     return refuse(fmt::format("{}; see `outboxd --help`", wrong.what()));
   }

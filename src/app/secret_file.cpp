@@ -10,11 +10,18 @@ namespace outboxd::app {
 
 result<std::string> read_secret_file(const std::string& path) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
+  const auto unreadable = [&] {
     return permanent(
-        fmt::format("cannot read the secret file {}; check that it exists and is readable", path));
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+        fmt::format("cannot read the secret file {}; check that it exists, is a file and is readable", path));
+  };
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return unreadable();
+  std::string text;
+  try {
+    text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  } catch (const std::ios_base::failure&) {  // the buffer throws where read() fails: a directory, for one
+    return unreadable();
+  }
   if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   if (text.empty()) return permanent(fmt::format("the secret file {} is empty", path));

@@ -94,7 +94,9 @@ const std::string& origin_of_secret(const reader& from, const std::string& key) 
 void check_secret_file(reader& from, const std::string& key, settings& out) {
   const auto file_key = key + "_file";
   if (!from.has(file_key)) return;
-  if (from.has(key)) from.fail(fmt::format("{} and {} are both given; give one of them", key, file_key));
+  if (from.has(key))
+    from.fail(fmt::format("{} and {} are both given ({}, {}); give one of them", key, file_key,
+                          from.value(key).origin, from.value(file_key).origin));
   const auto& path = from.value(file_key).text;
   if (is_world_readable(path))
     out.warnings.push_back(fmt::format("{}: everybody can read {}; chmod 600 it", file_key, path));

@@ -105,8 +105,10 @@ event_id read_uuid(std::string_view field) {
 }
 
 timestamp read_timestamp(std::string_view field) {
-  constexpr std::chrono::sys_days epoch = std::chrono::year{2000} / 1 / 1;
-  return epoch + std::chrono::microseconds(read<std::int64_t>(field));
+  constexpr timestamp epoch = std::chrono::sys_days(std::chrono::year{2000} / 1 / 1);
+  const std::chrono::microseconds since(read<std::int64_t>(field));
+  if (since > timestamp::max() - epoch) return timestamp::max();  // 'infinity'
+  return epoch + since;
 }
 
 std::chrono::microseconds read_interval(std::string_view field) {

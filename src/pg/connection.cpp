@@ -5,6 +5,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "pg/connection_string.hpp"
 #include "pg/session.hpp"
 
 namespace outboxd::pg {
@@ -22,6 +23,9 @@ asio::awaitable<result<void>> connection::open(std::string connection_string,
                                                std::chrono::milliseconds within) {
   const auto self = session_;
   const auto deadline = std::chrono::steady_clock::now() + within;
+  // A secret may have changed since the start. libpq's own words about a bad one would quote it.
+  if (const auto good = check_connection_string(connection_string); !good)
+    co_return permanent("cannot connect to PostgreSQL: database.url " + good.error().message);
   auto hosts = co_await resolve_hosts(connection_string, within);
   if (!hosts) co_return transient(fmt::format("cannot connect to PostgreSQL: {}", hosts.error().message));
   co_return co_await self->connect(connection_string, *hosts, deadline);

@@ -12,7 +12,17 @@ namespace {
 
 using options = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
 
+// libpq takes what follows an unencoded @ or / of a password for the host, the port or the database, which are shown.
+bool has_stray_at(std::string_view text) {
+  if (!text.starts_with("postgresql://") && !text.starts_with("postgres://")) return false;
+  text.remove_prefix(text.find("://") + 3);
+  const auto end = text.find_first_of("@/");
+  if (end != std::string_view::npos && text[end] == '@') text.remove_prefix(end + 1);
+  return text.substr(0, text.find('?')).find('@') != std::string_view::npos;
+}
+
 options parse(const std::string& text) {
+  if (has_stray_at(text)) return {nullptr, &PQconninfoFree};
   char* words = nullptr;
   options parsed(PQconninfoParse(text.c_str(), &words), &PQconninfoFree);
   PQfreemem(words);  // may quote the string, password and all: never shown
@@ -57,8 +67,9 @@ result<void> check_connection_string(std::string_view text) {
 }
 
 std::vector<host_entry> hosts_of(const std::string& text) {
+  if (!check_connection_string(text)) return {};
   const options parsed = parse(text);
-  if (!parsed || !find(parsed.get(), "service").empty()) return {};
+  if (!find(parsed.get(), "service").empty()) return {};
   const options defaults(PQconndefaults(), &PQconninfoFree);
   const auto value = [&](std::string_view keyword) {
     auto own = find(parsed.get(), keyword);
@@ -76,6 +87,7 @@ std::vector<host_entry> hosts_of(const std::string& text) {
 }
 
 std::string display(const std::string& text) {
+  if (!check_connection_string(text)) return "a database (the connection string is not valid)";
   const options parsed = parse(text);
   const options defaults(PQconndefaults(), &PQconninfoFree);
   const auto value = [&](std::string_view keyword) {

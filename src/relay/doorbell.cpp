@@ -71,6 +71,7 @@ boost::asio::awaitable<result<void>> doorbell::open(pg::connection& link) {
   // that.
   pg::pipeline listen;
   listen.text(pg::lane_settings(settings_.claim_timeout));
+  listen.text(pg::sweep_statement(settings_.schema, 0));  // a trial: may this user call it?
   listen.text(fmt::format("LISTEN {}", settings_.schema.identifier()));
   const auto listening = co_await link.execute(std::move(listen), settings_.connect_timeout);
   if (!listening) co_return tl::make_unexpected(listening.error());

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace outboxd::relay {
 
 bool lane::wake() {
@@ -80,6 +82,8 @@ void lane::begin(batch claimed) {
   // Half of the claim's time to send, the other half for the last confirms: the server ends the claim after
   // the whole.
   send_until_ = last_progress_ + settings_.claim_timeout / 2;
+  // Confirms that trickle in have to be marked while the claim is still held, or the batch would start over for ever.
+  settle_by_ = last_progress_ + settings_.claim_timeout * 7 / 8;
   if (batch_.more || batch_.events.size() >= settings_.batch) host_.on_more_work(*this);
   pump();
 }
@@ -106,6 +110,7 @@ bool lane::send(std::size_t index) {
   const event& next = batch_.events[index];
   if (next.behind) {
     set_back(next, {.id = next.id, .what = setback::kind::behind, .behind = next.behind, .reason = {}});
+    order_.finish(index);  // its successors were claimed behind it, too, and go the same way
     return true;
   }
   const auto sent = broker_.publish(name_of(index), envelope(next, batch_.payload, settings_.route));
@@ -174,14 +179,15 @@ void lane::on_writable() {
 
 std::optional<clock::time_point> lane::deadline() const {
   if (state_ != state::publishing) return std::nullopt;
-  return last_progress_ + settings_.confirm_timeout;
+  return std::min(last_progress_ + settings_.confirm_timeout, settle_by_);
 }
 
 void lane::check() {
   const auto due = deadline();
   if (!due || host_.now() < *due) return;
   broker_up_ = false;  // until it is up again
-  broker_.drop(fmt::format("no confirm for {} ms", settings_.confirm_timeout.count()));
+  broker_.drop(*due == settle_by_ ? "the confirms take longer than the claim may last"
+                                  : fmt::format("no confirm for {} ms", settings_.confirm_timeout.count()));
   settle();
 }
 

@@ -108,6 +108,7 @@ class lane final : public outbox_listener, public broker_listener {
   bool full_ = false;
   bool closed_ = false;  // nothing more of this batch is sent
   clock::time_point send_until_;
+  clock::time_point settle_by_;
   clock::time_point last_progress_;
 };
 

@@ -77,9 +77,18 @@ boost::asio::awaitable<result<void>> postgres_outbox::open(pg::connection& link)
   steps.text(pg::lane_settings(settings_.claim_timeout));
   for (auto& one : pg::lane_statements(settings_.schema, settings_.claim_timeout))
     steps.prepare(std::move(one.name), std::move(one.sql));
+  add_trial(steps);
   const auto prepared = co_await link.execute(std::move(steps), settings_.connect_timeout);
   if (!prepared) co_return tl::make_unexpected(prepared.error());
   co_return result<void>();
+}
+
+// Each statement once, on nothing: a privilege that is missing shows now and not with the first event.
+void postgres_outbox::add_trial(pg::pipeline& to) {
+  to.run(name(pg::statement::claim), {pg::int4(0), pg::int8(0), pg::int4(0)});
+  to.run(name(pg::statement::mark_published), {pg::uuid_array({})});
+  to.run(name(pg::statement::set_back), set_back_parameters({}));
+  to.run(name(pg::statement::release), {pg::int8_array({})});
 }
 
 boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbox_listener& listener) {

@@ -45,6 +45,7 @@ class postgres_outbox final : public outbox {
   };
 
   boost::asio::awaitable<result<void>> open(pg::connection& link);
+  static void add_trial(pg::pipeline& to);
   boost::asio::awaitable<error> serve(pg::connection& link, outbox_listener& listener);
   void ask(request what);
   std::size_t add_claim(pg::pipeline& to) const;

@@ -1,0 +1,112 @@
+// app_migrations_test: the embedded SQL and what is filled into it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "app/migrations.hpp"
+
+using namespace outboxd;
+using namespace outboxd::app;
+
+namespace {
+
+pg::schema_name schema(std::string_view name) {
+  return *pg::schema_name::parse(name);
+}
+
+std::size_t count(std::string_view text, std::string_view part) {
+  std::size_t times = 0;
+  for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size()))
+    ++times;
+  return times;
+}
+bool has(std::string_view text, std::string_view part) {
+  return count(text, part) > 0;
+}
+
+migration of(std::string_view sql) {
+  return {.version = 1, .name = "0001_test", .sql = sql};
+}
+
+}  // namespace
+
+TEST_CASE("versions ascend from 1 without gaps, and names begin with their version") {
+  REQUIRE_FALSE(migrations().empty());
+  int expected = 0;
+  for (const migration& one : migrations()) {
+    CHECK(one.version == ++expected);
+    CHECK(has(one.name, "000" + std::to_string(one.version) + "_"));
+    CHECK_FALSE(one.sql.empty());
+  }
+}
+
+TEST_CASE("every placeholder of every migration is filled in, for every type of payload") {
+  const std::regex placeholder("@[a-z_]+@");
+  for (const migration& one : migrations())
+    for (const char* payload : {"jsonb", "json", "text", "bytea"}) {
+      CAPTURE(one.name);
+      const std::string sql = fill_in(one, schema("outbox"), payload);
+      CHECK_FALSE(std::regex_search(sql, placeholder));
+      CHECK(has(sql, R"("outbox")"));
+    }
+}
+
+TEST_CASE("each placeholder becomes what it stands for, and other at-signs stay") {
+  const auto odd = schema(R"(O"d'd)");
+  CHECK(fill_in(of("@schema@.x"), odd, "text") == R"("O""d'd".x)");
+  CHECK(fill_in(of("f(@schema_text@)"), odd, "text") == R"(f('O"d''d'))");
+  CHECK(fill_in(of("@payload_type@ @payload_octets@"), odd, "bytea") == "bytea bytea");
+  CHECK(fill_in(of("@payload_type@ @payload_octets@"), odd, "jsonb") == "jsonb text");
+  CHECK(fill_in(of("a@b @other@ @schem @"), odd, "text") == "a@b @other@ @schem @");
+  CHECK(fill_in(of(""), odd, "text") == "");
+}
+
+TEST_CASE("a schema that is named like a placeholder is not filled in again") {
+  CHECK(fill_in(of("@schema@ @schema_text@"), schema("@payload_type@"), "text") ==
+        R"("@payload_type@" '@payload_type@')");
+}
+
+TEST_CASE("an odd schema's name is nowhere in the SQL without its quotes") {
+  const auto odd = schema(R"(O"d)");
+  for (const migration& one : migrations()) {
+    const std::string sql = fill_in(one, odd, "jsonb");
+    CAPTURE(one.name);
+    CHECK(count(sql, R"(O"d)") == count(sql, R"('O"d')"));
+    CHECK(count(sql, R"(O""d)") == count(sql, R"("O""d")"));
+  }
+}
+
+TEST_CASE("the printed script is one transaction that holds everything once, in order") {
+  const auto odd = schema(R"(O"d)");
+  const std::string script = whole_script(odd, "bytea");
+  CHECK(script.starts_with("BEGIN;\n"));
+  CHECK(script.ends_with("COMMIT;\n"));
+  CHECK(count(script, "COMMIT;") == 1);
+  CHECK(count(script, R"(CREATE SCHEMA IF NOT EXISTS "O""d";)") == 1);
+  CHECK(count(script, record_table(odd)) == 1);
+  std::size_t last = script.find(record_table(odd));
+  for (const migration& one : migrations()) {
+    CAPTURE(one.name);
+    for (const std::string& part : {fill_in(one, odd, "bytea"), record_of(one, odd)}) {
+      CHECK(count(script, part) == 1);
+      CHECK(script.find(part) > last);
+      last = script.find(part);
+    }
+  }
+}
+
+TEST_CASE("what is recorded is the version and the name, in the schema's own table") {
+  CHECK(record_of(of(""), schema("Odd")) ==
+        "INSERT INTO \"Odd\".migration (version, name) VALUES (1, '0001_test');\n");
+  CHECK(has(record_table(schema("Odd")), R"("Odd".migration)"));
+}
+
+TEST_CASE("the four types of payload are known, and no other") {
+  CHECK(parse_payload_type("jsonb") == payload_type::jsonb);
+  CHECK(parse_payload_type("json") == payload_type::json);
+  CHECK(parse_payload_type("text") == payload_type::text);
+  CHECK(parse_payload_type("bytea") == payload_type::bytea);
+  for (const char* bad : {"", "JSONB", "xml", "text; DROP TABLE x", " json"})
+    CHECK_FALSE(parse_payload_type(bad).has_value());
+}

@@ -1,0 +1,179 @@
+// app_raw_settings_test: where settings come from, and which of them wins.
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "app/raw_settings.hpp"
+#include "app/setting_keys.hpp"
+#include "temporary_file.hpp"
+
+using namespace outboxd;
+using namespace outboxd::app;
+using outboxd::test::temporary_file;
+
+namespace {
+
+result<raw_settings> from_environment(std::vector<std::string> variables) {
+  std::vector<char*> pointers;
+  for (std::string& one : variables) pointers.push_back(one.data());
+  pointers.push_back(nullptr);
+  return read_environment(pointers.data());
+}
+
+// What a file with that text gives: "key=text@line …", or the error without the file's path.
+std::string from_file(std::string_view text) {
+  const temporary_file file(text);
+  const auto read = read_file(file.path());
+  std::string out;
+  if (!read) {
+    out = read.error().message;
+  } else {
+    for (const auto& [key, value] : *read) out += key + "=" + value.text + "@" + value.origin + " ";
+  }
+  for (auto at = out.find(file.path()); at != std::string::npos; at = out.find(file.path()))
+    out.replace(at, file.path().size(), "F");
+  return out;
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the file's sections and keys are settings, with file and line as their origin") {
+  CHECK(from_file("[relay]\nlanes = 8\nsweep_interval = \"2s\"\n[amqp]\ndeclare = false\n") ==
+        "amqp.declare=false@F:5 relay.lanes=8@F:2 relay.sweep_interval=2s@F:3 ");
+  CHECK(from_file("relay.lanes = 8") == "relay.lanes=8@F:1 ");
+  CHECK(from_file("") == "");
+}
+
+TEST_CASE("a list of strings is joined with commas") {
+  CHECK(from_file("[amqp]\nurl = [\"amqp://a\", \"amqp://b\"]") == "amqp.url=amqp://a,amqp://b@F:2 ");
+}
+
+TEST_CASE("a secret's file is a key of its own, any other key's is not") {
+  CHECK(from_file("[database]\nurl_file = \"/run/s\"") == "database.url_file=/run/s@F:2 ");
+  CHECK(has(from_file("[relay]\nlanes_file = \"/run/s\""), "unknown key 'relay.lanes_file'"));
+}
+
+TEST_CASE("unknown keys and sections are refused with file and line, and what was probably meant") {
+  struct {
+    const char *text, *key, *origin, *meant;
+  } const all[] = {
+      {"[relay]\nlane = 4", "'relay.lane'", "F:2", "'relay.lanes'"},
+      {"[relay]\n\nbatchbytes = 4", "'relay.batchbytes'", "F:3", "'relay.batch_bytes'"},
+      {"[amqp]\nheart_beat = 4", "'amqp.heart_beat'", "F:2", "'amqp.heartbeat'"},
+      {"[relay]\nno_such_thing = 4", "'relay.no_such_thing'", "F:2", "--help"},
+      {"[rely]\nlanes = 4", "'rely'", "F:1", "--help"},
+      {"lanes = 4", "'lanes'", "F:1", "--help"},
+      {"relay = 4", "'relay'", "F:1", "--help"},
+      {"[Relay]\nlanes = 4", "'Relay'", "F:1", "--help"},
+  };
+  for (const auto& one : all) {
+    const std::string words = from_file(one.text);
+    CAPTURE(words);
+    CHECK(has(words, "unknown"));
+    CHECK(has(words, one.key));
+    CHECK(has(words, one.origin));
+    CHECK(has(words, one.meant));
+  }
+}
+
+TEST_CASE("duplicate keys, broken TOML and values of a wrong kind are refused with file and line") {
+  CHECK(has(from_file("[relay]\nlanes = 4\nlanes = 5"), "F:3"));
+  CHECK(has(from_file("[relay]\nlanes = 4\n[relay]\nbatch = 5"), "F:3"));
+  CHECK(has(from_file("[relay\nlanes = 4"), "F:1"));
+  for (const char* value : {"1.5", "2026-01-31", "{ a = 1 }", "[1, 2]", "[[\"a\"]]"}) {
+    const std::string words = from_file("[relay]\nlanes = " + std::string(value));
+    CAPTURE(words);
+    CHECK(has(words, "relay.lanes in F:2"));
+    CHECK(has(words, "whole number"));
+  }
+}
+
+TEST_CASE("no error shows a secret that was put into broken TOML") {
+  for (const char* line : {"url = \"postgres://u:canary@h", "url = postgres://u:canary@h", "url = 'a' canary",
+                           "url = \"\\canary\"", "url = { canary = \"canary\" }", "url = [1, \"canary\"]",
+                           "url = \"canary\"\nurl = \"canary\"", "url canary"}) {
+    const std::string words = from_file("[database]\n" + std::string(line));
+    CAPTURE(words);
+    CHECK(has(words, "F:"));
+    CHECK_FALSE(has(words, "canary"));
+  }
+}
+
+TEST_CASE("a configuration file that is not there or is none is refused by its name") {
+  for (const char* path : {"/nonexistent.toml", "/tmp"}) {
+    const auto read = read_file(path);
+    REQUIRE_FALSE(read.has_value());
+    CHECK(has(read.error().message, path));
+    CHECK(read.error().kind == fault::permanent);
+  }
+}
+
+TEST_CASE("OUTBOXD_<SECTION>_<KEY> is a setting, with the variable as its origin") {
+  const auto read = from_environment({"PATH=/bin", "OUTBOXD_RELAY_BATCH_BYTES=1MB",
+                                      "OUTBOXD_DATABASE_URL_FILE=/run/s", "OUTBOXD_AMQP_URL=a=b"});
+  REQUIRE(read.has_value());
+  REQUIRE(read->size() == 3);
+  CHECK(read->at("relay.batch_bytes").text == "1MB");
+  CHECK(read->at("relay.batch_bytes").origin == "environment OUTBOXD_RELAY_BATCH_BYTES");
+  CHECK(read->at("database.url_file").text == "/run/s");
+  CHECK(read->at("amqp.url").text == "a=b");
+}
+
+TEST_CASE("an unknown variable in one of our sections is refused, others are not ours") {
+  const auto wrong = from_environment({"OUTBOXD_RELAY_LANE=4"});
+  REQUIRE_FALSE(wrong.has_value());
+  CHECK(has(wrong.error().message, "OUTBOXD_RELAY_LANE"));
+  CHECK(has(wrong.error().message, "environment"));
+  CHECK(has(wrong.error().message, "relay.lanes"));
+  CHECK_FALSE(from_environment({"OUTBOXD_LOG_=x"}).has_value());
+  for (const char* other : {"OUTBOXD_PORT=x", "OUTBOXD_SERVICE_HOST=x", "OUTBOXD=x", "OUTBOXD_=x",
+                            "outboxd_relay_lanes=x", "no equals sign"})
+    CHECK(from_environment({other})->empty());
+}
+
+TEST_CASE("every setting's variable and key read back to it") {
+  for (const setting_key& one : setting_keys) {
+    CAPTURE(one.key());
+    const auto read = from_environment({one.environment() + "=x"});
+    REQUIRE(read.has_value());
+    CHECK(read->contains(one.key()));
+    CHECK(has(from_file(one.key() + " = 'x'"), one.key() + "=x@F:1"));
+  }
+}
+
+TEST_CASE("a flag beats the environment, the environment beats the file") {
+  const raw_settings flags{{"relay.lanes", {"1", "flag"}}};
+  const raw_settings environment{{"relay.lanes", {"2", "environment"}},
+                                 {"relay.batch", {"2", "environment"}}};
+  const raw_settings file{
+      {"relay.lanes", {"3", "file"}}, {"relay.batch", {"3", "file"}}, {"relay.order", {"3", "file"}}};
+  const raw_settings all = merge(merge(flags, environment), file);
+  CHECK(all.at("relay.lanes").origin == "flag");
+  CHECK(all.at("relay.batch").origin == "environment");
+  CHECK(all.at("relay.order").origin == "file");
+}
+
+TEST_CASE(
+    "a secret and its file count as one: the stronger source's kind wins, and both of one source stay") {
+  const raw_settings text{{"database.url", {"x", "strong"}}};
+  const raw_settings file{{"database.url_file", {"y", "weak"}}};
+  CHECK(merge(text, file).size() == 1);
+  CHECK(merge(text, file).at("database.url").origin == "strong");
+  CHECK(merge(file, text).size() == 1);
+  CHECK(merge(file, text).at("database.url_file").origin == "weak");
+  raw_settings both = text;
+  both.insert(file.begin(), file.end());
+  CHECK(merge({}, both).size() == 2);
+}
+
+TEST_CASE("the key nearest to a misspelled one is found, and none where none is near") {
+  CHECK(nearest_key("relay.lane") == "relay.lanes");
+  CHECK(nearest_key("amqp.confirm-timeout") == "amqp.confirm_timeout");
+  CHECK(nearest_key("database.ulr") == "database.url");
+  CHECK(nearest_key("") == "");
+  CHECK(nearest_key("something.else.entirely") == "");
+}

@@ -1,0 +1,56 @@
+// app_secret_file_test: a secret that is kept in a file, and what may be wrong with the file.
+#include <doctest/doctest.h>
+
+#include "app/secret_file.hpp"
+#include "temporary_file.hpp"
+
+using namespace outboxd;
+using namespace outboxd::app;
+using outboxd::test::temporary_file;
+using namespace std::string_view_literals;
+
+TEST_CASE("the secret is the file's one line, without byte order mark and line end") {
+  for (const auto text : {"canary"sv, "canary\n"sv, "canary\r\n"sv, "canary\n\n"sv,
+                          "\xEF\xBB\xBF"
+                          "canary\n"sv}) {
+    CAPTURE(text);
+    CHECK(read_secret_file(temporary_file(text).path()) == "canary");
+  }
+  CHECK(read_secret_file(temporary_file(" a b \n").path()) == " a b ");
+}
+
+TEST_CASE(
+    "a file with several lines or a NUL, or with nothing, is refused by its name and not by its content") {
+  for (const auto text : {"canary\ncanary"sv, "canary\rcanary\n"sv, "canary\0"sv, "\ncanary"sv, ""sv, "\n"sv,
+                          "\xEF\xBB\xBF"sv, "\0"sv}) {
+    const temporary_file file(text);
+    const auto read = read_secret_file(file.path());
+    REQUIRE_FALSE(read.has_value());
+    CHECK(read.error().message.find(file.path()) != std::string::npos);
+    CHECK(read.error().message.find("canary") == std::string::npos);
+  }
+}
+
+TEST_CASE("a path that is no readable file is refused by its name") {
+  for (const std::string path : {"/nonexistent/secret", "/tmp", "/proc/self/mem", ""}) {
+    CAPTURE(path);
+    const auto read = read_secret_file(path);
+    REQUIRE_FALSE(read.has_value());
+    CHECK(read.error().message.find(path) != std::string::npos);
+  }
+}
+
+TEST_CASE("the file is read anew every time") {
+  const temporary_file file("old\n");
+  CHECK(read_secret_file(file.path()) == "old");
+  file.write("new\n");
+  CHECK(read_secret_file(file.path()) == "new");
+}
+
+TEST_CASE("only a file that everybody may read is world-readable") {
+  CHECK(is_world_readable(temporary_file("x", 0644).path()));
+  CHECK(is_world_readable(temporary_file("x", 0604).path()));
+  CHECK_FALSE(is_world_readable(temporary_file("x", 0640).path()));
+  CHECK_FALSE(is_world_readable(temporary_file("x", 0600).path()));
+  CHECK_FALSE(is_world_readable("/nonexistent/secret"));
+}

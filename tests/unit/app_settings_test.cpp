@@ -1,0 +1,222 @@
+// app_settings_test: what the settings mean, and what is said of a bad one.
+#include <doctest/doctest.h>
+
+#include "app/setting_keys.hpp"
+#include "app/settings.hpp"
+#include "temporary_file.hpp"
+
+using namespace outboxd;
+using namespace outboxd::app;
+using outboxd::test::temporary_file;
+using namespace std::chrono_literals;
+
+namespace {
+
+raw_settings with(std::initializer_list<std::pair<const char*, std::string>> values) {
+  raw_settings raw;
+  for (const auto& [key, text] : values) raw[key] = {text, std::string("origin of ") + key};
+  return raw;
+}
+
+std::string refusal(const raw_settings& raw) {
+  const auto read = read_settings(raw);
+  return read ? "" : read.error().message;
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+TEST_CASE("without any setting the defaults of the contract hold") {
+  const auto read = read_settings({});
+  REQUIRE(read.has_value());
+  const auto& relay = read->relay;
+  CHECK(relay.database.url() == "");
+  CHECK(relay.database.schema.name() == "outbox");
+  CHECK(relay.database.batch == 500);
+  CHECK(relay.lane.batch == 500);
+  CHECK(relay.database.batch_bytes == 8'000'000);
+  CHECK(relay.lanes == 4);
+  CHECK(relay.sweep_interval == 1s);
+  CHECK(relay.database.claim_timeout == 30s);
+  CHECK(relay.lane.claim_timeout == 30s);
+  CHECK(relay.lane.confirm_timeout <= relay.lane.claim_timeout / 2);
+  CHECK(relay.shutdown_grace == 10s);
+  CHECK(relay.lane.order == order_mode::strict);
+  CHECK(relay.lane.route.exchange == "outbox");
+  CHECK(relay.broker.declare_exchange == "outbox");
+  CHECK(relay.broker.heartbeat == 10s);
+  REQUIRE(relay.broker.urls.size() == 1);
+  CHECK(relay.broker.urls[0]() == "amqp://localhost");
+  CHECK(read->log.level == "info");
+  CHECK(read->log.format == log_format::text);
+  CHECK(read->warnings.empty());
+}
+
+TEST_CASE("every setting arrives where it is used") {
+  const auto read = read_settings(with({{"database.url", "host=h"},
+                                        {"amqp.url", "amqp://a,amqp://b"},
+                                        {"amqp.declare", "false"},
+                                        {"amqp.heartbeat", "5s"},
+                                        {"amqp.confirm_timeout", "3s"},
+                                        {"outbox.schema", "Odd"},
+                                        {"relay.lanes", "64"},
+                                        {"relay.batch", "10"},
+                                        {"relay.batch_bytes", "1KiB"},
+                                        {"relay.sweep_interval", "10ms"},
+                                        {"relay.claim_timeout", "6s"},
+                                        {"relay.shutdown_grace", "0s"},
+                                        {"relay.order", "pipelined"},
+                                        {"log.level", "debug"},
+                                        {"log.format", "json"}}));
+  REQUIRE(read.has_value());
+  const auto& relay = read->relay;
+  CHECK(relay.database.url() == "host=h");
+  CHECK(relay.broker.urls.size() == 2);
+  CHECK(relay.broker.urls[1]() == "amqp://b");
+  CHECK_FALSE(relay.broker.declare_exchange.has_value());
+  CHECK(relay.broker.heartbeat == 5s);
+  CHECK(relay.lane.confirm_timeout == 3s);
+  CHECK(relay.database.schema.name() == "Odd");
+  CHECK(relay.lanes == 64);
+  CHECK(relay.database.shards_per_claim == 1);
+  CHECK(relay.database.batch == 10);
+  CHECK(relay.database.batch_bytes == 1024);
+  CHECK(relay.sweep_interval == 10ms);
+  CHECK(relay.lane.claim_timeout == 6s);
+  CHECK(relay.shutdown_grace == 0s);
+  CHECK(relay.lane.order == order_mode::pipelined);
+  CHECK(read->log.level == "debug");
+  CHECK(read->log.format == log_format::json);
+}
+
+TEST_CASE("a bad value is refused with its key, itself, where it came from and what is allowed") {
+  struct {
+    const char *key, *value, *allowed;
+  } const all[] = {
+      {"amqp.declare", "yes", "one of true, false"},
+      {"amqp.declare", "", "one of true, false"},
+      {"amqp.heartbeat", "10", "1s to 1h"},
+      {"amqp.heartbeat", "0s", "1s to 1h"},
+      {"amqp.heartbeat", "61m", "1s to 1h"},
+      {"amqp.confirm_timeout", "99ms", "100ms to 1h"},
+      {"amqp.confirm_timeout", "9223372036854775808ms", "100ms to 1h"},
+      {"outbox.schema", "", "name of a schema"},
+      {"outbox.schema", "pg_x", "PostgreSQL keeps"},
+      {"relay.lanes", "0", "1 to 64"},
+      {"relay.lanes", "65", "1 to 64"},
+      {"relay.lanes", "-1", "1 to 64"},
+      {"relay.lanes", "four", "1 to 64"},
+      {"relay.lanes", "99999999999999999999", "1 to 64"},
+      {"relay.batch", "0", "1 to 10000"},
+      {"relay.batch", "10001", "1 to 10000"},
+      {"relay.batch_bytes", "0", "up to 1GiB"},
+      {"relay.batch_bytes", "2GiB", "up to 1GiB"},
+      {"relay.batch_bytes", "8 MB", "up to 1GiB"},
+      {"relay.sweep_interval", "9ms", "10ms to 1h"},
+      {"relay.sweep_interval", "-1s", "10ms to 1h"},
+      {"relay.claim_timeout", "999ms", "1s to 1h"},
+      {"relay.claim_timeout", "2d", "1s to 1h"},
+      {"relay.shutdown_grace", "forever", "0s to 1h"},
+      {"relay.order", "Strict", "one of strict, pipelined"},
+      {"log.level", "verbose", "one of trace, debug, info, warn, error, off"},
+      {"log.format", "xml", "one of text, json"},
+  };
+  for (const auto& one : all) {
+    const std::string words = refusal(with({{one.key, one.value}}));
+    CAPTURE(words);
+    CHECK(has(words, one.key));
+    CHECK(has(words, one.value));
+    CHECK(has(words, std::string("origin of ") + one.key));
+    CHECK(has(words, one.allowed));
+  }
+}
+
+TEST_CASE("every setting but the open ones refuses nonsense, under its own name") {
+  for (const setting_key& one : setting_keys) {
+    if (one.section == "outbox") continue;
+    const std::string words = refusal({{one.key(), {"\x01nonsense", "somewhere"}}});
+    CAPTURE(words);
+    CHECK(has(words, one.key()));
+    CHECK(has(words, "somewhere"));
+  }
+}
+
+TEST_CASE("confirm_timeout is at most half of claim_timeout, and both are named when it is not") {
+  const std::string words =
+      refusal(with({{"amqp.confirm_timeout", "5001ms"}, {"relay.claim_timeout", "10s"}}));
+  for (const char* part : {"amqp.confirm_timeout = '5001ms'", "origin of amqp.confirm_timeout",
+                           "half of relay.claim_timeout = '10s'", "origin of relay.claim_timeout"})
+    CHECK(has(words, part));
+  CHECK(refusal(with({{"amqp.confirm_timeout", "5s"}, {"relay.claim_timeout", "10s"}})) == "");
+  CHECK(has(refusal(with({{"relay.claim_timeout", "19s"}})), "the default"));
+}
+
+TEST_CASE("a bad URL is refused with its key and origin, and nothing of its password is shown") {
+  for (const char* url : {"postgresql://u:canary@h:x/d", "host=h password=canary canary", "canary"}) {
+    const std::string words = refusal(with({{"database.url", url}}));
+    CAPTURE(words);
+    CHECK(has(words, "database.url (origin of database.url)"));
+    CHECK_FALSE(has(words, "canary"));
+  }
+  for (const char* url : {"amqp://u:canary@h:x", "amqp://u:canary,canary@h", "http://u:canary@h", "canary",
+                          "amqp://h,canary", "", ","}) {
+    const std::string words = refusal(with({{"amqp.url", url}}));
+    CAPTURE(words);
+    CHECK(has(words, "amqp.url (origin of amqp.url)"));
+    CHECK_FALSE(has(words, "canary"));
+  }
+}
+
+TEST_CASE("a secret's file is read for every connection, and named when it is bad") {
+  const temporary_file file("host=old\n");
+  const auto read = read_settings(with({{"database.url_file", file.path()}}));
+  REQUIRE(read.has_value());
+  CHECK(read->relay.database.url() == "host=old");
+  file.write("host=new\n");
+  CHECK(read->relay.database.url() == "host=new");
+
+  const temporary_file bad("canary = canary\n");
+  for (const auto& [key, path] : {std::pair{"database.url_file", bad.path()},
+                                  {"amqp.url_file", bad.path()},
+                                  {"database.url_file", std::string("/nonexistent")},
+                                  {"amqp.url_file", std::string("/nonexistent")}}) {
+    const std::string words = refusal(with({{key, path}}));
+    CAPTURE(words);
+    CHECK(has(words, std::string("origin of ") + key));
+    CHECK_FALSE(has(words, "canary"));
+  }
+}
+
+TEST_CASE("a list of brokers in a file may change its length") {
+  const temporary_file file("amqp://a,amqp://b\n");
+  const auto read = read_settings(with({{"amqp.url_file", file.path()}}));
+  REQUIRE(read.has_value());
+  REQUIRE(read->relay.broker.urls.size() == 2);
+  CHECK(read->relay.broker.urls[1]() == "amqp://b");
+  file.write("amqp://c\n");
+  CHECK(read->relay.broker.urls[1]() == "amqp://c");
+  file.write(",\n");
+  CHECK_FALSE(read->relay.broker.urls[1]().has_value());
+}
+
+TEST_CASE("a secret and its file from one source are too much, and both are named with their origins") {
+  const temporary_file file("host=h\n");
+  const std::string words =
+      refusal(with({{"database.url", "host=canary"}, {"database.url_file", file.path()}}));
+  for (const char* part : {"database.url and database.url_file", "origin of database.url",
+                           "origin of database.url_file", "one of them"})
+    CHECK(has(words, part));
+  CHECK_FALSE(has(words, "canary"));
+}
+
+TEST_CASE("a secret that everybody may read is worth a warning that says what to do") {
+  const temporary_file open("host=h\n", 0644);
+  const auto read = read_settings(with({{"database.url_file", open.path()}}));
+  REQUIRE(read.has_value());
+  REQUIRE(read->warnings.size() == 1);
+  CHECK(has(read->warnings[0], open.path()));
+  CHECK(has(read->warnings[0], "chmod 600"));
+}

@@ -1,0 +1,234 @@
+// flow_rules: what a lane may never do, checked at every call that it makes.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relay/lane.hpp"
+
+namespace outboxd::test {
+
+using relay::clock;
+
+class flow_rules {
+ public:
+  explicit flow_rules(relay::lane_settings settings) : settings_(std::move(settings)) {}
+
+  // What happens to the lane; to be told before the lane hears of it.
+  void on_outbox(bool up);
+  void on_claimed(const batch& claimed, clock::time_point now);
+  void on_released() { asked_ = asked::nothing; }
+  void on_broker(bool up);
+  void on_blocked(bool blocked) { blocked_ = blocked; }
+  void on_outcome(const outcome& one);
+  void on_stop() { stopped_ = true; }
+
+  // What the lane does.
+  void claim();
+  void settle(const relay::settlement& what, relay::then next);
+  void publish(token name, const message& what, clock::time_point now);
+  void unencodable(const message& what);
+  void drop() { broker_up_ = false; }
+
+  // What the lane tells its host, before it acts.
+  void told_claim() { told_claim_ = true; }
+  void told_published(std::size_t events) { told_published_ += events; }
+  void told_set_back() { ++told_set_back_; }
+
+  bool claim_is_open() const { return open_; }
+  bool claim_is_asked() const { return asked_ == asked::claim; }
+  bool release_is_asked() const { return asked_ == asked::release; }
+  int claims() const { return claims_; }
+  const std::vector<std::string>& broken() const { return broken_; }
+  void require(bool holds, const std::string& rule) {
+    if (!holds) broken_.push_back(rule);
+  }
+
+ private:
+  enum class asked { nothing, claim, release };
+  enum class fate { unsent, unconfirmed, acked, nacked, returned, unencodable };
+  struct sent {
+    int claim;
+    std::size_t index;
+  };
+
+  bool ready() const { return outbox_up_ && broker_up_ && !blocked_ && !stopped_; }
+  std::optional<std::size_t> find(std::int64_t seq) const;
+  std::optional<std::size_t> find(const event_id& id) const;
+  void check_order(std::size_t index);
+  void check_set_back(const relay::setback& one);
+
+  relay::lane_settings settings_;
+  bool outbox_up_ = false;
+  bool broker_up_ = false;
+  bool blocked_ = false;
+  bool stopped_ = false;
+  asked asked_ = asked::nothing;
+  bool open_ = false;  // a claim with events is held
+  int claims_ = 0;
+  batch batch_;
+  std::vector<fate> fates_;  // by index in the batch
+  clock::time_point claimed_at_;
+  std::map<token, sent> sent_;
+  std::set<token> names_;
+  bool told_claim_ = false;
+  std::size_t told_published_ = 0;  // of this claim
+  std::size_t told_set_back_ = 0;
+  std::vector<std::string> broken_;
+};
+
+inline void flow_rules::on_outbox(bool up) {
+  outbox_up_ = up;
+  if (up) return;
+  asked_ = asked::nothing;
+  open_ = false;
+}
+
+inline void flow_rules::on_claimed(const batch& claimed, clock::time_point now) {
+  asked_ = asked::nothing;
+  ++claims_;
+  open_ = !claimed.events.empty();
+  batch_ = claimed;
+  fates_.assign(claimed.events.size(), fate::unsent);
+  claimed_at_ = now;
+  told_published_ = told_set_back_ = 0;
+}
+
+inline void flow_rules::on_broker(bool up) {
+  broker_up_ = up;
+  blocked_ = false;
+  sent_.clear();
+}
+
+inline void flow_rules::on_outcome(const outcome& one) {
+  const auto at = sent_.find(one.id);
+  if (at == sent_.end()) return;
+  const bool ours = open_ && at->second.claim == claims_;
+  if (ours)
+    fates_[at->second.index] = one.what == verdict::acked    ? fate::acked
+                               : one.what == verdict::nacked ? fate::nacked
+                                                             : fate::returned;
+  sent_.erase(at);
+}
+
+inline void flow_rules::claim() {
+  require(asked_ == asked::nothing, "no call to the outbox while another is unanswered");
+  require(!open_, "a claim is settled before the next");
+  require(ready(), "no claim unless both servers are there and nobody said stop");
+  require(std::exchange(told_claim_, false), "the host hears of every claim before it is sent");
+  asked_ = asked::claim;
+}
+
+inline std::optional<std::size_t> flow_rules::find(std::int64_t seq) const {
+  for (std::size_t i = 0; i < batch_.events.size(); ++i)
+    if (batch_.events[i].seq == seq) return i;
+  return std::nullopt;
+}
+
+inline std::optional<std::size_t> flow_rules::find(const event_id& id) const {
+  for (std::size_t i = 0; i < batch_.events.size(); ++i)
+    if (batch_.events[i].id == id) return i;
+  return std::nullopt;
+}
+
+inline void flow_rules::check_order(std::size_t index) {
+  for (std::size_t i = 0; i < index; ++i) {
+    if (batch_.events[i].aggregate_id != batch_.events[index].aggregate_id) continue;
+    const bool finished = fates_[i] == fate::acked || fates_[i] == fate::unencodable;
+    if (settings_.order == order_mode::strict)
+      require(finished, "strict: an event is sent only when those before it are finished");
+    else
+      require(fates_[i] != fate::unsent, "pipelined: an event is sent after those before it");
+  }
+}
+
+inline void flow_rules::publish(token name, const message& what, clock::time_point now) {
+  require(names_.insert(name).second, "every publish has a name of its own");
+  require(broker_up_ && !blocked_, "nothing is sent to a broker that is away or blocked");
+  require(!stopped_, "nothing is sent after a stop");
+  require(open_ && asked_ == asked::nothing, "nothing is sent without a claim");
+  require(now < claimed_at_ + settings_.claim_timeout / 2, "nothing is sent on an old claim");
+  const auto index = find(what.seq);
+  if (!index || !open_) return require(false, "only claimed events are sent");
+  require(fates_[*index] == fate::unsent, "an event is sent once per claim");
+  require(!batch_.events[*index].behind, "an event behind a waiting one is not sent");
+  check_order(*index);
+  fates_[*index] = fate::unconfirmed;
+  sent_[name] = {claims_, *index};
+}
+
+inline void flow_rules::unencodable(const message& what) {
+  const auto index = find(what.seq);
+  if (!index) return require(false, "only claimed events are encoded");
+  check_order(*index);
+  fates_[*index] = fate::unencodable;
+}
+
+inline void flow_rules::check_set_back(const relay::setback& one) {
+  using kind = relay::setback::kind;
+  const auto index = find(one.id);
+  if (!index) return require(false, "only claimed events are set back");
+  switch (fates_[*index]) {
+    case fate::unsent:
+      return require(one.what == kind::behind && one.behind && one.behind == batch_.events[*index].behind,
+                     "an event that was not sent is set back only behind the one it was claimed behind");
+    case fate::nacked:
+      return require(one.what == kind::backing_off && !one.counts_attempt && one.delay.count() > 0,
+                     "a nack costs no attempt");
+    case fate::returned:
+      return require(one.what == kind::backing_off && one.counts_attempt && !one.reason.empty(),
+                     "a return costs an attempt");
+    case fate::unencodable:
+      return require(one.what == kind::dead && one.counts_attempt && !one.reason.empty(),
+                     "what cannot be encoded is dead, with its reason");
+    case fate::unconfirmed:
+    case fate::acked:
+      return require(false, "only refused events are set back");
+  }
+}
+
+inline void flow_rules::settle(const relay::settlement& what, relay::then next) {
+  require(asked_ == asked::nothing, "no call to the outbox while another is unanswered");
+  require(outbox_up_ && open_, "only an open claim is settled");
+  require((next == relay::then::claim) == ready(), "a settlement claims again if, and only if, all is well");
+  asked_ = next == relay::then::claim ? asked::claim : asked::release;
+  if (next == relay::then::claim)
+    require(std::exchange(told_claim_, false), "the host hears of every claim before it is sent");
+  require(told_published_ == what.published.size() && told_set_back_ == what.set_back.size(),
+          "the host hears what became of the events");
+  if (!std::exchange(open_, false)) return;
+
+  std::set<std::int64_t> finished;
+  std::size_t refused = 0;
+  std::size_t acked = 0;
+  for (std::size_t i = 0; i < fates_.size(); ++i) {
+    acked += fates_[i] == fate::acked ? 1U : 0U;
+    refused += fates_[i] == fate::nacked || fates_[i] == fate::returned || fates_[i] == fate::unencodable;
+    if (fates_[i] == fate::acked || fates_[i] == fate::unencodable) finished.insert(batch_.events[i].seq);
+  }
+  std::set<event_id> named;
+  for (const event_id& id : what.published) {
+    const auto index = find(id);
+    require(index && fates_[*index] == fate::acked, "published means acknowledged, for this very publish");
+    named.insert(id);
+  }
+  std::size_t behind = 0;
+  for (const relay::setback& one : what.set_back) {
+    check_set_back(one);
+    behind += one.what == relay::setback::kind::behind ? 1U : 0U;
+    named.insert(one.id);
+  }
+  require(named.size() == what.published.size() + what.set_back.size(), "an event is settled once");
+  require(what.published.size() == acked, "every acknowledged event is marked");
+  require(what.set_back.size() == refused + behind, "every refused event is set back");
+  const std::set<std::int64_t> released(what.released.begin(), what.released.end());
+  require(released.size() == what.released.size(), "a seq is released once");
+  require(released == (batch_.shard_waits ? finished : std::set<std::int64_t>()),
+          "those that wait behind a finished event are released, and are looked for only where some wait");
+}
+
+}  // namespace outboxd::test

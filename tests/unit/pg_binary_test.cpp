@@ -1,0 +1,93 @@
+// pg_binary_test: PostgreSQL's binary format, byte for byte.
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "pg/binary.hpp"
+
+using namespace outboxd;
+using namespace outboxd::pg;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string bytes(std::initializer_list<int> values) {
+  std::string out;
+  for (const int value : values) out.push_back(static_cast<char>(value));
+  return out;
+}
+
+event_id id_with(std::uint8_t first, std::uint8_t last) {
+  event_id id;
+  id.bytes.front() = first;
+  id.bytes.back() = last;
+  return id;
+}
+
+}  // namespace
+
+TEST_CASE("integers are big-endian, and read back") {
+  CHECK(int4(1) == bytes({0, 0, 0, 1}));
+  CHECK(int4(-2) == bytes({0xFF, 0xFF, 0xFF, 0xFE}));
+  CHECK(int8(0x0102030405060708) == bytes({1, 2, 3, 4, 5, 6, 7, 8}));
+  for (const std::int32_t value :
+       {0, 1, -1, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()})
+    CHECK(read_int4(int4(value)) == value);
+  for (const std::int64_t value :
+       {std::int64_t{0}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min(),
+        std::numeric_limits<std::int64_t>::max()})
+    CHECK(read_int8(int8(value)) == value);
+}
+
+TEST_CASE("an array has dimensions, a flag for nulls, the element's type, its length and lower bound") {
+  const std::vector<std::optional<std::int64_t>> values{7, -1};
+  CHECK(int8_array(values) == bytes({0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0, 2, 0, 0, 0, 1}) +
+                                  bytes({0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 7}) +
+                                  bytes({0, 0, 0, 8, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}));
+}
+
+TEST_CASE("a null element is a length of -1 and sets the flag") {
+  const std::vector<std::optional<std::int64_t>> values{std::nullopt, 1};
+  const std::string array = int8_array(values);
+  CHECK(array.substr(4, 4) == bytes({0, 0, 0, 1}));
+  CHECK(array.substr(20, 4) == bytes({0xFF, 0xFF, 0xFF, 0xFF}));
+  CHECK(array.substr(24) == bytes({0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1}));
+}
+
+TEST_CASE("an empty array has no dimension") {
+  CHECK(int8_array({}) == bytes({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20}));
+  CHECK(text_array({}) == bytes({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25}));
+  CHECK(uuid_array({}) == bytes({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0B, 0x86}));
+}
+
+TEST_CASE("texts keep every byte, and an empty text is not null") {
+  const std::vector<std::optional<std::string>> values{"", "a\"{},\\ü", std::nullopt};
+  const std::string array = text_array(values);
+  CHECK(array.substr(4, 4) == bytes({0, 0, 0, 1}));
+  CHECK(array.substr(20) ==
+        bytes({0, 0, 0, 0}) + bytes({0, 0, 0, 8}) + "a\"{},\\ü" + bytes({0xFF, 0xFF, 0xFF, 0xFF}));
+}
+
+TEST_CASE("ids are sixteen bytes each, and read back") {
+  const std::vector<event_id> ids{id_with(1, 2), id_with(0xFF, 0xFE)};
+  const std::string array = uuid_array(ids);
+  CHECK(array.size() == 20 + 2 * 20);
+  CHECK(read_uuid(std::string_view(array).substr(24, 16)) == ids[0]);
+  CHECK(read_uuid(std::string_view(array).substr(44, 16)) == ids[1]);
+}
+
+TEST_CASE("a boolean is one byte") {
+  CHECK(read_bool(bytes({1})));
+  CHECK_FALSE(read_bool(bytes({0})));
+}
+
+TEST_CASE("a timestamp counts microseconds from 2000-01-01 UTC") {
+  CHECK(read_timestamp(int8(0)) == timestamp(std::chrono::sys_days(std::chrono::year{2000} / 1 / 1)));
+  CHECK(read_timestamp(int8(1)) - read_timestamp(int8(0)) == 1us);
+  CHECK(read_timestamp(int8(-946'684'800'000'000)) == timestamp(0us));
+}
+
+TEST_CASE("the timestamp 'infinity' is the latest there is, and '-infinity' is before all others") {
+  CHECK(read_timestamp(int8(std::numeric_limits<std::int64_t>::max())) == timestamp::max());
+  CHECK(read_timestamp(int8(std::numeric_limits<std::int64_t>::min())) < timestamp(0us));
+}

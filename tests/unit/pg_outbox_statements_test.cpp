@@ -1,0 +1,62 @@
+// pg_outbox_statements_test: the statements that a lane prepares.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "pg/outbox_statements.hpp"
+
+using namespace outboxd::pg;
+using namespace std::chrono_literals;
+
+namespace {
+
+const schema_name odd = *schema_name::parse(R"(Out"b)");
+
+std::string sql_of(std::string_view name) {
+  for (const prepared& one : lane_statements(odd, 30s))
+    if (one.name == name) return one.sql;
+  return {};
+}
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+TEST_CASE("every statement that a lane runs is prepared once") {
+  std::multiset<std::string> names;
+  for (const prepared& one : lane_statements(odd, 30s)) names.insert(one.name);
+  for (const auto name :
+       {statement::begin, statement::claim, statement::commit, statement::guard, statement::mark_published,
+        statement::release, statement::rollback, statement::set_back})
+    CHECK(names.count(std::string(name)) == 1);
+}
+
+TEST_CASE("every statement on the outbox names its schema, quoted") {
+  for (const auto name :
+       {statement::claim, statement::mark_published, statement::release, statement::set_back}) {
+    CAPTURE(name);
+    CHECK(has(sql_of(name), R"("Out""b".)"));
+  }
+  CHECK(has(sweep_statement(odd, 10), R"("Out""b".sweep(10))"));
+}
+
+TEST_CASE("the claim reads the columns that the reader expects, in that order") {
+  const std::string sql = sql_of(statement::claim);
+  const auto from = sql.find(" FROM ");
+  const auto columns = std::count(sql.begin(), sql.begin() + static_cast<std::ptrdiff_t>(from), ',') + 1;
+  CHECK(sql.starts_with(
+      "SELECT id, seq, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key"));
+  CHECK(columns > static_cast<int>(claim_column::more));
+}
+
+TEST_CASE("the claim needs READ COMMITTED and gives up its snapshot at once") {
+  CHECK(has(sql_of(statement::begin), "READ COMMITTED"));
+  CHECK(sql_of(statement::guard) == "SET LOCAL idle_in_transaction_session_timeout = 30000");
+}
+
+TEST_CASE("a lane's session waits for no flush and for no statement longer than a claim may last") {
+  CHECK(has(lane_settings(30s), "'synchronous_commit', 'off'"));
+  CHECK(has(lane_settings(30s), "'statement_timeout', '30000'"));
+}
