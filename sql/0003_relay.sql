@@ -26,6 +26,9 @@ CREATE TYPE @schema@.claimed_event AS (
 --
 -- The events are read in a statement of their own, after the locks: its snapshot is younger than the locks, so it
 -- sees everything that earlier owners of these shards have finished.
+--
+-- A row of nulls means that others had finished all there was in the shards that it locked. End the transaction and claim
+-- again: who came for an event that was committed meanwhile has found its shard locked and gone away.
 CREATE FUNCTION @schema@.claim(batch integer, batch_bytes bigint, max_shards integer)
 RETURNS SETOF @schema@.claimed_event LANGUAGE plpgsql
 SET search_path = @schema@, pg_temp
@@ -43,6 +46,7 @@ DECLARE
   size        bigint;
   bytes       bigint := 0;
   claimed     record;
+  nothing     claimed_event;
 BEGIN
   -- The shards are looked at from a random one on, only until enough are locked: every look walks over the index entries
   -- of finished events, and lanes that begin at different shards seldom meet. The subquery cannot be flattened, so that
@@ -102,6 +106,9 @@ BEGIN
     END IF;
     RETURN NEXT claimed;
   END LOOP;
+  IF NOT FOUND THEN
+    RETURN NEXT nothing;
+  END IF;
 END
 $outboxd$;
 

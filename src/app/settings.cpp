@@ -138,7 +138,7 @@ void read_broker_urls(reader& from, settings& out) {
     if (const auto parsed = amqp::parse_url(urls[i]); !parsed)
       return from.fail(fmt::format("{} ({}): {}", key, origin, parsed.error().message));
     out.relay.broker.urls.emplace_back([all, i]() -> result<std::string> {
-      const auto now = all();
+      auto now = all();
       if (!now) return now;
       const auto list = split_list(*now);
       if (list.empty()) return permanent("amqp.url is empty");

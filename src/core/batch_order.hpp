@@ -21,8 +21,8 @@ class batch_order {
   batch_order() = default;
   batch_order(std::span<const event> events, order_mode mode);
 
-  // Index of the event to send next, in seq order among those that may be sent now; none until a finish()
-  // frees one.
+  // Index of the event to send next: the first of each aggregate in seq order, then successors in the order in
+  // which finish() frees them. None until one is freed.
   std::optional<std::size_t> front() const;
 
   // The front was sent, or refused before it was sent.

@@ -48,6 +48,7 @@ struct batch {
   payload_type payload = payload_type::jsonb;
   bool shard_waits = false;             // finishing an event has to release those that wait behind it
   bool more = false;                    // other shards have due events too
+  bool again = false;                   // empty, but an event may have come meanwhile: claim again
   std::shared_ptr<const void> storage;  // what the views point into
 };
 

@@ -111,10 +111,4 @@ timestamp read_timestamp(std::string_view field) {
   return epoch + since;
 }
 
-std::chrono::microseconds read_interval(std::string_view field) {
-  const auto days =
-      read<std::int32_t>(field.substr(8)) + 30 * std::int64_t{read<std::int32_t>(field.substr(12))};
-  return std::chrono::microseconds(read<std::int64_t>(field)) + std::chrono::days(days);
-}
-
 }  // namespace outboxd::pg

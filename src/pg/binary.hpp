@@ -27,6 +27,5 @@ std::int64_t read_int8(std::string_view field);
 bool read_bool(std::string_view field);
 event_id read_uuid(std::string_view field);
 timestamp read_timestamp(std::string_view field);  // timestamptz: microseconds since 2000-01-01 UTC
-std::chrono::microseconds read_interval(std::string_view field);  // microseconds, days, months of 30 days
 
 }  // namespace outboxd::pg

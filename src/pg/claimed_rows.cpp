@@ -47,6 +47,10 @@ result<batch> read_claim(const rows& from) {
   out.storage = from.storage();
   out.events.reserve(static_cast<std::size_t>(from.size()));
   for (int row = 0; row < from.size(); ++row) {
+    if (from.is_null(row, index_of(claim_column::id))) {
+      out.again = true;
+      continue;
+    }
     const auto at = [&](claim_column column) { return from.at(row, index_of(column)); };
     const auto find = [&](claim_column column) { return from.find(row, index_of(column)); };
     const auto behind = find(claim_column::behind);

@@ -112,6 +112,10 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
       end.run(name(pg::statement::rollback));
       const auto ended = co_await link.execute(std::move(end), settings_.claim_timeout);
       if (!ended) co_return ended.error();
+      if (claimed->again) {
+        claim();
+        continue;
+      }
     }
     listener.on_claimed(std::move(*claimed));
   }

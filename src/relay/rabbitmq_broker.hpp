@@ -24,7 +24,7 @@ struct rabbitmq_settings {
   std::chrono::milliseconds connect_timeout{10'000};
   std::optional<std::string> declare_exchange;
   std::size_t max_unconfirmed = 4096;
-  std::size_t max_buffered = 256 * 1024;  // bytes
+  std::size_t max_buffered = 262'144;  // bytes
 };
 
 class rabbitmq_broker final : public broker, private amqp::handler {
