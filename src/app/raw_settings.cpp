@@ -21,10 +21,12 @@ bool is_known(std::string_view key) {
 
 tl::unexpected<error> unknown(std::string_view kind, std::string_view shown, std::string_view key,
                               std::string_view origin) {
-  const auto nearest = nearest_key(key);
-  return permanent(fmt::format("unknown {} '{}' in {}; {}", kind, shown, origin,
-                               nearest.empty() ? "`outboxd run --help` lists the settings"
-                                               : fmt::format("did you mean '{}'?", nearest)));
+  const setting_key* nearest = nearest_setting(key);
+  const auto remedy =
+      nearest == nullptr
+          ? "`outboxd run --help` lists the settings"
+          : fmt::format("did you mean '{}'?", kind == "variable" ? nearest->environment() : nearest->key());
+  return permanent(fmt::format("unknown {} '{}' in {}; {}", kind, shown, origin, remedy));
 }
 
 // One value as the text that a flag would have. A list is joined with commas.

@@ -49,15 +49,15 @@ std::string setting_key::environment() const {
   return out;
 }
 
-std::string nearest_key(std::string_view misspelled) {
+const setting_key* nearest_setting(std::string_view misspelled) {
   constexpr std::size_t near_enough = 4;
-  std::string best;
+  const setting_key* best = nullptr;
   std::size_t best_distance = near_enough;
   for (const setting_key& one : setting_keys) {
     const std::size_t away = distance(misspelled, one.key());
     if (away < best_distance) {
       best_distance = away;
-      best = one.key();
+      best = &one;
     }
   }
   return best;

@@ -44,7 +44,7 @@ inline constexpr std::array setting_keys{
     setting_key{"log", "format", "text", "text or json"},
 };
 
-// The key that the misspelled one was probably meant to be; empty if none is near.
-std::string nearest_key(std::string_view misspelled);
+// The setting that the misspelled key was probably meant to be; null if none is near.
+const setting_key* nearest_setting(std::string_view misspelled);
 
 }  // namespace outboxd::app
