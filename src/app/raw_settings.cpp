@@ -13,6 +13,11 @@
 namespace outboxd::app {
 namespace {
 
+bool is_section(std::string_view name) {
+  return std::any_of(setting_keys.begin(), setting_keys.end(),
+                     [&](const setting_key& one) { return one.section == name; });
+}
+
 bool is_known(std::string_view key) {
   return std::any_of(setting_keys.begin(), setting_keys.end(), [&](const setting_key& one) {
     return key == one.key() || (one.secret && key == one.key() + "_file");
@@ -89,9 +94,7 @@ std::optional<std::string> key_of(std::string_view variable) {
   const auto line = name.find('_');
   if (line == std::string::npos) return std::nullopt;
   const auto section = name.substr(0, line);
-  const bool ours = std::any_of(setting_keys.begin(), setting_keys.end(),
-                                [&](const setting_key& one) { return one.section == section; });
-  if (!ours) return std::nullopt;
+  if (!is_section(section)) return std::nullopt;
   name[line] = '.';
   return name;
 }
@@ -105,9 +108,7 @@ result<raw_settings> read_file(const std::string& path) {
   for (const auto& [section, value] : *table) {
     const auto origin = origin_of(path, value.source());
     const auto* inner = value.as_table();
-    const bool known = std::any_of(setting_keys.begin(), setting_keys.end(),
-                                   [&](const setting_key& one) { return one.section == section.str(); });
-    if (!known || inner == nullptr)
+    if (!is_section(section.str()) || inner == nullptr)
       return unknown(inner != nullptr ? "section" : "key", section.str(), section.str(), origin);
     if (const auto read = read_section(path, section.str(), *inner, out); !read)
       return tl::make_unexpected(read.error());
