@@ -14,10 +14,14 @@ timeval as_timeval(std::chrono::milliseconds span) {
   return {seconds.count(), std::chrono::microseconds{span - seconds}.count()};
 }
 
-/// The envelope's memory is the library's: give it back whatever happens.
+/// The envelope's memory is the library's: give it back. When the call failed, the library has done so itself and
+/// left the pointers behind (amqp_consume_message in 0.11).
 struct envelope : amqp_envelope_t {
   envelope() : amqp_envelope_t{} {}
-  ~envelope() { amqp_destroy_envelope(this); }
+  ~envelope() {
+    if (filled) amqp_destroy_envelope(this);
+  }
+  bool filled = false;
   envelope(const envelope&) = delete;
   envelope& operator=(const envelope&) = delete;
 };
@@ -49,6 +53,7 @@ std::optional<delivery> consumer::next(steady_clock::time_point deadline) {
     }
   }
   connection_.check(reply, "waiting for a delivery");
+  source.filled = true;
 
   delivery message;
   message.body = text(source.message.body);

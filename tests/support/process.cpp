@@ -187,6 +187,14 @@ std::vector<std::string> process::lines() const {
   return lines_;
 }
 
+std::vector<std::string> process::all_lines(std::chrono::milliseconds patience) {
+  std::unique_lock lock{mutex_};
+  if (!changed_.wait_for(lock, patience, [&] { return ended_; })) {
+    throw deadline_passed{fmt::format("the output did not end within {} ms", patience.count())};
+  }
+  return lines_;
+}
+
 std::string process::tail(std::size_t count) const {
   const std::lock_guard lock{mutex_};
   std::string text;

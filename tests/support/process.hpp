@@ -64,6 +64,8 @@ class process {
 
   /// A copy of all complete lines so far.
   std::vector<std::string> lines() const;
+  /// Waits until nobody has the output open any more, and returns all there was.
+  std::vector<std::string> all_lines(std::chrono::milliseconds patience = std::chrono::seconds{10});
   /// The last few lines, for a message.
   std::string tail(std::size_t count = 10) const;
 

@@ -1,0 +1,154 @@
+// Bad input of the command line, the environment and the file: exit 2, one line that names it and what is allowed.
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "stage.hpp"
+
+namespace outboxd::test {
+namespace {
+
+constexpr auto canary = "canary-s3cret";
+
+// A file that goes with the object.
+class text_file {
+ public:
+  explicit text_file(const std::string& text)
+      : path_{std::filesystem::temp_directory_path() / fmt::format("outboxd-{}-{}", ::getpid(), ++counter)} {
+    std::ofstream{path_} << text;
+    std::filesystem::permissions(path_,
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  }
+  ~text_file() { std::filesystem::remove(path_); }
+  text_file(const text_file&) = delete;
+  text_file& operator=(const text_file&) = delete;
+  std::string path() const { return path_.string(); }
+
+ private:
+  static inline int counter = 0;
+  std::filesystem::path path_;
+};
+
+void refused(const arguments& words, const std::vector<std::string>& said,
+             const environment& variables = {}) {
+  const auto result = run_outboxd(words, variables);
+  CAPTURE(result.text());
+  CHECK(result.exited(2));
+  CHECK(result.lines.size() == 1);
+  for (const auto& part : said) CHECK_MESSAGE(result.says(part), "it does not say: ", part);
+  CHECK_FALSE(result.says(canary));
+}
+
+void refused_file(const std::string& text, std::vector<std::string> said) {
+  const text_file file{text};
+  refused({"run", "--config", file.path()}, said);
+}
+
+}  // namespace
+
+TEST_CASE("a wrong command or flag is refused and named") {
+  refused({}, {"--help"});
+  refused({"relay"}, {"relay", "--help"});
+  refused({"run", "--no-such-flag"}, {"--no-such-flag"});
+  refused({"run", "--relay-lanes"}, {"--relay-lanes"});
+  refused({"run", "superfluous"}, {"superfluous"});
+  refused({"migrate", "--payload", "xml"}, {"--payload", "xml", "jsonb, json, text or bytea"});
+}
+
+TEST_CASE("an unknown key of the file is refused with its line and a suggestion") {
+  refused_file("# a comment\n[relay]\nlanes = 2\nsweep_intervall = '1s'\n",
+               {"relay.sweep_intervall", ":4", "did you mean 'relay.sweep_interval'?"});
+  refused_file("[rely]\nlanes = 2\n", {"rely", ":1"});
+  refused_file("lanes = 2\n", {"lanes", ":1"});
+  refused_file("[relay]\nlanes = 2\nlanes = 3\n", {":3", "lanes"});
+  refused_file("[relay]\nlanes = \n", {":2", "TOML"});
+  refused_file("[relay]\nlanes = 1.5\n", {"relay.lanes", ":2"});
+  refused_file(fmt::format("[database]\nurl = \"postgresql://u:{}@h/d\nx = 1\n", canary), {"TOML"});
+  refused({"run", "--config", "/no/such/file.toml"}, {"/no/such/file.toml"});
+}
+
+TEST_CASE("an unknown variable of our sections is refused with a suggestion") {
+  refused({"run"}, {"OUTBOXD_RELAY_LANEZ", "did you mean 'OUTBOXD_RELAY_LANES'"},
+          {{"OUTBOXD_RELAY_LANEZ", "3"}});
+  refused({"run"}, {"OUTBOXD_AMQP_URLS"}, {{"OUTBOXD_AMQP_URLS", canary}});
+}
+
+TEST_CASE("a value out of range is refused with the key, the value, its origin and what is allowed") {
+  refused({"run", "--relay-lanes", "0"}, {"relay.lanes", "'0'", "flag --relay-lanes", "1 to 64"});
+  refused({"run", "--relay-lanes", "65"}, {"relay.lanes", "'65'", "1 to 64"});
+  refused({"run", "--relay-lanes", "four"}, {"relay.lanes", "'four'", "1 to 64"});
+  refused({"run", "--relay-lanes", "99999999999999999999"}, {"relay.lanes", "1 to 64"});
+  refused({"run", "--relay-batch", "0"}, {"relay.batch", "1 to 10000"});
+  refused({"run", "--relay-batch=-1"}, {"relay.batch", "'-1'", "1 to 10000"});
+  refused({"run", "--relay-batch-bytes", "8 parsecs"}, {"relay.batch_bytes", "8 parsecs", "8MB"});
+  refused({"run", "--relay-sweep-interval", "5"}, {"relay.sweep_interval", "'5'", "500ms"});
+  refused({"run", "--relay-sweep-interval", "2h"}, {"relay.sweep_interval", "10ms to 1h"});
+  refused({"run", "--relay-order", "random"}, {"relay.order", "strict, pipelined"});
+  refused({"run"}, {"log.level", "'loud'", "OUTBOXD_LOG_LEVEL", "trace"}, {{"OUTBOXD_LOG_LEVEL", "loud"}});
+  refused({"run", "--relay-claim-timeout", "10s", "--amqp-confirm-timeout", "8s"},
+          {"amqp.confirm_timeout", "'8s'", "relay.claim_timeout", "'10s'"});
+  refused_file("[relay]\nlanes = 0\n", {"relay.lanes", "'0'", ":2"});
+  refused({"run", "--schema", ""}, {"outbox.schema"});
+}
+
+TEST_CASE("a malformed URL is refused and not shown") {
+  const auto url = [](const std::string& form) { return fmt::format(fmt::runtime(form), canary); };
+  for (const auto& bad :
+       {url("postgresql://u:{}@h:port/d"), url("postgresql://u:{}@[::1/d"), url("u:{}@h/d"),
+        url("postgresql://u:a/b{}@h/d"), url("host=h password='{}"), url("postgresql://u:%zz{}@h/d")})
+    refused({"run"}, {"database.url", "OUTBOXD_DATABASE_URL"}, {{"OUTBOXD_DATABASE_URL", bad}});
+  for (const auto& bad :
+       {url("amqp://u:{}@h:port/"), url("amqp://u:{}:x@h/"), url("amqp://u:a/b{}@h/"), url("http://u:{}@h/"),
+        url("amqps://u:{}@h/"), url("amqp://u:%zz{}@h/"), url("amqp://u:{}@h/a/b"), url("amqp://u:{}@h/?x=1"),
+        url("u:{}@h"), url("amqp://u:a@{}@h/"), url("amqp://ok/,amqp://u:{}:x@h/")})
+    refused({"run"}, {"amqp.url", "OUTBOXD_AMQP_URL"}, {{"OUTBOXD_AMQP_URL", bad}});
+  refused({"run", "--amqp-url", url("amqp://u:{}:x@h/")}, {"amqp.url", "--amqp-url"});
+}
+
+TEST_CASE("a secret file that holds no secret is refused and named") {
+  const text_file empty{""};
+  const text_file newline{"\n"};
+  const text_file two_lines{fmt::format("postgresql://u:{}@h/d\nmore\n", canary)};
+  const text_file malformed{fmt::format("amqp://u:{}:x@h/\n", canary)};
+  // Without a URL of their own: a file and a URL from the same place would be one too many.
+  for (const auto* flag : {"--database-url-file", "--amqp-url-file"}) {
+    refused({"run", flag, "/no/such/secret"}, {"/no/such/secret"});
+    refused({"run", flag, empty.path()}, {empty.path(), "empty"});
+    refused({"run", flag, newline.path()}, {newline.path(), "empty"});
+    refused({"run", flag, two_lines.path()}, {two_lines.path(), "line"});
+    refused({"run", flag, malformed.path()}, {});
+  }
+  refused({"run", "--database-url", "postgresql://h/d", "--database-url-file", empty.path()},
+          {"database.url", "database.url_file"});
+}
+
+TEST_CASE("a secret file may end with a newline and begin with a byte order mark") {
+  const fresh_database target;
+  const auto url = target.url();
+  const auto amqp = required_environment("OUTBOXD_AMQP_URL");
+  for (const auto& text : {url, url + "\n", url + "\r\n", "\xEF\xBB\xBF" + url + "\n"}) {
+    const text_file file{text};
+    const auto done = run_outboxd({"migrate", "--database-url-file", file.path()});
+    CHECK_MESSAGE(done.exited(0), done.text());
+  }
+  const text_file from_file{fmt::format("[database]\nurl = \"{}\"\n", url)};
+  const auto done =
+      run_program({.program = OUTBOXD_BINARY,
+                   .arguments = {"migrate", "--config", from_file.path(), "--database-url", url},
+                   .environment = {},
+                   .log_file = {}});
+  CHECK_MESSAGE(done.exited(0), done.text());
+}
+
+TEST_CASE("help and version exit 0") {
+  CHECK(run_outboxd({"--help"}).says("--relay-lanes"));
+  CHECK(run_outboxd({"--help"}).exited(0));
+  CHECK(run_outboxd({"run", "--help"}).exited(0));
+  CHECK(run_outboxd({"version"}).exited(0));
+  CHECK(run_outboxd({"version"}).says("outboxd 0."));
+}
+
+}  // namespace outboxd::test

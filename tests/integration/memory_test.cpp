@@ -1,0 +1,52 @@
+// relay.batch_bytes bounds a batch, and with it the relay's memory.
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "stage.hpp"
+
+namespace outboxd::test {
+namespace {
+
+// The peak of the resident memory (proc(5), VmHWM).
+std::int64_t peak_kilobytes(const process& of) {
+  std::ifstream status{fmt::format("/proc/{}/status", of.pid())};
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(line.find_first_of("0123456789")));
+  return -1;
+}
+
+constexpr bool sanitized = std::string_view(OUTBOXD_SANITIZE) != "";
+
+}  // namespace
+
+TEST_CASE("large events arrive whole in batches of few bytes and the relay stays small") {
+  const stage on{{.payload = "text"}};
+  on.connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'file', n % 50, $1, repeat(md5(n::text), 31250) FROM generate_series(1, 200) AS n",  // 1 MB each
+      {on.key()});
+  relay running{on, {"--relay-batch-bytes", "2MB"}};
+  const auto report = on.check_all(120s);
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == 200);
+  const auto peak = peak_kilobytes(running);
+  CHECK(peak > 0);
+  if (!sanitized) CHECK(peak < 64 * 1024);
+  running.stop();
+}
+
+TEST_CASE("an event larger than batch_bytes goes alone") {
+  const stage on{{.payload = "text"}};
+  on.connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'file', n % 2, $1, repeat('x', n * 1000) FROM generate_series(1, 100) AS n",
+      {on.key()});
+  relay running{on, {"--relay-batch-bytes", "1"}};
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == 100);
+  running.stop();
+}
+
+}  // namespace outboxd::test

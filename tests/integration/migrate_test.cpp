@@ -1,0 +1,158 @@
+// outboxd migrate: once, twice, two at once, by psql, interrupted, and refused.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "stage.hpp"
+
+namespace outboxd::test {
+namespace {
+
+program_result migrate(const std::string& url, const arguments& more = {},
+                       const environment& variables = {}) {
+  arguments all{"migrate"};
+  all.insert(all.end(), more.begin(), more.end());
+  auto with_url = variables;
+  with_url["OUTBOXD_DATABASE_URL"] = url;
+  return run_outboxd(all, with_url);
+}
+
+std::string postgres_program(const std::string& name) {
+  return required_environment("OUTBOXD_TEST_PGBIN") + "/" + name;
+}
+
+// The schema as pg_dump prints it, and the record of migrations without its times.
+std::string dump(const fresh_database& of) {
+  const auto schema = run_program({.program = postgres_program("pg_dump"),
+                                   .arguments = {"--schema-only", of.url()},
+                                   .environment = {},
+                                   .log_file = {}});
+  REQUIRE_MESSAGE(schema.exited(0), schema.text());
+  std::string text;
+  for (const auto& line : schema.lines)
+    if (line.find("restrict ") == std::string::npos) text += line + "\n";  // with a random word
+  for (const auto& row : of.connect().exec("SELECT version, name FROM outbox.migration ORDER BY version"))
+    text += fmt::format("\n{} {}", *row[0], *row[1]);
+  return text;
+}
+
+std::int64_t schemas(database& session, const std::string& name = "outbox") {
+  return session.number("SELECT count(*) FROM pg_namespace WHERE nspname = $1", {name});
+}
+
+}  // namespace
+
+TEST_CASE("migrate run twice does nothing the second time") {
+  const fresh_database target;
+  const auto first = migrate(target.url());
+  CHECK_MESSAGE(first.exited(0), first.text());
+  CHECK_MESSAGE(first.says("applied"), first.text());
+  const auto before = dump(target);
+  const auto second = migrate(target.url());
+  CHECK_MESSAGE(second.exited(0), second.text());
+  CHECK_MESSAGE(second.says("up to date"), second.text());
+  const bool unchanged = dump(target) == before;  // too long for a message
+  CHECK(unchanged);
+}
+
+TEST_CASE("two migrations at once both succeed and apply everything once") {
+  const fresh_database target;
+  const process_options options{.program = OUTBOXD_BINARY,
+                                .arguments = {"migrate"},
+                                .environment = {{"OUTBOXD_DATABASE_URL", target.url()}},
+                                .log_file = {}};
+  process first{options};
+  process second{options};
+  CHECK_MESSAGE(first.wait(patience).code == 0, first.tail());
+  CHECK_MESSAGE(second.wait(patience).code == 0, second.tail());
+  const auto text =
+      fmt::format("{} {}", fmt::join(first.all_lines(), " "), fmt::join(second.all_lines(), " "));
+  CHECK_MESSAGE(text.find("applied") != std::string::npos, text);
+  CHECK_MESSAGE(text.find("up to date") != std::string::npos, text);
+}
+
+TEST_CASE("what --print prints makes the same schema when psql runs it") {
+  for (const std::string payload : {"jsonb", "json", "text", "bytea"}) {
+    const fresh_database migrated;
+    const fresh_database printed;
+    REQUIRE(migrate(migrated.url(), {"--payload", payload}).exited(0));
+    const auto script = migrate(printed.url(), {"--payload", payload, "--print"});
+    REQUIRE(script.exited(0));
+    auto session = printed.connect();
+    CHECK(schemas(session) == 0);  // printed, and nothing done
+    const auto file = std::filesystem::temp_directory_path() / (printed.name() + ".sql");
+    std::ofstream{file} << script.text() << '\n';
+    const auto done =
+        run_program({.program = postgres_program("psql"),
+                     .arguments = {"-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", file.string(), printed.url()},
+                     .environment = {},
+                     .log_file = {}});
+    std::filesystem::remove(file);
+    REQUIRE_MESSAGE(done.exited(0), done.text());
+    const bool same = dump(printed) == dump(migrated);
+    CHECK(same);
+    const auto again = migrate(printed.url());
+    CHECK_MESSAGE(again.says("up to date"), again.text());
+  }
+}
+
+TEST_CASE("every payload type migrates and a different one is refused afterwards") {
+  for (const std::string payload : {"jsonb", "json", "text", "bytea"}) {
+    const fresh_database target;
+    REQUIRE(migrate(target.url(), {"--payload", payload}).exited(0));
+    CHECK(target.connect().value("SELECT format_type(atttypid, NULL) FROM pg_attribute"
+                                 " WHERE attrelid = 'outbox.event'::regclass AND attname = 'payload'") ==
+          payload);
+    CHECK(migrate(target.url(), {"--payload", payload}).exited(0));
+    CHECK(migrate(target.url()).exited(0));  // and without it, what is there stays
+    const auto other = migrate(target.url(), {"--payload", payload == "json" ? "jsonb" : "json"});
+    CHECK(other.exited(1));
+    CHECK(other.lines.size() == 1);
+    CHECK_MESSAGE(other.says("is " + payload + " already"), other.text());
+  }
+}
+
+TEST_CASE("a migration that is killed half-way leaves nothing and can be run again") {
+  const fresh_database target;
+  auto session = target.connect();
+  // Holds the migration up in its middle, after the table exists.
+  session.exec(
+      "CREATE FUNCTION hold() RETURNS event_trigger LANGUAGE plpgsql AS"
+      " 'BEGIN PERFORM pg_advisory_xact_lock(4711); END';"
+      "CREATE EVENT TRIGGER hold ON ddl_command_end WHEN TAG IN ('CREATE FUNCTION') EXECUTE FUNCTION hold();"
+      "SELECT pg_advisory_lock(4711)");
+  {
+    process victim{{.program = OUTBOXD_BINARY,
+                    .arguments = {"migrate"},
+                    .environment = {{"OUTBOXD_DATABASE_URL", target.url()}},
+                    .log_file = {}}};
+    eventually("the migration is held up", [&] {
+      return session.number(
+                 "SELECT count(*) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database"
+                 " WHERE NOT l.granted AND l.locktype = 'advisory' AND d.datname = current_database()") == 1;
+    });
+    victim.send(SIGKILL);
+    victim.wait(patience);
+  }
+  session.exec("SELECT pg_advisory_unlock(4711); DROP EVENT TRIGGER hold");
+  eventually("its session has ended", [&] {
+    return session.number(
+               "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+               " AND application_name = 'outboxd migrate'") == 0;
+  });
+  CHECK(schemas(session) == 0);
+  CHECK(migrate(target.url()).exited(0));
+  CHECK(schemas(session) == 1);
+}
+
+TEST_CASE("a schema from a newer outboxd is left alone") {
+  const fresh_database target;
+  REQUIRE(migrate(target.url()).exited(0));
+  target.connect().exec("INSERT INTO outbox.migration (version, name) VALUES (9999, 'from the future')");
+  const auto refused = migrate(target.url());
+  CHECK(refused.exited(1));
+  CHECK_MESSAGE(refused.says("newer outboxd"), refused.text());
+}
+
+}  // namespace outboxd::test

@@ -1,0 +1,161 @@
+// A server that refuses the relay: exit 1, one line that names what is wrong and the remedy, and no secret.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "login.hpp"
+#include "servers.hpp"
+#include "stage.hpp"
+
+namespace outboxd::test {
+namespace {
+
+constexpr auto canary = "canary-s3cret";
+
+bool is_complaint(const std::string& line) {
+  return line.find(" warning ") != std::string::npos || line.find(" error ") != std::string::npos;
+}
+
+// `outboxd run` gives up with one complaint.
+void gives_up(const stage& on, const environment& variables, const std::vector<std::string>& said) {
+  relay refused{on, {"--log-level", "trace"}, variables};
+  const auto status = refused.wait(patience);
+  const auto lines = refused.all_lines();
+  const auto text = fmt::format("{}", fmt::join(lines, "\n"));
+  CAPTURE(text);
+  CHECK(status.code == 1);
+  CHECK(std::count_if(lines.begin(), lines.end(), is_complaint) == 1);
+  for (const auto& part : said)
+    CHECK_MESSAGE(text.find(part) != std::string::npos, "it does not say: ", part);
+  CHECK(text.find(canary) == std::string::npos);
+}
+
+void migrate_fails(const environment& variables, const std::vector<std::string>& said) {
+  const auto result = run_outboxd({"migrate"}, variables);
+  CAPTURE(result.text());
+  CHECK(result.exited(1));
+  CHECK(result.lines.size() == 1);
+  for (const auto& part : said) CHECK_MESSAGE(result.says(part), "it does not say: ", part);
+  CHECK_FALSE(result.says(canary));
+}
+
+environment with_database_url(const std::string& url) {
+  return {{"OUTBOXD_DATABASE_URL", url}};
+}
+
+// The broker's URL with another user, password and vhost.
+std::string amqp_url(const std::string& user, const std::string& password, const std::string& vhost = "") {
+  const auto admin = required_environment("OUTBOXD_AMQP_URL");
+  const auto at = admin.find('@');
+  return fmt::format("amqp://{}:{}{}/{}", user, password, admin.substr(at, admin.find('/', at) - at), vhost);
+}
+
+std::string admin_password() {
+  const auto url = required_environment("OUTBOXD_AMQP_URL");
+  const auto begin = url.find(':', url.find("://") + 3) + 1;
+  return url.substr(begin, url.find('@') - begin);
+}
+
+// A vhost that goes with the object.
+class vhost {
+ public:
+  explicit vhost(std::string name) : name_{std::move(name)} {
+    rabbitmqctl({"-q", "add_vhost", name_});
+    rabbitmqctl({"-q", "set_permissions", "-p", name_, "outboxd", ".*", ".*", ".*"});
+  }
+  ~vhost() {
+    try {
+      rabbitmqctl({"-q", "delete_vhost", name_});
+    } catch (const std::exception&) {
+    }
+  }
+  vhost(const vhost&) = delete;
+  vhost& operator=(const vhost&) = delete;
+
+ private:
+  std::string name_;
+};
+
+}  // namespace
+
+TEST_CASE("a wrong password for PostgreSQL is named and ends the relay") {
+  const stage on;
+  const login user{"outbox_relay"};
+  gives_up(on, with_database_url(user.url(on, canary)),
+           {"password authentication failed", user.name(), "check the user, the password"});
+  migrate_fails(with_database_url(user.url(on, canary)), {"password authentication failed", user.name()});
+}
+
+TEST_CASE("a database that does not exist is named and ends the relay") {
+  const stage on;
+  const auto nowhere = with_database(on.database_url(), "no_such_database");
+  gives_up(on, with_database_url(nowhere), {"no_such_database", "does not exist"});
+  migrate_fails(with_database_url(nowhere), {"no_such_database", "does not exist"});
+}
+
+TEST_CASE("a missing outbox is named with outboxd migrate as the remedy") {
+  const stage on{{.migrated = false}};
+  gives_up(on, {}, {"outboxd migrate"});
+  gives_up(on, {{"OUTBOXD_OUTBOX_SCHEMA", "elsewhere"}}, {"outboxd migrate"});
+}
+
+TEST_CASE("a missing privilege is named with the role that has it") {
+  const stage on;
+  const login user{""};
+  gives_up(on, with_database_url(user.url(on)), {"permission denied", "outbox_relay"});
+  const login writer{"outbox_writer"};
+  gives_up(on, with_database_url(writer.url(on)), {"permission denied", "outbox_relay"});
+}
+
+TEST_CASE("a migration without the privilege says so and leaves nothing") {
+  const stage on{{.migrated = false}};
+  const login user{""};
+  migrate_fails(with_database_url(user.url(on)), {"permission denied", "--print"});
+  CHECK(on.connect().number("SELECT count(*) FROM pg_namespace WHERE nspname = 'outbox'") == 0);
+}
+
+TEST_CASE("a server that cannot be reached fails a migration and is tried again by a relay") {
+  const stage on;
+  const auto nowhere = fmt::format("postgresql://user:{}@127.0.0.1:1/d", canary);
+  migrate_fails(with_database_url(nowhere), {"127.0.0.1", "refused"});
+  migrate_fails(with_database_url(fmt::format("postgresql://user:{}@no-such-host.invalid/d", canary)),
+                {"no-such-host.invalid"});
+  relay waiting{on,
+                {"--log-level", "trace"},
+                {{"OUTBOXD_DATABASE_URL", nowhere},
+                 {"OUTBOXD_AMQP_URL", fmt::format("amqp://user:{}@127.0.0.1:1", canary)}}};
+  waiting.wait_line("PostgreSQL: ", patience);
+  waiting.wait_line("RabbitMQ: ", patience);
+  waiting.stop();
+  const auto lines = waiting.all_lines();
+  CHECK(std::count_if(lines.begin(), lines.end(), is_complaint) ==
+        2);  // one for each, however many sessions failed
+  CHECK(fmt::format("{}", fmt::join(lines, "\n")).find(canary) == std::string::npos);
+}
+
+TEST_CASE("a wrong password for RabbitMQ is named and ends the relay") {
+  const stage on;
+  gives_up(on, {{"OUTBOXD_AMQP_URL", amqp_url("outboxd", canary)}}, {"403", "check the user, its password"});
+  gives_up(on, {{"OUTBOXD_AMQP_URL", amqp_url("nobody", canary)}},
+           {"nobody", "check the user, its password"});
+}
+
+TEST_CASE("a vhost that does not exist is named and ends the relay") {
+  const stage on;
+  gives_up(on, {{"OUTBOXD_AMQP_URL", amqp_url("outboxd", admin_password(), "no-such-vhost")}},
+           {"no-such-vhost", "check that the vhost exists"});
+}
+
+TEST_CASE("an exchange of another type is named and ends the relay") {
+  const stage on;
+  const vhost own{on.queue()};
+  const auto url = amqp_url("outboxd", admin_password(), on.queue());
+  broker{url}.declare_exchange("outbox", "fanout");
+  gives_up(on, {{"OUTBOXD_AMQP_URL", url}}, {"406", "outbox", "amqp.declare"});
+  // And with amqp.declare off it is used as it is.
+  relay running{on, {"--amqp-declare", "false"}, {{"OUTBOXD_AMQP_URL", url}}};
+  running.await_connected();
+  running.stop();
+}
+
+}  // namespace outboxd::test

@@ -1,0 +1,43 @@
+// Guarantee 12: payloads, header values and credentials appear in no line of output at any level.
+#include <doctest/doctest.h>
+
+#include "login.hpp"
+#include "stage.hpp"
+
+namespace outboxd::test {
+
+TEST_CASE("no payload, header value or password appears in the output at trace level") {
+  const stage on;
+  const login user{"outbox_relay", "canary-password"};
+  auto session = on.connect();
+  const auto insert = [&](const std::string& event_type, const std::string& headers) {
+    session.exec(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, headers)"
+        " SELECT 'order', n, $1, '{\"card\": \"canary-payload\"}', $2::jsonb FROM generate_series(1, 3) AS n",
+        {event_type, headers});
+  };
+  const std::string secret = R"("token": "canary-header")";
+  for (const std::string format : {"text", "json"}) {
+    session.exec("DELETE FROM outbox.event");
+    insert(on.key(), "{" + secret + "}");
+    insert(std::string(256, 'x'), "{" + secret + "}");      // dead
+    insert(on.key(), "{" + secret + R"(, "bad": 1e400})");  // dead, in the headers themselves
+    insert(on.key(), R"({"bad": ["canary-header", 1e400], "worse": "canary-header"})");
+    insert("unbound-" + on.queue(), "{" + secret + "}");  // returned
+    insert(on.key(), "{" + secret + "}");                 // behind
+    relay running{on,
+                  {"--log-level", "trace", "--log-format", format},
+                  {{"OUTBOXD_DATABASE_URL", user.url(on, "canary-password")}}};
+    eventually("all of it has happened", [&] { return on.count("pending") == 0 && on.count("dead") == 9; });
+    // The sessions go while events are under way: the server's words come into the log.
+    session.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", {user.name()});
+    running.wait_line("PostgreSQL: ", patience);
+    running.stop();
+    const auto text = fmt::format("{}", fmt::join(running.all_lines(), "\n"));
+    CHECK_MESSAGE(text.find("canary") == std::string::npos, text);
+    CHECK_MESSAGE(text.find("is dead: ") != std::string::npos, text);
+  }
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE last_error LIKE '%canary%'") == 0);
+}
+
+}  // namespace outboxd::test

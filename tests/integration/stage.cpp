@@ -1,0 +1,173 @@
+// stage: set-up, waiting, and reading the queue.
+#include "stage.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace outboxd::test {
+namespace {
+
+constexpr auto end_mark = "end-of-queue";
+
+process_options outboxd_options(const arguments& words, const environment& variables) {
+  process_options options{
+      .program = OUTBOXD_BINARY, .arguments = words, .environment = variables, .log_file = {}};
+  // Instead of the URLs in the environment of the tests; OUTBOXD_TEST_… and OUTBOXD_SERVICES_… are no settings.
+  options.environment.try_emplace("OUTBOXD_DATABASE_URL", "");
+  options.environment.try_emplace("OUTBOXD_AMQP_URL", "amqp://localhost");
+  return options;
+}
+
+std::string unique_key() {
+  static int counter = 0;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return fmt::format("test-{}-{}-{}", now.count(), ::getpid(), ++counter);
+}
+
+arguments with_command(const arguments& flags) {
+  arguments all{"run"};
+  all.insert(all.end(), flags.begin(), flags.end());
+  return all;
+}
+
+environment merged(environment base, const environment& over) {
+  for (const auto& [name, value] : over) base[name] = value;
+  return base;
+}
+
+}  // namespace
+
+program_result run_program(const process_options& options) {
+  process child{options};
+  const auto status = child.wait(patience);
+  return {status, child.all_lines(patience)};
+}
+
+program_result run_outboxd(const arguments& words, const environment& variables) {
+  return run_program(outboxd_options(words, variables));
+}
+
+stage::stage(const stage_options& options)
+    : queue_{unique_key()}, schema_{options.schema}, payload_{options.payload} {
+  broker session;
+  session.declare_exchange(exchange_);
+  session.declare_queue(queue_);
+  session.bind(queue_, exchange_, queue_ + ".#");
+  if (!options.migrated) return;
+  const auto done = run_outboxd({"migrate", "--payload", payload_}, variables());
+  REQUIRE_MESSAGE(done.exited(0), done.text());
+}
+
+stage::~stage() {
+  try {
+    broker{}.delete_queue(queue_);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "queue {} is left behind: {}\n", queue_, error.what());
+  }
+}
+
+environment stage::variables() const {
+  return {{"OUTBOXD_DATABASE_URL", database_url()},
+          {"OUTBOXD_AMQP_URL", required_environment("OUTBOXD_AMQP_URL")},
+          {"OUTBOXD_OUTBOX_SCHEMA", schema_}};
+}
+
+database stage::connect() const {
+  return std::move(*eventually(
+      "PostgreSQL takes connections",
+      [this]() -> std::optional<database> {
+        try {
+          return database_.connect();
+        } catch (const database_error&) {
+          return std::nullopt;
+        }
+      },
+      patience));
+}
+
+void stage::add_events(int count, int aggregates) const {
+  connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'order', a, $1, jsonb_build_object('n', n)"
+      " FROM generate_series(1, $2::int) AS n, generate_series(1, $3::int) AS a",
+      {key(), std::to_string(count), std::to_string(aggregates)});
+}
+
+std::int64_t stage::count(std::string_view status) const {
+  auto session = connect();
+  const auto event = session.value("SELECT format('%I.event', $1::text)", {schema_});
+  return session.number(fmt::format("SELECT count(*) FROM {} WHERE status = '{}'", event, status));
+}
+
+void stage::await_published(std::int64_t at_least) const {
+  eventually(
+      fmt::format("{} events are published", at_least), [&] { return count("published") >= at_least; },
+      patience);
+}
+
+void stage::await_drained(std::chrono::milliseconds limit) const {
+  auto session = connect();
+  const auto event = session.value("SELECT format('%I.event', $1::text)", {schema_});
+  eventually(
+      "no event is pending or waiting",
+      [&] {
+        return session.value(fmt::format("SELECT NOT EXISTS (SELECT FROM {0} WHERE status = 'pending')"
+                                         " AND NOT EXISTS (SELECT FROM {0} WHERE status = 'waiting')",
+                                         event)) == "t";
+      },
+      limit);
+}
+
+std::int64_t stage::relay_sessions() const {
+  return connect().number(
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = "
+      "'outboxd'");
+}
+
+std::int64_t stage::advisory_locks() const {
+  return connect().number(
+      "SELECT count(*) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database"
+      " WHERE d.datname = current_database() AND l.locktype = 'advisory'");
+}
+
+void stage::read_queue(history& into) const {
+  broker{}.publish("", queue_, "", end_mark);
+  consumer reader{queue_, 500};
+  for (;;) {
+    auto message = reader.next(patience);
+    REQUIRE_MESSAGE(message, "the queue does not come to its end");
+    reader.ack(*message);
+    if (message->message_id() == end_mark) return;
+    into.record(std::move(*message));
+  }
+}
+
+history_report stage::check_all(std::chrono::milliseconds limit) const {
+  await_drained(limit);
+  history seen;
+  read_queue(seen);
+  auto session = connect();
+  const std::string content_type = payload_ == "text"    ? "text/plain"
+                                   : payload_ == "bytea" ? "application/octet-stream"
+                                                         : "application/json";
+  return seen.check(committed_events(session, schema_),
+                    {.exchange = exchange_, .content_type = content_type});
+}
+
+relay::relay(const stage& on, const arguments& flags, const environment& variables)
+    : process{outboxd_options(with_command(flags), merged(on.variables(), variables))} {}
+
+void relay::await_connected(std::size_t from) {
+  wait_line("connected to PostgreSQL", patience, from);
+  wait_line("connected to RabbitMQ", patience, from);
+}
+
+void relay::stop(int signal) {
+  send(signal);
+  const auto status = wait(patience);
+  CHECK_MESSAGE(status.code == 0, tail());
+}
+
+}  // namespace outboxd::test

@@ -1,0 +1,105 @@
+// stage: a fresh, migrated outbox, a queue that gets its events and no others, and relays to run on it.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/broker.hpp"
+#include "support/consumer.hpp"
+#include "support/database.hpp"
+#include "support/eventually.hpp"
+#include "support/history.hpp"
+#include "support/process.hpp"
+
+namespace outboxd::test {
+
+using namespace std::chrono_literals;
+
+using arguments = std::vector<std::string>;
+using environment = std::map<std::string, std::string>;
+
+// Far beyond what anything here takes; a test that fails is allowed to be slow.
+inline constexpr auto patience = 60s;
+
+struct program_result {
+  exit_status status;
+  std::vector<std::string> lines;  // of both outputs
+
+  bool exited(int code) const { return status.code == code; }
+  std::string text() const { return fmt::format("{}", fmt::join(lines, "\n")); }
+  bool says(std::string_view words) const { return text().find(words) != std::string::npos; }
+};
+
+/// Runs a program to its end.
+program_result run_program(const process_options& options);
+/// Runs outboxd to its end; without a URL among the variables it has none, whatever the tests' own environment says.
+program_result run_outboxd(const arguments& words, const environment& variables = {});
+
+struct stage_options {
+  std::string payload = "jsonb";
+  std::string schema = "outbox";
+  bool migrated = true;
+};
+
+class stage {
+ public:
+  explicit stage(const stage_options& options = {});
+  ~stage();
+  stage(const stage&) = delete;
+  stage& operator=(const stage&) = delete;
+
+  const std::string& database_url() const { return database_.url(); }
+  const std::string& database_name() const { return database_.name(); }
+  const std::string& schema() const { return schema_; }
+  const std::string& queue() const { return queue_; }
+  const std::string& exchange() const { return exchange_; }
+  /// A routing key or event type that reaches this stage's queue and no other.
+  std::string key(std::string_view name = "event") const { return fmt::format("{}.{}", queue_, name); }
+  /// What an outboxd for this stage needs.
+  environment variables() const;
+
+  /// A new session; waits for the server if it is restarting.
+  database connect() const;
+  /// Adds `count` events to every one of the `aggregates`, in one transaction.
+  void add_events(int count, int aggregates = 1) const;
+  /// How many events have this status.
+  std::int64_t count(std::string_view status) const;
+  void await_published(std::int64_t at_least) const;
+  /// No event is pending or waiting any more.
+  void await_drained(std::chrono::milliseconds limit = patience) const;
+  /// Sessions of relays with this database.
+  std::int64_t relay_sessions() const;
+  /// Locks that relays hold in this database.
+  std::int64_t advisory_locks() const;
+
+  /// Everything in the queue by now.
+  void read_queue(history& into) const;
+  /// Waits until the outbox is drained, then checks all that was delivered against all that was committed.
+  history_report check_all(std::chrono::milliseconds limit = patience) const;
+
+ private:
+  fresh_database database_;
+  std::string queue_;
+  std::string exchange_ = "outbox";
+  std::string schema_;
+  std::string payload_;
+};
+
+/// A running `outboxd run`; killed when the object goes.
+class relay : public process {
+ public:
+  /// `variables` override the stage's.
+  explicit relay(const stage& on, const arguments& flags = {}, const environment& variables = {});
+
+  /// Waits until it has all its connections; `from`: skip the first lines.
+  void await_connected(std::size_t from = 0);
+  /// Asks it to stop, and expects exit code 0.
+  void stop(int signal = SIGTERM);
+};
+
+}  // namespace outboxd::test

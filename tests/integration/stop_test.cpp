@@ -1,0 +1,85 @@
+// Guarantee 11: a stop drains, gives back the rest, leaves nothing behind, and ends within its grace.
+#include <doctest/doctest.h>
+
+#include "load.hpp"
+#include "servers.hpp"
+#include "stage.hpp"
+
+namespace outboxd::test {
+namespace {
+
+void stop_under_load(int signal) {
+  const stage on;
+  on.add_events(200, 50);
+  load writers{on};
+  relay stopped{on, {"--relay-batch", "50"}};
+  on.await_published(1000);
+  stopped.stop(signal);
+  CHECK(on.count("pending") > 0);  // or it was no stop under load
+  eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
+  CHECK(on.advisory_locks() == 0);
+  writers.stop();
+  relay next{on};
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());  // not even a duplicate: a stop is no fault
+  next.stop();
+}
+
+}  // namespace
+
+TEST_CASE("SIGTERM under load exits 0 with nothing lost, nothing twice and nothing left claimed") {
+  stop_under_load(SIGTERM);
+}
+
+TEST_CASE("SIGINT under load does the same") {
+  stop_under_load(SIGINT);
+}
+
+TEST_CASE("SIGTERM before anything is connected exits 0") {
+  const stage on;
+  relay nowhere{on,
+                {},
+                {{"OUTBOXD_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none"},
+                 {"OUTBOXD_AMQP_URL", "amqp://127.0.0.1:1"}}};
+  nowhere.wait_line("trying again", patience);
+  nowhere.stop();
+}
+
+TEST_SUITE_BEGIN("alone");
+
+TEST_CASE("SIGTERM while the broker is frozen gives the claim back and exits 0 after the grace") {
+  const stage on;
+  relay stopped{on, {"--relay-shutdown-grace", "1s"}};
+  stopped.await_connected();
+  {
+    const frozen_broker frozen;
+    on.add_events(10, 100);
+    eventually("a claim is held", [&] { return on.advisory_locks() > 0; });
+    stopped.stop();
+    eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
+    CHECK(on.count("pending") == 1000);
+  }
+  relay next{on};
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  next.stop();
+}
+
+TEST_CASE("a second SIGTERM ends at once") {
+  const stage on;
+  relay stopped{on, {"--relay-shutdown-grace", "1h"}};
+  stopped.await_connected();
+  const frozen_broker frozen;
+  on.add_events(10, 100);
+  eventually("a claim is held", [&] { return on.advisory_locks() > 0; });
+  stopped.send(SIGTERM);
+  stopped.wait_line("stopping", patience);
+  CHECK(stopped.running());
+  stopped.send(SIGTERM);
+  CHECK(stopped.wait(patience).code == 128 + SIGTERM);
+  eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
+}
+
+TEST_SUITE_END();
+
+}  // namespace outboxd::test
