@@ -74,6 +74,9 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   bool start_object(std::size_t) override { return start(true); }
   bool key(string_t& name) override {
     if (levels_.size() == 1) top_name_ = name;
+    // A field name begins with a letter, '$' or '#' (section 4.2.5.5). RabbitMQ is not that strict, but consumers on
+    // rabbitmq-c cannot read a table with an empty name.
+    if (name.empty()) return fail("has an empty name, which AMQP does not allow");
     if (name.size() > max_header_name)
       return fail(fmt::format("has a name of {} bytes; AMQP allows {}", name.size(), max_header_name));
     if (!fits(name.size() + 2)) return false;
