@@ -99,11 +99,14 @@ BEGIN
   LOOP
     IF claimed.behind IS NOT NULL THEN
       claimed.payload := NULL;
-    ELSE
-      size := octet_length(claimed.payload::@payload_octets@) + octet_length(claimed.headers::text);
-      EXIT WHEN bytes > 0 AND bytes + size > batch_bytes;
-      bytes := bytes + size;
+      claimed.headers := NULL;
     END IF;
+    size := coalesce(octet_length(claimed.payload::@payload_octets@), 0)
+      + coalesce(octet_length(claimed.headers::text), 0)
+      + octet_length(claimed.aggregate_type) + octet_length(claimed.aggregate_id) + octet_length(claimed.event_type)
+      + coalesce(octet_length(claimed.exchange), 0) + coalesce(octet_length(claimed.routing_key), 0);
+    EXIT WHEN bytes > 0 AND bytes + size > batch_bytes;
+    bytes := bytes + size;
     RETURN NEXT claimed;
   END LOOP;
   IF NOT FOUND THEN
@@ -113,50 +116,76 @@ END
 $outboxd$;
 
 -- Looks whether there is work: events that are due become pending again, at most max_due of them in one call.
--- due: there are pending events. next_due: until the next waiting event is due, null if there is none.
+-- due: there are pending events. woken: how many became pending. queues: there are events that stand behind another.
+-- next_due: until the next waiting event is due, null if there is none.
 -- A relay calls it at every sweep interval; with nothing to do it only reads.
-CREATE FUNCTION @schema@.sweep(max_due integer, OUT due boolean, OUT next_due interval)
+CREATE FUNCTION @schema@.sweep(
+  max_due integer, OUT due boolean, OUT woken integer, OUT queues boolean, OUT next_due interval)
 LANGUAGE plpgsql
 SET search_path = @schema@, pg_temp
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $outboxd$
+DECLARE
+  at CONSTANT timestamptz := clock_timestamp();  -- the function itself is volatile and so never an index condition
 BEGIN
-  IF EXISTS (SELECT FROM event AS w
-             WHERE w.status = 'waiting' AND w.behind IS NULL AND w.available_at <= clock_timestamp()) THEN
+  woken := 0;
+  IF EXISTS (SELECT FROM event AS w WHERE w.status = 'waiting' AND w.behind IS NULL AND w.available_at <= at) THEN
     UPDATE event AS e SET status = 'pending'
     WHERE e.id IN (
       SELECT w.id FROM event AS w
-      WHERE w.status = 'waiting' AND w.behind IS NULL AND w.available_at <= clock_timestamp()
+      WHERE w.status = 'waiting' AND w.behind IS NULL AND w.available_at <= at
       ORDER BY w.available_at LIMIT max_due
       FOR UPDATE SKIP LOCKED);
-  END IF;
-
-  -- The one that they stood behind was deleted or finished by hand: nobody else would release them. One look per
-  -- queue, however long it is.
-  IF EXISTS (SELECT FROM event AS w WHERE w.behind IS NOT NULL) THEN
-    WITH RECURSIVE head(seq) AS (
-      (SELECT w.behind FROM event AS w WHERE w.behind IS NOT NULL ORDER BY w.behind LIMIT 1)
-      UNION ALL
-      SELECT (SELECT w.behind FROM event AS w WHERE w.behind > h.seq ORDER BY w.behind LIMIT 1)
-      FROM head AS h WHERE h.seq IS NOT NULL)
-    UPDATE event AS e SET status = 'pending', behind = NULL
-    FROM head AS h
-    CROSS JOIN LATERAL (SELECT * FROM event AS w WHERE w.behind = h.seq LIMIT 1) AS follower
-    WHERE e.behind = h.seq
-      AND NOT EXISTS (SELECT FROM event AS p
-                      WHERE p.status = 'pending' AND p.shard = follower.shard AND p.seq = h.seq)
-      AND NOT EXISTS (SELECT FROM event AS p
-                      WHERE p.status = 'waiting' AND p.shard = follower.shard
-                        AND sha256(decode(replace((p.aggregate_type || '/' || p.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
-                          = sha256(decode(replace((follower.aggregate_type || '/' || follower.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
-                        AND p.seq = h.seq);
+    GET DIAGNOSTICS woken = ROW_COUNT;
   END IF;
 
   due := EXISTS (SELECT FROM event AS p WHERE p.status = 'pending');
+  queues := EXISTS (SELECT FROM event AS w WHERE w.behind IS NOT NULL);
   -- An infinite time cannot be subtracted from: -infinity is long ago, and infinity is never.
-  SELECT nullif(greatest(w.available_at, 'epoch'), 'infinity') - clock_timestamp() INTO next_due
+  SELECT nullif(greatest(w.available_at, 'epoch'), 'infinity') - at INTO next_due
   FROM event AS w WHERE w.status = 'waiting' AND w.behind IS NULL
   ORDER BY w.available_at LIMIT 1;
+END
+$outboxd$;
+
+-- Releases events that stand behind one that is finished or gone, at most `most` of them, the oldest first, and returns
+-- how many. Whoever finishes an event releases its followers; this is for those that are left: of a queue too long for
+-- one statement, or of an event that was deleted or finished by hand. It looks at every queue once, however long it is.
+CREATE FUNCTION @schema@.release_orphans(most integer) RETURNS integer
+LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $outboxd$
+DECLARE
+  heads    bigint[];
+  released integer;
+BEGIN
+  WITH RECURSIVE head(seq) AS (
+    (SELECT w.behind FROM event AS w WHERE w.behind IS NOT NULL ORDER BY w.behind LIMIT 1)
+    UNION ALL
+    SELECT (SELECT w.behind FROM event AS w WHERE w.behind > h.seq ORDER BY w.behind LIMIT 1)
+    FROM head AS h WHERE h.seq IS NOT NULL)
+  SELECT array_agg(h.seq) INTO heads
+  FROM head AS h
+  CROSS JOIN LATERAL (SELECT * FROM event AS w WHERE w.behind = h.seq LIMIT 1) AS follower
+  WHERE NOT EXISTS (SELECT FROM event AS p
+                    WHERE p.status = 'pending' AND p.shard = follower.shard AND p.seq = h.seq)
+    AND NOT EXISTS (SELECT FROM event AS p
+                    WHERE p.status = 'waiting' AND p.shard = follower.shard
+                      AND sha256(decode(replace((p.aggregate_type || '/' || p.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
+                        = sha256(decode(replace((follower.aggregate_type || '/' || follower.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
+                      AND p.seq = h.seq);
+  IF heads IS NULL THEN
+    RETURN 0;
+  END IF;
+  UPDATE event AS e SET status = 'pending', behind = NULL
+  WHERE e.id IN (
+    SELECT w.id FROM event AS w WHERE w.behind = ANY (heads)
+    ORDER BY w.seq LIMIT most
+    FOR UPDATE SKIP LOCKED);
+  GET DIAGNOSTICS released = ROW_COUNT;
+  RETURN released;
 END
 $outboxd$;

@@ -16,7 +16,12 @@ BEGIN
 END
 $outboxd$;
 
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA @schema@ FROM PUBLIC;
+-- Only our own functions: the schema may be shared with the application's.
+REVOKE ALL ON FUNCTION
+  @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid),
+  @schema@.schedule_event(), @schema@.ring_doorbell(),
+  @schema@.claim(integer, bigint, integer), @schema@.sweep(integer), @schema@.release_orphans(integer)
+  FROM PUBLIC;
 GRANT SELECT ON @schema@.migration TO outbox_relay, outbox_operator;
 GRANT USAGE ON SCHEMA @schema@ TO outbox_writer, outbox_relay, outbox_operator;
 
@@ -28,7 +33,8 @@ GRANT EXECUTE ON FUNCTION @schema@.emit(text, text, text, @payload_type@, jsonb,
 -- The daemon.
 GRANT SELECT ON @schema@.event TO outbox_relay;
 GRANT UPDATE (status, attempts, available_at, published_at, last_error, behind) ON @schema@.event TO outbox_relay;
-GRANT EXECUTE ON FUNCTION @schema@.claim(integer, bigint, integer), @schema@.sweep(integer) TO outbox_relay;
+GRANT EXECUTE ON FUNCTION @schema@.claim(integer, bigint, integer), @schema@.sweep(integer),
+  @schema@.release_orphans(integer) TO outbox_relay;
 
 -- People who look after it: read, retry, discard, replay, prune.
 GRANT SELECT, DELETE ON @schema@.event TO outbox_operator;

@@ -86,14 +86,22 @@ int run_command(const settings& from) {
   asio::io_context io(1);
   relay::relay relay(io, from.relay, log_to(log));
   signals stop(io, relay, log);
-  relay.start(/*on_stopped=*/[&stop] { stop.cancel(); });
+  bool clean = true;
+  relay.start([&](bool closed_all) {
+    clean = closed_all;
+    stop.cancel();
+    if (!closed_all) io.stop();
+  });
   io.run();
   if (relay.failure()) {
     log->error(relay.failure()->message);
-    return exit_failure;
+  } else {
+    log->info("stopped; {} events published", relay.published());
   }
-  log->info("stopped; {} events published", relay.published());
-  return exit_success;
+  const int status = relay.failure() ? exit_failure : exit_success;
+  // A name look-up that hangs would be waited for by the reactor's end, and nothing is left to save.
+  if (!clean) ::_exit(status);
+  return status;
 }
 
 }  // namespace outboxd::app

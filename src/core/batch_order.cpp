@@ -37,6 +37,7 @@ batch_order::batch_order(std::span<const event> events, order_mode mode) : succe
     }
     ready_.push_back(i);
   }
+  firsts_ = ready_.size();
 }
 
 std::optional<std::size_t> batch_order::front() const {

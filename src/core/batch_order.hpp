@@ -25,6 +25,9 @@ class batch_order {
   // which finish() frees them. None until one is freed.
   std::optional<std::size_t> front() const;
 
+  // Has every aggregate had its turn? What is left waits for confirms of its own aggregate.
+  bool only_successors_left() const { return sent_ >= firsts_; }
+
   // The front was sent, or refused before it was sent.
   void pop();
 
@@ -37,6 +40,7 @@ class batch_order {
 
   std::vector<std::size_t> successor_;  // by index: the next event of the same aggregate
   std::vector<std::size_t> ready_;      // in the order of sending
+  std::size_t firsts_ = 0;              // how many of ready_ waited for nobody
   std::size_t sent_ = 0;                // how many of ready_ are gone
 };
 

@@ -26,7 +26,8 @@ asio::awaitable<result<void>> connection::open(std::string connection_string,
   // A secret may have changed since the start. libpq's own words about a bad one would quote it.
   if (const auto good = check_connection_string(connection_string); !good)
     co_return permanent("cannot connect to PostgreSQL: database.url " + good.error().message);
-  auto hosts = co_await resolve_hosts(connection_string, within);
+  auto hosts = co_await resolve_hosts(connection_string, deadline, {self, &self->changed});
+  if (self->lost) co_return tl::make_unexpected(*self->lost);  // closed meanwhile
   if (!hosts) co_return transient(fmt::format("cannot connect to PostgreSQL: {}", hosts.error().message));
   co_return co_await self->connect(connection_string, *hosts, deadline);
 }

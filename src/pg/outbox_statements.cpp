@@ -32,20 +32,28 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
           " last_error = coalesce(s.reason, e.last_error), behind = s.behind"
           " FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])"
           " AS s(id, status, attempts, delay, reason, behind)"
-          " WHERE e.id = s.id",
+          " WHERE e.id = s.id AND e.status = 'pending'",
           in));
   add(statement::release,
-      fmt::format("UPDATE {}.event SET status = 'pending', behind = NULL WHERE behind = ANY ($1::bigint[])",
-                  in));
+      fmt::format("UPDATE {0}.event SET status = 'pending', behind = NULL"
+                  " WHERE id IN (SELECT w.id FROM {0}.event AS w WHERE w.behind = ANY ($1::bigint[])"
+                  " ORDER BY w.seq LIMIT {1})",
+                  in, most_released));
   return all;
 }
 
-// synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published
-// again, which guarantee 4 allows; so no batch waits for a flush or for a standby. The keepalives find a
-// relay whose host vanished.
-std::string lane_settings(std::chrono::milliseconds claim_timeout) {
+// - synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published again,
+//   which guarantee 4 allows; so no batch waits for a flush or for a standby.
+// - row_security: with it off, a policy that would hide events is an error instead of silence.
+// - enable_*: every statement has one right plan, through the indexes, also when it is planned on an empty table.
+// - tcp_*: find a relay whose host vanished.
+std::string session_settings(std::chrono::milliseconds claim_timeout) {
   return fmt::format(
       "SELECT set_config('synchronous_commit', 'off', false),"
+      " set_config('default_transaction_isolation', 'read committed', false),"
+      " set_config('row_security', 'off', false),"
+      " set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),"
+      " set_config('enable_mergejoin', 'off', false),"
       " set_config('statement_timeout', '{}', false),"
       " set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),"
       " set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '25000', false)",
@@ -53,8 +61,12 @@ std::string lane_settings(std::chrono::milliseconds claim_timeout) {
 }
 
 std::string sweep_statement(const schema_name& schema, int max_due) {
-  return fmt::format("SELECT due, extract(epoch FROM next_due) FROM {}.sweep({})", schema.identifier(),
-                     max_due);
+  return fmt::format("SELECT due, woken, queues, extract(epoch FROM next_due) FROM {}.sweep({})",
+                     schema.identifier(), max_due);
+}
+
+std::string release_orphans_statement(const schema_name& schema) {
+  return fmt::format("SELECT {}.release_orphans({})", schema.identifier(), most_released);
 }
 
 }  // namespace outboxd::pg

@@ -37,14 +37,22 @@ struct prepared {
 // - mark_published($1 uuid[]).
 // - set_back($1 uuid[] ids, $2 text[] statuses, $3 int8[] attempts to add, $4 int8[] delays in microseconds,
 //   $5 text[] reasons, $6 int8[] behind): a null delay or reason leaves the column as it is.
-// - release($1 int8[] seqs): the followers of finished events become pending.
+// - release($1 int8[] seqs): the followers of finished events become pending, the oldest most_released of them; the
+//   rest is left for release_orphans.
 std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout);
 
-// For each new lane session.
-std::string lane_settings(std::chrono::milliseconds claim_timeout);
+// For each new session.
+std::string session_settings(std::chrono::milliseconds claim_timeout);
 
-// The sweep, see sql/, in text format: is there work, and seconds until the next waiting event is due.
+// The sweep, see sql/, in text format: is there work, how many were woken, are there queues behind waiting events,
+// seconds until the next one is due.
 std::string sweep_statement(const schema_name& schema, int max_due);
+
+// A queue may be of any length, a statement may not.
+inline constexpr int most_released = 10'000;
+
+// See sql/, in text format: how many were released.
+std::string release_orphans_statement(const schema_name& schema);
 
 // Columns of claim, in order.
 enum class claim_column : int {

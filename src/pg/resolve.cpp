@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -26,15 +24,18 @@ bool is_socket_path(const std::string& host) {
   return host.empty() || host.front() == '/' || host.front() == '@';
 }
 
+struct look_up {
+  bool done = false;
+  boost::system::error_code failed;
+  asio::ip::tcp::resolver::results_type addresses;
+};
+
 }  // namespace
 
 asio::awaitable<result<resolved_hosts>> resolve_hosts(std::string connection_string,
-                                                      std::chrono::milliseconds within) {
-  using asio::experimental::awaitable_operators::operator||;
-  const auto executor = co_await asio::this_coro::executor;
-  asio::ip::tcp::resolver resolver(executor);
-  asio::steady_timer deadline(executor, within);
-
+                                                      std::chrono::steady_clock::time_point deadline,
+                                                      std::shared_ptr<asio::steady_timer> timer) {
+  const auto resolver = std::make_shared<asio::ip::tcp::resolver>(co_await asio::this_coro::executor);
   resolved_hosts out;
   std::string failures;
   bool first = true;
@@ -47,16 +48,22 @@ asio::awaitable<result<resolved_hosts>> resolve_hosts(std::string connection_str
       first = false;
       continue;
     }
-    const auto found =
-        co_await (resolver.async_resolve(host, "", as_result) || deadline.async_wait(as_result));
-    if (found.index() == 1) co_return transient(fmt::format("looking up host '{}' took too long", host));
-    const auto& [failed, addresses] = std::get<0>(found);
-    if (failed) {
+    const auto found = std::make_shared<look_up>();
+    timer->expires_at(deadline);
+    resolver->async_resolve(host, "",
+                            [found, timer, resolver](const boost::system::error_code& failed,
+                                                     asio::ip::tcp::resolver::results_type addresses) {
+                              *found = {true, failed, std::move(addresses)};
+                              timer->cancel();
+                            });
+    co_await timer->async_wait(as_result);
+    if (!found->done) co_return transient(fmt::format("the look-up of host '{}' took too long", host));
+    if (found->failed) {
       failures += fmt::format("{}host '{}' cannot be found: {}", failures.empty() ? "" : "; ", host,
-                              failed.message());
+                              found->failed.message());
       continue;
     }
-    for (const auto& address : addresses) {
+    for (const auto& address : found->addresses) {
       append(out.host, host, first);
       append(out.hostaddr, address.endpoint().address().to_string(), first);
       append(out.port, port, first);

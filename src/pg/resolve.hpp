@@ -2,7 +2,9 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "core/error.hpp"
@@ -17,8 +19,10 @@ struct resolved_hosts {
   std::string port;
 };
 
-// libpq resolves names inside PQconnectPoll, which blocks; with hostaddr it does not.
-boost::asio::awaitable<result<resolved_hosts>> resolve_hosts(std::string connection_string,
-                                                             std::chrono::milliseconds within);
+// libpq resolves names inside PQconnectPoll, which blocks; with hostaddr it does not. Cancelling the timer interrupts it: a
+// look-up that hangs in the system's resolver is left behind.
+boost::asio::awaitable<result<resolved_hosts>> resolve_hosts(
+    std::string connection_string, std::chrono::steady_clock::time_point deadline,
+    std::shared_ptr<boost::asio::steady_timer> timer);
 
 }  // namespace outboxd::pg

@@ -32,8 +32,16 @@ class doorbell {
   boost::asio::awaitable<result<void>> open(pg::connection& link);
   boost::asio::awaitable<error> serve(pg::connection& link);
 
-  // Rings if there is work, and returns how long to wait for the next sweep.
-  boost::asio::awaitable<result<std::chrono::milliseconds>> sweep(pg::connection& link);
+  struct sweep_result {
+    std::chrono::milliseconds next{0};  // how long to wait for the next sweep
+    bool queues = false;                // there are events that stand behind another
+  };
+
+  // Rings if there is work.
+  boost::asio::awaitable<result<sweep_result>> sweep(pg::connection& link);
+
+  // Frees events that nobody else would; returns how long to wait for the next search.
+  boost::asio::awaitable<result<std::chrono::milliseconds>> release_orphans(pg::connection& link);
 
   boost::asio::any_io_executor executor_;
   const postgres_settings& settings_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace outboxd::relay {
 
@@ -58,11 +59,13 @@ void lane::on_blocked(bool blocked) {
 }
 
 void lane::on_released() {
+  on_settled();
   become_idle();
   wake();  // the broker may have come back meanwhile
 }
 
 void lane::on_claimed(batch claimed) {
+  on_settled();
   if (claimed.events.empty()) {
     become_idle();
     return;
@@ -84,13 +87,17 @@ void lane::begin(batch claimed) {
   send_until_ = last_progress_ + settings_.claim_timeout / 2;
   // Confirms that trickle in have to be marked while the claim is still held, or the batch would start over for ever.
   settle_by_ = last_progress_ + settings_.claim_timeout * 7 / 8;
+  successors_until_ = last_progress_ + settings_.successor_window;
   if (batch_.more || batch_.events.size() >= settings_.batch) host_.on_more_work(*this);
   pump();
 }
 
 void lane::pump() {
   // A process that was stopped for a while may find its claim gone: nothing new is sent on an old one.
-  if (host_.now() >= send_until_) closed_ = true;
+  const auto now = host_.now();
+  if (now >= send_until_) closed_ = true;
+  // A long queue of one aggregate goes one by one, while the batch holds the shards of others: their turn.
+  if (now >= successors_until_ && order_.only_successors_left()) closed_ = true;
   full_ = false;
   while (!closed_ && !blocked_ && !full_) {
     const auto next = order_.front();
@@ -194,15 +201,20 @@ void lane::check() {
 void lane::settle() {
   const bool again = ready();
   state_ = state::settling;
-  host_.on_published(*this, settlement_.published.size());
+  settling_ = settlement_.published.size();
   if (again) host_.on_claim_sent(*this);
   outbox_.settle(settlement_, again ? then::claim : then::release);
   settlement_ = {};
   batch_ = {};
 }
 
+void lane::on_settled() {
+  if (settling_ > 0) host_.on_published(*this, std::exchange(settling_, 0));
+}
+
 void lane::become_idle() {
   state_ = state::idle;
+  settling_ = 0;
   settlement_ = {};
   batch_ = {};
   host_.on_idle(*this);

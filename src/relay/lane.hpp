@@ -39,7 +39,9 @@ struct lane_settings {
   routing route;
   std::chrono::milliseconds claim_timeout{30'000};
   std::chrono::milliseconds confirm_timeout{10'000};  // at most half of claim_timeout
-  std::chrono::milliseconds failure_delay{5'000};     // a returned or nacked event waits this long
+  std::chrono::milliseconds successor_window{
+      100};  // how long a batch goes on for long queues of one aggregate
+  std::chrono::milliseconds failure_delay{5'000};  // a returned or nacked event waits this long
 };
 
 // Pure: time, database and broker come from outside, and nothing here blocks or throws.
@@ -86,6 +88,7 @@ class lane final : public outbox_listener, public broker_listener {
   void finish(const event& which);
   void set_back(const event& which, setback how);
   void settle();
+  void on_settled();
   void become_idle();
   token name_of(std::size_t index) const { return (token{generation_} << 32U) | index; }
 
@@ -103,12 +106,14 @@ class lane final : public outbox_listener, public broker_listener {
   batch batch_;
   batch_order order_;
   settlement settlement_;
+  std::size_t settling_ = 0;      // events that the settle under way marks published
   std::uint32_t generation_ = 0;  // of the batch: confirms for an earlier one are nobody's
   std::size_t unconfirmed_ = 0;
   bool full_ = false;
   bool closed_ = false;  // nothing more of this batch is sent
   clock::time_point send_until_;
   clock::time_point settle_by_;
+  clock::time_point successors_until_;
   clock::time_point last_progress_;
 };
 

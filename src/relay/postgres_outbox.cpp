@@ -74,7 +74,7 @@ boost::asio::awaitable<result<void>> postgres_outbox::open(pg::connection& link)
   auto opened = co_await link.open(*url, settings_.connect_timeout);
   if (!opened) co_return opened;
   pg::pipeline steps;
-  steps.text(pg::lane_settings(settings_.claim_timeout));
+  steps.text(pg::session_settings(settings_.claim_timeout));
   for (auto& one : pg::lane_statements(settings_.schema, settings_.claim_timeout))
     steps.prepare(std::move(one.name), std::move(one.sql));
   add_trial(steps);
@@ -100,7 +100,7 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     asked_.reset();
     const auto answers = co_await link.execute(std::move(now.steps), settings_.claim_timeout);
     if (!answers) co_return answers.error();
-    pause_.reset();
+    if (now.settles) pause_.reset();  // not for a claim: what follows it may fail again and again
     if (!now.claim_at) {
       listener.on_released();
       continue;
@@ -108,6 +108,7 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     auto claimed = pg::read_claim(answers->at(*now.claim_at));
     if (!claimed) co_return claimed.error();
     if (claimed->events.empty()) {
+      pause_.reset();
       pg::pipeline end;
       end.run(name(pg::statement::rollback));
       const auto ended = co_await link.execute(std::move(end), settings_.claim_timeout);
@@ -135,6 +136,7 @@ void postgres_outbox::claim() {
 
 void postgres_outbox::settle(const settlement& what, then next) {
   request out;
+  out.settles = !what.empty();
   if (!what.published.empty())
     out.steps.run(name(pg::statement::mark_published), {pg::uuid_array(what.published)});
   if (!what.set_back.empty())

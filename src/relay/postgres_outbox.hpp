@@ -41,6 +41,7 @@ class postgres_outbox final : public outbox {
  private:
   struct request {
     pg::pipeline steps;
+    bool settles = false;                 // writes what became of a batch
     std::optional<std::size_t> claim_at;  // index of the claim's rows among the answers
   };
 

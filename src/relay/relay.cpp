@@ -12,11 +12,8 @@ using namespace std::chrono_literals;
 // After the grace, what is known is still written: the time that PostgreSQL gets for it.
 constexpr auto last_settle = 2s;
 
-// A coroutine of the relay never throws on purpose: what comes out is a programming error, and ends the
-// process.
-void rethrow(std::exception_ptr thrown) {
-  if (thrown) std::rethrow_exception(std::move(thrown));
-}
+// The same for the orderly close of the connections.
+constexpr auto last_close = 2s;
 
 }  // namespace
 
@@ -52,17 +49,31 @@ relay::relay(boost::asio::io_context& io, relay_settings settings, relay_report 
 
 relay::~relay() = default;
 
-void relay::start(std::function<void()> on_stopped) {
+void relay::start(std::function<void(bool)> on_stopped) {
   on_stopped_ = std::move(on_stopped);
-  boost::asio::co_spawn(io_, doorbell_.run(), rethrow);
-  boost::asio::co_spawn(io_, doorbell_.run_without_session(), rethrow);
+  spawn(doorbell_.run());
+  spawn(doorbell_.run_without_session());
   link_observer& observer = *this;
   for (int i = 0; i < settings_.lanes; ++i) {
     auto& one = *workers_.emplace_back(std::make_unique<worker>(io_, settings_, dispatcher_, observer));
     dispatcher_.add(one.line);
-    boost::asio::co_spawn(io_, one.outbox.run(one.line), rethrow);
-    boost::asio::co_spawn(io_, one.broker.run(one.line), rethrow);
+    spawn(one.outbox.run(one.line));
+    spawn(one.broker.run(one.line));
   }
+}
+
+// A coroutine of the relay never throws on purpose: what comes out is a programming error, and ends the process.
+void relay::spawn(boost::asio::awaitable<void> activity) {
+  ++active_;
+  boost::asio::co_spawn(io_, std::move(activity), [this](std::exception_ptr thrown) {
+    if (thrown) std::rethrow_exception(std::move(thrown));
+    if (--active_ == 0) stopped(true);
+  });
+}
+
+void relay::stopped(bool clean) {
+  grace_timer_.cancel();
+  if (on_stopped_) std::exchange(on_stopped_, nullptr)(clean);
 }
 
 void relay::stop() {
@@ -89,13 +100,15 @@ void relay::finish_when_idle() {
 
 void relay::close_sessions() {
   if (std::exchange(closed_, true)) return;
-  grace_timer_.cancel();
   deadline_timer_.cancel();
   for (const auto& one : workers_) {
     one->outbox.stop();
     one->broker.stop();
   }
-  on_stopped_();
+  grace_timer_.expires_after(last_close);
+  grace_timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) stopped(false);
+  });
 }
 
 // One timer for all lanes, set only while one of them waits, and not moved for every batch.

@@ -38,8 +38,9 @@ class relay final : private link_observer {
   relay(boost::asio::io_context& io, relay_settings settings, relay_report report);
   ~relay();
 
-  // on_stopped: nothing is left to do but the closing of sessions.
-  void start(std::function<void()> on_stopped);
+  // on_stopped: the sessions are closed, or the time for that is up; false then, and something may still hold on to the
+  // reactor.
+  void start(std::function<void(bool clean)> on_stopped);
 
   // Guarantee 11: no new claims, outstanding confirms up to shutdown_grace, the rest given back. Then the
   // reactor runs out of work.
@@ -60,6 +61,8 @@ class relay final : private link_observer {
   void watch_deadlines();
   void finish_when_idle();
   void close_sessions();
+  void spawn(boost::asio::awaitable<void> activity);
+  void stopped(bool clean);
 
   struct link_state {
     int wanted = 0;
@@ -83,7 +86,8 @@ class relay final : private link_observer {
   bool closed_ = false;
   link_state database_;
   link_state broker_;
-  std::function<void()> on_stopped_;
+  std::function<void(bool)> on_stopped_;
+  int active_ = 0;  // coroutines
   std::optional<error> failure_;
   std::size_t published_ = 0;
 };

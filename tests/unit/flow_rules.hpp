@@ -21,7 +21,10 @@ class flow_rules {
   // What happens to the lane; to be told before the lane hears of it.
   void on_outbox(bool up);
   void on_claimed(const batch& claimed, clock::time_point now);
-  void on_released() { asked_ = asked::nothing; }
+  void on_released() {
+    asked_ = asked::nothing;
+    committed_ = std::exchange(marked_, 0);
+  }
   void on_broker(bool up);
   void on_blocked(bool blocked) { blocked_ = blocked; }
   void on_outcome(const outcome& one);
@@ -36,7 +39,9 @@ class flow_rules {
 
   // What the lane tells its host, before it acts.
   void told_claim() { told_claim_ = true; }
-  void told_published(std::size_t events) { told_published_ += events; }
+  void told_published(std::size_t events) {
+    require(events > 0 && events == std::exchange(committed_, 0), "published is what a commit has marked");
+  }
   void told_set_back() { ++told_set_back_; }
 
   bool claim_is_open() const { return open_; }
@@ -76,8 +81,9 @@ class flow_rules {
   std::map<token, sent> sent_;
   std::set<token> names_;
   bool told_claim_ = false;
-  std::size_t told_published_ = 0;  // of this claim
-  std::size_t told_set_back_ = 0;
+  std::size_t marked_ = 0;         // by the settle that is under way
+  std::size_t committed_ = 0;      // and the host has not heard of them yet
+  std::size_t told_set_back_ = 0;  // of this claim
   std::vector<std::string> broken_;
 };
 
@@ -86,6 +92,7 @@ inline void flow_rules::on_outbox(bool up) {
   if (up) return;
   asked_ = asked::nothing;
   open_ = false;
+  marked_ = committed_ = 0;
 }
 
 inline void flow_rules::on_claimed(const batch& claimed, clock::time_point now) {
@@ -95,7 +102,8 @@ inline void flow_rules::on_claimed(const batch& claimed, clock::time_point now) 
   batch_ = claimed;
   fates_.assign(claimed.events.size(), fate::unsent);
   claimed_at_ = now;
-  told_published_ = told_set_back_ = 0;
+  told_set_back_ = 0;
+  committed_ = std::exchange(marked_, 0);
 }
 
 inline void flow_rules::on_broker(bool up) {
@@ -117,6 +125,7 @@ inline void flow_rules::on_outcome(const outcome& one) {
 
 inline void flow_rules::claim() {
   require(asked_ == asked::nothing, "no call to the outbox while another is unanswered");
+  require(committed_ == 0, "the host hears of every event that was marked");
   require(!open_, "a claim is settled before the next");
   require(ready(), "no claim unless both servers are there and nobody said stop");
   require(std::exchange(told_claim_, false), "the host hears of every claim before it is sent");
@@ -198,8 +207,9 @@ inline void flow_rules::settle(const relay::settlement& what, relay::then next) 
   asked_ = next == relay::then::claim ? asked::claim : asked::release;
   if (next == relay::then::claim)
     require(std::exchange(told_claim_, false), "the host hears of every claim before it is sent");
-  require(told_published_ == what.published.size() && told_set_back_ == what.set_back.size(),
-          "the host hears what became of the events");
+  require(committed_ == 0, "the host hears of every event that was marked");
+  require(told_set_back_ == what.set_back.size(), "the host hears of every event that was set back");
+  marked_ = what.published.size();
   if (!std::exchange(open_, false)) return;
 
   std::set<std::int64_t> finished;

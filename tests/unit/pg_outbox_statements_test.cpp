@@ -57,6 +57,6 @@ TEST_CASE("the claim needs READ COMMITTED and gives up its snapshot at once") {
 }
 
 TEST_CASE("a lane's session waits for no flush and for no statement longer than a claim may last") {
-  CHECK(has(lane_settings(30s), "'synchronous_commit', 'off'"));
-  CHECK(has(lane_settings(30s), "'statement_timeout', '30000'"));
+  CHECK(has(session_settings(30s), "'synchronous_commit', 'off'"));
+  CHECK(has(session_settings(30s), "'statement_timeout', '30000'"));
 }

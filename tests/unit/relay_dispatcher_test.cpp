@@ -197,6 +197,8 @@ TEST_CASE("what the lanes published and set back is passed on") {
   s.after("ring");
   s.after("1 claimed a1 b2 c3 d4!");
   s.after("1 acked a1 b2 nacked c3");
+  CHECK(s.published == 0);  // not before the commit is answered
+  s.after("1 claimed");
   CHECK(s.published == 2);
   CHECK(s.set_back == 2);
 }

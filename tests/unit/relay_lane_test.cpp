@@ -267,11 +267,22 @@ TEST_CASE(
 }
 
 TEST_CASE("half of claim_timeout after the claim nothing more of it is sent") {
+  relay::lane_settings patient;
+  patient.successor_window = std::chrono::hours(1);
   run_script(after_claim("a1 a2 a3", "publish a1",
                          {{"after 14999", ""},
                           {"acked a1", "publish a2"},
                           {"after 1", ""},
-                          {"acked a2", "settle a1 ok, a2 ok then claim"}}));
+                          {"acked a2", "settle a1 ok, a2 ok then claim"}}),
+             patient);
+}
+
+TEST_CASE("a long queue of one aggregate does not hold up the shards of others") {
+  run_script(after_claim("a1 a2 a3 b4", "publish a1; publish b4",
+                         {{"acked b4", ""},
+                          {"acked a1", "publish a2"},
+                          {"after 100", ""},
+                          {"acked a2", "settle b4 ok, a1 ok, a2 ok then claim"}}));
 }
 
 TEST_CASE("a lane has a deadline exactly while it waits for the broker, and a confirm moves it") {
