@@ -73,7 +73,12 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
 
   bool start_object(std::size_t) override { return start(true); }
   bool key(string_t& name) override {
-    if (levels_.size() == 1) top_name_ = name;
+    if (levels_.size() == 1) {
+      top_name_ = name;
+      // RabbitMQ's sender-selected distribution; it closes the channel when the value is no array.
+      if (name == "CC" || name == "BCC")
+        return fail("is refused: RabbitMQ would send the message to other routing keys as well");
+    }
     // A field name begins with a letter, '$' or '#' (section 4.2.5.5). RabbitMQ is not that strict, but consumers on
     // rabbitmq-c cannot read a table with an empty name.
     if (name.empty()) return fail("has an empty name, which AMQP does not allow");

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <deque>
 
 #include "app/commands.hpp"
@@ -65,6 +66,58 @@ int refuse(std::string_view message) {
   return exit_usage;
 }
 
+constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+// What may be shown of an argument that CLI11 does not know: "--databse-url" of "--databse-url=…". Anything else may
+// be the value of a misspelled flag, and a secret.
+std::string unknown_flag(std::string_view argument) {
+  constexpr std::string_view dashes = "--";
+  if (!argument.starts_with(dashes)) return {};
+  const auto end = std::find_if(argument.begin() + dashes.size(), argument.end(), [](char c) {
+    return letters.find(c) == std::string_view::npos && c != '-' && c != '_';
+  });
+  return {argument.begin(), end};
+}
+
+// --relay-batch-bytes → relay.batch_bytes
+std::string key_of_flag(std::string_view flag) {
+  std::string key(flag.substr(2));
+  std::replace(key.begin(), key.end(), '-', '_');
+  if (const auto line = key.find('_'); line != std::string::npos) key[line] = '.';
+  return key;
+}
+
+int refuse_extras(const std::vector<std::string>& extras) {
+  for (const std::string& one : extras) {
+    const auto flag = unknown_flag(one);
+    if (flag.empty()) continue;
+    const auto nearest = nearest_setting(key_of_flag(flag));
+    return refuse(
+        fmt::format("unknown flag '{}'; {}", flag,
+                    nearest ? fmt::format("did you mean '{}'?", nearest->flag) : "see `outboxd --help`"));
+  }
+  return refuse("an argument that is not a flag was not expected; see `outboxd --help`");
+}
+
+// A word in the place of the command is shown; what follows a flag may be its value.
+int refuse_command(const std::vector<std::string>& extras, std::string_view first) {
+  if (extras.empty()) return refuse("no command given; see `outboxd --help`");
+  if (extras.front() != first || first.find_first_not_of(letters) != std::string_view::npos)
+    return refuse_extras(extras);
+  return refuse(fmt::format("unknown command '{}'; see `outboxd --help`", first));
+}
+
+// CLI11's words quote arguments, but for a wrong number of them.
+int refuse_command_line(const CLI::App& app, std::string_view first, const CLI::ParseError& wrong) {
+  // Of all that could be missing, only the command is required.
+  if (dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr)
+    return refuse_command(app.remaining(), first);
+  if (dynamic_cast<const CLI::ExtrasError*>(&wrong) != nullptr) return refuse_extras(app.remaining(true));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&wrong) != nullptr)
+    return refuse(fmt::format("{}; see `outboxd --help`", wrong.what()));
+  return refuse("a flag that takes no value was given one; see `outboxd --help`");
+}
+
 }  // namespace
 
 void say_error(std::string_view message) {
@@ -98,18 +151,14 @@ int run_command_line(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
-  } catch (const CLI::RequiredError&) {  // of all that could be missing, only the command is required
-    const auto rest = app.remaining();
-    return refuse(rest.empty() ? "no command given; see `outboxd --help`"
-                               : fmt::format("unknown command '{}'; see `outboxd --help`", rest.front()));
   } catch (const CLI::ParseError& wrong) {
-    return refuse(fmt::format("{}; see `outboxd --help`", wrong.what()));
+    return refuse_command_line(app, argc > 1 ? argv[1] : "", wrong);
   }
   if (version->parsed()) return version_command();
 
   const auto raw = gather(line);
   if (!raw) return refuse(raw.error().message);
-  const auto read = read_settings(*raw);
+  const auto read = read_settings(*raw, run->parsed() ? purpose::relay : purpose::migration);
   if (!read) return refuse(read.error().message);
   if (run->parsed()) return run_command(*read);
   if (!line.migrate.payload_type.empty() && !parse_payload_type(line.migrate.payload_type))

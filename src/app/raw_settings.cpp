@@ -26,11 +26,10 @@ bool is_known(std::string_view key) {
 
 tl::unexpected<error> unknown(std::string_view kind, std::string_view shown, std::string_view key,
                               std::string_view origin) {
-  const setting_key* nearest = nearest_setting(key);
+  const auto nearest = nearest_setting(key);
   const auto remedy =
-      nearest == nullptr
-          ? "`outboxd run --help` lists the settings"
-          : fmt::format("did you mean '{}'?", kind == "variable" ? nearest->environment() : nearest->key());
+      nearest ? fmt::format("did you mean '{}'?", kind == "variable" ? nearest->environment : nearest->key)
+              : "`outboxd --help` lists the settings";
   return permanent(fmt::format("unknown {} '{}' in {}; {}", kind, shown, origin, remedy));
 }
 
@@ -84,7 +83,7 @@ result<toml::table> parse_file(const std::string& path) {
   }
 }
 
-// OUTBOXD_RELAY_BATCH_BYTES → relay.batch_bytes, for one of our sections.
+// OUTBOXD_RELAY_BATCH_BYTES → relay.batch_bytes; nothing for a variable that is probably not meant for us.
 std::optional<std::string> key_of(std::string_view variable) {
   constexpr std::string_view prefix = "OUTBOXD_";
   if (!variable.starts_with(prefix)) return std::nullopt;
@@ -92,10 +91,9 @@ std::optional<std::string> key_of(std::string_view variable) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto line = name.find('_');
-  if (line == std::string::npos) return std::nullopt;
-  const auto section = name.substr(0, line);
-  if (!is_section(section)) return std::nullopt;
-  name[line] = '.';
+  const bool ours = line != std::string::npos && is_section(name.substr(0, line));
+  if (line != std::string::npos) name[line] = '.';
+  if (!ours && !nearest_setting(name)) return std::nullopt;
   return name;
 }
 

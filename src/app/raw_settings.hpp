@@ -20,7 +20,8 @@ using raw_settings = std::map<std::string, raw_value>;  // by key
 // The TOML file. Unknown keys are errors.
 result<raw_settings> read_file(const std::string& path);
 
-// OUTBOXD_<SECTION>_<KEY>, out of "NAME=value" strings. An unknown name in one of our sections is an error.
+// OUTBOXD_<SECTION>_<KEY>, out of "NAME=value" strings. An unknown name in one of our sections, or
+// near to a setting, is an error; others are left alone.
 result<raw_settings> read_environment(char** environment);
 
 // Adds what `weaker` has and `stronger` has not. A secret's key and its key_file count as one.

@@ -49,16 +49,19 @@ std::string setting_key::environment() const {
   return out;
 }
 
-const setting_key* nearest_setting(std::string_view misspelled) {
+std::optional<setting_names> nearest_setting(std::string_view misspelled) {
   constexpr std::size_t near_enough = 4;
-  const setting_key* best = nullptr;
+  std::optional<setting_names> best;
   std::size_t best_distance = near_enough;
+  const auto consider = [&](setting_names names) {
+    const std::size_t away = distance(misspelled, names.key);
+    if (away >= best_distance) return;
+    best_distance = away;
+    best = std::move(names);
+  };
   for (const setting_key& one : setting_keys) {
-    const std::size_t away = distance(misspelled, one.key());
-    if (away < best_distance) {
-      best_distance = away;
-      best = &one;
-    }
+    consider({one.key(), one.flag(), one.environment()});
+    if (one.secret) consider({one.key() + "_file", one.flag() + "-file", one.environment() + "_FILE"});
   }
   return best;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,7 +45,14 @@ inline constexpr std::array setting_keys{
     setting_key{"log", "format", "text", "text or json"},
 };
 
-// The setting that the misspelled key was probably meant to be; null if none is near.
-const setting_key* nearest_setting(std::string_view misspelled);
+// How a setting, or the file that holds a secret one, is spelled in the three places.
+struct setting_names {
+  std::string key;
+  std::string flag;
+  std::string environment;
+};
+
+// What the misspelled key was probably meant to be; nothing if none is near.
+std::optional<setting_names> nearest_setting(std::string_view misspelled);
 
 }  // namespace outboxd::app

@@ -148,7 +148,6 @@ void read_broker_urls(reader& from, settings& out) {
 }
 
 void read_broker(reader& from, settings& out) {
-  read_broker_urls(from, out);
   auto& broker = out.relay.broker;
   constexpr std::array<std::string_view, 2> yes_no{"true", "false"};
   out.relay.lane.route.exchange = default_exchange;
@@ -192,7 +191,7 @@ void read_log(reader& from, settings& out) {
 
 }  // namespace
 
-result<settings> read_settings(const raw_settings& raw) {
+result<settings> read_settings(const raw_settings& raw, purpose what_for) {
   reader from(raw);
   const auto schema = pg::schema_name::parse(from.value("outbox.schema").text);
   if (!schema)
@@ -202,6 +201,7 @@ result<settings> read_settings(const raw_settings& raw) {
                .warnings = {}};
   read_log(from, out);
   read_database(from, out);
+  if (what_for == purpose::relay) read_broker_urls(from, out);
   read_broker(from, out);
   read_relay(from, out);
   if (from.failed()) return tl::make_unexpected(*from.failed());

@@ -24,8 +24,11 @@ struct settings {
   std::vector<std::string> warnings;  // not wrong, but worth a line in the log
 };
 
+// What the settings are read for: a migration needs no broker, and leaves its URL alone.
+enum class purpose { relay, migration };
+
 // Defaults fill in what is missing. An error names the key, the value, where it came from and what is
 // allowed; the value of a secret is not shown.
-result<settings> read_settings(const raw_settings& raw);
+result<settings> read_settings(const raw_settings& raw, purpose what_for = purpose::relay);
 
 }  // namespace outboxd::app

@@ -47,9 +47,10 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
                                                            const resolved_hosts& hosts,
                                                            std::chrono::steady_clock::time_point deadline) {
   const auto what = fmt::format("cannot connect to {}", display(text));
+  connecting_ = true;
   asio::steady_timer timer(executor, deadline);
   timer.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
-    if (cancelled) return;
+    if (cancelled || !self->connecting_) return;  // may be queued already when connecting succeeds
     self->late_ = true;
     if (self->socket_) self->socket_->cancel();
   });
@@ -66,6 +67,7 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
     release_socket();
     if (!late_) next = PQconnectPoll(conn_);
   }
+  connecting_ = false;
   timer.cancel();
   if (late_ && next != PGRES_POLLING_OK) {
     end();
@@ -194,8 +196,8 @@ void connection::session::take(PGresult* one) {
     case PGRES_SINGLE_TUPLE:
       if (refusal) return;
       const auto words = field(one, PG_DIAG_MESSAGE_PRIMARY);
-      refusal = refused("PostgreSQL refused a statement", field(one, PG_DIAG_SQLSTATE),
-                        one_line(words.empty() ? PQresultErrorMessage(one) : words));
+      refusal = refused_statement(field(one, PG_DIAG_SQLSTATE),
+                                  one_line(words.empty() ? PQresultErrorMessage(one) : words));
       return;
   }
 }

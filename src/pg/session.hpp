@@ -53,7 +53,8 @@ struct connection::session : std::enable_shared_from_this<session> {
 
   PGconn* conn_ = nullptr;
   std::optional<asio::posix::stream_descriptor> socket_;
-  bool late_ = false;       // the connect deadline has passed
+  bool connecting_ = false;
+  bool late_ = false;       // the connect deadline has passed before
   bool writing_ = false;    // a wait for write is out
   std::string last_fatal_;  // the server's parting words
 };

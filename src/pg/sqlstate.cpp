@@ -52,11 +52,21 @@ std::string_view remedy_for(std::string_view sqlstate) {
   return known != nullptr ? known->remedy : std::string_view();
 }
 
+bool may_quote_a_row(std::string_view sqlstate) {
+  const auto sqlstate_class = sqlstate.substr(0, 2);
+  return sqlstate_class == "22" || sqlstate_class == "23" || sqlstate_class == "P0";
+}
+
 error refused(std::string_view what, std::string_view sqlstate, std::string_view words) {
   std::string message = fmt::format("{}: {}", what, words);
   if (!sqlstate.empty()) message += fmt::format(" (SQLSTATE {})", sqlstate);
   if (const auto remedy = remedy_for(sqlstate); !remedy.empty()) message += fmt::format("; {}", remedy);
   return {fault_of(sqlstate), std::move(message)};
+}
+
+error refused_statement(std::string_view sqlstate, std::string_view words) {
+  return refused("PostgreSQL refused a statement", sqlstate,
+                 may_quote_a_row(sqlstate) ? "its words may quote a row and are left out" : words);
 }
 
 }  // namespace outboxd::pg

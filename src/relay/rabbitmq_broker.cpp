@@ -26,22 +26,37 @@ boost::asio::awaitable<void> rabbitmq_broker::run(broker_listener& listener) {
   while (!stopping_) {
     const auto opened = co_await open();
     if (opened) {
-      up_ = true;
-      pause_.reset();
-      observer_.on_link_up(peer::broker);
-      listener.on_broker_up();
-      error why = co_await link_->run(*this);
-      up_ = false;
-      if (!drop_reason_.empty()) why.message = std::exchange(drop_reason_, {});
-      listener.on_broker_down();
-      observer_.on_link_down(peer::broker, why);
+      co_await serve();
     } else {
-      observer_.on_link_refused(peer::broker, opened.error());
-      ++next_url_;
+      refused(opened.error());
     }
     link_.reset();
     if (!stopping_) co_await pause_.wait();
   }
+}
+
+// A broker may accept the connection and close it at once, again and again: connecting alone does not make the
+// pause short.
+boost::asio::awaitable<void> rabbitmq_broker::serve() {
+  up_ = true;
+  refused_for_good_ = 0;
+  const auto since = std::chrono::steady_clock::now();
+  observer_.on_link_up(peer::broker);
+  listener_->on_broker_up();
+  error why = co_await link_->run(*this);
+  up_ = false;
+  if (std::chrono::steady_clock::now() - since > reconnect_pause::longest) pause_.reset();
+  if (!drop_reason_.empty()) why.message = std::exchange(drop_reason_, {});
+  listener_->on_broker_down();
+  observer_.on_link_down(peer::broker, why);
+}
+
+// Somebody has to act only when no URL of the list will do.
+void rabbitmq_broker::refused(error why) {
+  ++next_url_;
+  refused_for_good_ = why.kind == fault::permanent ? refused_for_good_ + 1 : 0;
+  if (refused_for_good_ < settings_.urls.size()) why.kind = fault::transient;
+  observer_.on_link_refused(peer::broker, why);
 }
 
 boost::asio::awaitable<result<void>> rabbitmq_broker::open() {
@@ -83,6 +98,10 @@ void rabbitmq_broker::drop(std::string_view why) {
   link_->abort();
 }
 
+void rabbitmq_broker::on_outcomes(std::span<const outcome> outcomes) {
+  pause_.reset();
+  listener_->on_outcomes(outcomes);
+}
 void rabbitmq_broker::on_blocked(std::string_view) {
   listener_->on_blocked(true);
 }

@@ -43,8 +43,10 @@ class rabbitmq_broker final : public broker, private amqp::handler {
 
  private:
   boost::asio::awaitable<result<void>> open();
+  boost::asio::awaitable<void> serve();
+  void refused(error why);
 
-  void on_outcomes(std::span<const outcome> outcomes) override { listener_->on_outcomes(outcomes); }
+  void on_outcomes(std::span<const outcome> outcomes) override;
   void on_writable() override { listener_->on_writable(); }
   void on_blocked(std::string_view reason) override;
   void on_unblocked() override;
@@ -58,6 +60,7 @@ class rabbitmq_broker final : public broker, private amqp::handler {
   bool up_ = false;
   std::string drop_reason_;
   std::size_t next_url_ = 0;
+  std::size_t refused_for_good_ = 0;  // permanent refusals in a row
   bool stopping_ = false;
 };
 

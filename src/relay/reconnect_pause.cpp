@@ -9,15 +9,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Short at first, for a restart takes a second; capped low enough that delivery resumes within seconds of the
-// server.
-constexpr backoff::duration base = 100ms;
-constexpr backoff::duration cap = 3s;
+constexpr backoff::duration base = 100ms;  // short at first, for a restart takes a second
 
 }  // namespace
 
 reconnect_pause::reconnect_pause(const boost::asio::any_io_executor& on)
-    : timer_(on), backoff_(base, cap, std::random_device{}()) {}
+    : timer_(on), backoff_(base, longest, std::random_device{}()) {}
 
 boost::asio::awaitable<void> reconnect_pause::wait() {
   if (stopped_) co_return;

@@ -3,6 +3,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 
 #include "core/backoff.hpp"
 
@@ -10,6 +11,9 @@ namespace outboxd::relay {
 
 class reconnect_pause {
  public:
+  // The cap: low enough that delivery resumes within seconds of the server.
+  static constexpr backoff::duration longest = std::chrono::seconds(3);
+
   explicit reconnect_pause(const boost::asio::any_io_executor& on);
 
   // A random time, growing with each call up to a few seconds.

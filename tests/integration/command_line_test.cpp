@@ -54,8 +54,34 @@ TEST_CASE("a wrong command or flag is refused and named") {
   refused({"relay"}, {"relay", "--help"});
   refused({"run", "--no-such-flag"}, {"--no-such-flag"});
   refused({"run", "--relay-lanes"}, {"--relay-lanes"});
-  refused({"run", "superfluous"}, {"superfluous"});
+  refused({"run", "superfluous"}, {"argument", "not a flag"});
   refused({"migrate", "--payload", "xml"}, {"--payload", "xml", "jsonb, json, text or bytea"});
+}
+
+TEST_CASE("a wrong command line is refused without the values in it, and the flag that was meant is named") {
+  const auto url = fmt::format("postgres://u:{}@h/db", canary);
+  const auto meant = "did you mean '--database-url'?";
+  refused({"run", "--databse-url", url}, {"'--databse-url'", meant});
+  refused({"run", "--databse-url=" + url}, {"'--databse-url'", meant});
+  refused({"run", "--databse-url:" + url}, {"'--databse-url'", meant});
+  refused({"--databse-url", url, "run"}, {"'--databse-url'", meant});
+  refused({"--databse-url", url}, {"'--databse-url'", meant});
+  refused({"--databse-url=" + url}, {"'--databse-url'", meant});
+  refused({"run", "--ampq-url-file", canary}, {"'--ampq-url-file'", "did you mean '--amqp-url-file'?"});
+  refused({"run", "--relay-batch_byte", canary}, {"did you mean '--relay-batch-bytes'?"});
+  refused({"run", url}, {"argument", "not a flag"});
+  refused({"run", "-u", url}, {"argument", "not a flag"});
+  refused({"run", "-u" + url}, {"argument", "not a flag"});
+  refused({"run", "--", url}, {"argument", "not a flag"});
+  refused({url}, {"argument", "not a flag"});
+  refused({"-u", "canary"}, {"argument", "not a flag"});
+  refused({"run", "--database-url", "host=h", "password=" + std::string(canary)}, {"argument", "not a flag"});
+  refused({"--database-url", "host=h", canary}, {"argument", "not a flag"});
+  refused({"run", "--database-url", url, "--amqp-url"}, {"--amqp-url"});
+  refused({"run", "--database-url", url, "--database-url"}, {"--database-url"});
+  refused({"run", "--config", canary, "--config", canary}, {"--config"});
+  refused({"migrate", "--payload", canary, "--payload", canary}, {"--payload"});
+  refused({"migrate", fmt::format("--print={}", canary)}, {"takes no value"});
 }
 
 TEST_CASE("an unknown key of the file is refused with its line and a suggestion") {
@@ -74,6 +100,7 @@ TEST_CASE("an unknown variable of our sections is refused with a suggestion") {
   refused({"run"}, {"OUTBOXD_RELAY_LANEZ", "did you mean 'OUTBOXD_RELAY_LANES'"},
           {{"OUTBOXD_RELAY_LANEZ", "3"}});
   refused({"run"}, {"OUTBOXD_AMQP_URLS"}, {{"OUTBOXD_AMQP_URLS", canary}});
+  refused({"run"}, {"OUTBOXD_AMPQ_URL", "did you mean 'OUTBOXD_AMQP_URL'"}, {{"OUTBOXD_AMPQ_URL", canary}});
 }
 
 TEST_CASE("a value out of range is refused with the key, the value, its origin and what is allowed") {
@@ -140,6 +167,16 @@ TEST_CASE("a secret file may end with a newline and begin with a byte order mark
                    .arguments = {"migrate", "--config", from_file.path(), "--database-url", url},
                    .environment = {},
                    .log_file = {}});
+  CHECK_MESSAGE(done.exited(0), done.text());
+}
+
+TEST_CASE("a migration needs no secret of the broker") {
+  const fresh_database target;
+  const auto done = run_program(
+      {.program = OUTBOXD_BINARY,
+       .arguments = {"migrate", "--database-url", target.url(), "--amqp-url-file", "/no/such/secret"},
+       .environment = {},
+       .log_file = {}});
   CHECK_MESSAGE(done.exited(0), done.text());
 }
 

@@ -16,15 +16,16 @@ bool is_complaint(const std::string& line) {
   return line.find(" warning ") != std::string::npos || line.find(" error ") != std::string::npos;
 }
 
-// `outboxd run` gives up with one complaint.
-void gives_up(const stage& on, const environment& variables, const std::vector<std::string>& said) {
+// `outboxd run` gives up with one complaint, or with one for each server that it could have used.
+void gives_up(const stage& on, const environment& variables, const std::vector<std::string>& said,
+              int complaints = 1) {
   relay refused{on, {"--log-level", "trace"}, variables};
   const auto status = refused.wait(patience);
   const auto lines = refused.all_lines();
   const auto text = fmt::format("{}", fmt::join(lines, "\n"));
   CAPTURE(text);
   CHECK(status.code == 1);
-  CHECK(std::count_if(lines.begin(), lines.end(), is_complaint) == 1);
+  CHECK(std::count_if(lines.begin(), lines.end(), is_complaint) == complaints);
   for (const auto& part : said)
     CHECK_MESSAGE(text.find(part) != std::string::npos, "it does not say: ", part);
   CHECK(text.find(canary) == std::string::npos);
@@ -140,6 +141,22 @@ TEST_CASE("a wrong password for RabbitMQ is named and ends the relay") {
            {"nobody", "check the user, its password"});
 }
 
+TEST_CASE("with a list of brokers a wrong password ends the relay only when every one refuses it") {
+  const stage on;
+  on.add_events(3);
+  const auto bad = amqp_url("outboxd", canary);
+  relay running{on,
+                {"--log-level", "trace"},
+                {{"OUTBOXD_AMQP_URL", bad + "," + amqp_url("outboxd", admin_password())}}};
+  running.await_connected();
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  running.stop();
+  CHECK(fmt::format("{}", fmt::join(running.all_lines(), "\n")).find(canary) == std::string::npos);
+  gives_up(on, {{"OUTBOXD_AMQP_URL", bad + "," + amqp_url("nobody", canary)}},
+           {"outboxd@", "nobody@", "check the user, its password"}, 2);
+}
+
 TEST_CASE("a vhost that does not exist is named and ends the relay") {
   const stage on;
   gives_up(on, {{"OUTBOXD_AMQP_URL", amqp_url("outboxd", admin_password(), "no-such-vhost")}},
@@ -155,6 +172,29 @@ TEST_CASE("an exchange of another type is named and ends the relay") {
   // And with amqp.declare off it is used as it is.
   relay running{on, {"--amqp-declare", "false"}, {{"OUTBOXD_AMQP_URL", url}}};
   running.await_connected();
+  running.stop();
+}
+
+TEST_CASE(
+    "a broker that accepts the relay and closes the channel again and again is tried less and less often") {
+  const stage on;
+  on.connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, exchange)"
+      " VALUES ('order', '1', $1, '{}', 'no-such-exchange')",
+      {on.key()});
+  relay running{on, {"--relay-lanes", "1"}};
+  const auto closed = [&] {
+    const auto lines = running.lines();
+    return std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.find("404 NOT_FOUND") != std::string::npos;
+    });
+  };
+  eventually(
+      "the channel is closed", [&] { return closed() >= 1; }, patience);
+  const auto begin = std::chrono::steady_clock::now();
+  eventually(
+      "the channel is closed nine times", [&] { return closed() >= 9; }, patience);
+  CHECK(std::chrono::steady_clock::now() - begin > 1s);  // at most 0.8 s of pauses if they did not grow
   running.stop();
 }
 

@@ -40,4 +40,20 @@ TEST_CASE("no payload, header value or password appears in the output at trace l
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE last_error LIKE '%canary%'") == 0);
 }
 
+TEST_CASE("what a trigger of the user's own says about a row does not appear in the output") {
+  const stage on;
+  auto session = on.connect();
+  on.add_events(1);
+  session.exec(
+      "CREATE FUNCTION public.boom() RETURNS trigger LANGUAGE plpgsql AS"
+      " $$BEGIN RAISE EXCEPTION 'boom canary %', NEW.payload; END$$");
+  session.exec(
+      "CREATE TRIGGER boom BEFORE UPDATE ON outbox.event FOR EACH ROW EXECUTE FUNCTION public.boom()");
+  relay running{on, {"--log-level", "trace"}};
+  running.wait_line("SQLSTATE P0001", patience);
+  running.stop(SIGTERM);
+  const auto text = fmt::format("{}", fmt::join(running.all_lines(), "\n"));
+  CHECK_MESSAGE(text.find("canary") == std::string::npos, text);
+}
+
 }  // namespace outboxd::test

@@ -29,6 +29,7 @@ const std::vector<bad_event> bad_events{
      "jsonb_build_object('outer', jsonb_build_object(repeat('n', 256), 1))",
      {"header \"outer\"", "256", "255"}},
     {"header with an empty name", "headers", R"('{"": 1}')", {"header", "empty name"}},
+    {"header CC", "headers", R"('{"CC": ["audit"]}')", {"header \"CC\"", "routing keys"}},
     {"headers larger than a frame",
      "headers",
      "jsonb_build_object('big', repeat('b', 131072))",

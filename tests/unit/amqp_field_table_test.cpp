@@ -188,3 +188,15 @@ TEST_CASE("one builder serves many events, small after large") {
     CHECK(build(table, "{}", 131'000)->num_entries == 4);
   }
 }
+
+TEST_CASE("the top-level headers by which RabbitMQ routes are refused, whatever their value") {
+  for (const std::string name : {"CC", "BCC"})
+    for (const std::string value : {R"(["audit"])", "1", "null", "{}"}) {
+      CAPTURE(name);
+      CAPTURE(value);
+      CHECK(mapped(R"({"a":1,")" + name + R"(":)" + value + "}") ==
+            "error: header \"" + name +
+                "\" is refused: RabbitMQ would send the message to other routing keys as well");
+    }
+  CHECK(mapped(R"({"cc":1,"CCC":{"CC":2},"b":[{"BCC":3}]})") == "CCC:F{CC:l2},b:A[F{BCC:l3}],cc:l1");
+}

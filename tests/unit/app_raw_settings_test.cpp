@@ -130,9 +130,30 @@ TEST_CASE("an unknown variable in one of our sections is refused, others are not
   CHECK(has(wrong.error().message, "environment"));
   CHECK(has(wrong.error().message, "OUTBOXD_RELAY_LANES"));
   CHECK_FALSE(from_environment({"OUTBOXD_LOG_=x"}).has_value());
-  for (const char* other : {"OUTBOXD_PORT=x", "OUTBOXD_SERVICE_HOST=x", "OUTBOXD=x", "OUTBOXD_=x",
-                            "outboxd_relay_lanes=x", "no equals sign"})
-    CHECK(from_environment({other})->empty());
+  for (const char* other :
+       {"OUTBOXD_PORT=x", "OUTBOXD_SERVICE_HOST=x", "OUTBOXD_PORT_5432_TCP=x", "OUTBOXD_TEST_DATABASE_URL=x",
+        "OUTBOXD_SERVICES_DIR=x", "OUTBOXD_SERVICES_AMQP_PORT=x", "OUTBOXD_SIMULATION_SEED=x", "OUTBOXD=x",
+        "OUTBOXD_=x", "outboxd_relay_lanes=x", "no equals sign"}) {
+    CAPTURE(other);
+    const auto read = from_environment({other});
+    CHECK((read.has_value() && read->empty()));
+  }
+}
+
+TEST_CASE("a variable that is near to a setting is refused with what was probably meant, without its value") {
+  for (const auto& [variable, meant] : {std::pair{"OUTBOXD_AMPQ_URL", "'OUTBOXD_AMQP_URL'"},
+                                        {"OUTBOXD_AMPQ_URL_FILE", "'OUTBOXD_AMQP_URL_FILE'"},
+                                        {"OUTBOXD_DATABSE_URL", "'OUTBOXD_DATABASE_URL'"},
+                                        {"OUTBOXD_REALY_BATCH_BYTES", "'OUTBOXD_RELAY_BATCH_BYTES'"},
+                                        {"OUTBOXD_RELAYLANES", "'OUTBOXD_RELAY_LANES'"}}) {
+    CAPTURE(variable);
+    const auto read = from_environment({variable + std::string("=canary")});
+    REQUIRE_FALSE(read.has_value());
+    CHECK(read.error().kind == fault::permanent);
+    CHECK(has(read.error().message, variable));
+    CHECK(has(read.error().message, meant));
+    CHECK_FALSE(has(read.error().message, "canary"));
+  }
 }
 
 TEST_CASE("every setting's variable and key read back to it") {
@@ -171,14 +192,15 @@ TEST_CASE(
 }
 
 std::string nearest(std::string_view misspelled) {
-  const setting_key* found = nearest_setting(misspelled);
-  return found == nullptr ? "" : found->key();
+  const auto found = nearest_setting(misspelled);
+  return found ? found->key : "";
 }
 
 TEST_CASE("the key nearest to a misspelled one is found, and none where none is near") {
   CHECK(nearest("relay.lane") == "relay.lanes");
   CHECK(nearest("amqp.confirm-timeout") == "amqp.confirm_timeout");
   CHECK(nearest("database.ulr") == "database.url");
+  CHECK(nearest("databse.url_file") == "database.url_file");
   CHECK(nearest("") == "");
   CHECK(nearest("something.else.entirely") == "");
 }

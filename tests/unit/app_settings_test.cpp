@@ -190,6 +190,16 @@ TEST_CASE("a secret's file is read for every connection, and named when it is ba
   }
 }
 
+TEST_CASE("a migration leaves the broker's URL alone and reads all the rest") {
+  for (const auto& raw : {with({{"amqp.url", ""}}), with({{"amqp.url_file", "/nonexistent"}}),
+                          with({{"amqp.url", "amqp://h"}, {"amqp.url_file", "/nonexistent"}})}) {
+    CHECK_FALSE(read_settings(raw, purpose::relay).has_value());
+    CHECK(read_settings(raw, purpose::migration).has_value());
+  }
+  CHECK_FALSE(read_settings(with({{"database.url_file", "/nonexistent"}}), purpose::migration).has_value());
+  CHECK_FALSE(read_settings(with({{"relay.lanes", "0"}}), purpose::migration).has_value());
+}
+
 TEST_CASE("a list of brokers in a file may change its length") {
   const temporary_file file("amqp://a,amqp://b\n");
   const auto read = read_settings(with({{"amqp.url_file", file.path()}}));

@@ -39,3 +39,22 @@ TEST_CASE("the error says what happened, in the server's words, with the code an
   CHECK(refused("a", "XX000", "b").message == "a: b (SQLSTATE XX000)");
   CHECK(refused("a", "", "b").message == "a: b");
 }
+
+TEST_CASE(
+    "words of a refused statement that may quote a row are left out, and the code and what to do stay") {
+  for (const char* code : {"22P02", "22001", "23505", "23514", "P0001", "P0004"}) {
+    CAPTURE(code);
+    CHECK(may_quote_a_row(code));
+    const error why = refused_statement(code, "boom {\"canary\": 1}");
+    CHECK(why.message ==
+          std::string("PostgreSQL refused a statement: its words may quote a row and are left out"
+                      " (SQLSTATE ") +
+              code + ")");
+  }
+  CHECK(refused_statement("42501", "permission denied")
+            .message.starts_with("PostgreSQL refused a statement: permission denied (SQLSTATE 42501); "));
+  for (const char* code : {"", "2", "28P01", "42P01", "57P01", "XX000"}) {
+    CAPTURE(code);
+    CHECK_FALSE(may_quote_a_row(code));
+  }
+}
