@@ -51,12 +51,12 @@ result<raw_settings> gather(const command_line& line) {
   raw_settings flags;
   for (const flag& one : line.flags)
     if (one.option->count() > 0) flags[one.key] = {one.value, fmt::format("flag {}", one.name)};
-  const auto environment = read_environment(environ);
+  auto environment = read_environment(environ);
   if (!environment) return environment;
   raw_settings all = merge(std::move(flags), *environment);
   const bool given = !line.file.empty();
   if (!given && ::access(default_file, F_OK) != 0) return all;
-  const auto file = read_file(given ? line.file : default_file);
+  auto file = read_file(given ? line.file : default_file);
   if (!file) return file;
   return merge(std::move(all), *file);
 }
