@@ -85,8 +85,10 @@ TEST_CASE("one aggregate with a long queue does not hold up the shards of others
   relay running{on, {"--relay-lanes", "1"}};
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
+  // Those in the shard of the hot aggregate stand behind it, for a shard is read in seq order.
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE aggregate_id = 'hot' AND published_at >"
-                       " (SELECT max(published_at) FROM outbox.event WHERE aggregate_id <> 'hot')") > 0);
+                       " (SELECT max(published_at) FROM outbox.event WHERE shard <>"
+                       " (SELECT min(shard) FROM outbox.event WHERE aggregate_id = 'hot'))") > 0);
   running.stop();
 }
 
