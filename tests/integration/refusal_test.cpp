@@ -175,27 +175,4 @@ TEST_CASE("an exchange of another type is named and ends the relay") {
   running.stop();
 }
 
-TEST_CASE(
-    "a broker that accepts the relay and closes the channel again and again is tried less and less often") {
-  const stage on;
-  on.connect().exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, exchange)"
-      " VALUES ('order', '1', $1, '{}', 'no-such-exchange')",
-      {on.key()});
-  relay running{on, {"--relay-lanes", "1"}};
-  const auto closed = [&] {
-    const auto lines = running.lines();
-    return std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
-      return line.find("404 NOT_FOUND") != std::string::npos;
-    });
-  };
-  eventually(
-      "the channel is closed", [&] { return closed() >= 1; }, patience);
-  const auto begin = std::chrono::steady_clock::now();
-  eventually(
-      "the channel is closed nine times", [&] { return closed() >= 9; }, patience);
-  CHECK(std::chrono::steady_clock::now() - begin > 1s);  // at most 0.8 s of pauses if they did not grow
-  running.stop();
-}
-
 }  // namespace outboxd::test
