@@ -44,6 +44,8 @@ relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
                 return;
             }
           },
+      .deaf = [log](const std::string& why) { log->warn("PostgreSQL: {}", why); },
+      .hearing_again = [log] { log->info("PostgreSQL: notifications arrive again"); },
   };
 }
 

@@ -21,18 +21,34 @@ std::string_view field(const PGresult* of, int code) {
   return text != nullptr ? text : "";
 }
 
+error refused_login(std::string_view words) {
+  const auto login = parse_refusal(words);
+  return refused(login.sqlstate, login.words);
+}
+
 }  // namespace
 
-bool connection::session::start(const std::string& text, const resolved_hosts& hosts) {
-  // Ours first, so that the string may say otherwise; then the resolved addresses, which stand for the
-  // string's hosts.
-  std::vector<const char*> keywords{
-      "fallback_application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
-      "tcp_user_timeout",          "dbname",          "client_encoding"};
-  std::vector<const char*> values{"outboxd", "10", "5", "3", "25000", text.c_str(), "UTF8"};
-  if (!hosts.host.empty() || !hosts.hostaddr.empty()) {
-    keywords.insert(keywords.end(), {"host", "hostaddr", "port"});
-    values.insert(values.end(), {hosts.host.c_str(), hosts.hostaddr.c_str(), hosts.port.c_str()});
+bool connection::session::start(const std::string& text, const endpoint& to, bool writable) {
+  std::vector<const char*> keywords;
+  std::vector<const char*> values;
+  const auto add = [&](const char* keyword, const char* value) {
+    keywords.push_back(keyword);
+    values.push_back(value);
+  };
+  // Ours first, so that the string may say otherwise.
+  add("fallback_application_name", "outboxd");
+  add("keepalives_idle", "10");
+  add("keepalives_interval", "5");
+  add("keepalives_count", "3");
+  add("tcp_user_timeout", "25000");
+  if (writable) add("target_session_attrs", "read-write");
+  add("dbname", text.c_str());
+  add("client_encoding", "UTF8");
+  // One of the string's hosts, in the place of all.
+  if (!to.host.empty() || !to.hostaddr.empty()) {
+    add("host", to.host.c_str());
+    add("hostaddr", to.hostaddr.c_str());
+    add("port", to.port.c_str());
   }
   keywords.push_back(nullptr);
   values.push_back(nullptr);
@@ -43,19 +59,19 @@ bool connection::session::start(const std::string& text, const resolved_hosts& h
   return PQstatus(conn_) != CONNECTION_BAD;
 }
 
-asio::awaitable<result<void>> connection::session::connect(const std::string& text,
-                                                           const resolved_hosts& hosts,
+asio::awaitable<result<void>> connection::session::connect(const std::string& text, const endpoint& to,
+                                                           bool writable,
                                                            std::chrono::steady_clock::time_point deadline) {
-  const auto what = fmt::format("cannot connect to {}", display(text));
-  connecting_ = true;
+  const unsigned attempt = ++attempt_;
+  late_ = false;
   asio::steady_timer timer(executor, deadline);
-  timer.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
-    if (cancelled || !self->connecting_) return;  // may be queued already when connecting succeeds
+  timer.async_wait([self = shared_from_this(), attempt](const boost::system::error_code& cancelled) {
+    if (cancelled || self->attempt_ != attempt) return;  // may be queued already when the attempt ends
     self->late_ = true;
     if (self->socket_) self->socket_->cancel();
   });
   if (lost) co_return tl::make_unexpected(*lost);  // closed meanwhile
-  PostgresPollingStatusType next = start(text, hosts) ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED;
+  PostgresPollingStatusType next = start(text, to, writable) ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED;
   while (!late_ && (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING)) {
     watch_socket();
     co_await socket_->async_wait(next == PGRES_POLLING_READING ? asio::posix::descriptor_base::wait_read
@@ -67,25 +83,32 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
     release_socket();
     if (!late_) next = PQconnectPoll(conn_);
   }
-  connecting_ = false;
+  ++attempt_;
   timer.cancel();
   if (late_ && next != PGRES_POLLING_OK) {
+    auto why = transient(fmt::format("no answer from {} in time", server()));
     end();
-    co_return transient(what + ": no answer in time");
+    co_return why;
   }
   if (next != PGRES_POLLING_OK) {
-    const auto login = parse_refusal(conn_ != nullptr ? PQerrorMessage(conn_) : "out of memory");
+    auto why = refused_login(conn_ != nullptr ? PQerrorMessage(conn_) : "out of memory");
     end();
-    co_return tl::make_unexpected(refused(what, login.sqlstate, login.words));
+    co_return tl::make_unexpected(std::move(why));
   }
   PQsetErrorVerbosity(conn_, PQERRORS_DEFAULT);
   if (PQsetnonblocking(conn_, 1) != 0 || PQenterPipelineMode(conn_) != 1) {
     end();
-    co_return transient(what + ": libpq refused the pipeline mode");
+    co_return transient("libpq refused the pipeline mode");
   }
   watch_socket();
   await_readable();
   co_return result<void>();
+}
+
+std::string connection::session::server() const {
+  const std::string host = conn_ != nullptr && PQhost(conn_) != nullptr ? PQhost(conn_) : "";
+  const std::string port = conn_ != nullptr && PQport(conn_) != nullptr ? PQport(conn_) : "";
+  return fmt::format("{}:{}", host.empty() ? "the local socket" : host, port);
 }
 
 void connection::session::watch_socket() {
@@ -145,17 +168,21 @@ void connection::session::flush() {
 
 void connection::session::on_readable() {
   const bool alive = PQconsumeInput(conn_) == 1;
-  while (PGnotify* one =
-             PQnotifies(conn_)) {  // parses what has come, also the parting words of a dead connection
-    PQfreemem(one);
-    notified = true;
-  }
+  read_notifications();
   read_results();
   if (conn_ != nullptr && (!alive || PQstatus(conn_) != CONNECTION_OK))
     fail({fault::transient,
           fmt::format("the connection to PostgreSQL ended: {}", one_line(PQerrorMessage(conn_)))});
-  if (notified) changed.cancel();
+  if (!notified.empty()) changed.cancel();
   if (conn_ != nullptr && writing_) flush();
+}
+
+// Parses what has come, also the parting words of a dead connection.
+void connection::session::read_notifications() {
+  while (PGnotify* one = conn_ != nullptr ? PQnotifies(conn_) : nullptr) {
+    if (!notified.contains(std::string_view(one->relname))) notified.emplace(one->relname);
+    PQfreemem(one);
+  }
 }
 
 // A dying server may never send the sync, and PQgetResult then returns null for ever: two in a row without a
@@ -167,10 +194,7 @@ void connection::session::read_results() {
     nulls = one == nullptr ? nulls + 1 : 0;
     if (one != nullptr) take(one);
   }
-  while (PGnotify* note = conn_ != nullptr ? PQnotifies(conn_) : nullptr) {
-    PQfreemem(note);
-    notified = true;
-  }
+  read_notifications();
 }
 
 void connection::session::take(PGresult* one) {
@@ -196,8 +220,9 @@ void connection::session::take(PGresult* one) {
     case PGRES_SINGLE_TUPLE:
       if (refusal) return;
       const auto words = field(one, PG_DIAG_MESSAGE_PRIMARY);
-      refusal = refused_statement(field(one, PG_DIAG_SQLSTATE),
-                                  one_line(words.empty() ? PQresultErrorMessage(one) : words));
+      refusal_sqlstate = field(one, PG_DIAG_SQLSTATE);
+      refusal =
+          refused_statement(refusal_sqlstate, one_line(words.empty() ? PQresultErrorMessage(one) : words));
       return;
   }
 }
@@ -205,6 +230,7 @@ void connection::session::take(PGresult* one) {
 void connection::session::begin(const pipeline& steps) {
   answers.clear();
   refusal.reset();
+  refusal_sqlstate.clear();
   busy = true;
   answers.reserve(steps.steps().size());
   bool sent = true;
@@ -224,6 +250,10 @@ void connection::session::begin(const pipeline& steps) {
       case step::kind::prepared:
         sent = sent && PQsendQueryPrepared(conn_, one.name.c_str(), count, values.data(), lengths.data(),
                                            formats.data(), binary_format) == 1;
+        break;
+      case step::kind::unnamed:
+        sent = sent && PQsendQueryParams(conn_, one.sql.c_str(), count, nullptr, values.data(),
+                                         lengths.data(), formats.data(), binary_format) == 1;
         break;
       case step::kind::text:
         sent = sent && PQsendQueryParams(conn_, one.sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr,

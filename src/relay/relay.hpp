@@ -30,6 +30,8 @@ struct relay_report {
   std::function<void(peer)> connected;                         // all sessions with this server are up
   std::function<void(peer, const error&)> disconnected;        // once per new reason
   std::function<void(const event&, const setback&)> set_back;  // an event could not be published
+  std::function<void(const std::string&)> deaf;                // notifications of PostgreSQL do not arrive
+  std::function<void()> hearing_again;
 };
 
 // Runs until stop(). For one thread; the io_context has to outlive it.
@@ -50,12 +52,17 @@ class relay final : private link_observer {
   const std::optional<error>& failure() const { return failure_; }
   std::size_t published() const { return published_; }
 
+  // Notifications are proven to arrive; without them events leave by the sweep.
+  bool hears() const { return doorbell_.hears(); }
+
  private:
   struct worker;
 
   void on_link_up(peer which) override;
   void on_link_down(peer which, const error& why) override;
   void on_link_refused(peer which, const error& why) override;
+  void on_deaf(const std::string& why) override { report_.deaf(why); }
+  void on_hearing_again() override { report_.hearing_again(); }
 
   void say_down(peer which, const error& why);
   void watch_deadlines();
