@@ -130,7 +130,10 @@ void postgres_outbox::add_trial(pg::pipeline& to) const {
 
 boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbox_listener& listener) {
   for (;;) {
-    while (!asked_ && !stopping_ && !link.lost()) co_await link.wait();
+    while (!asked_ && !stopping_ && !link.lost()) {
+      co_await link.wait();
+      link.take_notifications();  // of a LISTEN that somebody left in a pooler's session: nothing to us
+    }
     if (link.lost()) co_return *link.lost();
     if (!asked_) co_return error{};
     request now = std::move(*asked_);
