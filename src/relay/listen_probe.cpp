@@ -4,9 +4,9 @@
 
 namespace outboxd::relay {
 
-void listen_probe::begin(time_point now) {
+void listen_probe::begin(time_point first_probe) {
   state_ = state::resting;
-  next_ = now;
+  next_ = first_probe;
   hears_ = false;
 }
 

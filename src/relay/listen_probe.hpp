@@ -17,8 +17,8 @@ class listen_probe {
 
   explicit listen_probe(const probe_limits& limits) : limits_(limits) {}
 
-  // A new session listens: nothing is proven yet, and a probe is due at once.
-  void begin(time_point now);
+  // A new session listens: nothing is proven yet.
+  void begin(time_point first_probe);
   // The session is gone, or nothing but a new one could help.
   void end();
 

@@ -18,6 +18,9 @@ constexpr auto ride_limit = 1s;
 // For each of the two steps of an errand: less than the patience of the probe.
 constexpr auto errand_limit = 1s;
 
+// Between two sweeps: what arrives with the answer to a statement proves nothing through a pooler.
+constexpr auto errand_delay = 300ms;
+
 // Through a pooler that takes notifications nothing but a new session can help.
 constexpr int most_deaf_in_a_row = 2;
 
@@ -65,7 +68,7 @@ boost::asio::awaitable<result<void>> listener::begin(pg::connection& link, sessi
   listens_ = kind == session_kind::own;
   deaf_in_a_row_ = 0;
   const auto listening = co_await listen(link);
-  if (listening) probe_.begin(clock::now());
+  if (listening) probe_.begin(clock::now() + (kind == session_kind::pooled ? errand_delay : 0ms));
   co_return listening;
 }
 
