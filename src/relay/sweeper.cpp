@@ -46,19 +46,15 @@ class sweep_row {
 boost::asio::awaitable<result<void>> sweeper::begin(pg::connection& link, session_kind kind) {
   kind_ = kind;
   next_search_ = clock::now();
-  if (kind == session_kind::own) {
-    pg::pipeline settings;
-    settings.text(pg::session_settings(settings_.claim_timeout));
-    const auto set = co_await link.execute(std::move(settings), settings_.connect_timeout);
-    if (!set) co_return tl::make_unexpected(set.error());
-  }
-  const auto tried = co_await look(link, pg::sweep_statement(settings_.schema, 0));
+  pg::pipeline steps;
+  if (kind == session_kind::own) steps.text(pg::session_settings(settings_.claim_timeout));
+  const auto tried = co_await look(link, std::move(steps), pg::sweep_statement(settings_.schema, 0));
   if (!tried) co_return tl::make_unexpected(tried.error());
   co_return result<void>();
 }
 
-boost::asio::awaitable<result<pg::rows>> sweeper::look(pg::connection& link, std::string sql) {
-  pg::pipeline steps;
+boost::asio::awaitable<result<pg::rows>> sweeper::look(pg::connection& link, pg::pipeline steps,
+                                                       std::string sql) {
   if (kind_ == session_kind::pooled) {
     steps.text(std::string(pg::begin_transaction));
     steps.text(pg::transaction_settings(settings_.claim_timeout));
@@ -74,7 +70,7 @@ boost::asio::awaitable<result<pg::rows>> sweeper::look(pg::connection& link, std
 boost::asio::awaitable<result<sweeper::finding>> sweeper::sweep(pg::connection& link,
                                                                 std::string probe_channel) {
   const auto answer =
-      co_await look(link, pg::sweep_statement(settings_.schema, most_due_per_sweep, probe_channel));
+      co_await look(link, {}, pg::sweep_statement(settings_.schema, most_due_per_sweep, probe_channel));
   if (!answer) co_return tl::make_unexpected(answer.error());
   using column = pg::sweep_column;
   const sweep_row found(*answer);
@@ -100,7 +96,7 @@ boost::asio::awaitable<result<sweeper::finding>> sweeper::sweep(pg::connection& 
 // Rarely needed and dearer the more queues there are: its cost sets its interval.
 boost::asio::awaitable<result<bool>> sweeper::release_orphans(pg::connection& link) {
   const auto began = clock::now();
-  const auto answer = co_await look(link, pg::release_orphans_statement(settings_.schema));
+  const auto answer = co_await look(link, {}, pg::release_orphans_statement(settings_.schema));
   if (!answer) co_return tl::make_unexpected(answer.error());
   const auto released = read_integer(answer->at(0, 0));
   const auto cost = std::chrono::duration_cast<milliseconds>(clock::now() - began);

@@ -30,7 +30,8 @@ class sweeper {
  private:
   using time_point = std::chrono::steady_clock::time_point;
 
-  boost::asio::awaitable<result<pg::rows>> look(pg::connection& link, std::string sql);
+  // Runs one statement behind the steps, as the kind of session wants it.
+  boost::asio::awaitable<result<pg::rows>> look(pg::connection& link, pg::pipeline steps, std::string sql);
 
   // Returns whether it freed some.
   boost::asio::awaitable<result<bool>> release_orphans(pg::connection& link);
