@@ -22,6 +22,9 @@ time_point share_of(time_point deadline, std::size_t among) {
   return now + (deadline - now) / static_cast<int>(among);
 }
 
+// A machine that is gone answers nothing at all: it may not cost more than this where there is another one to try.
+constexpr auto reach_limit = std::chrono::milliseconds(1500);
+
 // Why none of the hosts would do.
 class refusals {
  public:
@@ -68,8 +71,11 @@ asio::awaitable<result<void>> connection::open(std::string connection_string,
       endpoints = found ? std::move(*found) : std::vector<endpoint>();
     }
     for (std::size_t at = 0; at < endpoints.size(); ++at) {
-      const auto opened = co_await self->connect(connection_string, endpoints[at], writable,
-                                                 share_of(until, endpoints.size() - at));
+      const auto share = share_of(until, endpoints.size() - at);
+      const bool last = i + 1 >= hosts.size() && at + 1 == endpoints.size();
+      const auto reached_by = last ? share : std::min(share, std::chrono::steady_clock::now() + reach_limit);
+      const auto opened =
+          co_await self->connect(connection_string, endpoints[at], writable, reached_by, share);
       if (opened) co_return opened;
       if (self->lost) co_return tl::make_unexpected(*self->lost);
       all.add(opened.error());

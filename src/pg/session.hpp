@@ -21,9 +21,10 @@ struct connection::session : std::enable_shared_from_this<session> {
   explicit session(const asio::any_io_executor& on) : executor(on), changed(on) {}
   ~session() { end(); }
 
-  // One attempt. The error has the server's words alone. writable: only a server that takes writes will do, unless the
-  // string says otherwise.
+  // One attempt, to be done by the deadline, and to have reached the machine by then, too. The error has the server's
+  // words alone. writable: only a server that takes writes will do, unless the string says otherwise.
   asio::awaitable<result<void>> connect(const std::string& text, const endpoint& to, bool writable,
+                                        std::chrono::steady_clock::time_point reached_by,
                                         std::chrono::steady_clock::time_point deadline);
   void begin(const pipeline& steps);
 
@@ -46,6 +47,7 @@ struct connection::session : std::enable_shared_from_this<session> {
   int backend_pid() const { return PQbackendPID(conn_); }
 
  private:
+  void give_up(unsigned attempt);
   bool start(const std::string& text, const endpoint& to, bool writable);
   void watch_socket();
   void release_socket();

@@ -70,7 +70,8 @@ boost::asio::awaitable<error> doorbell::serve(pg::connection& link) {
     if (!rung) co_return rung.error();
     if (*rung) ring_();
     if (clock::now() >= next_sweep) {
-      const auto found = co_await sweeper_.sweep(link, listener_.take_probe());
+      auto probe = listener_.take_probe();
+      const auto found = co_await sweeper_.sweep(link, std::move(probe));
       if (!found) co_return found.error();
       if (found->work) ring_();
       if (found->moved && kind_ == session_kind::own) {

@@ -48,7 +48,8 @@ boost::asio::awaitable<result<void>> sweeper::begin(pg::connection& link, sessio
   next_search_ = clock::now();
   pg::pipeline steps;
   if (kind == session_kind::own) steps.text(pg::session_settings(settings_.claim_timeout));
-  const auto tried = co_await look(link, std::move(steps), pg::sweep_statement(settings_.schema, 0));
+  auto trial = pg::sweep_statement(settings_.schema, 0);
+  const auto tried = co_await look(link, std::move(steps), std::move(trial));
   if (!tried) co_return tl::make_unexpected(tried.error());
   co_return result<void>();
 }
@@ -69,8 +70,9 @@ boost::asio::awaitable<result<pg::rows>> sweeper::look(pg::connection& link, pg:
 
 boost::asio::awaitable<result<sweeper::finding>> sweeper::sweep(pg::connection& link,
                                                                 std::string probe_channel) {
-  const auto answer =
-      co_await look(link, {}, pg::sweep_statement(settings_.schema, most_due_per_sweep, probe_channel));
+  pg::pipeline alone;
+  auto sql = pg::sweep_statement(settings_.schema, most_due_per_sweep, probe_channel);
+  const auto answer = co_await look(link, std::move(alone), std::move(sql));
   if (!answer) co_return tl::make_unexpected(answer.error());
   using column = pg::sweep_column;
   const sweep_row found(*answer);
@@ -96,7 +98,9 @@ boost::asio::awaitable<result<sweeper::finding>> sweeper::sweep(pg::connection& 
 // Rarely needed and dearer the more queues there are: its cost sets its interval.
 boost::asio::awaitable<result<bool>> sweeper::release_orphans(pg::connection& link) {
   const auto began = clock::now();
-  const auto answer = co_await look(link, {}, pg::release_orphans_statement(settings_.schema));
+  pg::pipeline alone;
+  auto sql = pg::release_orphans_statement(settings_.schema);
+  const auto answer = co_await look(link, std::move(alone), std::move(sql));
   if (!answer) co_return tl::make_unexpected(answer.error());
   const auto released = read_integer(answer->at(0, 0));
   const auto cost = std::chrono::duration_cast<milliseconds>(clock::now() - began);
