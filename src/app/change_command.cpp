@@ -45,20 +45,21 @@ struct counts {
   std::int64_t changed = 0;
 };
 
-// A line a second on standard error for those who wait.
+// A line on standard error now and then, for those who wait.
 class progress {
  public:
   explicit progress(bool quiet) : quiet_(quiet) {}
   void show(const counts& now) {
     const auto at = std::chrono::steady_clock::now();
     if (quiet_ || at < next_) return;
-    next_ = at + std::chrono::seconds(1);
+    next_ = at + interval;
     say_error(fmt::format("{} so far", events(now.changed)));
   }
 
  private:
+  static constexpr std::chrono::seconds interval{5};
   bool quiet_;
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + interval;
 };
 
 // The selection is made once and kept by the server, outside of any transaction; then each portion is a transaction of its
