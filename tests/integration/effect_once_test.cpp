@@ -42,7 +42,7 @@ class mortal {
 
 TEST_CASE("every effect happens exactly once although consumers and relays are killed again and again") {
   constexpr auto end_mark = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-  constexpr int kills = 16;
+  constexpr int kills = 10;
   const stage on;
   auto session = on.connect();
   session.exec("CREATE TABLE effect (event_id uuid NOT NULL)");  // nothing in it forbids a second one
@@ -54,14 +54,14 @@ TEST_CASE("every effect happens exactly once although consumers and relays are k
                         .log_file = {}});
   };
   const auto effects = [&] { return session.number("SELECT count(*) FROM effect"); };
-  on.add_events(20, 100);  // a backlog, so that the first kills meet batches under way
+  on.add_events(10, 60);  // a backlog, so that the first kills meet batches under way
   mortal<relay> publisher{[&] { return std::make_unique<relay>(on, small); }};
   std::vector<mortal<process>> consumers;
   for (int i = 0; i < 2; ++i) consumers.emplace_back(consume);
-  load writers{on};
+  load writers{on, {.events = 400}};
   std::mt19937 random(20260131);
   for (int i = 0; i < kills; ++i) {
-    const auto enough = effects() + std::uniform_int_distribution<int>(20, 120)(random);
+    const auto enough = effects() + std::uniform_int_distribution<int>(20, 60)(random);
     eventually(
         "there are more effects", [&] { return effects() >= enough; }, patience);
     const auto victim = std::uniform_int_distribution<std::size_t>(0, 2)(random);
@@ -73,7 +73,7 @@ TEST_CASE("every effect happens exactly once although consumers and relays are k
       consumers[victim].revive();
     }
   }
-  writers.stop();
+  writers.finish();
   on.await_drained();
   // What they had not acknowledged goes back to its place in the queue, before the mark, and one consumer takes it all.
   for (auto& one : consumers) one.kill();

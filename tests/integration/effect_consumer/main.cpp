@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   try {
     database session{required_environment("OUTBOXD_DATABASE_URL")};
+    session.exec("SET synchronous_commit = off");  // this program is killed, not the server
     consumer queue{argv[1], prefetch};
     std::uint64_t processed = 0;  // the latest delivery's tag
     for (int unacknowledged = 0;;) {
