@@ -86,6 +86,7 @@ command_failure operator_session::refusal_of(const pg::refusal& why) const {
   constexpr std::string_view privilege = "42501";
   constexpr std::string_view lock_timeout = "55P03";
   constexpr std::string_view no_cursor = "34000";
+  constexpr std::string_view bad_encoding = "22021";
   if (why.sqlstate.empty())
     return {exit_failure,
             fmt::format("the connection to PostgreSQL was lost: {}; what was reported as done is "
@@ -99,6 +100,7 @@ command_failure operator_session::refusal_of(const pg::refusal& why) const {
     return {exit_failure,
             "a relay, or somebody else, has held these events locked for 60 s; see whether a relay "
             "hangs, and run the command again"};
+  if (why.sqlstate == bad_encoding) return {exit_usage, "a selector is not text in UTF-8"};
   if (why.sqlstate == no_cursor)
     return {exit_failure,
             "PostgreSQL has forgotten the selection, as it does behind a pooler in transaction mode; "

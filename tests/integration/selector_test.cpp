@@ -101,6 +101,7 @@ TEST_CASE(
     refused(desk, with({"--id"}), 2, {"--id"});
     refused(desk, with({"--al"}), 2, {"--al"});
   }
+  refused(desk, {"dead", "list", "--event-type", "\xff\xfe"}, 2, {"UTF-8"});
   refused(desk, {"dead"}, 2, {"'dead' needs one of: list, show, retry, discard"});
   refused(desk, {"dead", "lsit"}, 2, {"unknown command 'dead lsit'", "list, show, retry, discard"});
   refused(desk, {"dead", "--lsit", "secret"}, 2, {"'--lsit'"});
