@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "app/selection.hpp"
 #include "app/settings.hpp"
 
 namespace outboxd::app {
@@ -19,9 +20,39 @@ struct migrate_options {
 };
 int migrate_command(const settings& from, const migrate_options& options);
 
+struct dead_list_options {
+  selectors which;
+  int limit = 100;
+  bool json = false;
+};
+int dead_list_command(const settings& from, const dead_list_options& options);
+
+struct dead_show_options {
+  std::string id;
+  bool payload = false;  // and the values of headers
+  bool json = false;
+};
+int dead_show_command(const settings& from, const dead_show_options& options);
+
+enum class change { retry, discard, replay };
+struct change_options {
+  selectors which;
+  bool dry_run = false;
+  bool json = false;
+};
+int change_command(const settings& from, change what, const change_options& options);
+
+struct prune_options {
+  std::string older_than;
+  bool dry_run = false;
+  bool json = false;
+};
+int prune_command(const settings& from, const prune_options& options);
+
 int version_command();
 
-// One line on standard error.
+// One line on standard error; refuse returns exit_usage.
 void say_error(std::string_view message);
+int refuse(std::string_view message);
 
 }  // namespace outboxd::app

@@ -1,4 +1,5 @@
 // main: the daemon's entry point.
+#include <cstdio>
 #include <exception>
 
 #include "app/command_line.hpp"
@@ -6,7 +7,11 @@
 
 int main(int argc, char** argv) {
   try {
-    return outboxd::app::run_command_line(argc, argv);
+    const int status = outboxd::app::run_command_line(argc, argv);
+    // A full disk must not look like an empty list.
+    if (std::fflush(stdout) == 0) return status;
+    outboxd::app::say_error("the output could not be written");
+    return outboxd::app::exit_failure;
   } catch (const std::exception& unexpected) {
     outboxd::app::say_error(unexpected.what());
     return outboxd::app::exit_failure;

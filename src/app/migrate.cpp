@@ -1,66 +1,46 @@
 #include "app/migrate.hpp"
 
 #include <fmt/format.h>
-#include <libpq-fe.h>
 
-#include <array>
 #include <charconv>
-#include <memory>
 #include <optional>
 
 #include "app/migrations.hpp"
-#include "pg/connection_string.hpp"
-#include "pg/rows.hpp"
+#include "pg/blocking_session.hpp"
 
 namespace outboxd::app {
 namespace {
 
 constexpr std::string_view lock_wait = "60s";
 
-class blocking_session {
+error refusal_of(const pg::refusal& why) {
+  constexpr std::string_view what = "the migration failed and was rolled back";
+  if (why.sqlstate == "42501")
+    return {fault::permanent,
+            fmt::format("{}: {} (SQLSTATE 42501); run it as a user who may create in this database and who "
+                        "has CREATEROLE, "
+                        "or let an administrator run the output of `outboxd migrate --print`",
+                        what, why.words)};
+  if (why.sqlstate == "55P03")
+    return {fault::transient, fmt::format("{}: another migration holds the lock; try again", what)};
+  return {fault::permanent, why.sqlstate.empty()
+                                ? fmt::format("{}: {}", what, why.words)
+                                : fmt::format("{}: {} (SQLSTATE {})", what, why.words, why.sqlstate)};
+}
+
+class migration_session {
  public:
   result<void> open(const std::string& connection_string) {
-    const std::array<const char*, 5> keywords{"fallback_application_name", "connect_timeout", "dbname",
-                                              "client_encoding", nullptr};
-    const std::array<const char*, 5> values{"outboxd migrate", "10", connection_string.c_str(), "UTF8",
-                                            nullptr};
-    connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 1));
-    if (PQstatus(connection_.get()) == CONNECTION_OK) return {};
-    return permanent(fmt::format("cannot connect to {}: {}", pg::display(connection_string),
-                                 pg::one_line(PQerrorMessage(connection_.get()))));
+    return session_.open(connection_string, "outboxd migrate");
   }
-
   result<pg::rows> execute(const std::string& sql) {
-    PGresult* const answer = PQexec(connection_.get(), sql.c_str());
-    pg::rows owned(answer);
-    const auto status = PQresultStatus(answer);
-    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return owned;
-    const char* const sqlstate = PQresultErrorField(answer, PG_DIAG_SQLSTATE);
-    const char* const words = PQresultErrorField(answer, PG_DIAG_MESSAGE_PRIMARY);
-    return tl::make_unexpected(refusal_of(sqlstate != nullptr ? sqlstate : "",
-                                          words != nullptr ? words : PQerrorMessage(connection_.get())));
+    auto answer = session_.execute(sql);
+    if (!answer) return tl::make_unexpected(refusal_of(answer.error()));
+    return std::move(*answer);
   }
 
  private:
-  static error refusal_of(std::string_view sqlstate, std::string_view words) {
-    constexpr std::string_view what = "the migration failed and was rolled back";
-    const auto line = pg::one_line(words);
-    if (sqlstate == "42501")
-      return {fault::permanent,
-              fmt::format("{}: {} (SQLSTATE 42501); run it as a user who may create in this database and who "
-                          "has CREATEROLE, "
-                          "or let an administrator run the output of `outboxd migrate --print`",
-                          what, line)};
-    if (sqlstate == "55P03")
-      return {fault::transient, fmt::format("{}: another migration holds the lock; try again", what)};
-    return {fault::permanent, sqlstate.empty() ? fmt::format("{}: {}", what, line)
-                                               : fmt::format("{}: {} (SQLSTATE {})", what, line, sqlstate)};
-  }
-
-  struct finish {
-    void operator()(PGconn* of) const { PQfinish(of); }
-  };
-  std::unique_ptr<PGconn, finish> connection_;
+  pg::blocking_session session_;
 };
 
 std::string text_literal(std::string_view text) {
@@ -72,7 +52,7 @@ std::string text_literal(std::string_view text) {
   return out + "'";
 }
 
-result<std::optional<std::string>> one_value(blocking_session& session, const std::string& sql) {
+result<std::optional<std::string>> one_value(migration_session& session, const std::string& sql) {
   auto found = session.execute(sql);
   if (!found) return tl::make_unexpected(found.error());
   if (found->size() == 0) return std::optional<std::string>();
@@ -81,7 +61,7 @@ result<std::optional<std::string>> one_value(blocking_session& session, const st
 }
 
 // What the table has, or the one that is asked for; an error if they differ.
-result<std::string> agree_on_payload(blocking_session& session, const pg::schema_name& schema,
+result<std::string> agree_on_payload(migration_session& session, const pg::schema_name& schema,
                                      std::string asked) {
   const auto existing = one_value(
       session, fmt::format("SELECT format_type(atttypid, NULL) FROM pg_attribute"
@@ -96,7 +76,7 @@ result<std::string> agree_on_payload(blocking_session& session, const pg::schema
   return **existing;
 }
 
-result<int> version_of(blocking_session& session, const pg::schema_name& schema) {
+result<int> version_of(migration_session& session, const pg::schema_name& schema) {
   const auto text = one_value(
       session, fmt::format("SELECT coalesce(max(version), 0) FROM {}.migration", schema.identifier()));
   if (!text) return tl::make_unexpected(text.error());
@@ -105,7 +85,7 @@ result<int> version_of(blocking_session& session, const pg::schema_name& schema)
   return version;
 }
 
-result<void> create_record(blocking_session& session, const pg::schema_name& schema) {
+result<void> create_record(migration_session& session, const pg::schema_name& schema) {
   // Asked first: IF NOT EXISTS wants the privilege to create also where there is nothing to create.
   const auto exists = one_value(
       session, fmt::format("SELECT 1 FROM pg_namespace WHERE nspname = {}", text_literal(schema.name())));
@@ -122,7 +102,7 @@ result<void> create_record(blocking_session& session, const pg::schema_name& sch
   return {};
 }
 
-result<migrate_result> apply(blocking_session& session, const pg::schema_name& schema,
+result<migrate_result> apply(migration_session& session, const pg::schema_name& schema,
                              const std::string& asked_payload) {
   if (const auto created = create_record(session, schema); !created)
     return tl::make_unexpected(created.error());
@@ -152,7 +132,7 @@ result<migrate_result> apply(blocking_session& session, const pg::schema_name& s
 
 result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
                                std::string payload_type) {
-  blocking_session session;
+  migration_session session;
   if (const auto opened = session.open(connection_string); !opened)
     return tl::make_unexpected(opened.error());
   const auto begun = session.execute(

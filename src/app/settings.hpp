@@ -24,7 +24,7 @@ struct settings {
   std::vector<std::string> warnings;  // not wrong, but worth a line in the log
 };
 
-// What the settings are read for: a migration needs no broker, and leaves its URL alone.
+// What the settings are read for: a migration, like an operator's command, needs no broker, and leaves its URL alone.
 enum class purpose { relay, migration };
 
 // Defaults fill in what is missing. An error names the key, the value, where it came from and what is

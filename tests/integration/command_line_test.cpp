@@ -180,6 +180,16 @@ TEST_CASE("a migration needs no secret of the broker") {
   CHECK_MESSAGE(done.exited(0), done.text());
 }
 
+TEST_CASE("output that cannot be written is a failure") {
+  const auto done =
+      run_program({.program = "/bin/sh",
+                   .arguments = {"-c", std::string{OUTBOXD_BINARY} + " migrate --print >/dev/full"},
+                   .environment = {},
+                   .log_file = {}});
+  CHECK(done.exited(1));
+  CHECK(done.lines.size() == 1);
+}
+
 TEST_CASE("help and version exit 0") {
   CHECK(run_outboxd({"--help"}).says("--relay-lanes"));
   CHECK(run_outboxd({"--help"}).exited(0));

@@ -46,6 +46,14 @@ TEST_CASE("outbox_writer may insert and emit and nothing else") {
            std::string("TRUNCATE outbox.event"),
            std::string("SELECT * FROM outbox.claim(1, 1, 1)"),
            std::string("SELECT * FROM outbox.sweep(1)"),
+           std::string("SELECT outbox.dead_retry('{}')"),
+           std::string("SELECT outbox.dead_discard('{}')"),
+           std::string("SELECT outbox.replay('{}')"),
+           std::string("SELECT outbox.lock_shards('{}')"),
+           std::string("SELECT outbox.prune_published(now(), 1)"),
+           std::string("SELECT outbox.prune_processed(now(), 1)"),
+           std::string("SELECT outbox.first_time('c', gen_random_uuid())"),
+           std::string("SELECT * FROM outbox.processed_event"),
            std::string("SELECT * FROM outbox.migration"),
            std::string("CREATE TABLE outbox.mine ()"),
            insert + "status) VALUES ('a', '1', 'e', '{}', 'published')",
@@ -91,7 +99,8 @@ TEST_CASE("outbox_relay is enough to relay with and may neither insert nor chang
         "SELECT outbox.emit('order', '1', 'e', '{}')", "DELETE FROM outbox.event", "TRUNCATE outbox.event",
         "UPDATE outbox.event SET payload = '{}'", "UPDATE outbox.event SET aggregate_id = 'x'",
         "UPDATE outbox.event SET headers = '{}'", "INSERT INTO outbox.migration VALUES (99, 'x')",
-        "CREATE TABLE outbox.mine ()"})
+        "SELECT outbox.replay('{}')", "SELECT outbox.prune_published(now(), 1)",
+        "SELECT * FROM outbox.processed_event", "CREATE TABLE outbox.mine ()"})
     CHECK_MESSAGE(refusal(session, sql) == insufficient_privilege, sql);
 }
 
@@ -108,7 +117,9 @@ TEST_CASE("outbox_operator may look, retry and prune but not insert or claim") {
        {"INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload) VALUES ('a', '1', 'e', "
         "'{}')",
         "SELECT outbox.emit('order', '1', 'e', '{}')", "UPDATE outbox.event SET payload = '{}'",
-        "SELECT * FROM outbox.claim(1, 1, 1)", "TRUNCATE outbox.event", "CREATE TABLE outbox.mine ()"})
+        "SELECT * FROM outbox.claim(1, 1, 1)", "TRUNCATE outbox.event", "CREATE TABLE outbox.mine ()",
+        "SELECT outbox.first_time('c', gen_random_uuid())",
+        "INSERT INTO outbox.processed_event VALUES ('c', gen_random_uuid())"})
     CHECK_MESSAGE(refusal(session, sql) == insufficient_privilege, sql);
 }
 
@@ -118,7 +129,8 @@ TEST_CASE("a user without a role may do nothing in the outbox, and none of the r
   database session{user.url(on)};
   for (const std::string sql :
        {"SELECT count(*) FROM outbox.event", "SELECT outbox.emit('order', '1', 'e', '{}')",
-        "SELECT * FROM outbox.claim(1, 1, 1)"})
+        "SELECT * FROM outbox.claim(1, 1, 1)", "SELECT outbox.first_time('c', gen_random_uuid())",
+        "SELECT outbox.dead_retry('{}')"})
     CHECK_MESSAGE(refusal(session, sql) == insufficient_privilege, sql);
   CHECK(on.connect().number(
             "SELECT count(*) FROM pg_roles WHERE NOT rolcanlogin AND NOT rolsuper AND rolname IN"

@@ -91,6 +91,13 @@ std::uint32_t broker::message_count(const std::string& queue) {
   return ok->message_count;
 }
 
+std::uint32_t broker::consumer_count(const std::string& queue) {
+  const auto* ok = amqp_queue_declare(connection_.state(), connection_.channel(), bytes(queue), /*passive=*/1,
+                                      durable, no, no, amqp_empty_table);
+  connection_.check("looking at queue " + queue);
+  return ok->consumer_count;
+}
+
 bool broker::queue_exists(const std::string& queue) {
   try {
     message_count(queue);

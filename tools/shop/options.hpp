@@ -18,6 +18,7 @@ struct options {
   double rollback_share = 0.05;  // of all transactions, after their event was emitted
   std::string exchange = "outbox";
   std::string queue = "shop.orders";
+  std::string invoice_queue = "shop.invoices";  // deleted at the end
   test::queue_type queue_type = test::queue_type::classic;
   bool keep_queue = false;
   std::chrono::seconds arrival_limit{30};  // after the last commit

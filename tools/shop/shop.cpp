@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "shop/invoice_desk.hpp"
 #include "shop/order_consumer.hpp"
 #include "shop/order_writer.hpp"
 #include "shop/progress.hpp"
@@ -19,11 +20,14 @@ namespace {
 constexpr std::chrono::seconds relay_start_limit{30};
 constexpr std::chrono::seconds settle_limit{15};
 
-void open_queue(test::broker& broker, const options& settings) {
+void open_queues(test::broker& broker, const options& settings) {
   broker.delete_queue(settings.queue);  // an earlier run's
   broker.declare_exchange(settings.exchange);
   broker.declare_queue(settings.queue, settings.queue_type);
   broker.bind(settings.queue, settings.exchange, "order.*");
+  broker.delete_queue(settings.invoice_queue);
+  broker.declare_queue(settings.invoice_queue, settings.queue_type);
+  broker.bind(settings.invoice_queue, settings.exchange, "order.paid");
 }
 
 /// One order before the clock runs: it proves that the relay works, and nobody's latency counts its start.
@@ -68,8 +72,8 @@ void watch(const options& settings, steady_clock::time_point start, tally& resul
   }
 }
 
-/// A relay that has marked everything, and an empty queue, can bring no more copies.
-void settle(test::broker& broker, const options& settings, tally& result) {
+/// A relay that has marked everything, and empty queues, can bring no more copies.
+void settle(test::broker& broker, const options& settings, std::int64_t last_order_before, tally& result) {
   try {
     test::database session{settings.database_url};
     test::eventually(
@@ -80,7 +84,14 @@ void settle(test::broker& broker, const options& settings, tally& result) {
         },
         settle_limit);
     test::eventually(
-        "the queue is empty", [&] { return broker.message_count(settings.queue) == 0; }, settle_limit);
+        "the queues are empty",
+        [&] {
+          return broker.message_count(settings.queue) + broker.message_count(settings.invoice_queue) == 0;
+        },
+        settle_limit);
+    test::eventually(
+        "every paid order has its invoice",
+        [&] { return count_invoices(session, last_order_before).missing == 0; }, settle_limit);
   } catch (const std::exception& error) {
     result.fail(std::string{"The relay or the broker does not come to rest: "} + error.what());
   }
@@ -90,15 +101,16 @@ void settle(test::broker& broker, const options& settings, tally& result) {
 
 summary run(const options& settings) {
   test::broker broker{settings.amqp_url};
-  {
-    test::database session{settings.database_url};
-    create_orders_table(session);
-  }
-  open_queue(broker, settings);
+  test::database session{settings.database_url};
+  create_orders_table(session);
+  create_invoice_table(session);
+  const auto last_order_before = session.number("SELECT coalesce(max(id), 0) FROM shop.orders");
+  open_queues(broker, settings);
 
   tally result;
   order_book book;
   order_consumer consumer{settings, result};
+  invoice_desk invoices{settings, result};
   std::chrono::duration<double> wrote_for{0};
   if (first_order_arrives(settings, book, result)) {
     const auto start = steady_clock::now();
@@ -107,11 +119,14 @@ summary run(const options& settings) {
     for (auto& writer : writers) writer.request_stop();
     writers.clear();  // joins
     wrote_for = result.last_commit().value_or(start) - start;
-    if (!result.failure() && result.count().missing == 0) settle(broker, settings, result);
+    if (!result.failure() && result.count().missing == 0) settle(broker, settings, last_order_before, result);
   }
   consumer.finish();
+  invoices.finish();
   if (!settings.keep_queue) broker.delete_queue(settings.queue);
-  return summarize(result, settings, wrote_for);
+  broker.delete_queue(settings.invoice_queue);
+  return summarize(result, {count_invoices(session, last_order_before), invoices.seen_before()}, settings,
+                   wrote_for);
 }
 
 }  // namespace outboxd::shop

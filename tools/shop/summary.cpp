@@ -24,8 +24,9 @@ std::string listed(const std::vector<std::string>& ids) {
 
 }  // namespace
 
-summary summarize(const tally& result, const options& settings, std::chrono::duration<double> wrote_for) {
-  summary made{result.count(), wrote_for, {}};
+summary summarize(const tally& result, const invoicing& invoices, const options& settings,
+                  std::chrono::duration<double> wrote_for) {
+  summary made{result.count(), invoices, wrote_for, {}};
   const auto& counts = made.counts;
   const auto problem = [&](std::string sentence) { made.problems.push_back(std::move(sentence)); };
   if (const auto failure = result.failure()) problem(*failure);
@@ -45,6 +46,10 @@ summary summarize(const tally& result, const options& settings, std::chrono::dur
   if (counts.out_of_order > 0) {
     problem(fmt::format("Events that first arrived after a later event of their order: {}.",
                         counts.out_of_order));
+  }
+  if (const auto& count = invoices.count; count.missing > 0 || count.twice > 0) {
+    problem(fmt::format("Paid orders without an invoice: {}; with more than one: {}.", count.missing,
+                        count.twice));
   }
   return made;
 }
@@ -66,6 +71,9 @@ std::string words(const summary& result) {
   if (counts.redelivered > 0)
     line("redelivered", counts.redelivered, "by the broker to the consumer, not by the relay");
   line("out of order", counts.out_of_order, "within one order");
+  line("paid orders", static_cast<std::size_t>(result.invoicing.count.paid), "");
+  line("invoices", static_cast<std::size_t>(result.invoicing.count.invoices),
+       fmt::format("though {} of their events came twice", result.invoicing.seen_before));
   if (const auto& latency = counts.latency) {
     text +=
         fmt::format("  latency            p50 {:.1f} ms   p95 {:.1f} ms   p99 {:.1f} ms   max {:.1f} ms\n",
@@ -73,7 +81,10 @@ std::string words(const summary& result) {
     text += "                     from sending COMMIT to the consumer's receipt\n";
   }
   for (const auto& problem : result.problems) text += "  FAILED: " + problem + "\n";
-  if (result.good()) text += "  Every committed event arrived once and in order; no rolled-back one did.\n";
+  if (result.good())
+    text +=
+        "  Every committed event arrived once and in order; no rolled-back one did.\n"
+        "  Every paid order has one invoice.\n";
   return text;
 }
 
@@ -98,6 +109,11 @@ nlohmann::json as_json(const summary& result, const options& settings) {
           {"duplicates", counts.duplicates},
           {"redelivered", counts.redelivered},
           {"out_of_order", counts.out_of_order},
+          {"paid_orders", result.invoicing.count.paid},
+          {"invoices", result.invoicing.count.invoices},
+          {"invoices_missing", result.invoicing.count.missing},
+          {"invoices_twice", result.invoicing.count.twice},
+          {"invoice_events_seen_before", result.invoicing.seen_before},
           {"latency_ms", latency}};
 }
 

@@ -6,13 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "shop/invoice_desk.hpp"
 #include "shop/options.hpp"
 #include "shop/tally.hpp"
 
 namespace outboxd::shop {
 
+struct invoicing {
+  invoice_count count;
+  std::int64_t seen_before = 0;  // deliveries of events that had their invoice already
+};
+
 struct summary {
   shop::counts counts;
+  shop::invoicing invoicing;
   std::chrono::duration<double> wrote_for{0};
   std::vector<std::string> problems;  // sentences; empty: all is well
 
@@ -20,7 +27,8 @@ struct summary {
 };
 
 /// Looks at the tally when nothing can arrive any more.
-summary summarize(const tally& result, const options& settings, std::chrono::duration<double> wrote_for);
+summary summarize(const tally& result, const invoicing& invoices, const options& settings,
+                  std::chrono::duration<double> wrote_for);
 
 std::string words(const summary& result);
 nlohmann::json as_json(const summary& result, const options& settings);

@@ -1,0 +1,120 @@
+-- The operators' side: dead letters, replay, pruning. The functions take as many events as the caller wants to change in
+-- one transaction; some thousands are a good portion. To be called in READ COMMITTED.
+
+-- Dead events in seq order. They are few, so it costs next to nothing.
+CREATE INDEX event_dead ON @schema@.event (seq) WHERE status = 'dead';
+
+-- What pruning by age and replaying a span of time read. Marking an event published adds an entry at the index's right
+-- end: 6 % more WAL than without it, measured.
+CREATE INDEX event_published ON @schema@.event (published_at) WHERE status = 'published';
+
+-- Takes the shards of these events from the relays until the end of the transaction; waits for batches under way. The next
+-- statement then sees what their owners have finished. In the order of the shards: two callers cannot deadlock.
+CREATE FUNCTION @schema@.lock_shards(ids uuid[]) RETURNS void LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+DECLARE
+  lock_class CONSTANT integer := 'event'::regclass::oid::integer;
+  one        smallint;
+BEGIN
+  FOR one IN SELECT DISTINCT e.shard FROM event AS e WHERE e.id = ANY (ids) ORDER BY e.shard LOOP
+    PERFORM pg_advisory_xact_lock(lock_class, one);
+  END LOOP;
+END
+$outboxd$;
+
+-- Makes the dead ones of these events pending again and returns how many. They keep their id, their seq, and so their
+-- place: before later events of their aggregate that are not published yet, and behind an earlier one that waits (the
+-- claim sees to that). Without the shards, a relay might just be publishing a later event that it had claimed while this
+-- one was dead.
+CREATE FUNCTION @schema@.dead_retry(ids uuid[]) RETURNS bigint LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+DECLARE
+  changed bigint;
+BEGIN
+  PERFORM lock_shards(ids);
+  UPDATE event AS e
+  SET status = 'pending', attempts = 0, nacks = 0, available_at = clock_timestamp()
+  WHERE e.id IN (
+    SELECT d.id FROM event AS d WHERE d.id = ANY (ids) AND d.status = 'dead'
+    ORDER BY d.id FOR UPDATE);
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  IF changed > 0 THEN
+    PERFORM pg_notify(@schema_text@, '');
+  END IF;
+  RETURN changed;
+END
+$outboxd$;
+
+-- Makes the published ones of these events pending again, to be published once more with the same id and seq, and returns
+-- how many.
+CREATE FUNCTION @schema@.replay(ids uuid[]) RETURNS bigint LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+DECLARE
+  changed bigint;
+BEGIN
+  PERFORM lock_shards(ids);
+  UPDATE event AS e
+  SET status = 'pending', attempts = 0, nacks = 0, available_at = clock_timestamp(), published_at = NULL
+  WHERE e.id IN (
+    SELECT p.id FROM event AS p WHERE p.id = ANY (ids) AND p.status = 'published'
+    ORDER BY p.id FOR UPDATE);
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  IF changed > 0 THEN
+    PERFORM pg_notify(@schema_text@, '');
+  END IF;
+  RETURN changed;
+END
+$outboxd$;
+
+-- Deletes the dead ones of these events and returns how many. Nobody is claimed or waits because of a dead event, so no
+-- shard is needed; followers that were not released yet are found by release_orphans.
+CREATE FUNCTION @schema@.dead_discard(ids uuid[]) RETURNS bigint LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+DECLARE
+  changed bigint;
+BEGIN
+  DELETE FROM event AS e
+  WHERE e.id IN (
+    SELECT d.id FROM event AS d WHERE d.id = ANY (ids) AND d.status = 'dead'
+    ORDER BY d.id FOR UPDATE);
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  RETURN changed;
+END
+$outboxd$;
+
+-- Deletes at most `most` events that were published before older_than, the oldest first, and returns how many. Events that
+-- are pending, waiting or dead are never pruned, however old; one that somebody is just replaying is left to him.
+CREATE FUNCTION @schema@.prune_published(older_than timestamptz, most integer) RETURNS bigint LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+DECLARE
+  pruned bigint;
+BEGIN
+  DELETE FROM event AS e
+  WHERE e.id IN (
+    SELECT p.id FROM event AS p
+    WHERE p.status = 'published' AND p.published_at < prune_published.older_than
+    ORDER BY p.published_at LIMIT prune_published.most
+    FOR UPDATE SKIP LOCKED);
+  GET DIAGNOSTICS pruned = ROW_COUNT;
+  RETURN pruned;
+END
+$outboxd$;
+
+REVOKE ALL ON FUNCTION
+  @schema@.lock_shards(uuid[]), @schema@.dead_retry(uuid[]), @schema@.dead_discard(uuid[]), @schema@.replay(uuid[]),
+  @schema@.prune_published(timestamptz, integer)
+  FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+  @schema@.lock_shards(uuid[]), @schema@.dead_retry(uuid[]), @schema@.dead_discard(uuid[]), @schema@.replay(uuid[]),
+  @schema@.prune_published(timestamptz, integer)
+  TO outbox_operator;

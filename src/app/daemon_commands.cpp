@@ -1,0 +1,31 @@
+// run and migrate: their options.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "app/command_set.hpp"
+#include "app/commands.hpp"
+#include "app/migrations.hpp"
+
+namespace outboxd::app {
+
+void add_daemon_commands(CLI::App& app, command_set& to) {
+  to.push_back({app.add_subcommand("run", "relay until told to stop"), purpose::relay, run_command});
+
+  CLI::App* const migrate = app.add_subcommand("migrate", "create the outbox or bring it up to date");
+  const auto options = std::make_shared<migrate_options>();
+  migrate
+      ->add_option("--payload", options->payload_type,
+                   "type of the payload: jsonb, json, text or bytea [jsonb]")
+      ->type_name("TYPE");
+  migrate->add_flag("--print", options->print, "print the SQL and do nothing");
+  to.push_back({migrate, purpose::migration, [options](const settings& from) {
+                  if (!options->payload_type.empty() && !parse_payload_type(options->payload_type))
+                    return refuse(
+                        fmt::format("--payload '{}' is not allowed; give jsonb, json, text or bytea",
+                                    options->payload_type));
+                  return migrate_command(from, *options);
+                }});
+}
+
+}  // namespace outboxd::app

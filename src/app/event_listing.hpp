@@ -1,0 +1,34 @@
+// event_listing: events as an operator sees them, without their payloads and header values.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/operator_session.hpp"
+
+namespace outboxd::app {
+
+struct event_listing {
+  pg::rows rows;  // one more than are shown, if there are more
+  event_set of;
+  int shown;
+  bool more;
+};
+
+// The first `limit` of the selected events in seq order.
+outcome<event_listing> read_listing(operator_session& session, const selectors& resolved, event_set of,
+                                    int limit);
+
+// A table, one line for each event.
+void print_table(const event_listing& events);
+
+// The objects of a JSON array, one on a line.
+void print_json(const event_listing& events);
+
+// What a terminal would obey is escaped: \n, \x1b.
+std::string printable(std::string_view text);
+
+// A JSON object in SQL of what may be shown of outbox.event AS e, without its closing bracket.
+std::string_view json_of_event();
+
+}  // namespace outboxd::app

@@ -1,0 +1,111 @@
+#include "app/operator_session.hpp"
+
+#include <fmt/format.h>
+
+#include "app/commands.hpp"
+#include "app/units.hpp"
+#include "pg/sqlstate.hpp"
+
+namespace outboxd::app {
+namespace {
+
+// - timezone: times are read and shown in UTC, wherever the server stands.
+// - statement_timeout: a portion is short, but the selection of all that a command is about may take its time.
+// - lock_timeout: a shard is waited for as long as a batch takes, and not as long as a relay hangs.
+// - row_security: with it off, a policy that would hide events is an error instead of silence.
+constexpr std::string_view session_settings =
+    "SELECT set_config('timezone', 'UTC', false), set_config('datestyle', 'ISO, MDY', false),"
+    " set_config('bytea_output', 'hex', false),"
+    " set_config('default_transaction_isolation', 'read committed', false),"
+    " set_config('statement_timeout', '0', false), set_config('lock_timeout', '60s', false),"
+    " set_config('row_security', 'off', false), set_config('client_min_messages', 'warning', false)";
+
+bool is_data_exception(std::string_view sqlstate) {
+  return sqlstate.starts_with("22");
+}
+
+}  // namespace
+
+tl::unexpected<command_failure> usage_failure(std::string message) {
+  return tl::make_unexpected(command_failure{exit_usage, std::move(message)});
+}
+
+tl::unexpected<command_failure> run_failure(std::string message) {
+  return tl::make_unexpected(command_failure{exit_failure, std::move(message)});
+}
+
+int report(const command_failure& why) {
+  say_error(why.message);
+  return why.status;
+}
+
+outcome<operator_session> operator_session::open(const settings& from, const std::string& command) {
+  const auto url = from.relay.database.url();
+  if (!url) return usage_failure(url.error().message);
+  operator_session out(from.relay.database.schema);
+  if (const auto opened = out.session_.open(*url, command.c_str()); !opened)
+    return run_failure(opened.error().message);
+  if (const auto set = out.session_.execute(std::string(session_settings)); !set)
+    return tl::make_unexpected(out.refusal_of(set.error()));
+  return out;
+}
+
+outcome<pg::rows> operator_session::execute(std::string_view sql,
+                                            const std::vector<std::string>& parameters) {
+  const auto text = fmt::format(fmt::runtime(sql), schema_.identifier());
+  auto answer = parameters.empty() ? session_.execute(text) : session_.execute(text, parameters);
+  if (!answer) return tl::make_unexpected(refusal_of(answer.error()));
+  return std::move(*answer);
+}
+
+outcome<std::string> operator_session::resolve_time(std::string_view flag, const std::string& text) {
+  const auto ago = parse_duration(text);
+  const auto found =
+      ago ? session_.execute("SELECT clock_timestamp() - $1::float8 * interval '1 millisecond'",
+                             {std::to_string(ago->count())})
+          : session_.execute("SELECT $1::timestamptz", {text});
+  if (found) return std::string(found->at(0, 0));
+  if (!is_data_exception(found.error().sqlstate)) return tl::make_unexpected(refusal_of(found.error()));
+  return usage_failure(fmt::format(
+      "{} '{}' is no time; give one such as '2026-01-31 14:00' (UTC, or with a zone: '… 14:00+02'), "
+      "or how long ago, such as 2h (ms, s, m, h or d)",
+      flag, text));
+}
+
+outcome<selectors> operator_session::resolve(selectors given) {
+  for (const auto& [flag, time] : {std::pair{"--since", &given.since}, std::pair{"--until", &given.until}}) {
+    if (!*time) continue;
+    auto resolved = resolve_time(flag, **time);
+    if (!resolved) return tl::make_unexpected(resolved.error());
+    *time = std::move(*resolved);
+  }
+  return given;
+}
+
+command_failure operator_session::refusal_of(const pg::refusal& why) const {
+  constexpr std::string_view privilege = "42501";
+  constexpr std::string_view lock_timeout = "55P03";
+  constexpr std::string_view no_cursor = "34000";
+  constexpr std::string_view bad_encoding = "22021";
+  if (why.sqlstate.empty())
+    return {exit_failure,
+            fmt::format("the connection to PostgreSQL was lost: {}; what was reported as done is "
+                        "done, run the command again for the rest",
+                        why.words)};
+  if (why.sqlstate == privilege)
+    return {exit_failure, fmt::format("PostgreSQL refused a statement: {} (SQLSTATE {}); grant the role "
+                                      "outbox_operator to this user (outboxd migrate creates it)",
+                                      why.words, why.sqlstate)};
+  if (why.sqlstate == lock_timeout)
+    return {exit_failure,
+            "a relay, or somebody else, has held these events locked for 60 s; see whether a relay "
+            "hangs, and run the command again"};
+  if (why.sqlstate == bad_encoding) return {exit_usage, "a selector is not text in UTF-8"};
+  if (why.sqlstate == no_cursor)
+    return {exit_failure,
+            "PostgreSQL has forgotten the selection, as it does behind a pooler in transaction mode; "
+            "connect to PostgreSQL directly, or to a pool in session mode"};
+  return {exit_failure, pg::refused_statement(why.sqlstate, why.words).message};
+}
+
+}  // namespace outboxd::app

@@ -1,0 +1,44 @@
+#include "pg/blocking_session.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "pg/connection_string.hpp"
+
+namespace outboxd::pg {
+
+result<void> blocking_session::open(const std::string& connection_string, const char* application_name) {
+  const std::array<const char*, 5> keywords{"fallback_application_name", "connect_timeout", "dbname",
+                                            "client_encoding", nullptr};
+  const std::array<const char*, 5> values{application_name, "10", connection_string.c_str(), "UTF8", nullptr};
+  connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 1));
+  if (PQstatus(connection_.get()) == CONNECTION_OK) return {};
+  return permanent(fmt::format("cannot connect to {}: {}", display(connection_string),
+                               one_line(PQerrorMessage(connection_.get()))));
+}
+
+tl::expected<rows, refusal> blocking_session::execute(const std::string& sql) {
+  return answer(PQexec(connection_.get(), sql.c_str()));
+}
+
+tl::expected<rows, refusal> blocking_session::execute(const std::string& sql,
+                                                      const std::vector<std::string>& parameters) {
+  std::vector<const char*> values;
+  values.reserve(parameters.size());
+  for (const std::string& one : parameters) values.push_back(one.c_str());
+  return answer(PQexecParams(connection_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr,
+                             values.data(), nullptr, nullptr, 0));
+}
+
+tl::expected<rows, refusal> blocking_session::answer(PGresult* from) {
+  rows owned(from);
+  const auto status = PQresultStatus(from);
+  if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return owned;
+  const char* const sqlstate = PQresultErrorField(from, PG_DIAG_SQLSTATE);
+  const char* const words = PQresultErrorField(from, PG_DIAG_MESSAGE_PRIMARY);
+  return tl::make_unexpected(refusal{sqlstate != nullptr ? sqlstate : "",
+                                     one_line(words != nullptr ? words : PQerrorMessage(connection_.get()))});
+}
+
+}  // namespace outboxd::pg

@@ -1,0 +1,38 @@
+// blocking_session: one PostgreSQL session for commands that have nothing else to do meanwhile.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "pg/rows.hpp"
+
+namespace outboxd::pg {
+
+// Why a statement failed. No sqlstate: the connection was lost.
+struct refusal {
+  std::string sqlstate;
+  std::string words;  // on one line
+};
+
+class blocking_session {
+ public:
+  result<void> open(const std::string& connection_string, const char* application_name);
+
+  // Without parameters the text may be several statements; the rows are the last one's. Everything is in text format.
+  tl::expected<rows, refusal> execute(const std::string& sql);
+  tl::expected<rows, refusal> execute(const std::string& sql, const std::vector<std::string>& parameters);
+
+ private:
+  tl::expected<rows, refusal> answer(PGresult* from);
+
+  struct finish {
+    void operator()(PGconn* of) const { PQfinish(of); }
+  };
+  std::unique_ptr<PGconn, finish> connection_;
+};
+
+}  // namespace outboxd::pg
