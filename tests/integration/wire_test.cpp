@@ -13,7 +13,8 @@ namespace {
 constexpr int aggregates = 4;
 constexpr int events = 10;  // of each
 
-const arguments quick{"--relay-lanes",         "2",  "--amqp-confirm-timeout", "300ms",
+// One lane: its batch has all aggregates, so that at least three publishes are on their way at first.
+const arguments quick{"--relay-lanes",         "1",  "--amqp-confirm-timeout", "300ms",
                       "--relay-claim-timeout", "2s", "--amqp-heartbeat",       "1s"};
 
 void well(broker_conversation& with) {
@@ -45,12 +46,13 @@ std::set<std::string> published(const stage& on) {
 }
 
 void check_only_acknowledged(const stage& on, const fake_broker& at) {
+  const auto marked = published(on);  // first: the other grows meanwhile
   const auto acknowledged = at.acknowledged();
-  for (const auto& id : published(on)) CHECK_MESSAGE(acknowledged.contains(id), id);
+  for (const auto& id : marked) CHECK_MESSAGE(acknowledged.contains(id), id);
 }
 
 // Relays against the broker as it is, until outboxd says `words`; then against one that does right.
-void relay_through(fake_broker& at, const char* words, int body = 0) {
+void relay_through(fake_broker& at, const std::string& words, int body = 0) {
   const stage on;
   on.connect().exec(
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
@@ -60,7 +62,6 @@ void relay_through(fake_broker& at, const char* words, int body = 0) {
   relay running{on, quick, {{"OUTBOXD_AMQP_URL", at.url()}}};
   running.wait_line(words, patience);
   check_only_acknowledged(on, at);
-  CHECK(on.count("published") < events * aggregates);
 
   at.play(well);
   on.await_drained();
@@ -77,7 +78,7 @@ TEST_CASE("a broker that breaks the protocol in mid-batch costs a connection and
   const std::string back = wire::returned(312, "NO_ROUTE");
   const struct {
     std::string words;
-    const char* told;
+    std::string told;
   } all[] = {
       {wire::ack(9), "basic.ack for tag 9"},
       {wire::ack(2), "settled already"},
