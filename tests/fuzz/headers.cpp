@@ -2,6 +2,7 @@
 // are those that a JSON parser reads, and nothing of a refused value is shown.
 #include <amqp.h>
 
+#include <bit>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -16,6 +17,11 @@ namespace {
 
 constexpr std::size_t room = 4096;
 constexpr std::size_t standard = 4;  // the relay's own headers
+
+// Tells -0.0 from 0.0.
+std::uint64_t bits(double value) {
+  return std::bit_cast<std::uint64_t>(value);
+}
 
 bool same(const amqp_field_value_t& got, const json& want);
 
@@ -43,10 +49,8 @@ bool same(const amqp_field_value_t& got, const json& want) {
       return want.is_boolean() && want.get<bool>() == (got.value.boolean != 0);
     case AMQP_FIELD_KIND_I64:
       return want.is_number_integer() && want.get<std::int64_t>() == got.value.i64;
-    case AMQP_FIELD_KIND_F64: {
-      const double value = want.is_number_float() ? want.get<double>() : 0;
-      return want.is_number_float() && std::memcmp(&value, &got.value.f64, sizeof value) == 0;
-    }
+    case AMQP_FIELD_KIND_F64:
+      return want.is_number_float() && bits(want.get<double>()) == bits(got.value.f64);
     case AMQP_FIELD_KIND_UTF8:
       return want.is_string() && want.get_ref<const std::string&>() == amqp::as_view(got.value.bytes);
     case AMQP_FIELD_KIND_ARRAY:
