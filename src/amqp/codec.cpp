@@ -10,8 +10,8 @@
 namespace outboxd::amqp {
 namespace {
 
-// connection.start is the only one with a table: bounded by frame_max_untuned, and so is its nesting
-// (rabbitmq-c recurses without a limit).
+// connection.start is the only one with a table. decode() bounds its size, and so its nesting: rabbitmq-c recurses
+// without a limit.
 bool expected_from_broker(amqp_method_number_t id) {
   switch (id) {
     case AMQP_CONNECTION_START_METHOD:
@@ -89,6 +89,9 @@ result<method> codec::decode(std::string_view payload) {
   if (!expected_from_broker(id))
     return transient(
         fmt::format("the broker sent method {}, which a publisher does not expect", method_number(id)));
+  if (id == AMQP_CONNECTION_START_METHOD && payload.size() > frame_max_untuned)
+    return transient(fmt::format(
+        "the broker sent a greeting of {} bytes, which is larger than a frame may be then", payload.size()));
   pool_.recycle();
   method out{id, nullptr};
   const int status = amqp_decode_method(id, pool_.get(), as_bytes(payload.substr(4)), &out.fields);
@@ -104,6 +107,7 @@ result<content_header> decode_content_header(std::string_view payload) {
   in.number(2);  // weight, unused
   out.body_size = in.number(8);
   const auto flags = in.number(2);
+  constexpr std::uint64_t flags_go_on = 1;  // no class has so many properties; what follows could not be told
   if (flags & AMQP_BASIC_CONTENT_TYPE_FLAG) in.short_string();
   if (flags & AMQP_BASIC_CONTENT_ENCODING_FLAG) in.short_string();
   if (flags & AMQP_BASIC_HEADERS_FLAG) in.take(static_cast<std::size_t>(in.number(4)));
@@ -113,7 +117,8 @@ result<content_header> decode_content_header(std::string_view payload) {
   if (flags & AMQP_BASIC_REPLY_TO_FLAG) in.short_string();
   if (flags & AMQP_BASIC_EXPIRATION_FLAG) in.short_string();
   if (flags & AMQP_BASIC_MESSAGE_ID_FLAG) out.message_id = in.short_string();
-  if (!in.ok() || class_id != AMQP_BASIC_CLASS) return transient("the broker sent a damaged content header");
+  if (!in.ok() || class_id != AMQP_BASIC_CLASS || (flags & flags_go_on) != 0)
+    return transient("the broker sent a damaged content header");
   return out;
 }
 

@@ -49,10 +49,11 @@ bool alphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-std::string encode(std::string_view text) {
+std::string encode(std::string_view text, std::string_view plain_as_well = "") {
   std::string out;
   for (const char c : text) {
-    const bool plain = alphanumeric(c) || std::string_view("-._~").find(c) != std::string_view::npos;
+    const bool plain = alphanumeric(c) || std::string_view("-._~").find(c) != std::string_view::npos ||
+                       plain_as_well.find(c) != std::string_view::npos;
     if (plain)
       out += c;
     else
@@ -164,7 +165,7 @@ result<std::string_view> take_scheme(std::string_view text) {
 
 std::string url::display() const {
   const bool ipv6 = host.find(':') != std::string::npos;
-  return fmt::format("amqp://{}@{}{}{}:{}/{}", encode(user), ipv6 ? "[" : "", ipv6 ? host : encode(host),
+  return fmt::format("amqp://{}@{}{}{}:{}/{}", encode(user), ipv6 ? "[" : "", encode(host, ipv6 ? ":" : ""),
                      ipv6 ? "]" : "", port, encode(vhost));
 }
 

@@ -118,6 +118,13 @@ TEST_CASE("a content header cut anywhere is a protocol error") {
   CHECK_FALSE(refused(s.feed(wire::returned(312, "NO_ROUTE") + wire::frame(2, 1, whole))));
 }
 
+TEST_CASE("a content header with a second word of flags is a protocol error") {
+  std::string header = wire::frames(wire::content_header("m1", 0))[0].payload;
+  header[13] = static_cast<char>(header[13] | 1);  // the continuation bit, section 4.2.6.1
+  script s(1);
+  CHECK(refused(s.feed(wire::returned(312, "NO_ROUTE") + wire::frame(2, 1, header))));
+}
+
 TEST_CASE(
     "a channel that the broker closed over a message is opened again, and what was in flight is unknown") {
   for (const int code : {311, 403, 404, 406}) {
@@ -205,6 +212,19 @@ TEST_CASE("what a publisher does not expect is a protocol error and no crash") {
   CHECK(refused(script(1).feed(wire::method(1, 10, 60, wire::short_string("x")))));  // blocked on channel 1
   CHECK(refused(script(1).feed(wire::ack(2))));
   CHECK(refused(script(1).feed(wire::frame(1, 1, "abc"))));
+}
+
+// A second greeting may be as large as any frame, and its table nested as deep as that: some megabytes of stack.
+TEST_CASE("a late greeting with a deeply nested table is refused before it is decoded") {
+  std::string nested = wire::short_string("");
+  for (std::size_t left = 100'000; left > 5; left -= 5) nested += "A" + wire::u32(left - 5);
+  const auto late = wire::method(0, 10, 10,
+                                 wire::u8(0) + wire::u8(9) + wire::long_string(nested) +
+                                     wire::long_string("PLAIN") + wire::long_string("en_US"));
+  codec decoder;
+  const auto answer = decoder.decode(wire::frames(late).at(0).payload);
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error().message.find("greeting") != std::string::npos);
 }
 
 TEST_CASE("a method cut anywhere is a protocol error and no crash") {

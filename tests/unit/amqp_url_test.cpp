@@ -107,3 +107,11 @@ TEST_CASE("a URL is shown without its password, and reads back to the same place
   CHECK(u->display() == "amqp://us%40er@[::1]:1/%2F");
   CHECK(parts(u->display()) == "us@er|guest|::1|1|/");
 }
+
+TEST_CASE("the zone of an IPv6 address is encoded where the URL is shown") {
+  const auto u = parse_url("amqp://[fe80::1%25eth0]/");
+  REQUIRE(u.has_value());
+  CHECK(u->host == "fe80::1%eth0");
+  CHECK(u->display() == "amqp://guest@[fe80::1%25eth0]:5672/%2F");
+  CHECK(parts(u->display()) == "guest|guest|fe80::1%eth0|5672|/");
+}

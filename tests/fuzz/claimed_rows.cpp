@@ -1,0 +1,66 @@
+// Fuzzes the rows of a claim: any types, lengths and nulls, as from a server with another schema. Reading them, and
+// making messages of them, touches nothing outside of the rows.
+#include <array>
+#include <memory>
+#include <string>
+
+#include "core/envelope.hpp"
+#include "input.hpp"
+#include "pg/claimed_rows.hpp"
+#include "pg/outbox_statements.hpp"
+
+using namespace outboxd;
+using fuzz::must;
+
+namespace {
+
+constexpr int columns = static_cast<int>(pg::claim_column::more) + 1;
+
+// The type of payload, then for each field a length byte (255: null) and the bytes.
+pg::rows make_rows(fuzz::input& in) {
+  constexpr std::array<Oid, 5> payload_types{17, 25, 114, 3802, 16};
+  std::array<std::string, columns> names;
+  std::array<PGresAttDesc, columns> attributes{};
+  for (std::size_t i = 0; i < columns; ++i) {
+    names[i] = "c" + std::to_string(i);
+    attributes[i].name = names[i].data();
+    attributes[i].format = 1;
+  }
+  attributes[static_cast<std::size_t>(pg::claim_column::payload)].typid =
+      payload_types.at(in.byte() % payload_types.size());
+  PGresult* const made = PQmakeEmptyPGresult(nullptr, PGRES_TUPLES_OK);
+  must(PQsetResultAttrs(made, columns, attributes.data()) == 1, "libpq takes the columns");
+  for (int row = 0; !in.empty() && row < 16; ++row) {
+    for (int column = 0; column < columns; ++column) {
+      const int length = in.byte();
+      std::string bytes(length == 255 ? std::string_view() : in.take(static_cast<std::size_t>(length)));
+      must(PQsetvalue(made, row, column, bytes.data(), length == 255 ? -1 : static_cast<int>(bytes.size())) ==
+               1,
+           "libpq takes the field");
+    }
+  }
+  return pg::rows(made);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::input in(data, size);
+  const auto from = make_rows(in);
+  const auto claimed = pg::read_claim(from);
+  if (!claimed) return 0;
+  must(claimed->events.size() <= static_cast<std::size_t>(from.size()), "no event without a row");
+  const routing by;
+  for (const event& one : claimed->events) {
+    const message made = envelope(one, claimed->payload, by);
+    must(made.message_id.size() == 36, "an id has its usual form");
+    must(made.occurred_at.ends_with('Z'), "a time is in UTC");
+    // Every byte is looked at, so that a view which is too long is found.
+    std::size_t sum = 0;
+    for (const auto text :
+         {made.body, made.headers, made.type, made.aggregate_id, made.aggregate_type, made.exchange})
+      for (const char c : text) sum += static_cast<unsigned char>(c);
+    must(sum < std::size_t{1} << 30U, "a row is small here");
+  }
+  return 0;
+}

@@ -1,0 +1,40 @@
+// settings_check: what must hold of settings, wherever their text came from.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "app/setting_keys.hpp"
+#include "app/settings.hpp"
+#include "input.hpp"
+
+namespace outboxd::fuzz {
+
+inline bool names_a_key(const std::string& words) {
+  return std::any_of(app::setting_keys.begin(), app::setting_keys.end(),
+                     [&](const app::setting_key& one) { return words.find(one.key()) != std::string::npos; });
+}
+
+// No file of the machine is read: every secret's file is one that does not exist.
+inline void check_settings(app::raw_settings raw) {
+  using namespace std::chrono_literals;
+  for (auto& [key, value] : raw)
+    if (key.ends_with("_file")) value.text = "/nonexistent/secret";
+  const auto read = app::read_settings(raw);
+  if (!read) {
+    must(read.error().kind == fault::permanent, "a bad setting does not get better");
+    must(names_a_key(read.error().message), "an error names the key");
+    return;
+  }
+  const auto& relay = read->relay;
+  must(relay.lanes >= 1 && relay.lanes <= 64, "lanes in range");
+  must(relay.lane.batch >= 1 && relay.database.batch >= 1, "a batch is not empty");
+  must(relay.sweep_interval >= 10ms && relay.sweep_interval <= 1h, "the sweep is in range");
+  must(relay.lane.confirm_timeout > 0ms && relay.lane.confirm_timeout <= relay.lane.claim_timeout / 2,
+       "confirms are awaited within the claim");
+  must(relay.broker.heartbeat >= 1s, "there is a heartbeat");
+  must(!relay.broker.urls.empty(), "there is a broker");
+}
+
+}  // namespace outboxd::fuzz
