@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "login.hpp"
-#include "servers.hpp"
+#include "support/servers.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test {

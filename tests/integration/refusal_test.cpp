@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "login.hpp"
-#include "servers.hpp"
+#include "support/servers.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test {

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "load.hpp"
-#include "servers.hpp"
+#include "support/servers.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test {

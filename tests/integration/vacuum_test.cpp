@@ -1,7 +1,7 @@
 // A lane that waits for confirms inside its transaction holds back no vacuum (design, section 2).
 #include <doctest/doctest.h>
 
-#include "servers.hpp"
+#include "support/servers.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test {
