@@ -1,0 +1,164 @@
+// rabbitmq_faults: what happens to RabbitMQ, to the exchange and the queue in it, and to the relays' rights.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "injector.hpp"
+#include "support/servers.hpp"
+
+namespace outboxd::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+std::size_t lines_of_all(const scene& on, const std::string& part) {
+  std::size_t sum = 0;
+  for (const auto& one : on.all.relays) sum += one->lines_with(part);
+  return sum;
+}
+
+std::uint64_t closed_by_broker(const scene& on) {
+  std::uint64_t sum = 0;
+  for (const auto& one : on.all.relays) sum += one->link(server::rabbitmq).counters().closed_by_server;
+  return sum;
+}
+
+void close_connections(const scene& on) {
+  rabbitmqctl({"-q", "close_all_user_connections", on.all.where.user(), "chaos"});
+}
+
+/// Waits for more lines of this kind in the relays' logs; they are the evidence.
+void await_lines(scene& on, const std::string& part, std::size_t before, std::chrono::milliseconds limit) {
+  if (on.await([&] { return lines_of_all(on, part) > before; }, limit))
+    on.saw(fmt::format("{} lines with '{}'", lines_of_all(on, part) - before, part));
+}
+
+void raise_alarm(scene& on) {
+  rabbitmqctl({"-q", "set_vm_memory_high_watermark", "0"});
+  on.hold();
+  const auto states = rabbitmqctl({"-q", "list_connections", "-p", on.all.where.vhost(), "state"});
+  std::size_t blocked = 0;
+  for (auto at = states.find("block"); at != std::string::npos; at = states.find("block", at + 1)) ++blocked;
+  if (blocked > 0) on.saw(fmt::format("{} connections blocked", blocked));
+  rabbitmqctl({"-q", "set_vm_memory_high_watermark", "0.4"});
+}
+
+void restart(scene& on, const std::vector<std::string>& how) {
+  const int before = broker_pid();
+  restart_server(how);
+  const int after = broker_pid();
+  if (before != after) on.saw(fmt::format("process {}, then {}", before, after));
+}
+
+void stop_app(scene& on) {
+  const auto before = closed_by_broker(on);
+  rabbitmqctl({"-q", "stop_app"});
+  on.hold();
+  std::optional<std::string> answer;
+  try {
+    broker{on.all.where.broker_url()};
+  } catch (const broker_error& error) {
+    answer = error.what();
+  }
+  if (answer) on.saw(fmt::format("{} connections closed; {}", closed_by_broker(on) - before, *answer));
+  rabbitmqctl({"-q", "start_app"});
+}
+
+void freeze(scene& on) {
+  const frozen_broker ice;
+  on.hold();
+  if (is_stopped(broker_pid())) on.saw("stopped all the time");
+}
+
+void close_all(scene& on) {
+  const auto before = closed_by_broker(on);
+  close_connections(on);
+  if (on.await([&] { return closed_by_broker(on) > before; }))
+    on.saw(fmt::format("{} connections closed", closed_by_broker(on) - before));
+}
+
+void fill_queue(scene& on) {
+  constexpr auto words = "nacked by the broker";
+  const auto before = lines_of_all(on, words);
+  on.all.records.pause();
+  const auto& vhost = on.all.where.vhost();
+  rabbitmqctl({"-q", "set_policy", "-p", vhost, "full", ".*",
+               R"({"max-length": 1, "overflow": "reject-publish"})", "--apply-to", "queues"});
+  on.hold();
+  await_lines(on, words, before, 10s);
+  rabbitmqctl({"-q", "clear_policy", "-p", vhost, "full"});
+  on.all.records.resume();
+}
+
+void unbind(scene& on) {
+  constexpr auto words = "returned by the broker";
+  const auto before = lines_of_all(on, words);
+  on.all.where.unbind();
+  on.hold();
+  on.all.where.bind();
+  await_lines(on, words, before, 5s);
+}
+
+void delete_exchange(scene& on) {
+  constexpr auto words = "404";
+  const auto before = lines_of_all(on, words);
+  on.all.where.connect_broker().delete_exchange(on.all.where.exchange());
+  on.hold();
+  on.all.where.declare_exchange();
+  on.all.where.bind();
+  await_lines(on, words, before, 5s);
+}
+
+void revoke(scene& on) {
+  constexpr auto words = "403";
+  const auto before = lines_of_all(on, words);
+  on.all.where.set_permissions(false);
+  close_connections(on);
+  on.hold();
+  await_lines(on, words, before, 10s);
+  on.all.where.set_permissions(true);
+}
+
+void change_password(scene& on) {
+  constexpr auto words = "check the user, its password";
+  const auto before = lines_of_all(on, words);
+  on.all.where.change_broker_password();
+  close_connections(on);
+  on.hold();
+  await_lines(on, words, before, 10s);
+  for (const auto& one : on.all.relays) one->write_secrets();
+}
+
+}  // namespace
+
+void rabbitmq_fault(scene& on) {
+  switch (on.plan.what) {
+    case fault::alarm:
+      return raise_alarm(on);
+    case fault::broker_killed:
+      return restart(on, {"rabbitmq", "--kill"});
+    case fault::broker_restarted:
+      return restart(on, {"rabbitmq"});
+    case fault::broker_app_stopped:
+      return stop_app(on);
+    case fault::broker_frozen:
+      return freeze(on);
+    case fault::connections_closed:
+      return close_all(on);
+    case fault::queue_full:
+      return fill_queue(on);
+    case fault::queue_unbound:
+      return unbind(on);
+    case fault::exchange_deleted:
+      return delete_exchange(on);
+    case fault::permission_revoked:
+      return revoke(on);
+    case fault::broker_password:
+      return change_password(on);
+    default:
+      throw std::logic_error{"not a fault of RabbitMQ"};
+  }
+}
+
+}  // namespace outboxd::chaos
