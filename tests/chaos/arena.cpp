@@ -60,7 +60,7 @@ auto patiently(const char* what, Open open) {
 
 }  // namespace
 
-arena::arena(std::filesystem::path logs)
+arena::arena(std::filesystem::path logs, queue_type type)
     : logs_{std::filesystem::absolute(std::move(logs))},
       name_{unique_name()},
       database_password_{fmt::format("{}-database", canary)},
@@ -79,7 +79,7 @@ arena::arena(std::filesystem::path logs)
   set_permissions(true);
   auto session = connect_broker();
   session.declare_exchange(exchange_);
-  session.declare_queue(queue_);
+  session.declare_queue(queue_, type);
   session.bind(queue_, exchange_, "chaos.#");
 }
 

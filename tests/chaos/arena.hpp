@@ -15,7 +15,7 @@ inline constexpr auto canary = "canary-7f3a";
 
 class arena {
  public:
-  explicit arena(std::filesystem::path logs);
+  arena(std::filesystem::path logs, test::queue_type type);
   ~arena();
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;

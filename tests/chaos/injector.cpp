@@ -27,6 +27,12 @@ std::string_view name_of(outcome what) {
   return "?";
 }
 
+std::size_t surroundings::lines_with(const std::string& part) const {
+  std::size_t sum = 0;
+  for (const auto& one : relays) sum += one->lines_with(part);
+  return sum;
+}
+
 void scene::hold(std::chrono::milliseconds span) {
   const auto until = clock::now() + span;
   while (!stopping_ && clock::now() < until)
@@ -40,6 +46,13 @@ bool scene::await(const std::function<bool()>& seen, std::chrono::milliseconds l
     if (stopping_ || clock::now() >= until) return false;
     std::this_thread::sleep_for(20ms);
   }
+}
+
+void play(scene& on, std::span<const act> acts) {
+  const auto found =
+      std::find_if(acts.begin(), acts.end(), [&](const act& one) { return one.what == on.plan.what; });
+  if (found == acts.end()) throw std::logic_error{"nobody knows how to do it"};
+  found->play(on);
 }
 
 injector::injector(surroundings all, std::vector<planned> plan) : all_{all}, start_{clock::now()} {

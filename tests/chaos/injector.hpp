@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,6 +42,9 @@ struct surroundings {
   arena& where;
   std::vector<std::unique_ptr<relay>>& relays;
   recorder& records;
+
+  /// Lines in all relays' logs, of all their lives, that contain `part`.
+  std::size_t lines_with(const std::string& part) const;
 };
 
 /// Told to a fault while it is carried out.
@@ -73,6 +77,13 @@ class scene {
   bool seen_ = false;
   std::string evidence_;
 };
+
+/// One kind of fault, and what carries it out.
+struct act {
+  fault what;
+  void (*play)(scene& on);
+};
+void play(scene& on, std::span<const act> acts);
 
 void relay_fault(scene& on);
 void link_fault(scene& on);

@@ -13,12 +13,6 @@ using namespace test;
 
 constexpr auto lock_not_available = "55P03";
 
-std::size_t lines_of_all(const scene& on, const std::string& part) {
-  std::size_t sum = 0;
-  for (const auto& one : on.all.relays) sum += one->lines_with(part);
-  return sum;
-}
-
 // The CTE is not folded into the rest: PostgreSQL might call the function for every session of the server.
 std::size_t end_sessions(scene& on, database& session) {
   return session
@@ -124,41 +118,35 @@ void lock_table(scene& on) {
 
 void change_password(scene& on) {
   constexpr auto words = "password authentication failed";
-  const auto before = lines_of_all(on, words);
+  const auto before = on.all.lines_with(words);
   on.all.where.change_database_password();
   auto session = on.all.where.connect();
   const auto ended = end_sessions(on, session);
   on.hold();
-  if (on.await([&] { return lines_of_all(on, words) > before; }, 10s))
+  if (on.await([&] { return on.all.lines_with(words) > before; }, 10s))
     on.saw(fmt::format("{} sessions ended, and refused afterwards", ended));
   for (const auto& one : on.all.relays) one->write_secrets();
 }
 
+constexpr act acts[]{
+    {fault::backends_terminated, terminate},
+    {fault::postgres_restarted, [](scene& on) { restart(on, {"postgres"}); }},
+    {fault::postgres_crashed,
+     [](scene& on) {
+       restart(on, {"postgres", "--immediate"});
+     }},
+    {fault::read_only, make_read_only},
+    {fault::notifications_forged, forge_notifications},
+    {fault::notifications_lost, lose_notifications},
+    {fault::snapshot_held, hold_snapshot},
+    {fault::table_locked, lock_table},
+    {fault::database_password, change_password},
+};
+
 }  // namespace
 
 void postgres_fault(scene& on) {
-  switch (on.plan.what) {
-    case fault::backends_terminated:
-      return terminate(on);
-    case fault::postgres_restarted:
-      return restart(on, {"postgres"});
-    case fault::postgres_crashed:
-      return restart(on, {"postgres", "--immediate"});
-    case fault::read_only:
-      return make_read_only(on);
-    case fault::notifications_forged:
-      return forge_notifications(on);
-    case fault::notifications_lost:
-      return lose_notifications(on);
-    case fault::snapshot_held:
-      return hold_snapshot(on);
-    case fault::table_locked:
-      return lock_table(on);
-    case fault::database_password:
-      return change_password(on);
-    default:
-      throw std::logic_error{"not a fault of PostgreSQL"};
-  }
+  play(on, acts);
 }
 
 }  // namespace outboxd::chaos

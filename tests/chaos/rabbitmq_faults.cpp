@@ -12,12 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-std::size_t lines_of_all(const scene& on, const std::string& part) {
-  std::size_t sum = 0;
-  for (const auto& one : on.all.relays) sum += one->lines_with(part);
-  return sum;
-}
-
 std::uint64_t closed_by_broker(const scene& on) {
   std::uint64_t sum = 0;
   for (const auto& one : on.all.relays) sum += one->link(server::rabbitmq).counters().closed_by_server;
@@ -30,8 +24,8 @@ void close_connections(const scene& on) {
 
 /// Waits for more lines of this kind in the relays' logs; they are the evidence.
 void await_lines(scene& on, const std::string& part, std::size_t before, std::chrono::milliseconds limit) {
-  if (on.await([&] { return lines_of_all(on, part) > before; }, limit))
-    on.saw(fmt::format("{} lines with '{}'", lines_of_all(on, part) - before, part));
+  if (on.await([&] { return on.all.lines_with(part) > before; }, limit))
+    on.saw(fmt::format("{} lines with '{}'", on.all.lines_with(part) - before, part));
 }
 
 void raise_alarm(scene& on) {
@@ -80,7 +74,7 @@ void close_all(scene& on) {
 
 void fill_queue(scene& on) {
   constexpr auto words = "nacked by the broker";
-  const auto before = lines_of_all(on, words);
+  const auto before = on.all.lines_with(words);
   on.all.records.pause();
   const auto& vhost = on.all.where.vhost();
   rabbitmqctl({"-q", "set_policy", "-p", vhost, "full", ".*",
@@ -93,7 +87,7 @@ void fill_queue(scene& on) {
 
 void unbind(scene& on) {
   constexpr auto words = "returned by the broker";
-  const auto before = lines_of_all(on, words);
+  const auto before = on.all.lines_with(words);
   on.all.where.unbind();
   on.hold();
   on.all.where.bind();
@@ -102,7 +96,7 @@ void unbind(scene& on) {
 
 void delete_exchange(scene& on) {
   constexpr auto words = "404";
-  const auto before = lines_of_all(on, words);
+  const auto before = on.all.lines_with(words);
   on.all.where.connect_broker().delete_exchange(on.all.where.exchange());
   on.hold();
   on.all.where.declare_exchange();
@@ -112,7 +106,7 @@ void delete_exchange(scene& on) {
 
 void revoke(scene& on) {
   constexpr auto words = "403";
-  const auto before = lines_of_all(on, words);
+  const auto before = on.all.lines_with(words);
   on.all.where.set_permissions(false);
   close_connections(on);
   on.hold();
@@ -122,7 +116,7 @@ void revoke(scene& on) {
 
 void change_password(scene& on) {
   constexpr auto words = "check the user, its password";
-  const auto before = lines_of_all(on, words);
+  const auto before = on.all.lines_with(words);
   on.all.where.change_broker_password();
   close_connections(on);
   on.hold();
@@ -130,35 +124,27 @@ void change_password(scene& on) {
   for (const auto& one : on.all.relays) one->write_secrets();
 }
 
+constexpr act acts[]{
+    {fault::alarm, raise_alarm},
+    {fault::broker_killed,
+     [](scene& on) {
+       restart(on, {"rabbitmq", "--kill"});
+     }},
+    {fault::broker_restarted, [](scene& on) { restart(on, {"rabbitmq"}); }},
+    {fault::broker_app_stopped, stop_app},
+    {fault::broker_frozen, freeze},
+    {fault::connections_closed, close_all},
+    {fault::queue_full, fill_queue},
+    {fault::queue_unbound, unbind},
+    {fault::exchange_deleted, delete_exchange},
+    {fault::permission_revoked, revoke},
+    {fault::broker_password, change_password},
+};
+
 }  // namespace
 
 void rabbitmq_fault(scene& on) {
-  switch (on.plan.what) {
-    case fault::alarm:
-      return raise_alarm(on);
-    case fault::broker_killed:
-      return restart(on, {"rabbitmq", "--kill"});
-    case fault::broker_restarted:
-      return restart(on, {"rabbitmq"});
-    case fault::broker_app_stopped:
-      return stop_app(on);
-    case fault::broker_frozen:
-      return freeze(on);
-    case fault::connections_closed:
-      return close_all(on);
-    case fault::queue_full:
-      return fill_queue(on);
-    case fault::queue_unbound:
-      return unbind(on);
-    case fault::exchange_deleted:
-      return delete_exchange(on);
-    case fault::permission_revoked:
-      return revoke(on);
-    case fault::broker_password:
-      return change_password(on);
-    default:
-      throw std::logic_error{"not a fault of RabbitMQ"};
-  }
+  play(on, acts);
 }
 
 }  // namespace outboxd::chaos

@@ -15,10 +15,6 @@ relay& target_of(const scene& on) {
   return *on.all.relays.at(static_cast<std::size_t>(on.plan.whom.relay - 1));
 }
 
-bool is_forwarding(tcp_proxy& link) {
-  return link.counters().open > 0;
-}
-
 void kill(scene& on, relay& whom) {
   whom.kill();
   const auto last = whom.deaths().back();
@@ -42,14 +38,78 @@ void stop(scene& on, relay& whom) {
   whom.start();
 }
 
-/// Sets the fault, and waits until `count` has grown; a little longer than planned if need be.
-void disturb(scene& on, tcp_proxy& link, const std::function<void()>& begin, const char* name,
-             std::uint64_t proxy_counters::*count) {
-  const auto before = link.counters().*count;
-  begin();
+constexpr act relay_acts[]{
+    {fault::relay_killed, [](scene& on) { kill(on, target_of(on)); }},
+    {fault::relay_frozen, [](scene& on) { freeze(on, target_of(on)); }},
+    {fault::relay_stopped, [](scene& on) { stop(on, target_of(on)); }},
+};
+
+/// How a link is disturbed, and the count that tells that it was.
+struct disturbance {
+  fault what;
+  void (*begin)(tcp_proxy& link, direction way);
+  const char* counts;
+  std::uint64_t proxy_counters::*count;
+};
+
+using kind = flow::kind;
+
+void both_ways(tcp_proxy& link, flow how) {
+  link.set(direction::to_server, how);
+  link.set(direction::to_client, how);
+}
+
+// Present connections are cut, so that there are new ones to be received like this.
+void receive(tcp_proxy& link, welcome how) {
+  link.set(how);
+  link.cut();
+}
+
+constexpr disturbance disturbances[]{
+    {fault::link_delayed,
+     [](tcp_proxy& link, direction way) {
+       link.set(way, {kind::delay, 200ms});
+     },
+     "bytes late", &proxy_counters::delayed_bytes},
+    {fault::link_cut, [](tcp_proxy& link, direction) { link.cut(); }, "connections cut",
+     &proxy_counters::cut},
+    {fault::link_reset, [](tcp_proxy& link, direction) { link.reset(); }, "connections reset",
+     &proxy_counters::reset},
+    {fault::link_stalled,
+     [](tcp_proxy& link, direction) {
+       both_ways(link, {kind::stall, {}});
+     },
+     "looks at bytes held up", &proxy_counters::stalled_pieces},
+    {fault::link_half_open,
+     [](tcp_proxy& link, direction way) {
+       link.set(way, {kind::stall, {}});
+     },
+     "looks at bytes held up", &proxy_counters::stalled_pieces},
+    {fault::link_dropped,
+     [](tcp_proxy& link, direction way) {
+       link.set(way, {kind::drop, {}});
+     },
+     "bytes dropped", &proxy_counters::dropped_bytes},
+    {fault::link_sliced,
+     [](tcp_proxy& link, direction) {
+       both_ways(link, {kind::slice, {}});
+     },
+     "bytes one by one", &proxy_counters::sliced_bytes},
+    {fault::link_refused, [](tcp_proxy& link, direction) { receive(link, welcome::refuse); },
+     "connections refused", &proxy_counters::refused},
+    {fault::link_silent, [](tcp_proxy& link, direction) { receive(link, welcome::silence); },
+     "connections without an answer", &proxy_counters::silenced},
+    {fault::link_abandoned, [](tcp_proxy& link, direction) { link.abandon_server(); },
+     "connections that the server still has", &proxy_counters::abandoned},
+};
+
+/// Lasts as long as planned, and a little longer if there is no evidence yet.
+void disturb(scene& on, tcp_proxy& link, const disturbance& how) {
+  const auto before = link.counters().*how.count;
+  const auto grown = [&] { return link.counters().*how.count - before; };
+  how.begin(link, on.plan.way);
   on.hold();
-  const auto grown = [&] { return link.counters().*count > before; };
-  if (on.await(grown, 5s)) on.saw(fmt::format("{} {}", link.counters().*count - before, name));
+  if (on.await([&] { return grown() > 0; }, 5s)) on.saw(fmt::format("{} {}", grown(), how.counts));
   link.heal();
 }
 
@@ -58,93 +118,16 @@ void disturb(scene& on, tcp_proxy& link, const std::function<void()>& begin, con
 void relay_fault(scene& on) {
   auto& whom = target_of(on);
   if (!on.await([&] { return whom.running(); }, 20s)) return on.saw_nothing("the relay did not run");
-  switch (on.plan.what) {
-    case fault::relay_killed:
-      return kill(on, whom);
-    case fault::relay_frozen:
-      return freeze(on, whom);
-    case fault::relay_stopped:
-      return stop(on, whom);
-    default:
-      throw std::logic_error{"not a fault of a relay"};
-  }
+  play(on, relay_acts);
 }
 
 void link_fault(scene& on) {
-  auto& whom = target_of(on);
-  auto& link = whom.link(on.plan.whom.peer);
-  if (!on.await([&] { return is_forwarding(link); }, 20s)) return on.saw_nothing("there was no connection");
-  const auto both = [&](flow how) {
-    link.set(direction::to_server, how);
-    link.set(direction::to_client, how);
-  };
-  using kind = flow::kind;
-  using count = proxy_counters;
-  switch (on.plan.what) {
-    case fault::link_delayed:
-      return disturb(
-          on, link,
-          [&] {
-            link.set(on.plan.way, {kind::delay, 200ms});
-          },
-          "bytes late", &count::delayed_bytes);
-    case fault::link_cut:
-      return disturb(
-          on, link, [&] { link.cut(); }, "connections cut", &count::cut);
-    case fault::link_reset:
-      return disturb(
-          on, link, [&] { link.reset(); }, "connections reset", &count::reset);
-    case fault::link_stalled:
-      return disturb(
-          on, link,
-          [&] {
-            both({kind::stall, {}});
-          },
-          "looks at bytes held up", &count::stalled_pieces);
-    case fault::link_half_open:
-      return disturb(
-          on, link,
-          [&] {
-            link.set(on.plan.way, {kind::stall, {}});
-          },
-          "looks at bytes held up", &count::stalled_pieces);
-    case fault::link_dropped:
-      return disturb(
-          on, link,
-          [&] {
-            link.set(on.plan.way, {kind::drop, {}});
-          },
-          "bytes dropped", &count::dropped_bytes);
-    case fault::link_sliced:
-      return disturb(
-          on, link,
-          [&] {
-            both({kind::slice, {}});
-          },
-          "bytes one by one", &count::sliced_bytes);
-    case fault::link_refused:
-      return disturb(
-          on, link,
-          [&] {
-            link.set(welcome::refuse);
-            link.cut();
-          },
-          "connections refused", &count::refused);
-    case fault::link_silent:
-      return disturb(
-          on, link,
-          [&] {
-            link.set(welcome::silence);
-            link.cut();
-          },
-          "connections without an answer", &count::silenced);
-    case fault::link_abandoned:
-      return disturb(
-          on, link, [&] { link.abandon_server(); }, "connections that the server still has",
-          &count::abandoned);
-    default:
-      throw std::logic_error{"not a fault of a link"};
-  }
+  auto& link = target_of(on).link(on.plan.whom.peer);
+  if (!on.await([&] { return link.counters().open > 0; }, 20s))
+    return on.saw_nothing("there was no connection");
+  for (const auto& one : disturbances)
+    if (one.what == on.plan.what) return disturb(on, link, one);
+  throw std::logic_error{"nobody knows how to do it"};
 }
 
 }  // namespace outboxd::chaos

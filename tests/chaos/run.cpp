@@ -9,6 +9,7 @@
 #include "monitor.hpp"
 #include "recorder.hpp"
 #include "settle.hpp"
+#include "shape.hpp"
 #include "support/eventually.hpp"
 #include "verdict.hpp"
 #include "writers.hpp"
@@ -41,7 +42,7 @@ void print(const verdict& end, const evidence& from, const options& how, const s
   fmt::print("\nFaults:\n");
   for (const auto& one : from.faults)
     fmt::print("  {} {}: {}\n", one.plan.words(), name_of(one.result), one.evidence);
-  fmt::print("\nSeed {}: {}\n{}\n", how.seed, end.summary, figures);
+  fmt::print("\nSeed {} ({}): {}\n{}\n", how.seed, shape_of(how.seed).words(), end.summary, figures);
   for (const auto& one : end.violations) fmt::print("VIOLATION: {}\n", one);
   for (const auto& one : end.doubts) fmt::print("INVALID: {}\n", one);
   if (end.violations.empty() && end.doubts.empty()) {
@@ -57,12 +58,15 @@ void print(const verdict& end, const evidence& from, const options& how, const s
 
 int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   const auto stop = [&] { return interrupted.load(); };
-  arena where{how.logs};
+  const auto form = shape_of(how.seed);
+  arena where{how.logs, form.quorum ? queue_type::quorum : queue_type::classic};
   keeper guard;
   history deliveries;
   recorder records{where, deliveries};
   std::vector<std::unique_ptr<relay>> relays;
-  const relay_settings settings;
+  relay_settings settings;
+  settings.lanes = form.lanes;
+  settings.batch = form.batch;
   for (int i = 1; i <= how.relays; ++i) relays.push_back(std::make_unique<relay>(i, where, settings, guard));
   surroundings all{where, relays, records};
   for (const auto& one : relays) one->start();
