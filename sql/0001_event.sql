@@ -21,6 +21,8 @@ CREATE TABLE @schema@.event (
   created_at      timestamptz    NOT NULL DEFAULT now(),
   published_at    timestamptz,
   last_error      text,
+  -- How often the broker had no room for the event; such refusals are no failed attempts, but the pauses grow.
+  nacks           smallint       NOT NULL DEFAULT 0,
   -- The head of the queue that a waiting event stands in: the seq of an earlier waiting event of its aggregate.
   -- Null: not in a queue; a waiting event then becomes pending at available_at.
   behind          bigint,
@@ -48,6 +50,7 @@ COMMENT ON COLUMN @schema@.event.routing_key IS 'Null: from routing.';
 COMMENT ON COLUMN @schema@.event.attempts IS 'Failed attempts so far.';
 COMMENT ON COLUMN @schema@.event.available_at IS 'Not to be published before.';
 COMMENT ON COLUMN @schema@.event.last_error IS 'The reason of the latest failure.';
+COMMENT ON COLUMN @schema@.event.nacks IS 'Internal: how often the broker had no room for it.';
 COMMENT ON COLUMN @schema@.event.behind IS 'Internal: the seq of the waiting event of the same aggregate that this one waits for.';
 COMMENT ON COLUMN @schema@.event.shard IS 'Internal: what a relay claims; a hash of the aggregate.';
 

@@ -14,6 +14,7 @@ CREATE TYPE @schema@.claimed_event AS (
   exchange        text,
   routing_key     text,
   attempts        integer,
+  nacks           smallint,
   created_at      timestamptz,
   behind          bigint,   -- not to be published: the seq of an earlier waiting event of its aggregate
   shard_waits     boolean,  -- the shard has waiting events: who finishes this event has to release those behind it
@@ -72,7 +73,7 @@ BEGIN
 
   FOR claimed IN
     SELECT e.id, e.seq, e.aggregate_type, e.aggregate_id, e.event_type, e.payload, e.headers, e.exchange, e.routing_key,
-           e.attempts, e.created_at,
+           e.attempts, e.nacks, e.created_at,
            CASE WHEN shards.wait THEN (
              SELECT w.seq FROM event AS w
              WHERE w.status = 'waiting' AND w.shard = e.shard

@@ -32,10 +32,10 @@ GRANT EXECUTE ON FUNCTION @schema@.emit(text, text, text, @payload_type@, jsonb,
 
 -- The daemon.
 GRANT SELECT ON @schema@.event TO outbox_relay;
-GRANT UPDATE (status, attempts, available_at, published_at, last_error, behind) ON @schema@.event TO outbox_relay;
+GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind) ON @schema@.event TO outbox_relay;
 GRANT EXECUTE ON FUNCTION @schema@.claim(integer, bigint, integer), @schema@.sweep(integer),
   @schema@.release_orphans(integer) TO outbox_relay;
 
 -- People who look after it: read, retry, discard, replay, prune.
 GRANT SELECT, DELETE ON @schema@.event TO outbox_operator;
-GRANT UPDATE (status, attempts, available_at, published_at, last_error, behind) ON @schema@.event TO outbox_operator;
+GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind) ON @schema@.event TO outbox_operator;

@@ -24,7 +24,9 @@ struct connection_settings {
   std::string connection_name = "outboxd";            // shown by the broker's tools
   std::chrono::seconds heartbeat{10};                 // proposed; 0 takes the broker's
   std::chrono::milliseconds connect_timeout{10'000};  // name look-up, TCP and handshake together
-  std::optional<std::string> declare_exchange;        // durable, of type topic; nothing: declare none
+  std::vector<std::string> declare_exchanges;         // durable, of type topic
+  std::size_t max_message_size = 134'217'728;         // bytes of a body
+  bool allow_cc = false;                              // headers CC and BCC
   std::size_t max_unconfirmed = 4096;                 // publishes without an answer
   // Bytes accepted and not yet handed to a write; a write under way holds as much again.
   std::size_t max_buffered = std::size_t{1024} * 1024;
@@ -36,6 +38,9 @@ class handler {
   virtual ~handler() = default;
   // Everything that one read has settled.
   virtual void on_outcomes(std::span<const outcome> outcomes) = 0;
+  // The broker closed the channel over one of these publishes, oldest first (is_about_a_message(), core/failure.hpp); the
+  // fate of each is unknown. It is opened again; until then publish() says full.
+  virtual void on_channel_closed(std::span<const token> unknown, std::string_view reason) = 0;
   // There is room again after publish() said full.
   virtual void on_writable() = 0;
   // The broker takes nothing until on_unblocked (memory or disk alarm). Publishes are still accepted while

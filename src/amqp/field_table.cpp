@@ -36,8 +36,8 @@ void drop_repeated(std::vector<field>& fields, std::size_t first) {
 // Receives nlohmann's events. Returning false ends the parse; `problem` then says why.
 class table_builder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  table_builder(amqp_pool_t* pool, std::vector<field>& fields, std::size_t max_bytes)
-      : pool_(pool), fields_(fields), max_bytes_(max_bytes) {}
+  table_builder(amqp_pool_t* pool, std::vector<field>& fields, std::size_t max_bytes, bool allow_cc)
+      : pool_(pool), fields_(fields), max_bytes_(max_bytes), allow_cc_(allow_cc) {}
 
   std::string problem;
 
@@ -75,9 +75,10 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   bool key(string_t& name) override {
     if (levels_.size() == 1) {
       top_name_ = name;
-      // RabbitMQ's sender-selected distribution; it closes the channel when the value is no array.
-      if (name == "CC" || name == "BCC")
-        return fail("is refused: RabbitMQ would send the message to other routing keys as well");
+      if (is_cc(name) && !allow_cc_)
+        return fail(
+            "is refused: RabbitMQ would send the message to other routing keys as well; to allow it set "
+            "amqp.allow_cc = true");
     }
     // A field name begins with a letter, '$' or '#' (section 4.2.5.5). RabbitMQ is not that strict, but consumers on
     // rabbitmq-c cannot read a table with an empty name.
@@ -161,9 +162,19 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
+  // RabbitMQ's sender-selected distribution (https://www.rabbitmq.com/docs/sender-selected). It closes the channel when
+  // the value is no array, and the connection when there is something else than texts in it.
+  static bool is_cc(std::string_view name) { return name == "CC" || name == "BCC"; }
+  bool breaks_cc(int kind) const {
+    if (!is_cc(top_name_)) return false;
+    if (levels_.size() == 1) return kind != AMQP_FIELD_KIND_ARRAY;
+    return levels_.size() == 2 && !levels_.back().object && kind != AMQP_FIELD_KIND_UTF8;
+  }
+
   // One value with its type byte and `size` bytes behind it.
   bool add(const amqp_field_value_t& value, std::size_t size) {
     if (levels_.empty()) return start(false);
+    if (breaks_cc(value.kind)) return fail("is not a list of routing keys, which RabbitMQ wants it to be");
     if (!fits(size + 1)) return false;
     bytes_ += size + 1;
     fields_.push_back({{levels_.back().key, value}, fields_.size()});
@@ -188,6 +199,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   amqp_pool_t* pool_;
   std::vector<field>& fields_;
   std::size_t max_bytes_;
+  bool allow_cc_;
   std::size_t bytes_ = 0;  // encoded so far
   std::vector<level> levels_;
   std::string top_name_;
@@ -215,6 +227,12 @@ result<amqp_table_t> field_table::build(const message& message, std::size_t max_
   standard_ = {text_entry("aggregate_type", message.aggregate_type),
                text_entry("aggregate_id", message.aggregate_id), integer_entry("seq", message.seq),
                text_entry("occurred_at", message.occurred_at)};
+  if (!message.dead_reason.empty()) {
+    standard_.push_back(text_entry("dead_reason", message.dead_reason));
+    standard_.push_back(text_entry("dead_exchange", message.dead_exchange));
+    if (!message.dead_routing_key.empty())
+      standard_.push_back(text_entry("dead_routing_key", message.dead_routing_key));
+  }
   if (message.headers == "{}") return amqp_table_t{static_cast<int>(standard_.size()), standard_.data()};
 
   if (fields_.capacity() > kept_fields) {  // after one with unusually many headers
@@ -224,7 +242,7 @@ result<amqp_table_t> field_table::build(const message& message, std::size_t max_
   }
   pool_.recycle();
   fields_.clear();
-  table_builder builder(pool_.get(), fields_, max_bytes);
+  table_builder builder(pool_.get(), fields_, max_bytes, allow_cc_);
   if (!nlohmann::json::sax_parse(message.headers, &builder)) return permanent(std::move(builder.problem));
 
   merged_.assign(standard_.begin(), standard_.end());

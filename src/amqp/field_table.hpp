@@ -4,7 +4,6 @@
 
 #include <amqp.h>
 
-#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -23,6 +22,9 @@ inline constexpr std::size_t max_header_depth =
 // row's.
 class field_table {
  public:
+  // allow_cc: CC and BCC are headers like others, if their value is a list of texts.
+  explicit field_table(bool allow_cc = false) : allow_cc_(allow_cc) {}
+
   // `max_bytes` bounds the encoded size. The table points into this object and the message: it lives until
   // the next build. Errors are permanent (the event's own fault); they name the header and the limit, never a
   // value.
@@ -34,9 +36,10 @@ class field_table {
   };
 
  private:
+  bool allow_cc_;
   pool pool_;
   std::vector<field> fields_;  // a stack while parsing, then the row's own headers
-  std::array<amqp_table_entry_t, 4> standard_{};
+  std::vector<amqp_table_entry_t> standard_;
   std::vector<amqp_table_entry_t> merged_;
 };
 

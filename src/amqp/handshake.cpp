@@ -37,10 +37,12 @@ result<tuning> negotiate(const tuning& broker, const handshake_settings& ours) {
 }
 
 handshake::handshake(handshake_settings settings)
-    : settings_(std::move(settings)), output_(protocol_header) {}
+    : settings_(std::move(settings)),
+      output_(protocol_header),
+      channel_(publish_channel, settings_.declare_exchanges) {}
 
-std::string_view handshake::awaited(step s) {
-  switch (s) {
+std::string_view handshake::awaited() const {
+  switch (step_) {
     case step::start:
       return "the broker's greeting";
     case step::tune:
@@ -48,11 +50,7 @@ std::string_view handshake::awaited(step s) {
     case step::open:
       return "the vhost";
     case step::channel:
-      return "the channel";
-    case step::confirm:
-      return "confirm mode";
-    case step::declare:
-      return "the declaration of the exchange";
+      return channel_.awaited();
     case step::done:
       return "nothing more";
   }
@@ -66,7 +64,7 @@ error handshake::at(fault kind, std::string_view what) const {
 error handshake::interrupted(std::string_view how) const {
   // RabbitMQ closes without a word when it cannot read what it gets, for one when the port is another
   // protocol's.
-  return at(fault::transient, fmt::format("{} while waiting for {}", how, awaited(step_)));
+  return at(fault::transient, fmt::format("{} while waiting for {}", how, awaited()));
 }
 
 result<bool> handshake::receive(frame_parser& in) {
@@ -126,7 +124,7 @@ result<void> handshake::on_method(const method& m, frame_parser& in) {
 
 // The one method that this step waits for, and the next request.
 result<void> handshake::on_answer(const method& m, frame_parser& in) {
-  const auto step_now = step_;
+  const auto awaited_now = awaited();
   switch (step_) {
     case step::start:
       if (m.id != AMQP_CONNECTION_START_METHOD) break;
@@ -137,30 +135,20 @@ result<void> handshake::on_answer(const method& m, frame_parser& in) {
       if (m.id != AMQP_CONNECTION_TUNE_METHOD) break;
       step_ = step::open;
       return on_tune(m.as<amqp_connection_tune_t>(), in);
-    case step::open: {
+    case step::open:
       if (m.id != AMQP_CONNECTION_OPEN_OK_METHOD) break;
       step_ = step::channel;
-      const amqp_channel_open_t open{};
-      return send(AMQP_CHANNEL_OPEN_METHOD, &open, publish_channel);
-    }
+      return channel_.begin(output_);
     case step::channel: {
-      if (m.id != AMQP_CHANNEL_OPEN_OK_METHOD) break;
-      step_ = step::confirm;
-      const amqp_confirm_select_t select{};
-      return send(AMQP_CONFIRM_SELECT_METHOD, &select, publish_channel);
+      auto taken = channel_.take(m, output_);
+      if (channel_.done()) step_ = step::done;
+      return taken;
     }
-    case step::confirm:
-      if (m.id != AMQP_CONFIRM_SELECT_OK_METHOD) break;
-      return on_confirm();
-    case step::declare:
-      if (m.id != AMQP_EXCHANGE_DECLARE_OK_METHOD) break;
-      step_ = step::done;
-      return {};
     case step::done:
       break;
   }
   return transient(
-      fmt::format("the broker sent method {} while waiting for {}", method_number(m.id), awaited(step_now)));
+      fmt::format("the broker sent method {} while waiting for {}", method_number(m.id), awaited_now));
 }
 
 result<void> handshake::on_tune(const amqp_connection_tune_t& tune, frame_parser& in) {
@@ -179,29 +167,16 @@ result<void> handshake::on_tune(const amqp_connection_tune_t& tune, frame_parser
   return send(AMQP_CONNECTION_OPEN_METHOD, &open, 0);
 }
 
-result<void> handshake::on_confirm() {
-  if (!settings_.declare_exchange) {
-    step_ = step::done;
-    return {};
-  }
-  step_ = step::declare;
-  amqp_exchange_declare_t declare{};
-  declare.exchange = as_bytes(*settings_.declare_exchange);
-  declare.type = as_bytes("topic");
-  declare.durable = 1;
-  return send(AMQP_EXCHANGE_DECLARE_METHOD, &declare, publish_channel);
-}
-
 // What to do about it, by AMQP reply code and by what was asked for.
 result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
   const std::string said = fmt::format("the broker answered {} {}", code, printable(text));
   const auto fail = [&said](std::string_view advice) {
     return permanent(fmt::format("{}; {}", said, advice));
   };
-  const std::string exchange = printable(settings_.declare_exchange.value_or(""));
+  const std::string exchange = printable(channel_.declaring());
   switch (code) {
     case AMQP_ACCESS_REFUSED:
-      if (step_ == step::declare)
+      if (!channel_.declaring().empty())
         return fail(fmt::format(
             "grant the user the configure permission on exchange \"{}\", or declare it yourself and "
             "set amqp.declare = false",

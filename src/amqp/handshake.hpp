@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "amqp/channel_opening.hpp"
 #include "amqp/codec.hpp"
 #include "amqp/frame.hpp"
 #include "amqp/url.hpp"
@@ -18,10 +20,10 @@ inline constexpr std::uint16_t publish_channel = 1;
 
 struct handshake_settings {
   url target;
-  std::string connection_name;                  // shown by the broker's tools
-  std::chrono::seconds heartbeat{10};           // 0: what the broker proposes
-  std::uint32_t frame_max = frame_max_own;      // bytes, the most that we take
-  std::optional<std::string> declare_exchange;  // durable, of type topic
+  std::string connection_name;                 // shown by the broker's tools
+  std::chrono::seconds heartbeat{10};          // 0: what the broker proposes
+  std::uint32_t frame_max = frame_max_own;     // bytes, the most that we take
+  std::vector<std::string> declare_exchanges;  // durable, of type topic
 };
 
 // What connection.tune and tune-ok agreed on.
@@ -59,16 +61,15 @@ class handshake {
   const std::optional<std::string>& blocked() const { return blocked_; }
 
  private:
-  enum class step { start, tune, open, channel, confirm, declare, done };
+  enum class step { start, tune, open, channel, done };
 
   result<void> on_frame(const frame& f, frame_parser& in);
   result<void> on_method(const method& m, frame_parser& in);
   result<void> on_answer(const method& m, frame_parser& in);
   result<void> on_tune(const amqp_connection_tune_t& tune, frame_parser& in);
-  result<void> on_confirm();
   result<void> on_close(std::uint16_t code, std::string_view text);
   result<void> send(amqp_method_number_t id, const void* fields, std::uint16_t channel);
-  static std::string_view awaited(step s);
+  std::string_view awaited() const;
   error at(fault kind, std::string_view what) const;
 
   handshake_settings settings_;
@@ -76,6 +77,7 @@ class handshake {
   bool framed_ = false;  // a whole frame has come: this is AMQP
   std::string output_;
   codec codec_;
+  channel_opening channel_;
   tuning tuned_;
   std::optional<std::string> blocked_;
 };

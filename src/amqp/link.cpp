@@ -9,6 +9,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "core/failpoint.hpp"
+
 namespace outboxd::amqp {
 namespace asio = boost::asio;
 
@@ -36,7 +38,7 @@ asio::awaitable<result<void>> link::open(std::shared_ptr<link> self) {
   if (self->end_ || self->dialer_ || self->session_)
     co_return transient("a connection is opened only once; make a new one");
   const connection_settings& s = self->settings_;
-  handshake_settings shake{s.target, s.connection_name, s.heartbeat, frame_max_own, s.declare_exchange};
+  handshake_settings shake{s.target, s.connection_name, s.heartbeat, frame_max_own, s.declare_exchanges};
   self->dialer_ = std::make_shared<dialer>(self->executor_, std::move(shake), s.connect_timeout);
   auto line = co_await dialer::run(self->dialer_);
   self->dialer_.reset();
@@ -52,7 +54,10 @@ asio::awaitable<result<void>> link::open(std::shared_ptr<link> self) {
 void link::begin(dialer::line line) {
   socket_ = std::move(line.socket);
   parser_ = std::move(line.parser);
-  session_.emplace(publish_channel, line.tuned.frame_max);
+  session_.emplace(session_settings{.channel = publish_channel,
+                                    .frame_max = line.tuned.frame_max,
+                                    .declare_exchanges = settings_.declare_exchanges,
+                                    .limits = {settings_.max_message_size, settings_.allow_cc}});
   blocked_at_open_ = std::move(line.blocked);
   heartbeat_ = line.tuned.heartbeat;
   last_read_ = last_write_ = clock::now();
@@ -99,12 +104,17 @@ void link::take_frames() {
     return end(ok.error().message);
   }
   if (closed) return end("closed on request");
+  if (!reply.empty()) {
+    pending_ += reply;
+    flush_soon();
+  }
   offer_room();
 }
 
 // Callbacks may publish or abort, nothing else.
 void link::deliver() {
   if (!news_.outcomes.empty()) owner_->on_outcomes(news_.outcomes);
+  if (!end_ && !news_.unknown.empty()) owner_->on_channel_closed(news_.unknown, news_.channel_reason);
   for (const auto& reason : news_.blocked) {
     if (end_) break;
     if (reason)
@@ -124,7 +134,7 @@ void link::read_failed(error_code ec) {
 }
 
 bool link::room_for(std::size_t bytes) const {
-  if (end_ || closing_ || write_error_ || !session_) return false;
+  if (end_ || closing_ || write_error_ || !session_ || !session_->open()) return false;
   if (session_->unconfirmed() >= settings_.max_unconfirmed) return false;
   if (session_->confirm_span() >= span_per_unconfirmed * settings_.max_unconfirmed) return false;
   return pending_.empty() || pending_.size() + bytes <= settings_.max_buffered;
@@ -174,6 +184,7 @@ void link::written(error_code ec) {
     write_error_ = ec;
     return;
   }
+  failpoint("sent");
   last_write_ = clock::now();
   flush();
   offer_room();

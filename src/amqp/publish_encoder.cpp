@@ -28,8 +28,12 @@ void put(char* out, std::uint64_t value, std::size_t bytes) {
 
 }  // namespace
 
-publish_encoder::publish_encoder(std::uint16_t channel, std::uint32_t frame_max)
-    : channel_(channel), frame_max_(frame_max), scratch_(new char[frame_max - frame_overhead]) {}
+publish_encoder::publish_encoder(std::uint16_t channel, std::uint32_t frame_max, message_limits limits)
+    : channel_(channel),
+      frame_max_(frame_max),
+      limits_(limits),
+      headers_(limits.allow_cc),
+      scratch_(new char[frame_max - frame_overhead]) {}
 
 result<std::size_t> publish_encoder::encode_publish(const message& message, char* out) const {
   amqp_basic_publish_t publish{};
@@ -78,6 +82,10 @@ result<void> publish_encoder::append(const message& message, std::string& out) {
   if (auto ok = check_short(message.type, "event type"); !ok) return ok;
   if (auto ok = check_short(message.content_type, "content type"); !ok) return ok;
   if (auto ok = check_short(message.message_id, "message id"); !ok) return ok;
+
+  if (message.body.size() > limits_.max_body)
+    return permanent(fmt::format("the body is {} bytes long; amqp.max_message_size allows {}",
+                                 message.body.size(), limits_.max_body));
 
   std::array<char, max_publish> publish;
   const auto publish_size = encode_publish(message, publish.data());

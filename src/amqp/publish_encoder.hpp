@@ -12,10 +12,15 @@
 
 namespace outboxd::amqp {
 
+struct message_limits {
+  std::size_t max_body = 134'217'728;  // bytes; RabbitMQ's max_message_size, which counts the body alone
+  bool allow_cc = false;               // headers CC and BCC, with which RabbitMQ routes to further keys
+};
+
 class publish_encoder {
  public:
   // `frame_max` as negotiated, bytes.
-  publish_encoder(std::uint16_t channel, std::uint32_t frame_max);
+  publish_encoder(std::uint16_t channel, std::uint32_t frame_max, message_limits limits = {});
 
   // Appends the message's frames: mandatory, persistent (delivery_mode 2), app_id outboxd. An error is
   // permanent and the event's own fault (a text over 255 bytes, bad headers); it names the field and the
@@ -28,6 +33,7 @@ class publish_encoder {
 
   std::uint16_t channel_;
   std::uint32_t frame_max_;
+  message_limits limits_;
   field_table headers_;
   std::unique_ptr<char[]> scratch_;  // one content header
 };

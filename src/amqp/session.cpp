@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "amqp/text.hpp"
+#include "core/failure.hpp"
 
 namespace outboxd::amqp {
 namespace {
@@ -21,7 +22,13 @@ void session::news::clear() {
   if (outcomes.capacity() > kept_outcomes) outcomes.shrink_to_fit();
   outcomes.clear();
   blocked.clear();
+  unknown.clear();
 }
+
+session::session(session_settings settings)
+    : channel_(settings.channel),
+      encoder_(settings.channel, settings.frame_max, settings.limits),
+      opening_(settings.channel, std::move(settings.declare_exchanges)) {}
 
 result<void> session::publish(token id, const message& message, std::string& out) {
   if (auto ok = encoder_.append(message, out); !ok) return ok;
@@ -95,17 +102,31 @@ result<void> session::on_channel_method(const method& m, news& into, std::string
       return_->reason = fmt::format("{} {}", back.reply_code, printable(as_view(back.reply_text)));
       return {};
     }
-    case AMQP_CHANNEL_CLOSE_METHOD: {
-      const auto& close = m.as<amqp_channel_close_t>();
-      const amqp_channel_close_ok_t ok{};
-      if (auto sent = codec::append_method(out, channel_, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok); !sent)
-        return sent;
-      return ended("channel", close.reply_code, as_view(close.reply_text));
-    }
+    case AMQP_CHANNEL_CLOSE_METHOD:
+      return on_channel_closed(m.as<amqp_channel_close_t>(), into, out);
     default:
       break;
   }
+  if (reopening_) {
+    auto taken = opening_.take(m, out);
+    reopening_ = !opening_.done();
+    return taken;
+  }
   return transient(fmt::format("the broker sent method {}, which is not expected now", method_number(m.id)));
+}
+
+// What was published behind the culprit was discarded, and what before it is not confirmed may have been routed: all of
+// that is unknown. Delivery tags start again (https://www.rabbitmq.com/docs/channels, "Channel exceptions").
+result<void> session::on_channel_closed(const amqp_channel_close_t& close, news& into, std::string& out) {
+  const amqp_channel_close_ok_t ok{};
+  if (auto sent = codec::append_method(out, channel_, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok); !sent) return sent;
+  if (reopening_ || closing_ || !is_about_a_message(close.reply_code))
+    return ended("channel", close.reply_code, as_view(close.reply_text));
+  into.unknown = ledger_.close();
+  into.channel_reason = fmt::format("{} {}", close.reply_code, printable(as_view(close.reply_text)));
+  ledger_ = confirm_ledger();
+  reopening_ = true;
+  return opening_.begin(out);
 }
 
 result<void> session::on_return_header(std::string_view payload) {

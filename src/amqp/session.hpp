@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "amqp/channel_opening.hpp"
 #include "amqp/codec.hpp"
 #include "amqp/confirm_ledger.hpp"
 #include "amqp/frame.hpp"
@@ -24,9 +25,19 @@ struct arriving_return {
   std::uint64_t body_left = 0;  // bytes
 };
 
+struct session_settings {
+  std::uint16_t channel = 1;
+  std::uint32_t frame_max = 0;                 // as negotiated, bytes
+  std::vector<std::string> declare_exchanges;  // again when the channel is opened again
+  message_limits limits;
+};
+
 class session {
  public:
-  session(std::uint16_t channel, std::uint32_t frame_max) : channel_(channel), encoder_(channel, frame_max) {}
+  explicit session(session_settings settings);
+
+  // False while the channel that the broker closed is being opened again: publish nothing.
+  bool open() const { return !reopening_; }
 
   // Appends the message's frames. On error (permanent, the event's own fault) nothing is appended.
   result<void> publish(token id, const message& message, std::string& out);
@@ -35,7 +46,10 @@ class session {
   struct news {
     std::vector<outcome> outcomes;
     std::vector<std::optional<std::string>>
-        blocked;          // in order: the reason of a blocked, nothing for an unblocked
+        blocked;  // in order: the reason of a blocked, nothing for an unblocked
+    // The broker closed the channel over one of these publishes; it is opened again.
+    std::vector<token> unknown;
+    std::string channel_reason;
     bool closed = false;  // the broker confirmed our connection.close
     void clear();
   };
@@ -54,6 +68,7 @@ class session {
  private:
   result<void> on_method(const method& m, std::uint16_t channel, news& into, std::string& out);
   result<void> on_channel_method(const method& m, news& into, std::string& out);
+  result<void> on_channel_closed(const amqp_channel_close_t& close, news& into, std::string& out);
   result<void> on_return_header(std::string_view payload);
   result<void> on_return_body(std::string_view payload);
 
@@ -61,7 +76,9 @@ class session {
   codec codec_;
   publish_encoder encoder_;
   confirm_ledger ledger_;
+  channel_opening opening_;
   std::optional<arriving_return> return_;
+  bool reopening_ = false;
   bool closing_ = false;
 };
 

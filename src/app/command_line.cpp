@@ -81,10 +81,9 @@ std::string unknown_flag(std::string_view argument) {
 
 // --relay-batch-bytes → relay.batch_bytes
 std::string key_of_flag(std::string_view flag) {
-  std::string key(flag.substr(2));
-  std::replace(key.begin(), key.end(), '-', '_');
-  if (const auto line = key.find('_'); line != std::string::npos) key[line] = '.';
-  return key;
+  std::string words(flag.substr(2));
+  std::replace(words.begin(), words.end(), '-', '_');
+  return key_of_words(words);
 }
 
 int refuse_extras(const std::vector<std::string>& extras) {

@@ -13,11 +13,6 @@
 namespace outboxd::app {
 namespace {
 
-bool is_section(std::string_view name) {
-  return std::any_of(setting_keys.begin(), setting_keys.end(),
-                     [&](const setting_key& one) { return one.section == name; });
-}
-
 bool is_known(std::string_view key) {
   return std::any_of(setting_keys.begin(), setting_keys.end(), [&](const setting_key& one) {
     return key == one.key() || (one.secret && key == one.key() + "_file");
@@ -90,11 +85,10 @@ std::optional<std::string> key_of(std::string_view variable) {
   std::string name(variable.substr(prefix.size()));
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const auto line = name.find('_');
-  const bool ours = line != std::string::npos && is_section(name.substr(0, line));
-  if (line != std::string::npos) name[line] = '.';
-  if (!ours && !nearest_setting(name)) return std::nullopt;
-  return name;
+  auto key = key_of_words(name);
+  const bool ours = key != name && is_section(key.substr(0, key.find('.')));
+  if (!ours && !nearest_setting(key)) return std::nullopt;
+  return key;
 }
 
 }  // namespace

@@ -22,6 +22,54 @@ std::string_view name_of(relay::peer which) {
   return {};
 }
 
+// Every death is said. Of the events that wait, which may be thousands a second, one in a second.
+class set_back_log {
+ public:
+  explicit set_back_log(std::shared_ptr<spdlog::logger> log) : log_(std::move(log)) {}
+
+  void say(const event& which, const relay::setback& how) {
+    using kind = relay::setback::kind;
+    switch (how.what) {
+      case kind::dead:
+        log_->error("event {} is dead: {}", to_string(which.id), how.reason);
+        return;
+      case kind::backing_off:
+        say_waits(which, how);
+        return;
+      case kind::behind:
+        log_->debug("event {} waits behind an earlier event of its aggregate", to_string(which.id));
+        return;
+    }
+  }
+
+ private:
+  void say_waits(const event& which, const relay::setback& how) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool quiet = now < said_ + std::chrono::seconds(1);
+    log_->log(quiet ? spdlog::level::debug : spdlog::level::warn, "event {} waits {} ms: {}{}",
+              to_string(which.id), how.delay.count(), how.reason,
+              unsaid_ > 0 ? fmt::format(" (and {} more)", unsaid_) : "");
+    if (quiet) {
+      ++unsaid_;
+      return;
+    }
+    unsaid_ = 0;
+    said_ = now;
+  }
+
+  std::shared_ptr<spdlog::logger> log_;
+  std::chrono::steady_clock::time_point said_;
+  std::size_t unsaid_ = 0;
+};
+
+void log_totals(spdlog::logger& log, const relay::delivery_totals& all) {
+  log.info(
+      "totals: claimed={} acked={} nacked={} returned={} refused={} unencodable={} behind={} unknown={} "
+      "given_back={}",
+      all.claimed, all.acked, all.nacked, all.returned, all.refused, all.unencodable, all.behind, all.unknown,
+      all.given_back);
+}
+
 relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
   return {
       .connected = [log](relay::peer which) { log->info("connected to {}", name_of(which)); },
@@ -29,21 +77,13 @@ relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
           [log](relay::peer which, const error& why) {
             log->warn("{}: {}; trying again", name_of(which), why.message);
           },
-      .set_back =
-          [log](const event& which, const relay::setback& how) {
-            using kind = relay::setback::kind;
-            switch (how.what) {
-              case kind::dead:
-                log->error("event {} is dead: {}", to_string(which.id), how.reason);
-                return;
-              case kind::backing_off:
-                log->warn("event {} waits: {}", to_string(which.id), how.reason);
-                return;
-              case kind::behind:
-                log->debug("event {} waits behind an earlier event of its aggregate", to_string(which.id));
-                return;
-            }
+      .set_back = [said = set_back_log(log)](const event& which,
+                                             const relay::setback& how) mutable { said.say(which, how); },
+      .blocked =
+          [log](std::string_view reason) {
+            log->warn("RabbitMQ takes nothing for now ({}); waiting until it does", reason);
           },
+      .unblocked = [log] { log->info("RabbitMQ takes messages again"); },
   };
 }
 
@@ -96,6 +136,7 @@ int run_command(const settings& from) {
   if (relay.failure()) {
     log->error(relay.failure()->message);
   } else {
+    log_totals(*log, relay.totals());
     log->info("stopped; {} events published", relay.published());
   }
   const int status = relay.failure() ? exit_failure : exit_success;

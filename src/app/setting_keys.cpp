@@ -49,6 +49,21 @@ std::string setting_key::environment() const {
   return out;
 }
 
+bool is_section(std::string_view name) {
+  return std::any_of(setting_keys.begin(), setting_keys.end(),
+                     [name](const setting_key& one) { return one.section == name; });
+}
+
+std::string key_of_words(std::string_view words) {
+  auto end = words.find('_');
+  for (const setting_key& one : setting_keys)
+    if (words.starts_with(one.section) && words.substr(one.section.size()).starts_with('_'))
+      end = one.section.size();
+  std::string key(words);
+  if (end != std::string_view::npos) key[end] = '.';
+  return key;
+}
+
 std::optional<setting_names> nearest_setting(std::string_view misspelled) {
   constexpr std::size_t near_enough = 4;
   std::optional<setting_names> best;

@@ -30,6 +30,10 @@ inline constexpr std::array setting_keys{
     setting_key{"amqp", "heartbeat", "10s", "AMQP heartbeat; a silent broker is given up after two of them"},
     setting_key{"amqp", "confirm_timeout", "10s",
                 "without any confirm for this long the connection is dropped"},
+    setting_key{"amqp", "max_message_size", "128MiB",
+                "an event with a larger payload is dead; the broker's max_message_size, or less"},
+    setting_key{"amqp", "allow_cc", "false",
+                "let events carry the headers CC and BCC, which route to further keys: true or false"},
     setting_key{"outbox", "schema", "outbox", "schema of the outbox"},
     setting_key{"relay", "lanes", "4",
                 "batches under way at once; each has a PostgreSQL and an AMQP connection"},
@@ -41,6 +45,15 @@ inline constexpr std::array setting_keys{
     setting_key{"relay", "shutdown_grace", "10s", "how long a stop waits for outstanding confirms"},
     setting_key{"relay", "order", "strict",
                 "strict: one unconfirmed event of an aggregate; pipelined: no limit"},
+    setting_key{
+        "retry", "schedule", "",
+        "delays after each failed attempt, such as 1s,10s,1m; dead after the last; instead of base, cap, "
+        "max_attempts"},
+    setting_key{"retry", "base", "1s",
+                "longest delay after the first failed attempt, doubled with each; jittered"},
+    setting_key{"retry", "cap", "5m", "the longest that delay grows to"},
+    setting_key{"retry", "max_attempts", "20", "an event is dead after so many failed attempts"},
+    setting_key{"dead_letter", "exchange", "", "an exchange to which dead events are published as well"},
     setting_key{"log", "level", "info", "trace, debug, info, warn, error or off"},
     setting_key{"log", "format", "text", "text or json"},
 };
@@ -51,6 +64,12 @@ struct setting_names {
   std::string flag;
   std::string environment;
 };
+
+bool is_section(std::string_view name);
+
+// relay_batch_bytes → relay.batch_bytes, dead_letter_exchange → dead_letter.exchange. Of an unknown section the first
+// word is taken.
+std::string key_of_words(std::string_view words);
 
 // What the misspelled key was probably meant to be; nothing if none is near.
 std::optional<setting_names> nearest_setting(std::string_view misspelled);

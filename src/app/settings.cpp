@@ -18,6 +18,15 @@ using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
 constexpr std::string_view default_exchange = "outbox";
+constexpr milliseconds longest_retry = std::chrono::days(30);
+constexpr std::int64_t most_attempts = 10'000;
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t";
+  const auto first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
 
 // Reads typed values and keeps the first error.
 class reader {
@@ -147,11 +156,63 @@ void read_broker_urls(reader& from, settings& out) {
   }
 }
 
+// Empty: none.
+std::string exchange_name(reader& from, const std::string& key) {
+  constexpr std::size_t longest = 255;  // bytes, an AMQP short string
+  const std::string& name = from.value(key).text;
+  if (name.size() > longest) from.refuse(key, "a name of at most 255 bytes");
+  if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 127; }))
+    from.refuse(key, "a name without control characters");
+  if (name.starts_with("amq."))
+    from.refuse(key, "a name that does not begin with amq., which is the broker's");
+  return name;
+}
+
+void read_retry_schedule(reader& from, settings& out) {
+  const std::string key = "retry.schedule";
+  for (const char* other : {"retry.base", "retry.cap", "retry.max_attempts"})
+    if (from.has(other))
+      return from.fail(fmt::format("{} ({}) and {} ({}) are both given; give the schedule or the other three",
+                                   key, from.value(key).origin, other, from.value(other).origin));
+  std::vector<milliseconds> delays;
+  for (const std::string& part : split_list(from.value(key).text)) {
+    const auto delay = parse_duration(trimmed(part));
+    if (!delay || *delay < 1ms || *delay > longest_retry)
+      return from.refuse(key, fmt::format("a list of delays from 1ms to {}d, such as 1s,10s,1m",
+                                          std::chrono::floor<std::chrono::days>(longest_retry).count()));
+    delays.push_back(*delay);
+  }
+  if (delays.empty() || delays.size() > static_cast<std::size_t>(most_attempts))
+    return from.refuse(key, fmt::format("a list of 1 to {} delays, such as 1s,10s,1m", most_attempts));
+  out.relay.lane.delivery.retry = retry_policy::scheduled(std::move(delays));
+}
+
+void read_retry(reader& from, settings& out) {
+  if (from.has("retry.schedule")) return read_retry_schedule(from, out);
+  const auto base = from.duration("retry.base", 1ms, longest_retry, "1ms to 30d");
+  const auto cap = from.duration("retry.cap", 1ms, longest_retry, "1ms to 30d");
+  const auto attempts = from.integer("retry.max_attempts", 1, most_attempts);
+  if (!from.failed() && cap < base)
+    return from.fail(
+        fmt::format("retry.cap = '{}' ({}) is below retry.base = '{}' ({}); give a cap of at least the base",
+                    from.value("retry.cap").text, from.value("retry.cap").origin,
+                    from.value("retry.base").text, from.value("retry.base").origin));
+  out.relay.lane.delivery.retry = retry_policy::exponential(base, cap, static_cast<int>(attempts));
+}
+
 void read_broker(reader& from, settings& out) {
   auto& broker = out.relay.broker;
   constexpr std::array<std::string_view, 2> yes_no{"true", "false"};
-  out.relay.lane.route.exchange = default_exchange;
-  if (from.choice("amqp.declare", yes_no) == 0) broker.declare_exchange = out.relay.lane.route.exchange;
+  out.relay.lane.delivery.route.exchange = default_exchange;
+  out.relay.lane.delivery.dead_letter_exchange = exchange_name(from, "dead_letter.exchange");
+  if (from.choice("amqp.declare", yes_no) == 0) {
+    broker.declare_exchanges.push_back(out.relay.lane.delivery.route.exchange);
+    if (const auto& dead = out.relay.lane.delivery.dead_letter_exchange; !dead.empty())
+      broker.declare_exchanges.push_back(dead);
+  }
+  broker.allow_cc = from.choice("amqp.allow_cc", yes_no) == 0;
+  broker.max_message_size =
+      static_cast<std::size_t>(from.size("amqp.max_message_size", 1, 536'870'912, "1 to 512MiB"));
   broker.heartbeat =
       std::chrono::ceil<std::chrono::seconds>(from.duration("amqp.heartbeat", 1s, 1h, "1s to 1h"));
   out.relay.lane.confirm_timeout = from.duration("amqp.confirm_timeout", 100ms, 1h, "100ms to 1h");
@@ -177,7 +238,8 @@ void read_relay(reader& from, settings& out) {
                     from.value("amqp.confirm_timeout").text, from.value("amqp.confirm_timeout").origin,
                     from.value("relay.claim_timeout").text, from.value("relay.claim_timeout").origin));
   constexpr std::array<std::string_view, 2> orders{"strict", "pipelined"};
-  relay.lane.order = from.choice("relay.order", orders) == 0 ? order_mode::strict : order_mode::pipelined;
+  relay.lane.delivery.order =
+      from.choice("relay.order", orders) == 0 ? order_mode::strict : order_mode::pipelined;
   // With one lane all shards, with more a share each, so that one lane leaves work for the others.
   relay.database.shards_per_claim = std::max(1, 64 / relay.lanes);
 }
@@ -204,6 +266,7 @@ result<settings> read_settings(const raw_settings& raw, purpose what_for) {
   if (what_for == purpose::relay) read_broker_urls(from, out);
   read_broker(from, out);
   read_relay(from, out);
+  read_retry(from, out);
   if (from.failed()) return tl::make_unexpected(*from.failed());
   return out;
 }

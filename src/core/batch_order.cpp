@@ -1,5 +1,6 @@
 #include "core/batch_order.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <string_view>
 #include <unordered_map>
@@ -47,6 +48,11 @@ std::optional<std::size_t> batch_order::front() const {
 
 void batch_order::pop() {
   ++sent_;
+}
+
+void batch_order::again(std::span<const std::size_t> indices) {
+  sent_ -= indices.size();
+  std::copy(indices.begin(), indices.end(), ready_.begin() + static_cast<std::ptrdiff_t>(sent_));
 }
 
 void batch_order::finish(std::size_t index) {

@@ -31,6 +31,9 @@ class batch_order {
   // The front was sent, or refused before it was sent.
   void pop();
 
+  // These were sent and have to be sent again, in this order, before anything else. At most as many as were popped.
+  void again(std::span<const std::size_t> indices);
+
   // The event at this index is published or dead: its successor may be sent.
   // Not calling it holds the successors back for the rest of the batch.
   void finish(std::size_t index);

@@ -34,7 +34,8 @@ struct event {
   std::string_view headers;  // the text of a JSON object
   std::optional<std::string_view> exchange;
   std::optional<std::string_view> routing_key;
-  std::int32_t attempts = 0;
+  std::int32_t attempts = 0;  // failed so far
+  std::int32_t nacks = 0;     // in how many attempts the broker had no room for it
   timestamp created_at;
   std::optional<std::int64_t>
       behind;  // not to be published: seq of an earlier waiting event of its aggregate

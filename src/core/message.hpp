@@ -21,6 +21,10 @@ struct message {
   std::string occurred_at;   // created_at, ISO 8601 in UTC with microseconds
   std::string_view headers;  // the row's own headers: the text of a JSON object
   std::string_view body;     // the payload as stored
+  // A dead letter says why, and where it should have gone; headers dead_reason, dead_exchange, dead_routing_key.
+  std::string_view dead_reason{};  // empty: not a dead letter
+  std::string_view dead_exchange{};
+  std::string dead_routing_key{};  // empty: cannot be said
 };
 
 }  // namespace outboxd

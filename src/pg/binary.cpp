@@ -88,6 +88,9 @@ std::string int8(std::int64_t value) {
   return out;
 }
 
+std::int16_t read_int2(std::string_view field) {
+  return read<std::int16_t>(field);
+}
 std::int32_t read_int4(std::string_view field) {
   return read<std::int32_t>(field);
 }

@@ -22,6 +22,7 @@ std::string int4(std::int32_t value);
 std::string int8(std::int64_t value);
 
 // Result fields. Their length is checked by the caller.
+std::int16_t read_int2(std::string_view field);
 std::int32_t read_int4(std::string_view field);
 std::int64_t read_int8(std::string_view field);
 bool read_bool(std::string_view field);

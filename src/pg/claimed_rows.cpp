@@ -66,6 +66,7 @@ result<batch> read_claim(const rows& from) {
         .exchange = find(claim_column::exchange),
         .routing_key = find(claim_column::routing_key),
         .attempts = read_int4(at(claim_column::attempts)),
+        .nacks = read_int2(at(claim_column::nacks)),
         .created_at = read_timestamp(at(claim_column::created_at)),
         .behind = behind ? std::optional(read_int8(*behind)) : std::nullopt,
     });

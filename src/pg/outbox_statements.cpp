@@ -19,7 +19,7 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
   add(statement::claim,
       fmt::format(
           "SELECT id, seq, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key,"
-          " attempts, created_at, behind, shard_waits, more FROM {}.claim($1, $2, $3)",
+          " attempts, nacks, created_at, behind, shard_waits, more FROM {}.claim($1, $2, $3)",
           in));
   add(statement::mark_published,
       fmt::format("UPDATE {}.event SET status = 'published', published_at = clock_timestamp()"
@@ -28,10 +28,12 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
   add(statement::set_back,
       fmt::format(
           "UPDATE {0}.event AS e SET status = s.status::{0}.event_status, attempts = e.attempts + s.attempts,"
-          " available_at = coalesce(clock_timestamp() + s.delay * interval '1 microsecond', e.available_at),"
+          " nacks = least(e.nacks + s.nacks, 32767),"
+          " available_at = coalesce(clock_timestamp() + s.delay * interval '1 millisecond', e.available_at),"
           " last_error = coalesce(s.reason, e.last_error), behind = s.behind"
-          " FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])"
-          " AS s(id, status, attempts, delay, reason, behind)"
+          " FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], "
+          "$7::bigint[])"
+          " AS s(id, status, attempts, nacks, delay, reason, behind)"
           " WHERE e.id = s.id AND e.status = 'pending'",
           in));
   add(statement::release,

@@ -66,6 +66,7 @@ enum class claim_column : int {
   exchange,
   routing_key,
   attempts,
+  nacks,
   created_at,
   behind,
   shard_waits,

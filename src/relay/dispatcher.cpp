@@ -50,6 +50,12 @@ bool dispatcher::all_idle() const {
   return std::all_of(lanes_.begin(), lanes_.end(), [](const lane* one) { return one->idle(); });
 }
 
+delivery_totals dispatcher::totals() const {
+  delivery_totals sum;
+  for (const lane* one : lanes_) sum += one->totals();
+  return sum;
+}
+
 std::optional<clock::time_point> dispatcher::next_deadline() const {
   std::optional<clock::time_point> earliest;
   for (const lane* one : lanes_) {

@@ -32,6 +32,7 @@ class dispatcher final : public lane_host {
   void stop();
   void abandon();
   bool all_idle() const;
+  delivery_totals totals() const;
 
   std::optional<clock::time_point> next_deadline() const;
   void check_deadlines();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/failpoint.hpp"
+
 namespace outboxd::relay {
 
 bool lane::wake() {
@@ -74,12 +76,9 @@ void lane::on_claimed(batch claimed) {
 }
 
 void lane::begin(batch claimed) {
+  failpoint("claimed");
   state_ = state::publishing;
-  batch_ = std::move(claimed);
-  order_ = batch_order(batch_.events, settings_.order);
-  ++generation_;
-  unconfirmed_ = 0;
-  full_ = false;
+  delivery_ = delivery(std::move(claimed), settings_.delivery, ++generation_);
   closed_ = !ready();
   last_progress_ = host_.now();
   // Half of the claim's time to send, the other half for the last confirms: the server ends the claim after
@@ -88,7 +87,8 @@ void lane::begin(batch claimed) {
   // Confirms that trickle in have to be marked while the claim is still held, or the batch would start over for ever.
   settle_by_ = last_progress_ + settings_.claim_timeout * 7 / 8;
   successors_until_ = last_progress_ + settings_.successor_window;
-  if (batch_.more || batch_.events.size() >= settings_.batch) host_.on_more_work(*this);
+  const batch& now = delivery_.claimed();
+  if (now.more || now.events.size() >= settings_.batch) host_.on_more_work(*this);
   pump();
 }
 
@@ -97,91 +97,32 @@ void lane::pump() {
   const auto now = host_.now();
   if (now >= send_until_) closed_ = true;
   // A long queue of one aggregate goes one by one, while the batch holds the shards of others: their turn.
-  if (now >= successors_until_ && order_.only_successors_left()) closed_ = true;
-  full_ = false;
-  while (!closed_ && !blocked_ && !full_) {
-    const auto next = order_.front();
-    if (!next) break;
-    if (send(*next)) order_.pop();
-  }
-  const bool more_to_send = !closed_ && !blocked_ && order_.front().has_value();
-  if (unconfirmed_ == 0 && !more_to_send) {
+  if (now >= successors_until_ && delivery_.only_successors_left()) closed_ = true;
+  const bool sending = !closed_ && !blocked_;
+  if (sending) delivery_.send(broker_, chance_);
+  if (delivery_.in_flight() == 0 && !(sending && delivery_.has_more())) {
     settle();
   } else {
     host_.on_waiting(*this);
   }
 }
 
-// False: no room, to be tried again.
-bool lane::send(std::size_t index) {
-  const event& next = batch_.events[index];
-  if (next.behind) {
-    set_back(next, {.id = next.id, .what = setback::kind::behind, .behind = next.behind, .reason = {}});
-    order_.finish(index);  // its successors were claimed behind it, too, and go the same way
-    return true;
-  }
-  const auto sent = broker_.publish(name_of(index), envelope(next, batch_.payload, settings_.route));
-  if (!sent) {
-    set_back(next, {.id = next.id,
-                    .what = setback::kind::dead,
-                    .counts_attempt = true,
-                    .behind = {},
-                    .reason = sent.error().message});
-    finish(next);
-    order_.finish(index);
-    return true;
-  }
-  full_ = *sent == accepted::full;
-  if (!full_) ++unconfirmed_;
-  return !full_;
-}
-
 void lane::on_outcomes(std::span<const outcome> outcomes) {
   if (state_ != state::publishing) return;
-  for (const outcome& one : outcomes) take(one);
+  for (const outcome& one : outcomes)
+    if (delivery_.take(one, chance_)) last_progress_ = host_.now();
   pump();
 }
 
-void lane::take(const outcome& one) {
-  if (one.id >> 32U != generation_) return;  // sent for a claim that is gone
-  const auto index = static_cast<std::size_t>(one.id & 0xFFFFFFFFU);
-  const event& which = batch_.events[index];
-  --unconfirmed_;
+void lane::on_channel_closed(std::span<const token> unknown, std::string_view reason) {
+  if (state_ != state::publishing) return;
+  delivery_.on_channel_closed(unknown, reason, chance_);
   last_progress_ = host_.now();
-  switch (one.what) {
-    case verdict::acked:
-      settlement_.published.push_back(which.id);
-      finish(which);
-      order_.finish(index);
-      return;
-    case verdict::returned:
-      set_back(which, {.id = which.id,
-                       .counts_attempt = true,
-                       .delay = settings_.failure_delay,
-                       .behind = {},
-                       .reason = fmt::format("returned by the broker: {}", one.reason)});
-      return;
-    case verdict::nacked:
-      set_back(which, {.id = which.id,
-                       .delay = settings_.failure_delay,
-                       .behind = {},
-                       .reason = "nacked by the broker: it could not take the message"});
-      return;
-  }
-}
-
-// Published or dead: those that wait behind it may go.
-void lane::finish(const event& which) {
-  if (batch_.shard_waits) settlement_.released.push_back(which.seq);
-}
-
-void lane::set_back(const event& which, setback how) {
-  host_.on_set_back(*this, which, how);
-  settlement_.set_back.push_back(std::move(how));
+  pump();
 }
 
 void lane::on_writable() {
-  if (state_ == state::publishing && full_) pump();
+  if (state_ == state::publishing && delivery_.full()) pump();
 }
 
 std::optional<clock::time_point> lane::deadline() const {
@@ -189,23 +130,34 @@ std::optional<clock::time_point> lane::deadline() const {
   return std::min(last_progress_ + settings_.confirm_timeout, settle_by_);
 }
 
+// A broker that has said that it takes nothing is well: dropping the connection would only repeat what it already has.
 void lane::check() {
   const auto due = deadline();
   if (!due || host_.now() < *due) return;
-  broker_up_ = false;  // until it is up again
-  broker_.drop(*due == settle_by_ ? "the confirms take longer than the claim may last"
-                                  : fmt::format("no confirm for {} ms", settings_.confirm_timeout.count()));
+  if (!blocked_) {
+    broker_up_ = false;  // until it is up again
+    broker_.drop(*due == settle_by_ ? "the confirms take longer than the claim may last"
+                                    : fmt::format("no confirm for {} ms", settings_.confirm_timeout.count()));
+  }
   settle();
 }
 
 void lane::settle() {
   const bool again = ready();
   state_ = state::settling;
-  settling_ = settlement_.published.size();
+  const settlement& result = delivery_.result();
+  settling_ = result.published.size();
+  for (std::size_t i = 0; i < result.set_back.size(); ++i)
+    host_.on_set_back(*this, delivery_.set_back_event(i), result.set_back[i]);
   if (again) host_.on_claim_sent(*this);
-  outbox_.settle(settlement_, again ? then::claim : then::release);
-  settlement_ = {};
-  batch_ = {};
+  failpoint("marking");
+  outbox_.settle(result, again ? then::claim : then::release);
+  end_delivery();
+}
+
+void lane::end_delivery() {
+  totals_ += delivery_.totals();
+  delivery_ = {};
 }
 
 void lane::on_settled() {
@@ -215,8 +167,7 @@ void lane::on_settled() {
 void lane::become_idle() {
   state_ = state::idle;
   settling_ = 0;
-  settlement_ = {};
-  batch_ = {};
+  end_delivery();
   host_.on_idle(*this);
 }
 

@@ -3,10 +3,10 @@
 
 #include <chrono>
 #include <optional>
+#include <random>
 
-#include "core/batch_order.hpp"
-#include "core/envelope.hpp"
 #include "relay/broker.hpp"
+#include "relay/delivery.hpp"
 #include "relay/outbox.hpp"
 
 namespace outboxd::relay {
@@ -35,20 +35,19 @@ class lane_host {
 
 struct lane_settings {
   std::size_t batch = 500;
-  order_mode order = order_mode::strict;
-  routing route;
+  delivery_settings delivery;
   std::chrono::milliseconds claim_timeout{30'000};
   std::chrono::milliseconds confirm_timeout{10'000};  // at most half of claim_timeout
   std::chrono::milliseconds successor_window{
-      100};  // how long a batch goes on for long queues of one aggregate
-  std::chrono::milliseconds failure_delay{5'000};  // a returned or nacked event waits this long
+      100};                // how long a batch goes on for long queues of one aggregate
+  std::uint64_t seed = 1;  // of the retries' jitter
 };
 
 // Pure: time, database and broker come from outside, and nothing here blocks or throws.
 class lane final : public outbox_listener, public broker_listener {
  public:
   lane(outbox& from, broker& to, lane_host& host, lane_settings settings)
-      : outbox_(from), broker_(to), host_(host), settings_(std::move(settings)) {}
+      : outbox_(from), broker_(to), host_(host), settings_(std::move(settings)), chance_(settings_.seed) {}
 
   // Looks for work if there is nothing under way. False: busy, not connected, or stopping.
   bool wake();
@@ -61,6 +60,8 @@ class lane final : public outbox_listener, public broker_listener {
   void abandon();
 
   bool idle() const { return state_ == state::idle; }
+  // Of all batches that have ended.
+  const delivery_totals& totals() const { return totals_; }
   bool ready() const { return outbox_up_ && broker_up_ && !blocked_ && !stopping_; }
 
   // When check() wants to be called, while the lane waits for the broker.
@@ -74,6 +75,7 @@ class lane final : public outbox_listener, public broker_listener {
 
   void on_broker_up() override;
   void on_outcomes(std::span<const outcome> outcomes) override;
+  void on_channel_closed(std::span<const token> unknown, std::string_view reason) override;
   void on_writable() override;
   void on_blocked(bool blocked) override;
   void on_broker_down() override;
@@ -83,14 +85,10 @@ class lane final : public outbox_listener, public broker_listener {
 
   void begin(batch claimed);
   void pump();
-  bool send(std::size_t index);
-  void take(const outcome& one);
-  void finish(const event& which);
-  void set_back(const event& which, setback how);
   void settle();
+  void end_delivery();
   void on_settled();
   void become_idle();
-  token name_of(std::size_t index) const { return (token{generation_} << 32U) | index; }
 
   outbox& outbox_;
   broker& broker_;
@@ -103,13 +101,11 @@ class lane final : public outbox_listener, public broker_listener {
   bool blocked_ = false;
   bool stopping_ = false;
 
-  batch batch_;
-  batch_order order_;
-  settlement settlement_;
-  std::size_t settling_ = 0;      // events that the settle under way marks published
-  std::uint32_t generation_ = 0;  // of the batch: confirms for an earlier one are nobody's
-  std::size_t unconfirmed_ = 0;
-  bool full_ = false;
+  delivery delivery_;
+  delivery_totals totals_;
+  std::mt19937_64 chance_;
+  std::size_t settling_ = 0;  // events that the settle under way marks published
+  std::uint32_t generation_ = 0;
   bool closed_ = false;  // nothing more of this batch is sent
   clock::time_point send_until_;
   clock::time_point settle_by_;

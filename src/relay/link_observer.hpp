@@ -1,6 +1,8 @@
 // link_observer: who wants to know that a connection to PostgreSQL or RabbitMQ came or went.
 #pragma once
 
+#include <string_view>
+
 #include "core/error.hpp"
 
 namespace outboxd::relay {
@@ -13,6 +15,9 @@ class link_observer {
   virtual void on_link_down(peer which, const error& why) = 0;
   // An attempt to connect failed.
   virtual void on_link_refused(peer which, const error& why) = 0;
+  // A connection to the broker takes nothing for now (connection.blocked), or again; its end is an unblocking, too.
+  virtual void on_link_blocked(std::string_view reason) = 0;
+  virtual void on_link_unblocked() = 0;
 
  protected:
   ~link_observer() = default;

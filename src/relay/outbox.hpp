@@ -22,7 +22,8 @@ struct setback {
   event_id id;
   kind what = kind::backing_off;
   bool counts_attempt = false;
-  std::chrono::microseconds delay{0};  // backing_off
+  bool counts_nack = false;
+  std::chrono::milliseconds delay{0};  // backing_off
   std::optional<std::int64_t> behind;  // behind: that event's seq
   std::string reason;                  // empty: last_error stays as it is
 };

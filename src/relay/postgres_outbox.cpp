@@ -1,5 +1,6 @@
 #include "relay/postgres_outbox.hpp"
 
+#include "core/failpoint.hpp"
 #include "pg/binary.hpp"
 #include "pg/claimed_rows.hpp"
 #include "pg/outbox_statements.hpp"
@@ -27,18 +28,20 @@ std::vector<std::string> set_back_parameters(const std::vector<setback>& all) {
   std::vector<std::optional<std::string>> statuses;
   std::vector<std::optional<std::string>> reasons;
   std::vector<std::optional<std::int64_t>> attempts;
+  std::vector<std::optional<std::int64_t>> nacks;
   std::vector<std::optional<std::int64_t>> delays;
   std::vector<std::optional<std::int64_t>> behind;
   for (const setback& one : all) {
     ids.push_back(one.id);
     statuses.emplace_back(status_of(one.what));
     attempts.emplace_back(one.counts_attempt ? 1 : 0);
+    nacks.emplace_back(one.counts_nack ? 1 : 0);
     delays.push_back(one.what == setback::kind::backing_off ? std::optional<std::int64_t>(one.delay.count())
                                                             : std::nullopt);
     reasons.push_back(one.reason.empty() ? std::nullopt : std::optional(one.reason));
     behind.push_back(one.behind);
   }
-  return {pg::uuid_array(ids),    pg::text_array(statuses), pg::int8_array(attempts),
+  return {pg::uuid_array(ids),    pg::text_array(statuses), pg::int8_array(attempts), pg::int8_array(nacks),
           pg::int8_array(delays), pg::text_array(reasons),  pg::int8_array(behind)};
 }
 
@@ -100,6 +103,7 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     asked_.reset();
     const auto answers = co_await link.execute(std::move(now.steps), settings_.claim_timeout);
     if (!answers) co_return answers.error();
+    if (now.settles) failpoint("marked");
     if (now.settles) pause_.reset();  // not for a claim: what follows it may fail again and again
     if (!now.claim_at) {
       listener.on_released();

@@ -45,6 +45,7 @@ boost::asio::awaitable<void> rabbitmq_broker::serve() {
   listener_->on_broker_up();
   error why = co_await link_->run(*this);
   up_ = false;
+  say_unblocked();
   if (std::chrono::steady_clock::now() - since > reconnect_pause::longest) pause_.reset();
   if (!drop_reason_.empty()) why.message = std::exchange(drop_reason_, {});
   listener_->on_broker_down();
@@ -69,7 +70,9 @@ boost::asio::awaitable<result<void>> rabbitmq_broker::open() {
       .connection_name = settings_.connection_name,
       .heartbeat = settings_.heartbeat,
       .connect_timeout = settings_.connect_timeout,
-      .declare_exchange = settings_.declare_exchange,
+      .declare_exchanges = settings_.declare_exchanges,
+      .max_message_size = settings_.max_message_size,
+      .allow_cc = settings_.allow_cc,
       .max_unconfirmed = settings_.max_unconfirmed,
       .max_buffered = settings_.max_buffered,
   };
@@ -102,11 +105,19 @@ void rabbitmq_broker::on_outcomes(std::span<const outcome> outcomes) {
   pause_.reset();
   listener_->on_outcomes(outcomes);
 }
-void rabbitmq_broker::on_blocked(std::string_view) {
+void rabbitmq_broker::on_channel_closed(std::span<const token> unknown, std::string_view reason) {
+  listener_->on_channel_closed(unknown, reason);
+}
+void rabbitmq_broker::on_blocked(std::string_view reason) {
+  if (!std::exchange(blocked_, true)) observer_.on_link_blocked(reason);
   listener_->on_blocked(true);
 }
 void rabbitmq_broker::on_unblocked() {
+  say_unblocked();
   listener_->on_blocked(false);
+}
+void rabbitmq_broker::say_unblocked() {
+  if (std::exchange(blocked_, false)) observer_.on_link_unblocked();
 }
 
 }  // namespace outboxd::relay

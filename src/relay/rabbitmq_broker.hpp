@@ -22,7 +22,9 @@ struct rabbitmq_settings {
   std::string connection_name = "outboxd";
   std::chrono::seconds heartbeat{10};
   std::chrono::milliseconds connect_timeout{10'000};
-  std::optional<std::string> declare_exchange;
+  std::vector<std::string> declare_exchanges;  // durable, of type topic
+  std::size_t max_message_size = 134'217'728;  // bytes of a body
+  bool allow_cc = false;
   std::size_t max_unconfirmed = 4096;
   std::size_t max_buffered = 262'144;  // bytes
 };
@@ -45,8 +47,10 @@ class rabbitmq_broker final : public broker, private amqp::handler {
   boost::asio::awaitable<result<void>> open();
   boost::asio::awaitable<void> serve();
   void refused(error why);
+  void say_unblocked();
 
   void on_outcomes(std::span<const outcome> outcomes) override;
+  void on_channel_closed(std::span<const token> unknown, std::string_view reason) override;
   void on_writable() override { listener_->on_writable(); }
   void on_blocked(std::string_view reason) override;
   void on_unblocked() override;
@@ -58,6 +62,7 @@ class rabbitmq_broker final : public broker, private amqp::handler {
   broker_listener* listener_ = nullptr;
   std::shared_ptr<amqp::connection> link_;  // being opened, or up
   bool up_ = false;
+  bool blocked_ = false;
   std::string drop_reason_;
   std::size_t next_url_ = 0;
   std::size_t refused_for_good_ = 0;  // permanent refusals in a row

@@ -2,6 +2,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <exception>
+#include <random>
 #include <utility>
 
 namespace outboxd::relay {
@@ -19,10 +20,10 @@ constexpr auto last_close = 2s;
 
 struct relay::worker {
   worker(boost::asio::io_context& io, const relay_settings& settings, dispatcher& host,
-         link_observer& observer)
+         link_observer& observer, lane_settings lane_settings)
       : outbox(io.get_executor(), settings.database, observer),
         broker(io.get_executor(), settings.broker, observer),
-        line(outbox, broker, host, settings.lane) {}
+        line(outbox, broker, host, std::move(lane_settings)) {}
 
   postgres_outbox outbox;
   rabbitmq_broker broker;
@@ -54,8 +55,12 @@ void relay::start(std::function<void(bool)> on_stopped) {
   spawn(doorbell_.run());
   spawn(doorbell_.run_without_session());
   link_observer& observer = *this;
+  std::random_device seeds;
   for (int i = 0; i < settings_.lanes; ++i) {
-    auto& one = *workers_.emplace_back(std::make_unique<worker>(io_, settings_, dispatcher_, observer));
+    lane_settings lane = settings_.lane;
+    lane.seed = seeds();
+    auto& one = *workers_.emplace_back(
+        std::make_unique<worker>(io_, settings_, dispatcher_, observer, std::move(lane)));
     dispatcher_.add(one.line);
     spawn(one.outbox.run(one.line));
     spawn(one.broker.run(one.line));
@@ -148,6 +153,14 @@ void relay::on_link_refused(peer which, const error& why) {
     return;
   }
   say_down(which, why);
+}
+
+void relay::on_link_blocked(std::string_view reason) {
+  if (++blocked_ == 1) report_.blocked(reason);
+}
+
+void relay::on_link_unblocked() {
+  if (--blocked_ == 0 && !stopping_) report_.unblocked();
 }
 
 // Several sessions meet the same fault; it is worth one line.

@@ -30,6 +30,8 @@ struct relay_report {
   std::function<void(peer)> connected;                         // all sessions with this server are up
   std::function<void(peer, const error&)> disconnected;        // once per new reason
   std::function<void(const event&, const setback&)> set_back;  // an event could not be published
+  std::function<void(std::string_view reason)> blocked;        // RabbitMQ takes nothing for now
+  std::function<void()> unblocked;                             // none of its connections is blocked any more
 };
 
 // Runs until stop(). For one thread; the io_context has to outlive it.
@@ -49,6 +51,7 @@ class relay final : private link_observer {
   // Set when the relay has stopped by itself, because it met a permanent error before it ever was connected.
   const std::optional<error>& failure() const { return failure_; }
   std::size_t published() const { return published_; }
+  delivery_totals totals() const { return dispatcher_.totals(); }
 
  private:
   struct worker;
@@ -56,6 +59,8 @@ class relay final : private link_observer {
   void on_link_up(peer which) override;
   void on_link_down(peer which, const error& why) override;
   void on_link_refused(peer which, const error& why) override;
+  void on_link_blocked(std::string_view reason) override;
+  void on_link_unblocked() override;
 
   void say_down(peer which, const error& why);
   void watch_deadlines();
@@ -87,7 +92,8 @@ class relay final : private link_observer {
   link_state database_;
   link_state broker_;
   std::function<void(bool)> on_stopped_;
-  int active_ = 0;  // coroutines
+  int active_ = 0;   // coroutines
+  int blocked_ = 0;  // connections
   std::optional<error> failure_;
   std::size_t published_ = 0;
 };

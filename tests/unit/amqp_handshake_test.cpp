@@ -17,7 +17,7 @@ handshake_settings settings(bool declare = true) {
   handshake_settings s;
   s.target = parse_url("amqp://relay:canary@broker.example/shop").value();
   s.connection_name = "outboxd lane 1";
-  if (declare) s.declare_exchange = "outbox";
+  if (declare) s.declare_exchanges = {"outbox"};
   return s;
 }
 

@@ -12,19 +12,20 @@ using namespace outboxd::amqp;
 namespace {
 
 struct script {
-  session line{1, frame_min_size};
+  session line{{.channel = 1, .frame_max = frame_min_size, .declare_exchanges = {"outbox"}, .limits = {}}};
   frame_parser parser{frame_min_size};
   session::news news;
   std::string reply;
 
   explicit script(int publishes) {
-    for (int n = 1; n <= publishes; ++n) {
-      outboxd::message m;
-      m.message_id = "m" + std::to_string(n);
-      m.headers = "{}";
-      std::string out;
-      REQUIRE(line.publish(static_cast<token>(n), m, out).has_value());
-    }
+    for (int n = 1; n <= publishes; ++n) publish(n);
+  }
+  void publish(int n) {
+    outboxd::message m;
+    m.message_id = "m" + std::to_string(n);
+    m.headers = "{}";
+    std::string out;
+    REQUIRE(line.publish(static_cast<token>(n), m, out).has_value());
   }
   // Feeds the bytes and tells what they brought: "1+ 2- 3(312 NO_ROUTE) blocked(x) unblocked closed error:
   // ..."
@@ -47,6 +48,11 @@ struct script {
       out += std::to_string(o.id) + (o.what == verdict::acked    ? "+ "
                                      : o.what == verdict::nacked ? "- "
                                                                  : "(" + o.reason + ") ");
+    if (!news.unknown.empty()) {
+      out += "unknown";
+      for (const token one : news.unknown) out += " " + std::to_string(one);
+      out += " (" + news.channel_reason + ") ";
+    }
     for (const auto& b : news.blocked) out += b ? "blocked(" + *b + ") " : "unblocked ";
     if (news.closed) out += "closed ";
     news.clear();
@@ -54,6 +60,14 @@ struct script {
     return out;
   }
 };
+
+// The methods of a reply, which is then forgotten.
+std::string names(std::string& reply) {
+  std::string out;
+  for (const auto& one : wire::frames(reply)) out += (out.empty() ? "" : " ") + one.name();
+  reply.clear();
+  return out;
+}
 
 bool refused(const std::string& answer) {
   return answer.find("error: ") != std::string::npos;
@@ -104,13 +118,61 @@ TEST_CASE("a content header cut anywhere is a protocol error") {
   CHECK_FALSE(refused(s.feed(wire::returned(312, "NO_ROUTE") + wire::frame(2, 1, whole))));
 }
 
-TEST_CASE("outcomes that came before a close are kept, and the close is answered and named") {
-  script channel(2);
-  CHECK(channel.feed(wire::ack(1) + wire::channel_close(404, "NOT_FOUND - no exchange 'x' in vhost '/'")) ==
-        "1+ error: the broker closed the channel: 404 NOT_FOUND - no exchange 'x' in vhost '/'");
-  CHECK(wire::frames(channel.reply).at(0).name() == "20.41");
-  CHECK(wire::frames(channel.reply).at(0).channel == 1);
-  CHECK(channel.line.abandon() == std::vector<token>{2});
+TEST_CASE(
+    "a channel that the broker closed over a message is opened again, and what was in flight is unknown") {
+  for (const int code : {311, 403, 404, 406}) {
+    script channel(3);
+    CHECK(
+        channel.feed(wire::ack(1) + wire::channel_close(static_cast<std::uint64_t>(code), "SOME - reason")) ==
+        "1+ unknown 2 3 (" + std::to_string(code) + " SOME - reason) ");
+    CHECK_FALSE(channel.line.open());
+    CHECK(channel.line.unconfirmed() == 0);
+    CHECK(names(channel.reply) == "20.41 20.10");  // close-ok, open
+    CHECK(channel.feed(wire::channel_open_ok()) == "");
+    CHECK(names(channel.reply) == "85.10");
+    CHECK(channel.feed(wire::select_ok()) == "");
+    CHECK(names(channel.reply) == "40.10");  // the exchange may be what is missing
+    CHECK_FALSE(channel.line.open());
+    CHECK(channel.feed(wire::declare_ok()) == "");
+    CHECK(channel.line.open());
+    // Delivery tags begin anew.
+    channel.publish(7);
+    CHECK(channel.feed(wire::ack(1)) == "7+ ");
+  }
+}
+
+TEST_CASE("the channel is closed again and again, and opened again each time") {
+  script channel(0);
+  for (int i = 0; i < 3; ++i) {
+    channel.publish(i);
+    CHECK(channel.feed(wire::channel_close(404, "x")) == "unknown " + std::to_string(i) + " (404 x) ");
+    channel.feed(wire::channel_open_ok() + wire::select_ok() + wire::declare_ok());
+    CHECK(channel.line.open());
+  }
+}
+
+TEST_CASE(
+    "a channel error about no message, or while the channel is being opened again, ends the connection") {
+  CHECK(script(1).feed(wire::channel_close(541, "INTERNAL_ERROR")) ==
+        "error: the broker closed the channel: 541 INTERNAL_ERROR");
+  for (const auto& until :
+       {std::string(), wire::channel_open_ok(), wire::channel_open_ok() + wire::select_ok()}) {
+    script channel(1);
+    channel.feed(wire::channel_close(404, "x") + until);
+    CHECK(channel.feed(wire::channel_close(403, "ACCESS_REFUSED")) ==
+          "error: the broker closed the channel: 403 ACCESS_REFUSED");
+  }
+}
+
+TEST_CASE("while the channel is being opened again confirms and wrong answers are protocol errors") {
+  for (const auto& wrong : {wire::ack(1), wire::nack(1), wire::select_ok(), wire::declare_ok()}) {
+    script channel(1);
+    channel.feed(wire::channel_close(404, "x"));
+    CHECK(refused(channel.feed(wrong)));
+  }
+}
+
+TEST_CASE("a connection's close is answered and named") {
   script connection(1);
   CHECK(
       connection.feed(wire::connection_close(320, "CONNECTION_FORCED - broker forced\nconnection closure")) ==
@@ -147,7 +209,7 @@ TEST_CASE("what a publisher does not expect is a protocol error and no crash") {
 
 TEST_CASE("a method cut anywhere is a protocol error and no crash") {
   for (const std::string& whole :
-       {wire::ack(1), wire::nack(1), wire::returned(312, "NO_ROUTE"), wire::channel_close(404, "x"),
+       {wire::ack(1), wire::nack(1), wire::returned(312, "NO_ROUTE"), wire::channel_close(541, "x"),
         wire::connection_close(320, "x"), wire::blocked("x")}) {
     const auto f = wire::frames(whole).at(0);
     for (std::size_t cut = 0; cut < f.payload.size(); ++cut)

@@ -44,9 +44,9 @@ TEST_CASE("without any setting the defaults of the contract hold") {
   CHECK(relay.lane.claim_timeout == 30s);
   CHECK(relay.lane.confirm_timeout <= relay.lane.claim_timeout / 2);
   CHECK(relay.shutdown_grace == 10s);
-  CHECK(relay.lane.order == order_mode::strict);
-  CHECK(relay.lane.route.exchange == "outbox");
-  CHECK(relay.broker.declare_exchange == "outbox");
+  CHECK(relay.lane.delivery.order == order_mode::strict);
+  CHECK(relay.lane.delivery.route.exchange == "outbox");
+  CHECK(relay.broker.declare_exchanges == std::vector<std::string>{"outbox"});
   CHECK(relay.broker.heartbeat == 10s);
   REQUIRE(relay.broker.urls.size() == 1);
   CHECK(relay.broker.urls[0]() == "amqp://localhost");
@@ -76,7 +76,7 @@ TEST_CASE("every setting arrives where it is used") {
   CHECK(relay.database.url() == "host=h");
   CHECK(relay.broker.urls.size() == 2);
   CHECK(relay.broker.urls[1]() == "amqp://b");
-  CHECK_FALSE(relay.broker.declare_exchange.has_value());
+  CHECK(relay.broker.declare_exchanges.empty());
   CHECK(relay.broker.heartbeat == 5s);
   CHECK(relay.lane.confirm_timeout == 3s);
   CHECK(relay.database.schema.name() == "Odd");
@@ -87,7 +87,7 @@ TEST_CASE("every setting arrives where it is used") {
   CHECK(relay.sweep_interval == 10ms);
   CHECK(relay.lane.claim_timeout == 6s);
   CHECK(relay.shutdown_grace == 0s);
-  CHECK(relay.lane.order == order_mode::pipelined);
+  CHECK(relay.lane.delivery.order == order_mode::pipelined);
   CHECK(read->log.level == "debug");
   CHECK(read->log.format == log_format::json);
 }
@@ -121,6 +121,23 @@ TEST_CASE("a bad value is refused with its key, itself, where it came from and w
       {"relay.claim_timeout", "2d", "1s to 1h"},
       {"relay.shutdown_grace", "forever", "0s to 1h"},
       {"relay.order", "Strict", "one of strict, pipelined"},
+      {"retry.base", "0s", "1ms to 30d"},
+      {"retry.base", "-1s", "1ms to 30d"},
+      {"retry.cap", "0ms", "1ms to 30d"},
+      {"retry.cap", "31d", "1ms to 30d"},
+      {"retry.max_attempts", "0", "1 to 10000"},
+      {"retry.max_attempts", "-1", "1 to 10000"},
+      {"retry.max_attempts", "10001", "1 to 10000"},
+      {"retry.schedule", "", "a list of 1 to 10000 delays"},
+      {"retry.schedule", ",", "a list of 1 to 10000 delays"},
+      {"retry.schedule", "1s,0s", "from 1ms to 30d"},
+      {"retry.schedule", "1s,-5s", "from 1ms to 30d"},
+      {"retry.schedule", "1s 5s", "from 1ms to 30d"},
+      {"retry.schedule", "1s,soon", "from 1ms to 30d"},
+      {"dead_letter.exchange", "amq.topic", "does not begin with amq."},
+      {"amqp.allow_cc", "yes", "one of true, false"},
+      {"amqp.max_message_size", "0", "1 to 512MiB"},
+      {"amqp.max_message_size", "513MiB", "1 to 512MiB"},
       {"log.level", "verbose", "one of trace, debug, info, warn, error, off"},
       {"log.format", "xml", "one of text, json"},
   };
@@ -152,6 +169,37 @@ TEST_CASE("confirm_timeout is at most half of claim_timeout, and both are named 
     CHECK(has(words, part));
   CHECK(refusal(with({{"amqp.confirm_timeout", "5s"}, {"relay.claim_timeout", "10s"}})) == "");
   CHECK(has(refusal(with({{"relay.claim_timeout", "19s"}})), "the default"));
+}
+
+TEST_CASE("retry settings that do not fit together are refused, and both are named") {
+  const std::string cap = refusal(with({{"retry.base", "10s"}, {"retry.cap", "9s"}}));
+  for (const char* part :
+       {"retry.cap = '9s'", "origin of retry.cap", "below retry.base = '10s'", "origin of retry.base"})
+    CHECK(has(cap, part));
+  CHECK(refusal(with({{"retry.base", "10s"}, {"retry.cap", "10s"}})) == "");
+  CHECK(has(refusal(with({{"retry.base", "10m"}})), "retry.cap = '5m' (the default)"));
+  for (const char* other : {"retry.base", "retry.cap", "retry.max_attempts"}) {
+    const std::string words = refusal(with({{"retry.schedule", "1s"}, {other, "3"}}));
+    CHECK(has(words, "retry.schedule (origin of retry.schedule)"));
+    CHECK(has(words, std::string(other) + " (origin of " + other + ")"));
+  }
+}
+
+TEST_CASE("a schedule of retries is a list of delays with or without blanks") {
+  const auto read = read_settings(with({{"retry.schedule", "1s, 10s,1m"}}));
+  REQUIRE(read.has_value());
+  CHECK(read->relay.lane.delivery.retry.max_attempts() == 4);
+}
+
+TEST_CASE("a dead letter exchange is declared with the other, or not at all") {
+  const auto declared = read_settings(with({{"dead_letter.exchange", "graveyard"}}));
+  REQUIRE(declared.has_value());
+  CHECK(declared->relay.broker.declare_exchanges == std::vector<std::string>{"outbox", "graveyard"});
+  const auto not_declared =
+      read_settings(with({{"dead_letter.exchange", "graveyard"}, {"amqp.declare", "false"}}));
+  REQUIRE(not_declared.has_value());
+  CHECK(not_declared->relay.broker.declare_exchanges.empty());
+  CHECK(has(refusal(with({{"dead_letter.exchange", std::string(256, 'x')}})), "at most 255 bytes"));
 }
 
 TEST_CASE("a bad URL is refused with its key and origin, and nothing of its password is shown") {

@@ -55,6 +55,21 @@ TEST_CASE("pipelined order lets all events go at once in seq order") {
   CHECK(send_all(order).empty());
 }
 
+TEST_CASE("what has to be sent again goes first, in its order, and successors wait for it all the same") {
+  const batch claimed = batch_of(words_of("a1 b2 a3 c4 d5"));
+  batch_order order(claimed.events, order_mode::strict);
+  order.pop();
+  order.pop();
+  order.pop();
+  order.finish(3);
+  order.again(indexes{0, 1});
+  CHECK_FALSE(order.only_successors_left());
+  CHECK(send_all(order) == indexes{0, 1, 4});
+  CHECK(order.only_successors_left());
+  order.finish(0);
+  CHECK(send_all(order) == indexes{2});
+}
+
 TEST_CASE("the front stays until it is popped") {
   const batch claimed = batch_of(words_of("a1 b2"));
   batch_order order(claimed.events, order_mode::strict);

@@ -1,5 +1,5 @@
 // flow_notation: events and batches as words: "a3" has seq 3 and belongs to aggregate a; "a3<1" is claimed behind event 1;
-// "a3!" cannot be encoded; "+waits" and "+more" are what the claim says of its shards.
+// "a3!" cannot be encoded; "a3^2" has failed twice; "+waits" and "+more" are what the claim says of its shards.
 #pragma once
 
 #include <fmt/format.h>
@@ -53,6 +53,8 @@ inline batch batch_of(const std::vector<std::string>& words) {
     one.aggregate_type = "t";
     one.aggregate_id = names->emplace_back(word.substr(0, 1));
     one.event_type = word.back() == '!' ? "unencodable" : "t.happened";
+    if (const auto attempts = word.find('^'); attempts != std::string::npos)
+      one.attempts = std::stoi(word.substr(attempts + 1));
     if (behind != std::string::npos) one.behind = std::stoll(word.substr(behind + 1));
     out.events.push_back(one);
   }

@@ -1,6 +1,7 @@
 // flow_rules: what a lane may never do, checked at every call that it makes.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,12 +29,14 @@ class flow_rules {
   void on_broker(bool up);
   void on_blocked(bool blocked) { blocked_ = blocked; }
   void on_outcome(const outcome& one);
+  void on_channel_closed(const std::vector<token>& unknown);
   void on_stop() { stopped_ = true; }
 
   // What the lane does.
   void claim();
   void settle(const relay::settlement& what, relay::then next);
   void publish(token name, const message& what, clock::time_point now);
+  void publish_letter(token name, const message& what);
   void unencodable(const message& what);
   void drop() { broker_up_ = false; }
 
@@ -55,7 +58,7 @@ class flow_rules {
 
  private:
   enum class asked { nothing, claim, release };
-  enum class fate { unsent, unconfirmed, acked, nacked, returned, unencodable };
+  enum class fate { unsent, unconfirmed, suspect, acked, nacked, returned, refused, unencodable };
   struct sent {
     int claim;
     std::size_t index;
@@ -64,7 +67,15 @@ class flow_rules {
   bool ready() const { return outbox_up_ && broker_up_ && !blocked_ && !stopped_; }
   std::optional<std::size_t> find(std::int64_t seq) const;
   std::optional<std::size_t> find(const event_id& id) const;
+  // Published, or dead.
+  bool is_finished(std::size_t index) const {
+    const fate one = fates_[index];
+    return one == fate::acked || one == fate::unencodable ||
+           ((one == fate::returned || one == fate::refused) &&
+            batch_.events[index].attempts + 1 >= settings_.delivery.retry.max_attempts());
+  }
   void check_order(std::size_t index);
+  void check_alone(std::size_t index);
   void check_set_back(const relay::setback& one);
 
   relay::lane_settings settings_;
@@ -77,6 +88,7 @@ class flow_rules {
   int claims_ = 0;
   batch batch_;
   std::vector<fate> fates_;  // by index in the batch
+  std::set<std::size_t> suspected_;
   clock::time_point claimed_at_;
   std::map<token, sent> sent_;
   std::set<token> names_;
@@ -101,6 +113,7 @@ inline void flow_rules::on_claimed(const batch& claimed, clock::time_point now) 
   open_ = !claimed.events.empty();
   batch_ = claimed;
   fates_.assign(claimed.events.size(), fate::unsent);
+  suspected_.clear();
   claimed_at_ = now;
   told_set_back_ = 0;
   committed_ = std::exchange(marked_, 0);
@@ -121,6 +134,17 @@ inline void flow_rules::on_outcome(const outcome& one) {
                                : one.what == verdict::nacked ? fate::nacked
                                                              : fate::returned;
   sent_.erase(at);
+}
+
+inline void flow_rules::on_channel_closed(const std::vector<token>& unknown) {
+  for (const token name : unknown) {
+    names_.erase(name);  // no word on it can come any more
+    const auto at = sent_.find(name);
+    if (at == sent_.end()) continue;
+    if (open_ && at->second.claim == claims_)
+      fates_[at->second.index] = unknown.size() == 1 ? fate::refused : fate::suspect;
+    sent_.erase(at);
+  }
 }
 
 inline void flow_rules::claim() {
@@ -147,12 +171,25 @@ inline std::optional<std::size_t> flow_rules::find(const event_id& id) const {
 inline void flow_rules::check_order(std::size_t index) {
   for (std::size_t i = 0; i < index; ++i) {
     if (batch_.events[i].aggregate_id != batch_.events[index].aggregate_id) continue;
-    const bool finished = fates_[i] == fate::acked || fates_[i] == fate::unencodable;
-    if (settings_.order == order_mode::strict)
+    const bool finished = is_finished(i);
+    if (settings_.delivery.order == order_mode::strict)
       require(finished, "strict: an event is sent only when those before it are finished");
     else
       require(fates_[i] != fate::unsent, "pipelined: an event is sent after those before it");
   }
+}
+
+inline void flow_rules::check_alone(std::size_t index) {
+  bool others = false;
+  bool other_suspected = false;
+  for (std::size_t i = 0; i < fates_.size(); ++i) {
+    if (fates_[i] != fate::unconfirmed) continue;
+    others = true;
+    other_suspected = other_suspected || suspected_.contains(i);
+  }
+  const bool suspected = fates_[index] == fate::suspect || batch_.events[index].attempts > 0;
+  if (suspected) suspected_.insert(index);
+  require(!others || (!suspected && !other_suspected), "an event under suspicion travels alone");
 }
 
 inline void flow_rules::publish(token name, const message& what, clock::time_point now) {
@@ -163,11 +200,23 @@ inline void flow_rules::publish(token name, const message& what, clock::time_poi
   require(now < claimed_at_ + settings_.claim_timeout / 2, "nothing is sent on an old claim");
   const auto index = find(what.seq);
   if (!index || !open_) return require(false, "only claimed events are sent");
-  require(fates_[*index] == fate::unsent, "an event is sent once per claim");
+  require(fates_[*index] == fate::unsent || fates_[*index] == fate::suspect,
+          "an event is sent once per claim");
+  check_alone(*index);
   require(!batch_.events[*index].behind, "an event behind a waiting one is not sent");
   check_order(*index);
   fates_[*index] = fate::unconfirmed;
   sent_[name] = {claims_, *index};
+}
+
+inline void flow_rules::publish_letter(token name, const message& what) {
+  require(names_.insert(name).second, "every publish has a name of its own");
+  require(broker_up_ && !blocked_ && !stopped_ && open_, "a dead letter is sent while its event is claimed");
+  const auto index = find(what.seq);
+  require(index && (is_finished(*index) && fates_[*index] != fate::acked),
+          "a dead letter is of a dead event");
+  require(std::none_of(fates_.begin(), fates_.end(), [](fate one) { return one == fate::unconfirmed; }),
+          "a dead letter travels alone");
 }
 
 inline void flow_rules::unencodable(const message& what) {
@@ -186,15 +235,22 @@ inline void flow_rules::check_set_back(const relay::setback& one) {
       return require(one.what == kind::behind && one.behind && one.behind == batch_.events[*index].behind,
                      "an event that was not sent is set back only behind the one it was claimed behind");
     case fate::nacked:
-      return require(one.what == kind::backing_off && !one.counts_attempt && one.delay.count() > 0,
-                     "a nack costs no attempt");
+      return require(
+          one.what == kind::backing_off && !one.counts_attempt && one.counts_nack && one.delay.count() > 0,
+          "a nack costs no attempt");
     case fate::returned:
-      return require(one.what == kind::backing_off && one.counts_attempt && !one.reason.empty(),
-                     "a return costs an attempt");
+    case fate::refused: {
+      const bool last = batch_.events[*index].attempts + 1 >= settings_.delivery.retry.max_attempts();
+      require(one.what == (last ? kind::dead : kind::backing_off),
+              "a refused event is dead at the cap, and not before");
+      return require(one.counts_attempt && !one.counts_nack && !one.reason.empty(),
+                     "a refusal costs an attempt");
+    }
     case fate::unencodable:
       return require(one.what == kind::dead && one.counts_attempt && !one.reason.empty(),
                      "what cannot be encoded is dead, with its reason");
     case fate::unconfirmed:
+    case fate::suspect:
     case fate::acked:
       return require(false, "only refused events are set back");
   }
@@ -217,8 +273,9 @@ inline void flow_rules::settle(const relay::settlement& what, relay::then next) 
   std::size_t acked = 0;
   for (std::size_t i = 0; i < fates_.size(); ++i) {
     acked += fates_[i] == fate::acked ? 1U : 0U;
-    refused += fates_[i] == fate::nacked || fates_[i] == fate::returned || fates_[i] == fate::unencodable;
-    if (fates_[i] == fate::acked || fates_[i] == fate::unencodable) finished.insert(batch_.events[i].seq);
+    refused += fates_[i] == fate::nacked || fates_[i] == fate::returned || fates_[i] == fate::refused ||
+               fates_[i] == fate::unencodable;
+    if (is_finished(i)) finished.insert(batch_.events[i].seq);
   }
   std::set<event_id> named;
   for (const event_id& id : what.published) {
@@ -234,7 +291,10 @@ inline void flow_rules::settle(const relay::settlement& what, relay::then next) 
   }
   require(named.size() == what.published.size() + what.set_back.size(), "an event is settled once");
   require(what.published.size() == acked, "every acknowledged event is marked");
-  require(what.set_back.size() == refused + behind, "every refused event is set back");
+  if (settings_.delivery.dead_letter_exchange.empty())
+    require(what.set_back.size() == refused + behind, "every refused event is set back");
+  else  // or comes again, until its dead letter is out
+    require(what.set_back.size() <= refused + behind, "only refused events are set back");
   const std::set<std::int64_t> released(what.released.begin(), what.released.end());
   require(released.size() == what.released.size(), "a seq is released once");
   require(released == (batch_.shard_waits ? finished : std::set<std::int64_t>()),

@@ -75,6 +75,8 @@ inline const std::vector<std::vector<std::string>>& faults() {
       {"after 3600000"},
       {"after 3600000", "check"},
       {"after 3600000", "outbox down", "outbox up"},
+      {"channel closed"},
+      {"channel closed", "room 0", "broker down", "broker up"},
       {"room 0"},
       {"room 1", "writable"},
       {"wake", "check"},

@@ -22,11 +22,11 @@ struct chaos {
 class simulation {
  public:
   simulation(std::uint64_t seed, chaos how) : world_(seed), how_(how) {
-    settings_.order = how.order;
+    settings_.delivery.order = how.order;
     settings_.batch = table_.batch;
     settings_.claim_timeout = milliseconds(4000);
     settings_.confirm_timeout = milliseconds(2000);
-    settings_.failure_delay = milliseconds(300);
+    settings_.delivery.retry = retry_policy::exponential(milliseconds(50), milliseconds(300), 8);
     exchange_.on_delivered = [this](std::int64_t seq) { check_order(seq); };
     table_.on_marked = [this](std::int64_t seq) {
       require(exchange_.acked.contains(seq), "published means acknowledged");
@@ -68,13 +68,16 @@ class simulation {
     relays_.push_back(std::make_unique<simulated_relay>(world_, table_, exchange_, lanes, settings_));
   }
 
-  // Some events are scheduled for later, some cannot be encoded, some notifications are lost.
+  // Some events are scheduled for later, some can never be published, some notifications are lost.
   void produce() {
     if (calm_) return;
     const auto aggregate = world_.between(0, 9);
     simulated_event one;
     one.aggregate = std::string(1, static_cast<char>('a' + aggregate));
-    one.type = world_.chance(30) ? "unencodable" : "t.happened";
+    one.type = world_.chance(30)                    ? "unencodable"
+               : how_.refusals && world_.chance(20) ? "t.missing"
+               : how_.refusals && world_.chance(20) ? "t.unroutable"
+                                                    : "t.happened";
     one.shard = static_cast<int>(aggregate % 6);
     if (world_.chance(50)) {
       one.status = simulated_event::state::waiting;
@@ -130,7 +133,7 @@ class simulation {
     const simulated_event& which = table_.row(seq);
     for (std::int64_t earlier = 1; earlier < seq; ++earlier) {
       const simulated_event& one = table_.row(earlier);
-      if (one.aggregate != which.aggregate || one.type == "unencodable") continue;
+      if (one.aggregate != which.aggregate || one.type != "t.happened") continue;
       require(exchange_.delivered.contains(earlier),
               "an event is first delivered after the earlier ones of its aggregate");
     }
@@ -142,7 +145,7 @@ class simulation {
       const simulated_event& one = table_.rows[i];
       const bool delivered = exchange_.delivered.contains(static_cast<std::int64_t>(i) + 1);
       const bool dead = one.status == simulated_event::state::dead;
-      require(dead == (one.type == "unencodable"), "dead is exactly what could not be encoded");
+      require(dead == (one.type != "t.happened"), "dead is exactly what was bad by itself");
       require(dead || delivered, "no event is lost");
     }
   }

@@ -11,7 +11,7 @@ namespace {
 
 relay::lane_settings pipelined() {
   relay::lane_settings settings;
-  settings.order = order_mode::pipelined;
+  settings.delivery.order = order_mode::pipelined;
   return settings;
 }
 

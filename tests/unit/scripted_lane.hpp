@@ -1,7 +1,8 @@
 // scripted_lane: a lane between an outbox and a broker that do what a script says and write down what they are asked.
 //
 // Events are written as in flow_notation.hpp. Steps: outbox up|down · broker up|down · blocked · unblocked · room <n> · writable · claimed <events> [+waits]
-// [+more] · released · acked|nacked|returned <events> … · late <events> (acked, of an earlier claim) · wake · stop ·
+// [+more] · released · acked|nacked|returned <events> … · late <events> (acked, of an earlier claim) ·
+// channel closed (over one of all that are unconfirmed) · wake · stop ·
 // abandon · check.
 #pragma once
 
@@ -34,6 +35,7 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
     if (words[0] == "blocked" || words[0] == "unblocked") return blocked_is(words[0] == "blocked");
     if (words[0] == "room") return has_room(std::stoul(rest[0]));
     if (words[0] == "writable") return writable();
+    if (words[0] == "channel") return channel_closed();
     if (words[0] == "stop" || words[0] == "abandon") return stop(words[0] == "abandon");
     if (words[0] == "wake") return line.wake(), true;
     if (words[0] == "check") return line.check(), true;
@@ -78,8 +80,8 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
   }
 
   result<accepted> publish(token name, const message& what) override {
-    const auto word = fmt::format("{}{}", what.aggregate_id, what.seq);
-    if (what.type == "unencodable") {
+    const auto word = fmt::format("{}{}{}", what.aggregate_id, what.seq, what.dead_reason.empty() ? "" : "†");
+    if (what.type == "unencodable" && what.headers != "{}") {
       rules.unencodable(what);
       note("refuse " + word);
       return permanent("the routing key is too long");
@@ -90,7 +92,7 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
       return accepted::full;
     }
     --room_;
-    rules.publish(name, what, host_.now());
+    what.dead_reason.empty() ? rules.publish(name, what, host_.now()) : rules.publish_letter(name, what);
     unconfirmed_.push_back({name, word});
     note("publish " + word);
     return accepted::yes;
@@ -174,6 +176,14 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
     if (!std::exchange(said_full_, false)) return false;
     if (room_ == 0) room_ = std::numeric_limits<std::size_t>::max();
     line.on_writable();
+    return true;
+  }
+  bool channel_closed() {
+    if (unconfirmed_.empty()) return false;
+    std::vector<token> unknown;
+    for (const publish_record& one : std::exchange(unconfirmed_, {})) unknown.push_back(one.id);
+    rules.on_channel_closed(unknown);
+    line.on_channel_closed(unknown, "404 NOT_FOUND - no exchange 'gone' in vhost '/'");
     return true;
   }
   bool stop(bool abandon) {

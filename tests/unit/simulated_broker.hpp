@@ -53,10 +53,11 @@ class simulated_broker final : public relay::broker {
     connect(*listener_);
   }
   void end() {
-    up_ = blocked_ = full_ = false;
+    up_ = blocked_ = full_ = reopening_ = false;
+    open_.clear();
+    client_channel_ = ++channel_;
     cut_after_ = world_.chance(500) ? world_.now() : clock::time_point::max();
     ++session_;
-    unconfirmed_ = 0;
     confirms_.clear();
   }
 
@@ -75,13 +76,14 @@ class simulated_broker final : public relay::broker {
   result<accepted> publish(token name, const message& what) override {
     if (what.type == "unencodable") return permanent("the routing key is too long");
     if (heard_ != session_ || !up_) return accepted::yes;  // into a socket that is closed already
-    if (unconfirmed_ >= room_) {
+    if (reopening_ || open_.size() >= room_) {
       full_ = true;
       return accepted::full;
     }
-    ++unconfirmed_;
+    open_.push_back(name);
     arrives_ = std::max(arrives_, world_.now() + world_.delay(0, 4));
-    world_.at(arrives_, [this, name, seq = what.seq, mine = session_] { arrive(name, seq, mine); });
+    world_.at(arrives_, [this, sent = arrival{name, what.seq, std::string(what.type), session_,
+                                              client_channel_}] { arrive(sent); });
     return accepted::yes;
   }
 
@@ -92,40 +94,74 @@ class simulated_broker final : public relay::broker {
   }
 
  private:
-  void arrive(token name, std::int64_t seq, std::uint64_t of) {
-    if (of != session_ && cut_after_ <= world_.now()) return;
-    if (world_.chance(exchange_.returns_in_thousand))
-      return confirm({name, verdict::returned, "312 NO_ROUTE"}, seq, of);
+  struct arrival {
+    token name;
+    std::int64_t seq;
+    std::string type;
+    std::uint64_t session;
+    std::uint64_t channel;
+  };
+
+  void arrive(const arrival& sent) {
+    if (sent.session != session_ && cut_after_ <= world_.now()) return;
+    if (sent.session == session_ && sent.channel != channel_) return;  // the channel is closed: discarded
+    if (sent.type == "t.missing") return sent.session == session_ ? close_channel() : void();
+    if (sent.type == "t.unroutable" || world_.chance(exchange_.returns_in_thousand))
+      return confirm({sent.name, verdict::returned, "312 NO_ROUTE"}, sent);
     if (world_.chance(exchange_.nacks_in_thousand)) {
-      if (world_.chance(300)) exchange_.deliver(seq);  // another queue of the same route took it
-      return confirm({name, verdict::nacked, {}}, seq, of);
+      if (world_.chance(300)) exchange_.deliver(sent.seq);  // another queue of the same route took it
+      return confirm({sent.name, verdict::nacked, {}}, sent);
     }
-    exchange_.deliver(seq);
-    confirm({name, verdict::acked, {}}, seq, of);
+    exchange_.deliver(sent.seq);
+    confirm({sent.name, verdict::acked, {}}, sent);
+  }
+
+  // No exchange of that name. Confirms that were not sent by now never will be.
+  void close_channel() {
+    ++channel_;
+    confirms_.clear();
+    world_.after(world_.delay(0, 3), [this, of = session_, opened = channel_] {
+      tell_session(of, [this, of, opened](relay::broker_listener& lane) {
+        reopening_ = true;
+        const auto unknown = std::exchange(open_, {});
+        lane.on_channel_closed(unknown, "404 NOT_FOUND");
+        world_.after(world_.delay(0, 8), [this, of, opened] {
+          tell_session(of, [this, opened](relay::broker_listener& again) {
+            reopening_ = false;
+            client_channel_ = opened;
+            if (std::exchange(full_, false)) again.on_writable();
+          });
+        });
+      });
+    });
   }
 
   // Confirms come in any order, several at once.
-  void confirm(outcome one, std::int64_t seq, std::uint64_t of) {
+  void confirm(outcome one, const arrival& of) {
     const auto when = std::max(world_.now(), thaws_) + world_.delay(0, 10);
-    world_.at(when, [this, one, seq, of] {
-      if (of != session_) return;
-      confirms_.emplace_back(one, seq);
+    world_.at(when, [this, one, of] {
+      if (of.session != session_ || of.channel != channel_) return;
+      confirms_.emplace_back(one, of.seq);
       if (confirms_.size() == 1) world_.after(world_.delay(0, 3), [this, of] { send_confirms(of); });
     });
   }
 
-  void send_confirms(std::uint64_t of) {
-    if (of != session_) return;
+  void send_confirms(const arrival& of) {
+    if (of.session != session_ || of.channel != channel_) return;
     tell([this, sent = std::exchange(confirms_, {})](relay::broker_listener& lane) {
       std::vector<outcome> outcomes;
       for (const auto& [one, seq] : sent) {
         outcomes.push_back(one);
+        std::erase(open_, one.id);
         if (one.what == verdict::acked) exchange_.acked.insert(seq);
       }
-      unconfirmed_ -= std::min(unconfirmed_, outcomes.size());
       lane.on_outcomes(outcomes);
       if (std::exchange(full_, false)) lane.on_writable();
     });
+  }
+
+  void tell_session(std::uint64_t of, std::function<void(relay::broker_listener&)> what) {
+    if (of == session_) tell(std::move(what));
   }
 
   void tell(std::function<void(relay::broker_listener&)> what) {
@@ -142,7 +178,10 @@ class simulated_broker final : public relay::broker {
   bool blocked_ = false;
   bool full_ = false;
   std::size_t room_ = 1;
-  std::size_t unconfirmed_ = 0;
+  std::vector<token> open_;  // unconfirmed, as the client sees it
+  bool reopening_ = false;
+  std::uint64_t channel_ = 0;  // counts the channels that the broker has opened
+  std::uint64_t client_channel_ = 0;
   std::vector<std::pair<outcome, std::int64_t>> confirms_;
   clock::time_point arrives_;    // the latest message: they stay in order
   clock::time_point thaws_;      // no confirm before

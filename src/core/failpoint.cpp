@@ -1,0 +1,35 @@
+#include "core/failpoint.hpp"
+
+#ifdef OUTBOXD_FAILPOINTS
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+namespace outboxd {
+namespace {
+
+struct chosen_point {
+  std::string name;
+  long passes_left = 0;
+};
+
+chosen_point choose() {
+  const char* const text = std::getenv("OUTBOXD_FAILPOINT");
+  if (text == nullptr) return {};
+  const std::string word = text;
+  const auto colon = word.find(':');
+  if (colon == std::string::npos) return {word, 1};
+  return {word.substr(0, colon), std::strtol(word.c_str() + colon + 1, nullptr, 10)};
+}
+
+}  // namespace
+
+void failpoint(std::string_view name) {
+  static chosen_point chosen = choose();
+  if (chosen.name == name && --chosen.passes_left == 0) ::kill(::getpid(), SIGKILL);
+}
+
+}  // namespace outboxd
+#endif

@@ -1,0 +1,112 @@
+// connection.blocked: while the broker has an alarm claims are given back, nothing spins, and work resumes after it.
+#include <doctest/doctest.h>
+
+#include "servers.hpp"
+#include "stage.hpp"
+
+namespace outboxd::test {
+namespace {
+
+// A memory alarm, until end() or the object goes.
+class memory_alarm {
+ public:
+  memory_alarm() { set("0"); }
+  ~memory_alarm() {
+    if (on_) set("0.4");
+  }
+  memory_alarm(const memory_alarm&) = delete;
+  memory_alarm& operator=(const memory_alarm&) = delete;
+  void end() {
+    set("0.4");
+    on_ = false;
+  }
+
+ private:
+  static void set(const std::string& fraction) {
+    rabbitmqctl({"-q", "set_vm_memory_high_watermark", fraction});
+  }
+  bool on_ = true;
+};
+
+const arguments quick{"--amqp-confirm-timeout", "1s", "--relay-claim-timeout", "4s"};
+constexpr auto said_blocked = "RabbitMQ takes nothing for now";
+
+// What a relay that waits for the broker holds of the database.
+void await_nothing_held(const stage& on) {
+  eventually(
+      "no claim is held", [&] { return on.advisory_locks() == 0; }, patience);
+  auto session = on.connect();
+  eventually("no transaction is open", [&] {
+    return session.number(
+               "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+               " AND application_name = 'outboxd' AND xact_start IS NOT NULL") == 0;
+  });
+}
+
+void check_all_arrive(const stage& on, std::size_t events) {
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  CHECK(report.delivered == events);
+  CHECK(on.connect().number("SELECT count(*) FROM outbox.event WHERE attempts > 0 OR nacks > 0") == 0);
+}
+
+}  // namespace
+
+TEST_SUITE("alone") {
+  TEST_CASE("an alarm that strikes while events flow gives the claims back, and they leave after it") {
+    const stage on;
+    relay running{on, quick};
+    running.await_connected();
+    memory_alarm alarm;
+    on.add_events(5, 100);
+    running.wait_line(said_blocked, patience);
+    await_nothing_held(on);
+    alarm.end();
+    check_all_arrive(on, 500);
+    running.wait_line("RabbitMQ takes messages again", patience);
+    running.stop();
+  }
+
+  TEST_CASE("a relay that starts during an alarm waits, claims nothing in vain, and works after it") {
+    const stage on;
+    auto session = on.connect();
+    session.exec(fmt::format("ALTER DATABASE {} SET track_functions = 'pl'", on.database_name()));
+    on.add_events(5, 100);
+    memory_alarm alarm;
+    {
+      relay running{on, quick};
+      running.wait_line(said_blocked, patience);
+      await_nothing_held(on);
+      // Through several sweeps and confirm timeouts.
+      const auto sweeps = [&] {
+        return session.number(
+            "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'sweep'");
+      };
+      const auto before = sweeps();
+      eventually(
+          "several sweeps went by", [&] { return sweeps() >= before + 4; }, patience);
+      CHECK(session.number(
+                "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'claim'") <=
+            12);  // one or two for each lane at the start
+      alarm.end();
+      check_all_arrive(on, 500);
+      running.stop();
+    }
+  }
+
+  TEST_CASE("a relay stops in time while the broker is blocked") {
+    const stage on;
+    on.add_events(5, 100);
+    memory_alarm alarm;
+    relay running{on, {"--relay-shutdown-grace", "1s"}};
+    running.wait_line(said_blocked, patience);
+    running.stop();
+    alarm.end();
+    CHECK(on.advisory_locks() == 0);
+    relay next{on};
+    check_all_arrive(on, 500);
+    next.stop();
+  }
+}
+
+}  // namespace outboxd::test

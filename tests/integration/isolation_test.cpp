@@ -1,0 +1,142 @@
+// Guarantee 7: an event over which the broker closes the channel stops nobody else, and is dead in the end.
+#include <doctest/doctest.h>
+
+#include "servers.hpp"
+#include "stage.hpp"
+
+namespace outboxd::test {
+namespace {
+
+const arguments three_attempts{"--retry-schedule", "20ms,20ms"};
+
+void insert(database& session, const std::string& aggregate, const std::string& type,
+            const std::optional<std::string>& exchange = std::nullopt, int count = 1) {
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, exchange)"
+      " SELECT 'order', $1, $2, '{}', $3 FROM generate_series(1, $4::int)",
+      {aggregate, type, exchange, std::to_string(count)});
+}
+
+void check_dead(database& session, std::int64_t count, const std::string& reason) {
+  const auto rows = session.exec("SELECT attempts, last_error FROM outbox.event WHERE status = 'dead'");
+  CHECK(static_cast<std::int64_t>(rows.size()) == count);
+  for (const auto& row : rows) {
+    CHECK(row[0] == "3");
+    CHECK_MESSAGE(row[1]->starts_with("given up after 3 failed attempts: refused by the broker: " + reason),
+                  *row[1]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "events for an exchange that does not exist die, and all others go through over the same connections") {
+  const stage on;
+  auto session = on.connect();
+  session.exec("BEGIN");
+  for (int i = 0; i < 6; ++i) {
+    session.exec(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+        " SELECT 'order', a, $1, '{}' FROM generate_series(1, 50) AS a",
+        {on.key()});
+    insert(session, std::to_string(i), on.key(), "no-such-exchange");
+  }
+  session.exec("COMMIT");
+  relay running{on, three_attempts};
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  CHECK(report.delivered == 300);
+  CHECK(report.dead == 6);
+  check_dead(session, 6, "404 NOT_FOUND");
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'published' AND attempts > 0") == 0);
+  running.stop();
+  for (const auto& line : running.all_lines())
+    CHECK_MESSAGE(line.find("trying again") == std::string::npos, line);
+}
+
+TEST_CASE("the successors of an event that the broker refuses wait for its end, and then go in order") {
+  const stage on;
+  auto session = on.connect();
+  insert(session, "a", on.key());
+  insert(session, "a", on.key(), "no-such-exchange");
+  insert(session, "a", on.key(), std::nullopt, 20);
+  insert(session, "b", on.key(), std::nullopt, 20);
+  relay running{on, three_attempts};
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  CHECK(report.delivered == 41);
+  check_dead(session, 1, "404 NOT_FOUND");
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE aggregate_id = 'a' AND status = 'published'"
+                       " AND seq > (SELECT seq FROM outbox.event WHERE status = 'dead')") == 20);
+  running.stop();
+}
+
+TEST_CASE("an event for an exchange that its user may not write to is dead with 403") {
+  const stage on;
+  const std::string user = on.queue();
+  rabbitmqctl({"-q", "add_user", user, "secret"});
+  rabbitmqctl({"-q", "set_permissions", user, ".*", "^outbox$", ".*"});
+  const auto admin = required_environment("OUTBOXD_AMQP_URL");
+  broker{}.declare_exchange(on.queue() + "-closed");
+  auto session = on.connect();
+  insert(session, "a", on.key(), on.queue() + "-closed");
+  insert(session, "a", on.key(), std::nullopt, 5);
+  insert(session, "b", on.key(), std::nullopt, 5);
+  {
+    relay running{on,
+                  three_attempts,
+                  {{"OUTBOXD_AMQP_URL", "amqp://" + user + ":secret" + admin.substr(admin.find('@'))}}};
+    const auto report = on.check_all();
+    CHECK_MESSAGE(report.sound(), report.words());
+    CHECK(report.delivered == 10);
+    check_dead(session, 1, "403 ACCESS_REFUSED");
+    running.stop();
+  }
+  broker{}.delete_exchange(on.queue() + "-closed");
+  rabbitmqctl({"-q", "delete_user", user});
+}
+
+TEST_SUITE("alone") {
+  TEST_CASE("a body over the broker's own limit is dead with 406, and the smaller ones go through") {
+    const stage on{{.payload = "text"}};
+    const auto limit = [](const std::string& bytes) {
+      rabbitmqctl({"-q", "eval", "application:set_env(rabbit, max_message_size, " + bytes + ")."});
+    };
+    auto session = on.connect();
+    session.exec(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+        " SELECT 'order', size::text, $1, repeat('x', size)"
+        " FROM unnest(ARRAY[1, 99999, 100000, 100001, 300000, 2, 3, 4]) AS size",
+        {on.key()});
+    limit("100000");
+    relay running{on, three_attempts};
+    const auto report = on.check_all();
+    limit("134217728");
+    CHECK_MESSAGE(report.sound(), report.words());
+    CHECK(report.delivered == 6);
+    check_dead(session, 2, "406 PRECONDITION_FAILED");
+    running.stop();
+  }
+
+  TEST_CASE("the relay's own exchange is declared again when it was deleted, and no event is blamed for it") {
+    const stage on;
+    relay running{on, {"--retry-base", "100ms", "--retry-cap", "200ms", "--retry-max-attempts", "10000"}};
+    running.await_connected();
+    broker{}.delete_exchange("outbox");
+    auto session = on.connect();
+    insert(session, "a", on.key(), std::nullopt, 10);
+    insert(session, "b", on.key(), std::nullopt, 10);
+    // The exchange is there again; the binding was the consumer's.
+    eventually("the events are returned", [&] {
+      return session.number("SELECT count(*) FROM outbox.event WHERE last_error LIKE 'returned%'") == 2;
+    });
+    broker{}.bind(on.queue(), "outbox", on.queue() + ".#");
+    const auto report = on.check_all();
+    CHECK_MESSAGE(report.sound(), report.words());
+    CHECK(report.delivered == 20);
+    CHECK(report.dead == 0);
+    running.stop();
+  }
+}
+
+}  // namespace outboxd::test
