@@ -60,13 +60,14 @@ auto patiently(const char* what, Open open) {
 
 }  // namespace
 
-arena::arena(std::filesystem::path logs, queue_type type)
-    : logs_{std::filesystem::absolute(std::move(logs))},
+arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_type type)
+    : outboxd_{std::move(outboxd)},
+      logs_{std::filesystem::absolute(std::move(logs))},
       name_{unique_name()},
       database_password_{fmt::format("{}-database", canary)},
       broker_password_{fmt::format("{}-broker", canary)} {
   std::filesystem::create_directories(logs_);
-  const auto done = run_program({.program = OUTBOXD_BINARY,
+  const auto done = run_program({.program = outboxd_,
                                  .arguments = {"migrate"},
                                  .environment = {{"OUTBOXD_DATABASE_URL", database_.url()}},
                                  .log_file = {}});

@@ -15,11 +15,13 @@ inline constexpr auto canary = "canary-7f3a";
 
 class arena {
  public:
-  arena(std::filesystem::path logs, test::queue_type type);
+  arena(std::filesystem::path outboxd, std::filesystem::path logs, test::queue_type type);
   ~arena();
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
+  /// The program under test.
+  const std::filesystem::path& outboxd() const { return outboxd_; }
   const std::filesystem::path& logs() const { return logs_; }
   const std::string& vhost() const { return name_; }
   const std::string& exchange() const { return exchange_; }
@@ -54,6 +56,7 @@ class arena {
   void heal();
 
  private:
+  std::filesystem::path outboxd_;
   std::filesystem::path logs_;
   std::string name_;
   std::string exchange_ = "outbox";

@@ -125,6 +125,7 @@ void injector::carry_out(const planned& one) {
   std::erase(under_way_, &record);
   record.ended = clock::now();
   record.evidence = on.evidence();
+  record.unroutable = on.unroutable();
   record.result = failed ? outcome::failed : judge(on, record);
   done_.push_back(std::move(record));
 }

@@ -33,6 +33,7 @@ struct injection {
   planned plan;
   outcome result = outcome::nothing;
   std::string evidence;
+  std::chrono::milliseconds unroutable{0};  // for as long good events had no way to the queue
   moment began;
   moment ended;
 };
@@ -62,6 +63,11 @@ class scene {
   /// Waits until `seen` is true, a bounded time; what it said last.
   bool await(const std::function<bool()>& seen, std::chrono::milliseconds limit = std::chrono::seconds{10});
   bool stopping() const { return stopping_; }
+  /// Good events had no way to the queue since then.
+  void was_unroutable(moment since) { unroutable_ = std::chrono::steady_clock::now() - since; }
+  std::chrono::milliseconds unroutable() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(unroutable_);
+  }
 
   void saw(std::string words) {
     evidence_ = std::move(words);
@@ -76,6 +82,7 @@ class scene {
   std::atomic<bool>& stopping_;
   bool seen_ = false;
   std::string evidence_;
+  std::chrono::steady_clock::duration unroutable_{0};
 };
 
 /// One kind of fault, and what carries it out.

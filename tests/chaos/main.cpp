@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <thread>
 
@@ -13,7 +16,8 @@ namespace {
 
 std::atomic<bool> interrupted = false;
 
-/// Signals are for one thread that waits for them, so that no other is disturbed; the second one ends at once.
+/// Signals are for one thread that waits for them, so that no other is disturbed. The first one ends the run after the
+/// servers are healed, one that comes later ends it at once; a shell may send the first one twice.
 void watch_signals() {
   sigset_t wanted;
   sigemptyset(&wanted);
@@ -23,8 +27,12 @@ void watch_signals() {
   pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
   std::thread{[wanted] {
     int number = 0;
+    std::chrono::steady_clock::time_point first;
     while (sigwait(&wanted, &number) == 0) {
-      if (interrupted.exchange(true)) ::_exit(128 + number);
+      const auto now = std::chrono::steady_clock::now();
+      if (interrupted && now - first > std::chrono::seconds{1}) ::_exit(128 + number);
+      if (interrupted.exchange(true)) continue;
+      first = now;
       fmt::print(stderr, "outboxd_chaos: healing the servers; once more to end at once\n");
     }
   }}.detach();

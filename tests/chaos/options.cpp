@@ -20,6 +20,8 @@ constexpr auto usage =
     "  --only A,B        leave out all faults but these\n"
     "  --outage S        instead: one outage of the broker, for S seconds, with writers at work\n"
     "  --logs DIR        where the relays' logs go (default chaos-logs)\n"
+    "  --outboxd FILE    the program under test (default: the one built with this)\n"
+    "  --sabotage WHAT   wrong the run on purpose, which must then fail: lost, phantom, marked, overtaken\n"
     "  --print-schedule  only say what would happen\n"
     "\n"
     "It needs the servers of tools/services for itself: eval \"$(tools/services env)\". tools/chaos does it "
@@ -78,6 +80,12 @@ options read_options(int count, char** words) {
       all.writers = number(flag, value, 1, 64);
     } else if (flag == "--logs") {
       all.logs = value;
+    } else if (flag == "--outboxd") {
+      all.outboxd = value;
+    } else if (flag == "--sabotage") {
+      all.sabotage = value;
+      if (value != "lost" && value != "phantom" && value != "marked" && value != "overtaken")
+        refuse(fmt::format("--sabotage takes lost, phantom, marked or overtaken, not '{}'.", value));
     } else if (flag == "--only") {
       all.only = split(value);
     } else {

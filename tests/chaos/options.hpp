@@ -18,9 +18,10 @@ struct options {
   int writers = 4;
   int aggregates = 400;
   std::filesystem::path logs = "chaos-logs";
+  std::filesystem::path outboxd = OUTBOXD_BINARY;
   bool print_schedule = false;
-  /// Whether events that the broker refuses are among the bad ones.
-  bool refused = false;
+  /// What the checker has to find, done on purpose: lost, phantom, marked, overtaken; empty: nothing.
+  std::string sabotage;
   /// Not the random schedule, but one long outage of the broker; zero: none.
   std::chrono::seconds outage{0};
   /// Only these faults; empty: all.

@@ -88,19 +88,23 @@ void fill_queue(scene& on) {
 void unbind(scene& on) {
   constexpr auto words = "returned by the broker";
   const auto before = on.all.lines_with(words);
+  const auto since = std::chrono::steady_clock::now();
   on.all.where.unbind();
   on.hold();
   on.all.where.bind();
+  on.was_unroutable(since);
   await_lines(on, words, before, 5s);
 }
 
 void delete_exchange(scene& on) {
   constexpr auto words = "404";
   const auto before = on.all.lines_with(words);
+  const auto since = std::chrono::steady_clock::now();
   on.all.where.connect_broker().delete_exchange(on.all.where.exchange());
   on.hold();
   on.all.where.declare_exchange();
   on.all.where.bind();
+  on.was_unroutable(since);
   await_lines(on, words, before, 5s);
 }
 

@@ -16,6 +16,16 @@ namespace outboxd::chaos {
 using namespace std::chrono_literals;
 using namespace test;
 
+namespace {
+
+std::string delays(int count, std::chrono::milliseconds each) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += fmt::format("{}{}ms", i == 0 ? "" : ",", each.count());
+  return all;
+}
+
+}  // namespace
+
 std::map<std::string, std::string> relay_settings::environment() const {
   const auto ms = [](std::chrono::milliseconds span) { return fmt::format("{}ms", span.count()); };
   std::map<std::string, std::string> all{
@@ -28,6 +38,7 @@ std::map<std::string, std::string> relay_settings::environment() const {
       {"OUTBOXD_RELAY_SWEEP_INTERVAL", ms(sweep_interval)},
       {"OUTBOXD_RELAY_SHUTDOWN_GRACE", ms(shutdown_grace)},
       {"OUTBOXD_AMQP_HEARTBEAT", "2s"},
+      {"OUTBOXD_RETRY_SCHEDULE", delays(retries, retry_delay)},
       {"OUTBOXD_LOG_LEVEL", "debug"},
   };
   for (const auto& [name, value] : extra) all[name] = value;
@@ -66,7 +77,7 @@ void relay::start() {
   environment.erase("OUTBOXD_AMQP_URL");
   process_ = std::make_shared<process>(process_options{
       .program = "/usr/bin/env",
-      .arguments = {"-u", "OUTBOXD_DATABASE_URL", "-u", "OUTBOXD_AMQP_URL", OUTBOXD_BINARY, "run",
+      .arguments = {"-u", "OUTBOXD_DATABASE_URL", "-u", "OUTBOXD_AMQP_URL", arena_.outboxd().string(), "run",
                     "--database-url-file", arena_.logs() / fmt::format("relay-{}.database", number_),
                     "--amqp-url-file", arena_.logs() / fmt::format("relay-{}.broker", number_)},
       .environment = environment,

@@ -25,6 +25,9 @@ struct relay_settings {
   std::chrono::milliseconds confirm_timeout{2000};
   std::chrono::milliseconds sweep_interval{500};
   std::chrono::milliseconds shutdown_grace{5000};
+  /// Longer in all than any queue stays unbound or exchange deleted, so that good events outlive it.
+  int retries = 15;
+  std::chrono::milliseconds retry_delay{400};
   /// More, or other ones.
   std::map<std::string, std::string> extra;
 

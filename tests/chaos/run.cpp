@@ -8,6 +8,7 @@
 #include "keeper.hpp"
 #include "monitor.hpp"
 #include "recorder.hpp"
+#include "sabotage.hpp"
 #include "settle.hpp"
 #include "shape.hpp"
 #include "support/eventually.hpp"
@@ -59,7 +60,7 @@ void print(const verdict& end, const evidence& from, const options& how, const s
 int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   const auto stop = [&] { return interrupted.load(); };
   const auto form = shape_of(how.seed);
-  arena where{how.logs, form.quorum ? queue_type::quorum : queue_type::classic};
+  arena where{how.outboxd, how.logs, form.quorum ? queue_type::quorum : queue_type::classic};
   keeper guard;
   history deliveries;
   recorder records{where, deliveries};
@@ -75,9 +76,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   std::vector<footprint> before;
   for (const auto& one : relays) before.push_back(one->now());
 
-  writers load{
-      where,
-      {.seed = how.seed, .writers = how.writers, .aggregates = how.aggregates, .refused = how.refused}};
+  writers load{where, {.seed = how.seed, .writers = how.writers, .aggregates = how.aggregates}};
   evidence seen{.by_writers = {},
                 .table = {},
                 .last_errors = {},
@@ -85,7 +84,8 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
                 .seen = {},
                 .faults = {},
                 .violations = {},
-                .in_flight = static_cast<std::size_t>(settings.lanes * settings.batch)};
+                .in_flight = static_cast<std::size_t>(settings.lanes * settings.batch),
+                .retries_last = settings.retries * settings.retry_delay};
   std::string figures;
   const auto add = [&](const std::vector<std::string>& more) {
     seen.violations.insert(seen.violations.end(), more.begin(), more.end());
@@ -104,6 +104,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   add(check_footprints(all, before, figures));
   add(stop_all(all));
 
+  if (!how.sabotage.empty()) sabotage(how.sabotage, where, deliveries);
   seen.by_writers = load.all();
   seen.faults = faults.all();
   auto session = where.connect();

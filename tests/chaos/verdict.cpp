@@ -139,6 +139,11 @@ std::size_t allowed_duplicates(const evidence& from, std::size_t relays) {
     const auto lasted = std::chrono::duration_cast<std::chrono::seconds>(one.ended - one.began);
     rounds += (2 + static_cast<std::size_t>(lasted.count())) * (of_one ? 1 : relays);
   }
+  // Each one closes a channel with others in flight, and is sent alone afterwards; that count may be lost with a crash.
+  const auto closes_channels =
+      std::count_if(from.by_writers.bad.begin(), from.by_writers.bad.end(),
+                    [](const auto& one) { return one.second == event_kind::missing_exchange; });
+  rounds += 2 * static_cast<std::size_t>(closes_channels);
   return rounds * from.in_flight;
 }
 
@@ -174,6 +179,18 @@ void check_logs(surroundings& all, std::vector<std::string>& violations) {
           leaks.add(fmt::format("{} has a secret: {}", file.string(), line));
     }
   }
+}
+
+/// The longest time within a minute in which good events could not be routed: they must not have used up their retries.
+std::chrono::milliseconds longest_unroutable(const std::vector<injection>& faults) {
+  std::chrono::milliseconds longest{0};
+  for (const auto& first : faults) {
+    std::chrono::milliseconds sum{0};
+    for (const auto& one : faults)
+      if (one.began >= first.began && one.began < first.began + 60s) sum += one.unroutable;
+    longest = std::max(longest, sum);
+  }
+  return longest;
 }
 
 // 13.
@@ -229,6 +246,10 @@ verdict judge(const evidence& from, surroundings& all) {
   for (const auto& one : all.relays) totals += check_totals(one->all_lines(), out.violations);
   check_logs(all, out.violations);
   check_evidence(from, out.doubts);
+  if (const auto unroutable = longest_unroutable(from.faults); unroutable > from.retries_last)
+    out.doubts.push_back(fmt::format(
+        "the queue was unbound for {} ms, longer than the retries last: good events may be dead for that",
+        unroutable.count()));
 
   const auto happened = std::count_if(from.faults.begin(), from.faults.end(),
                                       [](const injection& one) { return one.result == outcome::happened; });

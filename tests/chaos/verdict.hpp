@@ -19,8 +19,9 @@ struct evidence {
   const test::history& deliveries;
   sightings seen;
   std::vector<injection> faults;
-  std::vector<std::string> violations;  // found on the way
-  std::size_t in_flight = 0;            // of one relay: lanes times batch
+  std::vector<std::string> violations;        // found on the way
+  std::size_t in_flight = 0;                  // of one relay: lanes times batch
+  std::chrono::milliseconds retries_last{0};  // from an event's first failed attempt to its last, at least
 };
 
 struct verdict {
