@@ -67,6 +67,9 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
       database_password_{fmt::format("{}-database", canary)},
       broker_password_{fmt::format("{}-broker", canary)} {
   std::filesystem::create_directories(logs_);
+  // What an earlier run that was killed may have left.
+  connect().exec("ALTER SYSTEM RESET default_transaction_read_only");
+  connect().exec("SELECT pg_reload_conf()");
   const auto done = run_program({.program = outboxd_,
                                  .arguments = {"migrate"},
                                  .environment = {{"OUTBOXD_DATABASE_URL", database_.url()}},
@@ -80,7 +83,8 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
   set_permissions(true);
   auto session = connect_broker();
   session.declare_exchange(exchange_);
-  session.declare_queue(queue_, type);
+  // From the begin: RabbitMQ would drop what is in the queue at the moment that a policy brings its length first.
+  session.declare_queue(queue_, type, {{"x-overflow", "reject-publish"}});
   session.bind(queue_, exchange_, "chaos.#");
 }
 

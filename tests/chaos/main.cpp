@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "options.hpp"
+#include "outage.hpp"
 #include "run.hpp"
 
 namespace {
@@ -49,6 +50,7 @@ int main(int count, char** words) {
   std::signal(SIGPIPE, SIG_IGN);
   watch_signals();
   try {
+    if (how.outage.count() > 0) return outboxd::chaos::run_outage(how, interrupted);
     return outboxd::chaos::run_chaos(how, interrupted);
   } catch (const std::exception& error) {
     fmt::print(stderr, "outboxd_chaos: {}\nTo see it again: {}\n", error.what(), how.command());

@@ -29,7 +29,7 @@ struct relay_settings {
   int retries = 15;
   std::chrono::milliseconds retry_delay{400};
   /// More, or other ones.
-  std::map<std::string, std::string> extra;
+  std::map<std::string, std::string> extra = {};
 
   std::map<std::string, std::string> environment() const;
 };

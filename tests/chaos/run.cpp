@@ -65,9 +65,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   history deliveries;
   recorder records{where, deliveries};
   std::vector<std::unique_ptr<relay>> relays;
-  relay_settings settings;
-  settings.lanes = form.lanes;
-  settings.batch = form.batch;
+  const relay_settings settings{.lanes = form.lanes, .batch = form.batch};
   for (int i = 1; i <= how.relays; ++i) relays.push_back(std::make_unique<relay>(i, where, settings, guard));
   surroundings all{where, relays, records};
   for (const auto& one : relays) one->start();
