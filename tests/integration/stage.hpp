@@ -27,6 +27,9 @@ using environment = std::map<std::string, std::string>;
 // Far beyond what anything here takes; a test that fails is allowed to be slow.
 inline constexpr auto patience = 60s;
 
+/// The outboxd under test: this build's, or that of OUTBOXD_TEST_BINARY, which tools/test sets to the sanitizers' build.
+std::string outboxd_binary();
+
 /// Runs outboxd to its end; without a URL among the variables it has none, whatever the tests' own environment says.
 program_result run_outboxd(const arguments& words, const environment& variables = {});
 
