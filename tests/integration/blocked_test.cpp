@@ -1,7 +1,7 @@
 // connection.blocked: while the broker has an alarm claims are given back, nothing spins, and work resumes after it.
 #include <doctest/doctest.h>
 
-#include "servers.hpp"
+#include "support/servers.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test {

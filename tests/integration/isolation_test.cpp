@@ -1,7 +1,7 @@
 // Guarantee 7: an event over which the broker closes the channel stops nobody else, and is dead in the end.
 #include <doctest/doctest.h>
 
-#include "servers.hpp"
+#include "support/servers.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test {
