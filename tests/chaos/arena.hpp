@@ -26,6 +26,8 @@ class arena {
   const std::string& vhost() const { return name_; }
   const std::string& exchange() const { return exchange_; }
   const std::string& queue() const { return queue_; }
+  /// Where dead events may be published to as well, and the queue that gets them.
+  const std::string& graveyard() const { return graveyard_; }
   /// The relays' user, on both servers.
   const std::string& user() const { return name_; }
   /// The administrators' addresses, which go past all proxies.
@@ -61,6 +63,7 @@ class arena {
   std::string name_;
   std::string exchange_ = "outbox";
   std::string queue_ = "events";
+  std::string graveyard_ = "graveyard";
   test::fresh_database database_;
   mutable std::mutex mutex_;
   std::string database_password_;  // guarded by mutex_

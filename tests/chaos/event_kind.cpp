@@ -20,22 +20,23 @@ std::string_view name_of(event_kind what) {
   return "?";
 }
 
-std::optional<std::string_view> reason_of(event_kind what) {
+bool explains(event_kind what, std::string_view last_error) {
+  const auto says = [&](std::string_view part) { return last_error.find(part) != std::string_view::npos; };
   switch (what) {
     case event_kind::good:
-      return std::nullopt;
+      return false;
     case event_kind::long_header_name:
-      return "header";
+      return says("header") && says("256 bytes");
     case event_kind::long_routing_key:
-      return "routing key";
+      return says("routing key") && says("256 bytes");
     case event_kind::cc_header:
-      return "CC";
+      return says("\"CC\" is refused");
     case event_kind::unroutable:
-      return "312 NO_ROUTE";
+      return says("312 NO_ROUTE");
     case event_kind::missing_exchange:
-      return "404 NOT_FOUND";
+      return says("404 NOT_FOUND") || says("403 ACCESS_REFUSED");
   }
-  return std::nullopt;
+  return false;
 }
 
 }  // namespace outboxd::chaos

@@ -17,7 +17,7 @@ constexpr auto usage =
     "  --seconds S       for how long there are faults (default 60)\n"
     "  --relays R        relays (default 2)\n"
     "  --writers W       writers (default 4)\n"
-    "  --only A,B        leave out all faults but these\n"
+    "  --only A,B        leave out all faults but these; none: leave out all\n"
     "  --outage S        instead: one outage of the broker, for S seconds, with writers at work\n"
     "  --logs DIR        where the relays' logs go (default chaos-logs)\n"
     "  --outboxd FILE    the program under test (default: the one built with this)\n"
@@ -88,6 +88,8 @@ options read_options(int count, char** words) {
         refuse(fmt::format("--sabotage takes lost, phantom, marked or overtaken, not '{}'.", value));
     } else if (flag == "--only") {
       all.only = split(value);
+      for (const auto& one : all.only)
+        if (one != "none" && !fault_of(one)) refuse(fmt::format("--only does not know '{}'.", one));
     } else {
       refuse(fmt::format("There is no option '{}'.", flag));
     }

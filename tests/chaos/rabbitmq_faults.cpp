@@ -85,7 +85,7 @@ void fill_queue(scene& on) {
   on.all.records.pause();
   const auto& vhost = on.all.where.vhost();
   rabbitmqctl(
-      {"-q", "set_policy", "-p", vhost, "full", ".*", R"({"max-length": 1})", "--apply-to", "queues"});
+      {"-q", "set_policy", "-p", vhost, "full", "^events$", R"({"max-length": 1})", "--apply-to", "queues"});
   on.hold();
   await_lines(on, words, before, 10s);
   rabbitmqctl({"-q", "clear_policy", "-p", vhost, "full"});

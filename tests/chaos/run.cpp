@@ -11,7 +11,7 @@
 #include "sabotage.hpp"
 #include "settle.hpp"
 #include "shape.hpp"
-#include "support/eventually.hpp"
+#include "support/consumer.hpp"
 #include "verdict.hpp"
 #include "writers.hpp"
 
@@ -37,6 +37,21 @@ std::map<std::string, std::string> last_errors(database& session) {
   for (const auto& row : session.exec("SELECT id, last_error FROM outbox.event WHERE status = 'dead'"))
     all.emplace(*row[0], row[1].value_or(""));
   return all;
+}
+
+/// The message ids of everything in a queue.
+std::unordered_set<std::string> ids_in(const arena& where, const std::string& queue) {
+  constexpr auto end_mark = "end-mark";
+  where.connect_broker().publish("", queue, "", end_mark);
+  consumer reader{queue, 500, where.broker_url()};
+  std::unordered_set<std::string> ids;
+  for (;;) {
+    const auto message = reader.next(300s);
+    if (!message) throw std::runtime_error{"the queue " + queue + " does not come to its end"};
+    reader.ack(*message);
+    if (message->message_id() == end_mark) return ids;
+    ids.insert(message->message_id());
+  }
 }
 
 void print(const verdict& end, const evidence& from, const options& how, const std::string& figures) {
@@ -65,7 +80,8 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   history deliveries;
   recorder records{where, deliveries};
   std::vector<std::unique_ptr<relay>> relays;
-  const relay_settings settings{.lanes = form.lanes, .batch = form.batch};
+  relay_settings settings{.lanes = form.lanes, .batch = form.batch};
+  if (form.letters) settings.extra.emplace("OUTBOXD_DEAD_LETTER_EXCHANGE", where.graveyard());
   for (int i = 1; i <= how.relays; ++i) relays.push_back(std::make_unique<relay>(i, where, settings, guard));
   surroundings all{where, relays, records};
   for (const auto& one : relays) one->start();
@@ -83,6 +99,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
                 .faults = {},
                 .violations = {},
                 .in_flight = static_cast<std::size_t>(settings.lanes * settings.batch),
+                .letters = {},
                 .retries_last = settings.retries * settings.retry_delay};
   std::string figures;
   const auto add = [&](const std::vector<std::string>& more) {
@@ -108,6 +125,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   auto session = where.connect();
   seen.table = committed_events(session);
   seen.last_errors = last_errors(session);
+  if (form.letters) seen.letters = ids_in(where, where.graveyard());
   figures += fmt::format(
       "\ndrained {} events in {:.1f} s after healing; the slowest probe of PostgreSQL took {} ms",
       drain.backlog, static_cast<double>(drain.took.count()) / 1000, seen.seen.longest_probe.count());

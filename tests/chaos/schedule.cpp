@@ -146,6 +146,12 @@ std::string_view name_of(fault what) {
   return found == kinds.end() ? "?" : found->name;
 }
 
+std::optional<fault> fault_of(std::string_view name) {
+  for (const auto& one : kinds)
+    if (one.name == name) return one.what;
+  return std::nullopt;
+}
+
 std::string_view name_of(server which) {
   return which == server::postgres ? "postgres" : "rabbitmq";
 }

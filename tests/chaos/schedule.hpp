@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,7 @@ enum class fault {
 };
 
 std::string_view name_of(fault what);
+std::optional<fault> fault_of(std::string_view name);
 
 enum class server { postgres, rabbitmq };
 

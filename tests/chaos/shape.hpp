@@ -9,7 +9,8 @@ namespace outboxd::chaos {
 struct shape {
   int lanes = 2;  // of each relay
   int batch = 50;
-  bool quorum = false;  // the queue's type; otherwise classic
+  bool quorum = false;   // the queue's type; otherwise classic
+  bool letters = false;  // dead events are published to an exchange for them
 
   std::string words() const;
 };

@@ -72,18 +72,30 @@ void check_dead(const evidence& from, std::vector<std::string>& violations) {
   for (const auto& row : from.table) {
     const auto found = from.by_writers.bad.find(row.id);
     const auto kind = found == from.by_writers.bad.end() ? event_kind::good : found->second;
-    const auto reason = reason_of(kind);
+    const bool bad = kind != event_kind::good;
     const bool dead = row.status == "dead";
-    if (reason && from.deliveries.delivered(row.id))
+    if (bad && from.deliveries.delivered(row.id))
       wrong.add(fmt::format("event {} ({}) was delivered", row.id, name_of(kind)));
-    if (dead != reason.has_value()) {
+    if (dead != bad)
       wrong.add(fmt::format("event {} ({}) is {}{}", row.id, name_of(kind), row.status,
                             dead ? ": " + from.last_errors.at(row.id) : ""));
-      continue;
-    }
-    if (dead && from.last_errors.at(row.id).find(*reason) == std::string::npos)
+    else if (dead && !explains(kind, from.last_errors.at(row.id)))
       wrong.add(fmt::format("event {} ({}) is dead for another reason: {}", row.id, name_of(kind),
                             from.last_errors.at(row.id)));
+  }
+}
+
+// Each dead event was published to the exchange for them, or its reason says why not; and nobody else was.
+void check_letters(const evidence& from, std::vector<std::string>& violations) {
+  if (!from.letters) return;
+  findings wrong{violations};
+  for (const auto& row : from.table) {
+    const bool written = from.letters->contains(row.id);
+    if (row.status == "dead" && !written &&
+        from.last_errors.at(row.id).find("dead letter") == std::string::npos)
+      wrong.add(fmt::format("event {} is dead and there is no letter", row.id));
+    if (row.status != "dead" && written)
+      wrong.add(fmt::format("event {} is {} and has a letter", row.id, row.status));
   }
 }
 
@@ -238,6 +250,7 @@ verdict judge(const evidence& from, surroundings& all) {
   const auto report = check_history(from, out.violations);
   check_marks(from, out.violations);
   check_dead(from, out.violations);
+  check_letters(from, out.violations);
   const auto allowed = allowed_duplicates(from, all.relays.size());
   if (report.duplicates > allowed)
     out.violations.push_back(

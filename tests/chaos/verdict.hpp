@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "injector.hpp"
@@ -19,8 +21,9 @@ struct evidence {
   const test::history& deliveries;
   sightings seen;
   std::vector<injection> faults;
-  std::vector<std::string> violations;        // found on the way
-  std::size_t in_flight = 0;                  // of one relay: lanes times batch
+  std::vector<std::string> violations;                     // found on the way
+  std::size_t in_flight = 0;                               // of one relay: lanes times batch
+  std::optional<std::unordered_set<std::string>> letters;  // ids of all dead letters, if there were to be any
   std::chrono::milliseconds retries_last{0};  // from an event's first failed attempt to its last, at least
 };
 
