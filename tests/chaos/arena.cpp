@@ -86,9 +86,9 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
   // From the begin: RabbitMQ would drop what is in the queue at the moment that a policy brings its length first.
   session.declare_queue(queue_, type, {{"x-overflow", "reject-publish"}});
   session.bind(queue_, exchange_, "chaos.#");
-  session.declare_exchange(graveyard_, "fanout");
+  session.declare_exchange(graveyard_);  // as a relay declares it, too
   session.declare_queue(graveyard_);
-  session.bind(graveyard_, graveyard_, "");
+  session.bind(graveyard_, graveyard_, "#");
 }
 
 arena::~arena() {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "login.hpp"
-#include "support/servers.hpp"
 #include "stage.hpp"
+#include "support/servers.hpp"
 
 namespace outboxd::test {
 namespace {
