@@ -1,8 +1,8 @@
 // connection.blocked: while the broker has an alarm claims are given back, nothing spins, and work resumes after it.
 #include <doctest/doctest.h>
 
-#include "servers.hpp"
 #include "stage.hpp"
+#include "support/servers.hpp"
 
 namespace outboxd::test {
 namespace {

@@ -1,8 +1,8 @@
 // Guarantee 7: an event over which the broker closes the channel stops nobody else, and is dead in the end.
 #include <doctest/doctest.h>
 
-#include "servers.hpp"
 #include "stage.hpp"
+#include "support/servers.hpp"
 
 namespace outboxd::test {
 namespace {

@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "login.hpp"
-#include "servers.hpp"
 #include "stage.hpp"
+#include "support/servers.hpp"
 
 namespace outboxd::test {
 namespace {

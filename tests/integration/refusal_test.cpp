@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "login.hpp"
-#include "servers.hpp"
 #include "stage.hpp"
+#include "support/servers.hpp"
 
 namespace outboxd::test {
 namespace {

@@ -46,12 +46,6 @@ std::string outboxd_binary() {
   return other != nullptr ? other : OUTBOXD_BINARY;
 }
 
-program_result run_program(const process_options& options) {
-  process child{options};
-  const auto status = child.wait(patience);
-  return {status, child.all_lines(patience)};
-}
-
 program_result run_outboxd(const arguments& words, const environment& variables) {
   return run_program(outboxd_options(words, variables));
 }

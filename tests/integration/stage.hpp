@@ -15,6 +15,7 @@
 #include "support/eventually.hpp"
 #include "support/history.hpp"
 #include "support/process.hpp"
+#include "support/program.hpp"
 
 namespace outboxd::test {
 
@@ -29,17 +30,6 @@ inline constexpr auto patience = 60s;
 /// The outboxd under test: this build's, or that of OUTBOXD_TEST_BINARY, which tools/test sets to the sanitizers' build.
 std::string outboxd_binary();
 
-struct program_result {
-  exit_status status;
-  std::vector<std::string> lines;  // of both outputs
-
-  bool exited(int code) const { return status.code == code; }
-  std::string text() const { return fmt::format("{}", fmt::join(lines, "\n")); }
-  bool says(std::string_view words) const { return text().find(words) != std::string::npos; }
-};
-
-/// Runs a program to its end.
-program_result run_program(const process_options& options);
 /// Runs outboxd to its end; without a URL among the variables it has none, whatever the tests' own environment says.
 program_result run_outboxd(const arguments& words, const environment& variables = {});
 

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "load.hpp"
-#include "servers.hpp"
 #include "stage.hpp"
+#include "support/servers.hpp"
 
 namespace outboxd::test {
 namespace {

@@ -1,8 +1,8 @@
 // A lane that waits for confirms inside its transaction holds back no vacuum (design, section 2).
 #include <doctest/doctest.h>
 
-#include "servers.hpp"
 #include "stage.hpp"
+#include "support/servers.hpp"
 
 namespace outboxd::test {
 namespace {

@@ -123,6 +123,11 @@ std::size_t history::events() const {
   return order_.size();
 }
 
+bool history::delivered(const std::string& id) const {
+  const std::lock_guard lock{mutex_};
+  return events_.contains(id);
+}
+
 history_report history::check(const std::vector<committed_event>& committed,
                               const expectations& expected) const {
   const std::lock_guard lock{mutex_};

@@ -63,6 +63,7 @@ class history {
   std::size_t deliveries() const;
   /// Different events so far.
   std::size_t events() const;
+  bool delivered(const std::string& id) const;
   history_report check(const std::vector<committed_event>& committed,
                        const expectations& expected = {}) const;
 

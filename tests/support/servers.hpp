@@ -1,16 +1,27 @@
-// servers: what an operator or an accident does to the private servers. Tests that use it are in the suite "alone",
-// except for rabbitmqctl on users and vhosts of their own.
+// servers: what an operator or an accident does to the private servers of tools/services. Integration tests that use it
+// are in the suite "alone", except for rabbitmqctl on users and vhosts of their own.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
 namespace outboxd::test {
 
+/// tools/services with these words; throws std::runtime_error with its output unless it exits 0.
+std::string services(const std::vector<std::string>& words);
+
 /// `options`: postgres | postgres --immediate | rabbitmq | rabbitmq --kill. Returns when it takes connections again.
 void restart_server(const std::vector<std::string>& options);
 
+/// Throws std::runtime_error with its output unless it exits 0.
 std::string rabbitmqctl(const std::vector<std::string>& words);
+
+/// The broker's process; 0 while it does not run.
+int broker_pid();
+
+/// The kernel has stopped this process (state T).
+bool is_stopped(int pid);
 
 /// The broker stops to run, as on a machine that hangs, until this object goes, or its process does.
 class frozen_broker {
@@ -21,7 +32,7 @@ class frozen_broker {
   frozen_broker& operator=(const frozen_broker&) = delete;
 
  private:
-  FILE* keeper_;
+  std::FILE* keeper_;
 };
 
 }  // namespace outboxd::test

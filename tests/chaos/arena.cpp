@@ -1,0 +1,210 @@
+// arena: set-up and clean-up.
+#include "arena.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <optional>
+
+#include "support/eventually.hpp"
+#include "support/program.hpp"
+#include "support/servers.hpp"
+
+namespace outboxd::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+constexpr auto server_patience = 300s;
+
+std::string unique_name() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return fmt::format("chaos_{}_{}", std::chrono::duration_cast<std::chrono::milliseconds>(now).count(),
+                     ::getpid());
+}
+
+std::uint16_t port_of(const std::string& url) {
+  return static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
+}
+
+void try_to(const std::string& what, const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "clean-up: {}: {}\n", what, error.what());
+  }
+}
+
+/// Calls `open` until it does not throw what a server throws that is away for a moment.
+template <class Open>
+auto patiently(const char* what, Open open) {
+  std::optional<decltype(open())> session;
+  eventually(
+      what,
+      [&] {
+        try {
+          session.emplace(open());
+        } catch (const database_error&) {
+          return false;
+        } catch (const broker_error&) {
+          return false;
+        }
+        return true;
+      },
+      server_patience);
+  return std::move(*session);
+}
+
+}  // namespace
+
+arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_type type)
+    : outboxd_{std::move(outboxd)},
+      logs_{std::filesystem::absolute(std::move(logs))},
+      name_{unique_name()},
+      database_password_{fmt::format("{}-database", canary)},
+      broker_password_{fmt::format("{}-broker", canary)} {
+  std::filesystem::create_directories(logs_);
+  // What an earlier run that was killed may have left.
+  connect().exec("ALTER SYSTEM RESET default_transaction_read_only");
+  connect().exec("SELECT pg_reload_conf()");
+  const auto done = run_program({.program = outboxd_,
+                                 .arguments = {"migrate"},
+                                 .environment = {{"OUTBOXD_DATABASE_URL", database_.url()}},
+                                 .log_file = {}});
+  if (!done.exited(0)) throw std::runtime_error{"migrate: " + done.text()};
+  connect().exec(
+      fmt::format("CREATE ROLE {} LOGIN PASSWORD '{}' IN ROLE outbox_relay", name_, database_password_));
+  rabbitmqctl({"-q", "add_vhost", name_});
+  rabbitmqctl({"-q", "set_permissions", "-p", name_, "outboxd", ".*", ".*", ".*"});
+  rabbitmqctl({"-q", "add_user", name_, broker_password_});
+  set_permissions(true);
+  auto session = connect_broker();
+  session.declare_exchange(exchange_);
+  // From the begin: RabbitMQ would drop what is in the queue at the moment that a policy brings its length first.
+  session.declare_queue(queue_, type, {{"x-overflow", "reject-publish"}});
+  session.bind(queue_, exchange_, "chaos.#");
+  session.declare_exchange(graveyard_);  // as a relay declares it, too
+  session.declare_queue(graveyard_);
+  session.bind(graveyard_, graveyard_, "#");
+}
+
+arena::~arena() {
+  try_to("healing", [this] { heal(); });
+  try_to("vhost", [this] { rabbitmqctl({"-q", "delete_vhost", name_}); });
+  try_to("user", [this] { rabbitmqctl({"-q", "delete_user", name_}); });
+  try_to("role", [this] {
+    auto session = connect();
+    session.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", {name_});
+    session.exec(fmt::format("DROP OWNED BY {0}; DROP ROLE {0}", name_));
+  });
+}
+
+std::string arena::broker_url() const {
+  return required_environment("OUTBOXD_AMQP_URL") + "/" + name_;
+}
+
+std::uint16_t arena::database_port() const {
+  const auto url = required_environment("OUTBOXD_DATABASE_URL");
+  return port_of(url.substr(0, url.rfind('/')));
+}
+
+std::uint16_t arena::broker_port() const {
+  return port_of(required_environment("OUTBOXD_AMQP_URL"));
+}
+
+database arena::connect(const std::string& application) const {
+  return patiently("PostgreSQL takes connections",
+                   [&] { return database{database_.url() + "?application_name=" + application}; });
+}
+
+broker arena::connect_broker() const {
+  return patiently("RabbitMQ takes connections", [this] { return broker{broker_url()}; });
+}
+
+std::string arena::relay_database_url(std::uint16_t port) const {
+  const std::lock_guard lock{mutex_};
+  return fmt::format("postgresql://{}:{}@127.0.0.1:{}/{}", name_, database_password_, port, database_.name());
+}
+
+std::string arena::relay_broker_url(std::uint16_t port) const {
+  const std::lock_guard lock{mutex_};
+  return fmt::format("amqp://{}:{}@127.0.0.1:{}/{}", name_, broker_password_, port, name_);
+}
+
+void arena::change_database_password() {
+  std::string fresh;
+  {
+    const std::lock_guard lock{mutex_};
+    fresh = fmt::format("{}-database-{}", canary, ++changes_);
+  }
+  connect().exec(
+      fmt::format("SET default_transaction_read_only = off; ALTER ROLE {} PASSWORD '{}'", name_, fresh));
+  const std::lock_guard lock{mutex_};
+  database_password_ = fresh;
+}
+
+void arena::change_broker_password() {
+  std::string fresh;
+  {
+    const std::lock_guard lock{mutex_};
+    fresh = fmt::format("{}-broker-{}", canary, ++changes_);
+  }
+  rabbitmqctl({"-q", "change_password", name_, fresh});
+  const std::lock_guard lock{mutex_};
+  broker_password_ = fresh;
+}
+
+void arena::declare_exchange() const {
+  connect_broker().declare_exchange(exchange_);
+}
+
+void arena::bind() const {
+  connect_broker().bind(queue_, exchange_, "chaos.#");
+}
+
+void arena::unbind() const {
+  connect_broker().unbind(queue_, exchange_, "chaos.#");
+}
+
+void arena::set_permissions(bool all) const {
+  const std::string what = all ? ".*" : "^$";
+  rabbitmqctl({"-q", "set_permissions", "-p", name_, name_, what, what, what});
+}
+
+void arena::heal() {
+  if (broker_pid() == 0) services({"start", "rabbitmq"});
+  services({"start", "postgres"});
+  auto session = connect();
+  session.exec("SET default_transaction_read_only = off");
+  session.exec("ALTER SYSTEM RESET default_transaction_read_only");
+  session.exec("SELECT pg_reload_conf()");
+  if (session.value("SELECT to_regclass('outbox.event') IS NOT NULL") == "t")
+    session.exec("ALTER TABLE outbox.event ENABLE TRIGGER event_doorbell");
+  // A node whose application was stopped does not listen; start_app is nothing to one that runs.
+  rabbitmqctl({"-q", "start_app"});
+  rabbitmqctl({"-q", "set_vm_memory_high_watermark", "0.4"});
+  set_permissions(true);
+  declare_exchange();
+  bind();
+  try {
+    rabbitmqctl({"-q", "clear_policy", "-p", name_, "full"});
+  } catch (const std::runtime_error&) {
+    // there was none
+  }
+}
+
+void write_secret(const std::filesystem::path& file, const std::string& text) {
+  const auto fresh = file.string() + ".new";
+  {
+    std::ofstream out{fresh};
+    out << text << '\n';
+  }
+  std::filesystem::permissions(fresh,
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::rename(fresh, file);
+}
+
+}  // namespace outboxd::chaos

@@ -1,0 +1,126 @@
+// injector: carries out the schedule, one thread for each target, and collects the evidence.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "arena.hpp"
+#include "recorder.hpp"
+#include "relay.hpp"
+#include "schedule.hpp"
+
+namespace outboxd::chaos {
+
+using moment = std::chrono::steady_clock::time_point;
+
+enum class outcome {
+  happened,
+  missed,   // its target was taken away by another fault
+  nothing,  // no evidence, and no excuse
+  failed,   // could not be carried out
+};
+
+std::string_view name_of(outcome what);
+
+struct injection {
+  planned plan;
+  outcome result = outcome::nothing;
+  std::string evidence;
+  std::chrono::milliseconds unroutable{0};  // for as long good events had no way to the queue
+  moment began;
+  moment ended;
+};
+
+/// What a fault finds on the stage.
+struct surroundings {
+  arena& where;
+  std::vector<std::unique_ptr<relay>>& relays;
+  recorder& records;
+
+  /// Lines in all relays' logs, of all their lives, that contain `part`.
+  std::size_t lines_with(const std::string& part) const;
+};
+
+/// Told to a fault while it is carried out.
+class scene {
+ public:
+  scene(surroundings& stage, const planned& one, std::atomic<bool>& stopping)
+      : all{stage}, plan{one}, stopping_{stopping} {}
+
+  surroundings& all;
+  const planned& plan;
+
+  /// Lasts as long as planned, or until the run is stopped.
+  void hold() { hold(plan.lasts); }
+  void hold(std::chrono::milliseconds span);
+  /// Waits until `seen` is true, a bounded time; what it said last.
+  bool await(const std::function<bool()>& seen, std::chrono::milliseconds limit = std::chrono::seconds{10});
+  bool stopping() const { return stopping_; }
+  /// Good events had no way to the queue since then.
+  void was_unroutable(moment since) { unroutable_ = std::chrono::steady_clock::now() - since; }
+  std::chrono::milliseconds unroutable() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(unroutable_);
+  }
+
+  void saw(std::string words) {
+    evidence_ = std::move(words);
+    seen_ = true;
+  }
+  /// What there was instead of evidence.
+  void saw_nothing(std::string words) { evidence_ = std::move(words); }
+  bool seen() const { return seen_; }
+  const std::string& evidence() const { return evidence_; }
+
+ private:
+  std::atomic<bool>& stopping_;
+  bool seen_ = false;
+  std::string evidence_;
+  std::chrono::steady_clock::duration unroutable_{0};
+};
+
+/// One kind of fault, and what carries it out.
+struct act {
+  fault what;
+  void (*play)(scene& on);
+};
+void play(scene& on, std::span<const act> acts);
+
+void relay_fault(scene& on);
+void link_fault(scene& on);
+void postgres_fault(scene& on);
+void rabbitmq_fault(scene& on);
+
+class injector {
+ public:
+  injector(surroundings all, std::vector<planned> plan);
+  ~injector();
+
+  /// Waits until all is done, or `interrupted` says so; what is under way is undone first.
+  void wait(const std::function<bool()>& interrupted);
+  std::vector<injection> all() const;
+  /// One of these kinds was or is at work between the two moments.
+  bool at_work(const std::function<bool(const planned&)>& which, moment from, moment to) const;
+
+ private:
+  void run(const std::vector<planned>& own);
+  void carry_out(const planned& one);
+  outcome judge(const scene& after, const injection& what) const;
+
+  surroundings all_;
+  moment start_;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<int> busy_ = 0;
+  mutable std::mutex mutex_;
+  std::vector<injection> done_;        // guarded by mutex_
+  std::vector<injection*> under_way_;  // guarded by mutex_
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace outboxd::chaos

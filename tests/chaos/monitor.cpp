@@ -1,0 +1,116 @@
+// monitor: one thread.
+#include "monitor.hpp"
+
+#include <fmt/format.h>
+
+namespace outboxd::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+using clock = std::chrono::steady_clock;
+
+constexpr auto pause = 100ms;
+constexpr auto too_long = 5s;
+// A probe this slow means that the machine or the server is slow for everybody.
+constexpr auto slow_probe = 1s;
+
+// Faults that make a server refuse a relay in a way that does not pass by itself.
+bool refuses(const planned& one) {
+  return one.what == fault::database_password || one.what == fault::broker_password ||
+         one.what == fault::permission_revoked;
+}
+
+}  // namespace
+
+bool may_end(const death& one, const injector& faults, moment at) {
+  return one.status.code == 1 && faults.at_work(refuses, at - 20s, at);
+}
+
+monitor::monitor(surroundings all, const writers& load, const injector& faults)
+    : all_{all}, writers_{load}, faults_{faults} {
+  all_.where.connect().exec("CREATE TABLE IF NOT EXISTS probe (n bigint); INSERT INTO probe VALUES (0)");
+  thread_ = std::thread{[this] { run(); }};
+}
+
+monitor::~monitor() {
+  if (thread_.joinable()) finish();
+}
+
+sightings monitor::finish() {
+  stopping_ = true;
+  thread_.join();
+  return seen_;
+}
+
+void monitor::run() {
+  while (!stopping_) {
+    look_at_relays();
+    try {
+      if (!session_)
+        session_.emplace(database{all_.where.database_url() + "?application_name=chaos_monitor"});
+      probe();
+      look_at_table();
+    } catch (const database_error& error) {
+      if (!session_ || PQstatus(session_->handle()) != CONNECTION_OK) session_.reset();
+    }
+    look_at_writers();
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+void monitor::look_at_relays() {
+  for (const auto& one : all_.relays) {
+    auto end = one->take_unasked_death();
+    if (!end) continue;
+    end->tolerated = may_end(*end, faults_, clock::now());
+    if (!end->tolerated)
+      seen_.violations.push_back(fmt::format("relay {} ended by itself ({}):\n{}", one->number(),
+                                             end->status.code ? fmt::format("code {}", *end->status.code)
+                                                              : fmt::format("signal {}", *end->status.signal),
+                                             end->last_words));
+    one->record(*end);
+    one->start();
+  }
+}
+
+// A lock that a fault holds on the table makes this wait, and the limit gives up.
+void monitor::look_at_table() {
+  session_->exec("SET lock_timeout = '100ms'");
+  const auto rows = session_->exec(
+      "SELECT id, (extract(epoch FROM published_at) * 1000000)::bigint FROM outbox.event"
+      " WHERE status = 'published' AND published_at >= to_timestamp($1::bigint / 1000000.0) - interval '1 "
+      "second'",
+      {std::to_string(published_until_)});
+  for (const auto& row : rows) {
+    seen_.published.insert(*row[0]);
+    published_until_ = std::max<std::int64_t>(published_until_, std::stoll(*row[1]));
+  }
+}
+
+void monitor::probe() {
+  const auto began = clock::now();
+  session_->exec("UPDATE probe SET n = n + 1");
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - began);
+  seen_.longest_probe = std::max(seen_.longest_probe, took);
+  if (took > slow_probe) slow_since_ = clock::now();
+}
+
+// Invariant 11: while PostgreSQL is well, a writer's transaction never takes long, whatever relays and broker do.
+void monitor::look_at_writers() {
+  if (writers_.longest_under_way() < too_long) {
+    said_slow_ = false;
+    return;
+  }
+  const auto now = clock::now();
+  const bool excused =
+      now - slow_since_ < 2 * too_long || !session_ ||
+      faults_.at_work([](const planned& one) { return one.whom.what == target::kind::postgres; },
+                      now - 2 * too_long, now);
+  if (excused || said_slow_) return;
+  said_slow_ = true;
+  seen_.violations.push_back(fmt::format("a writer's transaction has lasted {} ms while PostgreSQL was well",
+                                         writers_.longest_under_way().count()));
+}
+
+}  // namespace outboxd::chaos

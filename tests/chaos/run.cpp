@@ -1,0 +1,137 @@
+// run: the parts in their order.
+#include "run.hpp"
+
+#include <fmt/format.h>
+
+#include "arena.hpp"
+#include "injector.hpp"
+#include "keeper.hpp"
+#include "monitor.hpp"
+#include "recorder.hpp"
+#include "sabotage.hpp"
+#include "settle.hpp"
+#include "shape.hpp"
+#include "support/consumer.hpp"
+#include "verdict.hpp"
+#include "writers.hpp"
+
+namespace outboxd::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+constexpr auto start_limit = 120s;
+
+std::vector<planned> wanted(const options& how) {
+  auto plan = make_schedule(how.plan());
+  if (how.only.empty()) return plan;
+  std::erase_if(plan, [&](const planned& one) {
+    return std::find(how.only.begin(), how.only.end(), name_of(one.what)) == how.only.end();
+  });
+  return plan;
+}
+
+std::map<std::string, std::string> last_errors(database& session) {
+  std::map<std::string, std::string> all;
+  for (const auto& row : session.exec("SELECT id, last_error FROM outbox.event WHERE status = 'dead'"))
+    all.emplace(*row[0], row[1].value_or(""));
+  return all;
+}
+
+/// The message ids of everything in a queue.
+std::unordered_set<std::string> ids_in(const arena& where, const std::string& queue) {
+  constexpr auto end_mark = "end-mark";
+  where.connect_broker().publish("", queue, "", end_mark);
+  consumer reader{queue, 500, where.broker_url()};
+  std::unordered_set<std::string> ids;
+  for (;;) {
+    const auto message = reader.next(300s);
+    if (!message) throw std::runtime_error{"the queue " + queue + " does not come to its end"};
+    reader.ack(*message);
+    if (message->message_id() == end_mark) return ids;
+    ids.insert(message->message_id());
+  }
+}
+
+void print(const verdict& end, const evidence& from, const options& how, const std::string& figures) {
+  fmt::print("\nFaults:\n");
+  for (const auto& one : from.faults)
+    fmt::print("  {} {}: {}\n", one.plan.words(), name_of(one.result), one.evidence);
+  fmt::print("\nSeed {} ({}): {}\n{}\n", how.seed, shape_of(how.seed).words(), end.summary, figures);
+  for (const auto& one : end.violations) fmt::print("VIOLATION: {}\n", one);
+  for (const auto& one : end.doubts) fmt::print("INVALID: {}\n", one);
+  if (end.violations.empty() && end.doubts.empty()) {
+    fmt::print("No violation.\n");
+  } else {
+    fmt::print("Logs: {}\nTo see it again: {}\n", std::filesystem::absolute(how.logs).string(),
+               how.command());
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
+  const auto stop = [&] { return interrupted.load(); };
+  const auto form = shape_of(how.seed);
+  arena where{how.outboxd, how.logs, form.quorum ? queue_type::quorum : queue_type::classic};
+  keeper guard;
+  history deliveries;
+  recorder records{where, deliveries};
+  std::vector<std::unique_ptr<relay>> relays;
+  relay_settings settings{.lanes = form.lanes, .batch = form.batch};
+  if (form.letters) settings.extra.emplace("OUTBOXD_DEAD_LETTER_EXCHANGE", where.graveyard());
+  for (int i = 1; i <= how.relays; ++i) relays.push_back(std::make_unique<relay>(i, where, settings, guard));
+  surroundings all{where, relays, records};
+  for (const auto& one : relays) one->start();
+  for (const auto& one : relays)
+    if (!one->await_connected(start_limit)) throw std::runtime_error{"a relay does not connect: see its log"};
+  std::vector<footprint> before;
+  for (const auto& one : relays) before.push_back(one->now());
+
+  writers load{where, {.seed = how.seed, .writers = how.writers, .aggregates = how.aggregates}};
+  evidence seen{.by_writers = {},
+                .table = {},
+                .last_errors = {},
+                .deliveries = deliveries,
+                .seen = {},
+                .faults = {},
+                .violations = {},
+                .in_flight = static_cast<std::size_t>(settings.lanes * settings.batch),
+                .letters = {},
+                .retries_last = settings.retries * settings.retry_delay};
+  std::string figures;
+  const auto add = [&](const std::vector<std::string>& more) {
+    seen.violations.insert(seen.violations.end(), more.begin(), more.end());
+  };
+
+  injector faults{all, wanted(how)};
+  monitor eyes{all, load, faults};
+  faults.wait(stop);
+  heal_all(all);
+  load.stop();
+  const auto drain = await_drained(all, stop);
+  add(drain.violations);
+  seen.seen = eyes.finish();
+  if (interrupted) return 130;
+  if (!records.drain(300s)) seen.violations.push_back("the recorder did not get to the end of the queue");
+  add(check_footprints(all, before, figures));
+  add(stop_all(all));
+
+  if (!how.sabotage.empty()) sabotage(how.sabotage, where, deliveries);
+  seen.by_writers = load.all();
+  seen.faults = faults.all();
+  auto session = where.connect();
+  seen.table = committed_events(session);
+  seen.last_errors = last_errors(session);
+  if (form.letters) seen.letters = ids_in(where, where.graveyard());
+  figures += fmt::format(
+      "\ndrained {} events in {:.1f} s after healing; the slowest probe of PostgreSQL took {} ms",
+      drain.backlog, static_cast<double>(drain.took.count()) / 1000, seen.seen.longest_probe.count());
+  const auto end = judge(seen, all);
+  print(end, seen, how, figures);
+  return end.violations.empty() && end.doubts.empty() ? 0 : 1;
+}
+
+}  // namespace outboxd::chaos

@@ -1,0 +1,93 @@
+// schedule: which fault happens when, to whom, for how long: a pure function of the seed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/tcp_proxy.hpp"
+
+namespace outboxd::chaos {
+
+enum class fault {
+  // a relay's process
+  relay_killed,
+  relay_frozen,  // longer than claim_timeout
+  relay_stopped,
+  // PostgreSQL
+  backends_terminated,
+  postgres_restarted,
+  postgres_crashed,
+  read_only,
+  notifications_forged,
+  notifications_lost,
+  snapshot_held,
+  table_locked,
+  database_password,
+  // RabbitMQ
+  alarm,
+  broker_killed,
+  broker_restarted,
+  broker_app_stopped,
+  broker_frozen,
+  connections_closed,
+  queue_full,
+  queue_unbound,
+  exchange_deleted,
+  permission_revoked,
+  broker_password,
+  // one relay's way to one server
+  link_delayed,
+  link_cut,
+  link_reset,
+  link_stalled,
+  link_half_open,
+  link_dropped,
+  link_sliced,
+  link_refused,
+  link_silent,
+  link_abandoned,
+};
+
+std::string_view name_of(fault what);
+std::optional<fault> fault_of(std::string_view name);
+
+enum class server { postgres, rabbitmq };
+
+std::string_view name_of(server which);
+
+/// What a fault takes for itself: faults of one target come one after another, those of different targets overlap.
+struct target {
+  enum class kind { relay, postgres, rabbitmq, link };
+  kind what = kind::relay;
+  int relay = 0;                   // of relay and link
+  server peer = server::postgres;  // of link
+  bool operator==(const target&) const = default;
+  std::string words() const;
+};
+
+struct planned {
+  std::chrono::milliseconds at{0};
+  std::chrono::milliseconds lasts{0};
+  fault what = fault::relay_killed;
+  target whom;
+  test::direction way = test::direction::to_server;  // of a fault that is for one direction of a link
+
+  bool operator==(const planned&) const = default;
+  /// "12.345 s +1.200 s link_stalled relay 1 to rabbitmq, to_client"
+  std::string words() const;
+};
+
+struct schedule_options {
+  std::uint64_t seed = 1;
+  std::chrono::seconds length{60};
+  int relays = 2;
+};
+
+/// In order of time. The first seconds are without faults, and each one ends before `length`.
+std::vector<planned> make_schedule(const schedule_options& from);
+
+}  // namespace outboxd::chaos

@@ -1,0 +1,187 @@
+// verdict: each invariant is one function.
+#include "verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+
+#include "bounds.hpp"
+
+namespace outboxd::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+constexpr std::size_t most_of_a_kind = 5;
+
+/// Sentences of one kind; the first few are said, the others counted.
+class findings {
+ public:
+  explicit findings(std::vector<std::string>& into) : into_{into} {}
+  ~findings() {
+    if (count_ > most_of_a_kind)
+      into_.push_back(fmt::format("... and {} more like it", count_ - most_of_a_kind));
+  }
+  findings(const findings&) = delete;
+  findings& operator=(const findings&) = delete;
+  void add(std::string sentence) {
+    if (++count_ <= most_of_a_kind) into_.push_back(std::move(sentence));
+  }
+
+ private:
+  std::vector<std::string>& into_;
+  std::size_t count_ = 0;
+};
+
+// 1, 2, 5, 6: the history's own checks, and what the writers know.
+history_report check_history(const evidence& from, std::vector<std::string>& violations) {
+  auto report = from.deliveries.check(from.table);
+  if (!report.sound()) violations.push_back("history: " + report.words());
+  std::unordered_set<std::string> rows;
+  for (const auto& row : from.table) rows.insert(row.id);
+  findings lost{violations};
+  for (const auto& id : from.by_writers.committed)
+    if (!rows.contains(id)) lost.add(fmt::format("event {} was committed and is not in the table", id));
+  findings phantom{violations};
+  for (const auto& id : from.by_writers.aborted) {
+    if (rows.contains(id)) phantom.add(fmt::format("event {} was rolled back and is in the table", id));
+    if (from.deliveries.delivered(id)) phantom.add(fmt::format("event {} was rolled back and delivered", id));
+  }
+  findings unfinished{violations};
+  for (const auto& row : from.table)
+    if (row.status != "published" && row.status != "dead")
+      unfinished.add(fmt::format("event {} is {} at the end", row.id, row.status));
+  return report;
+}
+
+// 3: a mark without a delivery, now or at any time.
+void check_marks(const evidence& from, std::vector<std::string>& violations) {
+  findings unheard{violations};
+  for (const auto& row : from.table)
+    if (row.status == "published" && !from.deliveries.delivered(row.id))
+      unheard.add(fmt::format("event {} is published and was never delivered", row.id));
+  for (const auto& id : from.seen.published)
+    if (!from.deliveries.delivered(id))
+      unheard.add(fmt::format("event {} was published for a while and was never delivered", id));
+}
+
+// 7: dead are exactly those made bad on purpose, each for its reason.
+void check_dead(const evidence& from, std::vector<std::string>& violations) {
+  findings wrong{violations};
+  for (const auto& row : from.table) {
+    const auto found = from.by_writers.bad.find(row.id);
+    const auto kind = found == from.by_writers.bad.end() ? event_kind::good : found->second;
+    const bool bad = kind != event_kind::good;
+    const bool dead = row.status == "dead";
+    if (bad && from.deliveries.delivered(row.id))
+      wrong.add(fmt::format("event {} ({}) was delivered", row.id, name_of(kind)));
+    if (dead != bad)
+      wrong.add(fmt::format("event {} ({}) is {}{}", row.id, name_of(kind), row.status,
+                            dead ? ": " + from.last_errors.at(row.id) : ""));
+    else if (dead && !explains(kind, from.last_errors.at(row.id)))
+      wrong.add(fmt::format("event {} ({}) is dead for another reason: {}", row.id, name_of(kind),
+                            from.last_errors.at(row.id)));
+  }
+}
+
+// Each dead event was published to the exchange for them, or its reason says why not; and nobody else was.
+void check_letters(const evidence& from, std::vector<std::string>& violations) {
+  if (!from.letters) return;
+  findings wrong{violations};
+  for (const auto& row : from.table) {
+    const bool written = from.letters->contains(row.id);
+    if (row.status == "dead" && !written &&
+        from.last_errors.at(row.id).find("dead letter") == std::string::npos)
+      wrong.add(fmt::format("event {} is dead and there is no letter", row.id));
+    if (row.status != "dead" && written)
+      wrong.add(fmt::format("event {} is {} and has a letter", row.id, row.status));
+  }
+}
+
+// 9: what was claimed went one of these ways; said by every relay that stopped in the orderly way.
+std::size_t check_totals(const std::vector<std::string>& lines, std::vector<std::string>& violations) {
+  static const std::regex pair{R"((\w+)=(\d+))"};
+  std::size_t found = 0;
+  for (const auto& line : lines) {
+    const auto at = line.find("totals: ");
+    if (at == std::string::npos) continue;
+    ++found;
+    const auto text = line.substr(at);
+    std::size_t claimed = 0;
+    std::size_t sum = 0;
+    for (auto one = std::sregex_iterator(text.begin(), text.end(), pair); one != std::sregex_iterator{};
+         ++one) {
+      const auto count = std::stoul((*one)[2]);
+      ((*one)[1] == "claimed" ? claimed : sum) += count;
+    }
+    if (claimed != sum) violations.push_back(fmt::format("claimed is not the sum of the others: {}", text));
+  }
+  return found;
+}
+
+// 12: payloads, header values and passwords carry the canary.
+void check_logs(surroundings& all, std::vector<std::string>& violations) {
+  findings leaks{violations};
+  for (const auto& one : all.relays) {
+    for (const auto& file : one->log_files()) {
+      std::ifstream log{file};
+      for (std::string line; std::getline(log, line);)
+        if (line.find(canary) != std::string::npos)
+          leaks.add(fmt::format("{} has a secret: {}", file.string(), line));
+    }
+  }
+}
+
+// 13.
+void check_evidence(const evidence& from, std::vector<std::string>& doubts) {
+  std::size_t missed = 0;
+  for (const auto& one : from.faults) {
+    if (one.result == outcome::missed) ++missed;
+    if (one.result == outcome::nothing || one.result == outcome::failed)
+      doubts.push_back(fmt::format("{}: {}: {}", one.plan.words(), name_of(one.result), one.evidence));
+  }
+  if (missed * 2 > from.faults.size())
+    doubts.push_back(fmt::format("{} of {} faults met nothing to disturb", missed, from.faults.size()));
+}
+
+}  // namespace
+
+verdict judge(const evidence& from, surroundings& all) {
+  verdict out;
+  out.violations = from.violations;
+  out.violations.insert(out.violations.end(), from.seen.violations.begin(), from.seen.violations.end());
+  const auto report = check_history(from, out.violations);
+  check_marks(from, out.violations);
+  check_dead(from, out.violations);
+  check_letters(from, out.violations);
+  const auto allowed = allowed_duplicates(from, all.relays.size());
+  if (report.duplicates > allowed)
+    out.violations.push_back(
+        fmt::format("{} duplicates, more than the {} that the faults explain", report.duplicates, allowed));
+  std::size_t totals = 0;
+  for (const auto& one : all.relays) totals += check_totals(one->all_lines(), out.violations);
+  check_logs(all, out.violations);
+  check_evidence(from, out.doubts);
+  if (const auto unroutable = longest_unroutable(from.faults); unroutable > from.retries_last)
+    out.doubts.push_back(fmt::format(
+        "the queue was unbound for {} ms, longer than the retries last: good events may be dead for that",
+        unroutable.count()));
+
+  const auto happened = std::count_if(from.faults.begin(), from.faults.end(),
+                                      [](const injection& one) { return one.result == outcome::happened; });
+  int lives = 0;
+  for (const auto& one : all.relays) lives += one->lives();
+  out.summary = fmt::format(
+      "{} committed, {} delivered, {} dead, {} duplicates (allowed {}), {} redelivered by the broker\n"
+      "{} transactions, {} of them interrupted, {} commits with an unknown outcome\n"
+      "{} of {} faults happened, {} lives of {} relays, {} totals checked\n{}",
+      report.committed, report.delivered, report.dead, report.duplicates, allowed, report.redelivered,
+      from.by_writers.transactions, from.by_writers.interrupted, from.by_writers.unknown.size(), happened,
+      from.faults.size(), lives, all.relays.size(), totals, commit_times(from));
+  return out;
+}
+
+}  // namespace outboxd::chaos

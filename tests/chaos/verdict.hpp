@@ -1,0 +1,38 @@
+// verdict: the fourteen invariants of a run, over its whole history.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "injector.hpp"
+#include "monitor.hpp"
+#include "support/history.hpp"
+#include "writers.hpp"
+
+namespace outboxd::chaos {
+
+struct evidence {
+  written by_writers;
+  std::vector<test::committed_event> table;
+  std::map<std::string, std::string> last_errors;  // of dead events
+  const test::history& deliveries;
+  sightings seen;
+  std::vector<injection> faults;
+  std::vector<std::string> violations;                     // found on the way
+  std::size_t in_flight = 0;                               // of one relay: lanes times batch
+  std::optional<std::unordered_set<std::string>> letters;  // ids of all dead letters, if there were to be any
+  std::chrono::milliseconds retries_last{0};  // from an event's first failed attempt to its last, at least
+};
+
+struct verdict {
+  std::vector<std::string> violations;  // the relay is wrong
+  std::vector<std::string> doubts;      // the run proves nothing
+  std::string summary;
+};
+
+verdict judge(const evidence& from, surroundings& all);
+
+}  // namespace outboxd::chaos

@@ -1,0 +1,261 @@
+// writers: random transactions from a seed.
+#include "writers.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <random>
+
+#include "support/database.hpp"
+#include "support/eventually.hpp"
+
+namespace outboxd::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+using clock = std::chrono::steady_clock;
+
+constexpr auto application = "chaos_writer";
+
+std::int64_t milliseconds_now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+/// One writer: a session, and the events of the transaction under way.
+class writers::one {
+ public:
+  one(writers& all, int number)
+      : all_{all}, number_{number}, random_{all.settings_.seed * 1000 + static_cast<std::uint64_t>(number)} {
+    connect();
+  }
+
+  void transaction();
+  void pause() {
+    const auto most = all_.settings_.longest_pause.count();
+    std::this_thread::sleep_for(std::chrono::milliseconds{up_to(static_cast<int>(most))});
+  }
+
+ private:
+  int up_to(int most) { return static_cast<int>(random_() % static_cast<std::uint64_t>(most + 1)); }
+  bool chance(int in_a_thousand) { return up_to(999) < in_a_thousand; }
+
+  void connect();
+  void statements();
+  void insert();
+  event_kind choose_kind();
+  int choose_size();
+  std::string new_id();
+  void abort(std::size_t from);
+  void write_down(std::unordered_set<std::string> written::*into);
+
+  writers& all_;
+  int number_;
+  std::mt19937_64 random_;
+  std::optional<database> session_;
+  int backend_ = 0;
+  std::vector<std::pair<std::string, event_kind>> open_;  // of the transaction under way
+  std::vector<std::pair<std::string, event_kind>> aborted_;
+  std::optional<commit_time> commit_;
+};
+
+// A COMMIT whose answer was lost may still be at work in the old session: only after its end does the order hold.
+void writers::one::connect() {
+  const auto old_is_gone = [this] {
+    try {
+      session_.emplace(all_.arena_.connect(application));
+      return session_->number(
+                 "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND application_name = $2",
+                 {std::to_string(backend_), application}) == 0 ||
+             backend_ == session_->backend_pid();
+    } catch (const database_error&) {
+      return false;  // gone again
+    }
+  };
+  eventually("the writer's old session has ended", old_is_gone, 300s);
+  backend_ = session_->backend_pid();
+}
+
+void writers::one::transaction() {
+  open_.clear();
+  aborted_.clear();
+  commit_.reset();
+  bool committing = false;
+  auto outcome = &written::aborted;
+  bool interrupted = false;
+  auto& since = all_.since_[static_cast<std::size_t>(number_)];
+  since = milliseconds_now();
+  try {
+    session_->exec("BEGIN");
+    statements();
+    if (chance(150)) {
+      session_->exec("ROLLBACK");
+    } else {
+      committing = true;
+      const auto began = clock::now();
+      session_->exec("COMMIT");
+      commit_ = {began, std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began)};
+      outcome = &written::committed;
+    }
+  } catch (const database_error&) {
+    interrupted = true;
+    if (PQstatus(session_->handle()) == CONNECTION_OK) {
+      // The server refused it; without an answer to the ROLLBACK it is rolled back all the same.
+      try {
+        session_->exec("ROLLBACK");
+      } catch (const database_error&) {
+        connect();
+      }
+    } else {
+      if (committing) outcome = &written::unknown;
+      since = 0;
+      connect();
+    }
+  }
+  since = 0;
+  const std::lock_guard lock{all_.mutex_};
+  auto& into = all_.written_;
+  for (const auto& [id, kind] : open_) {
+    (into.*outcome).insert(id);
+    if (kind != event_kind::good) into.bad.emplace(id, kind);
+  }
+  for (const auto& [id, kind] : aborted_) into.aborted.insert(id);
+  if (commit_) into.commits.push_back(*commit_);
+  ++into.transactions;
+  if (interrupted) ++into.interrupted;
+}
+
+// One to four statements, sometimes a savepoint, and sometimes back to it.
+void writers::one::statements() {
+  const int count = 1 + up_to(3);
+  for (int i = 0; i < count; ++i) {
+    if (!chance(150)) {
+      insert();
+      continue;
+    }
+    session_->exec("SAVEPOINT inner_part");
+    const auto from = open_.size();
+    insert();
+    insert();
+    if (chance(500)) {
+      session_->exec("ROLLBACK TO SAVEPOINT inner_part");
+      abort(from);
+    } else {
+      session_->exec("RELEASE SAVEPOINT inner_part");
+    }
+  }
+}
+
+void writers::one::insert() {
+  const int own = std::max(1, all_.settings_.aggregates / all_.settings_.writers);
+  const auto kind = choose_kind();
+  const auto id = new_id();
+  open_.emplace_back(id, kind);
+  const std::string aggregate = fmt::format("{}-{}", number_, up_to(own - 1));
+  auto headers = fmt::format(R"({{"note": "{0}", "n": {1}}})", canary, up_to(1000));
+  cell exchange;
+  cell key;
+  switch (kind) {
+    case event_kind::good:
+      if (chance(100)) key = fmt::format("chaos.other.{}", number_);
+      break;
+    case event_kind::long_header_name:
+      headers = fmt::format(R"({{"{}": 1}})", std::string(256, 'h'));
+      break;
+    case event_kind::long_routing_key:
+      key = std::string(256, 'k');
+      break;
+    case event_kind::cc_header:
+      headers = R"({"CC": ["chaos.copy"]})";
+      break;
+    case event_kind::unroutable:
+      key = "nobody.is.bound";
+      break;
+    case event_kind::missing_exchange:
+      exchange = "no-such-exchange";
+      break;
+  }
+  const int later = chance(50) ? 50 + up_to(400) : 0;
+  session_->exec(
+      "INSERT INTO outbox.event"
+      " (id, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key, available_at)"
+      " VALUES ($1, 'order', $2, 'chaos.happened',"
+      " jsonb_build_object('note', $3::text, 'fill', repeat('x', $4::int)), $5, $6, $7,"
+      " now() + $8::int * interval '1 millisecond')",
+      {id, aggregate, canary, std::to_string(choose_size()), headers, exchange, key, std::to_string(later)});
+}
+
+event_kind writers::one::choose_kind() {
+  if (!chance(all_.settings_.bad)) return event_kind::good;
+  const int last = all_.settings_.refused ? event_kinds - 1 : static_cast<int>(event_kind::cc_header);
+  return static_cast<event_kind>(1 + up_to(last - 1));
+}
+
+// Mostly small; a few need several frames of 128 KiB.
+int writers::one::choose_size() {
+  if (chance(4)) return 130'000 + up_to(200'000);
+  if (chance(50)) return 20'000 + up_to(40'000);
+  if (chance(300)) return 1000 + up_to(4000);
+  return up_to(200);
+}
+
+std::string writers::one::new_id() {
+  const auto high = random_();
+  const auto low = random_();
+  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32U, (high >> 16U) & 0xFFFFU,
+                     high & 0xFFFFU, low >> 48U, low & 0xFFFFFFFFFFFFU);
+}
+
+void writers::one::abort(std::size_t from) {
+  aborted_.insert(aborted_.end(), open_.begin() + static_cast<std::ptrdiff_t>(from), open_.end());
+  open_.resize(from);
+}
+
+writers::writers(const arena& where, const writer_settings& how)
+    : arena_{where}, settings_{how}, since_(static_cast<std::size_t>(how.writers)) {
+  for (int i = 0; i < how.writers; ++i) threads_.emplace_back([this, i] { run(i); });
+}
+
+writers::~writers() {
+  stopping_ = true;
+  for (auto& thread : threads_) thread.join();
+}
+
+void writers::stop() {
+  stopping_ = true;
+  for (auto& thread : threads_) thread.join();
+  threads_.clear();
+  const std::lock_guard lock{mutex_};
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+written writers::all() const {
+  const std::lock_guard lock{mutex_};
+  return written_;
+}
+
+std::chrono::milliseconds writers::longest_under_way() const {
+  std::int64_t longest = 0;
+  for (const auto& since : since_) {
+    const std::int64_t began = since;
+    if (began != 0) longest = std::max(longest, milliseconds_now() - began);
+  }
+  return std::chrono::milliseconds{longest};
+}
+
+void writers::run(int number) {
+  try {
+    one self{*this, number};
+    while (!stopping_) {
+      self.transaction();
+      self.pause();
+    }
+  } catch (...) {
+    const std::lock_guard lock{mutex_};
+    if (!failure_) failure_ = std::current_exception();
+  }
+}
+
+}  // namespace outboxd::chaos

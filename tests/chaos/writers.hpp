@@ -1,0 +1,72 @@
+// writers: applications that write events, in transactions that commit or do not, and remember which.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "arena.hpp"
+#include "event_kind.hpp"
+
+namespace outboxd::chaos {
+
+struct writer_settings {
+  std::uint64_t seed = 1;
+  int writers = 4;
+  int aggregates = 400;  // of all writers; each belongs to one, and so has an order
+  /// Events per mille that are made bad on purpose.
+  int bad = 10;
+  /// Whether events that the broker refuses are among them: they end only by the retries' cap.
+  bool refused = true;
+  std::chrono::milliseconds longest_pause{60};
+};
+
+struct commit_time {
+  std::chrono::steady_clock::time_point began;
+  std::chrono::microseconds took;
+};
+
+struct written {
+  std::unordered_set<std::string> committed;  // the server said so
+  std::unordered_set<std::string> aborted;    // certainly not committed
+  std::unordered_set<std::string> unknown;    // the answer to COMMIT was lost: the table knows
+  std::unordered_map<std::string, event_kind> bad;
+  std::vector<commit_time> commits;
+  std::size_t transactions = 0;
+  std::size_t interrupted = 0;  // by a fault
+};
+
+class writers {
+ public:
+  writers(const arena& where, const writer_settings& how);
+  ~writers();
+
+  /// Ends after the transactions under way; throws what a writer threw.
+  void stop();
+  /// All so far.
+  written all() const;
+  /// The longest that a transaction now under way has lasted.
+  std::chrono::milliseconds longest_under_way() const;
+
+ private:
+  class one;
+  void run(int number);
+
+  const arena& arena_;
+  writer_settings settings_;
+  std::atomic<bool> stopping_ = false;
+  mutable std::mutex mutex_;
+  written written_;                               // guarded by mutex_
+  std::exception_ptr failure_;                    // guarded by mutex_
+  std::vector<std::atomic<std::int64_t>> since_;  // a transaction's begin in steady milliseconds, 0: none
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace outboxd::chaos

@@ -1,0 +1,72 @@
+// servers: tools/services and signals.
+#include "support/servers.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <stdexcept>
+
+#include "support/database.hpp"
+#include "support/eventually.hpp"
+#include "support/program.hpp"
+
+namespace outboxd::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A server's start takes seconds, on a machine with other work many of them.
+constexpr auto patience = 300s;
+
+std::string run(const char* variable, const std::vector<std::string>& words) {
+  const auto done = run_program(
+      {.program = required_environment(variable), .arguments = words, .environment = {}, .log_file = {}},
+      patience);
+  if (!done.exited(0))
+    throw std::runtime_error{fmt::format("{} failed: {}", fmt::join(words, " "), done.text())};
+  return done.text();
+}
+
+}  // namespace
+
+std::string services(const std::vector<std::string>& words) {
+  return run("OUTBOXD_TEST_SERVICES", words);
+}
+
+void restart_server(const std::vector<std::string>& options) {
+  std::vector<std::string> words{"restart"};
+  words.insert(words.end(), options.begin(), options.end());
+  services(words);
+}
+
+std::string rabbitmqctl(const std::vector<std::string>& words) {
+  return run("OUTBOXD_TEST_RABBITMQCTL", words);
+}
+
+int broker_pid() {
+  int pid = 0;
+  std::ifstream{required_environment("OUTBOXD_SERVICES_DIR") + "/rabbitmq.pid"} >> pid;
+  return pid;
+}
+
+bool is_stopped(int pid) {
+  std::ifstream status{fmt::format("/proc/{}/status", pid)};
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("State:")) return line.find('T') != std::string::npos;
+  return false;
+}
+
+// A shell holds the freeze: it sees the end of the pipe however this process ends, and wakes the broker again.
+frozen_broker::frozen_broker() {
+  const int pid = broker_pid();
+  if (pid == 0) throw std::runtime_error{"the broker does not run"};
+  keeper_ = ::popen(fmt::format("kill -STOP {0}; cat >/dev/null; kill -CONT {0}", pid).c_str(), "we");
+  if (keeper_ == nullptr) throw std::runtime_error{"popen"};
+  eventually("the broker is frozen", [&] { return is_stopped(pid); });
+}
+
+frozen_broker::~frozen_broker() {
+  ::pclose(keeper_);
+}
+
+}  // namespace outboxd::test
