@@ -1,6 +1,8 @@
 // amqp_visit: the real connection driver visits a fake broker, publishes, and tells how it ended.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -38,7 +40,8 @@ class visit : private amqp::handler {
   bool permanent() const { return why_ && why_->kind == fault::permanent; }
   std::string words() const { return why_ ? why_->message : "(it did not end)"; }
   bool says(std::string_view part) const { return words().find(part) != std::string::npos; }
-  // What became of the publishes: "1+ 2- 3(312 NO_ROUTE) " and "4? " for those that nobody knows of.
+  // What became of the publishes: "1+ 2- 3(312 NO_ROUTE) " and "4? " for those that nobody knows of;
+  // "5! 6! (404 …) " for those over one of which the channel was closed.
   const std::string& fates() const { return fates_; }
   int published() const { return published_; }
 
@@ -49,7 +52,7 @@ class visit : private amqp::handler {
     out.target.port = at.port();
     out.heartbeat = options_.heartbeat;
     out.connect_timeout = options_.connect_timeout;
-    out.declare_exchange = "outbox";
+    out.declare_exchanges = {"outbox"};
     return out;
   }
 
@@ -86,6 +89,10 @@ class visit : private amqp::handler {
       fates_ += std::to_string(one.id) + (one.what == verdict::acked    ? "+ "
                                           : one.what == verdict::nacked ? "- "
                                                                         : "(" + one.reason + ") ");
+  }
+  void on_channel_closed(std::span<const token> unknown, std::string_view reason) override {
+    for (const token one : unknown) fates_ += std::to_string(one) + "! ";
+    fates_ += fmt::format("({}) ", reason);
   }
   void on_writable() override { publish(); }
   void on_blocked(std::string_view) override {}
