@@ -101,6 +101,7 @@ std::string options::command() const {
   if (outage.count() > 0) return fmt::format("tools/chaos --outage {}s --relays {}", outage.count(), relays);
   auto text = fmt::format("tools/chaos --seed {} --seconds {} --relays {}", seed, length.count(), relays);
   if (!only.empty()) text += fmt::format(" --only {}", fmt::join(only, ","));
+  if (!sabotage.empty()) text += " (with --sabotage " + sabotage + ")";
   return text;
 }
 
