@@ -143,11 +143,7 @@ void read_broker(setting_reader& from, settings& out) {
   auto& broker = out.relay.broker;
   out.relay.lane.delivery.route.exchange = default_exchange;
   out.relay.lane.delivery.dead_letter_exchange = exchange_name(from, "dead_letter.exchange");
-  if (from.yes("amqp.declare")) {
-    broker.declare_exchanges.push_back(out.relay.lane.delivery.route.exchange);
-    if (const auto& dead = out.relay.lane.delivery.dead_letter_exchange; !dead.empty())
-      broker.declare_exchanges.push_back(dead);
-  }
+  if (from.yes("amqp.declare")) broker.declare_exchanges = {out.relay.lane.delivery.route.exchange};
   broker.allow_cc = from.yes("amqp.allow_cc");
   broker.max_message_size =
       static_cast<std::size_t>(from.size("amqp.max_message_size", 1, 536'870'912, "1 to 512MiB"));

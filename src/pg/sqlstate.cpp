@@ -76,7 +76,9 @@ error refused(std::string_view sqlstate, std::string_view words) {
 error refused_statement(std::string_view sqlstate, std::string_view words) {
   error why =
       refused(sqlstate, may_quote_a_row(sqlstate) ? "its words may quote a row and are left out" : words);
-  why.message = "PostgreSQL refused a statement: " + why.message;
+  why.message =
+      (sqlstate.empty() ? "the session with PostgreSQL ended: " : "PostgreSQL refused a statement: ") +
+      why.message;
   return why;
 }
 

@@ -17,7 +17,7 @@ amqp::handshake_settings settings(std::uint8_t choice) {
   out.target.password = password;
   out.connection_name = "outboxd";
   out.heartbeat = std::chrono::seconds(choice & 4 ? 10 : 0);
-  if (choice & 1) out.declare_exchange = "outbox";
+  if (choice & 1) out.declare_exchanges = {"outbox", "dead"};
   if (choice & 2) out.target.vhost = "fuzz";
   return out;
 }

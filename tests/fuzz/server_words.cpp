@@ -19,7 +19,7 @@ void check_postgres(std::string_view words) {
   must(pg::one_line(line) == line, "one line stays as it is");
   const auto refusal = pg::parse_refusal(words);
   must(refusal.sqlstate.empty() || refusal.sqlstate.size() == 5, "an SQLSTATE has five characters");
-  must(!pg::refused("fuzz", refusal.sqlstate, refusal.words).message.empty(), "a refusal says something");
+  must(pg::refused(refusal.sqlstate, refusal.words).message.starts_with(refusal.words), "a refusal is told");
   must(!pg::refused_statement(refusal.sqlstate, refusal.words).message.empty(), "a refused statement, too");
 }
 

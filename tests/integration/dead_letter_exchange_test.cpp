@@ -84,7 +84,7 @@ TEST_CASE("a dead letter exchange that is gone is said in the reason and changes
       " VALUES ('order', '1', $1, '{}', '{\"CC\": [\"x\"]}'), ('order', '1', $1, '{}', '{}'),"
       " ('order', '2', $1, '{}', '{}')",
       {on.key()});
-  relay running{on, {"--dead-letter-exchange", on.queue() + "-gone", "--amqp-declare", "false"}};
+  relay running{on, {"--dead-letter-exchange", on.queue() + "-gone"}};
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
   CHECK(report.delivered == 2);

@@ -191,14 +191,11 @@ TEST_CASE("a schedule of retries is a list of delays with or without blanks") {
   CHECK(read->relay.lane.delivery.retry.max_attempts() == 4);
 }
 
-TEST_CASE("a dead letter exchange is declared with the other, or not at all") {
-  const auto declared = read_settings(with({{"dead_letter.exchange", "graveyard"}}));
-  REQUIRE(declared.has_value());
-  CHECK(declared->relay.broker.declare_exchanges == std::vector<std::string>{"outbox", "graveyard"});
-  const auto not_declared =
-      read_settings(with({{"dead_letter.exchange", "graveyard"}, {"amqp.declare", "false"}}));
-  REQUIRE(not_declared.has_value());
-  CHECK(not_declared->relay.broker.declare_exchanges.empty());
+TEST_CASE("a dead letter exchange is its owner's to declare") {
+  const auto read = read_settings(with({{"dead_letter.exchange", "graveyard"}}));
+  REQUIRE(read.has_value());
+  CHECK(read->relay.lane.delivery.dead_letter_exchange == "graveyard");
+  CHECK(read->relay.broker.declare_exchanges == std::vector<std::string>{"outbox"});
   CHECK(has(refusal(with({{"dead_letter.exchange", std::string(256, 'x')}})), "at most 255 bytes"));
 }
 
