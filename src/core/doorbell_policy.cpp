@@ -67,9 +67,8 @@ doorbell_actions doorbell_policy::rest(time_point now) {
 }
 
 doorbell_actions doorbell_policy::on_listening(time_point now) {
-  if (awake()) return {};
-  owes_ = true;
-  cool(now);
+  owes_ = owed_before_ = true;
+  if (!awake()) cool(now);
   return {};
 }
 

@@ -46,7 +46,7 @@ class doorbell_policy {
 
   explicit doorbell_policy(const doorbell_limits& limits) : limits_(limits) {}
 
-  // A new session listens. Nobody knows who kept silent before that, so it begins with cooling.
+  // A new session listens. Nobody knows who has rung or kept silent before that, so a last look is owed.
   doorbell_actions on_listening(time_point now);
 
   // What the trigger would do: no trigger and a LISTEN that does not work mean to look more often instead.

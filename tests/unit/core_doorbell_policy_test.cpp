@@ -292,6 +292,25 @@ TEST_CASE("the session of the lock is lost while asleep or cooling: nothing chan
   CHECK(one.in() == state::sleeping);
 }
 
+TEST_CASE(
+    "another session listens while it looks by itself: it owes a last look, whatever becomes of its "
+    "question") {
+  script one;
+  one.start();
+  one.policy.on_swept(unannounced, one.now);
+  CHECK(one.in() == state::alert);
+  CHECK(one.policy.on_listening(one.now) == nothing);
+  CHECK(one.in() == state::alert);
+  CHECK(one.policy.owes());
+  CHECK(one.idle(1s) == nothing);
+  CHECK(one.policy.on_swept(over, one.now) == nothing);
+  one.rush();
+  CHECK(one.policy.on_listening(one.now) == nothing);
+  CHECK(one.policy.on_refused(one.now) == nothing);
+  CHECK(one.idle(1s) == nothing);
+  CHECK(one.in() == state::cooling);
+}
+
 TEST_CASE("the listening session is lost: asleep or cooling it begins anew, awake it goes on") {
   script one;
   one.start();
