@@ -7,7 +7,7 @@
 
 #include "amqp/url.hpp"
 #include "app/secret_file.hpp"
-#include "app/setting_keys.hpp"
+#include "app/setting_reader.hpp"
 #include "app/units.hpp"
 #include "pg/connection_string.hpp"
 
@@ -28,79 +28,18 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// Reads typed values and keeps the first error.
-class reader {
- public:
-  explicit reader(const raw_settings& raw) : raw_(raw) {
-    for (const setting_key& one : setting_keys)
-      defaults_[one.key()] = {std::string(one.fallback), "the default"};
-  }
-
-  const raw_value& value(const std::string& key) const {
-    const auto given = raw_.find(key);
-    return given != raw_.end() ? given->second : defaults_.at(key);
-  }
-  bool has(const std::string& key) const { return raw_.contains(key); }
-
-  milliseconds duration(const std::string& key, milliseconds least, milliseconds most,
-                        std::string_view allowed) {
-    const auto parsed = parse_duration(value(key).text);
-    if (parsed && *parsed >= least && *parsed <= most) return *parsed;
-    refuse(key, fmt::format("a duration such as 500ms, 10s or 5m, {}", allowed));
-    return least;
-  }
-
-  std::int64_t integer(const std::string& key, std::int64_t least, std::int64_t most) {
-    const auto parsed = parse_integer(value(key).text);
-    if (parsed && *parsed >= least && *parsed <= most) return *parsed;
-    refuse(key, fmt::format("a whole number from {} to {}", least, most));
-    return least;
-  }
-
-  std::int64_t size(const std::string& key, std::int64_t least, std::int64_t most, std::string_view allowed) {
-    const auto parsed = parse_size(value(key).text);
-    if (parsed && *parsed >= least && *parsed <= most) return *parsed;
-    refuse(key, fmt::format("a size such as 8MB or 512KiB, {}", allowed));
-    return least;
-  }
-
-  template <std::size_t Size>
-  std::size_t choice(const std::string& key, const std::array<std::string_view, Size>& allowed) {
-    const auto at = std::find(allowed.begin(), allowed.end(), value(key).text);
-    if (at == allowed.end()) {
-      refuse(key, fmt::format("one of {}", fmt::join(allowed, ", ")));
-      return 0;
-    }
-    return static_cast<std::size_t>(at - allowed.begin());
-  }
-
-  void refuse(const std::string& key, std::string_view allowed) {
-    const auto& [text, origin] = value(key);
-    fail(fmt::format("{} = '{}' ({}) is not allowed; give {}", key, text, origin, allowed));
-  }
-  void fail(std::string message) {
-    if (!failed_) failed_ = error{fault::permanent, std::move(message)};
-  }
-  const std::optional<error>& failed() const { return failed_; }
-
- private:
-  const raw_settings& raw_;
-  raw_settings defaults_;
-  std::optional<error> failed_;
-};
-
 // The text of a secret now, or the file that it is read from for every connection.
-relay::secret secret_of(const reader& from, const std::string& key) {
+relay::secret secret_of(const setting_reader& from, const std::string& key) {
   const auto file_key = key + "_file";
   if (from.has(file_key)) return [path = from.value(file_key).text] { return read_secret_file(path); };
   return [text = from.value(key).text]() -> result<std::string> { return text; };
 }
 
-const std::string& origin_of_secret(const reader& from, const std::string& key) {
+const std::string& origin_of_secret(const setting_reader& from, const std::string& key) {
   return from.has(key + "_file") ? from.value(key + "_file").origin : from.value(key).origin;
 }
 
-void check_secret_file(reader& from, const std::string& key, settings& out) {
+void check_secret_file(setting_reader& from, const std::string& key, settings& out) {
   const auto file_key = key + "_file";
   if (!from.has(file_key)) return;
   if (from.has(key))
@@ -111,7 +50,7 @@ void check_secret_file(reader& from, const std::string& key, settings& out) {
     out.warnings.push_back(fmt::format("{}: everybody can read {}; chmod 600 it", file_key, path));
 }
 
-void read_database(reader& from, settings& out) {
+void read_database(setting_reader& from, settings& out) {
   const std::string key = "database.url";
   check_secret_file(from, key, out);
   out.relay.database.url = secret_of(from, key);
@@ -133,7 +72,7 @@ std::vector<std::string> split_list(std::string_view text) {
 }
 
 // Each URL of the list is a secret of its own, read anew from the list every time.
-void read_broker_urls(reader& from, settings& out) {
+void read_broker_urls(setting_reader& from, settings& out) {
   const std::string key = "amqp.url";
   check_secret_file(from, key, out);
   const auto all = secret_of(from, key);
@@ -157,7 +96,7 @@ void read_broker_urls(reader& from, settings& out) {
 }
 
 // Empty: none.
-std::string exchange_name(reader& from, const std::string& key) {
+std::string exchange_name(setting_reader& from, const std::string& key) {
   constexpr std::size_t longest = 255;  // bytes, an AMQP short string
   const std::string& name = from.value(key).text;
   if (name.size() > longest) from.refuse(key, "a name of at most 255 bytes");
@@ -168,7 +107,7 @@ std::string exchange_name(reader& from, const std::string& key) {
   return name;
 }
 
-void read_retry_schedule(reader& from, settings& out) {
+void read_retry_schedule(setting_reader& from, settings& out) {
   const std::string key = "retry.schedule";
   for (const char* other : {"retry.base", "retry.cap", "retry.max_attempts"})
     if (from.has(other))
@@ -187,7 +126,7 @@ void read_retry_schedule(reader& from, settings& out) {
   out.relay.lane.delivery.retry = retry_policy::scheduled(std::move(delays));
 }
 
-void read_retry(reader& from, settings& out) {
+void read_retry(setting_reader& from, settings& out) {
   if (from.has("retry.schedule")) return read_retry_schedule(from, out);
   const auto base = from.duration("retry.base", 1ms, longest_retry, "1ms to 30d");
   const auto cap = from.duration("retry.cap", 1ms, longest_retry, "1ms to 30d");
@@ -200,17 +139,16 @@ void read_retry(reader& from, settings& out) {
   out.relay.lane.delivery.retry = retry_policy::exponential(base, cap, static_cast<int>(attempts));
 }
 
-void read_broker(reader& from, settings& out) {
+void read_broker(setting_reader& from, settings& out) {
   auto& broker = out.relay.broker;
-  constexpr std::array<std::string_view, 2> yes_no{"true", "false"};
   out.relay.lane.delivery.route.exchange = default_exchange;
   out.relay.lane.delivery.dead_letter_exchange = exchange_name(from, "dead_letter.exchange");
-  if (from.choice("amqp.declare", yes_no) == 0) {
+  if (from.yes("amqp.declare")) {
     broker.declare_exchanges.push_back(out.relay.lane.delivery.route.exchange);
     if (const auto& dead = out.relay.lane.delivery.dead_letter_exchange; !dead.empty())
       broker.declare_exchanges.push_back(dead);
   }
-  broker.allow_cc = from.choice("amqp.allow_cc", yes_no) == 0;
+  broker.allow_cc = from.yes("amqp.allow_cc");
   broker.max_message_size =
       static_cast<std::size_t>(from.size("amqp.max_message_size", 1, 536'870'912, "1 to 512MiB"));
   broker.heartbeat =
@@ -218,7 +156,7 @@ void read_broker(reader& from, settings& out) {
   out.relay.lane.confirm_timeout = from.duration("amqp.confirm_timeout", 100ms, 1h, "100ms to 1h");
 }
 
-void read_relay(reader& from, settings& out) {
+void read_relay(setting_reader& from, settings& out) {
   auto& relay = out.relay;
   relay.lanes = static_cast<int>(from.integer("relay.lanes", 1, 64));
   const auto batch = from.integer("relay.batch", 1, 10'000);
@@ -244,7 +182,7 @@ void read_relay(reader& from, settings& out) {
   relay.database.shards_per_claim = std::max(1, 64 / relay.lanes);
 }
 
-void read_log(reader& from, settings& out) {
+void read_log(setting_reader& from, settings& out) {
   constexpr std::array<std::string_view, 6> levels{"trace", "debug", "info", "warn", "error", "off"};
   constexpr std::array<std::string_view, 2> formats{"text", "json"};
   out.log.level = levels.at(from.choice("log.level", levels));
@@ -254,7 +192,7 @@ void read_log(reader& from, settings& out) {
 }  // namespace
 
 result<settings> read_settings(const raw_settings& raw, purpose what_for) {
-  reader from(raw);
+  setting_reader from(raw);
   const auto schema = pg::schema_name::parse(from.value("outbox.schema").text);
   if (!schema)
     return permanent(fmt::format("{} ({})", schema.error().message, from.value("outbox.schema").origin));

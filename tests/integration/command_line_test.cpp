@@ -163,7 +163,7 @@ TEST_CASE("a secret file may end with a newline and begin with a byte order mark
   }
   const text_file from_file{fmt::format("[database]\nurl = \"{}\"\n", url)};
   const auto done =
-      run_program({.program = OUTBOXD_BINARY,
+      run_program({.program = outboxd_binary(),
                    .arguments = {"migrate", "--config", from_file.path(), "--database-url", url},
                    .environment = {},
                    .log_file = {}});
@@ -173,7 +173,7 @@ TEST_CASE("a secret file may end with a newline and begin with a byte order mark
 TEST_CASE("a migration needs no secret of the broker") {
   const fresh_database target;
   const auto done = run_program(
-      {.program = OUTBOXD_BINARY,
+      {.program = outboxd_binary(),
        .arguments = {"migrate", "--database-url", target.url(), "--amqp-url-file", "/no/such/secret"},
        .environment = {},
        .log_file = {}});

@@ -58,7 +58,7 @@ TEST_CASE("migrate run twice does nothing the second time") {
 
 TEST_CASE("two migrations at once both succeed and apply everything once") {
   const fresh_database target;
-  const process_options options{.program = OUTBOXD_BINARY,
+  const process_options options{.program = outboxd_binary(),
                                 .arguments = {"migrate"},
                                 .environment = {{"OUTBOXD_DATABASE_URL", target.url()}},
                                 .log_file = {}};
@@ -123,7 +123,7 @@ TEST_CASE("a migration that is killed half-way leaves nothing and can be run aga
       "CREATE EVENT TRIGGER hold ON ddl_command_end WHEN TAG IN ('CREATE FUNCTION') EXECUTE FUNCTION hold();"
       "SELECT pg_advisory_lock(4711)");
   {
-    process victim{{.program = OUTBOXD_BINARY,
+    process victim{{.program = outboxd_binary(),
                     .arguments = {"migrate"},
                     .environment = {{"OUTBOXD_DATABASE_URL", target.url()}},
                     .log_file = {}}};

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 extern char** environ;
 
 namespace outboxd::test {
@@ -13,7 +15,7 @@ constexpr auto end_mark = "end-of-queue";
 
 process_options outboxd_options(const arguments& words, const environment& variables) {
   process_options options{
-      .program = OUTBOXD_BINARY, .arguments = words, .environment = variables, .log_file = {}};
+      .program = outboxd_binary(), .arguments = words, .environment = variables, .log_file = {}};
   // Instead of the URLs in the environment of the tests; OUTBOXD_TEST_… and OUTBOXD_SERVICES_… are no settings.
   options.environment.try_emplace("OUTBOXD_DATABASE_URL", "");
   options.environment.try_emplace("OUTBOXD_AMQP_URL", "amqp://localhost");
@@ -38,6 +40,11 @@ environment merged(environment base, const environment& over) {
 }
 
 }  // namespace
+
+std::string outboxd_binary() {
+  const char* const other = std::getenv("OUTBOXD_TEST_BINARY");
+  return other != nullptr ? other : OUTBOXD_BINARY;
+}
 
 program_result run_program(const process_options& options) {
   process child{options};

@@ -26,6 +26,9 @@ using environment = std::map<std::string, std::string>;
 // Far beyond what anything here takes; a test that fails is allowed to be slow.
 inline constexpr auto patience = 60s;
 
+/// The outboxd under test: this build's, or that of OUTBOXD_TEST_BINARY, which tools/test sets to the sanitizers' build.
+std::string outboxd_binary();
+
 struct program_result {
   exit_status status;
   std::vector<std::string> lines;  // of both outputs
