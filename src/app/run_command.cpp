@@ -84,6 +84,8 @@ relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
             log->warn("RabbitMQ takes nothing for now ({}); waiting until it does", reason);
           },
       .unblocked = [log] { log->info("RabbitMQ takes messages again"); },
+      .deaf = [log](const std::string& why) { log->warn("PostgreSQL: {}", why); },
+      .hearing_again = [log] { log->info("PostgreSQL: notifications arrive again"); },
   };
 }
 

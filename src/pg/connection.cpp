@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -10,8 +11,39 @@
 
 namespace outboxd::pg {
 namespace {
+
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+using time_point = std::chrono::steady_clock::time_point;
+
+// A host that never answers leaves its time to those behind it.
+time_point share_of(time_point deadline, std::size_t among) {
+  const auto now = std::chrono::steady_clock::now();
+  return now + (deadline - now) / static_cast<int>(among);
 }
+
+// A machine that is gone answers nothing at all: it may not cost more than this where there is another one to try.
+constexpr auto reach_limit = std::chrono::milliseconds(1500);
+
+// Why none of the hosts would do.
+class refusals {
+ public:
+  void add(const error& why) {
+    for_good_ = for_good_ && why.kind == fault::permanent;
+    if (words_.find(why.message) != std::string::npos) return;  // two addresses of one server
+    words_ += (words_.empty() ? "" : "; ") + why.message;
+  }
+  error summary(const std::string& connection_string) const {
+    return {for_good_ ? fault::permanent : fault::transient,
+            fmt::format("cannot connect to {}: {}", display(connection_string), words_)};
+  }
+
+ private:
+  bool for_good_ = true;
+  std::string words_;
+};
+
+}  // namespace
 
 connection::connection(const asio::any_io_executor& on) : session_(std::make_shared<session>(on)) {}
 
@@ -26,10 +58,31 @@ asio::awaitable<result<void>> connection::open(std::string connection_string,
   // A secret may have changed since the start. libpq's own words about a bad one would quote it.
   if (const auto good = check_connection_string(connection_string); !good)
     co_return permanent("cannot connect to PostgreSQL: database.url " + good.error().message);
-  auto hosts = co_await resolve_hosts(connection_string, deadline, {self, &self->changed});
-  if (self->lost) co_return tl::make_unexpected(*self->lost);  // closed meanwhile
-  if (!hosts) co_return transient(fmt::format("cannot connect to PostgreSQL: {}", hosts.error().message));
-  co_return co_await self->connect(connection_string, *hosts, deadline);
+  const auto hosts = hosts_of(connection_string);
+  const bool writable = hosts.size() > 1 && !says_session_attrs(connection_string);
+  refusals all;
+  for (std::size_t i = 0; i < std::max<std::size_t>(hosts.size(), 1); ++i) {
+    const auto until = share_of(deadline, std::max<std::size_t>(hosts.size(), 1) - i);
+    std::vector<endpoint> endpoints{{}};
+    if (!hosts.empty()) {
+      auto found = co_await resolve_host(hosts[i], until, {self, &self->changed});
+      if (self->lost) co_return tl::make_unexpected(*self->lost);  // closed meanwhile
+      if (!found) all.add(found.error());
+      endpoints = found ? std::move(*found) : std::vector<endpoint>();
+    }
+    for (std::size_t at = 0; at < endpoints.size(); ++at) {
+      const auto share = share_of(until, endpoints.size() - at);
+      const bool last = i + 1 >= hosts.size() && at + 1 == endpoints.size();
+      const auto reached_by = last ? share : std::min(share, std::chrono::steady_clock::now() + reach_limit);
+      const auto opened =
+          co_await self->connect(connection_string, endpoints[at], writable, reached_by, share);
+      if (opened) co_return opened;
+      if (self->lost) co_return tl::make_unexpected(*self->lost);
+      all.add(opened.error());
+      if (opened.error().kind == fault::permanent) break;  // another address of that host would say the same
+    }
+  }
+  co_return tl::make_unexpected(all.summary(connection_string));
 }
 
 asio::awaitable<result<std::vector<rows>>> connection::execute(pipeline steps,
@@ -52,7 +105,8 @@ asio::awaitable<result<std::vector<rows>>> connection::execute(pipeline steps,
 asio::awaitable<void> connection::wait_until(std::chrono::steady_clock::time_point deadline) {
   const auto self = session_;
   self->changed.expires_at(deadline);
-  while (!self->lost && !self->notified && !self->interrupted && std::chrono::steady_clock::now() < deadline)
+  while (!self->lost && self->notified.empty() && !self->interrupted &&
+         std::chrono::steady_clock::now() < deadline)
     co_await self->changed.async_wait(as_result);
   self->interrupted = false;
 }
@@ -66,8 +120,20 @@ void connection::interrupt() {
   session_->changed.cancel();
 }
 
-bool connection::take_notification() {
-  return std::exchange(session_->notified, false);
+connection::channels connection::take_notifications() {
+  return std::exchange(session_->notified, {});
+}
+
+const std::string& connection::last_sqlstate() const {
+  return session_->refusal_sqlstate;
+}
+
+std::string connection::server() const {
+  return session_->server();
+}
+
+int connection::backend_pid() const {
+  return session_->lost ? 0 : session_->backend_pid();
 }
 
 const std::optional<error>& connection::lost() const {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ class connection {
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
-  // Connects and enters pipeline mode. Names are resolved without blocking and every address is tried in
-  // turn.
+  // Connects and enters pipeline mode. Names are resolved without blocking. Every address of every host is tried in
+  // turn, each with its share of the time; with several hosts only one that takes writes will do, unless the string has
+  // a target_session_attrs of its own.
   asio::awaitable<result<void>> open(std::string connection_string, std::chrono::milliseconds within);
 
   // Sends the steps in one go and waits for all answers: one rows per step, or the first error. An error of
@@ -40,11 +42,20 @@ class connection {
   // Ends a wait(), now or the next one.
   void interrupt();
 
-  // Has a notification arrived since the last call?
-  bool take_notification();
+  // The channels on which notifications have arrived since the last call. Behind a pooler there may be some that
+  // others have listened to.
+  using channels = std::set<std::string, std::less<>>;
+  channels take_notifications();
 
   // Why the connection ended; none while it is open.
   const std::optional<error>& lost() const;
+
+  // The code of the error that the last execute() returned, empty if it was none of the server's.
+  const std::string& last_sqlstate() const;
+
+  // While it is open: the host and port that it reached, and the process there, as the greeting had it.
+  std::string server() const;
+  int backend_pid() const;
 
   void close();
 

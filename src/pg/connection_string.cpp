@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <memory>
 
 namespace outboxd::pg {
@@ -75,15 +76,28 @@ std::vector<host_entry> hosts_of(const std::string& text) {
     auto own = find(parsed.get(), keyword);
     return own.empty() ? find(defaults.get(), keyword) : own;
   };
-  if (!value("hostaddr").empty()) return {};
-  const auto host_list = value("host");
-  if (host_list.empty()) return {};
-  const auto hosts = split(host_list);
+  const auto list = [&](std::string_view keyword) {
+    const auto text_of = value(keyword);
+    return text_of.empty() ? std::vector<std::string>() : split(text_of);
+  };
+  const auto hosts = list("host");
+  const auto addresses = list("hostaddr");
+  if (!hosts.empty() && !addresses.empty() && hosts.size() != addresses.size()) return {};
   const auto ports = split(value("port"));
+  const auto at = [](const std::vector<std::string>& all, std::size_t i) {
+    return i < all.size() ? all[i] : std::string();
+  };
   std::vector<host_entry> entries;
-  for (std::size_t i = 0; i < hosts.size(); ++i)
-    entries.push_back({hosts[i], ports.size() == 1 ? ports[0] : (i < ports.size() ? ports[i] : "")});
+  for (std::size_t i = 0; i < std::max(hosts.size(), addresses.size()); ++i)
+    entries.push_back({at(hosts, i), ports.size() == 1 ? ports[0] : at(ports, i), at(addresses, i)});
   return entries;
+}
+
+// Not by libpq's defaults: they have a value where nobody gave one.
+bool says_session_attrs(const std::string& text) {
+  const options parsed = parse(text);
+  return !find(parsed.get(), "target_session_attrs").empty() ||
+         std::getenv("PGTARGETSESSIONATTRS") != nullptr;
 }
 
 std::string display(const std::string& text) {

@@ -10,8 +10,9 @@
 namespace outboxd::pg {
 
 struct host_entry {
-  std::string host;  // empty or a path: a Unix-domain socket
-  std::string port;  // empty: the default
+  std::string host;     // empty or a path: a Unix-domain socket
+  std::string port;     // empty: the default
+  std::string address;  // hostaddr: there is no name to look up
 };
 
 // A URI (postgresql://…) or key=value pairs, as libpq takes them (manual, "Connection Strings"); empty: PG*
@@ -19,8 +20,11 @@ struct host_entry {
 result<void> check_connection_string(std::string_view text);
 
 // The hosts that libpq would try, in their order, from the string and the PG* variables. Empty: libpq's
-// default, or something that libpq had better resolve itself (a service file, hostaddr).
+// default, or something that libpq had better resolve itself (a service file) or complain of (lists that do not match).
 std::vector<host_entry> hosts_of(const std::string& text);
+
+// Does the string, or PGTARGETSESSIONATTRS, say which kind of server will do?
+bool says_session_attrs(const std::string& text);
 
 // For logs: user, host, port and database, never the password.
 std::string display(const std::string& text);

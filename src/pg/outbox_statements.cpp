@@ -11,7 +11,7 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
     all.push_back({std::string(name), std::move(sql)});
   };
 
-  add(statement::begin, "BEGIN ISOLATION LEVEL READ COMMITTED");
+  add(statement::begin, std::string(begin_transaction));
   add(statement::commit, "COMMIT");
   add(statement::rollback, "ROLLBACK");
   add(statement::guard,
@@ -19,7 +19,8 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
   add(statement::claim,
       fmt::format(
           "SELECT id, seq, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key,"
-          " attempts, nacks, created_at, behind, shard_waits, more FROM {}.claim($1, $2, $3)",
+          " attempts, nacks, created_at, behind, shard_waits, more FROM {}.claim($1, $2, $3)"
+          " WHERE current_setting('transaction_read_only') = 'off'",
           in));
   add(statement::mark_published,
       fmt::format("UPDATE {}.event SET status = 'published', published_at = clock_timestamp()"
@@ -44,27 +45,40 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
   return all;
 }
 
+namespace {
+
 // - synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published again,
 //   which guarantee 4 allows; so no batch waits for a flush or for a standby.
 // - row_security: with it off, a policy that would hide events is an error instead of silence.
 // - enable_*: every statement has one right plan, through the indexes, also when it is planned on an empty table.
-// - tcp_*: find a relay whose host vanished.
-std::string session_settings(std::chrono::milliseconds claim_timeout) {
+std::string set_configs(std::chrono::milliseconds claim_timeout, bool of_the_transaction) {
   return fmt::format(
-      "SELECT set_config('synchronous_commit', 'off', false),"
-      " set_config('default_transaction_isolation', 'read committed', false),"
-      " set_config('row_security', 'off', false),"
-      " set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),"
-      " set_config('enable_mergejoin', 'off', false),"
-      " set_config('statement_timeout', '{}', false),"
-      " set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),"
-      " set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '25000', false)",
-      claim_timeout.count());
+      "SELECT set_config('synchronous_commit', 'off', {0}), set_config('row_security', 'off', {0}),"
+      " set_config('enable_seqscan', 'off', {0}), set_config('enable_hashjoin', 'off', {0}),"
+      " set_config('enable_mergejoin', 'off', {0}), set_config('statement_timeout', '{1}', {0})",
+      of_the_transaction, claim_timeout.count());
 }
 
-std::string sweep_statement(const schema_name& schema, int max_due) {
-  return fmt::format("SELECT due, woken, queues, extract(epoch FROM next_due) FROM {}.sweep({})",
-                     schema.identifier(), max_due);
+}  // namespace
+
+// tcp_*: find a relay whose host vanished.
+std::string session_settings(std::chrono::milliseconds claim_timeout) {
+  return set_configs(claim_timeout, false) +
+         ", set_config('default_transaction_isolation', 'read committed', false),"
+         " set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),"
+         " set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '25000', false)";
+}
+
+std::string transaction_settings(std::chrono::milliseconds claim_timeout) {
+  return set_configs(claim_timeout, true);
+}
+
+std::string sweep_statement(const schema_name& schema, int max_due, const std::string& probe_channel) {
+  return fmt::format(
+      "SELECT due, woken, queues, extract(epoch FROM next_due), current_setting('transaction_read_only'),"
+      " pg_backend_pid(){} FROM {}.sweep({})",
+      probe_channel.empty() ? "" : fmt::format(", pg_notify('{}', '')", probe_channel), schema.identifier(),
+      max_due);
 }
 
 std::string release_orphans_statement(const schema_name& schema) {

@@ -30,7 +30,8 @@ struct prepared {
 };
 
 // - begin: READ COMMITTED, whatever the user's default is: the claim needs a new snapshot for each of its statements.
-// - claim($1 events, $2 bytes, $3 shards): see sql/. Its columns are claim_column's.
+// - claim($1 events, $2 bytes, $3 shards): see sql/. Its columns are claim_column's. Nothing on a read-only server:
+//   what was published there could not be marked, and would be published again and again.
 // - guard: last in each claiming pipeline. It lets the server end the session, and with it the claim, when the
 //   relay hangs; and as a utility statement it makes the server drop the claim's snapshot, which would hold back
 //   vacuum.
@@ -41,12 +42,23 @@ struct prepared {
 //   rest is left for release_orphans.
 std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout);
 
+inline constexpr std::string_view begin_transaction = "BEGIN ISOLATION LEVEL READ COMMITTED";
+
 // For each new session.
 std::string session_settings(std::chrono::milliseconds claim_timeout);
 
-// The sweep, see sql/, in text format: is there work, how many were woken, are there queues behind waiting events,
-// seconds until the next one is due.
-std::string sweep_statement(const schema_name& schema, int max_due);
+// The same where a session is not ours alone: for each transaction, and gone with it.
+std::string transaction_settings(std::chrono::milliseconds claim_timeout);
+
+// In text format: is it a standby, is it read-only, the process of the session.
+inline constexpr std::string_view server_facts =
+    "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), pg_backend_pid()";
+
+// Columns of sweep_statement, in order.
+enum class sweep_column : int { due, woken, queues, seconds_to_next, read_only, backend };
+
+// The sweep, see sql/, in text format. probe_channel: where it also sends a notification to; none if empty.
+std::string sweep_statement(const schema_name& schema, int max_due, const std::string& probe_channel = {});
 
 // A queue may be of any length, a statement may not.
 inline constexpr int most_released = 10'000;

@@ -8,11 +8,11 @@
 namespace outboxd::pg {
 
 struct step {
-  enum class kind { prepare, prepared, text };
+  enum class kind { prepare, prepared, unnamed, text };
   kind what = kind::text;
   std::string name;                     // prepare, prepared
-  std::string sql;                      // prepare, text
-  std::vector<std::string> parameters;  // prepared: in binary format
+  std::string sql;                      // prepare, unnamed, text
+  std::vector<std::string> parameters;  // prepared, unnamed: in binary format
 };
 
 // One result per step. The first that fails ends the pipeline. Outside of BEGIN and COMMIT the steps are one
@@ -26,6 +26,11 @@ class pipeline {
   // Results come in binary format.
   pipeline& run(std::string name, std::vector<std::string> parameters = {}) {
     steps_.push_back({step::kind::prepared, std::move(name), {}, std::move(parameters)});
+    return *this;
+  }
+  // The same for a statement that is not prepared: parsed and planned each time.
+  pipeline& run_unnamed(std::string sql, std::vector<std::string> parameters = {}) {
+    steps_.push_back({step::kind::unnamed, {}, std::move(sql), std::move(parameters)});
     return *this;
   }
   // Results come in text format.

@@ -1,4 +1,4 @@
-// resolve: host names to addresses, without blocking, in the form that libpq takes.
+// resolve: a host of the connection string to its addresses, without blocking, in the form that libpq takes.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -6,23 +6,24 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
+#include "pg/connection_string.hpp"
 
 namespace outboxd::pg {
 
-// Parallel comma-separated lists, as libpq's parameters host, hostaddr and port. Empty host: nothing to
-// resolve.
-struct resolved_hosts {
+// libpq's parameters host, hostaddr and port, for one attempt. All empty: whatever libpq finds in the string.
+struct endpoint {
   std::string host;
   std::string hostaddr;
   std::string port;
 };
 
 // libpq resolves names inside PQconnectPoll, which blocks; with hostaddr it does not. Cancelling the timer interrupts it: a
-// look-up that hangs in the system's resolver is left behind.
-boost::asio::awaitable<result<resolved_hosts>> resolve_hosts(
-    std::string connection_string, std::chrono::steady_clock::time_point deadline,
+// look-up that hangs in the system's resolver is left behind. Never empty.
+boost::asio::awaitable<result<std::vector<endpoint>>> resolve_host(
+    host_entry host, std::chrono::steady_clock::time_point deadline,
     std::shared_ptr<boost::asio::steady_timer> timer);
 
 }  // namespace outboxd::pg

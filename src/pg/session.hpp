@@ -21,7 +21,10 @@ struct connection::session : std::enable_shared_from_this<session> {
   explicit session(const asio::any_io_executor& on) : executor(on), changed(on) {}
   ~session() { end(); }
 
-  asio::awaitable<result<void>> connect(const std::string& text, const resolved_hosts& hosts,
+  // One attempt, to be done by the deadline, and to have reached the machine by then, too. The error has the server's
+  // words alone. writable: only a server that takes writes will do, unless the string says otherwise.
+  asio::awaitable<result<void>> connect(const std::string& text, const endpoint& to, bool writable,
+                                        std::chrono::steady_clock::time_point reached_by,
                                         std::chrono::steady_clock::time_point deadline);
   void begin(const pipeline& steps);
 
@@ -32,29 +35,35 @@ struct connection::session : std::enable_shared_from_this<session> {
   asio::any_io_executor executor;
   asio::steady_timer changed;  // cancelled when there is something to look at
   std::optional<error> lost;
-  bool notified = false;
+  channels notified;  // as many as it listens to
   bool interrupted = false;
 
   bool busy = false;  // a pipeline's answers are outstanding
   std::vector<rows> answers;
   std::optional<error> refusal;  // of the pipeline's first failed step
+  std::string refusal_sqlstate;
+
+  std::string server() const;
+  int backend_pid() const { return PQbackendPID(conn_); }
 
  private:
-  bool start(const std::string& text, const resolved_hosts& hosts);
+  void give_up(unsigned attempt);
+  bool start(const std::string& text, const endpoint& to, bool writable);
   void watch_socket();
   void release_socket();
   void await_readable();
   void await_writable();
   void on_readable();
   void flush();
+  void read_notifications();
   void read_results();
   void take(PGresult* one);
   static void on_notice(void* self, const PGresult* notice);
 
   PGconn* conn_ = nullptr;
   std::optional<asio::posix::stream_descriptor> socket_;
-  bool connecting_ = false;
-  bool late_ = false;       // the connect deadline has passed before
+  unsigned attempt_ = 0;    // to connect; a timer of an earlier one is nobody's
+  bool late_ = false;       // the deadline of this attempt has passed before
   bool writing_ = false;    // a wait for write is out
   std::string last_fatal_;  // the server's parting words
 };

@@ -17,6 +17,9 @@ struct meaning {
 constexpr std::string_view no_outbox = "run `outboxd migrate`, or check outbox.schema";
 constexpr std::string_view no_login = "check the user, the password and pg_hba.conf";
 
+constexpr std::string_view by_pooler =
+    "a connection pooler changes the session between transactions; going on without prepared statements";
+
 constexpr std::array meanings{
     meaning{"28000", fault::permanent, no_login},
     meaning{"28P01", fault::permanent, no_login},
@@ -28,9 +31,11 @@ constexpr std::array meanings{
     meaning{"42704", fault::permanent, no_outbox},
     meaning{"42883", fault::permanent, no_outbox},
     meaning{"42P01", fault::permanent, no_outbox},
-    meaning{"25006", fault::transient, "the server is read-only; connect to the primary"},
+    meaning{"25006", fault::transient, "the server is read-only; name the writable one in database.url"},
     meaning{"53300", fault::transient,
             "the server has no connection left; raise max_connections or lower relay.lanes"},
+    meaning{"26000", fault::transient, by_pooler},
+    meaning{"42P05", fault::transient, by_pooler},
     meaning{"25P03", fault::transient, "the claim was held longer than relay.claim_timeout"},
 };
 
@@ -52,21 +57,27 @@ std::string_view remedy_for(std::string_view sqlstate) {
   return known != nullptr ? known->remedy : std::string_view();
 }
 
+bool is_lost_statement(std::string_view sqlstate) {
+  return sqlstate == "26000" || sqlstate == "42P05";
+}
+
 bool may_quote_a_row(std::string_view sqlstate) {
   const auto sqlstate_class = sqlstate.substr(0, 2);
   return sqlstate_class == "22" || sqlstate_class == "23" || sqlstate_class == "P0";
 }
 
-error refused(std::string_view what, std::string_view sqlstate, std::string_view words) {
-  std::string message = fmt::format("{}: {}", what, words);
+error refused(std::string_view sqlstate, std::string_view words) {
+  std::string message(words);
   if (!sqlstate.empty()) message += fmt::format(" (SQLSTATE {})", sqlstate);
   if (const auto remedy = remedy_for(sqlstate); !remedy.empty()) message += fmt::format("; {}", remedy);
   return {fault_of(sqlstate), std::move(message)};
 }
 
 error refused_statement(std::string_view sqlstate, std::string_view words) {
-  return refused("PostgreSQL refused a statement", sqlstate,
-                 may_quote_a_row(sqlstate) ? "its words may quote a row and are left out" : words);
+  error why =
+      refused(sqlstate, may_quote_a_row(sqlstate) ? "its words may quote a row and are left out" : words);
+  why.message = "PostgreSQL refused a statement: " + why.message;
+  return why;
 }
 
 }  // namespace outboxd::pg

@@ -15,11 +15,14 @@ fault fault_of(std::string_view sqlstate);
 // What to do about it, to be put behind the server's words; empty where there is nothing useful to say.
 std::string_view remedy_for(std::string_view sqlstate);
 
+// A prepared statement is gone, or somebody else's is there: the session is not the one that it was.
+bool is_lost_statement(std::string_view sqlstate);
+
 // Whether the server's words may quote a row: data exceptions, violated constraints and what a user's trigger raises.
 bool may_quote_a_row(std::string_view sqlstate);
 
-// The error for a login that the server refused: "what: its words (SQLSTATE 28P01); remedy".
-error refused(std::string_view what, std::string_view sqlstate, std::string_view words);
+// The error for a login that the server refused: "its words (SQLSTATE 28P01); remedy".
+error refused(std::string_view sqlstate, std::string_view words);
 
 // The same for a statement; words that may quote a row are left out.
 error refused_statement(std::string_view sqlstate, std::string_view words);

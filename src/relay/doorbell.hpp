@@ -7,9 +7,11 @@
 #include <functional>
 
 #include "pg/connection.hpp"
+#include "relay/database_session.hpp"
 #include "relay/link_observer.hpp"
-#include "relay/postgres_outbox.hpp"
+#include "relay/listener.hpp"
 #include "relay/reconnect_pause.hpp"
+#include "relay/sweeper.hpp"
 
 namespace outboxd::relay {
 
@@ -26,32 +28,28 @@ class doorbell {
   // While there is no session, rings at every interval all the same: the table is the truth.
   boost::asio::awaitable<void> run_without_session();
 
+  // Notifications are proven to arrive.
+  bool hears() const { return listener_.hears(); }
+
   void stop();
 
  private:
   boost::asio::awaitable<result<void>> open(pg::connection& link);
   boost::asio::awaitable<error> serve(pg::connection& link);
 
-  struct sweep_result {
-    std::chrono::milliseconds next{0};  // how long to wait for the next sweep
-    bool queues = false;                // there are events that stand behind another
-  };
-
-  // Rings if there is work.
-  boost::asio::awaitable<result<sweep_result>> sweep(pg::connection& link);
-
-  // Frees events that nobody else would; returns how long to wait for the next search.
-  boost::asio::awaitable<result<std::chrono::milliseconds>> release_orphans(pg::connection& link);
-
   boost::asio::any_io_executor executor_;
   const postgres_settings& settings_;
   std::chrono::milliseconds interval_;
   link_observer& observer_;
   std::function<void()> ring_;
+  listener listener_;
+  sweeper sweeper_;
   reconnect_pause pause_;
   boost::asio::steady_timer timer_;
   pg::connection* current_ = nullptr;
-  bool listening_ = false;
+  session_kind kind_ = session_kind::own;  // of the session
+  bool moved_ = false;                     // a session was found to be another one than before: for good
+  bool serving_ = false;
   bool stopping_ = false;
 };
 

@@ -1,6 +1,7 @@
 // link_observer: who wants to know that a connection to PostgreSQL or RabbitMQ came or went.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "core/error.hpp"
@@ -18,6 +19,9 @@ class link_observer {
   // A connection to the broker takes nothing for now (connection.blocked), or again; its end is an unblocking, too.
   virtual void on_link_blocked(std::string_view reason) = 0;
   virtual void on_link_unblocked() = 0;
+  // Notifications of PostgreSQL do not arrive although we listen, or do so again.
+  virtual void on_deaf(const std::string& why) = 0;
+  virtual void on_hearing_again() = 0;
 
  protected:
   ~link_observer() = default;

@@ -1,16 +1,14 @@
 #include "relay/postgres_outbox.hpp"
 
+#include <algorithm>
+
 #include "core/failpoint.hpp"
 #include "pg/binary.hpp"
 #include "pg/claimed_rows.hpp"
-#include "pg/outbox_statements.hpp"
+#include "pg/sqlstate.hpp"
 
 namespace outboxd::relay {
 namespace {
-
-std::string name(std::string_view statement) {
-  return std::string(statement);
-}
 
 std::string_view status_of(setback::kind what) {
   switch (what) {
@@ -49,7 +47,11 @@ std::vector<std::string> set_back_parameters(const std::vector<setback>& all) {
 
 postgres_outbox::postgres_outbox(const boost::asio::any_io_executor& on, const postgres_settings& settings,
                                  link_observer& observer)
-    : executor_(on), settings_(settings), observer_(observer), pause_(on) {}
+    : executor_(on),
+      settings_(settings),
+      observer_(observer),
+      pause_(on),
+      statements_(pg::lane_statements(settings.schema, settings.claim_timeout)) {}
 
 boost::asio::awaitable<void> postgres_outbox::run(outbox_listener& listener) {
   while (!stopping_) {
@@ -66,37 +68,75 @@ boost::asio::awaitable<void> postgres_outbox::run(outbox_listener& listener) {
     } else {
       observer_.on_link_refused(peer::database, opened.error());
     }
+    moved_ = moved_ || pg::is_lost_statement(link.last_sqlstate());
     current_ = nullptr;
     if (!stopping_) co_await pause_.wait();
   }
 }
 
 boost::asio::awaitable<result<void>> postgres_outbox::open(pg::connection& link) {
-  const auto url = settings_.url();
-  if (!url) co_return tl::make_unexpected(url.error());
-  auto opened = co_await link.open(*url, settings_.connect_timeout);
-  if (!opened) co_return opened;
-  pg::pipeline steps;
-  steps.text(pg::session_settings(settings_.claim_timeout));
-  for (auto& one : pg::lane_statements(settings_.schema, settings_.claim_timeout))
-    steps.prepare(std::move(one.name), std::move(one.sql));
-  add_trial(steps);
-  const auto prepared = co_await link.execute(std::move(steps), settings_.connect_timeout);
-  if (!prepared) co_return tl::make_unexpected(prepared.error());
+  const auto opened = co_await open_session(link, settings_);
+  if (!opened) co_return tl::make_unexpected(opened.error());
+  kind_ = moved_ ? session_kind::pooled : *opened;
+  switch (kind_) {
+    case session_kind::own:
+      co_return co_await begin_own(link);
+    case session_kind::pooled:
+      co_return co_await begin_pooled(link);
+  }
   co_return result<void>();
 }
 
+boost::asio::awaitable<result<void>> postgres_outbox::begin_own(pg::connection& link) {
+  pg::pipeline steps;
+  steps.text(pg::session_settings(settings_.claim_timeout));
+  for (const auto& one : statements_) steps.prepare(one.name, one.sql);
+  add_trial(steps);
+  const auto begun = co_await link.execute(std::move(steps), settings_.connect_timeout);
+  if (!begun) co_return tl::make_unexpected(begun.error());
+  co_return result<void>();
+}
+
+boost::asio::awaitable<result<void>> postgres_outbox::begin_pooled(pg::connection& link) {
+  pg::pipeline steps;
+  add_begin(steps);
+  add_trial(steps);
+  add(steps, pg::statement::rollback);
+  const auto begun = co_await link.execute(std::move(steps), settings_.connect_timeout);
+  if (!begun) co_return tl::make_unexpected(begun.error());
+  co_return result<void>();
+}
+
+void postgres_outbox::add(pg::pipeline& to, std::string_view statement,
+                          std::vector<std::string> parameters) const {
+  if (kind_ == session_kind::own) {
+    to.run(std::string(statement), std::move(parameters));
+    return;
+  }
+  const auto at = std::find_if(statements_.begin(), statements_.end(),
+                               [&](const pg::prepared& one) { return one.name == statement; });
+  to.run_unnamed(at->sql, std::move(parameters));
+}
+
+void postgres_outbox::add_begin(pg::pipeline& to) const {
+  add(to, pg::statement::begin);
+  if (kind_ == session_kind::pooled) to.text(pg::transaction_settings(settings_.claim_timeout));
+}
+
 // Each statement once, on nothing: a privilege that is missing shows now and not with the first event.
-void postgres_outbox::add_trial(pg::pipeline& to) {
-  to.run(name(pg::statement::claim), {pg::int4(0), pg::int8(0), pg::int4(0)});
-  to.run(name(pg::statement::mark_published), {pg::uuid_array({})});
-  to.run(name(pg::statement::set_back), set_back_parameters({}));
-  to.run(name(pg::statement::release), {pg::int8_array({})});
+void postgres_outbox::add_trial(pg::pipeline& to) const {
+  add(to, pg::statement::claim, {pg::int4(0), pg::int8(0), pg::int4(0)});
+  add(to, pg::statement::mark_published, {pg::uuid_array({})});
+  add(to, pg::statement::set_back, set_back_parameters({}));
+  add(to, pg::statement::release, {pg::int8_array({})});
 }
 
 boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbox_listener& listener) {
   for (;;) {
-    while (!asked_ && !stopping_ && !link.lost()) co_await link.wait();
+    while (!asked_ && !stopping_ && !link.lost()) {
+      co_await link.wait();
+      link.take_notifications();  // of a LISTEN that somebody left in a pooler's session: nothing to us
+    }
     if (link.lost()) co_return *link.lost();
     if (!asked_) co_return error{};
     request now = std::move(*asked_);
@@ -114,7 +154,7 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     if (claimed->events.empty()) {
       pause_.reset();
       pg::pipeline end;
-      end.run(name(pg::statement::rollback));
+      add(end, pg::statement::rollback);
       const auto ended = co_await link.execute(std::move(end), settings_.claim_timeout);
       if (!ended) co_return ended.error();
       if (claimed->again) {
@@ -142,14 +182,13 @@ void postgres_outbox::settle(const settlement& what, then next) {
   request out;
   out.settles = !what.empty();
   if (!what.published.empty())
-    out.steps.run(name(pg::statement::mark_published), {pg::uuid_array(what.published)});
-  if (!what.set_back.empty())
-    out.steps.run(name(pg::statement::set_back), set_back_parameters(what.set_back));
+    add(out.steps, pg::statement::mark_published, {pg::uuid_array(what.published)});
+  if (!what.set_back.empty()) add(out.steps, pg::statement::set_back, set_back_parameters(what.set_back));
   if (!what.released.empty()) {
     const std::vector<std::optional<std::int64_t>> seqs(what.released.begin(), what.released.end());
-    out.steps.run(name(pg::statement::release), {pg::int8_array(seqs)});
+    add(out.steps, pg::statement::release, {pg::int8_array(seqs)});
   }
-  out.steps.run(name(pg::statement::commit));
+  add(out.steps, pg::statement::commit);
   if (next == then::claim) out.claim_at = add_claim(out.steps);
   ask(std::move(out));
 }
@@ -160,11 +199,11 @@ void postgres_outbox::ask(request what) {
 }
 
 std::size_t postgres_outbox::add_claim(pg::pipeline& to) const {
-  to.run(name(pg::statement::begin));
+  add_begin(to);
   const std::size_t at = to.steps().size();
-  to.run(name(pg::statement::claim),
-         {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes), pg::int4(settings_.shards_per_claim)});
-  to.run(name(pg::statement::guard));
+  add(to, pg::statement::claim,
+      {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes), pg::int4(settings_.shards_per_claim)});
+  add(to, pg::statement::guard);
   return at;
 }
 

@@ -5,26 +5,17 @@
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "pg/connection.hpp"
-#include "pg/schema_name.hpp"
+#include "pg/outbox_statements.hpp"
+#include "relay/database_session.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/outbox.hpp"
 #include "relay/reconnect_pause.hpp"
-#include "relay/secret.hpp"
 
 namespace outboxd::relay {
-
-struct postgres_settings {
-  secret url;
-  pg::schema_name schema;
-  std::chrono::milliseconds connect_timeout{10'000};
-  std::chrono::milliseconds claim_timeout{30'000};
-  int batch = 500;
-  std::int64_t batch_bytes = 8'000'000;
-  int shards_per_claim = 16;
-};
 
 class postgres_outbox final : public outbox {
  public:
@@ -46,7 +37,11 @@ class postgres_outbox final : public outbox {
   };
 
   boost::asio::awaitable<result<void>> open(pg::connection& link);
-  static void add_trial(pg::pipeline& to);
+  boost::asio::awaitable<result<void>> begin_own(pg::connection& link);
+  boost::asio::awaitable<result<void>> begin_pooled(pg::connection& link);
+  void add(pg::pipeline& to, std::string_view statement, std::vector<std::string> parameters = {}) const;
+  void add_begin(pg::pipeline& to) const;
+  void add_trial(pg::pipeline& to) const;
   boost::asio::awaitable<error> serve(pg::connection& link, outbox_listener& listener);
   void ask(request what);
   std::size_t add_claim(pg::pipeline& to) const;
@@ -55,6 +50,9 @@ class postgres_outbox final : public outbox {
   const postgres_settings& settings_;
   link_observer& observer_;
   reconnect_pause pause_;
+  std::vector<pg::prepared> statements_;
+  session_kind kind_ = session_kind::own;  // of the session
+  bool moved_ = false;                     // a session was found to be another one than before: for good
   pg::connection* current_ = nullptr;
   std::optional<request> asked_;
   bool stopping_ = false;

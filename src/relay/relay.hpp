@@ -32,6 +32,8 @@ struct relay_report {
   std::function<void(const event&, const setback&)> set_back;  // an event could not be published
   std::function<void(std::string_view reason)> blocked;        // RabbitMQ takes nothing for now
   std::function<void()> unblocked;                             // none of its connections is blocked any more
+  std::function<void(const std::string&)> deaf;                // notifications of PostgreSQL do not arrive
+  std::function<void()> hearing_again;
 };
 
 // Runs until stop(). For one thread; the io_context has to outlive it.
@@ -53,6 +55,9 @@ class relay final : private link_observer {
   std::size_t published() const { return published_; }
   delivery_totals totals() const { return dispatcher_.totals(); }
 
+  // Notifications are proven to arrive; without them events leave by the sweep.
+  bool hears() const { return doorbell_.hears(); }
+
  private:
   struct worker;
 
@@ -61,6 +66,8 @@ class relay final : private link_observer {
   void on_link_refused(peer which, const error& why) override;
   void on_link_blocked(std::string_view reason) override;
   void on_link_unblocked() override;
+  void on_deaf(const std::string& why) override { report_.deaf(why); }
+  void on_hearing_again() override { report_.hearing_again(); }
 
   void say_down(peer which, const error& why);
   void watch_deadlines();

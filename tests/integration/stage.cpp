@@ -57,7 +57,10 @@ program_result run_outboxd(const arguments& words, const environment& variables)
 }
 
 stage::stage(const stage_options& options)
-    : queue_{unique_key()}, schema_{options.schema}, payload_{options.payload} {
+    : database_{options.server_url},
+      queue_{unique_key()},
+      schema_{options.schema},
+      payload_{options.payload} {
   broker session;
   session.declare_exchange(exchange_);
   session.declare_queue(queue_);

@@ -47,6 +47,7 @@ struct stage_options {
   std::string payload = "jsonb";
   std::string schema = "outbox";
   bool migrated = true;
+  std::string server_url = required_environment("OUTBOXD_DATABASE_URL");
 };
 
 class stage {

@@ -13,8 +13,8 @@ namespace {
 // libpq reads PG* variables: the tests are to mean the same on every machine.
 struct no_pg_variables {
   no_pg_variables() {
-    for (const char* name :
-         {"PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE", "PGSERVICE"})
+    for (const char* name : {"PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE",
+                             "PGSERVICE", "PGTARGETSESSIONATTRS"})
       unsetenv(name);
   }
 };
@@ -29,7 +29,8 @@ bool has(std::string_view text, std::string_view part) {
 
 std::string hosts(const std::string& text) {
   std::string out;
-  for (const host_entry& one : hosts_of(text)) out += one.host + "/" + one.port + " ";
+  for (const host_entry& one : hosts_of(text))
+    out += one.host + (one.address.empty() ? "" : "=" + one.address) + "/" + one.port + " ";
   return out;
 }
 
@@ -95,8 +96,23 @@ TEST_CASE_FIXTURE(no_pg_variables, "the hosts come in their order, each with its
   CHECK(hosts("postgresql://[::1]:6000/d") == "::1/6000 ");
 }
 
-TEST_CASE_FIXTURE(no_pg_variables, "what libpq had better resolve itself has no hosts") {
-  for (const char* text : {"hostaddr=10.0.0.1 host=h", "service=x host=h", "dbname=d", "not a string ="}) {
+TEST_CASE_FIXTURE(no_pg_variables, "addresses that are given are not looked up") {
+  CHECK(hosts("hostaddr=10.0.0.1 host=h") == "h=10.0.0.1/5432 ");
+  CHECK(hosts("hostaddr=10.0.0.1,10.0.0.2 port=1,2") == "=10.0.0.1/1 =10.0.0.2/2 ");
+  CHECK(hosts("hostaddr=10.0.0.1, host=a,b") == "a=10.0.0.1/5432 b/5432 ");
+}
+
+TEST_CASE_FIXTURE(no_pg_variables, "who says which kind of server will do is heard") {
+  CHECK_FALSE(says_session_attrs("postgresql://a,b/d"));
+  CHECK(says_session_attrs("postgresql://a,b/d?target_session_attrs=any"));
+  CHECK(says_session_attrs("host=a,b target_session_attrs=primary"));
+  setenv("PGTARGETSESSIONATTRS", "any", 1);
+  CHECK(says_session_attrs("postgresql://a,b/d"));
+  unsetenv("PGTARGETSESSIONATTRS");
+}
+
+TEST_CASE_FIXTURE(no_pg_variables, "what libpq had better resolve itself, or refuse, has no hosts") {
+  for (const char* text : {"hostaddr=10.0.0.1 host=a,b", "service=x host=h", "dbname=d", "not a string ="}) {
     CAPTURE(text);
     CHECK(hosts(text) == "");
   }

@@ -75,3 +75,64 @@ TEST_CASE("a connection that succeeds in the same turn as its deadline passes st
   io.run_for(10s);
   CHECK(ended);
 }
+
+TEST_CASE("a host that never answers leaves time for the next one in the list") {
+  asio::io_context server_io;
+  tcp::acceptor silent(server_io, {asio::ip::address_v4::loopback(), 0});
+  tcp::acceptor speaking(server_io, {asio::ip::address_v4::loopback(), 0});
+  const auto target =
+      "host=127.0.0.1,127.0.0.1 user=u dbname=d sslmode=disable gssencmode=disable"
+      " target_session_attrs=any port=" +
+      std::to_string(silent.local_endpoint().port()) + "," + std::to_string(speaking.local_endpoint().port());
+
+  asio::io_context io;
+  pg::connection client(io.get_executor());
+  std::optional<result<void>> opened;
+  asio::co_spawn(
+      io, [&]() -> asio::awaitable<void> { opened = co_await client.open(target, 2s); },
+      [](std::exception_ptr thrown) {
+        if (thrown) std::rethrow_exception(thrown);
+      });
+  auto startup = std::async(std::launch::async, [&] {
+    tcp::socket peer = speaking.accept();
+    read_startup(peer);
+    asio::write(peer, asio::buffer(welcome));
+    return peer;
+  });
+  while (!opened && io.run_one_for(10s) > 0) {
+  }
+  REQUIRE(opened.has_value());
+  CHECK_MESSAGE(opened->has_value(), opened->error().message);
+  CHECK(client.server() == "127.0.0.1:" + std::to_string(speaking.local_endpoint().port()));
+}
+
+TEST_CASE("when no host will do, the words of each are there and it ends in time") {
+  asio::io_context server_io;
+  tcp::acceptor silent(server_io, {asio::ip::address_v4::loopback(), 0});
+  tcp::acceptor closed(server_io, {asio::ip::address_v4::loopback(), 0});
+  const auto closed_port = std::to_string(closed.local_endpoint().port());
+  const auto silent_port = std::to_string(silent.local_endpoint().port());
+  closed.close();
+
+  asio::io_context io;
+  pg::connection client(io.get_executor());
+  std::optional<result<void>> opened;
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        opened = co_await client.open(
+            "host=127.0.0.1,127.0.0.1 user=u dbname=d port=" + closed_port + "," + silent_port, 300ms);
+      },
+      [](std::exception_ptr thrown) {
+        if (thrown) std::rethrow_exception(thrown);
+      });
+  while (!opened && io.run_one_for(10s) > 0) {
+  }
+  REQUIRE(opened.has_value());
+  REQUIRE_FALSE(opened->has_value());
+  const std::string words = opened->error().message;
+  CAPTURE(words);
+  CHECK(opened->error().kind == fault::transient);
+  CHECK(words.find("Connection refused") != std::string::npos);
+  CHECK(words.find("no answer from 127.0.0.1:" + silent_port + " in time") != std::string::npos);
+}

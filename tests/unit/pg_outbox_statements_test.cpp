@@ -60,3 +60,17 @@ TEST_CASE("a lane's session waits for no flush and for no statement longer than 
   CHECK(has(session_settings(30s), "'synchronous_commit', 'off'"));
   CHECK(has(session_settings(30s), "'statement_timeout', '30000'"));
 }
+
+TEST_CASE("where a session is not ours alone, the settings end with the transaction") {
+  CHECK(has(transaction_settings(30s), "'synchronous_commit', 'off', true"));
+  CHECK_FALSE(has(transaction_settings(30s), "false"));
+}
+
+TEST_CASE("nothing is claimed on a read-only server, for it could not be marked") {
+  CHECK(has(sql_of(statement::claim), "current_setting('transaction_read_only') = 'off'"));
+}
+
+TEST_CASE("a sweep sends a probe only when it is given a channel") {
+  CHECK(has(sweep_statement(odd, 1, "probe_1"), "pg_notify('probe_1', '')"));
+  CHECK_FALSE(has(sweep_statement(odd, 1), "pg_notify"));
+}

@@ -31,13 +31,13 @@ TEST_CASE("an unknown code and no code at all are transient and have no remedy")
 }
 
 TEST_CASE("the error says what happened, in the server's words, with the code and what to do") {
-  const error login = refused("cannot connect", "28P01", "password authentication failed");
+  const error login = refused("28P01", "password authentication failed");
   CHECK(login.kind == fault::permanent);
   CHECK(login.message ==
-        "cannot connect: password authentication failed (SQLSTATE 28P01); check the user, the password and "
+        "password authentication failed (SQLSTATE 28P01); check the user, the password and "
         "pg_hba.conf");
-  CHECK(refused("a", "XX000", "b").message == "a: b (SQLSTATE XX000)");
-  CHECK(refused("a", "", "b").message == "a: b");
+  CHECK(refused("XX000", "b").message == "b (SQLSTATE XX000)");
+  CHECK(refused("", "b").message == "b");
 }
 
 TEST_CASE(

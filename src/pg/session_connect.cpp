@@ -1,0 +1,117 @@
+// session_connect: one attempt to log in, of the session in session.hpp.
+#include <fmt/format.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "pg/connection_string.hpp"
+#include "pg/session.hpp"
+#include "pg/sqlstate.hpp"
+
+namespace outboxd::pg {
+namespace {
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+error refused_login(std::string_view words) {
+  const auto login = parse_refusal(words);
+  return refused(login.sqlstate, login.words);
+}
+
+}  // namespace
+
+bool connection::session::start(const std::string& text, const endpoint& to, bool writable) {
+  std::vector<const char*> keywords;
+  std::vector<const char*> values;
+  const auto add = [&](const char* keyword, const char* value) {
+    keywords.push_back(keyword);
+    values.push_back(value);
+  };
+  // Ours first, so that the string may say otherwise.
+  add("fallback_application_name", "outboxd");
+  add("keepalives_idle", "10");
+  add("keepalives_interval", "5");
+  add("keepalives_count", "3");
+  add("tcp_user_timeout", "25000");
+  if (writable) add("target_session_attrs", "read-write");
+  add("dbname", text.c_str());
+  add("client_encoding", "UTF8");
+  // One of the string's hosts, in the place of all.
+  if (!to.host.empty() || !to.hostaddr.empty()) {
+    add("host", to.host.c_str());
+    add("hostaddr", to.hostaddr.c_str());
+    add("port", to.port.c_str());
+  }
+  keywords.push_back(nullptr);
+  values.push_back(nullptr);
+  conn_ = PQconnectStartParams(keywords.data(), values.data(), 1);
+  if (conn_ == nullptr) return false;
+  PQsetErrorVerbosity(conn_, PQERRORS_VERBOSE);  // puts the SQLSTATE into a refused login's message
+  PQsetNoticeReceiver(conn_, &session::on_notice, this);
+  return PQstatus(conn_) != CONNECTION_BAD;
+}
+
+asio::awaitable<result<void>> connection::session::connect(const std::string& text, const endpoint& to,
+                                                           bool writable,
+                                                           std::chrono::steady_clock::time_point reached_by,
+                                                           std::chrono::steady_clock::time_point deadline) {
+  const unsigned attempt = ++attempt_;
+  late_ = false;
+  asio::steady_timer timer(executor, deadline);
+  timer.async_wait([self = shared_from_this(), attempt](const boost::system::error_code& cancelled) {
+    if (!cancelled) self->give_up(attempt);
+  });
+  asio::steady_timer reach_timer(executor, reached_by);
+  reach_timer.async_wait([self = shared_from_this(), attempt](const boost::system::error_code& cancelled) {
+    if (!cancelled && PQstatus(self->conn_) == CONNECTION_STARTED) self->give_up(attempt);
+  });
+  if (lost) co_return tl::make_unexpected(*lost);  // closed meanwhile
+  PostgresPollingStatusType next = start(text, to, writable) ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED;
+  while (!late_ && (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING)) {
+    watch_socket();
+    co_await socket_->async_wait(next == PGRES_POLLING_READING ? asio::posix::descriptor_base::wait_read
+                                                               : asio::posix::descriptor_base::wait_write,
+                                 as_result);
+    if (lost) co_return tl::make_unexpected(*lost);
+    // libpq may close its socket in here and open another with the same number: the reactor has to forget it
+    // before.
+    release_socket();
+    if (!late_) next = PQconnectPoll(conn_);
+  }
+  ++attempt_;
+  timer.cancel();
+  reach_timer.cancel();
+  if (late_ && next != PGRES_POLLING_OK) {
+    auto why = transient(fmt::format("no answer from {} in time", server()));
+    end();
+    co_return why;
+  }
+  if (next != PGRES_POLLING_OK) {
+    auto why = refused_login(conn_ != nullptr ? PQerrorMessage(conn_) : "out of memory");
+    end();
+    co_return tl::make_unexpected(std::move(why));
+  }
+  PQsetErrorVerbosity(conn_, PQERRORS_DEFAULT);
+  if (PQsetnonblocking(conn_, 1) != 0 || PQenterPipelineMode(conn_) != 1) {
+    end();
+    co_return transient("libpq refused the pipeline mode");
+  }
+  watch_socket();
+  await_readable();
+  co_return result<void>();
+}
+
+std::string connection::session::server() const {
+  const std::string host = conn_ != nullptr && PQhost(conn_) != nullptr ? PQhost(conn_) : "";
+  const std::string port = conn_ != nullptr && PQport(conn_) != nullptr ? PQport(conn_) : "";
+  return fmt::format("{}:{}", host.empty() ? "the local socket" : host, port);
+}
+
+// A timer's handler may be queued already when its attempt ends.
+void connection::session::give_up(unsigned attempt) {
+  if (attempt_ != attempt) return;
+  late_ = true;
+  if (socket_) socket_->cancel();
+}
+
+}  // namespace outboxd::pg

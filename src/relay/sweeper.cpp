@@ -1,0 +1,113 @@
+#include "relay/sweeper.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "pg/outbox_statements.hpp"
+
+namespace outboxd::relay {
+namespace {
+
+using std::chrono::milliseconds;
+using clock = std::chrono::steady_clock;
+
+constexpr int most_due_per_sweep = 10'000;
+
+// The search for orphans takes at most one part in this many of the time.
+constexpr int search_share = 20;
+
+// "extract(epoch …)" in text format: seconds with a fraction, rounded up. Not above zero: due already.
+milliseconds read_seconds(std::string_view text) {
+  const double seconds = std::strtod(std::string(text).c_str(), nullptr);
+  if (seconds <= 0) return milliseconds(0);
+  return milliseconds(static_cast<milliseconds::rep>(std::min(seconds, 1e9) * 1000) + 1);
+}
+
+std::int64_t read_integer(std::string_view text) {
+  return std::strtoll(std::string(text).c_str(), nullptr, 10);
+}
+
+// The answer to a sweep.
+class sweep_row {
+ public:
+  explicit sweep_row(const pg::rows& from) : from_(from) {}
+  bool is(pg::sweep_column column) const { return at(column) == "t"; }
+  std::string_view at(pg::sweep_column column) const { return from_.at(0, static_cast<int>(column)); }
+  std::optional<std::string_view> find(pg::sweep_column column) const {
+    return from_.find(0, static_cast<int>(column));
+  }
+
+ private:
+  const pg::rows& from_;
+};
+
+}  // namespace
+
+boost::asio::awaitable<result<void>> sweeper::begin(pg::connection& link, session_kind kind) {
+  kind_ = kind;
+  next_search_ = clock::now();
+  pg::pipeline steps;
+  if (kind == session_kind::own) steps.text(pg::session_settings(settings_.claim_timeout));
+  auto trial = pg::sweep_statement(settings_.schema, 0);
+  const auto tried = co_await look(link, std::move(steps), std::move(trial));
+  if (!tried) co_return tl::make_unexpected(tried.error());
+  co_return result<void>();
+}
+
+boost::asio::awaitable<result<pg::rows>> sweeper::look(pg::connection& link, pg::pipeline steps,
+                                                       std::string sql) {
+  if (kind_ == session_kind::pooled) {
+    steps.text(std::string(pg::begin_transaction));
+    steps.text(pg::transaction_settings(settings_.claim_timeout));
+  }
+  const std::size_t at = steps.steps().size();
+  steps.text(std::move(sql));
+  if (kind_ == session_kind::pooled) steps.text("COMMIT");
+  auto answers = co_await link.execute(std::move(steps), settings_.claim_timeout);
+  if (!answers) co_return tl::make_unexpected(answers.error());
+  co_return std::move(answers->at(at));
+}
+
+boost::asio::awaitable<result<sweeper::finding>> sweeper::sweep(pg::connection& link,
+                                                                std::string probe_channel) {
+  pg::pipeline alone;
+  auto sql = pg::sweep_statement(settings_.schema, most_due_per_sweep, probe_channel);
+  const auto answer = co_await look(link, std::move(alone), std::move(sql));
+  if (!answer) co_return tl::make_unexpected(answer.error());
+  using column = pg::sweep_column;
+  const sweep_row found(*answer);
+  if (found.at(column::read_only) == "on") co_return tl::make_unexpected(now_read_only(link));
+  finding out{.work = found.is(column::due),
+              .moved = found.at(column::backend) != std::to_string(link.backend_pid()),
+              .next = interval_};
+  const auto next_due = found.find(column::seconds_to_next);
+  const auto wait = next_due ? read_seconds(*next_due) : interval_;
+  if (read_integer(found.at(column::woken)) == most_due_per_sweep) {
+    out.next = milliseconds(0);         // there may be more
+  } else if (wait > milliseconds(0)) {  // else it is due, was not woken, and so is locked by somebody
+    out.next = std::min(interval_, wait);
+  }
+  if (found.is(column::queues) && clock::now() >= next_search_) {
+    const auto released = co_await release_orphans(link);
+    if (!released) co_return tl::make_unexpected(released.error());
+    out.work = out.work || *released;
+  }
+  co_return out;
+}
+
+// Rarely needed and dearer the more queues there are: its cost sets its interval.
+boost::asio::awaitable<result<bool>> sweeper::release_orphans(pg::connection& link) {
+  const auto began = clock::now();
+  pg::pipeline alone;
+  auto sql = pg::release_orphans_statement(settings_.schema);
+  const auto answer = co_await look(link, std::move(alone), std::move(sql));
+  if (!answer) co_return tl::make_unexpected(answer.error());
+  const auto released = read_integer(answer->at(0, 0));
+  const auto cost = std::chrono::duration_cast<milliseconds>(clock::now() - began);
+  // As many as there may be in one go: there may be more.
+  next_search_ = clock::now() +
+                 (released == pg::most_released ? milliseconds(0) : std::max(interval_, cost * search_share));
+  co_return released > 0;
+}
+
+}  // namespace outboxd::relay

@@ -1,0 +1,45 @@
+// sweeper: looks at the table for what is due and for what nobody else would free.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <string>
+
+#include "pg/connection.hpp"
+#include "relay/database_session.hpp"
+
+namespace outboxd::relay {
+
+class sweeper {
+ public:
+  sweeper(const postgres_settings& settings, std::chrono::milliseconds interval)
+      : settings_(settings), interval_(interval) {}
+
+  // For a new session: its settings, and a trial: may this user sweep?
+  boost::asio::awaitable<result<void>> begin(pg::connection& link, session_kind kind);
+
+  struct finding {
+    bool work = false;                  // there are events to claim
+    bool moved = false;                 // the session is not the one of the greeting
+    std::chrono::milliseconds next{0};  // how long to wait for the next sweep
+  };
+
+  // probe_channel: where it also sends a notification to; none if empty.
+  boost::asio::awaitable<result<finding>> sweep(pg::connection& link, std::string probe_channel);
+
+ private:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  // Runs one statement behind the steps, as the kind of session wants it.
+  boost::asio::awaitable<result<pg::rows>> look(pg::connection& link, pg::pipeline steps, std::string sql);
+
+  // Returns whether it freed some.
+  boost::asio::awaitable<result<bool>> release_orphans(pg::connection& link);
+
+  const postgres_settings& settings_;
+  std::chrono::milliseconds interval_;
+  session_kind kind_ = session_kind::own;
+  time_point next_search_;
+};
+
+}  // namespace outboxd::relay

@@ -1,0 +1,122 @@
+// A primary and its standby: the relay finds the one that takes writes, and comes back after a failover.
+#include <doctest/doctest.h>
+
+#include "load.hpp"
+#include "postgres_node.hpp"
+
+namespace outboxd::test {
+namespace {
+
+constexpr auto writable = "?target_session_attrs=read-write";
+
+// Both servers, and an outbox on whichever is the primary.
+struct cluster {
+  postgres_node primary;
+  postgres_node standby{primary};
+  stage on{{.server_url = url_of({&primary, &standby}, "postgres") + writable}};
+
+  environment reach(const std::vector<const postgres_node*>& nodes) const {
+    return {{"OUTBOXD_DATABASE_URL", url_of(nodes, on.database_name())}};
+  }
+  // What was committed before is on the standby, too.
+  void await_replicated() {
+    auto session = primary.connect();
+    eventually(
+        "the standby has everything",
+        [&] {
+          return session.value(
+                     "SELECT coalesce(bool_and(replay_lsn >= pg_current_wal_lsn()), false)"
+                     " FROM pg_stat_replication") == "t";
+        },
+        patience);
+  }
+  // From here on no commit is acknowledged, or seen by others, before the standby has it.
+  void make_synchronous() {
+    auto session = primary.connect();
+    session.exec("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    session.exec("SELECT pg_reload_conf()");
+    eventually(
+        "the standby is synchronous",
+        [&] {
+          return session.number("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1;
+        },
+        patience);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("after a failover the relay comes back on the new primary by itself and loses nothing") {
+  cluster servers;
+  servers.make_synchronous();
+  // The standby comes first in the list: it has to be passed over.
+  relay running{servers.on, {"--relay-batch", "100"}, servers.reach({&servers.standby, &servers.primary})};
+  running.await_connected();
+  load writers{servers.on};
+  servers.on.await_published(300);
+  const auto from = running.lines().size();
+  servers.primary.kill();
+  running.wait_line("session is read-only", patience, from);
+  servers.standby.promote();
+  running.wait_line("connected to PostgreSQL", patience, from);
+  servers.on.await_published(servers.on.count("published") + 300);
+  writers.stop();
+  const auto report = servers.on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  CHECK(report.dead == 0);
+  CHECK(servers.on.connect().number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
+  running.stop();
+}
+
+TEST_CASE("a relay on a standby says so, publishes nothing, and begins when it is promoted") {
+  cluster servers;
+  servers.on.add_events(20, 5);
+  servers.await_replicated();
+  relay running{servers.on, {}, servers.reach({&servers.standby})};
+  running.wait_line("is a standby (read-only)", patience);
+  running.wait_line("target_session_attrs", patience);
+  CHECK(running.running());
+  CHECK(servers.on.count("pending") == 100);
+  servers.primary.kill();
+  servers.standby.promote();
+  running.await_connected();
+  const auto report = servers.on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  running.stop();
+}
+
+TEST_CASE("a server that becomes read-only is left alone until it takes writes again") {
+  postgres_node server;
+  const stage on{{.server_url = server.url()}};
+  relay running{on, {"--relay-sweep-interval", "50ms"}};
+  running.await_connected();
+  on.add_events(10, 10);
+  on.await_drained();
+  auto session = on.connect();
+  const auto set_read_only = [&](const std::string& value) {
+    session.exec("ALTER SYSTEM SET default_transaction_read_only = " + value);
+    session.exec("SELECT pg_reload_conf()");
+  };
+
+  const auto from = running.lines().size();
+  set_read_only("on");
+  running.wait_line("has become read-only", patience, from);
+  running.wait_line("is read-only (default_transaction_read_only)", patience, from);
+  session.exec("SET transaction_read_only = off; SET default_transaction_read_only = off");
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'order', n, $1, '{}' FROM generate_series(1, 10) AS n",
+      {on.key()});
+  const auto quiet = running.lines().size();
+  CHECK(on.count("pending") == 10);
+
+  set_read_only("off");
+  running.wait_line("connected to PostgreSQL", patience, quiet);
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == 110);
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
+  running.stop();
+}
+
+}  // namespace outboxd::test

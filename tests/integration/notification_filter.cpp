@@ -1,0 +1,109 @@
+// notification_filter: one thread for each connection; the server's messages are read one by one.
+#include "notification_filter.hpp"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace outboxd::test {
+namespace {
+
+constexpr int tick_ms = 50;  // how soon a thread sees that it has to end
+
+sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+bool send_all(int to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto sent = ::send(to, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+bool receive(int from, std::string& into) {
+  std::array<char, 65536> part{};
+  const auto got = ::recv(from, part.data(), part.size(), 0);
+  if (got > 0) into.append(part.data(), static_cast<std::size_t>(got));
+  return got > 0;
+}
+
+// Takes the whole messages from the front of the server's bytes (manual, "Message Formats"): a type, and a length that
+// counts itself. Without those of NotificationResponse if they are to be swallowed.
+std::string take_messages(std::string& bytes, bool swallow) {
+  std::string out;
+  for (;;) {
+    if (bytes.size() < 5) return out;
+    std::size_t length = 1;
+    for (std::size_t i = 1, value = 0; i < 5; ++i) {
+      value = value * 256 + static_cast<unsigned char>(bytes[i]);
+      if (i == 4) length += value;
+    }
+    if (bytes.size() < length) return out;
+    if (!swallow || bytes[0] != 'A') out += bytes.substr(0, length);
+    bytes.erase(0, length);
+  }
+}
+
+}  // namespace
+
+notification_filter::notification_filter() : listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+  auto address = loopback(0);
+  socklen_t size = sizeof address;
+  if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(listener_, 50) != 0 ||
+      ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    throw std::runtime_error{"cannot listen on the loopback"};
+  port_ = ntohs(address.sin_port);
+  acceptor_ = std::thread{[this] { accept(); }};
+}
+
+notification_filter::~notification_filter() {
+  stopping_ = true;
+  acceptor_.join();
+  for (auto& one : links_) one.join();
+  ::close(listener_);
+}
+
+// Without encryption, and so without the answers to requests for it, which are no messages.
+std::string notification_filter::url(const stage& on) const {
+  const auto& direct = on.database_url();
+  return fmt::format("{}@127.0.0.1:{}/{}?sslmode=disable&gssencmode=disable",
+                     direct.substr(0, direct.find('@')), port_, on.database_name());
+}
+
+void notification_filter::accept() {
+  pollfd ready{listener_, POLLIN, 0};
+  while (!stopping_) {
+    if (::poll(&ready, 1, tick_ms) <= 0) continue;
+    const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (client >= 0) links_.emplace_back([this, client] { carry(client); });
+  }
+}
+
+void notification_filter::carry(int client) {
+  const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto address = loopback(std::stoi(required_environment("OUTBOXD_TEST_PGPORT")));
+  bool open = ::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  std::array<pollfd, 2> ends{{{client, POLLIN, 0}, {server, POLLIN, 0}}};
+  std::string up;
+  std::string down;
+  while (open && !stopping_) {
+    if (::poll(ends.data(), ends.size(), tick_ms) <= 0) continue;
+    if (ends[0].revents != 0) open = receive(client, up) && send_all(server, std::exchange(up, {}));
+    if (open && ends[1].revents != 0)
+      open = receive(server, down) && send_all(client, take_messages(down, swallowing_));
+  }
+  ::close(client);
+  ::close(server);
+}
+
+}  // namespace outboxd::test

@@ -1,0 +1,61 @@
+// postgres_node: initdb, pg_basebackup, postgres in the foreground.
+#include "postgres_node.hpp"
+
+#include <doctest/doctest.h>
+
+namespace outboxd::test {
+namespace {
+
+constexpr auto superuser = "test_admin";
+
+std::string program(const std::string& name) {
+  return required_environment("OUTBOXD_TEST_PGBIN") + "/" + name;
+}
+
+void run_to_end(const std::string& name, const std::vector<std::string>& words) {
+  const auto done = run_program(as_server_user(program(name), words));
+  REQUIRE_MESSAGE(done.exited(0), done.text());
+}
+
+}  // namespace
+
+postgres_node::postgres_node() {
+  run_to_end("initdb", {"-D", directory_.path() + "/data", "-U", superuser, "--auth=trust", "-E", "UTF8",
+                        "--locale=C", "--no-sync", "--no-instructions"});
+  start("ready to accept connections");
+}
+
+postgres_node::postgres_node(const postgres_node& primary) {
+  run_to_end("pg_basebackup", {"-D", directory_.path() + "/data", "-d", primary.url(), "-R", "-X", "stream",
+                               "--checkpoint=fast", "--no-sync"});
+  start("ready to accept read-only connections");
+}
+
+// Of a crash of the test's machine it need not survive anything.
+void postgres_node::start(const std::string& ready) {
+  server_ = std::make_unique<process>(as_server_user(
+      program("postgres"),
+      {"-D", directory_.path() + "/data", "-c", "listen_addresses=127.0.0.1", "-c",
+       fmt::format("port={}", port_), "-c", "unix_socket_directories=" + directory_.path(), "-c", "fsync=off",
+       "-c", "shared_buffers=16MB", "-c", "wal_receiver_status_interval=1s"}));
+  server_->wait_line(ready, patience);
+}
+
+std::string postgres_node::url(const std::string& name) const {
+  return fmt::format("postgresql://{}@127.0.0.1:{}/{}", superuser, port_, name);
+}
+
+void postgres_node::promote() const {
+  CHECK(connect().value("SELECT pg_promote(true, 60)") == "t");
+  eventually(
+      "the new primary takes writes", [&] { return connect().value("SHOW transaction_read_only") == "off"; },
+      patience);
+}
+
+std::string url_of(const std::vector<const postgres_node*>& nodes, const std::string& database) {
+  std::vector<std::string> hosts;
+  for (const auto* node : nodes) hosts.push_back(fmt::format("127.0.0.1:{}", node->port()));
+  return fmt::format("postgresql://{}@{}/{}", superuser, fmt::join(hosts, ","), database);
+}
+
+}  // namespace outboxd::test

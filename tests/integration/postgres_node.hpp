@@ -1,0 +1,38 @@
+// postgres_node: a PostgreSQL server of the test's own, a primary or the standby of another one.
+#pragma once
+
+#include <memory>
+
+#include "private_server.hpp"
+
+namespace outboxd::test {
+
+class postgres_node {
+ public:
+  /// An empty primary.
+  postgres_node();
+  /// Its streaming standby.
+  explicit postgres_node(const postgres_node& primary);
+
+  int port() const { return port_; }
+  /// The database `name` here, for a login that may do everything.
+  std::string url(const std::string& name = "postgres") const;
+  database connect() const { return database{url()}; }
+
+  /// As if the machine had lost its power.
+  void kill() { server_.reset(); }
+  /// Returns when it takes writes.
+  void promote() const;
+
+ private:
+  void start(const std::string& ready);
+
+  server_directory directory_;
+  int port_ = free_port();
+  std::unique_ptr<process> server_;
+};
+
+/// One connection string for several nodes, without a word on which one is wanted.
+std::string url_of(const std::vector<const postgres_node*>& nodes, const std::string& database);
+
+}  // namespace outboxd::test
