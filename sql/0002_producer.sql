@@ -20,8 +20,8 @@ CREATE TRIGGER event_schedule BEFORE INSERT ON @schema@.event
 --   64 MUTE   held or waited for by a relay that is awake and looks at the table by itself, again and again
 --   65 SKIP   held by each writer that said nothing, until its commit is visible
 --   66 QUEUE  held by the relay that may wait for MUTE: one at a time
--- Writers try, and never wait. A relay that goes to sleep gives up MUTE, waits until nobody holds SKIP, and looks once
--- more: that look sees the events of all who said nothing.
+-- Writers try, and never wait. A relay that goes to sleep gives up MUTE, asks until nobody holds MUTE or SKIP any more,
+-- and looks once more: that look sees the events of all who said nothing.
 --
 -- MUTE is asked a second time after SKIP is held: between the two a relay may have gone to sleep without seeing us.
 -- Rolled back to a savepoint, a writer loses the locks that it took since then, with the events that it wrote.

@@ -208,11 +208,17 @@ BEGIN
 END
 $outboxd$;
 
--- Has everybody ended who kept silent? Those that did are seen by the next statement. It does not wait.
+-- Is nobody muting any more, and has everybody ended who kept silent? The next statement sees what they committed, and
+-- until the end of the transaction nobody new keeps silent. It does not wait.
 CREATE FUNCTION @schema@.silence_is_over() RETURNS boolean LANGUAGE plpgsql
 SET search_path = @schema@, pg_temp
 AS $outboxd$
+DECLARE
+  lock_class CONSTANT integer := 'event'::regclass::oid::integer;
 BEGIN
-  RETURN pg_try_advisory_xact_lock('event'::regclass::oid::integer, 65);
+  IF NOT pg_try_advisory_xact_lock_shared(lock_class, 64) THEN
+    RETURN false;
+  END IF;
+  RETURN pg_try_advisory_xact_lock(lock_class, 65);
 END
 $outboxd$;

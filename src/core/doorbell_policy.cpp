@@ -33,6 +33,7 @@ void doorbell_policy::stay_awake(state as, time_point now) {
 
 void doorbell_policy::cool(time_point now) {
   state_ = state::cooling;
+  ++coolings_;
   since_ = now;
   next_ = now;
 }

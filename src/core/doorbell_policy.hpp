@@ -63,8 +63,10 @@ class doorbell_policy {
     bool silence_is_over = false;  // asked and answered before the sweep began
   };
   doorbell_actions on_swept(const sweep& found, time_point now);
-  // Does the next sweep have to ask whether the silence is over, and when at the latest is it due?
+  // Does the next sweep have to ask whether the silence is over, and when at the latest is it due? The answer counts only
+  // if coolings() is the same as when it was asked: meanwhile more writers may have kept silent.
   bool checks_silence() const { return state_ == state::cooling; }
+  unsigned coolings() const { return coolings_; }
   time_point sweep_by() const { return state_ == state::cooling ? next_ : time_point::max(); }
 
   // The session for MUTE can be asked, or is gone and the lock with it.
@@ -103,6 +105,7 @@ class doorbell_policy {
 
   doorbell_limits limits_;
   state state_ = state::cooling;
+  unsigned coolings_ = 0;
   bool owes_ = true;
   bool owed_before_ = true;  // asking
   bool mute_up_ = false;
