@@ -145,6 +145,10 @@ int run_command_line(int argc, char** argv) {
                    "type of the payload: jsonb, json, text or bytea [jsonb]")
       ->type_name("TYPE");
   migrate->add_flag("--print", line.migrate.print, "print the SQL and do nothing");
+  auto* const without =
+      migrate->add_flag("--no-notify", line.migrate.no_notify,
+                        "without the trigger that notifies relays: they look by themselves");
+  migrate->add_flag("--notify", line.migrate.notify, "with it, also if it was left out before");
 
   try {
     app.parse(argc, argv);
@@ -163,6 +167,8 @@ int run_command_line(int argc, char** argv) {
   if (!line.migrate.payload_type.empty() && !parse_payload_type(line.migrate.payload_type))
     return refuse(fmt::format("--payload '{}' is not allowed; give jsonb, json, text or bytea",
                               line.migrate.payload_type));
+  if (line.migrate.notify && line.migrate.no_notify)
+    return refuse("--notify and --no-notify are both given; give one of them");
   return migrate_command(*read, line.migrate);
 }
 

@@ -8,12 +8,15 @@ namespace {
 using wat = writer::at;
 using rat = relay::at;
 
-// A share of MUTE: held already, or nobody holds it or waits for it exclusively.
-bool may_share_mute(const world& in, const writer& by) {
-  if (by.outer.mute || by.inner.mute) return true;
+// Somebody holds MUTE exclusively or waits for it, and so has QUEUE.
+bool muted(const world& in) {
   for (const relay& one : in.relays)
-    if (one.pc == rat::queueing || one.pc == rat::hot) return false;
-  return true;
+    if (one.pc == rat::queueing || one.pc == rat::hot || one.lingers) return true;
+  return false;
+}
+
+bool may_share_mute(const world& in, const writer& by) {
+  return by.outer.mute || by.inner.mute || !muted(in);
 }
 
 bool may_share_skip(const world& in, const writer& by) {
@@ -26,6 +29,8 @@ bool may_share_skip(const world& in, const writer& by) {
 bool mute_is_shared(const world& in) {
   for (const writer& one : in.writers)
     if (one.outer.mute || one.inner.mute) return true;
+  for (const relay& one : in.relays)
+    if (one.has_skip || one.lingers) return true;  // who finds the silence over shares it, too
   return false;
 }
 
@@ -34,12 +39,6 @@ bool skip_is_taken(const world& in) {
     if (one.outer.skip || one.inner.skip) return true;
   for (const relay& one : in.relays)
     if (one.has_skip) return true;
-  return false;
-}
-
-bool queue_is_taken(const world& in) {
-  for (const relay& one : in.relays)
-    if (one.pc == rat::queueing || one.pc == rat::hot) return true;
   return false;
 }
 
@@ -55,7 +54,8 @@ std::uint64_t key_of(const writer& of) {
 
 std::uint64_t key_of(const relay& of) {
   return static_cast<std::uint64_t>(of.pc) | (of.owes ? 1U << 3 : 0U) | (of.listens ? 1U << 4 : 0U) |
-         (of.notified ? 1U << 5 : 0U) | (of.has_skip ? 1U << 6 : 0U) | (of.looked_first ? 1U << 7 : 0U);
+         (of.notified ? 1U << 5 : 0U) | (of.has_skip ? 1U << 6 : 0U) | (of.looked_first ? 1U << 7 : 0U) |
+         (of.lingers ? 1U << 8 : 0U);
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ std::uint64_t key_of(const relay& of) {
 std::uint64_t key_of(const world& of) {
   auto [w0, w1] = std::minmax({key_of(of.writers[0]), key_of(of.writers[1])});
   auto [r0, r1] = std::minmax({key_of(of.relays[0]), key_of(of.relays[1])});
-  return w0 | w1 << 15 | r0 << 30 | r1 << 38 | (of.crashed ? 1ULL << 46 : 0U);
+  return w0 | w1 << 15 | r0 << 30 | r1 << 39 | (of.crashed ? 1ULL << 48 : 0U);
 }
 
 void scope::merge(const scope& inner) {
@@ -102,7 +102,8 @@ bool doorbell_model::at_rest(const world& in) const {
   for (const writer& one : in.writers)
     if (one.pc != wat::done) return false;
   for (const relay& one : in.relays)
-    if (one.pc != rat::dead && (one.pc != rat::sleeping || one.notified || !one.listens)) return false;
+    if (one.lingers || (one.pc != rat::dead && (one.pc != rat::sleeping || one.notified || !one.listens)))
+      return false;
   return true;
 }
 
@@ -110,6 +111,10 @@ std::vector<step> doorbell_model::next(const world& from) const {
   std::vector<step> out;
   for (std::size_t i = 0; i < from.writers.size(); ++i) write(from, i, out);
   for (std::size_t i = 0; i < from.relays.size(); ++i) {
+    if (from.relays[i].lingers) {
+      out.push_back({"relay", i, "is missed by the server", from});
+      out.back().to.relays[i].lingers = false;
+    }
     if (from.relays[i].pc != rat::dead) {
       listen(from, i, out);
       run(from, i, out);
@@ -241,7 +246,7 @@ void doorbell_model::run(const world& from, std::size_t who, std::vector<step>& 
   };
   const relay& now = from.relays[who];
   const auto ask = [&] {
-    if (queue_is_taken(from)) {
+    if (muted(from)) {
       add("asks for MUTE and is refused", [](world&, relay& r) { r.pc = rat::alert; });
     } else {
       add("asks for MUTE", [](world&, relay& r) {
@@ -257,6 +262,7 @@ void doorbell_model::run(const world& from, std::size_t who, std::vector<step>& 
     if (!within_.lost_sessions) return;
     add("loses the session with the lock", [&](world&, relay& r) {
       r.pc = rat::alert;
+      r.lingers = true;
       if (with_ == flaw::silent_in_lost_session) r.owes = false;
     });
   };
@@ -305,7 +311,7 @@ void doorbell_model::run(const world& from, std::size_t who, std::vector<step>& 
         });
       } else if (with_ == flaw::no_skip) {
         add("skips SKIP", [](world&, relay& r) { r.pc = rat::last_look; });
-      } else if (!skip_is_taken(from)) {
+      } else if (!skip_is_taken(from) && (with_ == flaw::mute_not_checked || !muted(from))) {
         add("finds the silence over", [](world&, relay& r) {
           r.has_skip = true;
           r.pc = rat::last_look;
@@ -333,7 +339,9 @@ void doorbell_model::crash(const world& from, std::size_t who, std::vector<step>
   step one{"relay", who, "is killed", from};
   relay& it = one.to.relays[who];
   const bool dead = it.pc == rat::dead;
+  const bool lingers = it.lingers || it.pc == rat::queueing || it.pc == rat::hot;
   it = relay{};
+  it.lingers = lingers;
   if (!dead) {
     it.pc = rat::dead;
     it.owes = it.listens = false;

@@ -18,6 +18,7 @@ enum class flaw {
   skip_before_release,     // it waits first, and gives up MUTE then
   forgets_timeout,         // who asked for MUTE in vain goes to sleep without more ado
   silent_in_lost_session,  // the same for one whose session with MUTE was lost
+  mute_not_checked,        // who cools does not ask whether the server has ended its session with MUTE
   no_look_on_listening,    // no look after listening again
 };
 
@@ -66,6 +67,7 @@ struct relay {
   bool listens = true;
   bool notified = false;  // under way
   bool has_skip = false;
+  bool lingers = false;  // a session is lost that has or waits for MUTE, and the server does not know yet
   bool looked_first = false;  // of the flaws
   auto operator<=>(const relay&) const = default;
 };

@@ -108,7 +108,8 @@ TEST_CASE("no wake-up is missed whatever sessions of the relays are lost, and wh
   check_sound({.lost_sessions = true});
 }
 
-TEST_CASE("relays are killed at any step and started again: the sweep sees what is left, and nothing gets stuck") {
+TEST_CASE(
+    "relays are killed at any step and started again: the sweep sees what is left, and nothing gets stuck") {
   check_sound({.lost_sessions = true, .crashes = true});
 }
 
@@ -121,7 +122,7 @@ TEST_CASE("each part of the protocol is needed: without it a wake-up is missed")
   }
   constexpr bounds losing{.writers = 1, .statements = 1, .relays = 1, .lost_sessions = true};
   CHECK(search_all(losing).words().empty());
-  for (const flaw with : {flaw::silent_in_lost_session, flaw::no_look_on_listening}) {
+  for (const flaw with : {flaw::silent_in_lost_session, flaw::mute_not_checked, flaw::no_look_on_listening}) {
     CAPTURE(static_cast<int>(with));
     CHECK_FALSE(search_all(losing, with).missed.empty());
   }
