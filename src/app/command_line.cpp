@@ -145,9 +145,8 @@ int run_command_line(int argc, char** argv) {
                    "type of the payload: jsonb, json, text or bytea [jsonb]")
       ->type_name("TYPE");
   migrate->add_flag("--print", line.migrate.print, "print the SQL and do nothing");
-  auto* const without =
-      migrate->add_flag("--no-notify", line.migrate.no_notify,
-                        "without the trigger that notifies relays: they look by themselves");
+  migrate->add_flag("--no-notify", line.migrate.no_notify,
+                    "without the trigger that notifies relays: they look by themselves");
   migrate->add_flag("--notify", line.migrate.notify, "with it, also if it was left out before");
 
   try {

@@ -85,6 +85,10 @@ std::string silence_statement(const schema_name& schema) {
   return fmt::format("SELECT {}.silence_is_over()", schema.identifier());
 }
 
+std::string ring_statement(const schema_name& schema) {
+  return fmt::format("SELECT pg_notify({}, '')", schema.literal());
+}
+
 // A utility statement: as the last one it makes the server drop the snapshot, which would hold back vacuum.
 std::string mute_guard(std::chrono::milliseconds hang) {
   return fmt::format("SET LOCAL idle_in_transaction_session_timeout = {}", hang.count());

@@ -63,6 +63,9 @@ std::string sweep_statement(const schema_name& schema, int max_due, const std::s
 // See sql/, in text format: is nobody silent any more. The sweep that relies on it follows it in the same transaction.
 std::string silence_statement(const schema_name& schema);
 
+// Rings for every relay that listens.
+std::string ring_statement(const schema_name& schema);
+
 // To have the writers keep silent, see sql/: the steps, and in text format whether this session has the lock, or
 // another relay. At most `wait` long, then it fails with 55P03. The lock goes with the transaction, which mute_guard has
 // to touch before `hang` is over: the server ends a session that does not.

@@ -11,6 +11,10 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+// What other relays are woken for may wait for the end of long transactions: then their sweep finds it.
+constexpr std::chrono::milliseconds longest_hand_over{1'000};
+constexpr std::chrono::milliseconds hand_over_pause{5};
+
 doorbell_limits limits_for(std::chrono::milliseconds sweep_interval) {
   doorbell_limits out;
   out.longest = std::max(std::chrono::ceil<std::chrono::milliseconds>(out.shortest), sweep_interval);
@@ -64,10 +68,10 @@ boost::asio::awaitable<void> doorbell::run_without_session() {
 }
 
 boost::asio::awaitable<void> doorbell::run_looks() {
-  while (!stopping_) {
+  while (!quiet_) {
     look_timer_.expires_at(policy_.next_look());
     co_await look_timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
-    if (!stopping_) act(policy_.on_timer(clock::now()));
+    if (!quiet_) act(policy_.on_timer(clock::now()));
   }
 }
 
@@ -92,7 +96,7 @@ void doorbell::on_mute(mute_news news) {
 }
 
 void doorbell::act(const doorbell_actions& now) {
-  if (stopping_) return;
+  if (quiet_) return;
   if (now.release_mute) mute_.release();
   if (now.ask_mute) mute_.ask();
   if (now.look) ring_();
@@ -118,8 +122,11 @@ boost::asio::awaitable<error> doorbell::serve(pg::connection& link) {
   auto next_sweep = clock::now();
   act(policy_.on_listening(next_sweep));
   for (;;) {
-    if (stopping_) co_return error{};
     if (link.lost()) co_return *link.lost();
+    if (stopping_) {
+      co_await hand_over(link);
+      co_return error{};
+    }
     const auto rung = co_await listener_.attend(link, next_sweep);
     if (!rung) co_return rung.error();
     policy_.set_hears(!listener_.deaf());
@@ -155,14 +162,39 @@ boost::asio::awaitable<result<std::chrono::milliseconds>> doorbell::sweep(pg::co
       "statements");
 }
 
+boost::asio::awaitable<void> doorbell::hand_over(pg::connection& link) {
+  const auto until = clock::now() + longest_hand_over;
+  for (bool over = !policy_.owes(); !over && clock::now() < until;) {
+    pg::pipeline ask;
+    ask.text(pg::silence_statement(settings_.schema));
+    const auto answer = co_await link.execute(std::move(ask), longest_hand_over);
+    if (!answer) co_return;
+    over = answer->front().at(0, 0) == "t";
+    if (!over) co_await link.wait_until(clock::now() + hand_over_pause);
+  }
+  pg::pipeline ring;
+  ring.text(pg::ring_statement(settings_.schema));
+  co_await link.execute(std::move(ring), longest_hand_over);
+}
+
+void doorbell::quieten() {
+  quiet_ = true;
+  look_timer_.cancel();
+  mute_.stop();
+}
+
 void doorbell::stop() {
+  quieten();
   stopping_ = true;
   pause_.stop();
   timer_.cancel();
-  look_timer_.cancel();
-  mute_.stop();
   listener_.stop();
-  if (current_ != nullptr) current_->close();
+  if (current_ == nullptr) return;
+  if (serving_) {
+    current_->interrupt();
+  } else {
+    current_->close();
+  }
 }
 
 }  // namespace outboxd::relay

@@ -47,12 +47,17 @@ class doorbell {
   // The writers keep silent.
   bool muted() const { return policy_.now_in() == doorbell_policy::state::hot; }
 
+  // The relay claims no more: it does not have the writers keep silent either.
+  void quieten();
+
+  // After that: wakes the other relays, for what this one has left or would have looked for, and ends.
   void stop();
 
  private:
   boost::asio::awaitable<result<void>> open(pg::connection& link);
   boost::asio::awaitable<error> serve(pg::connection& link);
   boost::asio::awaitable<result<std::chrono::milliseconds>> sweep(pg::connection& link);
+  boost::asio::awaitable<void> hand_over(pg::connection& link);
   void on_mute(mute_news news);
   void act(const doorbell_actions& now);
 
@@ -73,6 +78,7 @@ class doorbell {
   bool moved_ = false;                     // a session was found to be another one than before: for good
   std::chrono::steady_clock::time_point waits_until_;  // while it waits; else long ago
   bool serving_ = false;
+  bool quiet_ = false;
   bool stopping_ = false;
 };
 

@@ -34,7 +34,9 @@ boost::asio::awaitable<void> mute_lock::run() {
     if (opened) {
       observer_.on_link_up(peer::database);
       tell_(mute_news::up);
+      serving_ = true;
       const error why = co_await serve(link);
+      serving_ = false;
       asked_ = false;
       tell_(mute_news::down);
       observer_.on_link_down(peer::database, why);
@@ -115,10 +117,16 @@ void mute_lock::release() {
   if (current_ != nullptr) current_->interrupt();
 }
 
+// In order, for the server may notice the end of a session later than others look for its locks.
 void mute_lock::stop() {
   stopping_ = true;
   pause_.stop();
-  if (current_ != nullptr) current_->close();
+  if (current_ == nullptr) return;
+  if (serving_) {
+    current_->interrupt();
+  } else {
+    current_->close();
+  }
 }
 
 }  // namespace outboxd::relay

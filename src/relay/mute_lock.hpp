@@ -51,6 +51,7 @@ class mute_lock {
   pg::connection* current_ = nullptr;
   bool asked_ = false;
   bool release_ = false;
+  bool serving_ = false;
   bool stopping_ = false;
 };
 

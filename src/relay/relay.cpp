@@ -86,7 +86,7 @@ void relay::stopped(bool clean) {
 
 void relay::stop() {
   if (std::exchange(stopping_, true)) return;
-  doorbell_.stop();
+  doorbell_.quieten();
   dispatcher_.stop();
   if (closed_) return;
   grace_timer_.expires_after(settings_.shutdown_grace);
@@ -109,6 +109,7 @@ void relay::finish_when_idle() {
 void relay::close_sessions() {
   if (std::exchange(closed_, true)) return;
   deadline_timer_.cancel();
+  doorbell_.stop();
   for (const auto& one : workers_) {
     one->outbox.stop();
     one->broker.stop();

@@ -150,9 +150,9 @@ TEST_CASE("single events do not have the writers keep silent") {
   relay running{on, no_sweep};
   running.await_connected();
   doorbell_locks locks{on};
-  for (int i = 1; i <= 10; ++i) {
-    on.add_events(1, 5);
-    on.await_published(5 * i);
+  for (int i = 1; i <= 5; ++i) {
+    on.add_events(1);
+    on.await_published(i);
     CHECK(locks.muter() == 0);
   }
   running.stop();
@@ -236,6 +236,30 @@ TEST_CASE("of two relays one has the writers keep silent, and the other one take
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
   (by_first ? second : first).stop();
+}
+
+TEST_CASE("a relay that is stopped while hot leaves no wake-up to be missed by the other one") {
+  const stage on;
+  relay first{on, no_sweep, {{"PGAPPNAME", "first"}}};
+  relay second{on, no_sweep, {{"PGAPPNAME", "second"}}};
+  first.await_connected();
+  second.await_connected();
+  doorbell_locks locks{on};
+  std::unique_ptr<open_writer> slow;
+  {
+    load writers{on, busy};
+    locks.await_muter();
+    slow = silent_writer(on);
+    const bool by_first =
+        locks.session().number(
+            "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND application_name = 'first'",
+            {std::to_string(locks.await_muter())}) == 1;
+    (by_first ? first : second).send(SIGTERM);
+    slow->commit();
+    writers.stop();
+  }
+  on.await_drained();
+  check_exact(on);
 }
 
 TEST_CASE("a flood of foreign notifications costs a few looks") {
