@@ -12,10 +12,30 @@ CREATE TRIGGER event_schedule BEFORE INSERT ON @schema@.event
   FOR EACH ROW WHEN (NEW.available_at > clock_timestamp() AND NEW.status = 'pending')
   EXECUTE FUNCTION @schema@.schedule_event();
 
--- Tells listening relays that there may be work. The channel has the schema's name; the payload is empty, so that
--- PostgreSQL merges the notifications of one transaction.
+-- The doorbell tells listening relays that there may be work, but only when that is of use: a commit that carries a NOTIFY
+-- takes a lock of the whole cluster and holds it through its flush. The channel has the schema's name; the payload is
+-- empty, so that PostgreSQL merges the notifications of one transaction.
+--
+-- Two advisory locks say whether to ring. Key 1 is the oid of the event table, as for the shards, and key 2:
+--   64 MUTE   held or waited for by a relay that is awake and looks at the table by itself, again and again
+--   65 SKIP   held by each writer that said nothing, until its commit is visible
+--   66 QUEUE  held by the relay that may wait for MUTE: one at a time
+-- Writers try, and never wait. A relay that goes to sleep gives up MUTE, asks until nobody holds MUTE or SKIP any more,
+-- and looks once more: that look sees the events of all who said nothing.
+--
+-- MUTE is asked a second time after SKIP is held: between the two a relay may have gone to sleep without seeing us.
+-- Rolled back to a savepoint, a writer loses the locks that it took since then, with the events that it wrote.
 CREATE FUNCTION @schema@.ring_doorbell() RETURNS trigger LANGUAGE plpgsql AS $outboxd$
+DECLARE
+  lock_class CONSTANT integer := TG_RELID::integer;
 BEGIN
+  IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(lock_class, 64) THEN
+    IF pg_catalog.pg_try_advisory_xact_lock_shared(lock_class, 65) THEN
+      IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(lock_class, 64) THEN
+        RETURN NULL;
+      END IF;
+    END IF;
+  END IF;
   PERFORM pg_catalog.pg_notify(@schema_text@, '');
   RETURN NULL;
 END

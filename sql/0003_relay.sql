@@ -1,7 +1,7 @@
--- The relay's side: claim and sweep. What it writes when a batch is done is in the relay's prepared statements.
+-- The relay's side: claim, sweep, and the doorbell's locks. What it writes when a batch is done is in the relay's prepared statements.
 --
 -- Advisory locks: key 1 is the oid of the event table, so that two outboxes and the application's own locks do not
--- meet; key 2 is the shard, 0 to 63.
+-- meet; key 2 is the shard, 0 to 63, or one of the doorbell's (64 to 66, see ring_doorbell).
 
 CREATE TYPE @schema@.claimed_event AS (
   id              uuid,
@@ -188,5 +188,37 @@ BEGIN
     FOR UPDATE SKIP LOCKED);
   GET DIAGNOSTICS released = ROW_COUNT;
   RETURN released;
+END
+$outboxd$;
+
+-- Makes writers keep silent, until the caller's transaction ends: it waits for those that have rung and not yet ended, and
+-- while it waits new ones keep silent already. Give it a lock_timeout: to wait holds a snapshot. False, at once: another
+-- relay does it.
+CREATE FUNCTION @schema@.mute() RETURNS boolean LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+AS $outboxd$
+DECLARE
+  lock_class CONSTANT integer := 'event'::regclass::oid::integer;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(lock_class, 66) THEN
+    RETURN false;
+  END IF;
+  PERFORM pg_advisory_xact_lock(lock_class, 64);
+  RETURN true;
+END
+$outboxd$;
+
+-- Is nobody muting any more, and has everybody ended who kept silent? The next statement sees what they committed, and
+-- until the end of the transaction nobody new keeps silent. It does not wait.
+CREATE FUNCTION @schema@.silence_is_over() RETURNS boolean LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+AS $outboxd$
+DECLARE
+  lock_class CONSTANT integer := 'event'::regclass::oid::integer;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock_shared(lock_class, 64) THEN
+    RETURN false;
+  END IF;
+  RETURN pg_try_advisory_xact_lock(lock_class, 65);
 END
 $outboxd$;

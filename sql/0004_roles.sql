@@ -20,7 +20,8 @@ $outboxd$;
 REVOKE ALL ON FUNCTION
   @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid),
   @schema@.schedule_event(), @schema@.ring_doorbell(),
-  @schema@.claim(integer, bigint, integer), @schema@.sweep(integer), @schema@.release_orphans(integer)
+  @schema@.claim(integer, bigint, integer), @schema@.sweep(integer), @schema@.release_orphans(integer),
+  @schema@.mute(), @schema@.silence_is_over()
   FROM PUBLIC;
 GRANT SELECT ON @schema@.migration TO outbox_relay, outbox_operator;
 GRANT USAGE ON SCHEMA @schema@ TO outbox_writer, outbox_relay, outbox_operator;
@@ -34,7 +35,7 @@ GRANT EXECUTE ON FUNCTION @schema@.emit(text, text, text, @payload_type@, jsonb,
 GRANT SELECT ON @schema@.event TO outbox_relay;
 GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind) ON @schema@.event TO outbox_relay;
 GRANT EXECUTE ON FUNCTION @schema@.claim(integer, bigint, integer), @schema@.sweep(integer),
-  @schema@.release_orphans(integer) TO outbox_relay;
+  @schema@.release_orphans(integer), @schema@.mute(), @schema@.silence_is_over() TO outbox_relay;
 
 -- People who look after it: read, retry, discard, replay, prune.
 GRANT SELECT, DELETE ON @schema@.event TO outbox_operator;

@@ -17,6 +17,8 @@ int run_command(const settings& from);
 struct migrate_options {
   std::string payload_type;  // empty: as it is, or jsonb
   bool print = false;
+  bool notify = false;     // have the doorbell's trigger, also if it was left out before
+  bool no_notify = false;  // do without
 };
 int migrate_command(const settings& from, const migrate_options& options);
 

@@ -19,11 +19,16 @@ void add_daemon_commands(CLI::App& app, command_set& to) {
                    "type of the payload: jsonb, json, text or bytea [jsonb]")
       ->type_name("TYPE");
   migrate->add_flag("--print", options->print, "print the SQL and do nothing");
+  migrate->add_flag("--no-notify", options->no_notify,
+                    "without the trigger that notifies relays: they look by themselves");
+  migrate->add_flag("--notify", options->notify, "with it, also if it was left out before");
   to.push_back({migrate, purpose::migration, [options](const settings& from) {
                   if (!options->payload_type.empty() && !parse_payload_type(options->payload_type))
                     return refuse(
                         fmt::format("--payload '{}' is not allowed; give jsonb, json, text or bytea",
                                     options->payload_type));
+                  if (options->notify && options->no_notify)
+                    return refuse("--notify and --no-notify are both given; give one of them");
                   return migrate_command(from, *options);
                 }});
 }

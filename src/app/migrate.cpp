@@ -128,10 +128,27 @@ result<migrate_result> apply(migration_session& session, const pg::schema_name& 
   return out;
 }
 
+// Not without need: it takes a lock that waits for every writer.
+result<void> ring_or_not(migration_session& session, const pg::schema_name& schema,
+                         std::optional<bool> rings) {
+  if (!rings) return {};
+  const auto trigger = one_value(
+      session,
+      fmt::format(
+          "SELECT tgenabled FROM pg_trigger WHERE tgrelid = to_regclass({}) AND tgname = 'event_doorbell'",
+          text_literal(schema.identifier() + ".event")));
+  if (!trigger) return tl::make_unexpected(trigger.error());
+  const bool as_asked = *rings ? trigger->value_or("") == "O" : !trigger->has_value();
+  if (as_asked) return {};
+  const auto set = session.execute(set_doorbell(schema, *rings));
+  if (!set) return tl::make_unexpected(set.error());
+  return {};
+}
+
 }  // namespace
 
 result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
-                               std::string payload_type) {
+                               std::string payload_type, std::optional<bool> rings) {
   migration_session session;
   if (const auto opened = session.open(connection_string); !opened)
     return tl::make_unexpected(opened.error());
@@ -142,6 +159,7 @@ result<migrate_result> migrate(const std::string& connection_string, const pg::s
   if (!begun) return tl::make_unexpected(begun.error());
   auto out = apply(session, schema, payload_type);
   if (!out) return out;
+  if (const auto set = ring_or_not(session, schema, rings); !set) return tl::make_unexpected(set.error());
   if (const auto committed = session.execute("COMMIT"); !committed)
     return tl::make_unexpected(committed.error());
   return out;

@@ -9,7 +9,8 @@ namespace outboxd::app {
 int migrate_command(const settings& from, const migrate_options& options) {
   const pg::schema_name& schema = from.relay.database.schema;
   if (options.print) {
-    fmt::print("{}", whole_script(schema, options.payload_type.empty() ? "jsonb" : options.payload_type));
+    fmt::print("{}", whole_script(schema, options.payload_type.empty() ? "jsonb" : options.payload_type,
+                                  !options.no_notify));
     return exit_success;
   }
   const auto url = from.relay.database.url();
@@ -17,7 +18,9 @@ int migrate_command(const settings& from, const migrate_options& options) {
     say_error(url.error().message);
     return exit_usage;
   }
-  const auto done = migrate(*url, schema, options.payload_type);
+  std::optional<bool> rings;
+  if (options.notify || options.no_notify) rings = options.notify;
+  const auto done = migrate(*url, schema, options.payload_type, rings);
   if (!done) {
     say_error(done.error().message);
     return exit_failure;

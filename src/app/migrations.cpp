@@ -62,7 +62,17 @@ std::string record_of(const migration& which, const pg::schema_name& schema) {
                      which.version, which.name);
 }
 
-std::string whole_script(const pg::schema_name& schema, std::string_view payload_type) {
+std::string set_doorbell(const pg::schema_name& schema, bool rings) {
+  auto out = fmt::format("DROP TRIGGER IF EXISTS event_doorbell ON {}.event;\n", schema.identifier());
+  if (rings)
+    out += fmt::format(
+        "CREATE TRIGGER event_doorbell AFTER INSERT ON {0}.event\n"
+        "  FOR EACH STATEMENT EXECUTE FUNCTION {0}.ring_doorbell();\n",
+        schema.identifier());
+  return out;
+}
+
+std::string whole_script(const pg::schema_name& schema, std::string_view payload_type, bool rings) {
   std::string out = "BEGIN;\n\n";
   out += fmt::format("CREATE SCHEMA IF NOT EXISTS {};\n\n", schema.identifier());
   out += record_table(schema);
@@ -71,6 +81,7 @@ std::string whole_script(const pg::schema_name& schema, std::string_view payload
     out += fill_in(one, schema, payload_type);
     out += "\n" + record_of(one, schema);
   }
+  if (!rings) out += "\n-- --no-notify\n\n" + set_doorbell(schema, rings);
   out += "\nCOMMIT;\n";
   return out;
 }

@@ -29,7 +29,11 @@ std::string fill_in(const migration& which, const pg::schema_name& schema, std::
 std::string record_table(const pg::schema_name& schema);
 std::string record_of(const migration& which, const pg::schema_name& schema);
 
+// Puts the doorbell's trigger there or takes it away. Whether it is there is the only record of what was asked for: after
+// the first no migration may create it.
+std::string set_doorbell(const pg::schema_name& schema, bool rings);
+
 // Everything that `outboxd migrate` would do to an empty schema, for people who run their own migration tool.
-std::string whole_script(const pg::schema_name& schema, std::string_view payload_type);
+std::string whole_script(const pg::schema_name& schema, std::string_view payload_type, bool rings = true);
 
 }  // namespace outboxd::app

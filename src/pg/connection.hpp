@@ -4,9 +4,9 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -42,9 +42,9 @@ class connection {
   // Ends a wait(), now or the next one.
   void interrupt();
 
-  // The channels on which notifications have arrived since the last call. Behind a pooler there may be some that
-  // others have listened to.
-  using channels = std::set<std::string, std::less<>>;
+  // The channels on which notifications have arrived since the last call, and how many. Behind a pooler there may be
+  // some that others have listened to.
+  using channels = std::map<std::string, int, std::less<>>;
   channels take_notifications();
 
   // Why the connection ended; none while it is open.

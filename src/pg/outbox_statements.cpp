@@ -81,6 +81,33 @@ std::string sweep_statement(const schema_name& schema, int max_due, const std::s
       max_due);
 }
 
+std::string silence_statement(const schema_name& schema) {
+  return fmt::format("SELECT {}.silence_is_over()", schema.identifier());
+}
+
+std::string ring_statement(const schema_name& schema) {
+  return fmt::format("SELECT pg_notify({}, '')", schema.literal());
+}
+
+// A utility statement: as the last one it makes the server drop the snapshot, which would hold back vacuum.
+std::string mute_guard(std::chrono::milliseconds hang) {
+  return fmt::format("SET LOCAL idle_in_transaction_session_timeout = {}", hang.count());
+}
+
+std::vector<std::string> mute_statements(const schema_name& schema, std::chrono::milliseconds wait,
+                                         std::chrono::milliseconds hang) {
+  return {std::string(begin_transaction), fmt::format("SET LOCAL lock_timeout = {}", wait.count()),
+          fmt::format("SELECT {}.mute()", schema.identifier()), mute_guard(hang)};
+}
+
+std::string trigger_statement(const schema_name& schema) {
+  return fmt::format(
+      "SELECT EXISTS (SELECT FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid"
+      " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = {} AND c.relname = 'event'"
+      " AND t.tgname = 'event_doorbell' AND t.tgenabled IN ('O', 'A'))",
+      schema.literal());
+}
+
 std::string release_orphans_statement(const schema_name& schema) {
   return fmt::format("SELECT {}.release_orphans({})", schema.identifier(), most_released);
 }

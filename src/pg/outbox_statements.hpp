@@ -60,6 +60,23 @@ enum class sweep_column : int { due, woken, queues, seconds_to_next, read_only, 
 // The sweep, see sql/, in text format. probe_channel: where it also sends a notification to; none if empty.
 std::string sweep_statement(const schema_name& schema, int max_due, const std::string& probe_channel = {});
 
+// See sql/, in text format: is nobody silent any more. The sweep that relies on it follows it in the same transaction.
+std::string silence_statement(const schema_name& schema);
+
+// Rings for every relay that listens.
+std::string ring_statement(const schema_name& schema);
+
+// To have the writers keep silent, see sql/: the steps, and in text format whether this session has the lock, or
+// another relay. At most `wait` long, then it fails with 55P03. The lock goes with the transaction, which mute_guard has
+// to touch before `hang` is over: the server ends a session that does not.
+std::vector<std::string> mute_statements(const schema_name& schema, std::chrono::milliseconds wait,
+                                         std::chrono::milliseconds hang);
+inline constexpr std::size_t mute_answer = 2;  // which one of them tells
+std::string mute_guard(std::chrono::milliseconds hang);
+
+// Is there a trigger that rings?
+std::string trigger_statement(const schema_name& schema);
+
 // A queue may be of any length, a statement may not.
 inline constexpr int most_released = 10'000;
 

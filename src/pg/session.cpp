@@ -89,7 +89,7 @@ void connection::session::on_readable() {
 // Parses what has come, also the parting words of a dead connection.
 void connection::session::read_notifications() {
   while (PGnotify* one = conn_ != nullptr ? PQnotifies(conn_) : nullptr) {
-    if (!notified.contains(std::string_view(one->relname))) notified.emplace(one->relname);
+    ++notified[one->relname];
     PQfreemem(one);
   }
 }

@@ -61,6 +61,10 @@ bool is_lost_statement(std::string_view sqlstate) {
   return sqlstate == "26000" || sqlstate == "42P05";
 }
 
+bool is_lock_timeout(std::string_view sqlstate) {
+  return sqlstate == "55P03";
+}
+
 bool may_quote_a_row(std::string_view sqlstate) {
   const auto sqlstate_class = sqlstate.substr(0, 2);
   return sqlstate_class == "22" || sqlstate_class == "23" || sqlstate_class == "P0";

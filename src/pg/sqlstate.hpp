@@ -18,6 +18,9 @@ std::string_view remedy_for(std::string_view sqlstate);
 // A prepared statement is gone, or somebody else's is there: the session is not the one that it was.
 bool is_lost_statement(std::string_view sqlstate);
 
+// lock_timeout has passed.
+bool is_lock_timeout(std::string_view sqlstate);
+
 // Whether the server's words may quote a row: data exceptions, violated constraints and what a user's trigger raises.
 bool may_quote_a_row(std::string_view sqlstate);
 

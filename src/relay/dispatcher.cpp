@@ -17,6 +17,10 @@ void dispatcher::on_claim_sent(lane&) {
   rung_ = false;
 }
 
+void dispatcher::on_claim_answered(lane&, std::size_t events) {
+  if (hooks_.on_looked) hooks_.on_looked(events > 0);
+}
+
 void dispatcher::on_more_work(lane&) {
   wake_one();
 }

@@ -16,6 +16,7 @@ struct dispatcher_hooks {
   std::function<void()> on_idle;     // a lane has come to rest: all_idle() may be true
   std::function<void(std::size_t events)> on_published;
   std::function<void(const event& which, const setback& how)> on_set_back;
+  std::function<void(bool found)> on_looked = nullptr;  // a claim was answered; optional
 };
 
 // Pure, like the lanes.
@@ -39,6 +40,7 @@ class dispatcher final : public lane_host {
 
   clock::time_point now() const override { return hooks_.now(); }
   void on_claim_sent(lane& from) override;
+  void on_claim_answered(lane& from, std::size_t events) override;
   void on_more_work(lane& from) override;
   void on_idle(lane& from) override;
   void on_waiting(lane& from) override;

@@ -68,6 +68,7 @@ void lane::on_released() {
 
 void lane::on_claimed(batch claimed) {
   on_settled();
+  host_.on_claim_answered(*this, claimed.events.size());
   if (claimed.events.empty()) {
     become_idle();
     return;

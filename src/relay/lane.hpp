@@ -20,6 +20,8 @@ class lane_host {
  public:
   virtual clock::time_point now() const = 0;
   virtual void on_claim_sent(lane& from) = 0;
+  // The answer to a claim: how many events it has found.
+  virtual void on_claim_answered(lane&, std::size_t) {}
   // There is more work than this lane has just claimed.
   virtual void on_more_work(lane& from) = 0;
   // No transaction is open and nothing is under way.

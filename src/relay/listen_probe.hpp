@@ -36,6 +36,7 @@ class listen_probe {
 
   bool rests() const { return state_ == state::resting; }
   bool hears() const { return hears_; }
+  bool deaf() const { return said_deaf_; }  // proven, and nothing has been heard since
 
   // When due() or late() may become true; far away if never.
   time_point next() const { return state_ == state::ended ? time_point::max() : next_; }

@@ -96,12 +96,12 @@ boost::asio::awaitable<result<void>> listener::execute(pg::connection& link, pg:
   co_return result<void>();
 }
 
-boost::asio::awaitable<result<bool>> listener::attend(pg::connection& link, time_point next_sweep) {
+boost::asio::awaitable<result<int>> listener::attend(pg::connection& link, time_point next_sweep) {
   auto work = co_await take(link);
   if (work && probe_.late(clock::now())) {
     const auto found = co_await overdue(link);
     if (!found) co_return found;
-    work = *work || *found;
+    work = *work + *found;
   }
   if (work && probe_.due(clock::now()) && next(next_sweep) == probe_.next()) {
     const auto sent = co_await send_probe(link);
@@ -110,9 +110,10 @@ boost::asio::awaitable<result<bool>> listener::attend(pg::connection& link, time
   co_return work;
 }
 
-boost::asio::awaitable<result<bool>> listener::take(pg::connection& link) {
+boost::asio::awaitable<result<int>> listener::take(pg::connection& link) {
   const auto arrived = link.take_notifications();
-  bool work = arrived.contains(settings_.schema.name());
+  const auto rung = arrived.find(settings_.schema.name());
+  int work = rung == arrived.end() ? 0 : rung->second;
   if (!arrived.contains(channel_)) co_return work;
   deaf_in_a_row_ = 0;
   if (probe_.on_heard(clock::now())) observer_.on_hearing_again();
@@ -120,17 +121,17 @@ boost::asio::awaitable<result<bool>> listener::take(pg::connection& link) {
     listens_ = true;
     const auto listening = co_await listen(link);
     if (!listening) co_return tl::make_unexpected(listening.error());
-    work = true;  // perhaps since before
+    ++work;  // perhaps since before
   }
   co_return work;
 }
 
 // Listening again is also a round trip: when it is done, everything that was under way has arrived.
-boost::asio::awaitable<result<bool>> listener::overdue(pg::connection& link) {
+boost::asio::awaitable<result<int>> listener::overdue(pg::connection& link) {
   if (kind_ == session_kind::pooled && !(errand_ && errand_->done)) {
     stop();
     probe_.on_unsent(clock::now());
-    co_return false;
+    co_return 0;
   }
   const auto listening = co_await listen(link);
   if (!listening) co_return tl::make_unexpected(listening.error());
@@ -140,7 +141,7 @@ boost::asio::awaitable<result<bool>> listener::overdue(pg::connection& link) {
     if (probe_.on_deaf(clock::now())) observer_.on_deaf(std::string(words_for(kind_)));
     if (kind_ == session_kind::pooled && ++deaf_in_a_row_ == most_deaf_in_a_row) probe_.end();
   }
-  co_return true;  // who was deaf may have missed something
+  co_return 1;  // who was deaf may have missed something
 }
 
 boost::asio::awaitable<result<void>> listener::send_probe(pg::connection& link) {

@@ -28,8 +28,9 @@ class listener {
   // The session is gone.
   void end();
 
-  // Takes the notifications that have arrived, and does what the probe needs. Returns whether there may be work.
-  boost::asio::awaitable<result<bool>> attend(pg::connection& link, time_point next_sweep);
+  // Takes the notifications that have arrived, and does what the probe needs. Returns how many say that there may be
+  // work.
+  boost::asio::awaitable<result<int>> attend(pg::connection& link, time_point next_sweep);
 
   // The channel of a probe that the next sweep has to send; empty if none is due.
   std::string take_probe();
@@ -38,6 +39,7 @@ class listener {
   time_point next(time_point next_sweep) const;
 
   bool hears() const { return probe_.hears(); }
+  bool deaf() const { return probe_.deaf(); }
 
   void stop();
 
@@ -45,8 +47,8 @@ class listener {
   struct errand;
 
   boost::asio::awaitable<result<void>> listen(pg::connection& link);
-  boost::asio::awaitable<result<bool>> take(pg::connection& link);
-  boost::asio::awaitable<result<bool>> overdue(pg::connection& link);
+  boost::asio::awaitable<result<int>> take(pg::connection& link);
+  boost::asio::awaitable<result<int>> overdue(pg::connection& link);
   boost::asio::awaitable<result<void>> send_probe(pg::connection& link);
   static boost::asio::awaitable<void> run(std::shared_ptr<errand> what, std::string url, std::string channel);
   boost::asio::awaitable<result<void>> execute(pg::connection& link, pg::pipeline steps) const;

@@ -39,12 +39,13 @@ relay::relay(boost::asio::io_context& io, relay_settings settings, relay_report 
            .on_waiting = [this] { watch_deadlines(); },
            .on_idle = [this] { finish_when_idle(); },
            .on_published = [this](std::size_t events) { published_ += events; },
-           .on_set_back = [this](const event& which, const setback& how) { report_.set_back(which, how); }}),
+           .on_set_back = [this](const event& which, const setback& how) { report_.set_back(which, how); },
+           .on_looked = [this](bool found) { doorbell_.on_looked(found); }}),
       doorbell_(io.get_executor(), settings_.database, settings_.sweep_interval, *this,
                 [this] { dispatcher_.ring(); }),
       deadline_timer_(io),
       grace_timer_(io) {
-  database_.wanted = settings_.lanes + 1;
+  database_.wanted = settings_.lanes + doorbell::sessions;
   broker_.wanted = settings_.lanes;
 }
 
@@ -54,6 +55,8 @@ void relay::start(std::function<void(bool)> on_stopped) {
   on_stopped_ = std::move(on_stopped);
   spawn(doorbell_.run());
   spawn(doorbell_.run_without_session());
+  spawn(doorbell_.run_mute());
+  spawn(doorbell_.run_looks());
   link_observer& observer = *this;
   std::random_device seeds;
   for (int i = 0; i < settings_.lanes; ++i) {
@@ -83,7 +86,7 @@ void relay::stopped(bool clean) {
 
 void relay::stop() {
   if (std::exchange(stopping_, true)) return;
-  doorbell_.stop();
+  doorbell_.quieten();
   dispatcher_.stop();
   if (closed_) return;
   grace_timer_.expires_after(settings_.shutdown_grace);
@@ -106,6 +109,7 @@ void relay::finish_when_idle() {
 void relay::close_sessions() {
   if (std::exchange(closed_, true)) return;
   deadline_timer_.cancel();
+  doorbell_.stop();
   for (const auto& one : workers_) {
     one->outbox.stop();
     one->broker.stop();

@@ -48,41 +48,49 @@ boost::asio::awaitable<result<void>> sweeper::begin(pg::connection& link, sessio
   next_search_ = clock::now();
   pg::pipeline steps;
   if (kind == session_kind::own) steps.text(pg::session_settings(settings_.claim_timeout));
-  auto trial = pg::sweep_statement(settings_.schema, 0);
+  std::vector<std::string> trial{pg::silence_statement(settings_.schema),
+                                 pg::sweep_statement(settings_.schema, 0)};
   const auto tried = co_await look(link, std::move(steps), std::move(trial));
   if (!tried) co_return tl::make_unexpected(tried.error());
   co_return result<void>();
 }
 
-boost::asio::awaitable<result<pg::rows>> sweeper::look(pg::connection& link, pg::pipeline steps,
-                                                       std::string sql) {
+boost::asio::awaitable<result<std::vector<pg::rows>>> sweeper::look(pg::connection& link, pg::pipeline steps,
+                                                                    std::vector<std::string> sql) {
   if (kind_ == session_kind::pooled) {
     steps.text(std::string(pg::begin_transaction));
     steps.text(pg::transaction_settings(settings_.claim_timeout));
   }
-  const std::size_t at = steps.steps().size();
-  steps.text(std::move(sql));
+  const auto at = static_cast<std::ptrdiff_t>(steps.steps().size());
+  for (auto& one : sql) steps.text(std::move(one));
   if (kind_ == session_kind::pooled) steps.text("COMMIT");
   auto answers = co_await link.execute(std::move(steps), settings_.claim_timeout);
   if (!answers) co_return tl::make_unexpected(answers.error());
-  co_return std::move(answers->at(at));
+  answers->erase(answers->begin(), answers->begin() + at);
+  co_return std::move(*answers);
 }
 
 boost::asio::awaitable<result<sweeper::finding>> sweeper::sweep(pg::connection& link,
-                                                                std::string probe_channel) {
-  pg::pipeline alone;
-  auto sql = pg::sweep_statement(settings_.schema, most_due_per_sweep, probe_channel);
-  const auto answer = co_await look(link, std::move(alone), std::move(sql));
-  if (!answer) co_return tl::make_unexpected(answer.error());
+                                                                std::string probe_channel,
+                                                                bool check_silence) {
+  pg::pipeline nothing;
+  std::vector<std::string> sql;
+  if (check_silence) sql.push_back(pg::silence_statement(settings_.schema));
+  sql.push_back(pg::sweep_statement(settings_.schema, most_due_per_sweep, probe_channel));
+  const auto answers = co_await look(link, std::move(nothing), std::move(sql));
+  if (!answers) co_return tl::make_unexpected(answers.error());
   using column = pg::sweep_column;
-  const sweep_row found(*answer);
+  const sweep_row found(answers->at(check_silence ? 1 : 0));
   if (found.at(column::read_only) == "on") co_return tl::make_unexpected(now_read_only(link));
+  const auto woken = read_integer(found.at(column::woken));
   finding out{.work = found.is(column::due),
+              .unannounced = found.is(column::due) && woken == 0,
+              .silence_is_over = check_silence && answers->front().at(0, 0) == "t",
               .moved = found.at(column::backend) != std::to_string(link.backend_pid()),
               .next = interval_};
   const auto next_due = found.find(column::seconds_to_next);
   const auto wait = next_due ? read_seconds(*next_due) : interval_;
-  if (read_integer(found.at(column::woken)) == most_due_per_sweep) {
+  if (woken == most_due_per_sweep) {
     out.next = milliseconds(0);         // there may be more
   } else if (wait > milliseconds(0)) {  // else it is due, was not woken, and so is locked by somebody
     out.next = std::min(interval_, wait);
@@ -99,10 +107,10 @@ boost::asio::awaitable<result<sweeper::finding>> sweeper::sweep(pg::connection& 
 boost::asio::awaitable<result<bool>> sweeper::release_orphans(pg::connection& link) {
   const auto began = clock::now();
   pg::pipeline alone;
-  auto sql = pg::release_orphans_statement(settings_.schema);
-  const auto answer = co_await look(link, std::move(alone), std::move(sql));
-  if (!answer) co_return tl::make_unexpected(answer.error());
-  const auto released = read_integer(answer->at(0, 0));
+  std::vector<std::string> sql{pg::release_orphans_statement(settings_.schema)};
+  const auto answers = co_await look(link, std::move(alone), std::move(sql));
+  if (!answers) co_return tl::make_unexpected(answers.error());
+  const auto released = read_integer(answers->front().at(0, 0));
   const auto cost = std::chrono::duration_cast<milliseconds>(clock::now() - began);
   // As many as there may be in one go: there may be more.
   next_search_ = clock::now() +

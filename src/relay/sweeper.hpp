@@ -20,18 +20,23 @@ class sweeper {
 
   struct finding {
     bool work = false;                  // there are events to claim
+    bool unannounced = false;           // and they have not just become due
+    bool silence_is_over = false;       // before it looked
     bool moved = false;                 // the session is not the one of the greeting
     std::chrono::milliseconds next{0};  // how long to wait for the next sweep
   };
 
-  // probe_channel: where it also sends a notification to; none if empty.
-  boost::asio::awaitable<result<finding>> sweep(pg::connection& link, std::string probe_channel);
+  // probe_channel: where it also sends a notification to; none if empty. check_silence: asks before it looks.
+  boost::asio::awaitable<result<finding>> sweep(pg::connection& link, std::string probe_channel,
+                                                bool check_silence);
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
 
   // Runs one statement behind the steps, as the kind of session wants it.
-  boost::asio::awaitable<result<pg::rows>> look(pg::connection& link, pg::pipeline steps, std::string sql);
+  // The answers to all, from the first on.
+  boost::asio::awaitable<result<std::vector<pg::rows>>> look(pg::connection& link, pg::pipeline before,
+                                                             std::vector<std::string> sql);
 
   // Returns whether it freed some.
   boost::asio::awaitable<result<bool>> release_orphans(pg::connection& link);

@@ -56,6 +56,43 @@ TEST_CASE("migrate run twice does nothing the second time") {
   CHECK(unchanged);
 }
 
+TEST_CASE("without the trigger it stays so until it is asked for, and the relay looks by itself") {
+  const stage on{{.migrated = false}};
+  auto session = on.connect();
+  const auto triggers = [&] {
+    return session.number("SELECT count(*) FROM pg_trigger WHERE tgname = 'event_doorbell'");
+  };
+  for (const auto& [flags, expected] : {std::pair{arguments{"--no-notify"}, 0},
+                                        {arguments{}, 0},
+                                        {arguments{"--notify"}, 1},
+                                        {arguments{}, 1},
+                                        {arguments{"--notify"}, 1},
+                                        {arguments{"--no-notify"}, 0}}) {
+    const auto done = migrate(on.database_url(), flags);
+    CHECK_MESSAGE(done.exited(0), done.text());
+    CHECK(triggers() == expected);
+  }
+  CHECK(migrate(on.database_url(), {"--no-notify", "--notify"}).exited(2));
+  relay running{on};
+  running.await_connected();
+  for (int i = 0; i < 3; ++i) {
+    on.add_events(1, 50);
+    on.await_drained();
+  }
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  running.stop();
+}
+
+TEST_CASE("the script without the trigger does not leave it there") {
+  const fresh_database target;
+  const auto script = run_outboxd({"migrate", "--print", "--no-notify"});
+  REQUIRE(script.exited(0));
+  auto session = target.connect();
+  session.exec(script.text());
+  CHECK(session.number("SELECT count(*) FROM pg_trigger WHERE tgname = 'event_doorbell'") == 0);
+}
+
 TEST_CASE("two migrations at once both succeed and apply everything once") {
   const fresh_database target;
   const process_options options{.program = outboxd_binary(),

@@ -133,7 +133,7 @@ std::int64_t stage::relay_sessions() const {
 std::int64_t stage::advisory_locks() const {
   return connect().number(
       "SELECT count(*) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database"
-      " WHERE d.datname = current_database() AND l.locktype = 'advisory'");
+      " WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid < 64");
 }
 
 void stage::read_queue(history& into) const {

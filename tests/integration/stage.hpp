@@ -68,7 +68,7 @@ class stage {
   void await_drained(std::chrono::milliseconds limit = patience) const;
   /// Sessions of relays with this database.
   std::int64_t relay_sessions() const;
-  /// Locks that relays hold in this database.
+  /// Shards that relays have claimed in this database.
   std::int64_t advisory_locks() const;
 
   /// Everything in the queue by now.

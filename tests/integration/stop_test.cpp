@@ -18,6 +18,9 @@ void stop_under_load(int signal) {
   CHECK(on.count("pending") > 0);  // or it was no stop under load
   eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
   CHECK(on.advisory_locks() == 0);
+  CHECK(on.connect().number("SELECT count(*) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database"
+                            " WHERE d.datname = current_database() AND l.locktype = 'advisory'"
+                            " AND l.mode = 'ExclusiveLock'") == 0);
   writers.stop();
   relay next{on};
   const auto report = on.check_all();

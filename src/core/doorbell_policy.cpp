@@ -1,0 +1,150 @@
+#include "core/doorbell_policy.hpp"
+
+#include <algorithm>
+
+namespace outboxd {
+
+void doorbell_policy::meter::add(int more, time_point now, std::chrono::milliseconds window) {
+  if (now - since >= window) {
+    since = now;
+    count = 0;
+  }
+  count += more;
+}
+
+doorbell_policy::clock::duration doorbell_policy::pause(clock::duration without) const {
+  return std::clamp<clock::duration>(without / limits_.share, limits_.shortest, limits_.longest);
+}
+
+// Without a doorbell the looks go on, less and less often, until the sweep is as frequent.
+bool doorbell_policy::idle_for(clock::duration limit, time_point now) const {
+  const bool alone = state_ == state::alert && !rings();
+  return now - last_find_ >=
+         (alone ? std::max<clock::duration>(limit, limits_.longest * limits_.share) : limit);
+}
+
+void doorbell_policy::stay_awake(state as, time_point now) {
+  if (!awake()) {
+    last_find_ = now;
+    next_ = now + limits_.shortest;  // whatever woke it has it look now
+  }
+  state_ = as;
+}
+
+void doorbell_policy::cool(time_point now) {
+  state_ = state::cooling;
+  ++coolings_;
+  since_ = now;
+  next_ = now;
+}
+
+doorbell_actions doorbell_policy::ask_if_busy(time_point now) {
+  if (!busy() || !trigger_ || !mute_up_ || now < no_ask_until_) return {};
+  if (state_ == state::asking || state_ == state::hot) return {};
+  stay_awake(state::asking, now);
+  owed_before_ = owes_;
+  owes_ = true;
+  return {.ask_mute = true};
+}
+
+doorbell_actions doorbell_policy::rest(time_point now) {
+  switch (state_) {
+    case state::alert:
+      if (owes_) {
+        cool(now);
+      } else {
+        state_ = state::sleeping;
+      }
+      return {};
+    case state::hot:
+      cool(now);
+      return {.release_mute = true};
+    case state::sleeping:
+    case state::asking:  // the answer comes first
+    case state::cooling:
+      return {};
+  }
+  return {};
+}
+
+doorbell_actions doorbell_policy::on_listening(time_point now) {
+  owes_ = owed_before_ = true;
+  if (!awake()) cool(now);
+  return {};
+}
+
+doorbell_actions doorbell_policy::on_notified(int count, time_point now) {
+  notified_.add(count, now, limits_.window);
+  auto out = ask_if_busy(now);
+  out.look = true;
+  return out;
+}
+
+doorbell_actions doorbell_policy::on_looked(bool found, time_point now) {
+  if (found) {
+    finds_.add(1, now, limits_.window);
+    last_find_ = now;
+  }
+  const auto out = found ? ask_if_busy(now) : doorbell_actions{};
+  if (!awake()) return out;
+  if (!found && idle_for(limits_.quiet, now)) return rest(now);
+  next_ = now + pause(now - last_find_);
+  return out;
+}
+
+doorbell_actions doorbell_policy::on_swept(const sweep& found, time_point now) {
+  if (state_ == state::cooling) {
+    if (found.silence_is_over) {
+      owes_ = false;
+      state_ = state::sleeping;
+      if (!rings()) stay_awake(state::alert, now);
+    } else if (found.unannounced) {
+      stay_awake(state::alert, now);  // another relay has the writers keep silent
+    } else {
+      next_ = now + pause(now - since_);
+    }
+  } else if (state_ == state::sleeping && found.unannounced) {
+    stay_awake(state::alert, now);
+  }
+  return {.look = found.work};
+}
+
+doorbell_actions doorbell_policy::on_mute_down(time_point now) {
+  mute_up_ = false;
+  if (state_ == state::asking || state_ == state::hot) stay_awake(state::alert, now);
+  return {};
+}
+
+doorbell_actions doorbell_policy::on_granted(time_point now) {
+  stay_awake(state::hot, now);
+  return {};
+}
+
+doorbell_actions doorbell_policy::on_refused(time_point now) {
+  owes_ = owed_before_;
+  no_ask_until_ = now + limits_.ask_again;
+  stay_awake(state::alert, now);
+  return {};
+}
+
+// A writer that has rung goes on and on. Those who came while it was asked have kept silent; so will the next ones.
+doorbell_actions doorbell_policy::on_timed_out(time_point now) {
+  stay_awake(state::alert, now);
+  if (idle_for(limits_.quiet, now)) return rest(now);
+  state_ = state::asking;
+  owed_before_ = true;
+  return {.ask_mute = true};
+}
+
+doorbell_actions doorbell_policy::on_timer(time_point now) {
+  if (!awake() || now < next_) return {};
+  if (idle_for(limits_.patience, now)) {
+    const auto out = rest(now);
+    if (!awake()) return out;
+  }
+  // Until it is answered, or it has got lost.
+  next_ = now + std::max<clock::duration>(limits_.quiet, pause(now - last_find_));
+  return {.look = true};
+}
+
+}  // namespace outboxd

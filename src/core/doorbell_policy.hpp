@@ -1,0 +1,122 @@
+// doorbell_policy: when to look at the table unasked, and when to have the writers keep silent about it. Pure.
+#pragma once
+
+#include <chrono>
+
+namespace outboxd {
+
+struct doorbell_limits {
+  // Worth silencing the writers: so many notifications, or looks that found something, in a window.
+  std::chrono::milliseconds window{100};
+  int busy = 10;
+  // Without a find for this long it is over. The gap between the two rates keeps the relay from going back and forth.
+  std::chrono::milliseconds quiet{100};
+  // The same while no look is answered: the broker is away, say. Meanwhile to ring would be of no use to anybody.
+  std::chrono::milliseconds patience{10'000};
+  // Between two looks, and between two questions whether the silence is over: one part in `share` of the time that has
+  // passed without, but at least the shortest and at most the longest, which is the sweep interval.
+  int share = 8;
+  std::chrono::microseconds shortest{1'000};
+  std::chrono::milliseconds longest{1'000};
+  // Before another attempt, when another relay has the lock.
+  std::chrono::milliseconds ask_again{1'000};
+};
+
+// What to do now, each at most once.
+struct doorbell_actions {
+  bool look = false;          // wake a lane to claim
+  bool ask_mute = false;      // one of on_granted, on_refused, on_timed_out, on_mute_down answers
+  bool release_mute = false;  // no answer; done before any sweep that checks
+};
+
+// See ring_doorbell in sql/ for the locks. Who has asked for MUTE owes the writers a last look after the last silent one
+// has ended, for in the meantime they have rung for nobody: that is state cooling, and what keeps wake-ups from being lost.
+class doorbell_policy {
+ public:
+  using clock = std::chrono::steady_clock;
+  using time_point = clock::time_point;
+
+  enum class state {
+    sleeping,  // notifications and the sweep only
+    alert,     // looks unasked, silences nobody: little to do, or another relay has the lock
+    asking,    // waits for MUTE; those who come now keep silent already
+    hot,       // has it
+    cooling,   // gave it up, and sweeps until nobody is left who kept silent
+  };
+
+  explicit doorbell_policy(const doorbell_limits& limits) : limits_(limits) {}
+
+  // A new session listens. Nobody knows who has rung or kept silent before that, so a last look is owed.
+  doorbell_actions on_listening(time_point now);
+
+  // What the trigger would do: no trigger and a LISTEN that does not work mean to look more often instead.
+  void set_trigger(bool exists) { trigger_ = exists; }
+  void set_hears(bool hears) { hears_ = hears; }
+
+  doorbell_actions on_notified(int count, time_point now);
+  // A lane has claimed, for whatever reason.
+  doorbell_actions on_looked(bool found, time_point now);
+
+  struct sweep {
+    bool work = false;             // there are events to claim
+    bool unannounced = false;      // and they have not just become due: somebody has committed them
+    bool silence_is_over = false;  // asked and answered before the sweep began
+  };
+  doorbell_actions on_swept(const sweep& found, time_point now);
+  // Does the next sweep have to ask whether the silence is over, and when at the latest is it due? The answer counts only
+  // if coolings() is the same as when it was asked: meanwhile more writers may have kept silent.
+  bool checks_silence() const { return state_ == state::cooling; }
+  unsigned coolings() const { return coolings_; }
+  time_point sweep_by() const { return state_ == state::cooling ? next_ : time_point::max(); }
+
+  // The session for MUTE can be asked, or is gone and the lock with it.
+  void on_mute_up() { mute_up_ = true; }
+  doorbell_actions on_mute_down(time_point now);
+  doorbell_actions on_granted(time_point now);
+  doorbell_actions on_refused(time_point now);
+  doorbell_actions on_timed_out(time_point now);
+
+  // When on_timer() wants to be called.
+  time_point next_look() const { return awake() ? next_ : time_point::max(); }
+  doorbell_actions on_timer(time_point now);
+
+  state now_in() const { return state_; }
+  // Some writer may have kept silent for the sake of this relay.
+  bool owes() const { return owes_; }
+
+ private:
+  // How often something happened in the window that it happened last in.
+  struct meter {
+    time_point since;
+    int count = 0;
+    void add(int more, time_point now, std::chrono::milliseconds window);
+  };
+
+  bool awake() const { return state_ == state::alert || state_ == state::asking || state_ == state::hot; }
+  bool rings() const { return trigger_ && hears_; }
+  bool busy() const { return notified_.count >= limits_.busy || finds_.count >= limits_.busy; }
+  bool idle_for(clock::duration limit, time_point now) const;
+  clock::duration pause(clock::duration without) const;
+
+  void stay_awake(state as, time_point now);
+  doorbell_actions ask_if_busy(time_point now);
+  doorbell_actions rest(time_point now);
+  void cool(time_point now);
+
+  doorbell_limits limits_;
+  state state_ = state::cooling;
+  unsigned coolings_ = 0;
+  bool owes_ = true;
+  bool owed_before_ = true;  // asking
+  bool mute_up_ = false;
+  bool trigger_ = true;
+  bool hears_ = true;
+  meter notified_;
+  meter finds_;
+  time_point last_find_;  // or since when it is awake
+  time_point since_;      // cooling
+  time_point next_;       // look, or sweep when cooling
+  time_point no_ask_until_;
+};
+
+}  // namespace outboxd

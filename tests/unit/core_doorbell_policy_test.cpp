@@ -1,0 +1,414 @@
+// core_doorbell_policy_test: scripts of what happens to a relay, and what it does about it.
+#include <doctest/doctest.h>
+
+#include <ostream>
+
+#include "core/doorbell_policy.hpp"
+
+using namespace outboxd;
+using namespace std::chrono_literals;
+
+namespace {
+
+using state = doorbell_policy::state;
+
+std::string_view name_of(state which) {
+  switch (which) {
+    case state::sleeping:
+      return "sleeping";
+    case state::alert:
+      return "alert";
+    case state::asking:
+      return "asking";
+    case state::hot:
+      return "hot";
+    case state::cooling:
+      return "cooling";
+  }
+  return {};
+}
+
+}  // namespace
+
+namespace outboxd {
+std::ostream& operator<<(std::ostream& to, doorbell_policy::state which) {
+  return to << name_of(which);
+}
+std::ostream& operator<<(std::ostream& to, const doorbell_actions& which) {
+  return to << (which.look ? "look " : "") << (which.ask_mute ? "ask " : "")
+            << (which.release_mute ? "release" : "");
+}
+bool operator==(const doorbell_actions& a, const doorbell_actions& b) {
+  return a.look == b.look && a.ask_mute == b.ask_mute && a.release_mute == b.release_mute;
+}
+}  // namespace outboxd
+
+namespace {
+
+constexpr doorbell_actions nothing{};
+constexpr doorbell_actions look{.look = true};
+constexpr doorbell_actions ask{.ask_mute = true};
+constexpr doorbell_actions look_and_ask{.look = true, .ask_mute = true};
+constexpr doorbell_actions release{.release_mute = true};
+
+constexpr doorbell_policy::sweep not_over{};
+constexpr doorbell_policy::sweep over{.silence_is_over = true};
+constexpr doorbell_policy::sweep unannounced{.work = true, .unannounced = true};
+
+// A relay and its clock.
+struct script {
+  doorbell_limits limits;
+  doorbell_policy policy{limits};
+  doorbell_policy::time_point now{1h};
+  int looks = 0;
+
+  script() = default;
+  explicit script(const doorbell_limits& with) : limits(with), policy(with) {}
+
+  state in() const { return policy.now_in(); }
+
+  script& start() {
+    policy.on_mute_up();
+    CHECK(policy.on_listening(now) == nothing);
+    CHECK(policy.checks_silence());
+    CHECK(policy.on_swept(over, now) == nothing);
+    return *this;
+  }
+  // As many notifications as make it ask.
+  script& rush() {
+    for (int i = 1; i < limits.busy; ++i) CHECK(policy.on_notified(1, now) == look);
+    CHECK(policy.on_notified(1, now) == look_and_ask);
+    CHECK(in() == state::asking);
+    return *this;
+  }
+  script& get_hot() {
+    rush();
+    CHECK(policy.on_granted(now) == nothing);
+    CHECK(in() == state::hot);
+    return *this;
+  }
+  // Time passes and every look finds nothing; returns the first thing that it does but look.
+  doorbell_actions idle(std::chrono::nanoseconds how_long, bool answered = true) {
+    const auto end = now + how_long;
+    while (policy.next_look() <= end) {
+      now = std::max(now, policy.next_look());
+      const auto then = policy.on_timer(now);
+      if (then.look) ++looks;
+      if (then.ask_mute || then.release_mute) return then;
+      if (!then.look || !answered) continue;
+      const auto answer = policy.on_looked(false, now);
+      if (!(answer == nothing)) return answer;
+    }
+    now = end;
+    return nothing;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a relay that has just begun to listen sweeps until nobody is left who kept silent before it") {
+  script one;
+  one.policy.on_mute_up();
+  CHECK(one.in() == state::cooling);
+  CHECK(one.policy.on_listening(one.now) == nothing);
+  CHECK(one.policy.sweep_by() == one.now);
+  CHECK(one.policy.on_swept(not_over, one.now) == nothing);
+  CHECK(one.in() == state::cooling);
+  CHECK(one.policy.sweep_by() > one.now);
+  CHECK(one.policy.on_swept({.work = true, .silence_is_over = true}, one.now) == look);
+  CHECK(one.in() == state::sleeping);
+  CHECK_FALSE(one.policy.owes());
+}
+
+TEST_CASE("a single event does not wake the relay up for good, nor do a few in a second") {
+  script one;
+  one.start();
+  for (int i = 0; i < 50; ++i) {
+    CHECK(one.policy.on_notified(1, one.now) == look);
+    CHECK(one.policy.on_looked(true, one.now) == nothing);
+    CHECK(one.policy.on_looked(false, one.now) == nothing);
+    CHECK(one.in() == state::sleeping);
+    CHECK(one.policy.next_look() == doorbell_policy::time_point::max());
+    one.now += 20ms;
+  }
+}
+
+TEST_CASE("a rush makes it hot, and it looks by itself until nothing has come for a while") {
+  script one;
+  one.start().get_hot();
+  CHECK(one.policy.owes());
+  for (int i = 0; i < 100; ++i) {
+    CHECK(one.idle(10ms) == nothing);
+    CHECK(one.policy.on_looked(true, one.now) == nothing);
+    CHECK(one.in() == state::hot);
+  }
+  CHECK(one.idle(1s) == release);
+  CHECK(one.in() == state::cooling);
+  CHECK(one.policy.sweep_by() <= one.now);
+  CHECK(one.policy.checks_silence());
+  CHECK(one.policy.on_swept(over, one.now) == nothing);
+  CHECK(one.in() == state::sleeping);
+  CHECK_FALSE(one.policy.owes());
+}
+
+TEST_CASE("notifications that arrive together count each") {
+  script one;
+  one.start();
+  CHECK(one.policy.on_notified(one.limits.busy, one.now) == look_and_ask);
+}
+
+TEST_CASE("looks that keep finding something count like notifications") {
+  script one;
+  one.start();
+  for (int i = 1; i < one.limits.busy; ++i) CHECK(one.policy.on_looked(true, one.now) == nothing);
+  CHECK(one.policy.on_looked(true, one.now) == ask);
+}
+
+TEST_CASE("the pause between looks that find nothing grows with the time that they have found nothing") {
+  script one;
+  one.limits.quiet = 10min;
+  one.limits.patience = 10min;
+  one.policy = doorbell_policy(one.limits);
+  one.start().get_hot();
+  const auto begin = one.now;
+  auto last = begin;
+  for (int i = 0; i < 200; ++i) {
+    one.now = one.policy.next_look();
+    const auto pause = one.now - last;
+    CHECK(pause >= one.limits.shortest);
+    CHECK(pause <=
+          std::max<std::chrono::nanoseconds>(one.limits.shortest, (last - begin) / one.limits.share));
+    CHECK(pause <= one.limits.longest);
+    CHECK(one.policy.on_timer(one.now) == look);
+    CHECK(one.policy.on_looked(false, one.now) == nothing);
+    last = one.now;
+  }
+  CHECK(last - begin > 1min);
+  CHECK(one.policy.on_looked(true, one.now) == nothing);
+  CHECK(one.policy.next_look() == one.now + one.limits.shortest);
+}
+
+TEST_CASE("a look that is not answered is not followed by the next one at once") {
+  script one;
+  one.start().get_hot();
+  one.now = one.policy.next_look();
+  CHECK(one.policy.on_timer(one.now) == look);
+  CHECK(one.policy.next_look() >= one.now + one.limits.quiet);
+  CHECK(one.policy.on_timer(one.now + 1ms) == nothing);
+}
+
+TEST_CASE("while no look can be answered the writers keep silent for as long as the patience lasts") {
+  script one;
+  one.start().get_hot();
+  CHECK(one.idle(one.limits.patience / 2, false) == nothing);
+  CHECK(one.in() == state::hot);
+  CHECK(one.looks <= 60);
+  CHECK(one.idle(one.limits.patience, false) == release);
+  CHECK(one.in() == state::cooling);
+}
+
+TEST_CASE("the lock refused: it looks by itself, asks again after a while only, and owes nothing") {
+  script one;
+  one.start().rush();
+  CHECK(one.policy.on_refused(one.now) == nothing);
+  CHECK(one.in() == state::alert);
+  CHECK_FALSE(one.policy.owes());
+  CHECK(one.policy.on_notified(100, one.now) == look);
+  one.now += one.limits.ask_again;
+  CHECK(one.policy.on_notified(100, one.now) == look_and_ask);
+  CHECK(one.policy.on_refused(one.now) == nothing);
+  CHECK(one.idle(1s) == nothing);
+  CHECK(one.in() == state::sleeping);
+}
+
+TEST_CASE("the lock refused to one who owes from before: it still owes") {
+  script one;
+  one.policy.on_mute_up();
+  one.policy.on_listening(one.now);
+  one.rush();
+  CHECK(one.policy.on_refused(one.now) == nothing);
+  CHECK(one.idle(1s) == nothing);
+  CHECK(one.in() == state::cooling);
+}
+
+TEST_CASE("the lock not given in time: it asks again while there is work") {
+  script one;
+  one.start().rush();
+  for (int i = 0; i < 3; ++i) {
+    one.now += 1s;
+    CHECK(one.policy.on_looked(true, one.now) == nothing);
+    CHECK(one.policy.on_timed_out(one.now) == ask);
+    CHECK(one.in() == state::asking);
+  }
+  CHECK(one.policy.on_granted(one.now) == nothing);
+  CHECK(one.in() == state::hot);
+}
+
+TEST_CASE("the lock not given in time and no work left: those who kept silent are waited for") {
+  script one;
+  one.start().rush();
+  CHECK(one.idle(1s) == nothing);
+  CHECK(one.in() == state::asking);
+  CHECK(one.policy.on_timed_out(one.now) == nothing);
+  CHECK(one.in() == state::cooling);
+  CHECK(one.policy.owes());
+}
+
+TEST_CASE("the lock not given in time and refused then: it owes for the first time") {
+  script one;
+  one.start().rush();
+  CHECK(one.policy.on_timed_out(one.now) == ask);
+  CHECK(one.policy.on_refused(one.now) == nothing);
+  CHECK(one.policy.owes());
+  CHECK(one.idle(1s) == nothing);
+  CHECK(one.in() == state::cooling);
+}
+
+TEST_CASE("the session of the lock is lost, asking or hot: it goes on looking, and owes") {
+  for (const bool granted : {false, true}) {
+    script one;
+    one.start().rush();
+    if (granted) one.policy.on_granted(one.now);
+    CHECK(one.policy.on_mute_down(one.now) == nothing);
+    CHECK(one.in() == state::alert);
+    CHECK(one.policy.on_notified(100, one.now) == look);  // nobody to ask
+    one.policy.on_mute_up();
+    CHECK(one.policy.on_notified(1, one.now) == look_and_ask);
+    CHECK(one.policy.on_mute_down(one.now) == nothing);
+    CHECK(one.idle(1s) == nothing);
+    CHECK(one.in() == state::cooling);
+    CHECK(one.policy.on_swept(over, one.now) == nothing);
+    CHECK(one.in() == state::sleeping);
+  }
+}
+
+TEST_CASE("the session of the lock is lost while asleep or cooling: nothing changes") {
+  script one;
+  one.policy.on_mute_up();
+  CHECK(one.policy.on_mute_down(one.now) == nothing);
+  CHECK(one.in() == state::cooling);
+  CHECK(one.policy.on_swept(over, one.now) == nothing);
+  CHECK(one.policy.on_mute_down(one.now) == nothing);
+  CHECK(one.in() == state::sleeping);
+}
+
+TEST_CASE(
+    "another session listens while it looks by itself: it owes a last look, whatever becomes of its "
+    "question") {
+  script one;
+  one.start();
+  one.policy.on_swept(unannounced, one.now);
+  CHECK(one.in() == state::alert);
+  CHECK(one.policy.on_listening(one.now) == nothing);
+  CHECK(one.in() == state::alert);
+  CHECK(one.policy.owes());
+  CHECK(one.idle(1s) == nothing);
+  CHECK(one.policy.on_swept(over, one.now) == nothing);
+  one.rush();
+  CHECK(one.policy.on_listening(one.now) == nothing);
+  CHECK(one.policy.on_refused(one.now) == nothing);
+  CHECK(one.idle(1s) == nothing);
+  CHECK(one.in() == state::cooling);
+}
+
+TEST_CASE("the listening session is lost: asleep or cooling it begins anew, awake it goes on") {
+  script one;
+  one.start();
+  CHECK(one.policy.on_listening(one.now) == nothing);
+  CHECK(one.in() == state::cooling);
+  CHECK(one.policy.on_listening(one.now) == nothing);
+  CHECK(one.in() == state::cooling);
+  one.rush();
+  CHECK(one.policy.on_listening(one.now) == nothing);
+  CHECK(one.in() == state::asking);
+  one.policy.on_granted(one.now);
+  CHECK(one.policy.on_listening(one.now) == nothing);
+  CHECK(one.in() == state::hot);
+}
+
+TEST_CASE("a writer who keeps silent for an hour costs a sweep at each interval and delays nobody else") {
+  script one;
+  one.start().get_hot();
+  CHECK(one.idle(1s) == release);
+  const auto begin = one.now;
+  int sweeps = 0;
+  while (one.now < begin + 1h) {
+    one.now = one.policy.sweep_by();
+    CHECK(one.policy.checks_silence());
+    CHECK(one.policy.on_swept(not_over, one.now) == nothing);
+    CHECK(one.policy.sweep_by() <= one.now + one.limits.longest);
+    ++sweeps;
+    if (sweeps % 20 == 0) CHECK(one.policy.on_notified(1, one.now) == look);
+  }
+  CHECK(sweeps < 3700);
+  CHECK(one.policy.on_swept(over, one.now) == nothing);
+  CHECK(one.in() == state::sleeping);
+}
+
+TEST_CASE("a rush while it cools makes it hot again") {
+  script one;
+  one.start().get_hot();
+  CHECK(one.idle(1s) == release);
+  CHECK(one.policy.on_swept(not_over, one.now) == nothing);
+  one.now += 1s;
+  one.get_hot();
+}
+
+TEST_CASE(
+    "a sweep that finds what nobody has announced has it look by itself, until there is nothing for a "
+    "while") {
+  script one;
+  one.start();
+  CHECK(one.policy.on_swept({.work = true}, one.now) == look);  // it has just become due
+  CHECK(one.in() == state::sleeping);
+  CHECK(one.policy.on_swept(unannounced, one.now) == look);
+  CHECK(one.in() == state::alert);
+  CHECK(one.idle(1s) == nothing);
+  CHECK(one.in() == state::sleeping);
+  CHECK_FALSE(one.policy.owes());
+}
+
+TEST_CASE("one that cools and finds what nobody has announced joins the relay that has them keep silent") {
+  script one;
+  one.start().get_hot();
+  CHECK(one.idle(1s) == release);
+  CHECK(one.policy.on_swept(unannounced, one.now) == look);
+  CHECK(one.in() == state::alert);
+  CHECK(one.idle(1s) == nothing);
+  CHECK(one.in() == state::cooling);
+}
+
+TEST_CASE(
+    "without the trigger, or deaf, it looks less and less often down to the sweep, and anew after a find") {
+  for (const bool deaf : {false, true}) {
+    script one;
+    one.policy.set_trigger(deaf);
+    one.policy.set_hears(!deaf);
+    one.start();
+    CHECK(one.in() == state::alert);
+    CHECK(one.idle(2 * one.limits.longest * one.limits.share) == nothing);
+    CHECK(one.in() == state::sleeping);
+    CHECK(one.looks < 80);
+    CHECK(one.policy.on_swept(unannounced, one.now) == look);
+    CHECK(one.in() == state::alert);
+    CHECK(one.policy.next_look() == one.now + one.limits.shortest);
+  }
+}
+
+TEST_CASE("without the trigger nobody is asked to keep silent") {
+  script one;
+  one.policy.set_trigger(false);
+  one.start();
+  for (int i = 0; i < 100; ++i) CHECK(one.policy.on_looked(true, one.now) == nothing);
+  CHECK(one.policy.on_notified(100, one.now) == look);
+}
+
+TEST_CASE("a flood of notifications is one question, and a look for each time they are read") {
+  script one;
+  one.start();
+  CHECK(one.policy.on_notified(100'000, one.now) == look_and_ask);
+  CHECK(one.policy.on_notified(100'000, one.now) == look);
+  CHECK(one.policy.on_granted(one.now) == nothing);
+  CHECK(one.policy.on_notified(100'000, one.now) == look);
+  CHECK(one.idle(1s) == release);
+}
