@@ -138,8 +138,8 @@ void relay::watch_deadlines() {
 void relay::on_link_up(peer which) {
   link_state& state = state_of(which);
   ++state.up;
-  state.ever_up = true;
   if (state.up < state.wanted || state.said_up) return;
+  state.ever_up = true;
   state.said_up = true;
   state.said_down.clear();
   report_.connected(which);

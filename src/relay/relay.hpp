@@ -79,7 +79,7 @@ class relay final : private link_observer {
   struct link_state {
     int wanted = 0;
     int up = 0;
-    bool ever_up = false;
+    bool ever_up = false;  // all at once
     bool said_up = false;
     std::string said_down;
   };
