@@ -194,6 +194,33 @@ TEST_CASE("a relay that is killed while hot silences nobody, and its successor f
   next.stop();
 }
 
+TEST_CASE(
+    "a relay that hangs while hot loses the lock after claim_timeout, and misses nothing when it goes on") {
+  const stage on;
+  relay running{on, {"--relay-claim-timeout", "2s", "--amqp-confirm-timeout", "1s"}};
+  running.await_connected();
+  doorbell_locks locks{on};
+  {
+    load writers{on, busy};
+    const auto muter = locks.await_muter();
+    eventually("it holds back no vacuum", [&] {
+      return locks.session().number(
+                 "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND backend_xmin IS NOT NULL",
+                 {std::to_string(muter)}) == 0;
+    });
+    running.send(SIGSTOP);
+    locks.await_sleep();
+  }
+  ear somebody{on};
+  on.add_events(1);
+  eventually("the notification is heard", [&] { return somebody.heard() > 0; });
+  running.send(SIGCONT);
+  on.await_drained();
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  running.stop();
+}
+
 TEST_CASE("sessions of the doorbell that are ended while it is hot cost no wake-up") {
   const stage on;
   relay running{on, no_sweep};
