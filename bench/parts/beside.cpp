@@ -24,6 +24,7 @@ struct table {
     out.section(name);
     out.figure("drained", all(&drained::events_per_second), "events/s");
     out.figure("relay CPU", all(&drained::cpu_us_per_event), "us/event");
+    out.figure("CPU of its PostgreSQL sessions", all(&drained::server_cpu_us_per_event), "us/event");
     out.figure("WAL", all(&drained::wal_bytes_per_event), "bytes/event");
   }
   plot_series series() const {
@@ -55,6 +56,11 @@ double drain_beside(const setup& on, report& out, stage& bare, const std::string
   first.tell(out);
   second.tell(out);
   out.section("ratio");
+  std::vector<double> cpu;
+  for (std::size_t i = 0; i < first.rounds.size(); ++i)
+    if (first.rounds[i].server_cpu_us_per_event > 0)
+      cpu.push_back(second.rounds[i].server_cpu_us_per_event / first.rounds[i].server_cpu_us_per_event);
+  if (!cpu.empty()) out.figure("the same of the CPU of the PostgreSQL sessions", cpu, "");
   const auto ratio = out.figure(fmt::format("{} / {}", crowded_name, bare_name), ratios, "");
   out.draw({.title = fmt::format("Drain: {} and {}", crowded_name, bare_name),
             .x_label = "round",

@@ -116,6 +116,7 @@ class full_drain : public part {
     out.figure("bare publisher", rounds.bare, "confirms/s");
     out.figure("drained / bare publisher", rounds.ratios(), "");
     out.figure("relay CPU", rounds.of(&drained::cpu_us_per_event), "us/event");
+    out.figure("CPU of its PostgreSQL sessions", rounds.of(&drained::server_cpu_us_per_event), "us/event");
     out.figure("round trips to PostgreSQL (commits)", rounds.of(&drained::commits_per_1000_events),
                "/1000 events");
     out.figure("WAL", rounds.of(&drained::wal_bytes_per_event), "bytes/event");

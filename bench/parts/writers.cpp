@@ -159,6 +159,8 @@ class writers : public part {
       into.catch_up.push_back(
           std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
       running->stop();
+      if (const auto there = where.messages(); there != load.commits)
+        throw std::runtime_error(fmt::format("{} events were committed, {} delivered", load.commits, there));
     }
   }
   std::vector<std::string> relay_flags() const { return {"--relay-lanes", std::to_string(lanes_)}; }

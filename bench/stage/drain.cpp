@@ -18,6 +18,20 @@ std::int64_t commits(test::database& session) {
   return session.number("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()");
 }
 
+// Of everybody else in the database, which is the relay.
+test::result_rows pids_of_sessions(test::database& session) {
+  return session.exec(
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+      " AND backend_type = 'client backend'");
+}
+
+// Beside other load on the machine, which slows every rate, this hardly changes.
+double cpu_of_sessions(test::database& session) {
+  double seconds = 0;
+  for (const auto& row : pids_of_sessions(session)) seconds += usage_of(std::stoi(*row[0])).cpu_seconds;
+  return seconds;
+}
+
 void require(bool holds, relay& of) {
   if (!holds && !of.running()) throw std::runtime_error("outboxd run has ended: " + of.tail());
 }
@@ -44,14 +58,18 @@ drained drain(const setup& on, stage& where, std::int64_t after_seq, std::int64_
     return all;
   });
   const auto used = draining.usage();
+  const double server_cpu = on.own_servers ? cpu_of_sessions(session) : 0;
   const auto total = static_cast<double>(events);
   drained out;
   out.wal_bytes_per_event =
       std::stod(session.value("SELECT pg_current_wal_lsn() - $1::pg_lsn", {wal})) / total;
-  out.commits_per_1000_events = static_cast<double>(commits(session) - commits_before) * 1000 / total;
   out.cpu_us_per_event = used.cpu_seconds * 1e6 / total;
+  out.server_cpu_us_per_event = server_cpu * 1e6 / total;
   out.peak_rss_mb = used.peak_rss_mb;
   draining.stop();
+  // A session reports its commits now and then, and when it ends.
+  await("the relay's sessions have ended", [&] { return pids_of_sessions(session).empty(); });
+  out.commits_per_1000_events = static_cast<double>(commits(session) - commits_before) * 1000 / total;
   out.events_per_second = marked_per_second(session, after_seq);
   if (const auto there = where.messages(); there != events)
     throw std::runtime_error(
