@@ -1,4 +1,4 @@
-// publisher: how fast the AMQP driver alone gets publishes confirmed; the baseline of the drain benchmark.
+// publisher: how fast the AMQP driver alone gets publishes confirmed; the baseline of the drain.
 #include <amqp.h>
 #include <amqp_tcp_socket.h>
 #include <fmt/format.h>
@@ -24,10 +24,8 @@ namespace asio = boost::asio;
 namespace amqp = outboxd::amqp;
 using namespace std::chrono_literals;
 
-constexpr const char* exchange_name = "outbox";
-
 struct options {
-  std::string url = "amqp://guest:guest@localhost:5672/%2f";
+  std::string url;
   std::uint64_t count = 200'000;
   std::size_t size = 200;  // bytes of body
   std::string queue_type = "quorum";
@@ -52,7 +50,7 @@ class queue {
     argument.value.value.bytes = amqp_cstring_bytes(type.c_str());
     amqp_queue_declare(state_, 1, amqp_cstring_bytes(name_.c_str()), 0, 1, 0, 0, {1, &argument});
     check(amqp_get_rpc_reply(state_).reply_type == AMQP_RESPONSE_NORMAL, "declare the queue");
-    // Through the relay's exchange: routing by topic is part of what a message costs the broker.
+    // Through an exchange such as the relay's: routing by topic is part of what a message costs the broker.
     amqp_exchange_declare(state_, 1, exchange(), amqp_cstring_bytes("topic"), 0, 1, 0, 0, amqp_empty_table);
     check(amqp_get_rpc_reply(state_).reply_type == AMQP_RESPONSE_NORMAL, "declare the exchange");
     amqp_queue_bind(state_, 1, amqp_cstring_bytes(name_.c_str()), exchange(),
@@ -61,6 +59,7 @@ class queue {
   }
   ~queue() {
     amqp_queue_delete(state_, 1, amqp_cstring_bytes(name_.c_str()), 0, 0);
+    amqp_exchange_delete(state_, 1, exchange(), 0);
     amqp_connection_close(state_, AMQP_REPLY_SUCCESS);
     amqp_destroy_connection(state_);
   }
@@ -69,7 +68,8 @@ class queue {
   const std::string& name() const { return name_; }
 
  private:
-  static amqp_bytes_t exchange() { return amqp_cstring_bytes(exchange_name); }
+  // Of the same name.
+  amqp_bytes_t exchange() const { return amqp_cstring_bytes(name_.c_str()); }
   static void check(bool ok, const char* what) {
     if (!ok) throw std::runtime_error(fmt::format("cannot {}", what));
   }
@@ -95,7 +95,7 @@ class publisher : public amqp::handler {
   void fill() {
     while (sent_ < share_) {
       outboxd::message m;
-      m.exchange = exchange_name;
+      m.exchange = queue_;
       m.routing_key = queue_;
       m.message_id = fmt::format("00000000-0000-4000-8000-{:012}", sent_);
       m.type = "order.created";
@@ -172,7 +172,7 @@ double cpu_seconds() {
 int bench(const options& chosen) {
   const auto target = amqp::parse_url(chosen.url);
   if (!target) throw std::runtime_error(target.error().message);
-  const queue q(*target, fmt::format("outboxd.bench.{}", getpid()), chosen.queue_type);
+  const queue q(*target, fmt::format("outboxd.bench.publisher.{}", getpid()), chosen.queue_type);
 
   asio::io_context context;
   std::vector<std::unique_ptr<worker>> workers;
@@ -209,7 +209,9 @@ int bench(const options& chosen) {
 int main(int argc, char** argv) {
   options chosen;
   CLI::App app{"Publishes through the AMQP driver alone and prints confirms per second"};
-  app.add_option("--url", chosen.url, "the broker, amqp://user:password@host:port/vhost");
+  app.add_option("--url", chosen.url, "the broker, amqp://user:password@host:port/vhost")
+      ->envname("OUTBOXD_AMQP_URL")
+      ->required();
   app.add_option("--count", chosen.count, "messages in all")->check(CLI::PositiveNumber);
   app.add_option("--size", chosen.size, "bytes of a body");
   app.add_option("--queue-type", chosen.queue_type)->check(CLI::IsMember({"quorum", "classic"}));

@@ -6,7 +6,8 @@
 namespace outboxd::bench {
 
 struct process_usage {
-  double cpu_seconds = 0;  // user and system
+  double cpu_seconds = 0;  // user and system, of all threads that live
+  double wake_ups = 0;     // times that it gave up the processor to wait, and so was woken
   double peak_rss_mb = 0;  // VmHWM, in MB of 10^6 bytes
 };
 

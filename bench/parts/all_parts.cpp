@@ -1,0 +1,19 @@
+#include "parts/part.hpp"
+
+namespace outboxd::bench {
+
+std::vector<std::unique_ptr<part>> all_parts() {
+  std::vector<std::unique_ptr<part>> all;
+  all.push_back(limit_part());
+  all.push_back(drain_part());
+  all.push_back(latency_part());
+  all.push_back(writers_part());
+  all.push_back(held_part());
+  all.push_back(backlog_part());
+  all.push_back(relays_part());
+  all.push_back(idle_part());
+  all.push_back(waiting_part());
+  return all;
+}
+
+}  // namespace outboxd::bench

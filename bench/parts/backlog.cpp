@@ -1,0 +1,134 @@
+// backlog: claim time, drain rate and memory at growing numbers of pending events, and beside finished ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "parts/beside.hpp"
+#include "parts/part.hpp"
+#include "stage/await.hpp"
+#include "stage/claimer.hpp"
+
+namespace outboxd::bench {
+namespace {
+
+struct of_backlog {
+  double claim_ms;
+  double events_per_second;
+  double rss_mb;
+};
+
+class backlog : public part {
+ public:
+  const char* name() const override { return "backlog"; }
+  const char* help() const override {
+    return "claims and drains at up to 5 M pending, and beside 5 M published events";
+  }
+  void be_quick() override {
+    pending_ = {1'000, 10'000};
+    published_ = 10'000;
+    drained_ = 5'000;
+    how_.fill.events = 5'000;
+    how_.rounds = 1;
+  }
+  void add_options(CLI::App& at) override {
+    at.add_option("--pending", pending_, "sizes of backlog, rising; 5000000 for the promised rss_mb")
+        ->delimiter(',');
+    at.add_option("--published", published_, "finished events; 5000000 for the promised ratio")
+        ->check(CLI::NonNegativeNumber);
+    at.add_option("--drained", drained_, "of each backlog, at most")->check(CLI::PositiveNumber);
+    at.add_option("--events", how_.fill.events, "of each round beside the finished ones")
+        ->check(CLI::PositiveNumber);
+    at.add_option("--rounds", how_.rounds, "beside the finished ones")->check(CLI::Range(1, 100));
+    at.add_option("--lanes", lanes_)->check(CLI::Range(1, 64));
+  }
+
+  void run(const setup& on, report& out) override {
+    how_.relay_flags = {"--relay-lanes", std::to_string(lanes_)};
+    plot claims{.title = "A claim of 500 events",
+                .x_label = "pending events",
+                .y_label = "ms",
+                .series = {{"claim", {}}},
+                .log_x = true};
+    plot rates{.title = "Drain rate",
+               .x_label = "pending events",
+               .y_label = "events per second",
+               .series = {{"drained", {}}},
+               .log_x = true};
+    of_backlog last{};
+    for (const auto pending : pending_) {
+      last = measure(on, out, pending);
+      const auto x = static_cast<double>(pending);
+      claims.series[0].points.push_back({x, last.claim_ms});
+      rates.series[0].points.push_back({x, last.events_per_second});
+    }
+    out.draw(claims, "claim");
+    out.draw(rates, "drain");
+    out.key("rss_mb", last.rss_mb);
+    beside_published(on, out);
+  }
+
+ private:
+  of_backlog measure(const setup& on, report& out, std::int64_t pending) const {
+    stage where(on);
+    auto fill = how_.fill;
+    fill.events = pending;
+    const auto before = where.fill(fill);
+    out.section(fmt::format("{} pending events", pending));
+    std::vector<double> claims;
+    {
+      claimer one(where);
+      for (int i = 0; i < 21; ++i) claims.push_back(one.claim_milliseconds());
+    }
+    of_backlog found{
+        .claim_ms = out.figure("claim of 500", claims, "ms").median, .events_per_second = 0, .rss_mb = 0};
+    // Not to the end: five million messages would measure the broker's memory.
+    const auto enough = std::min(pending, drained_);
+    relay draining(on, where, how_.relay_flags);
+    await("enough is drained", [&] {
+      if (!draining.running()) throw std::runtime_error("outboxd run has ended: " + draining.tail());
+      return where.messages() >= enough;
+    });
+    found.rss_mb = draining.usage().peak_rss_mb;
+    draining.stop();
+    auto session = where.connect();
+    found.events_per_second = marked_per_second(session, before);
+    out.figure(fmt::format("the first {} drained", enough), {found.events_per_second}, "events/s");
+    out.figure("relay peak memory", {found.rss_mb}, "MB");
+    return found;
+  }
+
+  void beside_published(const setup& on, report& out) const {
+    stage fresh(on);
+    stage crowded(on);
+    auto session = crowded.connect();
+    // In portions, as events are published: one transaction of five million rows is another thing.
+    for (std::int64_t left = published_; left > 0; left -= portion_)
+      session.exec(
+          "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, payload, status, "
+          "published_at)"
+          " SELECT 'order', (n * 7919 % $1::bigint)::text, $2, $3,"
+          " jsonb_build_object('n', n, 'text', repeat('x', $4::int)), 'published', now()"
+          " FROM generate_series(1, $5::bigint) AS n",
+          {std::to_string(how_.fill.aggregates), crowded.event_type(), crowded.exchange(),
+           std::to_string(how_.fill.size), std::to_string(std::min(left, portion_))});
+    out.note(fmt::format("{} events beside {} published ones, and on a fresh table; {} lanes, quorum queue",
+                         how_.fill.events, published_, lanes_));
+    out.key("backlog_ratio",
+            drain_beside(on, out, fresh, "fresh table", crowded, "beside published events", how_));
+  }
+
+  static constexpr std::int64_t portion_ = 250'000;
+  std::vector<std::int64_t> pending_{10'000, 100'000, 1'000'000, 5'000'000};
+  std::int64_t published_ = 5'000'000;
+  std::int64_t drained_ = 200'000;
+  beside_options how_{.fill = {.events = 200'000}, .rounds = 3, .relay_flags = {}};
+  int lanes_ = 4;
+};
+
+}  // namespace
+
+std::unique_ptr<part> backlog_part() {
+  return std::make_unique<backlog>();
+}
+
+}  // namespace outboxd::bench

@@ -1,0 +1,23 @@
+// beside: the same drain on two tables in turn, one of which has something beside the events to be drained.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/report.hpp"
+#include "stage/drain.hpp"
+
+namespace outboxd::bench {
+
+struct beside_options {
+  filling fill;
+  int rounds = 3;
+  std::vector<std::string> relay_flags;
+};
+
+// Rounds on both tables, changing which one goes first; the sections and the plot carry these names. Returns the
+// median of the rounds' ratios: crowded over bare.
+double drain_beside(const setup& on, report& out, stage& bare, const std::string& bare_name, stage& crowded,
+                    const std::string& crowded_name, const beside_options& how);
+
+}  // namespace outboxd::bench

@@ -1,0 +1,107 @@
+// limit: what each server can do alone, which no relay can exceed.
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "parts/part.hpp"
+#include "stage/bare_publisher.hpp"
+#include "stage/claimer.hpp"
+#include "stage/crew.hpp"
+#include "stage/round_trips.hpp"
+
+namespace outboxd::bench {
+namespace {
+
+class limit : public part {
+ public:
+  const char* name() const override { return "limit"; }
+  const char* help() const override {
+    return "the broker's confirms, PostgreSQL's claims and marks, and the two round trips, each alone";
+  }
+  void be_quick() override {
+    messages_ = 3'000;
+    events_ = 3'000;
+    rounds_ = 1;
+    round_trips_ = 50;
+  }
+  void add_options(CLI::App& at) override {
+    at.add_option("--messages", messages_, "of each bare publisher")->check(CLI::PositiveNumber);
+    at.add_option("--events", events_, "to claim and mark")->check(CLI::PositiveNumber);
+    at.add_option("--size", size_, "bytes of payload")->check(CLI::NonNegativeNumber);
+    at.add_option("--connections", connections_)->delimiter(',');
+    at.add_option("--rounds", rounds_)->check(CLI::Range(1, 100));
+  }
+
+  void run(const setup& on, report& out) override {
+    publish(on, out);
+    claim(on, out);
+    stage where(on);
+    out.section("round trips, one at a time; the rounds are single ones");
+    tell(out, "COMMIT with a NOTIFY to its listener", notify_round_trips(where, round_trips_));
+    tell(out, "publish to consumer", publish_round_trips(on, where, round_trips_, 100));
+  }
+
+ private:
+  void publish(const setup& on, report& out) const {
+    plot lines{.title = "The broker alone: confirmed messages per second",
+               .x_label = "connections",
+               .y_label = "confirms per second",
+               .series = {}};
+    for (const char* const type : {"quorum", "classic"}) {
+      out.section(fmt::format("bare publisher, {} queue, {} messages of {} bytes", type, messages_, size_));
+      plot_series series{.name = fmt::format("{} queue", type), .points = {}};
+      for (const int connections : connections_) {
+        std::vector<double> rates;
+        for (int round = 0; round < rounds_; ++round)
+          rates.push_back(bare_publisher(on, type, messages_, size_, connections));
+        const auto rate = out.figure(fmt::format("{} connections", connections), rates, "confirms/s");
+        series.points.push_back({static_cast<double>(connections), rate.median});
+      }
+      lines.series.push_back(std::move(series));
+    }
+    out.draw(lines);
+  }
+
+  void claim(const setup& on, report& out) const {
+    out.section(fmt::format("PostgreSQL alone: {} events claimed and marked, batches of 500", events_));
+    for (const int sessions : connections_) {
+      std::vector<double> rates;
+      for (int round = 0; round < rounds_; ++round) rates.push_back(claims_per_second(on, sessions));
+      out.figure(fmt::format("{} sessions", sessions), rates, "events/s");
+    }
+  }
+
+  double claims_per_second(const setup& on, int sessions) const {
+    stage where(on);
+    where.fill({.events = events_, .size = size_});
+    std::atomic<std::int64_t> left = events_;
+    const auto began = std::chrono::steady_clock::now();
+    work_together(static_cast<std::size_t>(sessions), [&](std::size_t) {
+      claimer one(where);
+      while (left > 0) left -= one.claim_and_mark();
+    });
+    const auto took = std::chrono::steady_clock::now() - began;
+    return static_cast<double>(events_) / std::chrono::duration<double>(took).count();
+  }
+
+  static void tell(report& out, const std::string& what, const std::vector<double>& all) {
+    out.figure(what + ", each", all, "ms");
+    out.figure(what + ", p50", {percentile(all, 0.50)}, "ms");
+    out.figure(what + ", p99", {percentile(all, 0.99)}, "ms");
+  }
+
+  std::int64_t messages_ = 100'000;
+  std::int64_t events_ = 100'000;
+  std::int64_t size_ = 200;
+  std::vector<int> connections_{1, 4};
+  int rounds_ = 3;
+  int round_trips_ = 1000;
+};
+
+}  // namespace
+
+std::unique_ptr<part> limit_part() {
+  return std::make_unique<limit>();
+}
+
+}  // namespace outboxd::bench

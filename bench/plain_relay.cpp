@@ -1,0 +1,152 @@
+// plain_relay: the relay that everybody writes, as a baseline: the trigger notifies the id of every row, a pool of workers
+// takes the ids one at a time, and each event has its own SELECT, its own publish and confirm, and its own UPDATE.
+// Works on the table plain.event (stage/plain_outbox.hpp) until it is killed.
+#include <amqp.h>
+#include <amqp_framing.h>
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <CLI/CLI.hpp>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "support/broker_connection.hpp"
+#include "support/database.hpp"
+
+namespace {
+
+using namespace outboxd::test;
+
+// Ids to be published.
+class work_list {
+ public:
+  void add(std::string id) {
+    const std::lock_guard lock(mutex_);
+    ids_.push_back(std::move(id));
+    added_.notify_one();
+  }
+  std::string take() {
+    std::unique_lock lock(mutex_);
+    added_.wait(lock, [this] { return !ids_.empty(); });
+    auto id = std::move(ids_.front());
+    ids_.pop_front();
+    return id;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable added_;
+  std::deque<std::string> ids_;
+};
+
+class worker {
+ public:
+  worker(const std::string& database_url, const std::string& amqp_url)
+      : session_(database_url), broker_(amqp_url) {
+    amqp_confirm_select(broker_.state(), broker_.channel());
+    broker_.check("asking for confirms");
+  }
+
+  void work(work_list& from) {
+    for (;;) {
+      const auto id = from.take();
+      const auto rows = session_.exec(
+          "SELECT exchange, event_type, payload FROM plain.event WHERE id = $1 AND status = 'pending'", {id});
+      if (rows.empty()) continue;  // notified and found in the table as well
+      publish(id, *rows[0][0], *rows[0][1], *rows[0][2]);
+      session_.exec(
+          "UPDATE plain.event SET status = 'published', published_at = clock_timestamp() WHERE id = $1",
+          {id});
+    }
+  }
+
+ private:
+  void publish(const std::string& id, const std::string& exchange, const std::string& key,
+               const std::string& body) {
+    amqp_maybe_release_buffers(broker_.state());
+    amqp_basic_properties_t properties{};
+    properties._flags = AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_DELIVERY_MODE_FLAG |
+                        AMQP_BASIC_MESSAGE_ID_FLAG | AMQP_BASIC_TYPE_FLAG;
+    properties.content_type = bytes("application/json");
+    properties.delivery_mode = 2;
+    properties.message_id = bytes(id);
+    properties.type = bytes(key);
+    const int status = amqp_basic_publish(broker_.state(), broker_.channel(), bytes(exchange), bytes(key),
+                                          /*mandatory=*/1, 0, &properties, bytes(body));
+    if (status != AMQP_STATUS_OK) throw broker_error(amqp_error_string2(status), 0);
+    amqp_frame_t frame{};
+    do {
+      if (const int read = amqp_simple_wait_frame(broker_.state(), &frame); read != AMQP_STATUS_OK)
+        throw broker_error(amqp_error_string2(read), 0);
+    } while (frame.frame_type != AMQP_FRAME_METHOD);
+    if (frame.payload.method.id != AMQP_BASIC_ACK_METHOD)
+      throw std::runtime_error(fmt::format("no ack but method {:#x}", frame.payload.method.id));
+  }
+
+  database session_;
+  broker_connection broker_;
+};
+
+// What was in the table before anybody listened.
+void add_backlog(database& session, work_list& to) {
+  constexpr std::size_t page = 1000;
+  std::string last = "0";
+  for (;;) {
+    const auto rows = session.exec(
+        "SELECT id, seq FROM plain.event WHERE status = 'pending' AND seq > $1 ORDER BY seq LIMIT 1000",
+        {last});
+    for (const auto& row : rows) {
+      to.add(*row[0]);
+      last = *row[1];
+    }
+    if (rows.size() < page) return;
+  }
+}
+
+[[noreturn]] void listen(database& session, work_list& to) {
+  for (;;) {
+    PQconsumeInput(session.handle());
+    if (PQstatus(session.handle()) != CONNECTION_OK) throw std::runtime_error("the database has gone");
+    while (PGnotify* const one = PQnotifies(session.handle())) {
+      to.add(one->extra);
+      PQfreemem(one);
+    }
+    pollfd socket{PQsocket(session.handle()), POLLIN, 0};
+    ::poll(&socket, 1, -1);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string database_url;
+  std::string amqp_url;
+  int workers = 5;
+  CLI::App app{"The plain relay: one event at a time"};
+  app.add_option("--database-url", database_url)->envname("OUTBOXD_DATABASE_URL")->required();
+  app.add_option("--amqp-url", amqp_url)->envname("OUTBOXD_AMQP_URL")->required();
+  app.add_option("--workers", workers)->check(CLI::Range(1, 64));
+  CLI11_PARSE(app, argc, argv);
+  try {
+    work_list work;
+    database session(database_url);
+    session.exec("LISTEN plain");
+    for (int i = 0; i < workers; ++i) {
+      std::thread([&] {
+        try {
+          worker(database_url, amqp_url).work(work);
+        } catch (const std::exception& failed) {
+          fmt::print(stderr, "plain_relay: {}\n", failed.what());
+          std::_Exit(1);
+        }
+      }).detach();
+    }
+    add_backlog(session, work);
+    listen(session, work);
+  } catch (const std::exception& failed) {
+    fmt::print(stderr, "plain_relay: {}\n", failed.what());
+    std::_Exit(1);
+  }
+}

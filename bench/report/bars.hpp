@@ -1,0 +1,59 @@
+// bars: the figures that the project promises, and what each has to reach.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace outboxd::bench {
+
+enum class direction { at_least, at_most };
+
+struct bar {
+  std::string_view key;
+  direction which;
+  double value;
+  std::string_view part;  // that measures it
+  std::string_view what;
+
+  bool met_by(double measured) const {
+    switch (which) {
+      case direction::at_least:
+        return measured >= value;
+      case direction::at_most:
+        return measured <= value;
+    }
+    return false;
+  }
+};
+
+inline constexpr std::array bars{
+    bar{"writers_ratio", direction::at_least, 0.85, "writers",
+        "commits/s of 32 clients with a flush of 1.5 ms: outboxd at work / no trigger and no relay"},
+    bar{"muted_ratio", direction::at_least, 0.98, "writers",
+        "the same: the muted trigger / no trigger, no relay in either"},
+    bar{"drain_quorum_ratio", direction::at_least, 0.80, "drain",
+        "drain with 4 lanes / bare publisher, quorum queue"},
+    bar{"drain_classic_ratio", direction::at_least, 0.90, "drain",
+        "drain with 4 lanes / bare publisher, classic durable queue"},
+    bar{"drain_vs_plain", direction::at_least, 15, "drain", "drain: outboxd / plain relay, quorum queue"},
+    bar{"cpu_us_per_event", direction::at_most, 3, "drain", "the relay's CPU while it drains, in us"},
+    bar{"latency_p50_ratio", direction::at_most, 1.5, "latency",
+        "p50 at 200/s / (NOTIFY round trip + publish-to-consume round trip)"},
+    bar{"latency_p99_vs_plain", direction::at_most, 0.5, "latency", "p99 at 1,000/s: outboxd / plain relay"},
+    bar{"held_ratio", direction::at_least, 0.9, "held", "drain beside a held snapshot: last round / first"},
+    bar{"backlog_ratio", direction::at_least, 0.9, "backlog",
+        "drain beside 5 M published rows / on a fresh table"},
+    bar{"rss_mb", direction::at_most, 24, "backlog", "resident memory with 5 M events of backlog, MB"},
+    bar{"idle_statements_per_s", direction::at_most, 1, "idle", "statements per second of an idle relay"},
+    bar{"waiting_ratio", direction::at_least, 0.9, "waiting",
+        "drain beside a million scheduled events and a long stuck queue / without them"},
+};
+
+std::optional<bar> bar_of(std::string_view key);
+
+// ">= 0.85"
+std::string words(const bar& of);
+
+}  // namespace outboxd::bench

@@ -1,0 +1,20 @@
+// figures: what rounds of one measurement come to.
+#pragma once
+
+#include <vector>
+
+namespace outboxd::bench {
+
+struct spread {
+  double least = 0;
+  double median = 0;
+  double most = 0;
+};
+
+// Of at least one value.
+spread spread_of(std::vector<double> values);
+
+// part: 0 to 1, so 0.99 is the 99th percentile. Of at least one value.
+double percentile(std::vector<double> values, double part);
+
+}  // namespace outboxd::bench

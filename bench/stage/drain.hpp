@@ -1,0 +1,32 @@
+// drain: how fast relays empty a table that was filled before they started.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stage/relay.hpp"
+#include "stage/stage.hpp"
+
+namespace outboxd::bench {
+
+struct drained {
+  double events_per_second = 0;  // from the first mark to the last
+  double cpu_us_per_event = 0;   // of the relay
+  double server_cpu_us_per_event =
+      0;                           // of the relay's sessions in PostgreSQL; 0 on a server that is not our own
+  double wal_bytes_per_event = 0;  // of the whole server, from the first claim to the last mark
+  double commits_per_1000_events = 0;  // of the database: a relay's round trips by another name
+  double peak_rss_mb = 0;              // of the relay
+};
+
+// Runs one relay until the events after `seq` are published, checks that the queue has each of them once, and leaves
+// the table and the queue as they then are. Throws on any failure.
+drained drain(const setup& on, stage& where, std::int64_t after_seq, std::int64_t events,
+              const std::vector<std::string>& relay_flags);
+
+// Events per second of those after `seq` that are published, by the table's own timestamps: without the first
+// batch, whose beginning they do not tell.
+double marked_per_second(test::database& session, std::int64_t after_seq);
+
+}  // namespace outboxd::bench

@@ -1,0 +1,49 @@
+#include "stage/instructions.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <stdexcept>
+
+#include "stage/await.hpp"
+#include "stage/relay.hpp"
+
+namespace outboxd::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto valgrind = "/usr/bin/valgrind";
+constexpr std::int64_t few = 2'000;
+constexpr std::int64_t more = 12'000;
+
+double instructions_of(const setup& on, std::int64_t events) {
+  stage where(on);
+  where.fill({.events = events});
+  std::vector<std::string> words{"--tool=callgrind", "--callgrind-out-file=/dev/null", on.program("outboxd")};
+  const auto run = relay_arguments(on, {});
+  words.insert(words.end(), run.begin(), run.end());
+  test::process counted(
+      {.program = valgrind, .arguments = words, .environment = relay_environment(on, where), .log_file = {}});
+  auto session = where.connect();
+  await("every event is marked", [&] {
+    if (!counted.running()) throw std::runtime_error("outboxd under valgrind has ended: " + counted.tail());
+    return session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 0;
+  });
+  counted.send(SIGTERM);
+  counted.wait(60s);
+  const std::string mark = "Collected : ";
+  for (const auto& line : counted.all_lines())
+    if (const auto at = line.find(mark); at != std::string::npos)
+      return std::stod(line.substr(at + mark.size()));
+  throw std::runtime_error("valgrind said no number of instructions: " + counted.tail());
+}
+
+}  // namespace
+
+std::optional<double> instructions_per_event(const setup& on) {
+  if (!std::filesystem::exists(valgrind)) return std::nullopt;
+  return (instructions_of(on, more) - instructions_of(on, few)) / static_cast<double>(more - few);
+}
+
+}  // namespace outboxd::bench

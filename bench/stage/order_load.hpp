@@ -1,0 +1,24 @@
+// order_load: clients that commit orders, each with its event, as fast as they can.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "stage/stage.hpp"
+
+namespace outboxd::bench {
+
+struct load_result {
+  std::int64_t commits = 0;
+  double seconds = 0;
+  std::vector<double> latencies_ms;  // of each transaction
+};
+
+// The table of orders beside the outbox.
+void create_orders(stage& on);
+
+// Each transaction is BEGIN, the order, its event, COMMIT, in one round trip.
+load_result load_orders(const stage& where, int clients, std::chrono::milliseconds duration);
+
+}  // namespace outboxd::bench

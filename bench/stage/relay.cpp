@@ -1,0 +1,33 @@
+#include "stage/relay.hpp"
+
+#include <csignal>
+#include <stdexcept>
+
+namespace outboxd::bench {
+
+// The exchange is the stage's, so none is to be declared.
+std::vector<std::string> relay_arguments(const setup& on, const std::vector<std::string>& flags) {
+  std::vector<std::string> all{"run", "--log-level", "warn", "--amqp-declare", "false"};
+  all.insert(all.end(), flags.begin(), flags.end());
+  all.insert(all.end(), on.relay_flags.begin(), on.relay_flags.end());
+  return all;
+}
+
+std::map<std::string, std::string> relay_environment(const setup& on, const stage& where) {
+  return {{"OUTBOXD_DATABASE_URL", where.url()}, {"OUTBOXD_AMQP_URL", on.amqp_url}};
+}
+
+relay::relay(const setup& on, const stage& where, const std::vector<std::string>& flags)
+    : process_({.program = on.program("outboxd"),
+                .arguments = relay_arguments(on, flags),
+                .environment = relay_environment(on, where),
+                .log_file = {}}) {}
+
+void relay::stop() {
+  using namespace std::chrono_literals;
+  process_.send(SIGTERM);
+  if (process_.wait(30s) != test::exit_status{.code = 0, .signal = {}})
+    throw std::runtime_error("outboxd run did not end in order: " + process_.tail());
+}
+
+}  // namespace outboxd::bench

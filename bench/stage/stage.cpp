@@ -1,0 +1,94 @@
+#include "stage/stage.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+#include "stage/interruption.hpp"
+#include "support/process.hpp"
+
+namespace outboxd::bench {
+namespace {
+
+std::string unique_name() {
+  stop_if_interrupted();  // before anything is made that would have to be removed
+  static int counter = 0;
+  return fmt::format("outboxd.bench.{}.{}", getpid(), ++counter);
+}
+
+void migrate(const setup& on, const std::string& url) {
+  using namespace std::chrono_literals;
+  test::process migration({.program = on.program("outboxd"),
+                           .arguments = {"migrate"},
+                           .environment = {{"OUTBOXD_DATABASE_URL", url}},
+                           .log_file = {}});
+  if (migration.wait(60s) != test::exit_status{.code = 0, .signal = {}})
+    throw std::runtime_error("outboxd migrate failed: " + migration.tail());
+}
+
+}  // namespace
+
+// An exchange of its own: with one that others use, the events could reach queues of theirs.
+stage::stage(const setup& on, test::queue_type type, bool autovacuum)
+    : name_(unique_name()), database_(on.database_url), broker_(on.amqp_url) {
+  migrate(on, url());
+  if (!autovacuum) connect().exec("ALTER TABLE outbox.event SET (autovacuum_enabled = off)");
+  broker_.declare_exchange(name_);
+  broker_.declare_queue(name_, type);
+  broker_.bind(name_, name_, name_);
+}
+
+stage::~stage() {
+  try {
+    broker_.delete_queue(name_);
+    broker_.delete_exchange(name_);
+  } catch (const std::exception& failed) {
+    fmt::print(stderr, "queue and exchange {} are left behind: {}\n", name_, failed.what());
+  }
+}
+
+std::int64_t stage::messages() {
+  return broker_.message_count(name_);
+}
+
+void stage::purge() {
+  broker_.purge(name_);
+}
+
+void stage::insert(test::database& session, const filling& how) {
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, payload)"
+      " SELECT 'order', (n * 7919 % $1::bigint)::text, $2, $3,"
+      " jsonb_build_object('a', n * 7919 % $1::bigint, 'n', n, 'text', repeat('x', $4::int))"
+      " FROM generate_series(1, $5::bigint) AS n",
+      {std::to_string(how.aggregates), event_type(), exchange(), std::to_string(how.size),
+       std::to_string(how.events)});
+}
+
+std::int64_t stage::fill(const filling& how) {
+  auto session = connect();
+  const auto before = session.number("SELECT coalesce(max(seq), 0) FROM outbox.event");
+  insert(session, how);
+  session.exec("VACUUM ANALYZE outbox.event");
+  checkpoint(session);
+  return before;
+}
+
+// The next one is then far away. On a server that is not our own it may not be allowed.
+void stage::checkpoint(test::database& session) {
+  try {
+    session.exec("CHECKPOINT");
+  } catch (const test::database_error& refused) {
+    if (refused.sqlstate != "42501") throw;
+  }
+}
+
+void stage::clear(std::int64_t after) {
+  auto session = connect();
+  session.exec("DELETE FROM outbox.event WHERE seq > $1 AND status = 'published'", {std::to_string(after)});
+  session.exec("VACUUM outbox.event");
+  purge();
+}
+
+}  // namespace outboxd::bench
