@@ -14,8 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto valgrind = "/usr/bin/valgrind";
-constexpr std::int64_t few = 2'000;
-constexpr std::int64_t more = 12'000;
 
 double instructions_of(const setup& on, std::int64_t events) {
   stage where(on);
@@ -41,7 +39,7 @@ double instructions_of(const setup& on, std::int64_t events) {
 
 }  // namespace
 
-std::optional<double> instructions_per_event(const setup& on) {
+std::optional<double> instructions_per_event(const setup& on, std::int64_t few, std::int64_t more) {
   if (!std::filesystem::exists(valgrind)) return std::nullopt;
   return (instructions_of(on, more) - instructions_of(on, few)) / static_cast<double>(more - few);
 }

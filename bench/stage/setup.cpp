@@ -18,8 +18,8 @@ std::string variable(const char* name) {
 [[noreturn]] void refuse(const std::string& what) {
   throw std::runtime_error(
       fmt::format("{} is not the benchmarks' own. Let tools/bench start its own servers, or name yours with "
-                  "--database-url and --amqp-url and add --yes-use-this-database: it is filled, slowed down "
-                  "and has its caches emptied by the load, in a database that is created and dropped again.",
+                  "--database-url and --amqp-url and add --yes-use-this-database: they get a heavy load, "
+                  "in a database, queues and an exchange that are created and removed again.",
                   what));
 }
 
