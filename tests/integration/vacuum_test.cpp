@@ -50,9 +50,12 @@ TEST_CASE("a lane that waits for confirms holds back no vacuum") {
                " AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)") == 0;
   });
   session.exec("DELETE FROM orders WHERE id > 10");
-  const auto said = vacuum(session, "orders");
-  CHECK_MESSAGE(said.starts_with("tuples: 990 removed"), said);
-  CHECK_MESSAGE(said.find(" 0 are dead but not yet removable") != std::string::npos, said);
+  // Statements of the relay's other sessions hold a snapshot for as long as they run: a vacuum may meet one.
+  eventually("a vacuum removes what is dead", [&] {
+    const auto said = vacuum(session, "orders");
+    return said.starts_with("tuples: 990 removed") &&
+           said.find(" 0 are dead but not yet removable") != std::string::npos;
+  });
   CHECK(on.advisory_locks() > 0);  // the claim was held all the while
 
   // The counter-check: a snapshot that is really held shows in the same words.
