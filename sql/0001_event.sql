@@ -57,11 +57,13 @@ COMMENT ON COLUMN @schema@.event.shard IS 'Internal: what a relay claims; a hash
 -- What a claim reads: only events that may go out now.
 CREATE INDEX event_pending ON @schema@.event (shard, seq) WHERE status = 'pending';
 
--- Is an earlier event of this aggregate waiting? By hash, for an index entry is at most 2.7 kB long and names are not.
+-- Is an earlier event of this aggregate waiting? By the beginnings, for an index entry is at most 2.7 kB long and names
+-- are not.
 CREATE INDEX event_waiting ON @schema@.event (
-  shard,
-  sha256(decode(replace((aggregate_type || '/' || aggregate_id) COLLATE "C", '\', '\\'), 'escape')),
-  seq) WHERE status = 'waiting';
+  shard, left(aggregate_id, 200) COLLATE "C", left(aggregate_type, 100) COLLATE "C", seq) WHERE status = 'waiting';
+
+-- Are there events behind another in this shard?
+CREATE INDEX event_followers ON @schema@.event (shard) WHERE behind IS NOT NULL;
 
 -- Which waiting events are due? Those behind another are not listed: they become pending with its end.
 CREATE INDEX event_due ON @schema@.event (available_at) WHERE status = 'waiting' AND behind IS NULL;

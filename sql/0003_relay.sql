@@ -17,7 +17,7 @@ CREATE TYPE @schema@.claimed_event AS (
   nacks           smallint,
   created_at      timestamptz,
   behind          bigint,   -- not to be published: the seq of an earlier waiting event of its aggregate
-  shard_waits     boolean,  -- the shard has waiting events: who finishes this event has to release those behind it
+  shard_waits     boolean,  -- events stand behind another: who finishes this event has to release those behind it
   more            boolean   -- other shards have due events too
 );
 
@@ -77,18 +77,22 @@ BEGIN
            CASE WHEN shards.wait THEN (
              SELECT w.seq FROM event AS w
              WHERE w.status = 'waiting' AND w.shard = e.shard
-               AND sha256(decode(replace((w.aggregate_type || '/' || w.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
-                 = sha256(decode(replace((e.aggregate_type || '/' || e.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
+               AND left(w.aggregate_id, 200) COLLATE "C" = left(e.aggregate_id, 200) COLLATE "C"
+               AND left(w.aggregate_type, 100) COLLATE "C" = left(e.aggregate_type, 100) COLLATE "C"
                AND w.aggregate_type = e.aggregate_type AND w.aggregate_id = e.aggregate_id
                AND w.seq < e.seq
              ORDER BY w.seq LIMIT 1) END AS behind,
-           shards.wait AS shard_waits,
+           shards.have_followers AS shard_waits,
            cardinality(owned) = max_shards AS more
     FROM (
       SELECT EXISTS (
         SELECT FROM unnest(owned) AS s(shard)
         CROSS JOIN LATERAL (
-          SELECT FROM event AS w WHERE w.shard = s.shard AND w.status = 'waiting' LIMIT 1) AS w) AS wait
+          SELECT FROM event AS w WHERE w.shard = s.shard AND w.status = 'waiting' LIMIT 1) AS w) AS wait,
+      EXISTS (
+        SELECT FROM unnest(owned) AS s(shard)
+        CROSS JOIN LATERAL (
+          SELECT FROM event AS w WHERE w.shard = s.shard AND w.behind IS NOT NULL LIMIT 1) AS w) AS have_followers
       OFFSET 0) AS shards
     CROSS JOIN unnest(owned) AS s(shard)
     CROSS JOIN LATERAL (
@@ -175,8 +179,8 @@ BEGIN
                     WHERE p.status = 'pending' AND p.shard = follower.shard AND p.seq = h.seq)
     AND NOT EXISTS (SELECT FROM event AS p
                     WHERE p.status = 'waiting' AND p.shard = follower.shard
-                      AND sha256(decode(replace((p.aggregate_type || '/' || p.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
-                        = sha256(decode(replace((follower.aggregate_type || '/' || follower.aggregate_id) COLLATE "C", '\', '\\'), 'escape'))
+                      AND left(p.aggregate_id, 200) COLLATE "C" = left(follower.aggregate_id, 200) COLLATE "C"
+                      AND left(p.aggregate_type, 100) COLLATE "C" = left(follower.aggregate_type, 100) COLLATE "C"
                       AND p.seq = h.seq);
   IF heads IS NULL THEN
     RETURN 0;
