@@ -1,108 +1,16 @@
 // core_doorbell_policy_test: scripts of what happens to a relay, and what it does about it.
 #include <doctest/doctest.h>
 
-#include <ostream>
-
-#include "core/doorbell_policy.hpp"
+#include "doorbell_script.hpp"
 
 using namespace outboxd;
+using namespace outboxd::test;
 using namespace std::chrono_literals;
 
 namespace {
 
 using state = doorbell_policy::state;
-
-std::string_view name_of(state which) {
-  switch (which) {
-    case state::sleeping:
-      return "sleeping";
-    case state::alert:
-      return "alert";
-    case state::asking:
-      return "asking";
-    case state::hot:
-      return "hot";
-    case state::cooling:
-      return "cooling";
-  }
-  return {};
-}
-
-}  // namespace
-
-namespace outboxd {
-std::ostream& operator<<(std::ostream& to, doorbell_policy::state which) {
-  return to << name_of(which);
-}
-std::ostream& operator<<(std::ostream& to, const doorbell_actions& which) {
-  return to << (which.look ? "look " : "") << (which.ask_mute ? "ask " : "")
-            << (which.release_mute ? "release" : "");
-}
-bool operator==(const doorbell_actions& a, const doorbell_actions& b) {
-  return a.look == b.look && a.ask_mute == b.ask_mute && a.release_mute == b.release_mute;
-}
-}  // namespace outboxd
-
-namespace {
-
-constexpr doorbell_actions nothing{};
-constexpr doorbell_actions look{.look = true};
-constexpr doorbell_actions ask{.ask_mute = true};
-constexpr doorbell_actions look_and_ask{.look = true, .ask_mute = true};
-constexpr doorbell_actions release{.release_mute = true};
-
-constexpr doorbell_policy::sweep not_over{};
-constexpr doorbell_policy::sweep over{.silence_is_over = true};
-constexpr doorbell_policy::sweep unannounced{.work = true, .unannounced = true};
-
-// A relay and its clock.
-struct script {
-  doorbell_limits limits;
-  doorbell_policy policy{limits};
-  doorbell_policy::time_point now{1h};
-  int looks = 0;
-
-  script() = default;
-  explicit script(const doorbell_limits& with) : limits(with), policy(with) {}
-
-  state in() const { return policy.now_in(); }
-
-  script& start() {
-    policy.on_mute_up();
-    CHECK(policy.on_listening(now) == nothing);
-    CHECK(policy.checks_silence());
-    CHECK(policy.on_swept(over, now) == nothing);
-    return *this;
-  }
-  // As many notifications as make it ask.
-  script& rush() {
-    for (int i = 1; i < limits.busy; ++i) CHECK(policy.on_notified(1, now) == look);
-    CHECK(policy.on_notified(1, now) == look_and_ask);
-    CHECK(in() == state::asking);
-    return *this;
-  }
-  script& get_hot() {
-    rush();
-    CHECK(policy.on_granted(now) == nothing);
-    CHECK(in() == state::hot);
-    return *this;
-  }
-  // Time passes and every look finds nothing; returns the first thing that it does but look.
-  doorbell_actions idle(std::chrono::nanoseconds how_long, bool answered = true) {
-    const auto end = now + how_long;
-    while (policy.next_look() <= end) {
-      now = std::max(now, policy.next_look());
-      const auto then = policy.on_timer(now);
-      if (then.look) ++looks;
-      if (then.ask_mute || then.release_mute) return then;
-      if (!then.look || !answered) continue;
-      const auto answer = policy.on_looked(false, now);
-      if (!(answer == nothing)) return answer;
-    }
-    now = end;
-    return nothing;
-  }
-};
+using script = doorbell_script;
 
 }  // namespace
 
@@ -205,91 +113,6 @@ TEST_CASE("while no look can be answered the writers keep silent for as long as 
   CHECK(one.looks <= 60);
   CHECK(one.idle(one.limits.patience, false) == release);
   CHECK(one.in() == state::cooling);
-}
-
-TEST_CASE("the lock refused: it looks by itself, asks again after a while only, and owes nothing") {
-  script one;
-  one.start().rush();
-  CHECK(one.policy.on_refused(one.now) == nothing);
-  CHECK(one.in() == state::alert);
-  CHECK_FALSE(one.policy.owes());
-  CHECK(one.policy.on_notified(100, one.now) == look);
-  one.now += one.limits.ask_again;
-  CHECK(one.policy.on_notified(100, one.now) == look_and_ask);
-  CHECK(one.policy.on_refused(one.now) == nothing);
-  CHECK(one.idle(1s) == nothing);
-  CHECK(one.in() == state::sleeping);
-}
-
-TEST_CASE("the lock refused to one who owes from before: it still owes") {
-  script one;
-  one.policy.on_mute_up();
-  one.policy.on_listening(one.now);
-  one.rush();
-  CHECK(one.policy.on_refused(one.now) == nothing);
-  CHECK(one.idle(1s) == nothing);
-  CHECK(one.in() == state::cooling);
-}
-
-TEST_CASE("the lock not given in time: it asks again while there is work") {
-  script one;
-  one.start().rush();
-  for (int i = 0; i < 3; ++i) {
-    one.now += 1s;
-    CHECK(one.policy.on_looked(true, one.now) == nothing);
-    CHECK(one.policy.on_timed_out(one.now) == ask);
-    CHECK(one.in() == state::asking);
-  }
-  CHECK(one.policy.on_granted(one.now) == nothing);
-  CHECK(one.in() == state::hot);
-}
-
-TEST_CASE("the lock not given in time and no work left: those who kept silent are waited for") {
-  script one;
-  one.start().rush();
-  CHECK(one.idle(1s) == nothing);
-  CHECK(one.in() == state::asking);
-  CHECK(one.policy.on_timed_out(one.now) == nothing);
-  CHECK(one.in() == state::cooling);
-  CHECK(one.policy.owes());
-}
-
-TEST_CASE("the lock not given in time and refused then: it owes for the first time") {
-  script one;
-  one.start().rush();
-  CHECK(one.policy.on_timed_out(one.now) == ask);
-  CHECK(one.policy.on_refused(one.now) == nothing);
-  CHECK(one.policy.owes());
-  CHECK(one.idle(1s) == nothing);
-  CHECK(one.in() == state::cooling);
-}
-
-TEST_CASE("the session of the lock is lost, asking or hot: it goes on looking, and owes") {
-  for (const bool granted : {false, true}) {
-    script one;
-    one.start().rush();
-    if (granted) one.policy.on_granted(one.now);
-    CHECK(one.policy.on_mute_down(one.now) == nothing);
-    CHECK(one.in() == state::alert);
-    CHECK(one.policy.on_notified(100, one.now) == look);  // nobody to ask
-    one.policy.on_mute_up();
-    CHECK(one.policy.on_notified(1, one.now) == look_and_ask);
-    CHECK(one.policy.on_mute_down(one.now) == nothing);
-    CHECK(one.idle(1s) == nothing);
-    CHECK(one.in() == state::cooling);
-    CHECK(one.policy.on_swept(over, one.now) == nothing);
-    CHECK(one.in() == state::sleeping);
-  }
-}
-
-TEST_CASE("the session of the lock is lost while asleep or cooling: nothing changes") {
-  script one;
-  one.policy.on_mute_up();
-  CHECK(one.policy.on_mute_down(one.now) == nothing);
-  CHECK(one.in() == state::cooling);
-  CHECK(one.policy.on_swept(over, one.now) == nothing);
-  CHECK(one.policy.on_mute_down(one.now) == nothing);
-  CHECK(one.in() == state::sleeping);
 }
 
 TEST_CASE(
