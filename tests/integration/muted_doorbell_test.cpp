@@ -40,11 +40,16 @@ class doorbell_locks {
   bool terminate(std::int64_t pid) {
     return session_.value("SELECT pg_terminate_backend($1::int)", {std::to_string(pid)}) == "t";
   }
-  // The session that listens.
-  std::int64_t listener() {
-    return session_.number(
-        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'outboxd'"
-        " AND query LIKE '%sweep(%' LIMIT 1");
+  // The session that listens: it sweeps and tries itself. It may be about to connect again.
+  std::int64_t await_listener() {
+    return eventually(
+        "a session of the relay listens",
+        [&] {
+          return session_.number(
+              "SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE datname = current_database()"
+              " AND application_name = 'outboxd' AND query ~ 'sweep\\(|pg_notify\\(''outboxd_probe'");
+        },
+        patience);
   }
   database& session() { return session_; }
 
@@ -231,7 +236,7 @@ TEST_CASE("sessions of the doorbell that are ended while it is hot cost no wake-
     const auto muter = locks.await_muter();
     CHECK(locks.terminate(muter));
     locks.await_muter(muter);  // it gets hot again in another session
-    CHECK(locks.terminate(locks.listener()));
+    CHECK(locks.terminate(locks.await_listener()));
     on.await_published(on.count("published") + 100);
     writers.stop();
     on.await_drained();
