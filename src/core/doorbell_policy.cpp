@@ -16,6 +16,11 @@ doorbell_policy::clock::duration doorbell_policy::pause(clock::duration without)
   return std::clamp<clock::duration>(without / limits_.share, limits_.shortest, limits_.longest);
 }
 
+bool doorbell_policy::busy(time_point now) const {
+  const int enough = now < contended_until_ ? limits_.busy_contended : limits_.busy;
+  return notified_.count >= enough || finds_.count >= enough;
+}
+
 // Without a doorbell the looks go on, less and less often, until the sweep is as frequent.
 bool doorbell_policy::idle_for(clock::duration limit, time_point now) const {
   const bool alone = state_ == state::alert && !rings();
@@ -39,7 +44,7 @@ void doorbell_policy::cool(time_point now) {
 }
 
 doorbell_actions doorbell_policy::ask_if_busy(time_point now) {
-  if (!busy() || !trigger_ || !mute_up_ || now < no_ask_until_) return {};
+  if (!busy(now) || !trigger_ || !mute_up_ || now < no_ask_until_) return {};
   if (state_ == state::asking || state_ == state::hot) return {};
   stay_awake(state::asking, now);
   owed_before_ = owes_;
@@ -93,6 +98,7 @@ doorbell_actions doorbell_policy::on_looked(bool found, time_point now) {
 }
 
 doorbell_actions doorbell_policy::on_swept(const sweep& found, time_point now) {
+  if (found.contended) contended_until_ = now + limits_.contention_lasts;
   if (state_ == state::cooling) {
     if (found.silence_is_over) {
       owes_ = false;

@@ -6,9 +6,13 @@
 namespace outboxd {
 
 struct doorbell_limits {
-  // Worth silencing the writers: so many notifications, or looks that found something, in a window.
+  // Worth silencing the writers: so many notifications, or looks that found something, in a window. To be woken is quicker
+  // than to look, and a ring costs little as long as no commit waits for another one's: then fewer are enough, and for
+  // that long after it was seen.
   std::chrono::milliseconds window{100};
-  int busy = 10;
+  int busy = 50;
+  int busy_contended = 10;
+  std::chrono::milliseconds contention_lasts{10'000};
   // Without a find for this long it is over. The gap between the two rates keeps the relay from going back and forth.
   std::chrono::milliseconds quiet{100};
   // The same while no look is answered: the broker is away, say. Meanwhile to ring would be of no use to anybody.
@@ -61,6 +65,7 @@ class doorbell_policy {
     bool work = false;             // there are events to claim
     bool unannounced = false;      // and they have not just become due: somebody has committed them
     bool silence_is_over = false;  // asked and answered before the sweep began
+    bool contended = false;        // a commit waits for another one's notification
   };
   doorbell_actions on_swept(const sweep& found, time_point now);
   // Does the next sweep have to ask whether the silence is over, and when at the latest is it due? The answer counts only
@@ -94,7 +99,7 @@ class doorbell_policy {
 
   bool awake() const { return state_ == state::alert || state_ == state::asking || state_ == state::hot; }
   bool rings() const { return trigger_ && hears_; }
-  bool busy() const { return notified_.count >= limits_.busy || finds_.count >= limits_.busy; }
+  bool busy(time_point now) const;
   bool idle_for(clock::duration limit, time_point now) const;
   clock::duration pause(clock::duration without) const;
 
@@ -117,6 +122,7 @@ class doorbell_policy {
   time_point since_;      // cooling
   time_point next_;       // look, or sweep when cooling
   time_point no_ask_until_;
+  time_point contended_until_;
 };
 
 }  // namespace outboxd

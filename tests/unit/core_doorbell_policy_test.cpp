@@ -65,6 +65,26 @@ TEST_CASE("notifications that arrive together count each") {
   CHECK(one.policy.on_notified(one.limits.busy, one.now) == look_and_ask);
 }
 
+TEST_CASE("fewer are enough while commits wait for each other's notifications") {
+  script one;
+  one.start();
+  const int few = one.limits.busy_contended;
+  REQUIRE(few < one.limits.busy);
+  CHECK(one.policy.on_notified(few, one.now) == look);
+  CHECK(one.policy.on_swept({.contended = true}, one.now) == nothing);
+  one.now += one.limits.window;
+  CHECK(one.policy.on_notified(few - 1, one.now) == look);
+  CHECK(one.policy.on_notified(1, one.now) == look_and_ask);
+}
+
+TEST_CASE("contention is forgotten after a while") {
+  script one;
+  one.start();
+  CHECK(one.policy.on_swept({.contended = true}, one.now) == nothing);
+  one.now += one.limits.contention_lasts;
+  CHECK(one.policy.on_notified(one.limits.busy_contended, one.now) == look);
+}
+
 TEST_CASE("looks that keep finding something count like notifications") {
   script one;
   one.start();
