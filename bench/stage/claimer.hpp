@@ -18,11 +18,14 @@ class claimer {
   double claim_milliseconds();
 
  private:
+  void look();
   test::result_rows claim();
 
   test::database session_;
+  std::string take_;
   std::string claim_;
   std::string mark_;
+  std::string floors_ = "NULL";
 };
 
 }  // namespace outboxd::bench
