@@ -7,7 +7,7 @@ CREATE TYPE @schema@.event_status AS ENUM ('pending', 'waiting', 'published', 'd
 
 CREATE TABLE @schema@.event (
   id              uuid           NOT NULL DEFAULT gen_random_uuid(),
-  seq             bigint         NOT NULL GENERATED ALWAYS AS IDENTITY,
+  seq             bigint         NOT NULL GENERATED ALWAYS AS IDENTITY (SEQUENCE NAME @schema@.event_seq),
   aggregate_type  text           NOT NULL,
   aggregate_id    text           NOT NULL,
   event_type      text           NOT NULL,
@@ -26,6 +26,9 @@ CREATE TABLE @schema@.event (
   -- The head of the queue that a waiting event stands in: the seq of an earlier waiting event of its aggregate.
   -- Null: not in a queue; a waiting event then becomes pending at available_at.
   behind          bigint,
+  -- It has been waiting, dead or published before and became pending again. Such events are few: a claim finds them through
+  -- an index of their own, so that it need not look at the old end of the other one, see claim.
+  returned        boolean        NOT NULL DEFAULT false,
   -- One of 64, by a hash of the aggregate. A shard is what a lane claims, so an aggregate may never be in two shards:
   -- the hash has to give the same result in every PostgreSQL version, which hashtext() does not promise and SHA-256
   -- does. decode(…, 'escape') is the immutable way from text to its bytes once backslashes are doubled.
@@ -52,18 +55,22 @@ COMMENT ON COLUMN @schema@.event.available_at IS 'Not to be published before.';
 COMMENT ON COLUMN @schema@.event.last_error IS 'The reason of the latest failure.';
 COMMENT ON COLUMN @schema@.event.nacks IS 'Internal: how often the broker had no room for it.';
 COMMENT ON COLUMN @schema@.event.behind IS 'Internal: the seq of the waiting event of the same aggregate that this one waits for.';
+COMMENT ON COLUMN @schema@.event.returned IS 'Internal: became pending again. Who makes an event pending by hand sets it.';
 COMMENT ON COLUMN @schema@.event.shard IS 'Internal: what a relay claims; a hash of the aggregate.';
 
 -- What a claim reads: only events that may go out now.
 CREATE INDEX event_pending ON @schema@.event (shard, seq) WHERE status = 'pending';
+CREATE INDEX event_returned ON @schema@.event (shard, seq) WHERE status = 'pending' AND returned;
 
--- Is an earlier event of this aggregate waiting? By the beginnings, for an index entry is at most 2.7 kB long and names
--- are not.
+-- Is an earlier event of this aggregate waiting? A number compares faster than names, and an index entry is at most 2.7 kB
+-- long, which names are not. PostgreSQL keeps this function as it is for the sake of hash-partitioned tables.
 CREATE INDEX event_waiting ON @schema@.event (
-  shard, left(aggregate_id, 200) COLLATE "C", left(aggregate_type, 100) COLLATE "C", seq) WHERE status = 'waiting';
+  hashtextextended(aggregate_id COLLATE "C", hashtextextended(aggregate_type COLLATE "C", 0)), seq)
+  WHERE status = 'waiting';
 
--- Are there events behind another in this shard?
-CREATE INDEX event_followers ON @schema@.event (shard) WHERE behind IS NOT NULL;
+-- Are there events behind another in this shard? Only a query that asks in these words can use it: on an empty table the
+-- planner would take it for others just as well, and keep to that.
+CREATE INDEX event_followers ON @schema@.event (shard) WHERE (behind IS NOT NULL) IS TRUE;
 
 -- Which waiting events are due? Those behind another are not listed: they become pending with its end.
 CREATE INDEX event_due ON @schema@.event (available_at) WHERE status = 'waiting' AND behind IS NULL;

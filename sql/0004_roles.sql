@@ -20,7 +20,8 @@ $outboxd$;
 REVOKE ALL ON FUNCTION
   @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid),
   @schema@.schedule_event(), @schema@.ring_doorbell(),
-  @schema@.claim(integer, bigint, integer), @schema@.sweep(integer), @schema@.release_orphans(integer),
+  @schema@.take_shards(integer, bigint[]), @schema@.claimed(integer, bigint, bigint[]), @schema@.sweep(integer, bigint[], bigint, bigint, text[]),
+  @schema@.release_orphans(integer),
   @schema@.mute(), @schema@.silence_is_over()
   FROM PUBLIC;
 GRANT SELECT ON @schema@.migration TO outbox_relay, outbox_operator;
@@ -32,11 +33,15 @@ GRANT INSERT (id, aggregate_type, aggregate_id, event_type, payload, headers, ex
 GRANT EXECUTE ON FUNCTION @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid) TO outbox_writer;
 
 -- The daemon.
-GRANT SELECT ON @schema@.event TO outbox_relay;
-GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind) ON @schema@.event TO outbox_relay;
-GRANT EXECUTE ON FUNCTION @schema@.claim(integer, bigint, integer), @schema@.sweep(integer),
+GRANT SELECT, DELETE ON @schema@.event TO outbox_relay;
+GRANT SELECT ON @schema@.event_seq TO outbox_relay;
+GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind, returned)
+  ON @schema@.event TO outbox_relay;
+GRANT EXECUTE ON FUNCTION
+  @schema@.take_shards(integer, bigint[]), @schema@.claimed(integer, bigint, bigint[]), @schema@.sweep(integer, bigint[], bigint, bigint, text[]),
   @schema@.release_orphans(integer), @schema@.mute(), @schema@.silence_is_over() TO outbox_relay;
 
 -- People who look after it: read, retry, discard, replay, prune.
 GRANT SELECT, DELETE ON @schema@.event TO outbox_operator;
-GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind) ON @schema@.event TO outbox_operator;
+GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind, returned)
+  ON @schema@.event TO outbox_operator;

@@ -37,7 +37,7 @@ DECLARE
 BEGIN
   PERFORM lock_shards(ids);
   UPDATE event AS e
-  SET status = 'pending', attempts = 0, nacks = 0, available_at = clock_timestamp()
+  SET status = 'pending', returned = true, attempts = 0, nacks = 0, available_at = clock_timestamp()
   WHERE e.id IN (
     SELECT d.id FROM event AS d WHERE d.id = ANY (ids) AND d.status = 'dead'
     ORDER BY d.id FOR UPDATE);
@@ -60,7 +60,7 @@ DECLARE
 BEGIN
   PERFORM lock_shards(ids);
   UPDATE event AS e
-  SET status = 'pending', attempts = 0, nacks = 0, available_at = clock_timestamp(), published_at = NULL
+  SET status = 'pending', returned = true, attempts = 0, nacks = 0, available_at = clock_timestamp(), published_at = NULL
   WHERE e.id IN (
     SELECT p.id FROM event AS p WHERE p.id = ANY (ids) AND p.status = 'published'
     ORDER BY p.id FOR UPDATE);

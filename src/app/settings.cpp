@@ -174,6 +174,9 @@ void read_relay(setting_reader& from, settings& out) {
   constexpr std::array<std::string_view, 2> orders{"strict", "pipelined"};
   relay.lane.delivery.order =
       from.choice("relay.order", orders) == 0 ? order_mode::strict : order_mode::pipelined;
+  constexpr std::array<std::string_view, 2> afters{"keep", "delete"};
+  relay.database.after_publish =
+      from.choice("relay.after_publish", afters) == 0 ? pg::after_publish::keep : pg::after_publish::remove;
   // With one lane all shards, with more a share each, so that one lane leaves work for the others.
   relay.database.shards_per_claim = std::max(1, 64 / relay.lanes);
 }

@@ -23,9 +23,16 @@ std::string to_string(const event_id& id);
 
 using timestamp = std::chrono::sys_time<std::chrono::microseconds>;
 
+// Where a row lies: its ctid, as PostgreSQL sends it. A hint: a change of the row moves it.
+struct row_place {
+  std::array<char, 6> bytes{};
+  bool operator==(const row_place&) const = default;
+};
+
 // Views point into the batch that holds the event.
 struct event {
   event_id id;
+  row_place place;
   std::int64_t seq = 0;
   std::string_view aggregate_type;
   std::string_view aggregate_id;
@@ -39,6 +46,8 @@ struct event {
   timestamp created_at;
   std::optional<std::int64_t>
       behind;  // not to be published: seq of an earlier waiting event of its aggregate
+  bool has_followers =
+      false;  // who finishes it has to release those that wait behind it: its shard has such events
 };
 
 enum class payload_type { jsonb, json, text, bytea };
@@ -47,7 +56,6 @@ enum class payload_type { jsonb, json, text, bytea };
 struct batch {
   std::vector<event> events;
   payload_type payload = payload_type::jsonb;
-  bool shard_waits = false;             // finishing an event has to release those that wait behind it
   bool more = false;                    // other shards have due events too
   bool again = false;                   // empty, but an event may have come meanwhile: claim again
   std::shared_ptr<const void> storage;  // what the views point into

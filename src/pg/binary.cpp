@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int32_t oid_text = 25;
 constexpr std::int32_t oid_int8 = 20;
+constexpr std::int32_t oid_tid = 27;
 constexpr std::int32_t oid_uuid = 2950;
 
 template <class Integer>
@@ -53,6 +54,15 @@ std::string nullable_array(std::int32_t element_type, std::span<const std::optio
 
 }  // namespace
 
+std::string tid_array(std::span<const row_place> values) {
+  std::string out = array_header(oid_tid, values.size(), false);
+  for (const row_place& place : values) {
+    append<std::int32_t>(out, static_cast<std::int32_t>(place.bytes.size()));
+    out.append(place.bytes.begin(), place.bytes.end());
+  }
+  return out;
+}
+
 std::string uuid_array(std::span<const event_id> values) {
   std::string out = array_header(oid_uuid, values.size(), false);
   for (const event_id& id : values) {
@@ -97,8 +107,17 @@ std::int32_t read_int4(std::string_view field) {
 std::int64_t read_int8(std::string_view field) {
   return read<std::int64_t>(field);
 }
+std::int32_t read_array_size(std::string_view field) {
+  return field.size() < 16 ? 0 : read<std::int32_t>(field.substr(12));
+}
 bool read_bool(std::string_view field) {
   return !field.empty() && field.front() != 0;
+}
+
+row_place read_tid(std::string_view field) {
+  row_place out;
+  std::copy_n(field.begin(), std::min(field.size(), out.bytes.size()), out.bytes.begin());
+  return out;
 }
 
 event_id read_uuid(std::string_view field) {

@@ -14,6 +14,7 @@
 namespace outboxd::pg {
 
 // Parameters: one-dimensional arrays.
+std::string tid_array(std::span<const row_place> values);
 std::string uuid_array(std::span<const event_id> values);
 std::string int8_array(std::span<const std::optional<std::int64_t>> values);
 std::string text_array(std::span<const std::optional<std::string>> values);
@@ -25,7 +26,9 @@ std::string int8(std::int64_t value);
 std::int16_t read_int2(std::string_view field);
 std::int32_t read_int4(std::string_view field);
 std::int64_t read_int8(std::string_view field);
+std::int32_t read_array_size(std::string_view field);  // of one dimension
 bool read_bool(std::string_view field);
+row_place read_tid(std::string_view field);
 event_id read_uuid(std::string_view field);
 timestamp read_timestamp(std::string_view field);  // timestamptz: microseconds since 2000-01-01 UTC
 

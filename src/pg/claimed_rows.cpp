@@ -1,5 +1,7 @@
 #include "pg/claimed_rows.hpp"
 
+#include <algorithm>
+
 #include "pg/binary.hpp"
 #include "pg/outbox_statements.hpp"
 
@@ -30,15 +32,10 @@ std::optional<payload_type> payload_type_of(Oid type) {
   }
 }
 
-// jsonb_send: a version byte, then the text.
-std::string_view without_version(std::string_view jsonb) {
-  return jsonb.substr(jsonb.empty() ? 0 : 1);
-}
-
 }  // namespace
 
 result<batch> read_claim(const rows& from) {
-  const auto payload = payload_type_of(from.type(index_of(claim_column::payload)));
+  const auto payload = payload_type_of(from.type(index_of(claim_column::payload_type)));
   if (!payload)
     return permanent("the column payload of the outbox has an unexpected type; run `outboxd migrate`");
 
@@ -47,32 +44,29 @@ result<batch> read_claim(const rows& from) {
   out.storage = from.storage();
   out.events.reserve(static_cast<std::size_t>(from.size()));
   for (int row = 0; row < from.size(); ++row) {
-    if (from.is_null(row, index_of(claim_column::id))) {
-      out.again = true;
-      continue;
-    }
     const auto at = [&](claim_column column) { return from.at(row, index_of(column)); };
     const auto find = [&](claim_column column) { return from.find(row, index_of(column)); };
     const auto behind = find(claim_column::behind);
-    const auto body = at(claim_column::payload);
     out.events.push_back({
         .id = read_uuid(at(claim_column::id)),
+        .place = read_tid(at(claim_column::place)),
         .seq = read_int8(at(claim_column::seq)),
         .aggregate_type = at(claim_column::aggregate_type),
         .aggregate_id = at(claim_column::aggregate_id),
         .event_type = at(claim_column::event_type),
-        .payload = *payload == payload_type::jsonb ? without_version(body) : body,
-        .headers = without_version(at(claim_column::headers)),
+        .payload = at(claim_column::payload),
+        .headers = at(claim_column::headers),
         .exchange = find(claim_column::exchange),
         .routing_key = find(claim_column::routing_key),
         .attempts = read_int4(at(claim_column::attempts)),
         .nacks = read_int2(at(claim_column::nacks)),
         .created_at = read_timestamp(at(claim_column::created_at)),
         .behind = behind ? std::optional(read_int8(*behind)) : std::nullopt,
+        .has_followers = read_bool(at(claim_column::has_followers)),
     });
-    out.shard_waits = out.shard_waits || read_bool(at(claim_column::shard_waits));
-    out.more = out.more || read_bool(at(claim_column::more));
   }
+  std::sort(out.events.begin(), out.events.end(),
+            [](const event& a, const event& b) { return a.seq < b.seq; });
   return out;
 }
 

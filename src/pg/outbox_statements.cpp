@@ -2,9 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <optional>
+
+#include "pg/binary.hpp"
+
 namespace outboxd::pg {
 
-std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout) {
+namespace {
+
+// Statements are planned once, perhaps on an empty table, where any way is as good as the right one. So they leave the
+// planner no other: IS NOT DISTINCT FROM leads into no index, ctid = ANY into no join, and what has an OFFSET is run for
+// each row of the other side.
+
+// A place that is out of date holds another row or none, which the id tells.
+std::string mark(const std::string& in, after_publish then) {
+  const bool keep = then == after_publish::keep;
+  const std::string change =
+      keep
+          ? fmt::format("UPDATE {}.event AS e SET status = 'published', published_at = clock_timestamp()", in)
+          : fmt::format("DELETE FROM {}.event AS e", in);
+  return fmt::format(
+      "WITH marked AS ({0} {1} unnest($1::uuid[], $2::tid[]) AS c(id, place)"
+      " WHERE e.ctid = c.place AND e.id IS NOT DISTINCT FROM c.id RETURNING 1)"
+      " {0} WHERE e.id = ANY ($1) AND (SELECT count(*) FROM marked) < cardinality($1::uuid[])",
+      change, keep ? "FROM" : "USING");
+}
+
+}  // namespace
+
+std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout,
+                                      after_publish then) {
   const std::string in = schema.identifier();
   std::vector<prepared> all;
   const auto add = [&](std::string_view name, std::string sql) {
@@ -16,16 +44,14 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
   add(statement::rollback, "ROLLBACK");
   add(statement::guard,
       fmt::format("SET LOCAL idle_in_transaction_session_timeout = {}", claim_timeout.count()));
+  add(statement::take_shards, fmt::format("SELECT {}.take_shards($1, $2)", in));
   add(statement::claim,
       fmt::format(
-          "SELECT id, seq, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key,"
-          " attempts, nacks, created_at, behind, shard_waits, more FROM {}.claim($1, $2, $3)"
-          " WHERE current_setting('transaction_read_only') = 'off'",
+          "SELECT id, place, seq, aggregate_type, aggregate_id, event_type, payload, payload_type, headers,"
+          " exchange, routing_key, attempts, nacks, created_at, behind, has_followers FROM {}.claimed($1, "
+          "$2, $3)",
           in));
-  add(statement::mark_published,
-      fmt::format("UPDATE {}.event SET status = 'published', published_at = clock_timestamp()"
-                  " WHERE id = ANY ($1::uuid[])",
-                  in));
+  add(statement::mark_published, mark(in, then));
   add(statement::set_back,
       fmt::format(
           "UPDATE {0}.event AS e SET status = s.status::{0}.event_status, attempts = e.attempts + s.attempts,"
@@ -35,13 +61,15 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
           " FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], "
           "$7::bigint[])"
           " AS s(id, status, attempts, nacks, delay, reason, behind)"
-          " WHERE e.id = s.id AND e.status = 'pending'",
+          " WHERE e.id = s.id AND e.status IS NOT DISTINCT FROM 'pending'",
           in));
   add(statement::release,
-      fmt::format("UPDATE {0}.event SET status = 'pending', behind = NULL"
-                  " WHERE id IN (SELECT w.id FROM {0}.event AS w WHERE w.behind = ANY ($1::bigint[])"
-                  " ORDER BY w.seq LIMIT {1})",
-                  in, most_released));
+      fmt::format(
+          "UPDATE {0}.event SET status = 'pending', behind = NULL, returned = true"
+          " WHERE ctid = ANY (ARRAY(SELECT w.place FROM unnest($1::bigint[]) AS h(seq) CROSS JOIN LATERAL"
+          " (SELECT w.ctid AS place, w.seq FROM {0}.event AS w WHERE w.behind = h.seq OFFSET 0) AS w"
+          " ORDER BY w.seq LIMIT {1}))",
+          in, most_released));
   return all;
 }
 
@@ -51,11 +79,15 @@ namespace {
 //   which guarantee 4 allows; so no batch waits for a flush or for a standby.
 // - row_security: with it off, a policy that would hide events is an error instead of silence.
 // - enable_*: every statement has one right plan, through the indexes, also when it is planned on an empty table.
+// - plan_cache_mode: and so nothing is planned twice.
+// - jit: a scan that is avoided at any price, but not avoidable, would look dear enough for compiling.
 std::string set_configs(std::chrono::milliseconds claim_timeout, bool of_the_transaction) {
   return fmt::format(
       "SELECT set_config('synchronous_commit', 'off', {0}), set_config('row_security', 'off', {0}),"
-      " set_config('enable_seqscan', 'off', {0}), set_config('enable_hashjoin', 'off', {0}),"
-      " set_config('enable_mergejoin', 'off', {0}), set_config('statement_timeout', '{1}', {0})",
+      " set_config('enable_seqscan', 'off', {0}), set_config('enable_bitmapscan', 'off', {0}),"
+      " set_config('plan_cache_mode', 'force_generic_plan', {0}), set_config('enable_hashjoin', 'off', {0}),"
+      " set_config('enable_mergejoin', 'off', {0}), set_config('jit', 'off', {0}), "
+      "set_config('statement_timeout', '{1}', {0})",
       of_the_transaction, claim_timeout.count());
 }
 
@@ -73,12 +105,40 @@ std::string transaction_settings(std::chrono::milliseconds claim_timeout) {
   return set_configs(claim_timeout, true);
 }
 
-std::string sweep_statement(const schema_name& schema, int max_due, const std::string& probe_channel) {
+namespace {
+
+// Of numbers, lists of numbers, and virtual transaction ids such as 3/17 and -1/712.
+std::string literal_of(const std::string& known) {
+  if (known.empty() || known.find_first_not_of("0123456789-/,{}") != std::string::npos) return "NULL";
+  return "'" + known + "'";
+}
+
+}  // namespace
+
+std::string sweep_statement(const schema_name& schema, int max_due, const sweep_knowledge& known,
+                            const std::string& probe_channel) {
   return fmt::format(
       "SELECT due, woken, queues, extract(epoch FROM next_due), current_setting('transaction_read_only'),"
-      " pg_backend_pid(){} FROM {}.sweep({})",
+      " pg_backend_pid(), floors, settled, mark, writers, contended{} FROM {}.sweep({}, {}, {}, {}, {})",
       probe_channel.empty() ? "" : fmt::format(", pg_notify('{}', '')", probe_channel), schema.identifier(),
-      max_due);
+      max_due, literal_of(known.floors), literal_of(known.settled), literal_of(known.mark),
+      literal_of(known.writers));
+}
+
+std::string floors_parameter(std::string_view text) {
+  std::vector<std::optional<std::int64_t>> all;
+  if (text.size() > 2 && text.front() == '{' && text.back() == '}') {
+    const char* at = text.data() + 1;
+    const char* const end = text.data() + text.size() - 1;
+    while (at < end) {
+      std::int64_t value = 0;
+      const auto [stopped, failed] = std::from_chars(at, end, value);
+      if (failed != std::errc() || (stopped != end && *stopped != ',')) return int8_array({});
+      all.emplace_back(value);
+      at = stopped + 1;
+    }
+  }
+  return int8_array(all);
 }
 
 std::string silence_statement(const schema_name& schema) {

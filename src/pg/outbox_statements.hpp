@@ -12,6 +12,12 @@
 
 namespace outboxd::pg {
 
+// What becomes of an event that was published.
+enum class after_publish {
+  keep,    // it stays, with status published
+  remove,  // it is deleted
+};
+
 // Names of the prepared statements.
 namespace statement {
 inline constexpr std::string_view begin = "begin";
@@ -21,6 +27,7 @@ inline constexpr std::string_view mark_published = "mark_published";
 inline constexpr std::string_view release = "release";
 inline constexpr std::string_view rollback = "rollback";
 inline constexpr std::string_view set_back = "set_back";
+inline constexpr std::string_view take_shards = "take_shards";
 inline constexpr std::string_view guard = "guard";
 }  // namespace statement
 
@@ -30,17 +37,19 @@ struct prepared {
 };
 
 // - begin: READ COMMITTED, whatever the user's default is: the claim needs a new snapshot for each of its statements.
-// - claim($1 events, $2 bytes, $3 shards): see sql/. Its columns are claim_column's. Nothing on a read-only server:
-//   what was published there could not be marked, and would be published again and again.
+// - take_shards($1 shards, $2 int8[] floors, empty if they are not known) and claim($1 events, $2 bytes, $3 floors): see
+//   sql/. The columns of claim are claim_column's.
 // - guard: last in each claiming pipeline. It lets the server end the session, and with it the claim, when the
 //   relay hangs; and as a utility statement it makes the server drop the claim's snapshot, which would hold back
 //   vacuum.
-// - mark_published($1 uuid[]).
+// - mark_published($1 uuid[] ids, $2 tid[] places): by their places, or if some have moved, by their ids.
+//   Marked as published, or deleted.
 // - set_back($1 uuid[] ids, $2 text[] statuses, $3 int8[] attempts to add, $4 int8[] delays in microseconds,
 //   $5 text[] reasons, $6 int8[] behind): a null delay or reason leaves the column as it is.
 // - release($1 int8[] seqs): the followers of finished events become pending, the oldest most_released of them; the
 //   rest is left for release_orphans.
-std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout);
+std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout,
+                                      after_publish then);
 
 inline constexpr std::string_view begin_transaction = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
@@ -55,10 +64,34 @@ inline constexpr std::string_view server_facts =
     "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), pg_backend_pid()";
 
 // Columns of sweep_statement, in order.
-enum class sweep_column : int { due, woken, queues, seconds_to_next, read_only, backend };
+enum class sweep_column : int {
+  due,
+  woken,
+  queues,
+  seconds_to_next,
+  read_only,
+  backend,
+  floors,
+  settled,
+  mark,
+  writers,
+  contended,
+};
+
+// What a sweep has found out for the next one and for the claims, see sql/: in text format, and empty for null.
+struct sweep_knowledge {
+  std::string floors;
+  std::string settled;
+  std::string mark;
+  std::string writers;
+};
 
 // The sweep, see sql/, in text format. probe_channel: where it also sends a notification to; none if empty.
-std::string sweep_statement(const schema_name& schema, int max_due, const std::string& probe_channel = {});
+std::string sweep_statement(const schema_name& schema, int max_due, const sweep_knowledge& known = {},
+                            const std::string& probe_channel = {});
+
+// "{1,2}", in text format, as a parameter of claim. Empty for anything else.
+std::string floors_parameter(std::string_view text);
 
 // See sql/, in text format: is nobody silent any more. The sweep that relies on it follows it in the same transaction.
 std::string silence_statement(const schema_name& schema);
@@ -86,11 +119,13 @@ std::string release_orphans_statement(const schema_name& schema);
 // Columns of claim, in order.
 enum class claim_column : int {
   id,
+  place,
   seq,
   aggregate_type,
   aggregate_id,
   event_type,
   payload,
+  payload_type,
   headers,
   exchange,
   routing_key,
@@ -98,8 +133,7 @@ enum class claim_column : int {
   nacks,
   created_at,
   behind,
-  shard_waits,
-  more,
+  has_followers,
 };
 
 }  // namespace outboxd::pg

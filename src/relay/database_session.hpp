@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "pg/connection.hpp"
+#include "pg/outbox_statements.hpp"
 #include "pg/schema_name.hpp"
 #include "relay/secret.hpp"
 
@@ -15,9 +16,10 @@ struct postgres_settings {
   pg::schema_name schema;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds claim_timeout{30'000};
-  int batch = 500;
+  int batch = 1'000;
   std::int64_t batch_bytes = 8'000'000;
   int shards_per_claim = 16;
+  pg::after_publish after_publish = pg::after_publish::keep;
 };
 
 enum class session_kind {

@@ -93,6 +93,7 @@ bool delivery::take(const outcome& one, std::mt19937_64& chance) {
       failpoint("acked");
       fates_[index] = fate::acked;
       settlement_.published.push_back(batch_.events[index].id);
+      settlement_.places.push_back(batch_.events[index].place);
       finish(index);
       return true;
     case verdict::returned:
@@ -212,7 +213,8 @@ void delivery::bury(std::size_t index, std::string reason) {
 
 // Published or dead: its successor may be sent, and those that wait behind it may go.
 void delivery::finish(std::size_t index) {
-  if (batch_.shard_waits) settlement_.released.push_back(batch_.events[index].seq);
+  const event& done = batch_.events[index];
+  if (done.has_followers) settlement_.released.push_back(done.seq);
   order_.finish(index);
 }
 

@@ -18,7 +18,7 @@ void dispatcher::on_claim_sent(lane&) {
 }
 
 void dispatcher::on_claim_answered(lane&, std::size_t events) {
-  if (hooks_.on_looked) hooks_.on_looked(events > 0);
+  if (hooks_.on_looked) hooks_.on_looked(events);
 }
 
 void dispatcher::on_more_work(lane&) {

@@ -16,7 +16,7 @@ struct dispatcher_hooks {
   std::function<void()> on_idle;     // a lane has come to rest: all_idle() may be true
   std::function<void(std::size_t events)> on_published;
   std::function<void(const event& which, const setback& how)> on_set_back;
-  std::function<void(bool found)> on_looked = nullptr;  // a claim was answered; optional
+  std::function<void(std::size_t events)> on_looked = nullptr;  // a claim was answered; optional
 };
 
 // Pure, like the lanes.

@@ -9,11 +9,13 @@
 namespace outboxd::relay {
 namespace {
 
-using clock = std::chrono::steady_clock;
-
 // What other relays are woken for may wait for the end of long transactions: then their sweep finds it.
 constexpr std::chrono::milliseconds longest_hand_over{1'000};
 constexpr std::chrono::milliseconds hand_over_pause{5};
+
+// Each claim walks over what was finished since the last sweep: after so many events the floors are worth another.
+constexpr std::size_t many_claimed = 5'000;
+constexpr std::chrono::milliseconds shortest_sweep_pause{50};
 
 doorbell_limits limits_for(std::chrono::milliseconds sweep_interval) {
   doorbell_limits out;
@@ -24,7 +26,7 @@ doorbell_limits limits_for(std::chrono::milliseconds sweep_interval) {
 }  // namespace
 
 doorbell::doorbell(const boost::asio::any_io_executor& on, const postgres_settings& settings,
-                   std::chrono::milliseconds sweep_interval, link_observer& observer,
+                   std::chrono::milliseconds sweep_interval, claim_floors& floors, link_observer& observer,
                    std::function<void()> ring)
     : executor_(on),
       settings_(settings),
@@ -33,7 +35,7 @@ doorbell::doorbell(const boost::asio::any_io_executor& on, const postgres_settin
       ring_(std::move(ring)),
       policy_(limits_for(sweep_interval)),
       listener_(on, settings, observer),
-      sweeper_(settings, sweep_interval),
+      sweeper_(settings, sweep_interval, floors),
       pause_(on),
       mute_(on, settings, observer, [this](mute_news news) { on_mute(news); }),
       timer_(on),
@@ -75,8 +77,14 @@ boost::asio::awaitable<void> doorbell::run_looks() {
   }
 }
 
-void doorbell::on_looked(bool found) {
-  act(policy_.on_looked(found, clock::now()));
+void doorbell::on_looked(std::size_t events) {
+  claimed_ += events;
+  act(policy_.on_looked(events > 0, clock::now()));
+}
+
+doorbell::clock::time_point doorbell::sweep_by() const {
+  const auto by = policy_.sweep_by();
+  return claimed_ < many_claimed ? by : std::min(by, last_sweep_ + shortest_sweep_pause);
 }
 
 void doorbell::on_mute(mute_news news) {
@@ -101,7 +109,7 @@ void doorbell::act(const doorbell_actions& now) {
   if (now.ask_mute) mute_.ask();
   if (now.look) ring_();
   if (policy_.next_look() < look_timer_.expiry()) look_timer_.cancel();
-  if (serving_ && policy_.sweep_by() < waits_until_) current_->interrupt();
+  if (serving_ && sweep_by() < waits_until_) current_->interrupt();
 }
 
 boost::asio::awaitable<result<void>> doorbell::open(pg::connection& link) {
@@ -131,14 +139,14 @@ boost::asio::awaitable<error> doorbell::serve(pg::connection& link) {
     if (!rung) co_return rung.error();
     policy_.set_hears(!listener_.deaf());
     if (*rung > 0) act(policy_.on_notified(*rung, clock::now()));
-    if (clock::now() >= std::min(next_sweep, policy_.sweep_by())) {
+    if (clock::now() >= std::min(next_sweep, sweep_by())) {
       const auto pause = co_await sweep(link);
       if (!pause) co_return pause.error();
       pause_.reset();
       next_sweep = clock::now() + *pause;
       continue;  // a probe that went with it has come back with it
     }
-    waits_until_ = std::min({next_sweep, policy_.sweep_by(), listener_.next(next_sweep)});
+    waits_until_ = std::min({next_sweep, sweep_by(), listener_.next(next_sweep)});
     co_await link.wait_until(waits_until_);
     waits_until_ = {};
   }
@@ -146,6 +154,8 @@ boost::asio::awaitable<error> doorbell::serve(pg::connection& link) {
 
 // Returns how long to wait for the next one.
 boost::asio::awaitable<result<std::chrono::milliseconds>> doorbell::sweep(pg::connection& link) {
+  last_sweep_ = clock::now();
+  claimed_ = 0;
   auto probe = listener_.take_probe();
   const bool checks = policy_.checks_silence();
   const auto cooling = policy_.coolings();
@@ -153,7 +163,8 @@ boost::asio::awaitable<result<std::chrono::milliseconds>> doorbell::sweep(pg::co
   if (!found) co_return tl::make_unexpected(found.error());
   act(policy_.on_swept({.work = found->work,
                         .unannounced = found->unannounced,
-                        .silence_is_over = found->silence_is_over && policy_.coolings() == cooling},
+                        .silence_is_over = found->silence_is_over && policy_.coolings() == cooling,
+                        .contended = found->contended},
                        clock::now()));
   if (!found->moved || kind_ == session_kind::pooled) co_return found->next;
   moved_ = true;

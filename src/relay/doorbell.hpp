@@ -24,7 +24,8 @@ class doorbell {
 
   // ring: called when there may be work.
   doorbell(const boost::asio::any_io_executor& on, const postgres_settings& settings,
-           std::chrono::milliseconds sweep_interval, link_observer& observer, std::function<void()> ring);
+           std::chrono::milliseconds sweep_interval, claim_floors& floors, link_observer& observer,
+           std::function<void()> ring);
 
   // LISTEN, then a full sweep, then a ring for every notification and a sweep at every interval; again after
   // each reconnect, until stop().
@@ -39,8 +40,8 @@ class doorbell {
   // Rings unasked, when the policy says so.
   boost::asio::awaitable<void> run_looks();
 
-  // A lane has claimed. Does not ring at once.
-  void on_looked(bool found);
+  // A lane has claimed so many. Does not ring at once.
+  void on_looked(std::size_t events);
 
   // Notifications are proven to arrive.
   bool hears() const { return listener_.hears(); }
@@ -54,9 +55,12 @@ class doorbell {
   void stop();
 
  private:
+  using clock = std::chrono::steady_clock;
+
   boost::asio::awaitable<result<void>> open(pg::connection& link);
   boost::asio::awaitable<error> serve(pg::connection& link);
   boost::asio::awaitable<result<std::chrono::milliseconds>> sweep(pg::connection& link);
+  clock::time_point sweep_by() const;
   boost::asio::awaitable<void> hand_over(pg::connection& link);
   void on_mute(mute_news news);
   void act(const doorbell_actions& now);
@@ -76,7 +80,9 @@ class doorbell {
   pg::connection* current_ = nullptr;
   session_kind kind_ = session_kind::own;  // of the session
   bool moved_ = false;                     // a session was found to be another one than before: for good
-  std::chrono::steady_clock::time_point waits_until_;  // while it waits; else long ago
+  clock::time_point waits_until_;          // while it waits; else long ago
+  clock::time_point last_sweep_;
+  std::size_t claimed_ = 0;  // since then
   bool serving_ = false;
   bool quiet_ = false;
   bool stopping_ = false;

@@ -31,6 +31,7 @@ struct setback {
 // What became of a batch. Events that are not in it stay as they were: they are given back.
 struct settlement {
   std::vector<event_id> published;
+  std::vector<row_place> places;  // of the published ones
   std::vector<setback> set_back;
   std::vector<std::int64_t> released;  // seqs whose followers may go: they wait behind a finished event
 

@@ -46,12 +46,13 @@ std::vector<std::string> set_back_parameters(const std::vector<setback>& all) {
 }  // namespace
 
 postgres_outbox::postgres_outbox(const boost::asio::any_io_executor& on, const postgres_settings& settings,
-                                 link_observer& observer)
+                                 const claim_floors& floors, link_observer& observer)
     : executor_(on),
       settings_(settings),
+      floors_(floors),
       observer_(observer),
       pause_(on),
-      statements_(pg::lane_statements(settings.schema, settings.claim_timeout)) {}
+      statements_(pg::lane_statements(settings.schema, settings.claim_timeout, settings.after_publish)) {}
 
 boost::asio::awaitable<void> postgres_outbox::run(outbox_listener& listener) {
   while (!stopping_) {
@@ -125,8 +126,10 @@ void postgres_outbox::add_begin(pg::pipeline& to) const {
 
 // Each statement once, on nothing: a privilege that is missing shows now and not with the first event.
 void postgres_outbox::add_trial(pg::pipeline& to) const {
-  add(to, pg::statement::claim, {pg::int4(0), pg::int8(0), pg::int4(0)});
-  add(to, pg::statement::mark_published, {pg::uuid_array({})});
+  const auto no_floors = pg::floors_parameter({});
+  add(to, pg::statement::take_shards, {pg::int4(0), no_floors});
+  add(to, pg::statement::claim, {pg::int4(0), pg::int8(0), no_floors});
+  add(to, pg::statement::mark_published, {pg::uuid_array({}), pg::tid_array({})});
   add(to, pg::statement::set_back, set_back_parameters({}));
   add(to, pg::statement::release, {pg::int8_array({})});
 }
@@ -151,6 +154,9 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     }
     auto claimed = pg::read_claim(answers->at(*now.claim_at));
     if (!claimed) co_return claimed.error();
+    const auto shards = pg::read_array_size(answers->at(*now.claim_at - 1).at(0, 0));
+    claimed->more = shards == settings_.shards_per_claim;
+    claimed->again = shards > 0 && claimed->events.empty();
     if (claimed->events.empty()) {
       pause_.reset();
       pg::pipeline end;
@@ -182,7 +188,8 @@ void postgres_outbox::settle(const settlement& what, then next) {
   request out;
   out.settles = !what.empty();
   if (!what.published.empty())
-    add(out.steps, pg::statement::mark_published, {pg::uuid_array(what.published)});
+    add(out.steps, pg::statement::mark_published,
+        {pg::uuid_array(what.published), pg::tid_array(what.places)});
   if (!what.set_back.empty()) add(out.steps, pg::statement::set_back, set_back_parameters(what.set_back));
   if (!what.released.empty()) {
     const std::vector<std::optional<std::int64_t>> seqs(what.released.begin(), what.released.end());
@@ -200,9 +207,11 @@ void postgres_outbox::ask(request what) {
 
 std::size_t postgres_outbox::add_claim(pg::pipeline& to) const {
   add_begin(to);
+  // A pooler may go over to another server without a word.
+  const auto floors = kind_ == session_kind::own ? floors_.parameter() : pg::floors_parameter({});
+  add(to, pg::statement::take_shards, {pg::int4(settings_.shards_per_claim), floors});
   const std::size_t at = to.steps().size();
-  add(to, pg::statement::claim,
-      {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes), pg::int4(settings_.shards_per_claim)});
+  add(to, pg::statement::claim, {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes), floors});
   add(to, pg::statement::guard);
   return at;
 }

@@ -10,6 +10,7 @@
 
 #include "pg/connection.hpp"
 #include "pg/outbox_statements.hpp"
+#include "relay/claim_floors.hpp"
 #include "relay/database_session.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/outbox.hpp"
@@ -20,7 +21,7 @@ namespace outboxd::relay {
 class postgres_outbox final : public outbox {
  public:
   postgres_outbox(const boost::asio::any_io_executor& on, const postgres_settings& settings,
-                  link_observer& observer);
+                  const claim_floors& floors, link_observer& observer);
 
   // Connects, serves, reconnects, until stop().
   boost::asio::awaitable<void> run(outbox_listener& listener);
@@ -48,6 +49,7 @@ class postgres_outbox final : public outbox {
 
   boost::asio::any_io_executor executor_;
   const postgres_settings& settings_;
+  const claim_floors& floors_;
   link_observer& observer_;
   reconnect_pause pause_;
   std::vector<pg::prepared> statements_;

@@ -19,9 +19,9 @@ constexpr auto last_close = 2s;
 }  // namespace
 
 struct relay::worker {
-  worker(boost::asio::io_context& io, const relay_settings& settings, dispatcher& host,
-         link_observer& observer, lane_settings lane_settings)
-      : outbox(io.get_executor(), settings.database, observer),
+  worker(boost::asio::io_context& io, const relay_settings& settings, const claim_floors& floors,
+         dispatcher& host, link_observer& observer, lane_settings lane_settings)
+      : outbox(io.get_executor(), settings.database, floors, observer),
         broker(io.get_executor(), settings.broker, observer),
         line(outbox, broker, host, std::move(lane_settings)) {}
 
@@ -40,8 +40,8 @@ relay::relay(boost::asio::io_context& io, relay_settings settings, relay_report 
            .on_idle = [this] { finish_when_idle(); },
            .on_published = [this](std::size_t events) { published_ += events; },
            .on_set_back = [this](const event& which, const setback& how) { report_.set_back(which, how); },
-           .on_looked = [this](bool found) { doorbell_.on_looked(found); }}),
-      doorbell_(io.get_executor(), settings_.database, settings_.sweep_interval, *this,
+           .on_looked = [this](std::size_t events) { doorbell_.on_looked(events); }}),
+      doorbell_(io.get_executor(), settings_.database, settings_.sweep_interval, floors_, *this,
                 [this] { dispatcher_.ring(); }),
       deadline_timer_(io),
       grace_timer_(io) {
@@ -63,7 +63,7 @@ void relay::start(std::function<void(bool)> on_stopped) {
     lane_settings lane = settings_.lane;
     lane.seed = seeds();
     auto& one = *workers_.emplace_back(
-        std::make_unique<worker>(io_, settings_, dispatcher_, observer, std::move(lane)));
+        std::make_unique<worker>(io_, settings_, floors_, dispatcher_, observer, std::move(lane)));
     dispatcher_.add(one.line);
     spawn(one.outbox.run(one.line));
     spawn(one.broker.run(one.line));
@@ -146,6 +146,7 @@ void relay::on_link_up(peer which) {
 }
 
 void relay::on_link_down(peer which, const error& why) {
+  if (which == peer::database) floors_.forget();
   --state_of(which).up;
   say_down(which, why);
 }

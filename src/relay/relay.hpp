@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "relay/claim_floors.hpp"
 #include "relay/dispatcher.hpp"
 #include "relay/doorbell.hpp"
 #include "relay/link_observer.hpp"
@@ -89,6 +90,7 @@ class relay final : private link_observer {
   relay_settings settings_;
   relay_report report_;
   dispatcher dispatcher_;
+  claim_floors floors_;
   doorbell doorbell_;
   std::vector<std::unique_ptr<worker>> workers_;
   boost::asio::steady_timer deadline_timer_;

@@ -13,8 +13,9 @@ using clock = std::chrono::steady_clock;
 
 constexpr int most_due_per_sweep = 10'000;
 
-// The search for orphans takes at most one part in this many of the time.
-constexpr int search_share = 20;
+// The search for orphans takes at most one part in this many of the time, and so does looking from the beginning of the
+// table.
+constexpr int cost_share = 20;
 
 // "extract(epoch …)" in text format: seconds with a fraction, rounded up. Not above zero: due already.
 milliseconds read_seconds(std::string_view text) {
@@ -36,6 +37,14 @@ class sweep_row {
   std::optional<std::string_view> find(pg::sweep_column column) const {
     return from_.find(0, static_cast<int>(column));
   }
+  pg::sweep_knowledge knowledge() const {
+    const auto text = [&](pg::sweep_column column) { return std::string(find(column).value_or("")); };
+    using column = pg::sweep_column;
+    return {.floors = text(column::floors),
+            .settled = text(column::settled),
+            .mark = text(column::mark),
+            .writers = text(column::writers)};
+  }
 
  private:
   const pg::rows& from_;
@@ -45,7 +54,7 @@ class sweep_row {
 
 boost::asio::awaitable<result<void>> sweeper::begin(pg::connection& link, session_kind kind) {
   kind_ = kind;
-  next_search_ = clock::now();
+  next_search_ = next_full_ = clock::now();
   pg::pipeline steps;
   if (kind == session_kind::own) steps.text(pg::session_settings(settings_.claim_timeout));
   std::vector<std::string> trial{pg::silence_statement(settings_.schema),
@@ -73,19 +82,31 @@ boost::asio::awaitable<result<std::vector<pg::rows>>> sweeper::look(pg::connecti
 boost::asio::awaitable<result<sweeper::finding>> sweeper::sweep(pg::connection& link,
                                                                 std::string probe_channel,
                                                                 bool check_silence) {
+  const auto began = clock::now();
+  // By hand, somebody may have made an event pending that is below the floors.
+  const bool full = began >= next_full_;
+  auto known = kind_ == session_kind::own ? floors_.known() : pg::sweep_knowledge();
+  if (full) known.floors.clear();
+  const auto generation = floors_.generation();
   pg::pipeline nothing;
   std::vector<std::string> sql;
   if (check_silence) sql.push_back(pg::silence_statement(settings_.schema));
-  sql.push_back(pg::sweep_statement(settings_.schema, most_due_per_sweep, probe_channel));
+  sql.push_back(pg::sweep_statement(settings_.schema, most_due_per_sweep, known, probe_channel));
   const auto answers = co_await look(link, std::move(nothing), std::move(sql));
   if (!answers) co_return tl::make_unexpected(answers.error());
   using column = pg::sweep_column;
   const sweep_row found(answers->at(check_silence ? 1 : 0));
   if (found.at(column::read_only) == "on") co_return tl::make_unexpected(now_read_only(link));
+  if (kind_ == session_kind::own) floors_.learn(found.knowledge(), generation);
+  if (full) {
+    const auto cost = std::chrono::duration_cast<milliseconds>(clock::now() - began);
+    next_full_ = began + std::max(interval_, cost * cost_share);
+  }
   const auto woken = read_integer(found.at(column::woken));
   finding out{.work = found.is(column::due),
               .unannounced = found.is(column::due) && woken == 0,
               .silence_is_over = check_silence && answers->front().at(0, 0) == "t",
+              .contended = found.is(column::contended),
               .moved = found.at(column::backend) != std::to_string(link.backend_pid()),
               .next = interval_};
   const auto next_due = found.find(column::seconds_to_next);
@@ -114,7 +135,7 @@ boost::asio::awaitable<result<bool>> sweeper::release_orphans(pg::connection& li
   const auto cost = std::chrono::duration_cast<milliseconds>(clock::now() - began);
   // As many as there may be in one go: there may be more.
   next_search_ = clock::now() +
-                 (released == pg::most_released ? milliseconds(0) : std::max(interval_, cost * search_share));
+                 (released == pg::most_released ? milliseconds(0) : std::max(interval_, cost * cost_share));
   co_return released > 0;
 }
 

@@ -6,14 +6,15 @@
 #include <string>
 
 #include "pg/connection.hpp"
+#include "relay/claim_floors.hpp"
 #include "relay/database_session.hpp"
 
 namespace outboxd::relay {
 
 class sweeper {
  public:
-  sweeper(const postgres_settings& settings, std::chrono::milliseconds interval)
-      : settings_(settings), interval_(interval) {}
+  sweeper(const postgres_settings& settings, std::chrono::milliseconds interval, claim_floors& floors)
+      : settings_(settings), interval_(interval), floors_(floors) {}
 
   // For a new session: its settings, and a trial: may this user sweep?
   boost::asio::awaitable<result<void>> begin(pg::connection& link, session_kind kind);
@@ -22,6 +23,7 @@ class sweeper {
     bool work = false;                  // there are events to claim
     bool unannounced = false;           // and they have not just become due
     bool silence_is_over = false;       // before it looked
+    bool contended = false;             // a commit waits for another one's notification
     bool moved = false;                 // the session is not the one of the greeting
     std::chrono::milliseconds next{0};  // how long to wait for the next sweep
   };
@@ -43,8 +45,10 @@ class sweeper {
 
   const postgres_settings& settings_;
   std::chrono::milliseconds interval_;
+  claim_floors& floors_;
   session_kind kind_ = session_kind::own;
   time_point next_search_;
+  time_point next_full_;  // look from the beginning of the table
 };
 
 }  // namespace outboxd::relay

@@ -14,7 +14,7 @@ using fuzz::must;
 
 namespace {
 
-constexpr int columns = static_cast<int>(pg::claim_column::more) + 1;
+constexpr int columns = static_cast<int>(pg::claim_column::has_followers) + 1;
 
 // The type of payload, then for each field a length byte (255: null) and the bytes.
 pg::rows make_rows(fuzz::input& in) {
@@ -26,7 +26,7 @@ pg::rows make_rows(fuzz::input& in) {
     attributes[i].name = names[i].data();
     attributes[i].format = 1;
   }
-  attributes[static_cast<std::size_t>(pg::claim_column::payload)].typid =
+  attributes[static_cast<std::size_t>(pg::claim_column::payload_type)].typid =
       payload_types.at(in.byte() % payload_types.size());
   PGresult* const made = PQmakeEmptyPGresult(nullptr, PGRES_TUPLES_OK);
   must(PQsetResultAttrs(made, columns, attributes.data()) == 1, "libpq takes the columns");

@@ -94,7 +94,7 @@ TEST_CASE("thousands of events behind a returned one cost a few claims and are n
   // 5,000 events in batches of 500 are 10 claims; each lane also looks in vain now and then.
   const auto claims = [&] {
     return session.number(
-        "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'claim'");
+        "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'take_shards'");
   };
   eventually("the statistics are there", [&] { return claims() > 0; });
   CHECK(claims() < 100);

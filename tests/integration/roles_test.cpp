@@ -44,7 +44,7 @@ TEST_CASE("outbox_writer may insert and emit and nothing else") {
            std::string("UPDATE outbox.event SET status = 'published'"),
            std::string("DELETE FROM outbox.event"),
            std::string("TRUNCATE outbox.event"),
-           std::string("SELECT * FROM outbox.claim(1, 1, 1)"),
+           std::string("SELECT outbox.take_shards(1)"),
            std::string("SELECT * FROM outbox.sweep(1)"),
            std::string("SELECT outbox.dead_retry('{}')"),
            std::string("SELECT outbox.dead_discard('{}')"),
@@ -96,7 +96,7 @@ TEST_CASE("outbox_relay is enough to relay with and may neither insert nor chang
   for (const std::string sql :
        {"INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload) VALUES ('a', '1', 'e', "
         "'{}')",
-        "SELECT outbox.emit('order', '1', 'e', '{}')", "DELETE FROM outbox.event", "TRUNCATE outbox.event",
+        "SELECT outbox.emit('order', '1', 'e', '{}')", "TRUNCATE outbox.event",
         "UPDATE outbox.event SET payload = '{}'", "UPDATE outbox.event SET aggregate_id = 'x'",
         "UPDATE outbox.event SET headers = '{}'", "INSERT INTO outbox.migration VALUES (99, 'x')",
         "SELECT outbox.replay('{}')", "SELECT outbox.prune_published(now(), 1)",
@@ -117,7 +117,7 @@ TEST_CASE("outbox_operator may look, retry and prune but not insert or claim") {
        {"INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload) VALUES ('a', '1', 'e', "
         "'{}')",
         "SELECT outbox.emit('order', '1', 'e', '{}')", "UPDATE outbox.event SET payload = '{}'",
-        "SELECT * FROM outbox.claim(1, 1, 1)", "TRUNCATE outbox.event", "CREATE TABLE outbox.mine ()",
+        "SELECT outbox.take_shards(1)", "TRUNCATE outbox.event", "CREATE TABLE outbox.mine ()",
         "SELECT outbox.first_time('c', gen_random_uuid())",
         "INSERT INTO outbox.processed_event VALUES ('c', gen_random_uuid())"})
     CHECK_MESSAGE(refusal(session, sql) == insufficient_privilege, sql);
@@ -129,7 +129,7 @@ TEST_CASE("a user without a role may do nothing in the outbox, and none of the r
   database session{user.url(on)};
   for (const std::string sql :
        {"SELECT count(*) FROM outbox.event", "SELECT outbox.emit('order', '1', 'e', '{}')",
-        "SELECT * FROM outbox.claim(1, 1, 1)", "SELECT outbox.first_time('c', gen_random_uuid())",
+        "SELECT outbox.take_shards(1)", "SELECT outbox.first_time('c', gen_random_uuid())",
         "SELECT outbox.dead_retry('{}')"})
     CHECK_MESSAGE(refusal(session, sql) == insufficient_privilege, sql);
   CHECK(on.connect().number(

@@ -41,9 +41,10 @@ inline std::int64_t seq_of(const event_id& id) {
 inline batch batch_of(const std::vector<std::string>& words) {
   const auto names = std::make_shared<std::deque<std::string>>();
   batch out;
+  bool waits = false;
   for (const std::string& word : words) {
     if (word == "+waits" || word == "+more") {
-      (word == "+waits" ? out.shard_waits : out.more) = true;
+      (word == "+waits" ? waits : out.more) = true;
       continue;
     }
     const auto behind = word.find('<');
@@ -58,6 +59,7 @@ inline batch batch_of(const std::vector<std::string>& words) {
     if (behind != std::string::npos) one.behind = std::stoll(word.substr(behind + 1));
     out.events.push_back(one);
   }
+  for (event& one : out.events) one.has_followers = waits;
   out.storage = names;
   return out;
 }

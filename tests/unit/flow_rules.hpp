@@ -297,7 +297,10 @@ inline void flow_rules::settle(const relay::settlement& what, relay::then next) 
     require(what.set_back.size() <= refused + behind, "only refused events are set back");
   const std::set<std::int64_t> released(what.released.begin(), what.released.end());
   require(released.size() == what.released.size(), "a seq is released once");
-  require(released == (batch_.shard_waits ? finished : std::set<std::int64_t>()),
+  std::set<std::int64_t> with_followers;
+  for (const event& one : batch_.events)
+    if (one.has_followers && finished.contains(one.seq)) with_followers.insert(one.seq);
+  require(released == with_followers,
           "those that wait behind a finished event are released, and are looked for only where some wait");
 }
 

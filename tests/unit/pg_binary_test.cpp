@@ -91,3 +91,20 @@ TEST_CASE("the timestamp 'infinity' is the latest there is, and '-infinity' is b
   CHECK(read_timestamp(int8(std::numeric_limits<std::int64_t>::max())) == timestamp::max());
   CHECK(read_timestamp(int8(std::numeric_limits<std::int64_t>::min())) < timestamp(0us));
 }
+
+TEST_CASE("the place of a row goes back as it came") {
+  const row_place first = read_tid(bytes({0, 0, 0, 3, 0, 9}));
+  const row_place second = read_tid(bytes({1, 2, 3, 4, 5, 6}));
+  const std::vector<row_place> both{first, second};
+  CHECK(tid_array(both) == bytes({0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 27, 0, 0, 0, 2, 0, 0, 0, 1,
+                                  0, 0, 0, 6, 0, 0, 0, 3, 0, 9, 0, 0,  0, 6, 1, 2, 3, 4, 5, 6}));
+  CHECK(tid_array({}) == bytes({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 27}));
+  CHECK(read_tid("short") != first);
+}
+
+TEST_CASE("how many elements an array has") {
+  const std::vector<std::optional<std::int64_t>> three{4, 7, 9};
+  CHECK(read_array_size(int8_array(three)) == 3);
+  CHECK(read_array_size(int8_array({})) == 0);
+  CHECK(read_array_size("") == 0);
+}

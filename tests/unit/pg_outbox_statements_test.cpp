@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "pg/binary.hpp"
 #include "pg/outbox_statements.hpp"
 
 using namespace outboxd::pg;
@@ -14,7 +15,7 @@ namespace {
 const schema_name odd = *schema_name::parse(R"(Out"b)");
 
 std::string sql_of(std::string_view name) {
-  for (const prepared& one : lane_statements(odd, 30s))
+  for (const prepared& one : lane_statements(odd, 30s, after_publish::keep))
     if (one.name == name) return one.sql;
   return {};
 }
@@ -26,29 +27,30 @@ bool has(std::string_view text, std::string_view part) {
 
 TEST_CASE("every statement that a lane runs is prepared once") {
   std::multiset<std::string> names;
-  for (const prepared& one : lane_statements(odd, 30s)) names.insert(one.name);
+  for (const prepared& one : lane_statements(odd, 30s, after_publish::keep)) names.insert(one.name);
   for (const auto name :
        {statement::begin, statement::claim, statement::commit, statement::guard, statement::mark_published,
-        statement::release, statement::rollback, statement::set_back})
+        statement::release, statement::rollback, statement::set_back, statement::take_shards})
     CHECK(names.count(std::string(name)) == 1);
 }
 
 TEST_CASE("every statement on the outbox names its schema, quoted") {
-  for (const auto name :
-       {statement::claim, statement::mark_published, statement::release, statement::set_back}) {
+  for (const auto name : {statement::claim, statement::mark_published, statement::release,
+                          statement::set_back, statement::take_shards}) {
     CAPTURE(name);
     CHECK(has(sql_of(name), R"("Out""b".)"));
   }
-  CHECK(has(sweep_statement(odd, 10), R"("Out""b".sweep(10))"));
+  CHECK(has(sweep_statement(odd, 10), R"("Out""b".sweep(10, NULL, NULL, NULL, NULL))"));
 }
 
 TEST_CASE("the claim reads the columns that the reader expects, in that order") {
   const std::string sql = sql_of(statement::claim);
   const auto from = sql.find(" FROM ");
   const auto columns = std::count(sql.begin(), sql.begin() + static_cast<std::ptrdiff_t>(from), ',') + 1;
-  CHECK(sql.starts_with(
-      "SELECT id, seq, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key"));
-  CHECK(columns > static_cast<int>(claim_column::more));
+  CHECK(
+      sql.starts_with("SELECT id, place, seq, aggregate_type, aggregate_id, event_type, payload, "
+                      "payload_type, headers, exchange, routing_key"));
+  CHECK(columns == static_cast<int>(claim_column::has_followers) + 1);
 }
 
 TEST_CASE("the claim needs READ COMMITTED and gives up its snapshot at once") {
@@ -66,11 +68,24 @@ TEST_CASE("where a session is not ours alone, the settings end with the transact
   CHECK_FALSE(has(transaction_settings(30s), "false"));
 }
 
-TEST_CASE("nothing is claimed on a read-only server, for it could not be marked") {
-  CHECK(has(sql_of(statement::claim), "current_setting('transaction_read_only') = 'off'"));
+TEST_CASE("a sweep sends a probe only when it is given a channel") {
+  CHECK(has(sweep_statement(odd, 1, {}, "probe_1"), "pg_notify('probe_1', '')"));
+  CHECK_FALSE(has(sweep_statement(odd, 1), "pg_notify"));
 }
 
-TEST_CASE("a sweep sends a probe only when it is given a channel") {
-  CHECK(has(sweep_statement(odd, 1, "probe_1"), "pg_notify('probe_1', '')"));
-  CHECK_FALSE(has(sweep_statement(odd, 1), "pg_notify"));
+TEST_CASE("what one sweep has found out goes with the next, and nothing that is no number") {
+  const sweep_knowledge known{.floors = "{4,7}", .settled = "12", .mark = "15", .writers = "{3/17,-1/712}"};
+  CHECK(has(sweep_statement(odd, 1, known), "sweep(1, '{4,7}', '12', '15', '{3/17,-1/712}')"));
+  CHECK(has(sweep_statement(odd, 1, {.floors = "{4}'", .settled = "x", .mark = "", .writers = "{}"}),
+            "sweep(1, NULL, NULL, NULL, '{}')"));
+}
+
+TEST_CASE("floors are a list of numbers, or they are not known") {
+  const std::string none = int8_array({});
+  const std::vector<std::optional<std::int64_t>> two{4, 7};
+  CHECK(floors_parameter("{4,7}") == int8_array(two));
+  for (const std::string_view text : {"", "{}", "{4,NULL}", "{4,}x", "4,7", "{99999999999999999999}"}) {
+    CAPTURE(text);
+    CHECK(floors_parameter(text) == none);
+  }
 }

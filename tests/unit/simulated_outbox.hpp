@@ -43,11 +43,13 @@ class simulated_table {
     const auto owned = lock_shards(who);
     outboxd::batch out;
     out.more = owned.size() == shards_per_claim;
+    std::set<int> waiting;  // shards
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!owned.contains(rows[i].shard)) continue;
-      out.shard_waits = out.shard_waits || rows[i].status == state::waiting;
+      if (rows[i].status == state::waiting) waiting.insert(rows[i].shard);
       if (rows[i].status == state::pending && out.events.size() < batch) out.events.push_back(event_at(i));
     }
+    for (event& one : out.events) one.has_followers = waiting.contains(row(one.seq).shard);
     if (out.events.empty()) unlock(who);
     return out;
   }

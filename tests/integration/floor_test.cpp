@@ -1,0 +1,254 @@
+// The floors: claims look past what is finished, and nothing that has to go out is ever below.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "stage.hpp"
+
+namespace outboxd::test {
+namespace {
+
+void emit(database& session, const stage& on, const std::string& aggregate) {
+  session.exec("SELECT outbox.emit('order', $1, $2, '{}')", {aggregate, on.key()});
+}
+
+/// Sweeps again and again, each time with what the last one has found out.
+class sweeping {
+ public:
+  explicit sweeping(const stage& on) : session_(on.connect()) {}
+
+  void look() {
+    const auto found =
+        session_.exec("SELECT floors, settled, mark, writers FROM outbox.sweep(100, $1, $2, $3, $4)",
+                      {known_[0], known_[1], known_[2], known_[3]});
+    known_ = {found[0][0], found[0][1], found[0][2], found[0][3]};
+  }
+  bool knows_floors() const { return known_[0].has_value(); }
+  std::int64_t settled() const { return std::stoll(known_[1].value_or("-1")); }
+  std::int64_t highest() {
+    return session_.number("SELECT max(f) FROM unnest($1::bigint[]) AS f", {known_[0].value_or("{-1}")});
+  }
+  std::int64_t claimed() {
+    const cell floors = known_[0].value_or("{}");
+    session_.exec("BEGIN");
+    session_.exec("SELECT outbox.take_shards(64, $1)", {floors});
+    const auto count = session_.number("SELECT count(*) FROM outbox.claimed(1000, 1000000, $1)", {floors});
+    session_.exec("ROLLBACK");
+    return count;
+  }
+
+ private:
+  database session_;
+  std::vector<std::optional<std::string>> known_ = std::vector<std::optional<std::string>>(4);
+};
+
+void finish_all(database& session) {
+  session.exec("UPDATE outbox.event SET status = 'published' WHERE status = 'pending'");
+}
+
+}  // namespace
+
+TEST_CASE("floors rise over what is finished, and stop at what is pending") {
+  const stage on;
+  auto session = on.connect();
+  on.add_events(10, 20);
+  finish_all(session);
+  emit(session, on, "pending");
+  on.add_events(1, 20);
+  session.exec("UPDATE outbox.event SET status = 'published' WHERE aggregate_id <> 'pending'");
+  sweeping now{on};
+  now.look();
+  CHECK(now.settled() == 221);
+  CHECK(session.number("SELECT count(DISTINCT shard) FROM outbox.event") > 10);
+  CHECK(now.highest() == 222);
+  CHECK(now.claimed() == 1);
+}
+
+TEST_CASE("no floor passes the seq of a transaction that is still open, a prepared one included") {
+  const stage on;
+  auto slow = on.connect();
+  auto session = on.connect();
+  session.exec("ALTER TABLE outbox.event DISABLE TRIGGER event_doorbell");  // PREPARE refuses who has rung
+  for (const bool prepared : {false, true}) {
+    CAPTURE(prepared);
+    sweeping now{on};
+    slow.exec("BEGIN");
+    emit(slow, on, "slow");
+    const auto low = session.number("SELECT last_value FROM outbox.event_seq");
+    on.add_events(5, 30);
+    finish_all(session);
+    now.look();
+    now.look();
+    if (prepared) slow.exec("PREPARE TRANSACTION '" + on.database_name() + "'");
+    now.look();
+    now.look();
+    CHECK(now.settled() < low);
+    CHECK(now.highest() <= low);
+    slow.exec(prepared ? "COMMIT PREPARED '" + on.database_name() + "'" : "COMMIT");
+    now.look();
+    CHECK(now.claimed() == 1);
+    finish_all(session);
+    now.look();
+    CHECK(now.settled() > low);
+    CHECK(now.highest() > low);
+  }
+}
+
+TEST_CASE("writers that come and go without a gap do not keep the floors down") {
+  const stage on;
+  auto first = on.connect();
+  auto second = on.connect();
+  sweeping now{on};
+  std::int64_t settled = -1;
+  first.exec("BEGIN");
+  emit(first, on, "first");
+  for (int i = 0; i < 5; ++i) {
+    now.look();
+    CHECK(now.settled() >= settled);
+    second.exec("BEGIN");
+    emit(second, on, "second");
+    first.exec("COMMIT");
+    now.look();
+    CHECK(now.settled() > settled);
+    settled = now.settled();
+    std::swap(first, second);
+  }
+  first.exec("ROLLBACK");
+}
+
+TEST_CASE("a sequence that was set back, or hands out seqs in advance, takes the floors away") {
+  const stage on;
+  auto session = on.connect();
+  on.add_events(5, 30);
+  finish_all(session);
+  sweeping now{on};
+  now.look();
+  CHECK(now.highest() == 151);
+  session.exec("TRUNCATE outbox.event RESTART IDENTITY");
+  on.add_events(1, 30);
+  now.look();
+  CHECK(now.claimed() == 30);
+  session.exec("ALTER SEQUENCE outbox.event_seq CACHE 10");
+  now.look();
+  CHECK_FALSE(now.knows_floors());
+}
+
+TEST_CASE("what becomes pending again is claimed from below the floors") {
+  const stage on;
+  auto session = on.connect();
+  const auto emit_later = [&](const std::string& aggregate) {
+    session.exec("SELECT outbox.emit('order', $1, 'e', '{}', available_at => now() + interval '1 day')",
+                 {aggregate});
+  };
+  emit_later("due");          // seq 1
+  emit_later("head");         // seq 2
+  emit(session, on, "head");  // seq 3, behind it
+  emit(session, on, "dead");
+  emit(session, on, "again");
+  session.exec("UPDATE outbox.event SET status = 'waiting', behind = 2 WHERE seq = 3");
+  session.exec("UPDATE outbox.event SET status = 'dead' WHERE seq = 4");
+  on.add_events(10, 30);
+  finish_all(session);
+  sweeping now{on};
+  now.look();
+  now.look();
+  CHECK(now.highest() > 300);
+  CHECK(now.claimed() == 0);
+
+  session.exec("UPDATE outbox.event SET available_at = now() WHERE seq = 1");
+  now.look();
+  CHECK(now.claimed() == 1);
+  session.exec("DELETE FROM outbox.event WHERE seq = 2");
+  CHECK(session.number("SELECT outbox.release_orphans(10)") == 1);
+  CHECK(now.claimed() == 2);
+  session.exec("SELECT outbox.dead_retry(ARRAY(SELECT id FROM outbox.event WHERE seq = 4))");
+  CHECK(now.claimed() == 3);
+  session.exec("SELECT outbox.replay(ARRAY(SELECT id FROM outbox.event WHERE seq = 5))");
+  CHECK(now.claimed() == 4);
+}
+
+TEST_CASE("without floors, an event that is pending again hides none before it") {
+  const stage on;
+  auto session = on.connect();
+  on.add_events(10, 30);
+  session.exec("UPDATE outbox.event SET status = 'published' WHERE seq > 290");
+  session.exec("SELECT outbox.replay(ARRAY(SELECT id FROM outbox.event WHERE seq > 295))");
+  CHECK(sweeping{on}.claimed() == 295);
+}
+
+TEST_CASE("an event of a low seq that is committed late still leaves, before the next of its aggregate") {
+  const stage on;
+  relay running{on, {"--relay-sweep-interval", "50ms"}};
+  running.await_connected();
+  auto slow = on.connect();
+  slow.exec("BEGIN");
+  emit(slow, on, "slow");
+  auto session = on.connect();
+  on.add_events(200, 64);
+  on.await_published(12'800);
+  std::set<std::string> sweeps;
+  eventually("the relay has swept several times", [&] {
+    for (const auto& row :
+         session.exec("SELECT query_start FROM pg_stat_activity WHERE datname = current_database()"
+                      " AND query LIKE '%.sweep(%' AND pid <> pg_backend_pid()"))
+      sweeps.insert(row[0].value_or(""));
+    return sweeps.size() > 5;
+  });
+  slow.exec("COMMIT");
+  emit(slow, on, "slow");
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == 12'802);
+  running.stop();
+}
+
+TEST_CASE("an event that somebody makes pending by hand leaves with a sweep from the beginning") {
+  const stage on;
+  relay running{on, {"--relay-sweep-interval", "50ms"}};
+  on.add_events(20, 64);
+  on.await_published(1'280);
+  consumer reader{on.queue()};
+  reader.take(1'280);
+  auto session = on.connect();
+  session.exec("UPDATE outbox.event SET status = 'pending' WHERE seq = 7");
+  CHECK(reader.take(1).size() == 1);
+  running.stop();
+}
+
+TEST_CASE("with after_publish = delete nothing stays behind, and order and waiting are as ever") {
+  const stage on;
+  relay running{on, {"--relay-after-publish", "delete"}};
+  auto session = on.connect();
+  session.exec("SELECT outbox.emit('order', '1', $1, '1', available_at => now() + interval '500 ms')",
+               {on.key()});
+  for (int n = 2; n <= 50; ++n)
+    session.exec("SELECT outbox.emit('order', $1, $2, $3::jsonb)",
+                 {std::to_string(n % 2), on.key(), std::to_string(n)});
+  consumer reader{on.queue()};
+  std::vector<int> ones;
+  for (const auto& message : reader.take(50)) {
+    const int n = std::stoi(message.body);
+    if (n % 2 == 1) ones.push_back(n);
+  }
+  CHECK(std::is_sorted(ones.begin(), ones.end()));
+  CHECK(ones.size() == 25);
+  eventually("the table is empty", [&] { return session.number("SELECT count(*) FROM outbox.event") == 0; });
+  running.stop();
+}
+
+TEST_CASE("an event whose row has moved since it was claimed is marked all the same") {
+  const stage on;
+  auto session = on.connect();
+  relay running{on};
+  running.await_connected();
+  on.add_events(300, 10);
+  // Whatever the relay has claimed meanwhile lies elsewhere now.
+  session.exec("UPDATE outbox.event SET last_error = 'moved'");
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(on.count("published") == 3'000);
+  running.stop();
+}
+
+}  // namespace outboxd::test
