@@ -19,7 +19,7 @@ $outboxd$;
 -- Only our own functions: the schema may be shared with the application's.
 REVOKE ALL ON FUNCTION
   @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid),
-  @schema@.schedule_event(), @schema@.ring_doorbell(),
+  @schema@.admit_event(), @schema@.ring_doorbell(),
   @schema@.take_shards(integer, bigint[]), @schema@.claimed(integer, bigint, bigint[]), @schema@.sweep(integer, bigint[], bigint, bigint, text[]),
   @schema@.release_orphans(integer),
   @schema@.mute(), @schema@.silence_is_over()
