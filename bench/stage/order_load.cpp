@@ -21,7 +21,7 @@ class client {
     prepare(
         "event",
         "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, payload)"
-        " VALUES ('customer', $1, '" +
+        " VALUES ('order', currval('orders_id_seq')::text, '" +
             where.event_type() + "', '" + where.exchange() +
             "', '{\"customer\": 42, \"total\": 19.90, \"text\": \"a few words about what was ordered\"}')");
     prepare("commit", "COMMIT");
@@ -31,7 +31,7 @@ class client {
   void commit_order() {
     run("begin", false);
     run("order", true);
-    run("event", true);
+    run("event", false);
     run("commit", false);
     if (PQpipelineSync(link()) == 0) fail();
     for (bool synced = false; !synced;) {

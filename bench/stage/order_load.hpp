@@ -18,7 +18,7 @@ struct load_result {
 // The table of orders beside the outbox.
 void create_orders(stage& on);
 
-// Each transaction is BEGIN, the order, its event, COMMIT, in one round trip.
+// Each transaction is BEGIN, an order, its event, COMMIT, in one round trip. Each order is an aggregate of its own.
 load_result load_orders(const stage& where, int clients, std::chrono::milliseconds duration);
 
 }  // namespace outboxd::bench
