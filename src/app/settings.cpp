@@ -178,7 +178,7 @@ void read_relay(setting_reader& from, settings& out) {
   relay.database.after_publish =
       from.choice("relay.after_publish", afters) == 0 ? pg::after_publish::keep : pg::after_publish::remove;
   // With one lane all shards, with more a share each, so that one lane leaves work for the others.
-  relay.database.shards_per_claim = std::max(1, 64 / relay.lanes);
+  relay.database.shards_per_claim = std::max(1, relay::shard_count / relay.lanes);
 }
 
 void read_log(setting_reader& from, settings& out) {

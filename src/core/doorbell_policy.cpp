@@ -6,6 +6,7 @@ namespace outboxd {
 
 void doorbell_policy::meter::add(int more, time_point now, std::chrono::milliseconds window) {
   if (now - since >= window) {
+    before = now - since < 2 * window ? count : 0;
     since = now;
     count = 0;
   }
@@ -14,6 +15,11 @@ void doorbell_policy::meter::add(int more, time_point now, std::chrono::millisec
 
 doorbell_policy::clock::duration doorbell_policy::pause(clock::duration without) const {
   return std::clamp<clock::duration>(without / limits_.share, limits_.shortest, limits_.longest);
+}
+
+doorbell_policy::clock::duration doorbell_policy::pause_after_find() const {
+  return std::clamp<clock::duration>(events_.before * limits_.pause_per_event, limits_.shortest,
+                                     std::max<clock::duration>(limits_.shortest, limits_.steady));
 }
 
 bool doorbell_policy::busy(time_point now) const {
@@ -29,7 +35,7 @@ bool doorbell_policy::idle_for(clock::duration limit, time_point now) const {
 }
 
 void doorbell_policy::stay_awake(state as, time_point now) {
-  if (!awake()) {
+  if (!looks_come()) {
     last_find_ = now;
     next_ = now + limits_.shortest;  // whatever woke it has it look now
   }
@@ -52,6 +58,7 @@ doorbell_actions doorbell_policy::ask_if_busy(time_point now) {
   return {.ask_mute = true};
 }
 
+// Lanes may have left something for the next look.
 doorbell_actions doorbell_policy::rest(time_point now) {
   switch (state_) {
     case state::alert:
@@ -60,10 +67,10 @@ doorbell_actions doorbell_policy::rest(time_point now) {
       } else {
         state_ = state::sleeping;
       }
-      return {};
+      return {.look = true};
     case state::hot:
       cool(now);
-      return {.release_mute = true};
+      return {.look = true, .release_mute = true};
     case state::sleeping:
     case state::asking:  // the answer comes first
     case state::cooling:
@@ -74,7 +81,7 @@ doorbell_actions doorbell_policy::rest(time_point now) {
 
 doorbell_actions doorbell_policy::on_listening(time_point now) {
   owes_ = owed_before_ = true;
-  if (!awake()) cool(now);
+  if (!looks_come()) cool(now);
   return {};
 }
 
@@ -85,15 +92,17 @@ doorbell_actions doorbell_policy::on_notified(int count, time_point now) {
   return out;
 }
 
-doorbell_actions doorbell_policy::on_looked(bool found, time_point now) {
+doorbell_actions doorbell_policy::on_looked(int events, time_point now) {
+  const bool found = events > 0;
   if (found) {
     finds_.add(1, now, limits_.window);
+    events_.add(events, now, limits_.window);
     last_find_ = now;
   }
   const auto out = found ? ask_if_busy(now) : doorbell_actions{};
-  if (!awake()) return out;
+  if (!looks_come()) return out;
   if (!found && idle_for(limits_.quiet, now)) return rest(now);
-  next_ = now + pause(now - last_find_);
+  next_ = now + (found ? pause_after_find() : pause(now - last_find_));
   return out;
 }
 
@@ -143,10 +152,10 @@ doorbell_actions doorbell_policy::on_timed_out(time_point now) {
 }
 
 doorbell_actions doorbell_policy::on_timer(time_point now) {
-  if (!awake() || now < next_) return {};
+  if (!looks_come() || now < next_) return {};
   if (idle_for(limits_.patience, now)) {
     const auto out = rest(now);
-    if (!awake()) return out;
+    if (!looks_come()) return out;
   }
   // Until it is answered, or it has got lost.
   next_ = now + std::max<clock::duration>(limits_.quiet, pause(now - last_find_));

@@ -22,6 +22,10 @@ struct doorbell_limits {
   int share = 8;
   std::chrono::microseconds shortest{1'000};
   std::chrono::milliseconds longest{1'000};
+  // A look costs about the same however much it finds, so the more there is the more each may find: after a find the pause
+  // is so long for every event of the last window, but at least the shortest and at most the steady one.
+  std::chrono::microseconds pause_per_event{6};
+  std::chrono::microseconds steady{4'000};
   // Before another attempt, when another relay has the lock.
   std::chrono::milliseconds ask_again{1'000};
 };
@@ -58,8 +62,8 @@ class doorbell_policy {
   void set_hears(bool hears) { hears_ = hears; }
 
   doorbell_actions on_notified(int count, time_point now);
-  // A lane has claimed, for whatever reason.
-  doorbell_actions on_looked(bool found, time_point now);
+  // A lane has claimed, for whatever reason, and found so many events.
+  doorbell_actions on_looked(int events, time_point now);
 
   struct sweep {
     bool work = false;             // there are events to claim
@@ -82,7 +86,11 @@ class doorbell_policy {
   doorbell_actions on_timed_out(time_point now);
 
   // When on_timer() wants to be called.
-  time_point next_look() const { return awake() ? next_ : time_point::max(); }
+  time_point next_look() const { return looks_come() ? next_ : time_point::max(); }
+  // It will look again without being told to. When it ends this it looks a last time.
+  bool looks_come() const {
+    return state_ == state::alert || state_ == state::asking || state_ == state::hot;
+  }
   doorbell_actions on_timer(time_point now);
 
   state now_in() const { return state_; }
@@ -90,18 +98,19 @@ class doorbell_policy {
   bool owes() const { return owes_; }
 
  private:
-  // How often something happened in the window that it happened last in.
+  // How often something happened in the window that it happened last in, and in the one before.
   struct meter {
     time_point since;
     int count = 0;
+    int before = 0;
     void add(int more, time_point now, std::chrono::milliseconds window);
   };
 
-  bool awake() const { return state_ == state::alert || state_ == state::asking || state_ == state::hot; }
   bool rings() const { return trigger_ && hears_; }
   bool busy(time_point now) const;
   bool idle_for(clock::duration limit, time_point now) const;
   clock::duration pause(clock::duration without) const;
+  clock::duration pause_after_find() const;
 
   void stay_awake(state as, time_point now);
   doorbell_actions ask_if_busy(time_point now);
@@ -118,6 +127,7 @@ class doorbell_policy {
   bool hears_ = true;
   meter notified_;
   meter finds_;
+  meter events_;
   time_point last_find_;  // or since when it is awake
   time_point since_;      // cooling
   time_point next_;       // look, or sweep when cooling

@@ -18,7 +18,7 @@ struct postgres_settings {
   std::chrono::milliseconds claim_timeout{30'000};
   int batch = 1'000;
   std::int64_t batch_bytes = 8'000'000;
-  int shards_per_claim = 16;
+  int shards_per_claim = 16;  // of a claim that leaves some for the other lanes
   pg::after_publish after_publish = pg::after_publish::keep;
 };
 

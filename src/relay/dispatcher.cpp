@@ -21,6 +21,10 @@ void dispatcher::on_claim_answered(lane&, std::size_t events) {
   if (hooks_.on_looked) hooks_.on_looked(events);
 }
 
+bool dispatcher::looks_come() const {
+  return !rung_ && hooks_.looks_come && hooks_.looks_come();
+}
+
 void dispatcher::on_more_work(lane&) {
   wake_one();
 }

@@ -17,6 +17,7 @@ struct dispatcher_hooks {
   std::function<void(std::size_t events)> on_published;
   std::function<void(const event& which, const setback& how)> on_set_back;
   std::function<void(std::size_t events)> on_looked = nullptr;  // a claim was answered; optional
+  std::function<bool()> looks_come = nullptr;  // ring() will be called again in a moment; optional: never
 };
 
 // Pure, like the lanes.
@@ -41,6 +42,7 @@ class dispatcher final : public lane_host {
   clock::time_point now() const override { return hooks_.now(); }
   void on_claim_sent(lane& from) override;
   void on_claim_answered(lane& from, std::size_t events) override;
+  bool looks_come() const override;
   void on_more_work(lane& from) override;
   void on_idle(lane& from) override;
   void on_waiting(lane& from) override;

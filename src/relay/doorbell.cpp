@@ -79,7 +79,7 @@ boost::asio::awaitable<void> doorbell::run_looks() {
 
 void doorbell::on_looked(std::size_t events) {
   claimed_ += events;
-  act(policy_.on_looked(events > 0, clock::now()));
+  act(policy_.on_looked(static_cast<int>(events), clock::now()));
 }
 
 doorbell::clock::time_point doorbell::sweep_by() const {

@@ -43,6 +43,9 @@ class doorbell {
   // A lane has claimed so many. Does not ring at once.
   void on_looked(std::size_t events);
 
+  // It will ring again in a moment, whatever happens.
+  bool rings_soon() const { return !quiet_ && policy_.looks_come(); }
+
   // Notifications are proven to arrive.
   bool hears() const { return listener_.hears(); }
   // The writers keep silent.

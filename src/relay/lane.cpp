@@ -8,12 +8,23 @@
 #include "core/failpoint.hpp"
 
 namespace outboxd::relay {
+namespace {
+
+// A batch of less than one part in so many of a full one is small.
+constexpr std::size_t small_share = 8;
+
+}  // namespace
+
+// A claim right after a small batch would find a smaller one, for about the same price: the next look finds more.
+bool lane::light() const {
+  return claimed_ * small_share < settings_.batch && host_.looks_come();
+}
 
 bool lane::wake() {
   if (state_ != state::idle || !ready()) return false;
   state_ = state::claiming;
   host_.on_claim_sent(*this);
-  outbox_.claim();
+  outbox_.claim(light() ? reach::half : reach::share);
   return true;
 }
 
@@ -63,12 +74,14 @@ void lane::on_blocked(bool blocked) {
 void lane::on_released() {
   on_settled();
   become_idle();
-  wake();  // the broker may have come back meanwhile
+  // The broker may have come back meanwhile, and what was committed meanwhile found its shard taken.
+  if (!light()) wake();
 }
 
 void lane::on_claimed(batch claimed) {
   on_settled();
-  host_.on_claim_answered(*this, claimed.events.size());
+  claimed_ = claimed.events.size();
+  host_.on_claim_answered(*this, claimed_);
   if (claimed.events.empty()) {
     become_idle();
     return;
@@ -88,8 +101,7 @@ void lane::begin(batch claimed) {
   // Confirms that trickle in have to be marked while the claim is still held, or the batch would start over for ever.
   settle_by_ = last_progress_ + settings_.claim_timeout * 7 / 8;
   successors_until_ = last_progress_ + settings_.successor_window;
-  const batch& now = delivery_.claimed();
-  if (now.more || now.events.size() >= settings_.batch) host_.on_more_work(*this);
+  if (claimed_ >= settings_.batch || (delivery_.claimed().more && !light())) host_.on_more_work(*this);
   pump();
 }
 
@@ -144,7 +156,7 @@ void lane::check() {
 }
 
 void lane::settle() {
-  const bool again = ready();
+  const bool again = ready() && !light();
   state_ = state::settling;
   const settlement& result = delivery_.result();
   settling_ = result.published.size();

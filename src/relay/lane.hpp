@@ -22,6 +22,8 @@ class lane_host {
   virtual void on_claim_sent(lane& from) = 0;
   // The answer to a claim: how many events it has found.
   virtual void on_claim_answered(lane&, std::size_t) {}
+  // Lanes will be sent to look again in a moment, whatever happens.
+  virtual bool looks_come() const { return false; }
   // There is more work than this lane has just claimed.
   virtual void on_more_work(lane& from) = 0;
   // No transaction is open and nothing is under way.
@@ -85,6 +87,7 @@ class lane final : public outbox_listener, public broker_listener {
  private:
   enum class state { idle, claiming, publishing, settling };
 
+  bool light() const;
   void begin(batch claimed);
   void pump();
   void settle();
@@ -106,7 +109,8 @@ class lane final : public outbox_listener, public broker_listener {
   delivery delivery_;
   delivery_totals totals_;
   std::mt19937_64 chance_;
-  std::size_t settling_ = 0;  // events that the settle under way marks published
+  std::size_t claimed_ = 0;   // events of the last claim
+  std::size_t settling_ = 0;  // of them, those that the settle under way marks published
   std::uint32_t generation_ = 0;
   bool closed_ = false;  // nothing more of this batch is sent
   clock::time_point send_until_;

@@ -40,6 +40,15 @@ struct settlement {
 
 enum class then { claim, release };
 
+// An aggregate is in one of so many, see sql/0001_event.sql.
+inline constexpr int shard_count = 64;
+
+// How many of the shards with due events a claim takes at most.
+enum class reach {
+  share,  // a lane's share, so that each lane finds some
+  half,   // half of them or a lane's share, whatever is more: while there is little to do
+};
+
 // Calls answer later, through the listener, never from inside the call. One call at a time.
 class outbox {
  public:
@@ -49,10 +58,10 @@ class outbox {
   virtual ~outbox() = default;
 
   // Begins a transaction and claims. Answers on_claimed.
-  virtual void claim() = 0;
+  virtual void claim(reach how_far) = 0;
 
-  // Writes what became of the claimed batch and commits. Answers on_claimed for then::claim, in the same
-  // round trip, and on_released for then::release.
+  // Writes what became of the claimed batch and commits. Answers on_claimed for then::claim, of its share and in the
+  // same round trip, and on_released for then::release.
   virtual void settle(const settlement& what, then next) = 0;
 };
 

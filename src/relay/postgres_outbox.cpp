@@ -155,7 +155,7 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     auto claimed = pg::read_claim(answers->at(*now.claim_at));
     if (!claimed) co_return claimed.error();
     const auto shards = pg::read_array_size(answers->at(*now.claim_at - 1).at(0, 0));
-    claimed->more = shards == settings_.shards_per_claim;
+    claimed->more = shards == shards_within(now.how_far);
     claimed->again = shards > 0 && claimed->events.empty();
     if (claimed->events.empty()) {
       pause_.reset();
@@ -164,7 +164,7 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
       const auto ended = co_await link.execute(std::move(end), settings_.claim_timeout);
       if (!ended) co_return ended.error();
       if (claimed->again) {
-        claim();
+        claim(now.how_far);
         continue;
       }
     }
@@ -178,9 +178,10 @@ void postgres_outbox::stop() {
   if (current_ != nullptr) current_->close();
 }
 
-void postgres_outbox::claim() {
+void postgres_outbox::claim(reach how_far) {
   request what;
-  what.claim_at = add_claim(what.steps);
+  what.how_far = how_far;
+  what.claim_at = add_claim(what.steps, how_far);
   ask(std::move(what));
 }
 
@@ -196,7 +197,7 @@ void postgres_outbox::settle(const settlement& what, then next) {
     add(out.steps, pg::statement::release, {pg::int8_array(seqs)});
   }
   add(out.steps, pg::statement::commit);
-  if (next == then::claim) out.claim_at = add_claim(out.steps);
+  if (next == then::claim) out.claim_at = add_claim(out.steps, out.how_far);
   ask(std::move(out));
 }
 
@@ -205,11 +206,16 @@ void postgres_outbox::ask(request what) {
   if (current_ != nullptr) current_->interrupt();
 }
 
-std::size_t postgres_outbox::add_claim(pg::pipeline& to) const {
+int postgres_outbox::shards_within(reach how_far) const {
+  return how_far == reach::share ? settings_.shards_per_claim
+                                 : std::max(settings_.shards_per_claim, shard_count / 2);
+}
+
+std::size_t postgres_outbox::add_claim(pg::pipeline& to, reach how_far) const {
   add_begin(to);
   // A pooler may go over to another server without a word.
   const auto floors = kind_ == session_kind::own ? floors_.parameter() : pg::floors_parameter({});
-  add(to, pg::statement::take_shards, {pg::int4(settings_.shards_per_claim), floors});
+  add(to, pg::statement::take_shards, {pg::int4(shards_within(how_far)), floors});
   const std::size_t at = to.steps().size();
   add(to, pg::statement::claim, {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes), floors});
   add(to, pg::statement::guard);

@@ -27,7 +27,7 @@ class postgres_outbox final : public outbox {
   boost::asio::awaitable<void> run(outbox_listener& listener);
   void stop();
 
-  void claim() override;
+  void claim(reach how_far) override;
   void settle(const settlement& what, then next) override;
 
  private:
@@ -35,6 +35,7 @@ class postgres_outbox final : public outbox {
     pg::pipeline steps;
     bool settles = false;                 // writes what became of a batch
     std::optional<std::size_t> claim_at;  // index of the claim's rows among the answers
+    reach how_far = reach::share;
   };
 
   boost::asio::awaitable<result<void>> open(pg::connection& link);
@@ -45,7 +46,8 @@ class postgres_outbox final : public outbox {
   void add_trial(pg::pipeline& to) const;
   boost::asio::awaitable<error> serve(pg::connection& link, outbox_listener& listener);
   void ask(request what);
-  std::size_t add_claim(pg::pipeline& to) const;
+  int shards_within(reach how_far) const;
+  std::size_t add_claim(pg::pipeline& to, reach how_far) const;
 
   boost::asio::any_io_executor executor_;
   const postgres_settings& settings_;

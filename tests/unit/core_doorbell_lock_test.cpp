@@ -24,7 +24,7 @@ TEST_CASE("the lock refused: it looks by itself, asks again after a while only, 
   one.now += one.limits.ask_again;
   CHECK(one.policy.on_notified(100, one.now) == look_and_ask);
   CHECK(one.policy.on_refused(one.now) == nothing);
-  CHECK(one.idle(1s) == nothing);
+  CHECK(one.idle(1s) == last_look);
   CHECK(one.in() == state::sleeping);
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("the lock refused to one who owes from before: it still owes") {
   one.policy.on_listening(one.now);
   one.rush();
   CHECK(one.policy.on_refused(one.now) == nothing);
-  CHECK(one.idle(1s) == nothing);
+  CHECK(one.idle(1s) == last_look);
   CHECK(one.in() == state::cooling);
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("the lock not given in time: it asks again while there is work") {
   one.start().rush();
   for (int i = 0; i < 3; ++i) {
     one.now += 1s;
-    CHECK(one.policy.on_looked(true, one.now) == nothing);
+    CHECK(one.policy.on_looked(1, one.now) == nothing);
     CHECK(one.policy.on_timed_out(one.now) == ask);
     CHECK(one.in() == state::asking);
   }
@@ -56,7 +56,7 @@ TEST_CASE("the lock not given in time and no work left: those who kept silent ar
   one.start().rush();
   CHECK(one.idle(1s) == nothing);
   CHECK(one.in() == state::asking);
-  CHECK(one.policy.on_timed_out(one.now) == nothing);
+  CHECK(one.policy.on_timed_out(one.now) == last_look);
   CHECK(one.in() == state::cooling);
   CHECK(one.policy.owes());
 }
@@ -67,7 +67,7 @@ TEST_CASE("the lock not given in time and refused then: it owes for the first ti
   CHECK(one.policy.on_timed_out(one.now) == ask);
   CHECK(one.policy.on_refused(one.now) == nothing);
   CHECK(one.policy.owes());
-  CHECK(one.idle(1s) == nothing);
+  CHECK(one.idle(1s) == last_look);
   CHECK(one.in() == state::cooling);
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("the session of the lock is lost, asking or hot: it goes on looking, a
     one.policy.on_mute_up();
     CHECK(one.policy.on_notified(1, one.now) == look_and_ask);
     CHECK(one.policy.on_mute_down(one.now) == nothing);
-    CHECK(one.idle(1s) == nothing);
+    CHECK(one.idle(1s) == last_look);
     CHECK(one.in() == state::cooling);
     CHECK(one.policy.on_swept(over, one.now) == nothing);
     CHECK(one.in() == state::sleeping);

@@ -33,8 +33,8 @@ TEST_CASE("a single event does not wake the relay up for good, nor do a few in a
   one.start();
   for (int i = 0; i < 50; ++i) {
     CHECK(one.policy.on_notified(1, one.now) == look);
-    CHECK(one.policy.on_looked(true, one.now) == nothing);
-    CHECK(one.policy.on_looked(false, one.now) == nothing);
+    CHECK(one.policy.on_looked(1, one.now) == nothing);
+    CHECK(one.policy.on_looked(0, one.now) == nothing);
     CHECK(one.in() == state::sleeping);
     CHECK(one.policy.next_look() == doorbell_policy::time_point::max());
     one.now += 20ms;
@@ -47,10 +47,10 @@ TEST_CASE("a rush makes it hot, and it looks by itself until nothing has come fo
   CHECK(one.policy.owes());
   for (int i = 0; i < 100; ++i) {
     CHECK(one.idle(10ms) == nothing);
-    CHECK(one.policy.on_looked(true, one.now) == nothing);
+    CHECK(one.policy.on_looked(1, one.now) == nothing);
     CHECK(one.in() == state::hot);
   }
-  CHECK(one.idle(1s) == release);
+  CHECK(one.idle(1s) == last_look_and_release);
   CHECK(one.in() == state::cooling);
   CHECK(one.policy.sweep_by() <= one.now);
   CHECK(one.policy.checks_silence());
@@ -88,8 +88,8 @@ TEST_CASE("contention is forgotten after a while") {
 TEST_CASE("looks that keep finding something count like notifications") {
   script one;
   one.start();
-  for (int i = 1; i < one.limits.busy; ++i) CHECK(one.policy.on_looked(true, one.now) == nothing);
-  CHECK(one.policy.on_looked(true, one.now) == ask);
+  for (int i = 1; i < one.limits.busy; ++i) CHECK(one.policy.on_looked(1, one.now) == nothing);
+  CHECK(one.policy.on_looked(1, one.now) == ask);
 }
 
 TEST_CASE("the pause between looks that find nothing grows with the time that they have found nothing") {
@@ -108,12 +108,30 @@ TEST_CASE("the pause between looks that find nothing grows with the time that th
           std::max<std::chrono::nanoseconds>(one.limits.shortest, (last - begin) / one.limits.share));
     CHECK(pause <= one.limits.longest);
     CHECK(one.policy.on_timer(one.now) == look);
-    CHECK(one.policy.on_looked(false, one.now) == nothing);
+    CHECK(one.policy.on_looked(0, one.now) == nothing);
     last = one.now;
   }
   CHECK(last - begin > 1min);
-  CHECK(one.policy.on_looked(true, one.now) == nothing);
+  CHECK(one.policy.on_looked(1, one.now) == nothing);
   CHECK(one.policy.next_look() == one.now + one.limits.shortest);
+}
+
+TEST_CASE("the more events there are, the longer the pause after a find, up to a few milliseconds") {
+  const auto pause_at = [](int events_per_look) {
+    script one;
+    one.start().get_hot();
+    for (int i = 0; i < 400; ++i) {
+      one.now = one.policy.next_look();
+      CHECK(one.policy.on_timer(one.now) == look);
+      CHECK(one.policy.on_looked(events_per_look, one.now) == nothing);
+    }
+    return one.policy.next_look() - one.now;
+  };
+  const doorbell_limits limits;
+  CHECK(pause_at(1) == limits.shortest);
+  CHECK(pause_at(5) > 2 * limits.shortest);
+  CHECK(pause_at(5) < limits.steady);
+  CHECK(pause_at(100) == limits.steady);
 }
 
 TEST_CASE("a look that is not answered is not followed by the next one at once") {
@@ -131,7 +149,7 @@ TEST_CASE("while no look can be answered the writers keep silent for as long as 
   CHECK(one.idle(one.limits.patience / 2, false) == nothing);
   CHECK(one.in() == state::hot);
   CHECK(one.looks <= 60);
-  CHECK(one.idle(one.limits.patience, false) == release);
+  CHECK(one.idle(one.limits.patience, false) == last_look_and_release);
   CHECK(one.in() == state::cooling);
 }
 
@@ -145,12 +163,12 @@ TEST_CASE(
   CHECK(one.policy.on_listening(one.now) == nothing);
   CHECK(one.in() == state::alert);
   CHECK(one.policy.owes());
-  CHECK(one.idle(1s) == nothing);
+  CHECK(one.idle(1s) == last_look);
   CHECK(one.policy.on_swept(over, one.now) == nothing);
   one.rush();
   CHECK(one.policy.on_listening(one.now) == nothing);
   CHECK(one.policy.on_refused(one.now) == nothing);
-  CHECK(one.idle(1s) == nothing);
+  CHECK(one.idle(1s) == last_look);
   CHECK(one.in() == state::cooling);
 }
 
@@ -172,7 +190,7 @@ TEST_CASE("the listening session is lost: asleep or cooling it begins anew, awak
 TEST_CASE("a writer who keeps silent for an hour costs a sweep at each interval and delays nobody else") {
   script one;
   one.start().get_hot();
-  CHECK(one.idle(1s) == release);
+  CHECK(one.idle(1s) == last_look_and_release);
   const auto begin = one.now;
   int sweeps = 0;
   while (one.now < begin + 1h) {
@@ -191,7 +209,7 @@ TEST_CASE("a writer who keeps silent for an hour costs a sweep at each interval 
 TEST_CASE("a rush while it cools makes it hot again") {
   script one;
   one.start().get_hot();
-  CHECK(one.idle(1s) == release);
+  CHECK(one.idle(1s) == last_look_and_release);
   CHECK(one.policy.on_swept(not_over, one.now) == nothing);
   one.now += 1s;
   one.get_hot();
@@ -206,7 +224,7 @@ TEST_CASE(
   CHECK(one.in() == state::sleeping);
   CHECK(one.policy.on_swept(unannounced, one.now) == look);
   CHECK(one.in() == state::alert);
-  CHECK(one.idle(1s) == nothing);
+  CHECK(one.idle(1s) == last_look);
   CHECK(one.in() == state::sleeping);
   CHECK_FALSE(one.policy.owes());
 }
@@ -214,10 +232,10 @@ TEST_CASE(
 TEST_CASE("one that cools and finds what nobody has announced joins the relay that has them keep silent") {
   script one;
   one.start().get_hot();
-  CHECK(one.idle(1s) == release);
+  CHECK(one.idle(1s) == last_look_and_release);
   CHECK(one.policy.on_swept(unannounced, one.now) == look);
   CHECK(one.in() == state::alert);
-  CHECK(one.idle(1s) == nothing);
+  CHECK(one.idle(1s) == last_look);
   CHECK(one.in() == state::cooling);
 }
 
@@ -229,7 +247,7 @@ TEST_CASE(
     one.policy.set_hears(!deaf);
     one.start();
     CHECK(one.in() == state::alert);
-    CHECK(one.idle(2 * one.limits.longest * one.limits.share) == nothing);
+    CHECK(one.idle(2 * one.limits.longest * one.limits.share) == last_look);
     CHECK(one.in() == state::sleeping);
     CHECK(one.looks < 80);
     CHECK(one.policy.on_swept(unannounced, one.now) == look);
@@ -242,7 +260,7 @@ TEST_CASE("without the trigger nobody is asked to keep silent") {
   script one;
   one.policy.set_trigger(false);
   one.start();
-  for (int i = 0; i < 100; ++i) CHECK(one.policy.on_looked(true, one.now) == nothing);
+  for (int i = 0; i < 100; ++i) CHECK(one.policy.on_looked(1, one.now) == nothing);
   CHECK(one.policy.on_notified(100, one.now) == look);
 }
 
@@ -253,5 +271,5 @@ TEST_CASE("a flood of notifications is one question, and a look for each time th
   CHECK(one.policy.on_notified(100'000, one.now) == look);
   CHECK(one.policy.on_granted(one.now) == nothing);
   CHECK(one.policy.on_notified(100'000, one.now) == look);
-  CHECK(one.idle(1s) == release);
+  CHECK(one.idle(1s) == last_look_and_release);
 }

@@ -45,7 +45,9 @@ inline constexpr doorbell_actions nothing{};
 inline constexpr doorbell_actions look{.look = true};
 inline constexpr doorbell_actions ask{.ask_mute = true};
 inline constexpr doorbell_actions look_and_ask{.look = true, .ask_mute = true};
-inline constexpr doorbell_actions release{.release_mute = true};
+// What it does when it stops to look: it looks once more.
+inline constexpr doorbell_actions last_look = look;
+inline constexpr doorbell_actions last_look_and_release{.look = true, .release_mute = true};
 
 inline constexpr doorbell_policy::sweep not_over{};
 inline constexpr doorbell_policy::sweep over{.silence_is_over = true};
@@ -90,9 +92,9 @@ struct doorbell_script {
       now = std::max(now, policy.next_look());
       const auto then = policy.on_timer(now);
       if (then.look) ++looks;
-      if (then.ask_mute || then.release_mute) return then;
+      if (then.ask_mute || then.release_mute || !policy.looks_come()) return then;
       if (!then.look || !answered) continue;
-      const auto answer = policy.on_looked(false, now);
+      const auto answer = policy.on_looked(0, now);
       if (!(answer == nothing)) return answer;
     }
     now = end;

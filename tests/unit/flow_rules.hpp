@@ -34,7 +34,7 @@ class flow_rules {
 
   // What the lane does.
   void claim();
-  void settle(const relay::settlement& what, relay::then next);
+  void settle(const relay::settlement& what, relay::then next, bool looks_come);
   void publish(token name, const message& what, clock::time_point now);
   void publish_letter(token name, const message& what);
   void unencodable(const message& what);
@@ -256,10 +256,12 @@ inline void flow_rules::check_set_back(const relay::setback& one) {
   }
 }
 
-inline void flow_rules::settle(const relay::settlement& what, relay::then next) {
+inline void flow_rules::settle(const relay::settlement& what, relay::then next, bool looks_come) {
   require(asked_ == asked::nothing, "no call to the outbox while another is unanswered");
   require(outbox_up_ && open_, "only an open claim is settled");
-  require((next == relay::then::claim) == ready(), "a settlement claims again if, and only if, all is well");
+  const bool small = batch_.events.size() * 8 < settings_.batch;
+  require((next == relay::then::claim) == (ready() && !(small && looks_come)),
+          "a settlement claims again if, and only if, all is well and the next look is not enough");
   asked_ = next == relay::then::claim ? asked::claim : asked::release;
   if (next == relay::then::claim)
     require(std::exchange(told_claim_, false), "the host hears of every claim before it is sent");

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Steps: "ring", "stop", "abandon", "check", "after <ms>", or "<lane> <step of scripted_lane>", lanes from 1. Answers what
+// Steps: "ring", "stop", "abandon", "check", "after <ms>", "looks come|end", or "<lane> <step of scripted_lane>", lanes from 1. Answers what
 // the lanes then do: "1 claim; 2 idle".
 class dispatcher_script {
  public:
@@ -21,7 +21,8 @@ class dispatcher_script {
                  .on_waiting = [this] { ++waitings; },
                  .on_idle = [this] { ++idles; },
                  .on_published = [this](std::size_t events) { published += events; },
-                 .on_set_back = [this](const event&, const relay::setback&) { ++set_back; }}) {
+                 .on_set_back = [this](const event&, const relay::setback&) { ++set_back; },
+                 .looks_come = [this] { return looks; }}) {
     for (std::size_t i = 0; i < lanes; ++i)
       subject.add(lanes_.emplace_back(std::make_unique<scripted_lane>(subject, settings))->line);
   }
@@ -32,6 +33,8 @@ class dispatcher_script {
       subject.ring();
     else if (words[0] == "stop" || words[0] == "abandon")
       stop(words[0] == "abandon");
+    else if (words[0] == "looks")
+      looks = words[1] == "come";
     else if (words[0] == "check")
       subject.check_deadlines();
     else if (words[0] == "after")
@@ -53,6 +56,7 @@ class dispatcher_script {
   }
 
   clock::time_point now{1h};
+  bool looks = false;
   int waitings = 0;
   int idles = 0;
   int set_back = 0;
@@ -100,6 +104,51 @@ TEST_CASE("a ring while all lanes are busy is remembered until a claim is sent a
   CHECK(s.after("ring") == "");
   CHECK(s.after("1 claimed") == "1 idle; claim");
   CHECK(s.after("1 claimed") == "1 idle");
+}
+
+TEST_CASE("while looks come a small batch is followed by none: the next look finds more") {
+  dispatcher_script s(2);
+  s.at_rest();
+  s.after("looks come");
+  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("1 claimed a1 b2 +more") == "1 publish a1; publish b2");
+  CHECK(s.after("1 acked a1 b2") == "1 settle a1 ok, b2 ok then release");
+  CHECK(s.after("1 released") == "1 idle");
+  CHECK(s.after("ring") == "1 claim half");
+}
+
+TEST_CASE("a ring while all lanes are busy is not left to the next look") {
+  dispatcher_script s(1);
+  s.at_rest();
+  s.after("looks come");
+  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("1 claimed a1") == "1 publish a1");
+  CHECK(s.after("ring") == "");
+  CHECK(s.after("1 acked a1") == "1 settle a1 ok then claim");
+}
+
+TEST_CASE("a lane that trusted in the next look, which then does not come, looks itself") {
+  dispatcher_script s(2);
+  s.at_rest();
+  s.after("looks come");
+  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("1 claimed a1") == "1 publish a1");
+  CHECK(s.after("1 acked a1") == "1 settle a1 ok then release");
+  s.after("looks end");
+  CHECK(s.after("ring") == "2 claim");  // the last look: too early for what the first lane still holds
+  CHECK(s.after("2 claimed") == "2 idle");
+  CHECK(s.after("1 released") == "1 idle; claim");
+}
+
+TEST_CASE("full batches are followed by claims of a share, and by other lanes, also while looks come") {
+  relay::lane_settings settings;
+  settings.batch = 2;
+  dispatcher_script s(2, settings);
+  s.at_rest();
+  s.after("looks come");
+  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("1 claimed a1 b2") == "1 more work; publish a1; publish b2 | 2 claim half");
+  CHECK(s.after("1 acked a1 b2") == "1 settle a1 ok, b2 ok then claim");
 }
 
 TEST_CASE("a claim that any lane sends after the ring answers it") {

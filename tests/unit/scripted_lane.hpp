@@ -68,13 +68,13 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
     std::string name;
   };
 
-  void claim() override {
+  void claim(relay::reach how_far) override {
     rules.claim();
-    note("claim");
+    note(how_far == relay::reach::share ? "claim" : "claim half");
   }
 
   void settle(const relay::settlement& what, relay::then next) override {
-    rules.settle(what, next);
+    rules.settle(what, next, looks_come_);
     note(fmt::format("settle {} then {}", to_words(what, last_),
                      next == relay::then::claim ? "claim" : "release"));
   }
@@ -109,6 +109,7 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
     rules.told_claim();
     host_.on_claim_sent(from);
   }
+  bool looks_come() const override { return looks_come_ = host_.looks_come(); }
   void on_more_work(relay::lane& from) override {
     note("more work");
     host_.on_more_work(from);
@@ -225,6 +226,7 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
   bool dropped_ = false;
   bool blocked_ = false;
   bool said_full_ = false;
+  mutable bool looks_come_ = false;  // what the lane was told last
   std::size_t room_ = std::numeric_limits<std::size_t>::max();
   std::vector<publish_record> unconfirmed_;
   batch last_;

@@ -39,10 +39,11 @@ class simulated_table {
   simulated_event& row(std::int64_t seq) { return rows[static_cast<std::size_t>(seq - 1)]; }
   simulated_event& row(const event_id& id) { return row(seq_of(id)); }
 
-  outboxd::batch claim(owner who) {
-    const auto owned = lock_shards(who);
+  outboxd::batch claim(owner who, relay::reach how_far) {
+    const std::size_t most = shards_per_claim + (how_far == relay::reach::half ? 1 : 0);
+    const auto owned = lock_shards(who, most);
     outboxd::batch out;
-    out.more = owned.size() == shards_per_claim;
+    out.more = owned.size() == most;
     std::set<int> waiting;  // shards
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!owned.contains(rows[i].shard)) continue;
@@ -107,11 +108,11 @@ class simulated_table {
   }
 
   // The oldest first; the order means nothing, for the SQL begins at a random shard.
-  std::set<int> lock_shards(owner who) {
+  std::set<int> lock_shards(owner who, std::size_t most) {
     std::set<int> tried;
     std::set<int> owned;
     for (const simulated_event& one : rows) {
-      if (owned.size() == shards_per_claim) break;
+      if (owned.size() == most) break;
       if (one.status != state::pending || !tried.insert(one.shard).second) continue;
       if (locks_.try_emplace(one.shard, who).second) owned.insert(one.shard);
     }
@@ -170,19 +171,21 @@ class simulated_outbox final : public relay::outbox {
     table_.unlock(this);
   }
 
-  void claim() override { ask(std::nullopt, relay::then::claim); }
-  void settle(const relay::settlement& what, relay::then next) override { ask(what, next); }
+  void claim(relay::reach how_far) override { ask(std::nullopt, relay::then::claim, how_far); }
+  void settle(const relay::settlement& what, relay::then next) override {
+    ask(what, next, relay::reach::share);
+  }
 
  private:
   // Arrives at the server, is carried out there, and its answer comes back: two moments, and a loss may fall between.
-  void ask(std::optional<relay::settlement> what, relay::then next) {
+  void ask(std::optional<relay::settlement> what, relay::then next, relay::reach how_far) {
     if (heard_ != session_ || !up_) return;  // the lane has not heard of the loss yet
-    world_.after(world_.delay(0, 3), [this, mine = session_, what = std::move(what), next] {
+    world_.after(world_.delay(0, 3), [this, mine = session_, what = std::move(what), next, how_far] {
       if (mine != session_) return;
       ++transaction_;
       if (what) table_.settle(this, *what, world_.now());
       if (next == relay::then::release) return tell([](relay::outbox_listener& lane) { lane.on_released(); });
-      const batch claimed = table_.claim(this);
+      const batch claimed = table_.claim(this, how_far);
       world_.after(claim_timeout_, [this, mine_too = transaction_] {
         if (mine_too == transaction_ && table_.holds(this)) lose();
       });

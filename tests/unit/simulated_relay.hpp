@@ -12,7 +12,7 @@ namespace outboxd::test {
 class simulated_relay {
  public:
   simulated_relay(simulated_world& world, simulated_table& table, simulated_exchange& exchange, int lanes,
-                  const relay::lane_settings& settings)
+                  const relay::lane_settings& settings, bool sweeps)
       : world_(world), table_(table), process_(world) {
     for (int i = 0; i < lanes; ++i) {
       worker& one = workers_.emplace_back(*this, exchange, settings);
@@ -20,8 +20,18 @@ class simulated_relay {
       one.outbox.connect(one.line);
       one.broker.connect(one.line);
     }
-    every(milliseconds(1000), [this] {
-      if (table_.sweep(world_.now())) dispatcher_.ring();
+    if (sweeps) {
+      every(milliseconds(1000), [this] {
+        if (table_.sweep(world_.now())) dispatcher_.ring();
+      });
+    }
+    // A doorbell that looks unasked now and then, and a last time before it stops to.
+    every(milliseconds(23), [this] {
+      looks_come_ = !looks_come_;
+      if (!looks_come_) dispatcher_.ring();
+    });
+    every(milliseconds(5), [this] {
+      if (looks_come_) dispatcher_.ring();
     });
     every(milliseconds(100), [this] { dispatcher_.check_deadlines(); });
   }
@@ -79,8 +89,10 @@ class simulated_relay {
                                  .on_waiting = [] {},
                                  .on_idle = [] {},
                                  .on_published = [](std::size_t) {},
-                                 .on_set_back = [](const event&, const relay::setback&) {}}};
+                                 .on_set_back = [](const event&, const relay::setback&) {},
+                                 .looks_come = [this] { return looks_come_; }}};
   std::deque<worker> workers_;
+  bool looks_come_ = false;
   bool stopping_ = false;
   bool killed_ = false;
 };
