@@ -50,6 +50,8 @@ struct proxy_counters {
   std::uint64_t open = 0;              // connections now
 };
 
+class proxy_worker;
+
 /// Runs in a thread of its own. Calls may come from any thread, and have taken effect when they return.
 class tcp_proxy {
  public:
@@ -76,8 +78,7 @@ class tcp_proxy {
   proxy_counters counters() const;
 
  private:
-  class worker;
-  std::unique_ptr<worker> worker_;
+  std::unique_ptr<proxy_worker> worker_;
 };
 
 }  // namespace outboxd::test
