@@ -32,46 +32,91 @@ class planner {
   database session_;
 };
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
+struct expected {
+  std::string_view statement;
+  const char* parameters;
+  std::vector<const char*> wanted;
+  std::vector<const char*> unwanted;
+};
+
+// No plan reads the table from end to end, and none sorts or copies what is claimed.
+const std::vector<expected> plans{
+    {pg::statement::claim,
+     "1000, 8000000, '{}'",
+     {"Index Scan using event_pending", "using event_waiting", "using event_returned",
+      "using event_followers"},
+     {"Seq Scan", "Sort", "Bitmap", "Function Scan on claimed", "hashed SubPlan", "Materialize"}},
+    {pg::statement::mark_published,
+     "'{}', '{}'",
+     {"Tid Scan on event", "Index Scan using event_pkey", "One-Time Filter"},
+     {"Seq Scan"}},
+    {pg::statement::set_back,
+     "'{}', '{}', '{}', '{}', '{}', '{}', '{}'",
+     {"Index Scan using event_pkey"},
+     {"Seq Scan"}},
+    {pg::statement::release,
+     "'{}'",
+     {"using event_behind", "Tid Scan on event"},
+     {"Seq Scan", "event_followers"}},
+};
+
+// What auto_explain says of the statements inside the functions, as they run.
+class explained_calls {
+ public:
+  explicit explained_calls(const stage& on) : session_(on.connect()) {
+    session_.exec(pg::session_settings(30s));
+    session_.exec("LOAD 'auto_explain'");
+    session_.exec("SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on");
+    PQsetNoticeProcessor(
+        session_.handle(),
+        [](void* to, const char* text) { static_cast<explained_calls*>(to)->said_ += text; }, this);
+    session_.exec("SET client_min_messages = log");
+  }
+  explained_calls(const explained_calls&) = delete;
+  explained_calls& operator=(const explained_calls&) = delete;
+
+  std::string plans_of(const std::string& call) {
+    said_.clear();
+    session_.exec("BEGIN; SELECT " + call + "; ROLLBACK");
+    return said_;
+  }
+
+ private:
+  database session_;
+  std::string said_;
+};
+
+void check_words(const std::string& plan, const std::vector<const char*>& wanted,
+                 const std::vector<const char*>& unwanted) {
+  CAPTURE(plan);
+  for (const char* word : wanted) CHECK_MESSAGE(plan.find(word) != std::string::npos, word);
+  for (const char* word : unwanted) CHECK_MESSAGE(plan.find(word) == std::string::npos, word);
 }
 
 void check_plans(const stage& on, pg::after_publish then) {
   planner now{on, then};
-  // No plan reads the table from end to end, and none sorts or copies what is claimed.
-  const auto claim = now.plan(pg::statement::claim, "1000, 8000000, '{}'");
-  CAPTURE(claim);
-  CHECK(has(claim, "Index Scan using event_pending"));
-  CHECK(has(claim, "using event_waiting"));
-  CHECK(has(claim, "using event_returned"));
-  CHECK(has(claim, "using event_followers"));
-  for (const auto* word :
-       {"Seq Scan", "Sort", "Bitmap", "Function Scan on claimed", "hashed SubPlan", "Materialize"})
-    CHECK_FALSE_MESSAGE(has(claim, word), word);
-
-  const auto mark = now.plan(pg::statement::mark_published, "'{}', '{}'");
-  CAPTURE(mark);
-  CHECK(has(mark, "Tid Scan on event"));
-  CHECK(has(mark, "Index Scan using event_pkey"));
-  CHECK(has(mark, "One-Time Filter"));
-  CHECK_FALSE(has(mark, "Seq Scan"));
-
-  const auto set_back = now.plan(pg::statement::set_back, "'{}', '{}', '{}', '{}', '{}', '{}', '{}'");
-  CAPTURE(set_back);
-  CHECK(has(set_back, "Index Scan using event_pkey"));
-  CHECK_FALSE(has(set_back, "Seq Scan"));
-
-  const auto release = now.plan(pg::statement::release, "'{}'");
-  CAPTURE(release);
-  CHECK(has(release, "using event_behind"));
-  CHECK_FALSE(has(release, "event_followers"));
-  CHECK(has(release, "Tid Scan on event"));
-  CHECK_FALSE(has(release, "Seq Scan"));
+  for (const auto& one : plans)
+    check_words(now.plan(one.statement, one.parameters), one.wanted, one.unwanted);
 }
 
-void check_both(const stage& on) {
+void check_functions(const stage& on, bool they_write = false) {
+  explained_calls now{on};
+  const std::vector<const char*> whole_table{"Seq Scan on event e", "Seq Scan on event w",
+                                             "Seq Scan on event p", "Seq Scan on event r", "Bitmap"};
+  check_words(now.plans_of("outbox.take_shards(16)"), {"using event_pending", "using event_returned"},
+              whole_table);
+  const auto sweep = now.plans_of("outbox.sweep(1000)");
+  const auto orphans = now.plans_of("outbox.release_orphans(1000)");
+  check_words(sweep, {"using event_pending", "using event_due"}, whole_table);
+  check_words(orphans, {"using event_behind"}, whole_table);
+  if (!they_write) return;
+  for (const auto& plan : {sweep, orphans}) check_words(plan, {"Update on event", "Tid Scan on event"}, {});
+}
+
+void check_all(const stage& on) {
   check_plans(on, pg::after_publish::keep);
   check_plans(on, pg::after_publish::remove);
+  check_functions(on);
 }
 
 }  // namespace
@@ -80,25 +125,31 @@ TEST_CASE("the plans are the same on an empty, a full and a bloated table, with 
   const stage on;
   auto session = on.connect();
   session.exec("ALTER TABLE outbox.event SET (autovacuum_enabled = off)");
-  check_both(on);
+  check_all(on);
   session.exec("ANALYZE outbox.event");
-  check_both(on);
+  check_all(on);
 
   on.add_events(20, 1000);
-  check_both(on);  // the statistics say that it is empty
+  check_all(on);  // the statistics say that it is empty
   session.exec("ANALYZE outbox.event");
-  check_both(on);
+  check_all(on);
 
   session.exec("UPDATE outbox.event SET status = 'published', published_at = now() WHERE seq % 100 > 0");
   session.exec(
       "UPDATE outbox.event SET status = 'waiting', available_at = now() + interval '1 day' WHERE status = "
       "'pending'"
       " AND seq % 200 = 0");
-  check_both(on);
+  check_all(on);
   session.exec("ANALYZE outbox.event");
-  check_both(on);
+  check_all(on);
+  // What the functions do when there is something to do.
+  session.exec("UPDATE outbox.event SET available_at = now() WHERE status = 'waiting' AND seq % 400 = 0");
+  session.exec(
+      "UPDATE outbox.event SET behind = 1 WHERE status = 'waiting' AND available_at > now() AND seq % 600 = "
+      "0");
+  check_functions(on);
   session.exec("DELETE FROM outbox.event");
-  check_both(on);
+  check_all(on);
 }
 
 TEST_CASE("a claimed row that has moved is marked by its id") {
