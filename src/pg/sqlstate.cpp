@@ -34,6 +34,7 @@ constexpr std::array meanings{
     meaning{"25006", fault::transient, "the server is read-only; name the writable one in database.url"},
     meaning{"53300", fault::transient,
             "the server has no connection left; raise max_connections or lower relay.lanes"},
+    meaning{"53100", fault::transient, "make room on the disk of the server"},
     meaning{"26000", fault::transient, by_pooler},
     meaning{"42P05", fault::transient, by_pooler},
     meaning{"25P03", fault::transient, "the claim was held longer than relay.claim_timeout"},

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace outboxd::test {
 namespace {
 
@@ -33,16 +36,29 @@ postgres_node::postgres_node(const postgres_node& primary) {
 
 // Of a crash of the test's machine it need not survive anything.
 void postgres_node::start(const std::string& ready) {
-  server_ = std::make_unique<process>(as_server_user(
+  // Copied: the server's user may not be allowed to read the build directory.
+  const auto library = directory_.path() + "/full_disk.so";
+  std::filesystem::copy_file(FULL_DISK_LIBRARY, library);
+  auto how = as_server_user(
       program("postgres"),
       {"-D", directory_.path() + "/data", "-c", "listen_addresses=127.0.0.1", "-c",
        fmt::format("port={}", port_), "-c", "unix_socket_directories=" + directory_.path(), "-c", "fsync=off",
-       "-c", "shared_buffers=16MB", "-c", "wal_receiver_status_interval=1s"}));
+       "-c", "shared_buffers=16MB", "-c", "wal_receiver_status_interval=1s"});
+  how.environment.insert({{"LD_PRELOAD", library}, {"OUTBOXD_TEST_FULL_DISK", full_disk_flag()}});
+  server_ = std::make_unique<process>(how);
   server_->wait_line(ready, patience);
 }
 
 std::string postgres_node::url(const std::string& name) const {
   return fmt::format("postgresql://{}@127.0.0.1:{}/{}", superuser, port_, name);
+}
+
+void postgres_node::fill_disk() const {
+  std::ofstream{full_disk_flag()};
+}
+
+void postgres_node::clear_disk() const {
+  std::filesystem::remove(full_disk_flag());
 }
 
 void postgres_node::promote() const {

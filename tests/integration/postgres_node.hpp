@@ -19,6 +19,9 @@ class postgres_node {
   std::string url(const std::string& name = "postgres") const;
   database connect() const { return database{url()}; }
 
+  /// From now on no table and no index can grow; or they can again.
+  void fill_disk() const;
+  void clear_disk() const;
   /// As if the machine had lost its power.
   void kill() { server_.reset(); }
   /// Returns when it takes writes.
@@ -26,6 +29,7 @@ class postgres_node {
 
  private:
   void start(const std::string& ready);
+  std::string full_disk_flag() const { return directory_.path() + "/full"; }
 
   server_directory directory_;
   int port_ = free_port();

@@ -1,0 +1,44 @@
+/* full_disk: preloaded into a PostgreSQL of the tests' own, it lets no table or index grow while the file that
+ * OUTBOXD_TEST_FULL_DISK names exists. The server writes its tables with pwrite (mdextend). */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef ssize_t write_function(int, const void*, size_t, off_t);
+
+static int is_full(void) {
+  const char* const flag = getenv("OUTBOXD_TEST_FULL_DISK");
+  return flag != NULL && access(flag, F_OK) == 0;
+}
+
+/* WAL goes on: its segments are there already. */
+static int is_of_a_table(int descriptor) {
+  char link[64];
+  char path[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  const ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length < 0) return 0;
+  path[length] = '\0';
+  return strstr(path, "/base/") != NULL;
+}
+
+ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
+  static write_function* real;
+  if (real == NULL) real = (write_function*)dlsym(RTLD_NEXT, "pwrite");
+  struct stat now;
+  if (is_full() && is_of_a_table(descriptor) && fstat(descriptor, &now) == 0 &&
+      offset + (off_t)count > now.st_size) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return real(descriptor, bytes, count, offset);
+}
+
+ssize_t pwrite64(int descriptor, const void* bytes, size_t count, off_t offset) {
+  return pwrite(descriptor, bytes, count, offset);
+}
