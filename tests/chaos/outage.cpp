@@ -16,6 +16,7 @@
 #include "recorder.hpp"
 #include "settle.hpp"
 #include "support/eventually.hpp"
+#include "support/loopback.hpp"
 #include "support/servers.hpp"
 #include "writers.hpp"
 
@@ -32,10 +33,7 @@ constexpr std::size_t flat_kb = 32 * 1024;  // in all, for the drain fills every
 constexpr std::size_t flat_while_down_kb = 2 * 1024;
 
 bool accepts(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
+  const auto address = loopback(port);
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const bool open = ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   ::close(socket);

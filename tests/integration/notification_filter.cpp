@@ -8,18 +8,12 @@
 
 #include <array>
 
+#include "support/loopback.hpp"
+
 namespace outboxd::test {
 namespace {
 
 constexpr int tick_ms = 50;  // how soon a thread sees that it has to end
-
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 bool send_all(int to, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -91,7 +85,8 @@ void notification_filter::accept() {
 
 void notification_filter::carry(int client) {
   const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const auto address = loopback(std::stoi(required_environment("OUTBOXD_TEST_PGPORT")));
+  const auto address =
+      loopback(static_cast<std::uint16_t>(std::stoi(required_environment("OUTBOXD_TEST_PGPORT"))));
   bool open = ::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   std::array<pollfd, 2> ends{{{client, POLLIN, 0}, {server, POLLIN, 0}}};
   std::string up;

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <random>
 
+#include "support/loopback.hpp"
+
 namespace outboxd::test {
 namespace {
 
@@ -29,10 +31,7 @@ void give_away(const std::string& path) {
 
 bool is_free(int port) {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const auto address = loopback(static_cast<std::uint16_t>(port));
   const bool bound = ::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   ::close(descriptor);
   return bound;

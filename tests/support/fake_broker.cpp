@@ -8,6 +8,8 @@
 
 #include <system_error>
 
+#include "support/loopback.hpp"
+
 namespace outboxd::test {
 namespace {
 
@@ -24,9 +26,7 @@ sockaddr* as_sockaddr(sockaddr_in& address) {
 fake_broker::fake_broker(script first) : script_{std::move(first)} {
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   check(listener_, "socket");
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto address = loopback(0);
   socklen_t size = sizeof address;
   check(::bind(listener_, as_sockaddr(address), size), "bind");
   check(::getsockname(listener_, as_sockaddr(address), &size), "getsockname");

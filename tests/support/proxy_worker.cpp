@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "support/loopback.hpp"
+
 namespace outboxd::test {
 namespace {
 
@@ -16,14 +18,6 @@ constexpr int slices_per_turn = 256;
 
 [[noreturn]] void fail(const char* what) {
   throw std::system_error{errno, std::generic_category(), what};
-}
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
 }
 
 }  // namespace

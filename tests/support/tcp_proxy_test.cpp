@@ -15,20 +15,13 @@
 #include <vector>
 
 #include "support/eventually.hpp"
+#include "support/loopback.hpp"
 
 namespace outboxd::test {
 namespace {
 
 using namespace std::chrono_literals;
 constexpr auto patience = 20s;
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
 
 // One thread per connection, which sends back what it gets and counts it.
 class echo_server {
