@@ -125,6 +125,7 @@ const std::vector<row> rows{
     {"a zero character", "headers", R"('{"a": "\u0000"}')", fate::refused, {"22P05"}},
     {"no aggregate type", "aggregate_type", "''", fate::refused, {"23514"}},
     {"no event type", "event_type", "''", fate::refused, {"23514"}},
+    {"fewer than no attempts", "attempts", "-1", fate::refused, {"23514"}},
 };
 
 std::string with_queue(std::string text, const stage& on) {
@@ -279,6 +280,33 @@ TEST_CASE("where CC is allowed it routes to the further keys, too") {
   CHECK(on.count("dead") == 1);
   running.stop();
   topology.delete_queue(second);
+}
+
+TEST_CASE("a refused INSERT says which column is wrong") {
+  const stage on;
+  auto session = on.connect();
+  const auto refusal = [&](const std::string& values) -> std::string {
+    try {
+      session.exec(
+          "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, headers, attempts)"
+          " VALUES " +
+          values);
+    } catch (const database_error& refused) {
+      CHECK(refused.sqlstate == "23514");
+      return refused.what();
+    }
+    return "";
+  };
+  const auto says = [&](const std::string& values, std::string_view words) {
+    const auto text = refusal(values);
+    CHECK_MESSAGE(text.find(words) != std::string::npos, text);
+  };
+  says(R"(('', '1', 't', '1', '{}', 0))", "the aggregate_type of an event is empty");
+  says(R"(('o', '', 't', '1', '{}', 0))", "the aggregate_id of an event is empty");
+  says(R"(('o', '1', '', '1', '{}', 0))", "the event_type of an event is empty");
+  says(R"(('o', '1', 't', '1', '[1]', 0))", "but here of type array");
+  says(R"(('o', '1', 't', '1', '{}', -1))", "-1 is below 0");
+  CHECK(refusal(R"(('o', '1', 't', '1', '{}', 0))") == "");
 }
 
 TEST_CASE("rows that are changed, deleted or truncated while they are claimed disturb nobody") {
