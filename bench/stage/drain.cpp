@@ -18,17 +18,15 @@ std::int64_t commits(test::database& session) {
   return session.number("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()");
 }
 
-// Of everybody else in the database, which is the relay.
-test::result_rows pids_of_sessions(test::database& session) {
+test::result_rows pids_of_relay(test::database& session) {
   return session.exec(
-      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-      " AND backend_type = 'client backend'");
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'outboxd'");
 }
 
 // Beside other load on the machine, which slows every rate, this hardly changes.
-double cpu_of_sessions(test::database& session) {
+double cpu_of_relay_sessions(test::database& session) {
   double seconds = 0;
-  for (const auto& row : pids_of_sessions(session)) seconds += usage_of(std::stoi(*row[0])).cpu_seconds;
+  for (const auto& row : pids_of_relay(session)) seconds += usage_of(std::stoi(*row[0])).cpu_seconds;
   return seconds;
 }
 
@@ -58,7 +56,7 @@ drained drain(const setup& on, stage& where, std::int64_t after_seq, std::int64_
     return all;
   });
   const auto used = draining.usage();
-  const double server_cpu = on.own_servers ? cpu_of_sessions(session) : 0;
+  const double server_cpu = on.own_servers ? cpu_of_relay_sessions(session) : 0;
   const auto total = static_cast<double>(events);
   drained out;
   out.wal_bytes_per_event =
@@ -68,7 +66,7 @@ drained drain(const setup& on, stage& where, std::int64_t after_seq, std::int64_
   out.peak_rss_mb = used.peak_rss_mb;
   draining.stop();
   // A session reports its commits now and then, and when it ends.
-  await("the relay's sessions have ended", [&] { return pids_of_sessions(session).empty(); });
+  await("the relay's sessions have ended", [&] { return pids_of_relay(session).empty(); });
   out.commits_per_1000_events = static_cast<double>(commits(session) - commits_before) * 1000 / total;
   out.events_per_second = marked_per_second(session, after_seq);
   if (const auto there = where.messages(); there != events)
