@@ -1,7 +1,7 @@
 -- The producers' side: emit, what an event has to be like, scheduling, and the doorbell.
 
 -- Refuses (23514, check_violation) what no event may be like. As CHECK constraints these conditions would cost a writer
--- eight times as much, a quarter of the whole INSERT: PostgreSQL parses those anew for every statement.
+-- six times as much, a quarter of the whole INSERT: PostgreSQL parses those anew for every statement.
 -- An event with a later available_at starts as waiting and so costs the claims nothing until it is due.
 CREATE FUNCTION @schema@.admit_event() RETURNS trigger LANGUAGE plpgsql AS $outboxd$
 DECLARE

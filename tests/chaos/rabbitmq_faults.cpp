@@ -45,10 +45,7 @@ void restart(scene& on, const std::vector<std::string>& how) {
   if (before != after) on.saw(fmt::format("process {}, then {}", before, after));
 }
 
-// The broker's database keeps what was declared last in memory for a while: a binding that was made a second ago would be
-// gone after a crash, and good events would use up their attempts for that.
 void crash(scene& on) {
-  rabbitmqctl({"-q", "eval", "mnesia:dump_log()."});
   restart(on, {"rabbitmq", "--kill"});
 }
 

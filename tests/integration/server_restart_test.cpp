@@ -14,6 +14,7 @@ void restart_under_load(const std::vector<std::string>& restart, const std::stri
   const stage on;
   relay running{on, {"--relay-batch", "100"}};
   running.await_connected();
+  INFO(running.tail(30));
   load writers{on};
   on.await_published(500);
   const auto from = running.lines().size();

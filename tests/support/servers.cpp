@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 
@@ -27,6 +28,12 @@ std::string run(const char* variable, const std::vector<std::string>& words) {
   return done.text();
 }
 
+// The broker's database keeps what was declared last in memory for a while: a binding that was made a second ago would be
+// gone after a crash, and good events would use up their attempts for that.
+void save_topology() {
+  rabbitmqctl({"-q", "eval", "mnesia:dump_log()."});
+}
+
 }  // namespace
 
 std::string services(const std::vector<std::string>& words) {
@@ -34,6 +41,8 @@ std::string services(const std::vector<std::string>& words) {
 }
 
 void restart_server(const std::vector<std::string>& options) {
+  const auto says = [&](const char* word) { return std::ranges::find(options, word) != options.end(); };
+  if (says("rabbitmq") && says("--kill")) save_topology();
   std::vector<std::string> words{"restart"};
   words.insert(words.end(), options.begin(), options.end());
   services(words);
