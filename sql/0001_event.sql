@@ -27,7 +27,7 @@ CREATE TABLE @schema@.event (
   -- Null: not in a queue; a waiting event then becomes pending at available_at.
   behind          bigint,
   -- It has been waiting, dead or published before and became pending again. Such events are few: a claim finds them through
-  -- an index of their own, so that it need not look at the old end of the other one, see claim.
+  -- an index of their own, so that it need not look at the old end of the other one, see claimed.
   returned        boolean        NOT NULL DEFAULT false,
   -- One of 64, by a hash of the aggregate. A shard is what a lane claims, so an aggregate may never be in two shards:
   -- the hash has to stay the same when the server is upgraded. PostgreSQL keeps this one for the sake of hash-partitioned

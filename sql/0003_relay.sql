@@ -133,7 +133,7 @@ $outboxd$;
 -- until another one, of any database, has done so.
 -- A relay calls it at every sweep interval; with nothing to do it only reads.
 --
--- floors, settled, mark, writers: what one call has found out, for the next one and for the claims. floors: see claim; without
+-- floors, settled, mark, writers: what one call has found out, for the next one and for the claims. floors: see take_shards; without
 -- them it looks from the beginning, over all finished events that are not vacuumed yet. They hold only as long as the
 -- server does not lose commits: forget them when any connection was lost.
 --
