@@ -12,7 +12,7 @@ namespace outboxd::test {
 class simulated_relay {
  public:
   simulated_relay(simulated_world& world, simulated_table& table, simulated_exchange& exchange, int lanes,
-                  const relay::lane_settings& settings, bool sweeps)
+                  const relay::lane_settings& settings)
       : world_(world), table_(table), process_(world) {
     for (int i = 0; i < lanes; ++i) {
       worker& one = workers_.emplace_back(*this, exchange, settings);
@@ -20,11 +20,9 @@ class simulated_relay {
       one.outbox.connect(one.line);
       one.broker.connect(one.line);
     }
-    if (sweeps) {
-      every(milliseconds(1000), [this] {
-        if (table_.sweep(world_.now())) dispatcher_.ring();
-      });
-    }
+    every(milliseconds(1000), [this] {
+      if (table_.sweep(world_.now())) dispatcher_.ring();
+    });
     // A doorbell that looks unasked now and then, and a last time before it stops to.
     every(milliseconds(23), [this] {
       looks_come_ = !looks_come_;
