@@ -27,12 +27,29 @@ BEGIN
   IF NEW.available_at > pg_catalog.clock_timestamp() AND NEW.status = 'pending' THEN
     NEW.status := 'waiting';
   END IF;
+  IF NEW.status <> 'pending' THEN
+    NEW.aside := nullif(NEW.status, 'published');
+  END IF;
   RETURN NEW;
 END
 $outboxd$;
 
 CREATE TRIGGER event_admit BEFORE INSERT ON @schema@.event
   FOR EACH ROW EXECUTE FUNCTION @schema@.admit_event();
+
+-- Whoever sets a status by hand need not know of the column aside.
+CREATE FUNCTION @schema@.set_aside() RETURNS trigger LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+BEGIN
+  UPDATE event AS e SET aside = nullif(e.status, 'published') WHERE e.id = NEW.id;
+  RETURN NULL;
+END
+$outboxd$;
+
+CREATE TRIGGER event_aside AFTER UPDATE OF status ON @schema@.event
+  FOR EACH ROW WHEN (NEW.aside IS DISTINCT FROM nullif(NEW.status, 'published')) EXECUTE FUNCTION @schema@.set_aside();
 
 -- The doorbell tells listening relays that there may be work, but only when that is of use: a commit that carries a NOTIFY
 -- takes a lock of the whole cluster and holds it through its flush. The channel has the schema's name; the payload is

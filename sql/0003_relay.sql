@@ -7,50 +7,104 @@
 -- with a snapshot younger than the locks: it sees everything that earlier owners of these shards have finished or released.
 -- Nothing is written: the claim is the advisory locks, held until the transaction ends.
 --
--- floors: for each shard, in order, a seq below which nothing is pending or can become so but returned events, see sweep.
--- Finished events stay in the index until they are vacuumed, which an old snapshot anywhere in the cluster prevents; from
--- its floor on a claim walks over few of them. Null: from the beginning.
+-- Finished events stay in the index that claims read, so that to mark one published costs no index entry. Therefore each
+-- shard has a floor: a seq below which nothing is pending nor can become so, but events that are aside. A claim begins
+-- there, and tells where the next one may begin. Relays keep the floors in memory, see sweep. claim_floor is one floor for
+-- all shards, for a relay that has just started or that works behind a pooler; it rises with the sweeps.
+CREATE TABLE @schema@.claim_floor (
+  only_row boolean NOT NULL DEFAULT true PRIMARY KEY CHECK (only_row),
+  seq      bigint  NOT NULL
+);
+COMMENT ON TABLE @schema@.claim_floor IS 'Internal: below this seq no event is pending; see docs/design.md.';
+INSERT INTO @schema@.claim_floor (seq) VALUES (0);
 
--- Locks up to max_shards shards that have pending events, and returns them. Empty: there is nothing to do, or others do it,
--- or the server is read-only: what was published there could not be marked, and would be published again and again.
--- They are also in the setting outboxd.shards until the transaction ends.
-CREATE FUNCTION @schema@.take_shards(max_shards integer, floors bigint[] DEFAULT NULL)
-RETURNS smallint[] LANGUAGE plpgsql
+-- After TRUNCATE the sequence may begin again.
+CREATE FUNCTION @schema@.forget_floor() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = @schema@, pg_temp
--- The query has one right plan, through the partial indexes, whatever the statistics say. A scan that is avoided at any
--- price, but not avoidable, would look dear enough for compiling.
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET jit = off
-SET plan_cache_mode = force_generic_plan
 AS $outboxd$
+BEGIN
+  UPDATE claim_floor SET seq = 0;
+  RETURN NULL;
+END
+$outboxd$;
+
+CREATE TRIGGER event_truncated AFTER TRUNCATE ON @schema@.event
+  FOR EACH STATEMENT EXECUTE FUNCTION @schema@.forget_floor();
+
+-- Locks up to max_shards shards that have pending events, and returns them. None: there is nothing to do, or others do it,
+-- or the server is read-only: what was published there could not be marked, and would be published again and again.
+-- They are also in the setting outboxd.shards until the transaction ends, for claimed.
+-- floors: one for each shard, in order, and settled: a seq up to which all transactions have ended, see sweep; both as they
+-- are known to the caller, or null. starts: for each of the shards returned, where the claim begins, which is the shard's
+-- floor from now on. lowest: a floor for all shards, null if it was not looked for.
+--
+-- There are two ways to look. If few events are younger than the lowest floor, they are all looked at, with one scan; else
+-- each shard by itself, with 64 of them. Both begin at a random shard: lanes that begin at different ones seldom meet.
+--
+-- The queries have one right plan, through the indexes. To be called with enable_seqscan, enable_bitmapscan and jit off and
+-- plan_cache_mode = force_generic_plan; settings of the function itself would cost each claim some microseconds.
+CREATE FUNCTION @schema@.take_shards(
+  max_shards integer, floors bigint[] DEFAULT NULL, settled bigint DEFAULT NULL, INOUT lowest bigint DEFAULT NULL,
+  OUT shards bigint[], OUT starts bigint[])
+LANGUAGE plpgsql AS $outboxd$
 #variable_conflict use_variable
 DECLARE
-  first_shard CONSTANT integer := floor(random() * 64);
-  lock_class  CONSTANT integer := 'event'::regclass::oid::integer;
-  owned       smallint[];
+  few           CONSTANT bigint := 2000;
+  first_shard   CONSTANT integer := floor(random() * 64);
+  lock_class    CONSTANT integer := format('%I.event', @schema_text@)::regclass::oid::integer;
+  settled_floor bigint := coalesce(settled + 1, 0);
 BEGIN
-  -- The shards are looked at from a random one on, only until enough are locked: lanes that begin at different shards
-  -- seldom meet. The subquery cannot be flattened, so that the lock function runs for shards with work alone.
-  SELECT coalesce(array_agg(l.shard), '{}') INTO owned
-  FROM (
-    SELECT c.shard
+  IF floors IS NULL OR cardinality(floors) <> 64 THEN
+    settled_floor := 0;
+    lowest := NULL;
+    floors := array_fill(coalesce((SELECT f.seq FROM @schema@.claim_floor AS f), 0), ARRAY[64]);
+  END IF;
+  IF current_setting('transaction_read_only') = 'on' THEN
+    max_shards := 0;
+  END IF;
+  IF (SELECT s.last_value FROM @schema@.event_seq AS s) >= lowest + few OR EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') THEN
+    lowest := NULL;
+  END IF;
+
+  IF lowest IS NOT NULL THEN
+    WITH due AS MATERIALIZED (
+      SELECT e.shard, min(e.seq) AS first
+      FROM (
+        SELECT n.shard, n.seq FROM @schema@.event AS n
+        WHERE n.seq + 0 >= lowest AND n.status = 'pending' ORDER BY n.seq + 0 LIMIT few) AS e
+      GROUP BY e.shard)
+    SELECT coalesce(array_agg(l.shard), '{}'),
+           coalesce(array_agg(greatest(floors[l.shard + 1], least(l.first, settled_floor))), '{}'),
+           greatest(lowest, least((SELECT min(d.first) FROM due AS d), settled_floor))
+    INTO shards, starts, lowest
     FROM (
-      SELECT s.shard
-      FROM (SELECT EXISTS (SELECT FROM event AS r WHERE r.status = 'pending' AND r.returned) AS found OFFSET 0) AS returned
-      CROSS JOIN (SELECT ((first_shard + i) % 64)::smallint AS shard FROM generate_series(0, 63) AS i) AS s
-      CROSS JOIN LATERAL (
-        SELECT FROM event AS e
-        WHERE e.shard = s.shard AND e.status = 'pending'
-          AND e.seq >= least(coalesce(floors[s.shard + 1], 0), CASE WHEN returned.found THEN (
-            SELECT r.seq FROM event AS r WHERE r.shard = s.shard AND r.status = 'pending' AND r.returned
-            ORDER BY r.seq LIMIT 1) END)
-        ORDER BY e.seq LIMIT 1) AS due
-      OFFSET 0) AS c
-    WHERE pg_try_advisory_xact_lock(lock_class, c.shard)
-    LIMIT CASE WHEN current_setting('transaction_read_only') = 'off' THEN max_shards ELSE 0 END) AS l;
-  PERFORM set_config('outboxd.shards', owned::text, true);
-  RETURN owned;
+      SELECT d.*
+      FROM (SELECT due.* FROM due ORDER BY (due.shard - first_shard + 64) % 64 OFFSET 0) AS d
+      WHERE pg_try_advisory_xact_lock(lock_class, d.shard)
+      LIMIT max_shards) AS l;
+  ELSE
+    -- The subqueries cannot be flattened, so that the lock function runs for shards with work alone.
+    SELECT coalesce(array_agg(l.shard), '{}'), coalesce(array_agg(greatest(l.floor, least(l.first, settled_floor))), '{}')
+    INTO shards, starts
+    FROM (
+      SELECT d.*
+      FROM (
+        SELECT c.*
+        FROM (
+          SELECT s.shard, floors[s.shard + 1] AS floor,
+                 (SELECT e.seq FROM @schema@.event AS e
+                  WHERE e.shard = s.shard AND e.status = 'pending' AND e.seq >= floors[s.shard + 1]
+                  ORDER BY e.seq LIMIT 1) AS first,
+                 returned.found AND EXISTS (SELECT FROM @schema@.event AS r WHERE r.shard = s.shard AND r.aside = 'pending') AS again
+          FROM (SELECT EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') AS found OFFSET 0) AS returned
+          CROSS JOIN (SELECT ((first_shard + i) % 64)::smallint AS shard FROM generate_series(0, 63) AS i) AS s
+          OFFSET 0) AS c
+        WHERE c.first IS NOT NULL OR c.again
+        OFFSET 0) AS d
+      WHERE pg_try_advisory_xact_lock(lock_class, d.shard)
+      LIMIT max_shards) AS l;
+  END IF;
+  PERFORM set_config('outboxd.shards', shards::text, true), set_config('outboxd.starts', starts::text, true);
 END
 $outboxd$;
 
@@ -60,7 +114,7 @@ $outboxd$;
 --
 -- Not for sorting, nor in PL/pgSQL, which would copy every event: written so that the planner puts it into the query that
 -- calls it. To be called with enable_seqscan, enable_bitmapscan and jit off.
-CREATE FUNCTION @schema@.claimed(batch integer, batch_bytes bigint, floors bigint[] DEFAULT NULL)
+CREATE FUNCTION @schema@.claimed(batch integer, batch_bytes bigint)
 RETURNS TABLE (
   id              uuid,
   place           tid,      -- the row's ctid: the quickest way back to it
@@ -93,92 +147,68 @@ RETURNS TABLE (
                CASE WHEN d.waits_for IS NULL THEN d.headers::text END AS headers,
                d.exchange, d.routing_key, d.attempts, d.nacks, d.created_at, d.waits_for AS behind, s.has_followers
         FROM (
-          SELECT EXISTS (SELECT FROM @schema@.event AS w WHERE w.status = 'waiting') AS wait,
+          SELECT EXISTS (SELECT FROM @schema@.event AS w WHERE w.aside = 'waiting') AS wait,
                  EXISTS (SELECT FROM @schema@.event AS w WHERE w.behind IS NOT NULL) AS follow,
-                 EXISTS (SELECT FROM @schema@.event AS r WHERE r.status = 'pending' AND r.returned) AS returned,
-                 current_setting('outboxd.shards')::smallint[] AS shards
+                 EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') AS returned,
+                 current_setting('outboxd.shards')::smallint[] AS shards,
+                 current_setting('outboxd.starts')::bigint[] AS starts
           OFFSET 0) AS there
         CROSS JOIN LATERAL (
           SELECT o.shard,
                  there.follow AND (  -- not EXISTS, which the planner may take for a list of all followers
-                   SELECT true FROM @schema@.event AS w WHERE w.shard = o.shard AND (w.behind IS NOT NULL) IS TRUE
+                   SELECT true FROM @schema@.event AS w WHERE w.shard + 0 = o.shard AND w.behind IS NOT NULL
                    LIMIT 1) IS NOT NULL
                    AS has_followers,
-                 least(coalesce(floors[o.shard + 1], 0), CASE WHEN there.returned THEN (
-                   SELECT r.seq FROM @schema@.event AS r WHERE r.shard = o.shard AND r.status = 'pending' AND r.returned
-                   ORDER BY r.seq LIMIT 1) END) AS floor
-          FROM unnest(there.shards) AS o(shard)
+                 o.start
+          FROM unnest(there.shards, there.starts) AS o(shard, start)
           OFFSET 0) AS s
         CROSS JOIN LATERAL (
-          SELECT q.ctid AS place, q.*,
+          SELECT q.*,
                  CASE WHEN there.wait THEN (
                    SELECT w.seq FROM @schema@.event AS w
-                   WHERE w.status = 'waiting'
+                   WHERE w.aside = 'waiting'
                      AND hashtextextended(w.aggregate_id COLLATE "C", hashtextextended(w.aggregate_type COLLATE "C", 0))
                        = hashtextextended(q.aggregate_id COLLATE "C", hashtextextended(q.aggregate_type COLLATE "C", 0))
                      AND w.aggregate_id = q.aggregate_id AND w.aggregate_type = q.aggregate_type
                      AND w.seq < q.seq
                    ORDER BY w.seq LIMIT 1) END AS waits_for
-          FROM @schema@.event AS q
-          WHERE q.shard = s.shard AND q.status = 'pending' AND q.seq >= s.floor
-          ORDER BY q.seq LIMIT ceil(batch::numeric / cardinality(there.shards))) AS d
+          FROM (
+            (SELECT r.ctid AS place, r.* FROM @schema@.event AS r  -- pending again, before where the claim begins
+             WHERE there.returned AND r.shard = s.shard AND r.aside = 'pending' AND r.seq < s.start
+             ORDER BY r.seq)
+            UNION ALL
+            (SELECT n.ctid AS place, n.* FROM @schema@.event AS n
+             WHERE n.shard = s.shard AND n.status = 'pending' AND n.seq >= s.start
+             ORDER BY n.seq)) AS q
+          LIMIT ceil(batch::numeric / cardinality(there.shards))) AS d
         LIMIT batch) AS e
       OFFSET 0) AS p) AS b
   WHERE b.total <= batch_bytes OR b.total = b.size
 $outboxd$;
 
--- Looks whether there is work: events that are due become pending again, at most max_due of them in one call.
--- due: there are pending events. woken: how many became pending. queues: there are events that stand behind another.
--- next_due: until the next waiting event is due, null if there is none. contended: a commit waits to send its notification
--- until another one, of any database, has done so.
--- A relay calls it at every sweep interval; with nothing to do it only reads.
+-- Finds out up to which seq all transactions have ended: no floor may pass one whose transaction is still open, for when it
+-- commits, its event has to go before later ones of its aggregate.
 --
--- floors, settled, mark, writers: what one call has found out, for the next one and for the claims. floors: see take_shards; without
--- them it looks from the beginning, over all finished events that are not vacuumed yet. They hold only as long as the
--- server does not lose commits: forget them when any connection was lost.
---
--- No floor may pass a seq whose transaction is still open: when it commits, its event has to go before later ones of its
--- aggregate. settled: the transactions of all seqs up to this one have ended. To find such a seq: read the sequence (mark),
--- then see who may write to the table at that time (writers); when they all have ended, mark is settled. A transaction
--- takes its seqs under the lock that is looked for (LOCK, section Table-Level Lock Modes), and gives it back when its rows
--- are visible.
-CREATE FUNCTION @schema@.sweep(
-  max_due integer, INOUT floors bigint[] DEFAULT NULL, INOUT settled bigint DEFAULT NULL, INOUT mark bigint DEFAULT NULL,
-  INOUT writers text[] DEFAULT NULL,
-  OUT due boolean, OUT woken integer, OUT queues boolean, OUT next_due interval, OUT contended boolean)
+-- Read the sequence (mark), then see who may write to the table at that time (writers); when they all have ended, mark is
+-- settled. A transaction takes its seqs under the lock that is looked for (LOCK, section Table-Level Lock Modes), and gives
+-- it back when its rows are visible. settled, mark, writers: what one call has found out, for the next one. They hold only
+-- as long as the server does not lose commits: forget them when any connection was lost.
+-- settled is null if it is not known; mark too, if seqs are not to be relied on: the sequence was set back, or sessions
+-- have seqs in stock. contended: a commit waits to send its notification until another one, of any database, has done so.
+CREATE FUNCTION @schema@.settle(
+  INOUT settled bigint DEFAULT NULL, INOUT mark bigint DEFAULT NULL, INOUT writers text[] DEFAULT NULL, OUT contended boolean)
 LANGUAGE plpgsql
 SET search_path = @schema@, pg_temp
-SET enable_seqscan = off
-SET jit = off
-SET enable_bitmapscan = off
 AS $outboxd$
 #variable_conflict use_variable
 DECLARE
-  at          CONSTANT timestamptz := clock_timestamp();  -- the function itself is volatile and so never an index condition
   last        bigint;
   now_writing text[];
   prepared    text[];
   gone        boolean;
 BEGIN
-  woken := 0;
-  IF EXISTS (SELECT FROM event AS w WHERE w.status = 'waiting' AND w.behind IS NULL AND w.available_at <= at) THEN
-    -- By their places: a join may be planned, while the table is small, in a way that reads all of it.
-    UPDATE event AS e SET status = 'pending', returned = true
-    WHERE e.ctid = ANY (ARRAY(
-      SELECT w.ctid FROM event AS w
-      WHERE w.status = 'waiting' AND w.behind IS NULL AND w.available_at <= at
-      ORDER BY w.available_at LIMIT max_due
-      FOR UPDATE SKIP LOCKED));
-    GET DIAGNOSTICS woken = ROW_COUNT;
-  END IF;
-
   SELECT CASE WHEN s.is_called THEN s.last_value ELSE s.last_value - 1 END INTO last FROM event_seq AS s;
-  IF last < settled THEN  -- somebody has set the sequence back
-    floors := NULL;
-    settled := NULL;
-    mark := NULL;
-  END IF;
-  -- The sweep's own update writes nothing new. A prepared transaction shows as -1/xid.
+  -- A relay's own update writes nothing new. A prepared transaction shows as -1/xid.
   -- Who notifies takes the lock of the object 0 of no database (async.c, PreCommit_Notify).
   SELECT coalesce(array_agg(DISTINCT l.virtualtransaction) FILTER (WHERE l.relation IS NOT NULL), '{}'),
          coalesce(array_agg(DISTINCT l.virtualtransaction) FILTER (WHERE l.relation IS NOT NULL AND l.pid IS NULL), '{}'),
@@ -190,6 +220,14 @@ BEGIN
       AND l.pid IS DISTINCT FROM pg_backend_pid()
     OR l.locktype = 'object' AND l.database = 0 AND l.classid = 'pg_catalog.pg_database'::regclass AND l.objid = 0
       AND NOT l.granted;
+  IF last < settled OR EXISTS (
+      SELECT FROM pg_catalog.pg_sequence AS s
+      WHERE s.seqrelid = 'event_seq'::regclass AND (s.seqcache <> 1 OR s.seqincrement < 1)) THEN
+    settled := NULL;
+    mark := NULL;
+    writers := NULL;
+    RETURN;
+  END IF;
   IF mark IS NOT NULL THEN
     gone := EXISTS (SELECT FROM unnest(writers) AS w WHERE w NOT LIKE '-%' AND w <> ALL (now_writing));
     SELECT coalesce(array_agg(w), '{}') INTO writers FROM unnest(writers) AS w WHERE w = ANY (now_writing);
@@ -203,34 +241,128 @@ BEGIN
   END IF;
   IF now_writing = '{}' THEN
     settled := last;
-    mark := NULL;
-  ELSIF mark IS NULL THEN
+  END IF;
+  IF mark IS NULL OR settled = last THEN
     mark := last;
     writers := now_writing;
   END IF;
-  IF EXISTS (
-      SELECT FROM pg_catalog.pg_sequence AS s
-      WHERE s.seqrelid = 'event_seq'::regclass AND (s.seqcache <> 1 OR s.seqincrement < 1)) THEN
-    settled := NULL;  -- sessions have seqs in stock
-    mark := NULL;
+END
+$outboxd$;
+
+-- Looks whether there is work: events that are due become pending again, at most max_due of them in one call.
+-- due: there are pending events. woken: how many became pending. queues: there are events that stand behind another.
+-- next_due: until the next waiting event is due, null if there is none. contended: see settle.
+-- A relay calls it at every sweep interval; with nothing to do it only reads.
+--
+-- floors, settled, mark, writers: what one call has found out, for the next one and for the claims; see take_shards and
+-- settle. Null floors: from claim_floor on; and returned, if seqs are not to be relied on. A shard's floor rises by at most
+-- 50,000 finished events in one call. patience: how many milliseconds it may wait for the writers that it finds, where
+-- nothing is known from earlier calls.
+--
+-- searched: a place in the order of shard and seq, from which on it also looks at the next 10,000 events for some that are
+-- pending below their floor, where no claim looks: only a hand at the sequence, or a session without triggers, can have put them there.
+-- They become pending again. Null: no search; and returned, when the end was reached.
+CREATE FUNCTION @schema@.sweep(
+  max_due integer, INOUT floors bigint[] DEFAULT NULL, INOUT settled bigint DEFAULT NULL, INOUT mark bigint DEFAULT NULL,
+  INOUT writers text[] DEFAULT NULL, INOUT searched bigint[] DEFAULT NULL, patience integer DEFAULT 0,
+  OUT due boolean, OUT woken integer, OUT queues boolean, OUT next_due interval, OUT contended boolean)
+LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp
+SET enable_seqscan = off
+SET jit = off
+SET enable_bitmapscan = off
+AS $outboxd$
+#variable_conflict use_variable
+DECLARE
+  at         CONSTANT timestamptz := clock_timestamp();  -- the function itself is volatile and so never an index condition
+  enough     CONSTANT bigint := 1000;
+  read_only  CONSTANT boolean := current_setting('transaction_read_only') = 'on';
+  lowest     bigint;  -- the floor of all shards
+  wanted     bigint;
+  misplaced  tid[];
+BEGIN
+  woken := 0;
+  IF EXISTS (SELECT FROM event AS w WHERE w.aside = 'waiting' AND w.behind IS NULL AND w.available_at <= at) THEN
+    -- By their places: a join may be planned, while the table is small, in a way that reads all of it.
+    UPDATE event AS e SET status = 'pending', aside = 'pending'
+    WHERE e.ctid = ANY (ARRAY(
+      SELECT w.ctid FROM event AS w
+      WHERE w.aside = 'waiting' AND w.behind IS NULL AND w.available_at <= at
+      ORDER BY w.available_at LIMIT max_due
+      FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS woken = ROW_COUNT;
+  END IF;
+
+  SELECT f.seq INTO lowest FROM claim_floor AS f;
+  lowest := coalesce(lowest, 0);
+  IF floors IS NULL OR cardinality(floors) <> 64 THEN
+    floors := array_fill(lowest, ARRAY[64]);
+    settled := coalesce(settled, lowest - 1);
+  END IF;
+  LOOP
+    SELECT s.settled, s.mark, s.writers, s.contended INTO settled, mark, writers, contended
+    FROM settle(settled, mark, writers) AS s;
+    wanted := coalesce(wanted, mark);
+    EXIT WHEN mark IS NULL OR writers = '{}' OR settled >= wanted
+      OR clock_timestamp() >= at + patience * interval '1 millisecond';
+    PERFORM pg_sleep(0.005);
+  END LOOP;
+  IF mark IS NULL THEN
+    IF lowest > 0 AND NOT read_only THEN
+      UPDATE claim_floor SET seq = 0;
+    END IF;
+    lowest := 0;
+    floors := array_fill(0::bigint, ARRAY[64]);
   END IF;
 
   -- A statement of its own: it sees what all who have ended by now have committed.
-  SELECT array_agg(least(f.first, settled + 1) ORDER BY f.shard), bool_or(f.first IS NOT NULL) INTO floors, due
+  SELECT array_agg(greatest(f.floor, least(coalesce(f.first, f.passed + 1), settled + 1)) ORDER BY f.shard),
+         bool_or(f.first IS NOT NULL OR f.passed IS NOT NULL)
+  INTO floors, due
   FROM (
-    SELECT s AS shard, (
+    SELECT l.*, CASE WHEN l.first IS NULL THEN (  -- so many are finished that there may be more
       SELECT p.seq FROM event AS p
-      WHERE p.shard = s AND p.status = 'pending' AND p.seq >= coalesce(floors[s + 1], 0)
-      ORDER BY p.seq LIMIT 1) AS first
-    FROM generate_series(0, 63) AS s) AS f;
-  IF settled IS NULL THEN
+      WHERE p.shard = l.shard AND p.seq >= l.floor ORDER BY p.seq OFFSET 49999 LIMIT 1) END AS passed
+    FROM (
+      SELECT s AS shard, floors[s + 1] AS floor, (
+        SELECT w.seq FROM (
+          SELECT p.seq, p.status FROM event AS p
+          WHERE p.shard = s AND p.seq >= floors[s + 1]
+          ORDER BY p.seq LIMIT 50000) AS w
+        WHERE w.status = 'pending' LIMIT 1) AS first
+      FROM generate_series(0, 63) AS s
+      OFFSET 0) AS l
+    OFFSET 0) AS f;
+
+  IF searched IS NOT NULL AND NOT read_only THEN
+    SELECT array_agg(o.place) FILTER (WHERE o.status = 'pending' AND o.aside IS NULL AND o.seq < floors[o.shard + 1]),
+           CASE WHEN count(*) = 10000 THEN max(ARRAY[o.shard, o.seq]) END
+    INTO misplaced, searched
+    FROM (
+      SELECT e.ctid AS place, e.shard::bigint, e.seq, e.status, e.aside FROM event AS e
+      WHERE (e.shard, e.seq) > (searched[1]::smallint, searched[2])
+      ORDER BY e.shard, e.seq LIMIT 10000) AS o;
+    IF misplaced IS NOT NULL THEN
+      UPDATE event AS e SET aside = 'pending' WHERE e.ctid = ANY (misplaced) AND e.status = 'pending' AND e.aside IS NULL;
+    END IF;
+  END IF;
+
+  -- Not at every call: an old snapshot anywhere makes each version of this row one that its readers walk over.
+  IF mark IS NOT NULL AND NOT read_only
+     AND (SELECT min(f) FROM unnest(floors) AS f) >= lowest + enough THEN
+    PERFORM FROM claim_floor FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+      UPDATE claim_floor SET seq = (SELECT min(f) FROM unnest(floors) AS f) WHERE seq = lowest;
+    END IF;
+  END IF;
+  IF mark IS NULL THEN
     floors := NULL;
   END IF;
-  due := due OR EXISTS (SELECT FROM event AS r WHERE r.status = 'pending' AND r.returned);
+  due := due OR EXISTS (SELECT FROM event AS r WHERE r.aside = 'pending');
   queues := EXISTS (SELECT FROM event AS w WHERE w.behind IS NOT NULL);
   -- An infinite time cannot be subtracted from: -infinity is long ago, and infinity is never.
   SELECT nullif(greatest(w.available_at, 'epoch'), 'infinity') - at INTO next_due
-  FROM event AS w WHERE w.status = 'waiting' AND w.behind IS NULL
+  FROM event AS w WHERE w.aside = 'waiting' AND w.behind IS NULL
   ORDER BY w.available_at LIMIT 1;
 END
 $outboxd$;
@@ -244,35 +376,37 @@ SET search_path = @schema@, pg_temp
 SET enable_seqscan = off
 SET jit = off
 SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
 AS $outboxd$
 DECLARE
+  shards   integer[];
   heads    bigint[];
   released integer;
 BEGIN
-  WITH RECURSIVE head(seq) AS (
-    (SELECT w.behind FROM event AS w WHERE w.behind IS NOT NULL ORDER BY w.behind LIMIT 1)
+  WITH RECURSIVE head(shard, seq) AS (
+    (SELECT w.shard + 0, w.behind FROM event AS w WHERE w.behind IS NOT NULL ORDER BY w.shard + 0, w.behind LIMIT 1)
     UNION ALL
-    SELECT (SELECT w.behind FROM event AS w WHERE w.behind > h.seq ORDER BY w.behind LIMIT 1)
-    FROM head AS h WHERE h.seq IS NOT NULL)
-  SELECT array_agg(h.seq) INTO heads
+    SELECT n.shard, n.behind
+    FROM head AS h
+    CROSS JOIN LATERAL (
+      SELECT w.shard + 0 AS shard, w.behind FROM event AS w
+      WHERE (w.shard + 0, w.behind) > (h.shard, h.seq) AND w.behind IS NOT NULL
+      ORDER BY w.shard + 0, w.behind LIMIT 1) AS n)
+  SELECT array_agg(h.shard), array_agg(h.seq) INTO shards, heads
   FROM head AS h
-  CROSS JOIN LATERAL (SELECT * FROM event AS w WHERE w.behind = h.seq LIMIT 1) AS follower
   WHERE NOT EXISTS (SELECT FROM event AS p
-                    WHERE p.status = 'pending' AND p.shard = follower.shard AND p.seq = h.seq)
-    AND NOT EXISTS (SELECT FROM event AS p
-                    WHERE p.status = 'waiting' AND p.shard = follower.shard
-                      AND hashtextextended(p.aggregate_id COLLATE "C", hashtextextended(p.aggregate_type COLLATE "C", 0))
-                        = hashtextextended(follower.aggregate_id COLLATE "C",
-                                           hashtextextended(follower.aggregate_type COLLATE "C", 0))
-                      AND p.seq = h.seq);
+                    WHERE p.shard = h.shard::smallint AND p.seq = h.seq AND p.status IN ('pending', 'waiting'));
   IF heads IS NULL THEN
     RETURN 0;
   END IF;
-  UPDATE event AS e SET status = 'pending', behind = NULL, returned = true
+  UPDATE event AS e SET status = 'pending', behind = NULL, aside = 'pending'
   WHERE e.ctid = ANY (ARRAY(
-    SELECT w.ctid FROM event AS w WHERE w.behind = ANY (heads)
+    SELECT w.ctid
+    FROM unnest(shards, heads) AS h(shard, seq)
+    JOIN event AS w ON w.shard + 0 = h.shard AND w.behind = h.seq
     ORDER BY w.seq LIMIT most
-    FOR UPDATE SKIP LOCKED));
+    FOR UPDATE OF w SKIP LOCKED));
   GET DIAGNOSTICS released = ROW_COUNT;
   RETURN released;
 END

@@ -19,8 +19,9 @@ $outboxd$;
 -- Only our own functions: the schema may be shared with the application's.
 REVOKE ALL ON FUNCTION
   @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid),
-  @schema@.admit_event(), @schema@.ring_doorbell(),
-  @schema@.take_shards(integer, bigint[]), @schema@.claimed(integer, bigint, bigint[]), @schema@.sweep(integer, bigint[], bigint, bigint, text[]),
+  @schema@.admit_event(), @schema@.set_aside(), @schema@.ring_doorbell(), @schema@.forget_floor(),
+  @schema@.take_shards(integer, bigint[], bigint, bigint), @schema@.claimed(integer, bigint),
+  @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint[], integer), @schema@.settle(bigint, bigint, text[]),
   @schema@.release_orphans(integer),
   @schema@.mute(), @schema@.silence_is_over()
   FROM PUBLIC;
@@ -35,13 +36,15 @@ GRANT EXECUTE ON FUNCTION @schema@.emit(text, text, text, @payload_type@, jsonb,
 -- The daemon.
 GRANT SELECT, DELETE ON @schema@.event TO outbox_relay;
 GRANT SELECT ON @schema@.event_seq TO outbox_relay;
-GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind, returned)
+GRANT SELECT, UPDATE ON @schema@.claim_floor TO outbox_relay;
+GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind, aside)
   ON @schema@.event TO outbox_relay;
 GRANT EXECUTE ON FUNCTION
-  @schema@.take_shards(integer, bigint[]), @schema@.claimed(integer, bigint, bigint[]), @schema@.sweep(integer, bigint[], bigint, bigint, text[]),
+  @schema@.take_shards(integer, bigint[], bigint, bigint), @schema@.claimed(integer, bigint),
+  @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint[], integer), @schema@.settle(bigint, bigint, text[]),
   @schema@.release_orphans(integer), @schema@.mute(), @schema@.silence_is_over() TO outbox_relay;
 
 -- People who look after it: read, retry, discard, replay, prune.
 GRANT SELECT, DELETE ON @schema@.event TO outbox_operator;
-GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind, returned)
+GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind, aside)
   ON @schema@.event TO outbox_operator;

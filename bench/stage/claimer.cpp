@@ -28,19 +28,20 @@ claimer::claimer(const stage& where, int batch) : session_(where.connect()) {
         one.name == pg::statement::mark_published)
       session_.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));
   take_ = fmt::format("EXECUTE {}({}, ", pg::statement::take_shards, shards);
-  claim_ = fmt::format("EXECUTE {}({}, {}, ", pg::statement::claim, batch, batch_bytes);
+  claim_ = fmt::format("EXECUTE {}({}, {})", pg::statement::claim, batch, batch_bytes);
   mark_ = fmt::format("EXECUTE {}(", pg::statement::mark_published);
 }
 
 test::result_rows claimer::claim() {
   session_.exec(take_ + floors_ + ")");
-  return session_.exec(claim_ + floors_ + ")");
+  return session_.exec(claim_);
 }
 
 // As a relay does: the next one goes on where this one has come to.
 void claimer::look() {
-  const auto found = session_.exec("SELECT floors FROM outbox.sweep(0, " + floors_ + ")");
-  floors_ = found[0][0] ? "'" + *found[0][0] + "'" : "NULL";
+  const auto found = session_.exec("SELECT floors, settled FROM outbox.sweep(0, " + floors_ + ")");
+  const auto literal = [](const test::cell& value) { return value ? "'" + *value + "'" : "NULL"; };
+  floors_ = literal(found[0][0]) + ", " + literal(found[0][1]) + ", NULL";
 }
 
 std::int64_t claimer::claim_and_mark() {

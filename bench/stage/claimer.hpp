@@ -25,7 +25,7 @@ class claimer {
   std::string take_;
   std::string claim_;
   std::string mark_;
-  std::string floors_ = "NULL";
+  std::string floors_ = "NULL, NULL, NULL";  // and settled, and lowest
 };
 
 }  // namespace outboxd::bench

@@ -107,8 +107,15 @@ std::int32_t read_int4(std::string_view field) {
 std::int64_t read_int8(std::string_view field) {
   return read<std::int64_t>(field);
 }
-std::int32_t read_array_size(std::string_view field) {
-  return field.size() < 16 ? 0 : read<std::int32_t>(field.substr(12));
+// array_send: dimensions, flags, type; size and lower bound; then each with its length.
+std::vector<std::int64_t> read_int8_array(std::string_view field) {
+  constexpr std::size_t header = 20;
+  constexpr std::size_t element = 4 + 8;
+  std::vector<std::int64_t> out;
+  if (field.size() < header) return out;
+  for (field.remove_prefix(header); field.size() >= element; field.remove_prefix(element))
+    out.push_back(read<std::int64_t>(field.substr(4)));
+  return out;
 }
 bool read_bool(std::string_view field) {
   return !field.empty() && field.front() != 0;

@@ -26,7 +26,7 @@ std::string int8(std::int64_t value);
 std::int16_t read_int2(std::string_view field);
 std::int32_t read_int4(std::string_view field);
 std::int64_t read_int8(std::string_view field);
-std::int32_t read_array_size(std::string_view field);  // of one dimension
+std::vector<std::int64_t> read_int8_array(std::string_view field);  // of one dimension, without nulls
 bool read_bool(std::string_view field);
 row_place read_tid(std::string_view field);
 event_id read_uuid(std::string_view field);

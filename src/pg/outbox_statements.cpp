@@ -1,6 +1,7 @@
 #include "pg/outbox_statements.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <optional>
@@ -18,10 +19,11 @@ namespace {
 // A place that is out of date holds another row or none, which the id tells.
 std::string mark(const std::string& in, after_publish then) {
   const bool keep = then == after_publish::keep;
-  const std::string change =
-      keep
-          ? fmt::format("UPDATE {}.event AS e SET status = 'published', published_at = clock_timestamp()", in)
-          : fmt::format("DELETE FROM {}.event AS e", in);
+  const std::string change = keep ? fmt::format(
+                                        "UPDATE {}.event AS e SET status = 'published', aside = NULL, "
+                                        "published_at = clock_timestamp()",
+                                        in)
+                                  : fmt::format("DELETE FROM {}.event AS e", in);
   return fmt::format(
       "WITH marked AS ({0} {1} unnest($1::uuid[], $2::tid[]) AS c(id, place)"
       " WHERE e.ctid = c.place AND e.id IS NOT DISTINCT FROM c.id RETURNING 1)"
@@ -44,17 +46,19 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
   add(statement::rollback, "ROLLBACK");
   add(statement::guard,
       fmt::format("SET LOCAL idle_in_transaction_session_timeout = {}", claim_timeout.count()));
-  add(statement::take_shards, fmt::format("SELECT {}.take_shards($1, $2)", in));
+  add(statement::take_shards,
+      fmt::format("SELECT shards, starts, lowest FROM {}.take_shards($1, $2, $3, $4)", in));
   add(statement::claim,
       fmt::format(
           "SELECT id, place, seq, aggregate_type, aggregate_id, event_type, payload, payload_type, headers,"
           " exchange, routing_key, attempts, nacks, created_at, behind, has_followers FROM {}.claimed($1, "
-          "$2, $3)",
+          "$2)",
           in));
   add(statement::mark_published, mark(in, then));
   add(statement::set_back,
       fmt::format(
-          "UPDATE {0}.event AS e SET status = s.status::{0}.event_status, attempts = e.attempts + s.attempts,"
+          "UPDATE {0}.event AS e SET status = s.status::{0}.event_status,"
+          " aside = s.status::{0}.event_status, attempts = e.attempts + s.attempts,"
           " nacks = least(e.nacks + s.nacks, 32767),"
           " available_at = coalesce(clock_timestamp() + s.delay * interval '1 millisecond', e.available_at),"
           " last_error = coalesce(s.reason, e.last_error), behind = s.behind"
@@ -65,9 +69,12 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
           in));
   add(statement::release,
       fmt::format(
-          "UPDATE {0}.event SET status = 'pending', behind = NULL, returned = true"
+          "UPDATE {0}.event SET status = 'pending', behind = NULL, aside = 'pending'"
           " WHERE ctid = ANY (ARRAY(SELECT w.place FROM unnest($1::bigint[]) AS h(seq) CROSS JOIN LATERAL"
-          " (SELECT w.ctid AS place, w.seq FROM {0}.event AS w WHERE w.behind = h.seq OFFSET 0) AS w"
+          " (SELECT w.ctid AS place, w.seq FROM {0}.event AS w"
+          " WHERE w.shard + 0 = ANY (current_setting('outboxd.shards')::integer[]) AND w.behind = h.seq "
+          "OFFSET "
+          "0) AS w"
           " ORDER BY w.seq LIMIT {1}))",
           in, most_released));
   return all;
@@ -116,29 +123,48 @@ std::string literal_of(const std::string& known) {
 }  // namespace
 
 std::string sweep_statement(const schema_name& schema, int max_due, const sweep_knowledge& known,
-                            const std::string& probe_channel) {
+                            std::chrono::milliseconds patience, const std::string& probe_channel) {
   return fmt::format(
       "SELECT due, woken, queues, extract(epoch FROM next_due), current_setting('transaction_read_only'),"
-      " pg_backend_pid(), floors, settled, mark, writers, contended{} FROM {}.sweep({}, {}, {}, {}, {})",
+      " pg_backend_pid(), floors, settled, mark, writers, searched, contended{}"
+      " FROM {}.sweep({}, {}, {}, {}, {}, {}, {})",
       probe_channel.empty() ? "" : fmt::format(", pg_notify('{}', '')", probe_channel), schema.identifier(),
-      max_due, literal_of(known.floors), literal_of(known.settled), literal_of(known.mark),
-      literal_of(known.writers));
+      max_due, literal_of(known.floors), literal_of(known.settled.settled), literal_of(known.settled.mark),
+      literal_of(known.settled.writers), literal_of(known.searched), patience.count());
 }
 
-std::string floors_parameter(std::string_view text) {
-  std::vector<std::optional<std::int64_t>> all;
-  if (text.size() > 2 && text.front() == '{' && text.back() == '}') {
-    const char* at = text.data() + 1;
-    const char* const end = text.data() + text.size() - 1;
-    while (at < end) {
-      std::int64_t value = 0;
-      const auto [stopped, failed] = std::from_chars(at, end, value);
-      if (failed != std::errc() || (stopped != end && *stopped != ',')) return int8_array({});
-      all.emplace_back(value);
-      at = stopped + 1;
-    }
+std::string settle_statement(const schema_name& schema, const settled_knowledge& known) {
+  return fmt::format("SELECT settled, mark, writers FROM {}.settle({}, {}, {})", schema.identifier(),
+                     literal_of(known.settled), literal_of(known.mark), literal_of(known.writers));
+}
+
+std::int64_t read_settled(const settled_knowledge& from) {
+  std::int64_t out = -1;
+  std::from_chars(from.settled.data(), from.settled.data() + from.settled.size(), out);
+  return out;
+}
+
+std::vector<std::int64_t> read_floors(std::string_view text) {
+  std::vector<std::int64_t> all;
+  if (text.size() <= 2 || text.front() != '{' || text.back() != '}') return all;
+  const char* at = text.data() + 1;
+  const char* const end = text.data() + text.size() - 1;
+  while (at < end) {
+    std::int64_t value = 0;
+    const auto [stopped, failed] = std::from_chars(at, end, value);
+    if (failed != std::errc() || (stopped != end && *stopped != ',')) return {};
+    all.push_back(value);
+    at = stopped + 1;
   }
-  return int8_array(all);
+  return all;
+}
+
+std::string floors_literal(std::span<const std::int64_t> floors) {
+  return fmt::format("{{{}}}", fmt::join(floors, ","));
+}
+
+std::string floors_parameter(std::span<const std::int64_t> floors) {
+  return int8_array(std::vector<std::optional<std::int64_t>>(floors.begin(), floors.end()));
 }
 
 std::string silence_statement(const schema_name& schema) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,8 +38,9 @@ struct prepared {
 };
 
 // - begin: READ COMMITTED, whatever the user's default is: the claim needs a new snapshot for each of its statements.
-// - take_shards($1 shards, $2 int8[] floors, empty if they are not known) and claim($1 events, $2 bytes, $3 floors): see
-//   sql/. The columns of claim are claim_column's.
+// - take_shards($1 shards, $2 int8[] floors, empty if they are not known, $3 int8 settled, $4 int8 lowest) and
+//   claim($1 events, $2 bytes): see sql/. The columns of take_shards are int8[] shards, int8[] starts, int8 lowest; those
+//   of claim are claim_column's.
 // - guard: last in each claiming pipeline. It lets the server end the session, and with it the claim, when the
 //   relay hangs; and as a utility statement it makes the server drop the claim's snapshot, which would hold back
 //   vacuum.
@@ -75,23 +77,37 @@ enum class sweep_column : int {
   settled,
   mark,
   writers,
+  searched,
   contended,
 };
 
-// What a sweep has found out for the next one and for the claims, see sql/: in text format, and empty for null.
-struct sweep_knowledge {
-  std::string floors;
+// What settle has found out, see sql/: in text format, and empty for null.
+struct settled_knowledge {
   std::string settled;
   std::string mark;
   std::string writers;
 };
+std::int64_t read_settled(const settled_knowledge& from);  // -1: not known
+
+// What a sweep has found out for the next one and for the claims, see sql/: in text format, and empty for null.
+struct sweep_knowledge {
+  std::string floors;
+  settled_knowledge settled;
+  std::string searched;
+};
 
 // The sweep, see sql/, in text format. probe_channel: where it also sends a notification to; none if empty.
 std::string sweep_statement(const schema_name& schema, int max_due, const sweep_knowledge& known = {},
-                            const std::string& probe_channel = {});
+                            std::chrono::milliseconds patience = {}, const std::string& probe_channel = {});
 
-// "{1,2}", in text format, as a parameter of claim. Empty for anything else.
-std::string floors_parameter(std::string_view text);
+// In text format: settled, mark, writers.
+std::string settle_statement(const schema_name& schema, const settled_knowledge& known);
+
+// Floors as "{1,2}", in text format: to be read, none for anything else; and to be written.
+std::vector<std::int64_t> read_floors(std::string_view text);
+std::string floors_literal(std::span<const std::int64_t> floors);
+
+std::string floors_parameter(std::span<const std::int64_t> floors);  // of take_shards
 
 // See sql/, in text format: is nobody silent any more. The sweep that relies on it follows it in the same transaction.
 std::string silence_statement(const schema_name& schema);

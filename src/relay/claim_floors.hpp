@@ -1,37 +1,63 @@
-// claim_floors: from where on claims look at each shard, as the latest sweep has found out. See claim and sweep in sql/.
+// claim_floors: from where on claims look at each shard, as sweeps and earlier claims have found out. See take_shards, settle
+// and sweep in sql/.
 #pragma once
 
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "pg/outbox_statements.hpp"
+#include "relay/outbox.hpp"
 
 namespace outboxd::relay {
 
 // A server that crashes or is replaced may have lost commits, and what was known of the table is no longer true. Every
-// session with it ends then, though not all at the same moment: with the end of any of them all is forgotten, and the
-// answer to a sweep that was under way is not taken.
+// session with it ends then, though not all at the same moment: with the end of any of them all is forgotten, and an
+// answer that was under way is not taken.
 class claim_floors {
  public:
-  const pg::sweep_knowledge& known() const { return known_; }
-  const std::string& parameter() const { return parameter_; }
+  using time_point = std::chrono::steady_clock::time_point;
 
   unsigned generation() const { return generation_; }
-  void learn(pg::sweep_knowledge found, unsigned asked_in) {
-    if (asked_in != generation_) return;
-    known_ = std::move(found);
-    parameter_ = pg::floors_parameter(known_.floors);
-  }
-  void forget() {
-    ++generation_;
-    known_ = {};
-    parameter_ = pg::floors_parameter({});
-  }
+  void forget();
+
+  // For the next sweep: all that is known.
+  pg::sweep_knowledge known() const;
+  // For take_shards: the floors, none if they are not known; settled; and the lowest floor.
+  const std::vector<std::string>& parameters() const { return parameters_; }
+  static std::vector<std::string> no_parameters();
+
+  // What a sweep has found. Without a mark, seqs are not to be relied on, and all is forgotten.
+  void learn(const pg::sweep_knowledge& found, unsigned asked_in);
+  // What settle has found.
+  void learn(const pg::settled_knowledge& found, unsigned asked_in);
+  // What a claim has seen: where these shards begin, and all of them.
+  struct look {
+    std::span<const std::int64_t> shards;
+    std::span<const std::int64_t> starts;
+    std::optional<std::int64_t> lowest;
+  };
+  void raise(const look& seen, unsigned asked_in);
+
+  // Finished events above the floors are what claims walk over. So the more is claimed, the more often it pays to settle:
+  // true if a claim should do so now, which counts as done.
+  bool take_turn_to_settle(time_point now);
+  void note_claimed(std::size_t events) { claimed_since_ += events; }
 
  private:
-  pg::sweep_knowledge known_;
-  std::string parameter_ = pg::floors_parameter({});
+  void encode();
+
+  std::array<std::int64_t, shard_count> floors_{};
+  bool floors_known_ = false;
+  pg::settled_knowledge settled_;
+  std::vector<std::string> parameters_ = no_parameters();
   unsigned generation_ = 0;
+  std::size_t claimed_since_ = 0;
+  time_point next_turn_;
 };
 
 }  // namespace outboxd::relay

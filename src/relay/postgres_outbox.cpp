@@ -21,6 +21,11 @@ std::string_view status_of(setback::kind what) {
   return "waiting";
 }
 
+std::vector<std::string> take_parameters(int shards, std::vector<std::string> floors) {
+  floors.insert(floors.begin(), pg::int4(shards));
+  return floors;
+}
+
 std::vector<std::string> set_back_parameters(const std::vector<setback>& all) {
   std::vector<event_id> ids;
   std::vector<std::optional<std::string>> statuses;
@@ -46,7 +51,7 @@ std::vector<std::string> set_back_parameters(const std::vector<setback>& all) {
 }  // namespace
 
 postgres_outbox::postgres_outbox(const boost::asio::any_io_executor& on, const postgres_settings& settings,
-                                 const claim_floors& floors, link_observer& observer)
+                                 claim_floors& floors, link_observer& observer)
     : executor_(on),
       settings_(settings),
       floors_(floors),
@@ -126,9 +131,8 @@ void postgres_outbox::add_begin(pg::pipeline& to) const {
 
 // Each statement once, on nothing: a privilege that is missing shows now and not with the first event.
 void postgres_outbox::add_trial(pg::pipeline& to) const {
-  const auto no_floors = pg::floors_parameter({});
-  add(to, pg::statement::take_shards, {pg::int4(0), no_floors});
-  add(to, pg::statement::claim, {pg::int4(0), pg::int8(0), no_floors});
+  add(to, pg::statement::take_shards, take_parameters(0, claim_floors::no_parameters()));
+  add(to, pg::statement::claim, {pg::int4(0), pg::int8(0)});
   add(to, pg::statement::mark_published, {pg::uuid_array({}), pg::tid_array({})});
   add(to, pg::statement::set_back, set_back_parameters({}));
   add(to, pg::statement::release, {pg::int8_array({})});
@@ -148,15 +152,29 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     if (!answers) co_return answers.error();
     if (now.settles) failpoint("marked");
     if (now.settles) pause_.reset();  // not for a claim: what follows it may fail again and again
+    if (now.settle_at) {
+      const pg::rows& found = answers->at(*now.settle_at);
+      const auto text = [&](int column) { return std::string(found.find(0, column).value_or("")); };
+      floors_.learn(pg::settled_knowledge{.settled = text(0), .mark = text(1), .writers = text(2)},
+                    now.generation);
+    }
     if (!now.claim_at) {
       listener.on_released();
       continue;
     }
     auto claimed = pg::read_claim(answers->at(*now.claim_at));
     if (!claimed) co_return claimed.error();
-    const auto shards = pg::read_array_size(answers->at(*now.claim_at - 1).at(0, 0));
-    claimed->more = shards == shards_within(now.how_far);
-    claimed->again = shards > 0 && claimed->events.empty();
+    const pg::rows& taken = answers->at(*now.claim_at - 1);
+    const auto shards = pg::read_int8_array(taken.at(0, 0));
+    const auto starts = pg::read_int8_array(taken.at(0, 1));
+    const auto lowest = taken.find(0, 2);
+    floors_.raise({.shards = shards,
+                   .starts = starts,
+                   .lowest = lowest ? std::optional(pg::read_int8(*lowest)) : std::nullopt},
+                  now.generation);
+    floors_.note_claimed(claimed->events.size());
+    claimed->more = static_cast<int>(shards.size()) == shards_within(now.how_far);
+    claimed->again = !shards.empty() && claimed->events.empty();
     if (claimed->events.empty()) {
       pause_.reset();
       pg::pipeline end;
@@ -196,12 +214,21 @@ void postgres_outbox::settle(const settlement& what, then next) {
     const std::vector<std::optional<std::int64_t>> seqs(what.released.begin(), what.released.end());
     add(out.steps, pg::statement::release, {pg::int8_array(seqs)});
   }
+  add_settle(out);
   add(out.steps, pg::statement::commit);
   if (next == then::claim) out.claim_at = add_claim(out.steps, out.how_far);
   ask(std::move(out));
 }
 
+// In the same round trip as the marks.
+void postgres_outbox::add_settle(request& to) {
+  if (kind_ != session_kind::own || !floors_.take_turn_to_settle(std::chrono::steady_clock::now())) return;
+  to.settle_at = to.steps.steps().size();
+  to.steps.text(pg::settle_statement(settings_.schema, floors_.known().settled));
+}
+
 void postgres_outbox::ask(request what) {
+  what.generation = floors_.generation();
   asked_ = std::move(what);
   if (current_ != nullptr) current_->interrupt();
 }
@@ -214,10 +241,11 @@ int postgres_outbox::shards_within(reach how_far) const {
 std::size_t postgres_outbox::add_claim(pg::pipeline& to, reach how_far) const {
   add_begin(to);
   // A pooler may go over to another server without a word.
-  const auto floors = kind_ == session_kind::own ? floors_.parameter() : pg::floors_parameter({});
-  add(to, pg::statement::take_shards, {pg::int4(shards_within(how_far)), floors});
+  add(to, pg::statement::take_shards,
+      take_parameters(shards_within(how_far),
+                      kind_ == session_kind::own ? floors_.parameters() : claim_floors::no_parameters()));
   const std::size_t at = to.steps().size();
-  add(to, pg::statement::claim, {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes), floors});
+  add(to, pg::statement::claim, {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes)});
   add(to, pg::statement::guard);
   return at;
 }

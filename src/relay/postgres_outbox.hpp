@@ -21,7 +21,7 @@ namespace outboxd::relay {
 class postgres_outbox final : public outbox {
  public:
   postgres_outbox(const boost::asio::any_io_executor& on, const postgres_settings& settings,
-                  const claim_floors& floors, link_observer& observer);
+                  claim_floors& floors, link_observer& observer);
 
   // Connects, serves, reconnects, until stop().
   boost::asio::awaitable<void> run(outbox_listener& listener);
@@ -33,9 +33,11 @@ class postgres_outbox final : public outbox {
  private:
   struct request {
     pg::pipeline steps;
-    bool settles = false;                 // writes what became of a batch
-    std::optional<std::size_t> claim_at;  // index of the claim's rows among the answers
+    bool settles = false;                  // writes what became of a batch
+    std::optional<std::size_t> claim_at;   // index of the claim's rows among the answers
+    std::optional<std::size_t> settle_at;  // of the row of settle
     reach how_far = reach::share;
+    unsigned generation = 0;  // of the floors
   };
 
   boost::asio::awaitable<result<void>> open(pg::connection& link);
@@ -46,12 +48,13 @@ class postgres_outbox final : public outbox {
   void add_trial(pg::pipeline& to) const;
   boost::asio::awaitable<error> serve(pg::connection& link, outbox_listener& listener);
   void ask(request what);
+  void add_settle(request& to);
   int shards_within(reach how_far) const;
   std::size_t add_claim(pg::pipeline& to, reach how_far) const;
 
   boost::asio::any_io_executor executor_;
   const postgres_settings& settings_;
-  const claim_floors& floors_;
+  claim_floors& floors_;
   link_observer& observer_;
   reconnect_pause pause_;
   std::vector<pg::prepared> statements_;

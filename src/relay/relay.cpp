@@ -19,8 +19,8 @@ constexpr auto last_close = 2s;
 }  // namespace
 
 struct relay::worker {
-  worker(boost::asio::io_context& io, const relay_settings& settings, const claim_floors& floors,
-         dispatcher& host, link_observer& observer, lane_settings lane_settings)
+  worker(boost::asio::io_context& io, const relay_settings& settings, claim_floors& floors, dispatcher& host,
+         link_observer& observer, lane_settings lane_settings)
       : outbox(io.get_executor(), settings.database, floors, observer),
         broker(io.get_executor(), settings.broker, observer),
         line(outbox, broker, host, std::move(lane_settings)) {}

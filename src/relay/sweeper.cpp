@@ -13,9 +13,14 @@ using clock = std::chrono::steady_clock;
 
 constexpr int most_due_per_sweep = 10'000;
 
-// The search for orphans takes at most one part in this many of the time, and so does looking from the beginning of the
-// table.
-constexpr int cost_share = 20;
+// The release of orphans takes at most one part in this many of the time.
+constexpr int release_share = 20;
+// And so does the search where no claim looks: it never ends, and seldom finds something.
+constexpr int search_share = 500;
+constexpr std::string_view search_from_the_beginning = "{-1,0}";
+
+// Behind a pooler nothing is remembered from sweep to sweep.
+constexpr milliseconds patience_behind_a_pooler(50);
 
 // "extract(epoch …)" in text format: seconds with a fraction, rounded up. Not above zero: due already.
 milliseconds read_seconds(std::string_view text) {
@@ -41,9 +46,10 @@ class sweep_row {
     const auto text = [&](pg::sweep_column column) { return std::string(find(column).value_or("")); };
     using column = pg::sweep_column;
     return {.floors = text(column::floors),
-            .settled = text(column::settled),
-            .mark = text(column::mark),
-            .writers = text(column::writers)};
+            .settled = {.settled = text(column::settled),
+                        .mark = text(column::mark),
+                        .writers = text(column::writers)},
+            .searched = text(column::searched)};
   }
 
  private:
@@ -54,7 +60,7 @@ class sweep_row {
 
 boost::asio::awaitable<result<void>> sweeper::begin(pg::connection& link, session_kind kind) {
   kind_ = kind;
-  next_search_ = next_full_ = clock::now();
+  next_release_ = next_search_ = clock::now();
   pg::pipeline steps;
   if (kind == session_kind::own) steps.text(pg::session_settings(settings_.claim_timeout));
   std::vector<std::string> trial{pg::silence_statement(settings_.schema),
@@ -83,24 +89,27 @@ boost::asio::awaitable<result<sweeper::finding>> sweeper::sweep(pg::connection& 
                                                                 std::string probe_channel,
                                                                 bool check_silence) {
   const auto began = clock::now();
-  // By hand, somebody may have made an event pending that is below the floors.
-  const bool full = began >= next_full_;
-  auto known = kind_ == session_kind::own ? floors_.known() : pg::sweep_knowledge();
-  if (full) known.floors.clear();
+  const bool own = kind_ == session_kind::own;
+  const bool searches = began >= next_search_;
+  auto known = own ? floors_.known() : pg::sweep_knowledge();
+  if (searches) known.searched = searched_.empty() ? search_from_the_beginning : searched_;
   const auto generation = floors_.generation();
   pg::pipeline nothing;
   std::vector<std::string> sql;
   if (check_silence) sql.push_back(pg::silence_statement(settings_.schema));
-  sql.push_back(pg::sweep_statement(settings_.schema, most_due_per_sweep, known, probe_channel));
+  sql.push_back(pg::sweep_statement(settings_.schema, most_due_per_sweep, known,
+                                    own ? milliseconds(0) : patience_behind_a_pooler, probe_channel));
   const auto answers = co_await look(link, std::move(nothing), std::move(sql));
   if (!answers) co_return tl::make_unexpected(answers.error());
   using column = pg::sweep_column;
   const sweep_row found(answers->at(check_silence ? 1 : 0));
   if (found.at(column::read_only) == "on") co_return tl::make_unexpected(now_read_only(link));
-  if (kind_ == session_kind::own) floors_.learn(found.knowledge(), generation);
-  if (full) {
+  const auto learned = found.knowledge();
+  if (own) floors_.learn(learned, generation);
+  if (searches) {
+    searched_ = learned.searched;
     const auto cost = std::chrono::duration_cast<milliseconds>(clock::now() - began);
-    next_full_ = began + std::max(interval_, cost * cost_share);
+    next_search_ = began + std::max(interval_, cost * search_share);
   }
   const auto woken = read_integer(found.at(column::woken));
   finding out{.work = found.is(column::due),
@@ -116,7 +125,7 @@ boost::asio::awaitable<result<sweeper::finding>> sweeper::sweep(pg::connection& 
   } else if (wait > milliseconds(0)) {  // else it is due, was not woken, and so is locked by somebody
     out.next = std::min(interval_, wait);
   }
-  if (found.is(column::queues) && clock::now() >= next_search_) {
+  if (found.is(column::queues) && clock::now() >= next_release_) {
     const auto released = co_await release_orphans(link);
     if (!released) co_return tl::make_unexpected(released.error());
     out.work = out.work || *released;
@@ -134,8 +143,8 @@ boost::asio::awaitable<result<bool>> sweeper::release_orphans(pg::connection& li
   const auto released = read_integer(answers->front().at(0, 0));
   const auto cost = std::chrono::duration_cast<milliseconds>(clock::now() - began);
   // As many as there may be in one go: there may be more.
-  next_search_ = clock::now() +
-                 (released == pg::most_released ? milliseconds(0) : std::max(interval_, cost * cost_share));
+  next_release_ = clock::now() + (released == pg::most_released ? milliseconds(0)
+                                                                : std::max(interval_, cost * release_share));
   co_return released > 0;
 }
 

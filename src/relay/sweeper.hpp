@@ -47,8 +47,9 @@ class sweeper {
   std::chrono::milliseconds interval_;
   claim_floors& floors_;
   session_kind kind_ = session_kind::own;
-  time_point next_search_;
-  time_point next_full_;  // look from the beginning of the table
+  time_point next_release_;  // of orphans
+  time_point next_search_;   // of events that are pending where no claim looks
+  std::string searched_;     // so far, see sweep in sql/
 };
 
 }  // namespace outboxd::relay

@@ -24,23 +24,46 @@ class sweeping {
                       {known_[0], known_[1], known_[2], known_[3]});
     known_ = {found[0][0], found[0][1], found[0][2], found[0][3]};
   }
+  /// Asks for the next 10,000 events to be searched.
+  void search() {
+    searched_ = session_
+                    .exec("SELECT searched FROM outbox.sweep(100, $1, $2, $3, $4, $5)",
+                          {known_[0], known_[1], known_[2], known_[3], searched_})[0][0]
+                    .value_or("{-1,0}");
+  }
   bool knows_floors() const { return known_[0].has_value(); }
   std::int64_t settled() const { return std::stoll(known_[1].value_or("-1")); }
-  std::int64_t highest() {
-    return session_.number("SELECT max(f) FROM unnest($1::bigint[]) AS f", {known_[0].value_or("{-1}")});
-  }
+  std::int64_t lowest() { return of_floors("min"); }
+  std::int64_t highest() { return of_floors("max"); }
+  /// How many events a claim finds, looking at each shard, and with one look at all of them.
   std::int64_t claimed() {
-    const cell floors = known_[0].value_or("{}");
-    session_.exec("BEGIN");
-    session_.exec("SELECT outbox.take_shards(64, $1)", {floors});
-    const auto count = session_.number("SELECT count(*) FROM outbox.claimed(1000, 1000000, $1)", {floors});
-    session_.exec("ROLLBACK");
-    return count;
+    const auto each = claimed("NULL");
+    CHECK(claimed("(SELECT min(f) FROM unnest($1::bigint[]) AS f)") == each);
+    return each;
+  }
+  /// From where on a claim has looked at all shards; none if it did not.
+  cell looked_from() {
+    return session_.exec(
+        "SELECT lowest FROM outbox.take_shards(64, $1, $2, (SELECT min(f) FROM unnest($1::bigint[]) AS f))",
+        {known_[0], known_[1]})[0][0];
   }
 
  private:
+  std::int64_t claimed(const std::string& lowest) {
+    session_.exec("BEGIN");
+    session_.exec("SELECT outbox.take_shards(64, $1::bigint[], $2, " + lowest + ")", {known_[0], known_[1]});
+    const auto count = session_.number("SELECT count(*) FROM outbox.claimed(1000, 1000000)");
+    session_.exec("ROLLBACK");
+    return count;
+  }
+  std::int64_t of_floors(const std::string& aggregate) {
+    return session_.number("SELECT " + aggregate + "(f) FROM unnest($1::bigint[]) AS f",
+                           {known_[0].value_or("{-1}")});
+  }
+
   database session_;
   std::vector<std::optional<std::string>> known_ = std::vector<std::optional<std::string>>(4);
+  std::string searched_ = "{-1,0}";
 };
 
 void finish_all(database& session) {
@@ -203,9 +226,9 @@ TEST_CASE("an event of a low seq that is committed late still leaves, before the
   running.stop();
 }
 
-TEST_CASE("an event that somebody makes pending by hand leaves with a sweep from the beginning") {
+TEST_CASE("an event that somebody makes pending by hand leaves") {
   const stage on;
-  relay running{on, {"--relay-sweep-interval", "50ms"}};
+  relay running{on};
   on.add_events(20, 64);
   on.await_published(1'280);
   consumer reader{on.queue()};
@@ -213,7 +236,106 @@ TEST_CASE("an event that somebody makes pending by hand leaves with a sweep from
   auto session = on.connect();
   session.exec("UPDATE outbox.event SET status = 'pending' WHERE seq = 7");
   CHECK(reader.take(1).size() == 1);
+  on.await_published(1'280);
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE aside IS NOT NULL") == 0);
   running.stop();
+}
+
+TEST_CASE(
+    "an event that came to be pending below the floors, past all triggers, is searched for and leaves") {
+  const stage on;
+  relay running{on, {"--relay-sweep-interval", "50ms"}};
+  on.add_events(20, 64);
+  on.await_published(1'280);
+  consumer reader{on.queue()};
+  reader.take(1'280);
+  auto session = on.connect();
+  session.exec("SET session_replication_role = replica");
+  session.exec("UPDATE outbox.event SET status = 'pending' WHERE seq = 7");
+  CHECK(reader.take(1).size() == 1);
+  running.stop();
+}
+
+TEST_CASE("the search goes through the whole table in portions, and begins again") {
+  const stage on;
+  auto session = on.connect();
+  on.add_events(500, 50);
+  finish_all(session);
+  sweeping now{on};
+  now.look();
+  session.exec("SET session_replication_role = replica");
+  const auto lost = [&] {
+    return session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending' AND aside IS NULL");
+  };
+  for (int round = 0; round < 2; ++round) {
+    session.exec("UPDATE outbox.event SET status = 'pending', aside = NULL WHERE seq % 1000 = 0");
+    CHECK(lost() == 25);
+    for (const bool last : {false, false, true}) {
+      now.search();
+      CHECK((lost() == 0) == last);
+    }
+    CHECK(now.claimed() == 25);
+  }
+}
+
+TEST_CASE(
+    "a claim looks at all shards at once while few events are above the floors, and tells where it began") {
+  const stage on;
+  auto session = on.connect();
+  on.add_events(30, 30);
+  finish_all(session);
+  sweeping now{on};
+  now.look();
+  CHECK(now.lowest() == 901);
+  on.add_events(10, 30);
+  CHECK(now.claimed() == 300);
+  CHECK(now.looked_from() == "901");
+  finish_all(session);
+  CHECK(now.looked_from() == "901");  // whether all that have these seqs have ended is not known yet
+  now.look();
+  CHECK(now.looked_from() == "1201");
+  on.add_events(110, 20);
+  CHECK_FALSE(now.looked_from());  // too many
+  session.exec("SELECT outbox.replay(ARRAY(SELECT id FROM outbox.event WHERE seq = 5))");
+  now.look();
+  CHECK_FALSE(now.looked_from());
+  CHECK(now.claimed() == 1000);  // a batch
+}
+
+TEST_CASE("a relay that starts begins where the floor of all shards has come to") {
+  const stage on;
+  auto session = on.connect();
+  const auto kept = [&] { return session.number("SELECT seq FROM outbox.claim_floor"); };
+  on.add_events(50, 60);
+  finish_all(session);
+  on.add_events(1, 1);
+  sweeping{on}.look();
+  CHECK(kept() == 3001);
+  CHECK(sweeping{on}.claimed() == 1);
+  session.exec("TRUNCATE outbox.event RESTART IDENTITY");
+  CHECK(kept() == 0);
+  on.add_events(1, 20);
+  CHECK(sweeping{on}.claimed() == 20);
+  // Somebody sets the sequence back, and no trigger sees it.
+  session.exec("UPDATE outbox.claim_floor SET seq = 5000");
+  sweeping now{on};
+  now.look();
+  CHECK(kept() == 0);
+  CHECK(now.claimed() == 20);
+}
+
+TEST_CASE("a mark touches no index: it is a HOT update") {
+  const stage on;
+  relay running{on};
+  on.add_events(10, 1);
+  on.await_published(10);
+  running.stop();
+  auto session = on.connect();
+  const auto counted = [&](const std::string& column) {
+    return session.number("SELECT " + column + " FROM pg_stat_user_tables WHERE relname = 'event'");
+  };
+  eventually("the server has counted", [&] { return counted("n_tup_upd") == 10; });
+  CHECK(counted("n_tup_hot_upd") == 10);
 }
 
 TEST_CASE("with after_publish = delete nothing stays behind, and order and waiting are as ever") {

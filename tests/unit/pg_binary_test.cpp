@@ -102,9 +102,12 @@ TEST_CASE("the place of a row goes back as it came") {
   CHECK(read_tid("short") != first);
 }
 
-TEST_CASE("how many elements an array has") {
-  const std::vector<std::optional<std::int64_t>> three{4, 7, 9};
-  CHECK(read_array_size(int8_array(three)) == 3);
-  CHECK(read_array_size(int8_array({})) == 0);
-  CHECK(read_array_size("") == 0);
+TEST_CASE(
+    "an array of integers is read as it was written, and cut short at any byte loses its last elements") {
+  const std::vector<std::optional<std::int64_t>> three{4, -7, std::int64_t{1} << 40};
+  const std::string written = int8_array(three);
+  CHECK(read_int8_array(written) == std::vector<std::int64_t>{4, -7, std::int64_t{1} << 40});
+  CHECK(read_int8_array(int8_array({})).empty());
+  for (std::size_t length = 0; length < written.size(); ++length)
+    CHECK(read_int8_array(written.substr(0, length)).size() < 3);
 }

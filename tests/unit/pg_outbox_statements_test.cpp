@@ -40,7 +40,7 @@ TEST_CASE("every statement on the outbox names its schema, quoted") {
     CAPTURE(name);
     CHECK(has(sql_of(name), R"("Out""b".)"));
   }
-  CHECK(has(sweep_statement(odd, 10), R"("Out""b".sweep(10, NULL, NULL, NULL, NULL))"));
+  CHECK(has(sweep_statement(odd, 10), R"("Out""b".sweep(10, NULL, NULL, NULL, NULL, NULL, 0))"));
 }
 
 TEST_CASE("the claim reads the columns that the reader expects, in that order") {
@@ -69,23 +69,33 @@ TEST_CASE("where a session is not ours alone, the settings end with the transact
 }
 
 TEST_CASE("a sweep sends a probe only when it is given a channel") {
-  CHECK(has(sweep_statement(odd, 1, {}, "probe_1"), "pg_notify('probe_1', '')"));
+  CHECK(has(sweep_statement(odd, 1, {}, 0ms, "probe_1"), "pg_notify('probe_1', '')"));
   CHECK_FALSE(has(sweep_statement(odd, 1), "pg_notify"));
 }
 
 TEST_CASE("what one sweep has found out goes with the next, and nothing that is no number") {
-  const sweep_knowledge known{.floors = "{4,7}", .settled = "12", .mark = "15", .writers = "{3/17,-1/712}"};
-  CHECK(has(sweep_statement(odd, 1, known), "sweep(1, '{4,7}', '12', '15', '{3/17,-1/712}')"));
-  CHECK(has(sweep_statement(odd, 1, {.floors = "{4}'", .settled = "x", .mark = "", .writers = "{}"}),
-            "sweep(1, NULL, NULL, NULL, '{}')"));
+  const settled_knowledge settled{.settled = "12", .mark = "15", .writers = "{3/17,-1/712}"};
+  const sweep_knowledge known{.floors = "{4,7}", .settled = settled, .searched = "{-1,0}"};
+  CHECK(has(sweep_statement(odd, 1, known, 50ms),
+            "sweep(1, '{4,7}', '12', '15', '{3/17,-1/712}', '{-1,0}', 50)"));
+  CHECK(has(settle_statement(odd, settled), R"("Out""b".settle('12', '15', '{3/17,-1/712}'))"));
+  const sweep_knowledge forged{
+      .floors = "{4}'", .settled = {.settled = "x", .mark = "", .writers = "{}"}, .searched = "{a}"};
+  CHECK(has(sweep_statement(odd, 1, forged), "sweep(1, NULL, NULL, NULL, '{}', NULL, 0)"));
 }
 
 TEST_CASE("floors are a list of numbers, or they are not known") {
-  const std::string none = int8_array({});
-  const std::vector<std::optional<std::int64_t>> two{4, 7};
-  CHECK(floors_parameter("{4,7}") == int8_array(two));
+  const std::vector<std::int64_t> two{4, 7};
+  CHECK(read_floors("{4,7}") == two);
+  CHECK(floors_literal(two) == "{4,7}");
+  CHECK(read_int8_array(floors_parameter(two)) == two);
   for (const std::string_view text : {"", "{}", "{4,NULL}", "{4,}x", "4,7", "{99999999999999999999}"}) {
     CAPTURE(text);
-    CHECK(floors_parameter(text) == none);
+    CHECK(read_floors(text).empty());
   }
+}
+
+TEST_CASE("what is not known to be settled is before the first seq") {
+  CHECK(read_settled({}) == -1);
+  CHECK(read_settled({.settled = "12", .mark = "", .writers = ""}) == 12);
 }

@@ -1,7 +1,7 @@
-// relay_claim_floors_test: what sweeps have found out, and when it is forgotten.
+// relay_claim_floors_test: what sweeps and claims have found out, and when it is forgotten.
 #include <doctest/doctest.h>
 
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "pg/binary.hpp"
@@ -9,36 +9,105 @@
 
 using namespace outboxd;
 using relay::claim_floors;
+using namespace std::chrono_literals;
 
 namespace {
 
-const std::string unknown = pg::int8_array({});
+using seqs = std::vector<std::int64_t>;
 
-std::string floors_of(std::int64_t first, std::int64_t second) {
-  const std::vector<std::optional<std::int64_t>> both{first, second};
-  return pg::int8_array(both);
+seqs same_everywhere(std::int64_t seq) {
+  return seqs(relay::shard_count, seq);
+}
+
+pg::sweep_knowledge found(const seqs& floors, std::int64_t settled) {
+  return {.floors = pg::floors_literal(floors),
+          .settled = {.settled = std::to_string(settled), .mark = "30", .writers = "{3/17}"},
+          .searched = ""};
+}
+
+seqs floors_of(const claim_floors& from) {
+  return pg::read_int8_array(from.parameters().at(0));
 }
 
 }  // namespace
 
-TEST_CASE("claims look from the beginning until a sweep has found floors") {
+TEST_CASE("claims have no floors until a sweep has found them") {
   claim_floors floors;
-  CHECK(floors.parameter() == unknown);
-  floors.learn({.floors = "{4,7}", .settled = "12", .mark = "", .writers = ""}, floors.generation());
-  CHECK(floors.parameter() == floors_of(4, 7));
-  CHECK(floors.known().settled == "12");
-  floors.learn({}, floors.generation());
-  CHECK(floors.parameter() == unknown);
+  CHECK(floors_of(floors).empty());
+  CHECK(floors.parameters().at(1) == pg::int8(-1));
+  const seqs one{3};
+  floors.raise({.shards = one, .starts = one, .lowest = 3}, floors.generation());
+  CHECK(floors_of(floors).empty());
+  floors.learn(found(same_everywhere(4), 12), floors.generation());
+  CHECK(floors_of(floors) == same_everywhere(4));
+  CHECK(floors.parameters().at(1) == pg::int8(12));
+  CHECK(floors.known().settled.mark == "30");
 }
 
-TEST_CASE("with the end of a session all is forgotten, and so is the answer to a sweep that was under way") {
+TEST_CASE("floors only rise, whoever raises them and in whatever order the answers come") {
+  claim_floors floors;
+  floors.learn(found(same_everywhere(4), 12), floors.generation());
+  const seqs shards{0, 63, 64, -1};
+  const seqs starts{9, 2, 100, 100};
+  floors.raise({.shards = shards, .starts = starts, .lowest = {}}, floors.generation());
+  auto expected = same_everywhere(4);
+  expected.front() = 9;
+  CHECK(floors_of(floors) == expected);
+  CHECK(floors.parameters().at(2) == pg::int8(4));
+  floors.learn(found(same_everywhere(5), 8), floors.generation());
+  expected = same_everywhere(5);
+  expected.front() = 9;
+  CHECK(floors_of(floors) == expected);
+  CHECK(floors.parameters().at(1) == pg::int8(12));
+  floors.learn(pg::settled_knowledge{.settled = "20", .mark = "40", .writers = "{}"}, floors.generation());
+  CHECK(floors.parameters().at(1) == pg::int8(20));
+  CHECK(floors.known().floors == pg::floors_literal(expected));
+  floors.raise({.shards = {}, .starts = {}, .lowest = 7}, floors.generation());
+  expected = same_everywhere(7);
+  expected.front() = 9;
+  CHECK(floors_of(floors) == expected);
+  CHECK(floors.parameters().at(2) == pg::int8(7));
+}
+
+TEST_CASE("with the end of a session all is forgotten, and so is any answer that was under way") {
   claim_floors floors;
   const auto asked = floors.generation();
-  floors.learn({.floors = "{4,7}", .settled = "12", .mark = "15", .writers = "{3/17}"}, asked);
+  floors.learn(found(same_everywhere(4), 12), asked);
   floors.forget();
-  CHECK(floors.parameter() == unknown);
-  CHECK(floors.known().mark.empty());
-  floors.learn({.floors = "{8,9}", .settled = "20", .mark = "", .writers = ""}, asked);
-  CHECK(floors.parameter() == unknown);
-  CHECK(floors.known().settled.empty());
+  CHECK(floors_of(floors).empty());
+  CHECK(floors.known().settled.mark.empty());
+  floors.learn(found(same_everywhere(8), 20), asked);
+  floors.learn(pg::settled_knowledge{.settled = "20", .mark = "40", .writers = "{}"}, asked);
+  CHECK(floors.known().settled.settled.empty());
+  floors.learn(found(same_everywhere(1), 2), floors.generation());
+  const seqs one{3};
+  floors.raise({.shards = one, .starts = one, .lowest = 3}, asked);
+  CHECK(floors_of(floors) == same_everywhere(1));
+}
+
+TEST_CASE("where seqs are not to be relied on, all is forgotten") {
+  claim_floors floors;
+  const auto asked = floors.generation();
+  floors.learn(found(same_everywhere(4), 12), asked);
+  floors.learn(pg::settled_knowledge{}, asked);
+  CHECK(floors_of(floors).empty());
+  CHECK(floors.generation() != asked);
+}
+
+TEST_CASE("it is settled after so many claimed events, not too often, and by one lane at a time") {
+  claim_floors floors;
+  const claim_floors::time_point start{};
+  const auto at = [&](std::chrono::milliseconds after) { return start + 1h + after; };
+  floors.note_claimed(1000);
+  CHECK_FALSE(floors.take_turn_to_settle(at(0ms)));  // no sweep yet
+  floors.learn(found(same_everywhere(4), 12), floors.generation());
+  CHECK(floors.take_turn_to_settle(at(0ms)));
+  CHECK_FALSE(floors.take_turn_to_settle(at(1ms)));
+  floors.note_claimed(63);
+  CHECK_FALSE(floors.take_turn_to_settle(at(100ms)));
+  floors.note_claimed(1);
+  CHECK(floors.take_turn_to_settle(at(100ms)));
+  floors.note_claimed(64);
+  CHECK_FALSE(floors.take_turn_to_settle(at(149ms)));
+  CHECK(floors.take_turn_to_settle(at(150ms)));
 }
