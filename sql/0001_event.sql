@@ -29,7 +29,7 @@ CREATE TABLE @schema@.event (
   -- Null as long as the event goes the straight way, from pending to published; else a copy of the status: waiting, dead, or
   -- pending again. Such events are few, and have indexes of their own. No index depends on the status itself: so an UPDATE
   -- that marks an event published changes nothing that is indexed, and PostgreSQL writes the new row version into the same
-  -- page and touches no index (a HOT update), which costs a third. Set by event_aside when somebody else sets the status.
+  -- page and touches no index (a HOT update), which costs a third. See also admit_event and set_aside.
   aside           @schema@.event_status,
   -- One of 64, by a hash of the aggregate. A shard is what a lane claims, so an aggregate may never be in two shards:
   -- the hash has to stay the same when the server is upgraded. PostgreSQL keeps this one for the sake of hash-partitioned
@@ -57,10 +57,12 @@ COMMENT ON COLUMN @schema@.event.shard IS 'Internal: what a relay claims; a hash
 
 -- What a claim reads, from the floor of a shard on, below which all is finished: see claim_floor in the relay's part.
 CREATE INDEX event_order ON @schema@.event (shard, seq);
-CREATE INDEX event_returned ON @schema@.event (shard, seq) WHERE aside = 'pending';
 
--- While there is little to do, a claim looks at the youngest events of all shards at once instead. Only a query that asks in
--- these words can use this index: on an empty table the planner would take it for the others just as well, and keep to that.
+-- What is pending again, wherever the floor is. Only a query that asks in the words of this index and the following ones can
+-- use them: on an empty table the planner would take them for each other, and keep to that.
+CREATE INDEX event_returned ON @schema@.event ((shard + 0), seq) WHERE aside = 'pending';
+
+-- While there is little to do, a claim looks at the youngest events of all shards at once instead.
 CREATE INDEX event_young ON @schema@.event ((seq + 0));
 
 -- Is an earlier event of this aggregate waiting? A number compares faster than names, and an index entry is at most 2.7 kB
@@ -72,7 +74,7 @@ CREATE INDEX event_waiting ON @schema@.event (
 -- Which waiting events are due? Those behind another are not listed: they become pending with its end.
 CREATE INDEX event_due ON @schema@.event (available_at) WHERE aside = 'waiting' AND behind IS NULL;
 
--- Which events wait behind this one, and are there any in this shard? The same goes for its words.
+-- Which events wait behind this one, and are there any in this shard?
 CREATE INDEX event_behind ON @schema@.event ((shard + 0), behind) WHERE behind IS NOT NULL;
 
 -- Finished rows pile up at the old end; the table's own dead rows should go before the default 20 % are dead.

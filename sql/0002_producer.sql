@@ -37,8 +37,9 @@ $outboxd$;
 CREATE TRIGGER event_admit BEFORE INSERT ON @schema@.event
   FOR EACH ROW EXECUTE FUNCTION @schema@.admit_event();
 
--- Whoever sets a status by hand need not know of the column aside.
-CREATE FUNCTION @schema@.set_aside() RETURNS trigger LANGUAGE plpgsql
+-- Whoever changes an event by hand need not know of the column aside: a new status shows in it, and so does another
+-- aggregate, with which a pending event comes into another shard, perhaps below its floor.
+CREATE FUNCTION @schema@.set_aside() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = @schema@, pg_temp
 SET enable_seqscan = off
 AS $outboxd$
@@ -48,7 +49,7 @@ BEGIN
 END
 $outboxd$;
 
-CREATE TRIGGER event_aside AFTER UPDATE OF status ON @schema@.event
+CREATE TRIGGER event_aside AFTER UPDATE OF status, aggregate_type, aggregate_id ON @schema@.event
   FOR EACH ROW WHEN (NEW.aside IS DISTINCT FROM nullif(NEW.status, 'published')) EXECUTE FUNCTION @schema@.set_aside();
 
 -- The doorbell tells listening relays that there may be work, but only when that is of use: a commit that carries a NOTIFY

@@ -13,7 +13,10 @@
 -- all shards, for a relay that has just started or that works behind a pooler; it rises with the sweeps.
 CREATE TABLE @schema@.claim_floor (
   only_row boolean NOT NULL DEFAULT true PRIMARY KEY CHECK (only_row),
-  seq      bigint  NOT NULL
+  seq      bigint  NOT NULL,
+  mark     bigint,           -- what settle has found out, for callers that remember nothing
+  writers  text[],
+  epoch    bigint  NOT NULL DEFAULT 0  -- another one: forget all floors
 );
 COMMENT ON TABLE @schema@.claim_floor IS 'Internal: below this seq no event is pending; see docs/design.md.';
 INSERT INTO @schema@.claim_floor (seq) VALUES (0);
@@ -23,7 +26,7 @@ CREATE FUNCTION @schema@.forget_floor() RETURNS trigger LANGUAGE plpgsql SECURIT
 SET search_path = @schema@, pg_temp
 AS $outboxd$
 BEGIN
-  UPDATE claim_floor SET seq = 0;
+  UPDATE claim_floor SET seq = 0, mark = NULL, writers = NULL, epoch = epoch + 1;
   RETURN NULL;
 END
 $outboxd$;
@@ -34,7 +37,7 @@ CREATE TRIGGER event_truncated AFTER TRUNCATE ON @schema@.event
 -- Locks up to max_shards shards that have pending events, and returns them. None: there is nothing to do, or others do it,
 -- or the server is read-only: what was published there could not be marked, and would be published again and again.
 -- They are also in the setting outboxd.shards until the transaction ends, for claimed.
--- floors: one for each shard, in order, and settled: a seq up to which all transactions have ended, see sweep; both as they
+-- floors: one for each shard, in order, and settled: a seq up to which all transactions have ended, see settle; both as they
 -- are known to the caller, or null. starts: for each of the shards returned, where the claim begins, which is the shard's
 -- floor from now on. lowest: a floor for all shards, null if it was not looked for.
 --
@@ -71,7 +74,7 @@ BEGIN
       SELECT e.shard, min(e.seq) AS first
       FROM (
         SELECT n.shard, n.seq FROM @schema@.event AS n
-        WHERE n.seq + 0 >= lowest AND n.status = 'pending' ORDER BY n.seq + 0 LIMIT few) AS e
+        WHERE n.seq + 0 >= lowest AND n.status = 'pending' AND n.seq >= floors[n.shard + 1] ORDER BY n.seq + 0 LIMIT few) AS e
       GROUP BY e.shard)
     SELECT coalesce(array_agg(l.shard), '{}'),
            coalesce(array_agg(greatest(floors[l.shard + 1], least(l.first, settled_floor))), '{}'),
@@ -95,7 +98,9 @@ BEGIN
                  (SELECT e.seq FROM @schema@.event AS e
                   WHERE e.shard = s.shard AND e.status = 'pending' AND e.seq >= floors[s.shard + 1]
                   ORDER BY e.seq LIMIT 1) AS first,
-                 returned.found AND EXISTS (SELECT FROM @schema@.event AS r WHERE r.shard = s.shard AND r.aside = 'pending') AS again
+                 returned.found AND EXISTS (
+                   SELECT FROM @schema@.event AS r
+                   WHERE r.shard + 0 = s.shard AND r.aside = 'pending' AND r.status = 'pending') AS again
           FROM (SELECT EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') AS found OFFSET 0) AS returned
           CROSS JOIN (SELECT ((first_shard + i) % 64)::smallint AS shard FROM generate_series(0, 63) AS i) AS s
           OFFSET 0) AS c
@@ -174,7 +179,7 @@ RETURNS TABLE (
                    ORDER BY w.seq LIMIT 1) END AS waits_for
           FROM (
             (SELECT r.ctid AS place, r.* FROM @schema@.event AS r  -- pending again, before where the claim begins
-             WHERE there.returned AND r.shard = s.shard AND r.aside = 'pending' AND r.seq < s.start
+             WHERE there.returned AND r.shard + 0 = s.shard AND r.aside = 'pending' AND r.status = 'pending' AND r.seq < s.start
              ORDER BY r.seq)
             UNION ALL
             (SELECT n.ctid AS place, n.* FROM @schema@.event AS n
@@ -220,7 +225,7 @@ BEGIN
       AND l.pid IS DISTINCT FROM pg_backend_pid()
     OR l.locktype = 'object' AND l.database = 0 AND l.classid = 'pg_catalog.pg_database'::regclass AND l.objid = 0
       AND NOT l.granted;
-  IF last < settled OR EXISTS (
+  IF last < greatest(settled, mark) OR EXISTS (
       SELECT FROM pg_catalog.pg_sequence AS s
       WHERE s.seqrelid = 'event_seq'::regclass AND (s.seqcache <> 1 OR s.seqincrement < 1)) THEN
     settled := NULL;
@@ -254,17 +259,17 @@ $outboxd$;
 -- next_due: until the next waiting event is due, null if there is none. contended: see settle.
 -- A relay calls it at every sweep interval; with nothing to do it only reads.
 --
--- floors, settled, mark, writers: what one call has found out, for the next one and for the claims; see take_shards and
--- settle. Null floors: from claim_floor on; and returned, if seqs are not to be relied on. A shard's floor rises by at most
--- 50,000 finished events in one call. patience: how many milliseconds it may wait for the writers that it finds, where
--- nothing is known from earlier calls.
+-- floors, settled, mark, writers, epoch: what one call has found out, for the next one and for the claims; see take_shards
+-- and settle. Who does not know them gives null, and they come from claim_floor, which remembers enough for the floor
+-- of all shards to rise from call to call. Null floors are returned if seqs are not to be relied on. A shard's floor rises
+-- by at most 20,000 finished events in one call.
 --
--- searched: a place in the order of shard and seq, from which on it also looks at the next 10,000 events for some that are
--- pending below their floor, where no claim looks: only a hand at the sequence, or a session without triggers, can have put them there.
--- They become pending again. Null: no search; and returned, when the end was reached.
+-- searched: a place in the order of shard and seq, from which on it also looks at the next 10,000 events for some that no claim
+-- or sweep would find: pending below their floor, or of a status that does not show in aside. Only a hand at the sequence, or a session
+-- without triggers, can have put them there. They are mended. Null: no search; and returned, when the end was reached.
 CREATE FUNCTION @schema@.sweep(
   max_due integer, INOUT floors bigint[] DEFAULT NULL, INOUT settled bigint DEFAULT NULL, INOUT mark bigint DEFAULT NULL,
-  INOUT writers text[] DEFAULT NULL, INOUT searched bigint[] DEFAULT NULL, patience integer DEFAULT 0,
+  INOUT writers text[] DEFAULT NULL, INOUT epoch bigint DEFAULT NULL, INOUT searched bigint[] DEFAULT NULL,
   OUT due boolean, OUT woken integer, OUT queues boolean, OUT next_due interval, OUT contended boolean)
 LANGUAGE plpgsql
 SET search_path = @schema@, pg_temp
@@ -277,8 +282,9 @@ DECLARE
   at         CONSTANT timestamptz := clock_timestamp();  -- the function itself is volatile and so never an index condition
   enough     CONSTANT bigint := 1000;
   read_only  CONSTANT boolean := current_setting('transaction_read_only') = 'on';
-  lowest     bigint;  -- the floor of all shards
-  wanted     bigint;
+  kept       record;
+  remembers  boolean;
+  lowest     bigint;
   misplaced  tid[];
 BEGIN
   woken := 0;
@@ -293,49 +299,48 @@ BEGIN
     GET DIAGNOSTICS woken = ROW_COUNT;
   END IF;
 
-  SELECT f.seq INTO lowest FROM claim_floor AS f;
-  lowest := coalesce(lowest, 0);
-  IF floors IS NULL OR cardinality(floors) <> 64 THEN
-    floors := array_fill(lowest, ARRAY[64]);
-    settled := coalesce(settled, lowest - 1);
+  SELECT coalesce(max(f.seq), 0) AS seq, max(f.mark) AS mark, max(f.writers) AS writers, max(f.epoch) AS epoch
+  INTO kept FROM claim_floor AS f;
+  remembers := coalesce(cardinality(floors) = 64 AND epoch = kept.epoch, false);
+  IF NOT remembers THEN
+    floors := array_fill(kept.seq, ARRAY[64]);
+    settled := kept.seq - 1;
+    mark := kept.mark;
+    writers := kept.writers;
+    epoch := kept.epoch;
   END IF;
-  LOOP
-    SELECT s.settled, s.mark, s.writers, s.contended INTO settled, mark, writers, contended
-    FROM settle(settled, mark, writers) AS s;
-    wanted := coalesce(wanted, mark);
-    EXIT WHEN mark IS NULL OR writers = '{}' OR settled >= wanted
-      OR clock_timestamp() >= at + patience * interval '1 millisecond';
-    PERFORM pg_sleep(0.005);
-  END LOOP;
+  SELECT s.settled, s.mark, s.writers, s.contended INTO settled, mark, writers, contended
+  FROM settle(settled, mark, writers) AS s;
   IF mark IS NULL THEN
-    IF lowest > 0 AND NOT read_only THEN
-      UPDATE claim_floor SET seq = 0;
+    IF kept.seq > 0 AND NOT read_only THEN
+      UPDATE claim_floor AS f SET seq = 0, mark = NULL, writers = NULL, epoch = f.epoch + 1;
     END IF;
-    lowest := 0;
     floors := array_fill(0::bigint, ARRAY[64]);
   END IF;
 
   -- A statement of its own: it sees what all who have ended by now have committed.
   SELECT array_agg(greatest(f.floor, least(coalesce(f.first, f.passed + 1), settled + 1)) ORDER BY f.shard),
-         bool_or(f.first IS NOT NULL OR f.passed IS NOT NULL)
+         bool_or(f.first IS NOT NULL)
   INTO floors, due
   FROM (
     SELECT l.*, CASE WHEN l.first IS NULL THEN (  -- so many are finished that there may be more
       SELECT p.seq FROM event AS p
-      WHERE p.shard = l.shard AND p.seq >= l.floor ORDER BY p.seq OFFSET 49999 LIMIT 1) END AS passed
+      WHERE p.shard = l.shard AND p.seq >= l.floor ORDER BY p.seq OFFSET 19999 LIMIT 1) END AS passed
     FROM (
       SELECT s AS shard, floors[s + 1] AS floor, (
         SELECT w.seq FROM (
           SELECT p.seq, p.status FROM event AS p
           WHERE p.shard = s AND p.seq >= floors[s + 1]
-          ORDER BY p.seq LIMIT 50000) AS w
+          ORDER BY p.seq LIMIT 20000) AS w
         WHERE w.status = 'pending' LIMIT 1) AS first
       FROM generate_series(0, 63) AS s
       OFFSET 0) AS l
     OFFSET 0) AS f;
 
   IF searched IS NOT NULL AND NOT read_only THEN
-    SELECT array_agg(o.place) FILTER (WHERE o.status = 'pending' AND o.aside IS NULL AND o.seq < floors[o.shard + 1]),
+    SELECT array_agg(o.place) FILTER (
+             WHERE o.aside IS DISTINCT FROM nullif(o.status, 'published')
+               AND NOT (o.status = 'pending' AND o.seq >= floors[o.shard + 1])),
            CASE WHEN count(*) = 10000 THEN max(ARRAY[o.shard, o.seq]) END
     INTO misplaced, searched
     FROM (
@@ -343,16 +348,19 @@ BEGIN
       WHERE (e.shard, e.seq) > (searched[1]::smallint, searched[2])
       ORDER BY e.shard, e.seq LIMIT 10000) AS o;
     IF misplaced IS NOT NULL THEN
-      UPDATE event AS e SET aside = 'pending' WHERE e.ctid = ANY (misplaced) AND e.status = 'pending' AND e.aside IS NULL;
+      UPDATE event AS e SET aside = nullif(e.status, 'published')
+      WHERE e.ctid = ANY (ARRAY(SELECT p.ctid FROM event AS p WHERE p.ctid = ANY (misplaced) FOR UPDATE SKIP LOCKED));
     END IF;
   END IF;
 
   -- Not at every call: an old snapshot anywhere makes each version of this row one that its readers walk over.
-  IF mark IS NOT NULL AND NOT read_only
-     AND (SELECT min(f) FROM unnest(floors) AS f) >= lowest + enough THEN
+  SELECT min(f) INTO lowest FROM unnest(floors) AS f;
+  IF mark IS NOT NULL AND NOT read_only AND (lowest >= kept.seq + enough
+     OR NOT remembers AND (lowest, mark, writers) IS DISTINCT FROM (kept.seq, kept.mark, kept.writers)) THEN
     PERFORM FROM claim_floor FOR UPDATE SKIP LOCKED;
     IF FOUND THEN
-      UPDATE claim_floor SET seq = (SELECT min(f) FROM unnest(floors) AS f) WHERE seq = lowest;
+      UPDATE claim_floor AS f SET seq = lowest, mark = sweep.mark, writers = sweep.writers
+      WHERE f.seq = kept.seq AND f.epoch = kept.epoch;
     END IF;
   END IF;
   IF mark IS NULL THEN

@@ -21,7 +21,7 @@ REVOKE ALL ON FUNCTION
   @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid),
   @schema@.admit_event(), @schema@.set_aside(), @schema@.ring_doorbell(), @schema@.forget_floor(),
   @schema@.take_shards(integer, bigint[], bigint, bigint), @schema@.claimed(integer, bigint),
-  @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint[], integer), @schema@.settle(bigint, bigint, text[]),
+  @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint, bigint[]), @schema@.settle(bigint, bigint, text[]),
   @schema@.release_orphans(integer),
   @schema@.mute(), @schema@.silence_is_over()
   FROM PUBLIC;
@@ -41,7 +41,7 @@ GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, b
   ON @schema@.event TO outbox_relay;
 GRANT EXECUTE ON FUNCTION
   @schema@.take_shards(integer, bigint[], bigint, bigint), @schema@.claimed(integer, bigint),
-  @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint[], integer), @schema@.settle(bigint, bigint, text[]),
+  @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint, bigint[]), @schema@.settle(bigint, bigint, text[]),
   @schema@.release_orphans(integer), @schema@.mute(), @schema@.silence_is_over() TO outbox_relay;
 
 -- People who look after it: read, retry, discard, replay, prune.

@@ -86,36 +86,45 @@ BEGIN
 END
 $outboxd$;
 
--- Deletes at most `most` events that were published before older_than and returns how many: shard after shard, in each from
--- the oldest on, up to one that was created later. No index is kept for it, which every mark would pay for. Events that are
--- pending, waiting or dead are never pruned, however old; one that somebody is just replaying is left to him.
+-- Deletes at most `most` events that were published before older_than, the oldest first, and returns how many; 0 if there are no
+-- more. Events that are pending, waiting or dead are never pruned, however old; one that somebody has locked is left to him.
+-- No index lists what is published, which every mark would pay for: it goes through the events in seq order, until a
+-- thousand in a row were created too late.
 CREATE FUNCTION @schema@.prune_published(older_than timestamptz, most integer) RETURNS bigint LANGUAGE plpgsql
 SET search_path = @schema@, pg_temp
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $outboxd$
+#variable_conflict use_variable
 DECLARE
+  after  bigint := 0;  -- the last seq that was looked at
+  young  integer := 0;
   one    record;
-  places tid[] := '{}';
+  places tid[];
   pruned bigint;
 BEGIN
-  FOR i IN 0..63 LOOP
+  LOOP
+    places := '{}';
     FOR one IN
-      SELECT e.ctid AS place, e.status, e.published_at, e.created_at
-      FROM event AS e WHERE e.shard = i::smallint ORDER BY e.seq
+      SELECT e.ctid AS place, e.seq, e.created_at, e.status = 'published' AND e.published_at < older_than AS old
+      FROM event AS e WHERE e.seq + 0 > after ORDER BY e.seq + 0
     LOOP
-      EXIT WHEN one.created_at >= older_than OR cardinality(places) >= most;
-      IF one.status = 'published' AND one.published_at < older_than THEN
+      young := CASE WHEN one.created_at < older_than THEN 0 ELSE young + 1 END;
+      EXIT WHEN young > 1000;
+      after := one.seq;
+      IF one.old THEN
         places := places || one.place;
+        EXIT WHEN cardinality(places) >= most;
       END IF;
     END LOOP;
+    DELETE FROM event AS e
+    WHERE e.ctid = ANY (ARRAY(
+      SELECT p.ctid FROM event AS p
+      WHERE p.ctid = ANY (places) AND p.status = 'published' AND p.published_at < older_than
+      FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS pruned = ROW_COUNT;
+    EXIT WHEN pruned > 0 OR cardinality(places) < most OR most < 1;
   END LOOP;
-  DELETE FROM event AS e
-  WHERE e.ctid = ANY (ARRAY(
-    SELECT p.ctid FROM event AS p
-    WHERE p.ctid = ANY (places) AND p.status = 'published' AND p.published_at < older_than
-    FOR UPDATE SKIP LOCKED));
-  GET DIAGNOSTICS pruned = ROW_COUNT;
   RETURN pruned;
 END
 $outboxd$;

@@ -70,6 +70,21 @@ std::string_view time_column(event_set which) {
   return {};
 }
 
+namespace {
+
+// Dead events have an index by the column aside, which is the same for them.
+std::string_view status_column(event_set which) {
+  switch (which) {
+    case event_set::dead:
+      return "e.aside";
+    case event_set::published:
+      return "e.status";
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string array_literal(const std::vector<std::string>& values) {
   std::string out = "{";
   for (const std::string& one : values) {
@@ -85,7 +100,7 @@ std::string array_literal(const std::vector<std::string>& values) {
 }
 
 condition condition_of(const selectors& resolved, event_set which) {
-  condition out{fmt::format("e.status = '{}'", name_of(which)), {}};
+  condition out{fmt::format("{} = '{}'", status_column(which), name_of(which)), {}};
   const auto add = [&](std::string_view left, std::string_view type, std::string value,
                        std::string_view right) {
     out.parameters.push_back(std::move(value));

@@ -123,14 +123,14 @@ std::string literal_of(const std::string& known) {
 }  // namespace
 
 std::string sweep_statement(const schema_name& schema, int max_due, const sweep_knowledge& known,
-                            std::chrono::milliseconds patience, const std::string& probe_channel) {
+                            const std::string& probe_channel) {
   return fmt::format(
       "SELECT due, woken, queues, extract(epoch FROM next_due), current_setting('transaction_read_only'),"
-      " pg_backend_pid(), floors, settled, mark, writers, searched, contended{}"
+      " pg_backend_pid(), floors, settled, mark, writers, epoch, searched, contended{}"
       " FROM {}.sweep({}, {}, {}, {}, {}, {}, {})",
       probe_channel.empty() ? "" : fmt::format(", pg_notify('{}', '')", probe_channel), schema.identifier(),
       max_due, literal_of(known.floors), literal_of(known.settled.settled), literal_of(known.settled.mark),
-      literal_of(known.settled.writers), literal_of(known.searched), patience.count());
+      literal_of(known.settled.writers), literal_of(known.epoch), literal_of(known.searched));
 }
 
 std::string settle_statement(const schema_name& schema, const settled_knowledge& known) {

@@ -77,6 +77,7 @@ enum class sweep_column : int {
   settled,
   mark,
   writers,
+  epoch,
   searched,
   contended,
 };
@@ -93,12 +94,13 @@ std::int64_t read_settled(const settled_knowledge& from);  // -1: not known
 struct sweep_knowledge {
   std::string floors;
   settled_knowledge settled;
+  std::string epoch;
   std::string searched;
 };
 
 // The sweep, see sql/, in text format. probe_channel: where it also sends a notification to; none if empty.
 std::string sweep_statement(const schema_name& schema, int max_due, const sweep_knowledge& known = {},
-                            std::chrono::milliseconds patience = {}, const std::string& probe_channel = {});
+                            const std::string& probe_channel = {});
 
 // In text format: settled, mark, writers.
 std::string settle_statement(const schema_name& schema, const settled_knowledge& known);

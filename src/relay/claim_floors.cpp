@@ -18,15 +18,24 @@ void claim_floors::forget() {
   ++generation_;
   floors_known_ = false;
   settled_ = {};
+  epoch_.clear();
   encode();
 }
 
 pg::sweep_knowledge claim_floors::known() const {
-  return {.floors = floors_known_ ? pg::floors_literal(floors_) : "", .settled = settled_, .searched = ""};
+  return {.floors = floors_known_ ? pg::floors_literal(floors_) : "",
+          .settled = settled_,
+          .epoch = epoch_,
+          .searched = ""};
 }
 
 void claim_floors::learn(const pg::sweep_knowledge& found, unsigned asked_in) {
   if (asked_in != generation_) return;
+  if (!epoch_.empty() && found.epoch != epoch_) {
+    forget();
+    asked_in = generation_;
+  }
+  epoch_ = found.epoch;
   const auto floors = pg::read_floors(found.floors);
   if (floors.size() == floors_.size()) {
     if (!floors_known_) floors_.fill(0);

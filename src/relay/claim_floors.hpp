@@ -25,13 +25,15 @@ class claim_floors {
   unsigned generation() const { return generation_; }
   void forget();
 
-  // For the next sweep: all that is known.
+  // For the next sweep: all that is known. For settle: a part of it.
   pg::sweep_knowledge known() const;
+  const pg::settled_knowledge& settled() const { return settled_; }
   // For take_shards: the floors, none if they are not known; settled; and the lowest floor.
   const std::vector<std::string>& parameters() const { return parameters_; }
   static std::vector<std::string> no_parameters();
 
-  // What a sweep has found. Without a mark, seqs are not to be relied on, and all is forgotten.
+  // What a sweep has found. Without a mark, seqs are not to be relied on, and all is forgotten; and in another epoch all that
+  // was known before.
   void learn(const pg::sweep_knowledge& found, unsigned asked_in);
   // What settle has found.
   void learn(const pg::settled_knowledge& found, unsigned asked_in);
@@ -54,6 +56,7 @@ class claim_floors {
   std::array<std::int64_t, shard_count> floors_{};
   bool floors_known_ = false;
   pg::settled_knowledge settled_;
+  std::string epoch_;
   std::vector<std::string> parameters_ = no_parameters();
   unsigned generation_ = 0;
   std::size_t claimed_since_ = 0;

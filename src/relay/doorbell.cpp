@@ -13,10 +13,6 @@ namespace {
 constexpr std::chrono::milliseconds longest_hand_over{1'000};
 constexpr std::chrono::milliseconds hand_over_pause{5};
 
-// Each claim walks over what was finished since the last sweep: after so many events the floors are worth another.
-constexpr std::size_t many_claimed = 5'000;
-constexpr std::chrono::milliseconds shortest_sweep_pause{50};
-
 doorbell_limits limits_for(std::chrono::milliseconds sweep_interval) {
   doorbell_limits out;
   out.longest = std::max(std::chrono::ceil<std::chrono::milliseconds>(out.shortest), sweep_interval);
@@ -78,13 +74,7 @@ boost::asio::awaitable<void> doorbell::run_looks() {
 }
 
 void doorbell::on_looked(std::size_t events) {
-  claimed_ += events;
   act(policy_.on_looked(static_cast<int>(events), clock::now()));
-}
-
-doorbell::clock::time_point doorbell::sweep_by() const {
-  const auto by = policy_.sweep_by();
-  return claimed_ < many_claimed ? by : std::min(by, last_sweep_ + shortest_sweep_pause);
 }
 
 void doorbell::on_mute(mute_news news) {
@@ -109,7 +99,7 @@ void doorbell::act(const doorbell_actions& now) {
   if (now.ask_mute) mute_.ask();
   if (now.look) ring_();
   if (policy_.next_look() < look_timer_.expiry()) look_timer_.cancel();
-  if (serving_ && sweep_by() < waits_until_) current_->interrupt();
+  if (serving_ && policy_.sweep_by() < waits_until_) current_->interrupt();
 }
 
 boost::asio::awaitable<result<void>> doorbell::open(pg::connection& link) {
@@ -139,14 +129,14 @@ boost::asio::awaitable<error> doorbell::serve(pg::connection& link) {
     if (!rung) co_return rung.error();
     policy_.set_hears(!listener_.deaf());
     if (*rung > 0) act(policy_.on_notified(*rung, clock::now()));
-    if (clock::now() >= std::min(next_sweep, sweep_by())) {
+    if (clock::now() >= std::min(next_sweep, policy_.sweep_by())) {
       const auto pause = co_await sweep(link);
       if (!pause) co_return pause.error();
       pause_.reset();
       next_sweep = clock::now() + *pause;
       continue;  // a probe that went with it has come back with it
     }
-    waits_until_ = std::min({next_sweep, sweep_by(), listener_.next(next_sweep)});
+    waits_until_ = std::min({next_sweep, policy_.sweep_by(), listener_.next(next_sweep)});
     co_await link.wait_until(waits_until_);
     waits_until_ = {};
   }
@@ -154,8 +144,6 @@ boost::asio::awaitable<error> doorbell::serve(pg::connection& link) {
 
 // Returns how long to wait for the next one.
 boost::asio::awaitable<result<std::chrono::milliseconds>> doorbell::sweep(pg::connection& link) {
-  last_sweep_ = clock::now();
-  claimed_ = 0;
   auto probe = listener_.take_probe();
   const bool checks = policy_.checks_silence();
   const auto cooling = policy_.coolings();

@@ -63,7 +63,6 @@ class doorbell {
   boost::asio::awaitable<result<void>> open(pg::connection& link);
   boost::asio::awaitable<error> serve(pg::connection& link);
   boost::asio::awaitable<result<std::chrono::milliseconds>> sweep(pg::connection& link);
-  clock::time_point sweep_by() const;
   boost::asio::awaitable<void> hand_over(pg::connection& link);
   void on_mute(mute_news news);
   void act(const doorbell_actions& now);
@@ -84,8 +83,6 @@ class doorbell {
   session_kind kind_ = session_kind::own;  // of the session
   bool moved_ = false;                     // a session was found to be another one than before: for good
   clock::time_point waits_until_;          // while it waits; else long ago
-  clock::time_point last_sweep_;
-  std::size_t claimed_ = 0;  // since then
   bool serving_ = false;
   bool quiet_ = false;
   bool stopping_ = false;

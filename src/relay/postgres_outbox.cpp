@@ -224,7 +224,7 @@ void postgres_outbox::settle(const settlement& what, then next) {
 void postgres_outbox::add_settle(request& to) {
   if (kind_ != session_kind::own || !floors_.take_turn_to_settle(std::chrono::steady_clock::now())) return;
   to.settle_at = to.steps.steps().size();
-  to.steps.text(pg::settle_statement(settings_.schema, floors_.known().settled));
+  to.steps.text(pg::settle_statement(settings_.schema, floors_.settled()));
 }
 
 void postgres_outbox::ask(request what) {

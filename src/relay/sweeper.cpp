@@ -19,9 +19,6 @@ constexpr int release_share = 20;
 constexpr int search_share = 500;
 constexpr std::string_view search_from_the_beginning = "{-1,0}";
 
-// Behind a pooler nothing is remembered from sweep to sweep.
-constexpr milliseconds patience_behind_a_pooler(50);
-
 // "extract(epoch …)" in text format: seconds with a fraction, rounded up. Not above zero: due already.
 milliseconds read_seconds(std::string_view text) {
   const double seconds = std::strtod(std::string(text).c_str(), nullptr);
@@ -49,6 +46,7 @@ class sweep_row {
             .settled = {.settled = text(column::settled),
                         .mark = text(column::mark),
                         .writers = text(column::writers)},
+            .epoch = text(column::epoch),
             .searched = text(column::searched)};
   }
 
@@ -60,7 +58,8 @@ class sweep_row {
 
 boost::asio::awaitable<result<void>> sweeper::begin(pg::connection& link, session_kind kind) {
   kind_ = kind;
-  next_release_ = next_search_ = clock::now();
+  next_release_ = clock::now();
+  next_search_ = clock::now() + interval_;
   pg::pipeline steps;
   if (kind == session_kind::own) steps.text(pg::session_settings(settings_.claim_timeout));
   std::vector<std::string> trial{pg::silence_statement(settings_.schema),
@@ -97,8 +96,7 @@ boost::asio::awaitable<result<sweeper::finding>> sweeper::sweep(pg::connection& 
   pg::pipeline nothing;
   std::vector<std::string> sql;
   if (check_silence) sql.push_back(pg::silence_statement(settings_.schema));
-  sql.push_back(pg::sweep_statement(settings_.schema, most_due_per_sweep, known,
-                                    own ? milliseconds(0) : patience_behind_a_pooler, probe_channel));
+  sql.push_back(pg::sweep_statement(settings_.schema, most_due_per_sweep, known, probe_channel));
   const auto answers = co_await look(link, std::move(nothing), std::move(sql));
   if (!answers) co_return tl::make_unexpected(answers.error());
   using column = pg::sweep_column;

@@ -19,17 +19,17 @@ class sweeping {
   explicit sweeping(const stage& on) : session_(on.connect()) {}
 
   void look() {
-    const auto found =
-        session_.exec("SELECT floors, settled, mark, writers FROM outbox.sweep(100, $1, $2, $3, $4)",
-                      {known_[0], known_[1], known_[2], known_[3]});
-    known_ = {found[0][0], found[0][1], found[0][2], found[0][3]};
+    const auto found = session_.exec(
+        "SELECT floors, settled, mark, writers, epoch FROM outbox.sweep(100, $1, $2, $3, $4, $5)", known_);
+    known_ = found[0];
   }
   /// Asks for the next 10,000 events to be searched.
   void search() {
-    searched_ = session_
-                    .exec("SELECT searched FROM outbox.sweep(100, $1, $2, $3, $4, $5)",
-                          {known_[0], known_[1], known_[2], known_[3], searched_})[0][0]
-                    .value_or("{-1,0}");
+    auto parameters = known_;
+    parameters.emplace_back(searched_);
+    searched_ =
+        session_.exec("SELECT searched FROM outbox.sweep(100, $1, $2, $3, $4, $5, $6)", parameters)[0][0]
+            .value_or("{-1,0}");
   }
   bool knows_floors() const { return known_[0].has_value(); }
   std::int64_t settled() const { return std::stoll(known_[1].value_or("-1")); }
@@ -62,7 +62,7 @@ class sweeping {
   }
 
   database session_;
-  std::vector<std::optional<std::string>> known_ = std::vector<std::optional<std::string>>(4);
+  cells known_ = cells(5);
   std::string searched_ = "{-1,0}";
 };
 
@@ -322,6 +322,78 @@ TEST_CASE("a relay that starts begins where the floor of all shards has come to"
   now.look();
   CHECK(kept() == 0);
   CHECK(now.claimed() == 20);
+}
+
+TEST_CASE(
+    "who remembers nothing sees the floor of all shards rise from sweep to sweep, though there are always "
+    "writers") {
+  const stage on;
+  auto first = on.connect();
+  auto second = on.connect();
+  auto session = on.connect();
+  std::int64_t before = -1;
+  first.exec("BEGIN");
+  emit(first, on, "first");
+  for (int i = 0; i < 4; ++i) {
+    on.add_events(10, 20);
+    sweeping{on}.look();
+    second.exec("BEGIN");
+    emit(second, on, "second");
+    first.exec("COMMIT");
+    finish_all(session);
+    sweeping{on}.look();
+    const auto kept = session.number("SELECT seq FROM outbox.claim_floor");
+    CHECK(kept > before);
+    before = kept;
+    std::swap(first, second);
+  }
+  CHECK(before > 600);
+  first.exec("ROLLBACK");
+}
+
+TEST_CASE("after TRUNCATE the floors are forgotten, also if the sequence has passed them already") {
+  const stage on;
+  auto session = on.connect();
+  on.add_events(5, 30);
+  finish_all(session);
+  sweeping now{on};
+  now.look();
+  session.exec("BEGIN");
+  session.exec("TRUNCATE outbox.event RESTART IDENTITY");
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'order', n::text, 'e', '{}' FROM generate_series(1, 300) AS n");
+  session.exec("COMMIT");
+  now.look();
+  CHECK(now.claimed() == 300);
+}
+
+TEST_CASE("a pending event that gets another aggregate by hand is found in its new shard") {
+  const stage on;
+  auto session = on.connect();
+  for (int n = 0; n < 100; ++n) emit(session, on, "moved");
+  sweeping now{on};
+  now.look();
+  session.exec("UPDATE outbox.event SET aggregate_id = seq::text");
+  CHECK(now.claimed() == 100);
+}
+
+TEST_CASE("a status that does not show in the column aside is mended by the search") {
+  const stage on;
+  auto session = on.connect();
+  on.add_events(1, 4);
+  session.exec("SET session_replication_role = replica");
+  session.exec("UPDATE outbox.event SET status = 'waiting' WHERE seq = 1");
+  session.exec("UPDATE outbox.event SET status = 'dead' WHERE seq = 2");
+  session.exec("UPDATE outbox.event SET status = 'published', aside = 'pending' WHERE seq = 3");
+  sweeping now{on};
+  now.look();
+  CHECK(now.claimed() == 1);
+  now.search();
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE aside IS DISTINCT FROM"
+                       " CASE WHEN status IN ('waiting', 'dead') THEN status END") == 0);
+  now.look();
+  CHECK(now.claimed() == 2);  // the one that waited was due
 }
 
 TEST_CASE("a mark touches no index: it is a HOT update") {

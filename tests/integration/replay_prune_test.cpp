@@ -123,6 +123,24 @@ TEST_CASE("prune leaves an event that somebody has locked and does not wait for 
   CHECK(desk.json({"prune", "--older-than", "7d"}).at("published_events") == 1);
 }
 
+TEST_CASE("prune goes past more locked rows than a portion, and past a few whose clock was wrong") {
+  const stage on;
+  auto session = on.connect();
+  add_old(session, on, "published", "-400 d", 3);
+  add_old(session, on, "published", "8 d", 30);
+  auto other = on.connect();
+  other.exec("BEGIN; SELECT FROM outbox.event WHERE seq BETWEEN 4 AND 13 FOR UPDATE");
+  const auto pruned = [&] {
+    return session.number("SELECT outbox.prune_published(now() - interval '7 d', 5)");
+  };
+  for (int portion = 0; portion < 4; ++portion) CHECK(pruned() == 5);
+  CHECK(pruned() == 0);
+  other.exec("COMMIT");
+  CHECK(pruned() == 5);
+  CHECK(pruned() == 5);
+  CHECK(pruned() == 0);
+}
+
 TEST_CASE("prune without a good age is refused and told what to give") {
   const stage on;
   const operator_desk desk{on};

@@ -40,7 +40,7 @@ TEST_CASE("every statement on the outbox names its schema, quoted") {
     CAPTURE(name);
     CHECK(has(sql_of(name), R"("Out""b".)"));
   }
-  CHECK(has(sweep_statement(odd, 10), R"("Out""b".sweep(10, NULL, NULL, NULL, NULL, NULL, 0))"));
+  CHECK(has(sweep_statement(odd, 10), R"("Out""b".sweep(10, NULL, NULL, NULL, NULL, NULL, NULL))"));
 }
 
 TEST_CASE("the claim reads the columns that the reader expects, in that order") {
@@ -69,19 +69,20 @@ TEST_CASE("where a session is not ours alone, the settings end with the transact
 }
 
 TEST_CASE("a sweep sends a probe only when it is given a channel") {
-  CHECK(has(sweep_statement(odd, 1, {}, 0ms, "probe_1"), "pg_notify('probe_1', '')"));
+  CHECK(has(sweep_statement(odd, 1, {}, "probe_1"), "pg_notify('probe_1', '')"));
   CHECK_FALSE(has(sweep_statement(odd, 1), "pg_notify"));
 }
 
 TEST_CASE("what one sweep has found out goes with the next, and nothing that is no number") {
   const settled_knowledge settled{.settled = "12", .mark = "15", .writers = "{3/17,-1/712}"};
-  const sweep_knowledge known{.floors = "{4,7}", .settled = settled, .searched = "{-1,0}"};
-  CHECK(has(sweep_statement(odd, 1, known, 50ms),
-            "sweep(1, '{4,7}', '12', '15', '{3/17,-1/712}', '{-1,0}', 50)"));
+  const sweep_knowledge known{.floors = "{4,7}", .settled = settled, .epoch = "3", .searched = "{-1,0}"};
+  CHECK(has(sweep_statement(odd, 1, known), "sweep(1, '{4,7}', '12', '15', '{3/17,-1/712}', '3', '{-1,0}')"));
   CHECK(has(settle_statement(odd, settled), R"("Out""b".settle('12', '15', '{3/17,-1/712}'))"));
-  const sweep_knowledge forged{
-      .floors = "{4}'", .settled = {.settled = "x", .mark = "", .writers = "{}"}, .searched = "{a}"};
-  CHECK(has(sweep_statement(odd, 1, forged), "sweep(1, NULL, NULL, NULL, '{}', NULL, 0)"));
+  const sweep_knowledge forged{.floors = "{4}'",
+                               .settled = {.settled = "x", .mark = "", .writers = "{}"},
+                               .epoch = "'",
+                               .searched = "{a}"};
+  CHECK(has(sweep_statement(odd, 1, forged), "sweep(1, NULL, NULL, NULL, '{}', NULL, NULL)"));
 }
 
 TEST_CASE("floors are a list of numbers, or they are not known") {

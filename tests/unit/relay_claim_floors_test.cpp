@@ -19,9 +19,10 @@ seqs same_everywhere(std::int64_t seq) {
   return seqs(relay::shard_count, seq);
 }
 
-pg::sweep_knowledge found(const seqs& floors, std::int64_t settled) {
+pg::sweep_knowledge found(const seqs& floors, std::int64_t settled, const std::string& epoch = "0") {
   return {.floors = pg::floors_literal(floors),
           .settled = {.settled = std::to_string(settled), .mark = "30", .writers = "{3/17}"},
+          .epoch = epoch,
           .searched = ""};
 }
 
@@ -82,6 +83,18 @@ TEST_CASE("with the end of a session all is forgotten, and so is any answer that
   floors.learn(found(same_everywhere(1), 2), floors.generation());
   const seqs one{3};
   floors.raise({.shards = one, .starts = one, .lowest = 3}, asked);
+  CHECK(floors_of(floors) == same_everywhere(1));
+}
+
+TEST_CASE("in another epoch, what was known before is forgotten, and so is what was asked before") {
+  claim_floors floors;
+  floors.learn(found(same_everywhere(40), 50), floors.generation());
+  const auto asked = floors.generation();
+  floors.learn(found(same_everywhere(1), 2, "1"), asked);
+  CHECK(floors_of(floors) == same_everywhere(1));
+  CHECK(floors.parameters().at(1) == pg::int8(2));
+  CHECK(floors.known().epoch == "1");
+  floors.raise({.shards = {}, .starts = {}, .lowest = 45}, asked);
   CHECK(floors_of(floors) == same_everywhere(1));
 }
 
