@@ -14,7 +14,7 @@ constexpr int shown_by_dry_run = 100;
 
 struct change_words {
   std::string_view command;
-  std::string_view function;  // see sql/0006_operator.sql
+  std::string_view function;  // see sql/0007_operator.sql
   std::string_view done;
   event_set from;
   bool takes_shards;

@@ -5,72 +5,9 @@
 #include <set>
 
 #include "stage.hpp"
+#include "sweeping.hpp"
 
 namespace outboxd::test {
-namespace {
-
-void emit(database& session, const stage& on, const std::string& aggregate) {
-  session.exec("SELECT outbox.emit('order', $1, $2, '{}')", {aggregate, on.key()});
-}
-
-/// Sweeps again and again, each time with what the last one has found out.
-class sweeping {
- public:
-  explicit sweeping(const stage& on) : session_(on.connect()) {}
-
-  void look() {
-    const auto found = session_.exec(
-        "SELECT floors, settled, mark, writers, epoch FROM outbox.sweep(100, $1, $2, $3, $4, $5)", known_);
-    known_ = found[0];
-  }
-  /// Asks for the next 10,000 events to be searched.
-  void search() {
-    auto parameters = known_;
-    parameters.emplace_back(searched_);
-    searched_ =
-        session_.exec("SELECT searched FROM outbox.sweep(100, $1, $2, $3, $4, $5, $6)", parameters)[0][0]
-            .value_or("{-1,0}");
-  }
-  bool knows_floors() const { return known_[0].has_value(); }
-  std::int64_t settled() const { return std::stoll(known_[1].value_or("-1")); }
-  std::int64_t lowest() { return of_floors("min"); }
-  std::int64_t highest() { return of_floors("max"); }
-  /// How many events a claim finds, looking at each shard, and with one look at all of them.
-  std::int64_t claimed() {
-    const auto each = claimed("NULL");
-    CHECK(claimed("(SELECT min(f) FROM unnest($1::bigint[]) AS f)") == each);
-    return each;
-  }
-  /// From where on a claim has looked at all shards; none if it did not.
-  cell looked_from() {
-    return session_.exec(
-        "SELECT lowest FROM outbox.take_shards(64, $1, $2, (SELECT min(f) FROM unnest($1::bigint[]) AS f))",
-        {known_[0], known_[1]})[0][0];
-  }
-
- private:
-  std::int64_t claimed(const std::string& lowest) {
-    session_.exec("BEGIN");
-    session_.exec("SELECT outbox.take_shards(64, $1::bigint[], $2, " + lowest + ")", {known_[0], known_[1]});
-    const auto count = session_.number("SELECT count(*) FROM outbox.claimed(1000, 1000000)");
-    session_.exec("ROLLBACK");
-    return count;
-  }
-  std::int64_t of_floors(const std::string& aggregate) {
-    return session_.number("SELECT " + aggregate + "(f) FROM unnest($1::bigint[]) AS f",
-                           {known_[0].value_or("{-1}")});
-  }
-
-  database session_;
-  cells known_ = cells(5);
-  std::string searched_ = "{-1,0}";
-};
-
-void finish_all(database& session) {
-  session.exec("UPDATE outbox.event SET status = 'published' WHERE status = 'pending'");
-}
-
-}  // namespace
 
 TEST_CASE("floors rise over what is finished, and stop at what is pending") {
   const stage on;
@@ -226,58 +163,6 @@ TEST_CASE("an event of a low seq that is committed late still leaves, before the
   running.stop();
 }
 
-TEST_CASE("an event that somebody makes pending by hand leaves") {
-  const stage on;
-  relay running{on};
-  on.add_events(20, 64);
-  on.await_published(1'280);
-  consumer reader{on.queue()};
-  reader.take(1'280);
-  auto session = on.connect();
-  session.exec("UPDATE outbox.event SET status = 'pending' WHERE seq = 7");
-  CHECK(reader.take(1).size() == 1);
-  on.await_published(1'280);
-  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE aside IS NOT NULL") == 0);
-  running.stop();
-}
-
-TEST_CASE(
-    "an event that came to be pending below the floors, past all triggers, is searched for and leaves") {
-  const stage on;
-  relay running{on, {"--relay-sweep-interval", "50ms"}};
-  on.add_events(20, 64);
-  on.await_published(1'280);
-  consumer reader{on.queue()};
-  reader.take(1'280);
-  auto session = on.connect();
-  session.exec("SET session_replication_role = replica");
-  session.exec("UPDATE outbox.event SET status = 'pending' WHERE seq = 7");
-  CHECK(reader.take(1).size() == 1);
-  running.stop();
-}
-
-TEST_CASE("the search goes through the whole table in portions, and begins again") {
-  const stage on;
-  auto session = on.connect();
-  on.add_events(500, 50);
-  finish_all(session);
-  sweeping now{on};
-  now.look();
-  session.exec("SET session_replication_role = replica");
-  const auto lost = [&] {
-    return session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending' AND aside IS NULL");
-  };
-  for (int round = 0; round < 2; ++round) {
-    session.exec("UPDATE outbox.event SET status = 'pending', aside = NULL WHERE seq % 1000 = 0");
-    CHECK(lost() == 25);
-    for (const bool last : {false, false, true}) {
-      now.search();
-      CHECK((lost() == 0) == last);
-    }
-    CHECK(now.claimed() == 25);
-  }
-}
-
 TEST_CASE(
     "a claim looks at all shards at once while few events are above the floors, and tells where it began") {
   const stage on;
@@ -366,34 +251,6 @@ TEST_CASE("after TRUNCATE the floors are forgotten, also if the sequence has pas
   session.exec("COMMIT");
   now.look();
   CHECK(now.claimed() == 300);
-}
-
-TEST_CASE("a pending event that gets another aggregate by hand is found in its new shard") {
-  const stage on;
-  auto session = on.connect();
-  for (int n = 0; n < 100; ++n) emit(session, on, "moved");
-  sweeping now{on};
-  now.look();
-  session.exec("UPDATE outbox.event SET aggregate_id = seq::text");
-  CHECK(now.claimed() == 100);
-}
-
-TEST_CASE("a status that does not show in the column aside is mended by the search") {
-  const stage on;
-  auto session = on.connect();
-  on.add_events(1, 4);
-  session.exec("SET session_replication_role = replica");
-  session.exec("UPDATE outbox.event SET status = 'waiting' WHERE seq = 1");
-  session.exec("UPDATE outbox.event SET status = 'dead' WHERE seq = 2");
-  session.exec("UPDATE outbox.event SET status = 'published', aside = 'pending' WHERE seq = 3");
-  sweeping now{on};
-  now.look();
-  CHECK(now.claimed() == 1);
-  now.search();
-  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE aside IS DISTINCT FROM"
-                       " CASE WHEN status IN ('waiting', 'dead') THEN status END") == 0);
-  now.look();
-  CHECK(now.claimed() == 2);  // the one that waited was due
 }
 
 TEST_CASE("a mark touches no index: it is a HOT update") {

@@ -1,4 +1,4 @@
-// simulated_outbox: the outbox's table with its shard locks, and a session with it, after sql/0003_relay.sql.
+// simulated_outbox: the outbox's table with its shard locks, and a session with it, after sql/0003_claim.sql.
 #pragma once
 
 #include <algorithm>

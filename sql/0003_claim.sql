@@ -1,0 +1,192 @@
+-- The relay's claim, and its floor. What it writes when a batch is done is in the relay's prepared statements.
+--
+-- Advisory locks: key 1 is the oid of the event table, so that two outboxes and the application's own locks do not
+-- meet; key 2 is the shard, 0 to 63, or one of the doorbell's (64 to 66, see ring_doorbell).
+
+-- A claim is two statements of one READ COMMITTED transaction: take_shards locks shards, and the next one reads their events,
+-- with a snapshot younger than the locks: it sees everything that earlier owners of these shards have finished or released.
+-- Nothing is written: the claim is the advisory locks, held until the transaction ends.
+--
+-- Finished events stay in the index that claims read, so that to mark one published costs no index entry. Therefore each
+-- shard has a floor: a seq below which nothing is pending nor can become so, but events that are aside. A claim begins
+-- there, and tells where the next one may begin. Relays keep the floors in memory, see sweep. claim_floor is one floor for
+-- all shards, for a relay that has just started or that works behind a pooler; it rises with the sweeps.
+CREATE TABLE @schema@.claim_floor (
+  only_row boolean NOT NULL DEFAULT true PRIMARY KEY CHECK (only_row),
+  seq      bigint  NOT NULL,
+  mark     bigint,           -- what settle has found out, for callers that remember nothing
+  writers  text[],
+  epoch    bigint  NOT NULL DEFAULT 0  -- another one: forget all floors
+);
+COMMENT ON TABLE @schema@.claim_floor IS 'Internal: below this seq no event is pending; see docs/design.md.';
+INSERT INTO @schema@.claim_floor (seq) VALUES (0);
+
+-- After TRUNCATE the sequence may begin again.
+CREATE FUNCTION @schema@.forget_floor() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = @schema@, pg_temp
+AS $outboxd$
+BEGIN
+  UPDATE claim_floor SET seq = 0, mark = NULL, writers = NULL, epoch = epoch + 1;
+  RETURN NULL;
+END
+$outboxd$;
+
+CREATE TRIGGER event_truncated AFTER TRUNCATE ON @schema@.event
+  FOR EACH STATEMENT EXECUTE FUNCTION @schema@.forget_floor();
+
+-- Locks up to max_shards shards that have pending events, and returns them. None: there is nothing to do, or others do it,
+-- or the server is read-only: what was published there could not be marked, and would be published again and again.
+-- They are also in the setting outboxd.shards until the transaction ends, for claimed.
+-- floors: one for each shard, in order, and settled: a seq up to which all transactions have ended, see settle; both as they
+-- are known to the caller, or null. starts: for each of the shards returned, where the claim begins, which is the shard's
+-- floor from now on. lowest: a floor for all shards, null if it was not looked for.
+--
+-- There are two ways to look. If few events are younger than the lowest floor, they are all looked at, with one scan; else
+-- each shard by itself, with 64 of them. Both begin at a random shard: lanes that begin at different ones seldom meet.
+--
+-- The queries have one right plan, through the indexes. To be called with enable_seqscan, enable_bitmapscan and jit off and
+-- plan_cache_mode = force_generic_plan; settings of the function itself would cost each claim some microseconds.
+CREATE FUNCTION @schema@.take_shards(
+  max_shards integer, floors bigint[] DEFAULT NULL, settled bigint DEFAULT NULL, INOUT lowest bigint DEFAULT NULL,
+  OUT shards bigint[], OUT starts bigint[])
+LANGUAGE plpgsql AS $outboxd$
+#variable_conflict use_variable
+DECLARE
+  few           CONSTANT bigint := 2000;
+  first_shard   CONSTANT integer := floor(random() * 64);
+  lock_class    CONSTANT integer := format('%I.event', @schema_text@)::regclass::oid::integer;
+  settled_floor bigint := coalesce(settled + 1, 0);
+BEGIN
+  IF floors IS NULL OR cardinality(floors) <> 64 THEN
+    settled_floor := 0;
+    lowest := NULL;
+    floors := array_fill(coalesce((SELECT f.seq FROM @schema@.claim_floor AS f), 0), ARRAY[64]);
+  END IF;
+  IF current_setting('transaction_read_only') = 'on' THEN
+    max_shards := 0;
+  END IF;
+  IF (SELECT s.last_value FROM @schema@.event_seq AS s) >= lowest + few OR EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') THEN
+    lowest := NULL;
+  END IF;
+
+  IF lowest IS NOT NULL THEN
+    WITH due AS MATERIALIZED (
+      SELECT e.shard, min(e.seq) AS first
+      FROM (
+        SELECT n.shard, n.seq FROM @schema@.event AS n
+        WHERE n.seq + 0 >= lowest AND n.status = 'pending' AND n.seq >= floors[n.shard + 1] ORDER BY n.seq + 0 LIMIT few) AS e
+      GROUP BY e.shard)
+    SELECT coalesce(array_agg(l.shard), '{}'),
+           coalesce(array_agg(greatest(floors[l.shard + 1], least(l.first, settled_floor))), '{}'),
+           greatest(lowest, least((SELECT min(d.first) FROM due AS d), settled_floor))
+    INTO shards, starts, lowest
+    FROM (
+      SELECT d.*
+      FROM (SELECT due.* FROM due ORDER BY (due.shard - first_shard + 64) % 64 OFFSET 0) AS d
+      WHERE pg_try_advisory_xact_lock(lock_class, d.shard)
+      LIMIT max_shards) AS l;
+  ELSE
+    -- The subqueries cannot be flattened, so that the lock function runs for shards with work alone.
+    SELECT coalesce(array_agg(l.shard), '{}'), coalesce(array_agg(greatest(l.floor, least(l.first, settled_floor))), '{}')
+    INTO shards, starts
+    FROM (
+      SELECT d.*
+      FROM (
+        SELECT c.*
+        FROM (
+          SELECT s.shard, floors[s.shard + 1] AS floor,
+                 (SELECT e.seq FROM @schema@.event AS e
+                  WHERE e.shard = s.shard AND e.status = 'pending' AND e.seq >= floors[s.shard + 1]
+                  ORDER BY e.seq LIMIT 1) AS first,
+                 returned.found AND EXISTS (
+                   SELECT FROM @schema@.event AS r
+                   WHERE r.shard + 0 = s.shard AND r.aside = 'pending' AND r.status = 'pending') AS again
+          FROM (SELECT EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') AS found OFFSET 0) AS returned
+          CROSS JOIN (SELECT ((first_shard + i) % 64)::smallint AS shard FROM generate_series(0, 63) AS i) AS s
+          OFFSET 0) AS c
+        WHERE c.first IS NOT NULL OR c.again
+        OFFSET 0) AS d
+      WHERE pg_try_advisory_xact_lock(lock_class, d.shard)
+      LIMIT max_shards) AS l;
+  END IF;
+  PERFORM set_config('outboxd.shards', shards::text, true), set_config('outboxd.starts', starts::text, true);
+END
+$outboxd$;
+
+-- The oldest events of the shards that take_shards has locked: at most batch events and batch_bytes bytes, but always one;
+-- shard after shard, those of each in seq order. None: others had finished all there was. End the transaction and claim
+-- again then: who came for an event that was committed meanwhile has found its shard locked and gone away.
+--
+-- Not for sorting, nor in PL/pgSQL, which would copy every event: written so that the planner puts it into the query that
+-- calls it. To be called with enable_seqscan, enable_bitmapscan and jit off.
+CREATE FUNCTION @schema@.claimed(batch integer, batch_bytes bigint)
+RETURNS TABLE (
+  id              uuid,
+  place           tid,      -- the row's ctid: the quickest way back to it
+  seq             bigint,
+  aggregate_type  text,
+  aggregate_id    text,
+  event_type      text,
+  payload         @payload_octets@,
+  payload_type    @payload_type@,  -- always null; its type tells what the payload is
+  headers         text,
+  exchange        text,
+  routing_key     text,
+  attempts        integer,
+  nacks           smallint,
+  created_at      timestamptz,
+  behind          bigint,   -- not to be published: the seq of an earlier waiting event of its aggregate
+  has_followers   boolean   -- events of its shard stand behind another: who finishes it has to release those behind it
+) LANGUAGE sql STABLE AS $outboxd$
+  SELECT b.id, b.place, b.seq, b.aggregate_type, b.aggregate_id, b.event_type, b.payload, NULL::@payload_type@, b.headers,
+         b.exchange, b.routing_key, b.attempts, b.nacks, b.created_at, b.behind, b.has_followers
+  FROM (
+    SELECT p.*, sum(p.size) OVER (ROWS UNBOUNDED PRECEDING) AS total
+    FROM (
+      SELECT e.*, coalesce(octet_length(e.payload), 0) + coalesce(octet_length(e.headers), 0)
+               + octet_length(e.aggregate_type) + octet_length(e.aggregate_id) + octet_length(e.event_type)
+               + coalesce(octet_length(e.exchange), 0) + coalesce(octet_length(e.routing_key), 0) AS size
+      FROM (
+        SELECT d.id, d.place, d.seq, d.aggregate_type, d.aggregate_id, d.event_type,
+               CASE WHEN d.waits_for IS NULL THEN d.payload::@payload_octets@ END AS payload,
+               CASE WHEN d.waits_for IS NULL THEN d.headers::text END AS headers,
+               d.exchange, d.routing_key, d.attempts, d.nacks, d.created_at, d.waits_for AS behind, s.has_followers
+        FROM (
+          SELECT EXISTS (SELECT FROM @schema@.event AS w WHERE w.aside = 'waiting') AS wait,
+                 EXISTS (SELECT FROM @schema@.event AS w WHERE w.behind IS NOT NULL) AS follow,
+                 EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') AS returned,
+                 current_setting('outboxd.shards')::smallint[] AS shards,
+                 current_setting('outboxd.starts')::bigint[] AS starts
+          OFFSET 0) AS there
+        CROSS JOIN LATERAL (
+          SELECT o.shard,
+                 there.follow AND (  -- not EXISTS, which the planner may take for a list of all followers
+                   SELECT true FROM @schema@.event AS w WHERE w.shard + 0 = o.shard AND w.behind IS NOT NULL
+                   LIMIT 1) IS NOT NULL
+                   AS has_followers,
+                 o.start
+          FROM unnest(there.shards, there.starts) AS o(shard, start)
+          OFFSET 0) AS s
+        CROSS JOIN LATERAL (
+          SELECT q.*,
+                 CASE WHEN there.wait THEN (
+                   SELECT w.seq FROM @schema@.event AS w
+                   WHERE w.aside = 'waiting'
+                     AND hashtextextended(w.aggregate_id COLLATE "C", hashtextextended(w.aggregate_type COLLATE "C", 0))
+                       = hashtextextended(q.aggregate_id COLLATE "C", hashtextextended(q.aggregate_type COLLATE "C", 0))
+                     AND w.aggregate_id = q.aggregate_id AND w.aggregate_type = q.aggregate_type
+                     AND w.seq < q.seq
+                   ORDER BY w.seq LIMIT 1) END AS waits_for
+          FROM (
+            (SELECT r.ctid AS place, r.* FROM @schema@.event AS r  -- pending again, before where the claim begins
+             WHERE there.returned AND r.shard + 0 = s.shard AND r.aside = 'pending' AND r.status = 'pending' AND r.seq < s.start
+             ORDER BY r.seq)
+            UNION ALL
+            (SELECT n.ctid AS place, n.* FROM @schema@.event AS n
+             WHERE n.shard = s.shard AND n.status = 'pending' AND n.seq >= s.start
+             ORDER BY n.seq)) AS q
+          LIMIT ceil(batch::numeric / cardinality(there.shards))) AS d
+        LIMIT batch) AS e
+      OFFSET 0) AS p) AS b
+  WHERE b.total <= batch_bytes OR b.total = b.size
+$outboxd$;
