@@ -1,7 +1,7 @@
 -- The operators' side: dead letters, replay, pruning. The functions take as many events as the caller wants to change in
 -- one transaction; some thousands are a good portion. To be called in READ COMMITTED.
 
--- Dead events in seq order. They are few, so it costs next to nothing.
+-- Dead events in seq order.
 CREATE INDEX event_dead ON @schema@.event (seq) WHERE aside = 'dead';
 
 -- Takes the shards of these events from the relays until the end of the transaction; waits for batches under way. The next
@@ -20,34 +20,11 @@ BEGIN
 END
 $outboxd$;
 
--- Makes the dead ones of these events pending again and returns how many. They keep their id, their seq, and so their
--- place: before later events of their aggregate that are not published yet, and behind an earlier one that waits (the
--- claim sees to that). Without the shards, a relay might just be publishing a later event that it had claimed while this
--- one was dead.
-CREATE FUNCTION @schema@.dead_retry(ids uuid[]) RETURNS bigint LANGUAGE plpgsql
-SET search_path = @schema@, pg_temp
-SET enable_seqscan = off
-AS $outboxd$
-DECLARE
-  changed bigint;
-BEGIN
-  PERFORM lock_shards(ids);
-  UPDATE event AS e
-  SET status = 'pending', aside = 'pending', attempts = 0, nacks = 0, available_at = clock_timestamp()
-  WHERE e.id IN (
-    SELECT d.id FROM event AS d WHERE d.id = ANY (ids) AND d.status = 'dead'
-    ORDER BY d.id FOR UPDATE);
-  GET DIAGNOSTICS changed = ROW_COUNT;
-  IF changed > 0 THEN
-    PERFORM pg_notify(@schema_text@, '');
-  END IF;
-  RETURN changed;
-END
-$outboxd$;
-
--- Makes the published ones of these events pending again, to be published once more with the same id and seq, and returns
--- how many.
-CREATE FUNCTION @schema@.replay(ids uuid[]) RETURNS bigint LANGUAGE plpgsql
+-- Makes those of these events pending again that have the status `were`, dead or published, and returns how many. They keep
+-- their id, their seq, and so their place: before later events of their aggregate that are not published yet, and behind an
+-- earlier one that waits (the claim sees to that). Without the shards, a relay might just be publishing a later event that
+-- it had claimed before.
+CREATE FUNCTION @schema@.make_pending(ids uuid[], were @schema@.event_status) RETURNS bigint LANGUAGE plpgsql
 SET search_path = @schema@, pg_temp
 SET enable_seqscan = off
 AS $outboxd$
@@ -58,14 +35,25 @@ BEGIN
   UPDATE event AS e
   SET status = 'pending', aside = 'pending', attempts = 0, nacks = 0, available_at = clock_timestamp(), published_at = NULL
   WHERE e.id IN (
-    SELECT p.id FROM event AS p WHERE p.id = ANY (ids) AND p.status = 'published'
-    ORDER BY p.id FOR UPDATE);
+    SELECT w.id FROM event AS w WHERE w.id = ANY (ids) AND w.status = were
+    ORDER BY w.id FOR UPDATE);
   GET DIAGNOSTICS changed = ROW_COUNT;
   IF changed > 0 THEN
     PERFORM pg_notify(@schema_text@, '');
   END IF;
   RETURN changed;
 END
+$outboxd$;
+
+CREATE FUNCTION @schema@.dead_retry(ids uuid[]) RETURNS bigint LANGUAGE sql
+AS $outboxd$
+  SELECT @schema@.make_pending(ids, 'dead');
+$outboxd$;
+
+-- They are published once more, with the same id and seq.
+CREATE FUNCTION @schema@.replay(ids uuid[]) RETURNS bigint LANGUAGE sql
+AS $outboxd$
+  SELECT @schema@.make_pending(ids, 'published');
 $outboxd$;
 
 -- Deletes the dead ones of these events and returns how many. Nobody is claimed or waits because of a dead event, so no
@@ -130,10 +118,12 @@ END
 $outboxd$;
 
 REVOKE ALL ON FUNCTION
-  @schema@.lock_shards(uuid[]), @schema@.dead_retry(uuid[]), @schema@.dead_discard(uuid[]), @schema@.replay(uuid[]),
+  @schema@.lock_shards(uuid[]), @schema@.make_pending(uuid[], @schema@.event_status),
+  @schema@.dead_retry(uuid[]), @schema@.dead_discard(uuid[]), @schema@.replay(uuid[]),
   @schema@.prune_published(timestamptz, integer)
   FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-  @schema@.lock_shards(uuid[]), @schema@.dead_retry(uuid[]), @schema@.dead_discard(uuid[]), @schema@.replay(uuid[]),
+  @schema@.lock_shards(uuid[]), @schema@.make_pending(uuid[], @schema@.event_status),
+  @schema@.dead_retry(uuid[]), @schema@.dead_discard(uuid[]), @schema@.replay(uuid[]),
   @schema@.prune_published(timestamptz, integer)
   TO outbox_operator;
