@@ -110,7 +110,7 @@ BEGIN
 
   SELECT coalesce(max(f.seq), 0) AS seq, max(f.mark) AS mark, max(f.writers) AS writers, max(f.epoch) AS epoch
   INTO kept FROM claim_floor AS f;
-  remembers := coalesce(cardinality(floors) = 64 AND epoch = kept.epoch, false);
+  remembers := coalesce(cardinality(floors) = 64 AND epoch = kept.epoch AND settled IS NOT NULL, false);
   IF NOT remembers THEN
     floors := array_fill(kept.seq, ARRAY[64]);
     settled := kept.seq - 1;

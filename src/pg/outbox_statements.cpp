@@ -19,11 +19,10 @@ namespace {
 // A place that is out of date holds another row or none, which the id tells.
 std::string mark(const std::string& in, after_publish then) {
   const bool keep = then == after_publish::keep;
-  const std::string change = keep ? fmt::format(
-                                        "UPDATE {}.event AS e SET status = 'published', aside = NULL, "
-                                        "published_at = clock_timestamp()",
-                                        in)
-                                  : fmt::format("DELETE FROM {}.event AS e", in);
+  const std::string change =
+      keep ? fmt::format("UPDATE {}.event AS e SET status = 'published', aside = NULL,", in) +
+                 " published_at = clock_timestamp()"
+           : fmt::format("DELETE FROM {}.event AS e", in);
   return fmt::format(
       "WITH marked AS ({0} {1} unnest($1::uuid[], $2::tid[]) AS c(id, place)"
       " WHERE e.ctid = c.place AND e.id IS NOT DISTINCT FROM c.id RETURNING 1)"
@@ -72,9 +71,8 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
           "UPDATE {0}.event SET status = 'pending', behind = NULL, aside = 'pending'"
           " WHERE ctid = ANY (ARRAY(SELECT w.place FROM unnest($1::bigint[]) AS h(seq) CROSS JOIN LATERAL"
           " (SELECT w.ctid AS place, w.seq FROM {0}.event AS w"
-          " WHERE w.shard + 0 = ANY (current_setting('outboxd.shards')::integer[]) AND w.behind = h.seq "
-          "OFFSET "
-          "0) AS w"
+          " WHERE w.shard + 0 = ANY (current_setting('outboxd.shards')::integer[])"
+          " AND w.behind = h.seq OFFSET 0) AS w"
           " ORDER BY w.seq LIMIT {1}))",
           in, most_released));
   return all;
