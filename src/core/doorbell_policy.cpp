@@ -1,6 +1,7 @@
 #include "core/doorbell_policy.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace outboxd {
 
@@ -11,6 +12,10 @@ void doorbell_policy::meter::add(int more, time_point now, std::chrono::millisec
     count = 0;
   }
   count += more;
+}
+
+int doorbell_policy::meter::lately(time_point now, std::chrono::milliseconds window) const {
+  return now - since < 2 * window ? std::max(count, before) : 0;
 }
 
 doorbell_policy::clock::duration doorbell_policy::pause(clock::duration without) const {
@@ -53,9 +58,15 @@ doorbell_actions doorbell_policy::ask_if_busy(time_point now) {
   if (!busy(now) || !trigger_ || !mute_up_ || now < no_ask_until_) return {};
   if (state_ == state::asking || state_ == state::hot) return {};
   stay_awake(state::asking, now);
+  wonders_since_ = time_point::max();
   owed_before_ = owes_;
   owes_ = true;
   return {.ask_mute = true};
+}
+
+void doorbell_policy::wonder_whether_commits_wait(time_point now) {
+  if (looks_come() || now < contended_until_ || wonders_since_ <= now) return;
+  if (notified_.count >= std::max(limits_.brisk, 2 * lately_)) wonders_since_ = now;
 }
 
 // Lanes may have left something for the next look.
@@ -87,12 +98,14 @@ doorbell_actions doorbell_policy::on_listening(time_point now) {
 
 doorbell_actions doorbell_policy::on_notified(int count, time_point now) {
   notified_.add(count, now, limits_.window);
+  rung_ = true;
+  wonder_whether_commits_wait(now);
   auto out = ask_if_busy(now);
   out.look = true;
   return out;
 }
 
-doorbell_actions doorbell_policy::on_looked(int events, time_point now) {
+doorbell_actions doorbell_policy::on_looked(int events, bool others_hold, time_point now) {
   const bool found = events > 0;
   if (found) {
     finds_.add(1, now, limits_.window);
@@ -101,12 +114,15 @@ doorbell_actions doorbell_policy::on_looked(int events, time_point now) {
   }
   const auto out = found ? ask_if_busy(now) : doorbell_actions{};
   if (!looks_come()) return out;
-  if (!found && idle_for(limits_.quiet, now)) return rest(now);
+  if (!found && !others_hold && idle_for(limits_.quiet, now)) return rest(now);
   next_ = now + (found ? pause_after_find() : pause(now - last_find_));
   return out;
 }
 
 doorbell_actions doorbell_policy::on_swept(const sweep& found, time_point now) {
+  const bool rung = std::exchange(rung_, false);
+  wonders_since_ = time_point::max();
+  lately_ = notified_.lately(now, limits_.window);
   if (found.contended) contended_until_ = now + limits_.contention_lasts;
   if (state_ == state::cooling) {
     if (found.silence_is_over) {
@@ -118,8 +134,8 @@ doorbell_actions doorbell_policy::on_swept(const sweep& found, time_point now) {
     } else {
       next_ = now + pause(now - since_);
     }
-  } else if (state_ == state::sleeping && found.unannounced) {
-    stay_awake(state::alert, now);
+  } else if (state_ == state::sleeping && found.unannounced && !rung) {
+    stay_awake(state::alert, now);  // while rings come, another one is just under way
   }
   return {.look = found.work};
 }

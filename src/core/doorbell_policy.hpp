@@ -1,6 +1,7 @@
 // doorbell_policy: when to look at the table unasked, and when to have the writers keep silent about it. Pure.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 namespace outboxd {
@@ -13,6 +14,9 @@ struct doorbell_limits {
   int busy = 50;
   int busy_contended = 10;
   std::chrono::milliseconds contention_lasts{10'000};
+  // So many notifications in a window, and twice as many as at the last sweep, are worth a sweep at once, which sees whether
+  // commits wait: notifications that wait for each other may be too slow to ever become busy.
+  int brisk = 5;
   // Without a find for this long it is over. The gap between the two rates keeps the relay from going back and forth.
   std::chrono::milliseconds quiet{100};
   // The same while no look is answered: the broker is away, say. Meanwhile to ring would be of no use to anybody.
@@ -62,8 +66,9 @@ class doorbell_policy {
   void set_hears(bool hears) { hears_ = hears; }
 
   doorbell_actions on_notified(int count, time_point now);
-  // A lane has claimed, for whatever reason, and found so many events.
-  doorbell_actions on_looked(int events, time_point now);
+  // A lane has claimed, for whatever reason, and found so many events. To find none says nothing about the writers while
+  // other lanes hold what they have claimed: they have the shards.
+  doorbell_actions on_looked(int events, bool others_hold, time_point now);
 
   struct sweep {
     bool work = false;             // there are events to claim
@@ -76,7 +81,9 @@ class doorbell_policy {
   // if coolings() is the same as when it was asked: meanwhile more writers may have kept silent.
   bool checks_silence() const { return state_ == state::cooling; }
   unsigned coolings() const { return coolings_; }
-  time_point sweep_by() const { return state_ == state::cooling ? next_ : time_point::max(); }
+  time_point sweep_by() const {
+    return std::min(state_ == state::cooling ? next_ : time_point::max(), wonders_since_);
+  }
 
   // The session for MUTE can be asked, or is gone and the lock with it.
   void on_mute_up() { mute_up_ = true; }
@@ -104,6 +111,7 @@ class doorbell_policy {
     int count = 0;
     int before = 0;
     void add(int more, time_point now, std::chrono::milliseconds window);
+    int lately(time_point now, std::chrono::milliseconds window) const;
   };
 
   bool rings() const { return trigger_ && hears_; }
@@ -116,6 +124,7 @@ class doorbell_policy {
   doorbell_actions ask_if_busy(time_point now);
   doorbell_actions rest(time_point now);
   void cool(time_point now);
+  void wonder_whether_commits_wait(time_point now);
 
   doorbell_limits limits_;
   state state_ = state::cooling;
@@ -133,6 +142,9 @@ class doorbell_policy {
   time_point next_;       // look, or sweep when cooling
   time_point no_ask_until_;
   time_point contended_until_;
+  time_point wonders_since_ = time_point::max();  // whether commits wait for each other's notifications
+  int lately_ = 0;                                // notifications in a window, when that was answered
+  bool rung_ = false;                             // since the last sweep
 };
 
 }  // namespace outboxd

@@ -17,8 +17,10 @@ void dispatcher::on_claim_sent(lane&) {
   rung_ = false;
 }
 
-void dispatcher::on_claim_answered(lane&, std::size_t events) {
-  if (hooks_.on_looked) hooks_.on_looked(events);
+void dispatcher::on_claim_answered(lane& from, std::size_t events) {
+  if (!hooks_.on_looked) return;
+  hooks_.on_looked(events, std::any_of(lanes_.begin(), lanes_.end(),
+                                       [&](const lane* one) { return one != &from && one->holds(); }));
 }
 
 bool dispatcher::looks_come() const {

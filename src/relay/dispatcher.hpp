@@ -16,7 +16,8 @@ struct dispatcher_hooks {
   std::function<void()> on_idle;     // a lane has come to rest: all_idle() may be true
   std::function<void(std::size_t events)> on_published;
   std::function<void(const event& which, const setback& how)> on_set_back;
-  std::function<void(std::size_t events)> on_looked = nullptr;  // a claim was answered; optional
+  // A claim was answered; others_hold: other lanes have claimed shards. Optional.
+  std::function<void(std::size_t events, bool others_hold)> on_looked = nullptr;
   std::function<bool()> looks_come = nullptr;  // ring() will be called again in a moment; optional: never
 };
 

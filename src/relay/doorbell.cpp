@@ -73,8 +73,8 @@ boost::asio::awaitable<void> doorbell::run_looks() {
   }
 }
 
-void doorbell::on_looked(std::size_t events) {
-  act(policy_.on_looked(static_cast<int>(events), clock::now()));
+void doorbell::on_looked(std::size_t events, bool others_hold) {
+  act(policy_.on_looked(static_cast<int>(events), others_hold, clock::now()));
 }
 
 void doorbell::on_mute(mute_news news) {

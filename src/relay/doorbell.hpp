@@ -40,8 +40,8 @@ class doorbell {
   // Rings unasked, when the policy says so.
   boost::asio::awaitable<void> run_looks();
 
-  // A lane has claimed so many. Does not ring at once.
-  void on_looked(std::size_t events);
+  // A lane has claimed so many, while others hold what they have claimed or not. Does not ring at once.
+  void on_looked(std::size_t events, bool others_hold);
 
   // It will ring again in a moment, whatever happens.
   bool rings_soon() const { return !quiet_ && policy_.looks_come(); }

@@ -64,6 +64,8 @@ class lane final : public outbox_listener, public broker_listener {
   void abandon();
 
   bool idle() const { return state_ == state::idle; }
+  // It has claimed events, and their shards with them.
+  bool holds() const { return state_ == state::publishing || state_ == state::settling; }
   // Of all batches that have ended.
   const delivery_totals& totals() const { return totals_; }
   bool ready() const { return outbox_up_ && broker_up_ && !blocked_ && !stopping_; }

@@ -40,7 +40,7 @@ relay::relay(boost::asio::io_context& io, relay_settings settings, relay_report 
            .on_idle = [this] { finish_when_idle(); },
            .on_published = [this](std::size_t events) { published_ += events; },
            .on_set_back = [this](const event& which, const setback& how) { report_.set_back(which, how); },
-           .on_looked = [this](std::size_t events) { doorbell_.on_looked(events); },
+           .on_looked = [this](std::size_t events, bool others_hold) { doorbell_.on_looked(events, others_hold); },
            .looks_come = [this] { return doorbell_.rings_soon(); }}),
       doorbell_(io.get_executor(), settings_.database, settings_.sweep_interval, floors_, *this,
                 [this] { dispatcher_.ring(); }),

@@ -43,7 +43,7 @@ TEST_CASE("the lock not given in time: it asks again while there is work") {
   one.start().rush();
   for (int i = 0; i < 3; ++i) {
     one.now += 1s;
-    CHECK(one.policy.on_looked(1, one.now) == nothing);
+    CHECK(one.policy.on_looked(1, false, one.now) == nothing);
     CHECK(one.policy.on_timed_out(one.now) == ask);
     CHECK(one.in() == state::asking);
   }

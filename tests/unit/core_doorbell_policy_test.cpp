@@ -33,8 +33,8 @@ TEST_CASE("a single event does not wake the relay up for good, nor do a few in a
   one.start();
   for (int i = 0; i < 50; ++i) {
     CHECK(one.policy.on_notified(1, one.now) == look);
-    CHECK(one.policy.on_looked(1, one.now) == nothing);
-    CHECK(one.policy.on_looked(0, one.now) == nothing);
+    CHECK(one.policy.on_looked(1, false, one.now) == nothing);
+    CHECK(one.policy.on_looked(0, false, one.now) == nothing);
     CHECK(one.in() == state::sleeping);
     CHECK(one.policy.next_look() == doorbell_policy::time_point::max());
     one.now += 20ms;
@@ -47,7 +47,7 @@ TEST_CASE("a rush makes it hot, and it looks by itself until nothing has come fo
   CHECK(one.policy.owes());
   for (int i = 0; i < 100; ++i) {
     CHECK(one.idle(10ms) == nothing);
-    CHECK(one.policy.on_looked(1, one.now) == nothing);
+    CHECK(one.policy.on_looked(1, false, one.now) == nothing);
     CHECK(one.in() == state::hot);
   }
   CHECK(one.idle(1s) == last_look_and_release);
@@ -77,6 +77,44 @@ TEST_CASE("fewer are enough while commits wait for each other's notifications") 
   CHECK(one.policy.on_notified(1, one.now) == look_and_ask);
 }
 
+TEST_CASE(
+    "brisk notifications are worth a sweep at once, for those that wait for each other may never be many") {
+  script one;
+  one.start();
+  const int brisk = one.limits.brisk;
+  REQUIRE(brisk < one.limits.busy_contended);
+  CHECK(one.policy.on_notified(brisk - 1, one.now) == look);
+  CHECK(one.policy.sweep_by() == doorbell_policy::time_point::max());
+  CHECK(one.policy.on_notified(1, one.now) == look);
+  CHECK(one.policy.sweep_by() <= one.now);
+  CHECK_FALSE(one.policy.checks_silence());
+  CHECK(one.policy.on_swept({.contended = true}, one.now) == nothing);
+  CHECK(one.policy.sweep_by() == doorbell_policy::time_point::max());
+  CHECK(one.policy.on_notified(one.limits.busy_contended - brisk, one.now) == look_and_ask);
+  CHECK(one.policy.sweep_by() == doorbell_policy::time_point::max());
+}
+
+TEST_CASE("a steady rate that was found to be harmless is not swept for again until it has doubled") {
+  script one;
+  one.start();
+  int asked = 0;
+  const auto steady = [&](int per_window) {
+    for (int i = 0; i < 20 * per_window; ++i) {
+      one.now += one.limits.window / per_window;
+      CHECK(one.policy.on_notified(1, one.now) == look);
+      if (one.policy.sweep_by() > one.now) continue;
+      ++asked;
+      CHECK(one.policy.on_swept(over, one.now) == nothing);
+    }
+  };
+  steady(one.limits.brisk);
+  CHECK(asked == 1);
+  steady(one.limits.brisk + 2);
+  CHECK(asked == 1);
+  steady(3 * one.limits.brisk);
+  CHECK(asked == 2);
+}
+
 TEST_CASE("contention is forgotten after a while") {
   script one;
   one.start();
@@ -88,8 +126,8 @@ TEST_CASE("contention is forgotten after a while") {
 TEST_CASE("looks that keep finding something count like notifications") {
   script one;
   one.start();
-  for (int i = 1; i < one.limits.busy; ++i) CHECK(one.policy.on_looked(1, one.now) == nothing);
-  CHECK(one.policy.on_looked(1, one.now) == ask);
+  for (int i = 1; i < one.limits.busy; ++i) CHECK(one.policy.on_looked(1, false, one.now) == nothing);
+  CHECK(one.policy.on_looked(1, false, one.now) == ask);
 }
 
 TEST_CASE("the pause between looks that find nothing grows with the time that they have found nothing") {
@@ -108,11 +146,11 @@ TEST_CASE("the pause between looks that find nothing grows with the time that th
           std::max<std::chrono::nanoseconds>(one.limits.shortest, (last - begin) / one.limits.share));
     CHECK(pause <= one.limits.longest);
     CHECK(one.policy.on_timer(one.now) == look);
-    CHECK(one.policy.on_looked(0, one.now) == nothing);
+    CHECK(one.policy.on_looked(0, false, one.now) == nothing);
     last = one.now;
   }
   CHECK(last - begin > 1min);
-  CHECK(one.policy.on_looked(1, one.now) == nothing);
+  CHECK(one.policy.on_looked(1, false, one.now) == nothing);
   CHECK(one.policy.next_look() == one.now + one.limits.shortest);
 }
 
@@ -123,7 +161,7 @@ TEST_CASE("the more events there are, the longer the pause after a find, up to a
     for (int i = 0; i < 400; ++i) {
       one.now = one.policy.next_look();
       CHECK(one.policy.on_timer(one.now) == look);
-      CHECK(one.policy.on_looked(events_per_look, one.now) == nothing);
+      CHECK(one.policy.on_looked(events_per_look, false, one.now) == nothing);
     }
     return one.policy.next_look() - one.now;
   };
@@ -229,6 +267,33 @@ TEST_CASE(
   CHECK_FALSE(one.policy.owes());
 }
 
+TEST_CASE("while rings come, what a sweep finds unannounced is only just being announced") {
+  script one;
+  one.start();
+  for (int i = 0; i < 10; ++i) {
+    CHECK(one.policy.on_notified(1, one.now) == look);
+    CHECK(one.policy.on_swept(unannounced, one.now) == look);
+    CHECK(one.in() == state::sleeping);
+    one.now += 1s;
+  }
+  CHECK(one.policy.on_swept(unannounced, one.now) == look);
+  CHECK(one.in() == state::alert);
+}
+
+TEST_CASE("to find nothing while other lanes hold the shards does not end the silence") {
+  script one;
+  one.start().get_hot();
+  for (const auto end = one.now + 10 * one.limits.quiet; one.now < end;) {
+    one.now = one.policy.next_look();
+    CHECK(one.policy.on_timer(one.now) == look);
+    CHECK(one.policy.on_looked(0, true, one.now) == nothing);
+    CHECK(one.in() == state::hot);
+  }
+  one.now = one.policy.next_look();
+  CHECK(one.policy.on_timer(one.now) == look);
+  CHECK(one.policy.on_looked(0, false, one.now) == last_look_and_release);
+}
+
 TEST_CASE("one that cools and finds what nobody has announced joins the relay that has them keep silent") {
   script one;
   one.start().get_hot();
@@ -260,7 +325,7 @@ TEST_CASE("without the trigger nobody is asked to keep silent") {
   script one;
   one.policy.set_trigger(false);
   one.start();
-  for (int i = 0; i < 100; ++i) CHECK(one.policy.on_looked(1, one.now) == nothing);
+  for (int i = 0; i < 100; ++i) CHECK(one.policy.on_looked(1, false, one.now) == nothing);
   CHECK(one.policy.on_notified(100, one.now) == look);
 }
 

@@ -94,7 +94,7 @@ struct doorbell_script {
       if (then.look) ++looks;
       if (then.ask_mute || then.release_mute || !policy.looks_come()) return then;
       if (!then.look || !answered) continue;
-      const auto answer = policy.on_looked(0, now);
+      const auto answer = policy.on_looked(0, false, now);
       if (!(answer == nothing)) return answer;
     }
     now = end;
