@@ -152,9 +152,8 @@ TEST_CASE("nobody reads the log: relaying goes on, and the lines that were lost 
                    .log_file = {}}};
   on.add_events(5, 20);
   on.await_drained();
-  log.read();
+  std::string said = log.read();
   end_sessions(on);
-  std::string said;
   eventually(
       "the log goes on",
       [&] {
