@@ -85,9 +85,10 @@ TEST_SUITE("alone") {
       const auto before = sweeps();
       eventually(
           "several sweeps went by", [&] { return sweeps() >= before + 4; }, patience);
-      CHECK(session.number(
-                "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'claim'") <=
-            12);  // one or two for each lane at the start
+      CHECK(
+          session.number(
+              "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'take_shards'") <=
+          12);  // one or two for each lane at the start
       alarm.end();
       check_all_arrive(on, 500);
       running.stop();

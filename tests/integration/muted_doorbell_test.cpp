@@ -310,7 +310,8 @@ TEST_CASE("a flood of foreign notifications costs a few looks") {
   running.stop();
   eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
   CHECK(session.number(
-            "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'claim'") < 5000);
+            "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'take_shards'") <
+        5000);
 }
 
 TEST_CASE("a writer who has rung and goes on delays nobody, and the others keep silent all the same") {
