@@ -1,6 +1,8 @@
 #include "core/envelope.hpp"
 
-#include <fmt/format.h>
+#include <fmt/compile.h>
+
+#include <array>
 
 namespace outboxd {
 namespace {
@@ -25,10 +27,12 @@ std::string to_iso8601(timestamp at) {
   const auto day = floor<days>(at);
   const year_month_day date{day};
   const hh_mm_ss time{at - day};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     time.hours().count(), time.minutes().count(), time.seconds().count(),
-                     time.subseconds().count());
+  std::array<char, 40> text;  // a timestamp's year has six digits at most
+  char* const end = fmt::format_to(text.data(), FMT_COMPILE("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z"),
+                                   static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                                   static_cast<unsigned>(date.day()), time.hours().count(),
+                                   time.minutes().count(), time.seconds().count(), time.subseconds().count());
+  return {text.data(), end};
 }
 
 message envelope(const event& from, payload_type payload, const routing& by) {

@@ -33,6 +33,7 @@ struct row_place {
 struct event {
   event_id id;
   row_place place;
+  std::int16_t shard = 0;
   std::int64_t seq = 0;
   std::string_view aggregate_type;
   std::string_view aggregate_id;
