@@ -1,4 +1,4 @@
--- The relay's claim, and its floor. What it writes when a batch is done is in the relay's prepared statements.
+-- The relay's claim, its floor, and the mark of what was published.
 --
 -- Advisory locks: key 1 is the oid of the event table, so that two outboxes and the application's own locks do not
 -- meet; key 2 is the shard, 0 to 63, or one of the doorbell's (64 to 66, see ring_doorbell).
@@ -39,7 +39,8 @@ CREATE TRIGGER event_truncated AFTER TRUNCATE ON @schema@.event
 -- They are also in the setting outboxd.shards until the transaction ends, for claimed.
 -- floors: one for each shard, in order, and settled: a seq up to which all transactions have ended, see settle; both as they
 -- are known to the caller, or null. starts: for each of the shards returned, where the claim begins, which is the shard's
--- floor from now on. lowest: a floor for all shards, null if it was not looked for.
+-- floor from now on. lowest: a floor for all shards, null if it was not looked for. held: bit n is set if the caller's other
+-- sessions have locked shard n, so that it is of no use to look there.
 --
 -- There are two ways to look. If few events are younger than the lowest floor, they are all looked at, with one scan; else
 -- each shard by itself, with 64 of them. Both begin at a random shard: lanes that begin at different ones seldom meet.
@@ -48,6 +49,7 @@ CREATE TRIGGER event_truncated AFTER TRUNCATE ON @schema@.event
 -- plan_cache_mode = force_generic_plan; settings of the function itself would cost each claim some microseconds.
 CREATE FUNCTION @schema@.take_shards(
   max_shards integer, floors bigint[] DEFAULT NULL, settled bigint DEFAULT NULL, INOUT lowest bigint DEFAULT NULL,
+  held bigint DEFAULT 0,
   OUT shards bigint[], OUT starts bigint[])
 LANGUAGE plpgsql AS $outboxd$
 #variable_conflict use_variable
@@ -103,6 +105,7 @@ BEGIN
                    WHERE r.shard + 0 = s.shard AND r.aside = 'pending' AND r.status = 'pending') AS again
           FROM (SELECT EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') AS found OFFSET 0) AS returned
           CROSS JOIN (SELECT ((first_shard + i) % 64)::smallint AS shard FROM generate_series(0, 63) AS i) AS s
+          WHERE held >> s.shard & 1 = 0
           OFFSET 0) AS c
         WHERE c.first IS NOT NULL OR c.again
         OFFSET 0) AS d
@@ -123,6 +126,7 @@ CREATE FUNCTION @schema@.claimed(batch integer, batch_bytes bigint)
 RETURNS TABLE (
   id              uuid,
   place           tid,      -- the row's ctid: the quickest way back to it
+  shard           smallint,
   seq             bigint,
   aggregate_type  text,
   aggregate_id    text,
@@ -138,7 +142,7 @@ RETURNS TABLE (
   behind          bigint,   -- not to be published: the seq of an earlier waiting event of its aggregate
   has_followers   boolean   -- events of its shard stand behind another: who finishes it has to release those behind it
 ) LANGUAGE sql STABLE AS $outboxd$
-  SELECT b.id, b.place, b.seq, b.aggregate_type, b.aggregate_id, b.event_type, b.payload, NULL::@payload_type@, b.headers,
+  SELECT b.id, b.place, b.shard, b.seq, b.aggregate_type, b.aggregate_id, b.event_type, b.payload, NULL::@payload_type@, b.headers,
          b.exchange, b.routing_key, b.attempts, b.nacks, b.created_at, b.behind, b.has_followers
   FROM (
     SELECT p.*, sum(p.size) OVER (ROWS UNBOUNDED PRECEDING) AS total
@@ -147,7 +151,7 @@ RETURNS TABLE (
                + octet_length(e.aggregate_type) + octet_length(e.aggregate_id) + octet_length(e.event_type)
                + coalesce(octet_length(e.exchange), 0) + coalesce(octet_length(e.routing_key), 0) AS size
       FROM (
-        SELECT d.id, d.place, d.seq, d.aggregate_type, d.aggregate_id, d.event_type,
+        SELECT d.id, d.place, d.shard, d.seq, d.aggregate_type, d.aggregate_id, d.event_type,
                CASE WHEN d.waits_for IS NULL THEN d.payload::@payload_octets@ END AS payload,
                CASE WHEN d.waits_for IS NULL THEN d.headers::text END AS headers,
                d.exchange, d.routing_key, d.attempts, d.nacks, d.created_at, d.waits_for AS behind, s.has_followers
@@ -189,4 +193,48 @@ RETURNS TABLE (
         LIMIT batch) AS e
       OFFSET 0) AS p) AS b
   WHERE b.total <= batch_bytes OR b.total = b.size
+$outboxd$;
+
+-- What a claim ends with: these events are published. By their places, or if some have moved, by their ids: a place that is
+-- out of date holds another row or none.
+--
+-- The settings leave the planner one way: the rows by their places, joined with a hash of the ids. With index scans it might,
+-- on an empty table, prepare to read all of the primary key's index instead.
+CREATE FUNCTION @schema@.mark_published(ids uuid[], places tid[]) RETURNS void LANGUAGE plpgsql
+SET enable_hashjoin = on
+SET enable_nestloop = off
+SET enable_indexscan = off
+AS $outboxd$
+DECLARE
+  marked bigint;
+BEGIN
+  UPDATE @schema@.event AS e SET status = 'published', aside = NULL, published_at = clock_timestamp()
+  FROM unnest(ids) AS c(id)
+  WHERE e.ctid = ANY (places) AND e.id = c.id;
+  GET DIAGNOSTICS marked = ROW_COUNT;
+  IF marked < cardinality(ids) THEN
+    PERFORM set_config('enable_indexscan', 'on', true);
+    UPDATE @schema@.event AS e SET status = 'published', aside = NULL, published_at = clock_timestamp()
+    WHERE e.id = ANY (ids) AND e.status <> 'published';
+  END IF;
+END
+$outboxd$;
+
+-- The same where published events are not kept.
+CREATE FUNCTION @schema@.delete_published(ids uuid[], places tid[]) RETURNS void LANGUAGE plpgsql
+SET enable_hashjoin = on
+SET enable_nestloop = off
+SET enable_indexscan = off
+AS $outboxd$
+DECLARE
+  deleted bigint;
+BEGIN
+  DELETE FROM @schema@.event AS e USING unnest(ids) AS c(id)
+  WHERE e.ctid = ANY (places) AND e.id = c.id;
+  GET DIAGNOSTICS deleted = ROW_COUNT;
+  IF deleted < cardinality(ids) THEN
+    PERFORM set_config('enable_indexscan', 'on', true);
+    DELETE FROM @schema@.event AS e WHERE e.id = ANY (ids);
+  END IF;
+END
 $outboxd$;

@@ -8,7 +8,8 @@
 -- it back when its rows are visible. settled, mark, writers: what one call has found out, for the next one. They hold only
 -- as long as the server does not lose commits: forget them when any connection was lost.
 -- settled is null if it is not known; mark too, if seqs are not to be relied on: the sequence was set back, or sessions
--- have seqs in stock. contended: a commit waits to send its notification until another one, of any database, has done so.
+-- have seqs in stock. contended: events have been written, and a commit waits to send its notification until another one, of any
+-- database, has done so.
 CREATE FUNCTION @schema@.settle(
   INOUT settled bigint DEFAULT NULL, INOUT mark bigint DEFAULT NULL, INOUT writers text[] DEFAULT NULL, OUT contended boolean)
 LANGUAGE plpgsql
@@ -22,6 +23,20 @@ DECLARE
   gone        boolean;
 BEGIN
   SELECT CASE WHEN s.is_called THEN s.last_value ELSE s.last_value - 1 END INTO last FROM event_seq AS s;
+  contended := false;
+  IF last < greatest(settled, mark) OR EXISTS (
+      SELECT FROM pg_catalog.pg_sequence AS s
+      WHERE s.seqrelid = 'event_seq'::regclass AND (s.seqcache <> 1 OR s.seqincrement < 1)) THEN
+    settled := NULL;
+    mark := NULL;
+    writers := NULL;
+    RETURN;
+  END IF;
+  IF last = settled THEN  -- nobody has written since
+    mark := last;
+    writers := '{}';
+    RETURN;
+  END IF;
   -- A relay's own update writes nothing new. A prepared transaction shows as -1/xid.
   -- Who notifies takes the lock of the object 0 of no database (async.c, PreCommit_Notify).
   SELECT coalesce(array_agg(DISTINCT l.virtualtransaction) FILTER (WHERE l.relation IS NOT NULL), '{}'),
@@ -34,14 +49,6 @@ BEGIN
       AND l.pid IS DISTINCT FROM pg_backend_pid()
     OR l.locktype = 'object' AND l.database = 0 AND l.classid = 'pg_catalog.pg_database'::regclass AND l.objid = 0
       AND NOT l.granted;
-  IF last < greatest(settled, mark) OR EXISTS (
-      SELECT FROM pg_catalog.pg_sequence AS s
-      WHERE s.seqrelid = 'event_seq'::regclass AND (s.seqcache <> 1 OR s.seqincrement < 1)) THEN
-    settled := NULL;
-    mark := NULL;
-    writers := NULL;
-    RETURN;
-  END IF;
   IF mark IS NOT NULL THEN
     gone := EXISTS (SELECT FROM unnest(writers) AS w WHERE w NOT LIKE '-%' AND w <> ALL (now_writing));
     SELECT coalesce(array_agg(w), '{}') INTO writers FROM unnest(writers) AS w WHERE w = ANY (now_writing);

@@ -20,7 +20,8 @@ $outboxd$;
 REVOKE ALL ON FUNCTION
   @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid),
   @schema@.admit_event(), @schema@.set_aside(), @schema@.ring_doorbell(), @schema@.forget_floor(),
-  @schema@.take_shards(integer, bigint[], bigint, bigint), @schema@.claimed(integer, bigint),
+  @schema@.take_shards(integer, bigint[], bigint, bigint, bigint), @schema@.claimed(integer, bigint),
+  @schema@.mark_published(uuid[], tid[]), @schema@.delete_published(uuid[], tid[]),
   @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint, bigint[]), @schema@.settle(bigint, bigint, text[]),
   @schema@.release_orphans(integer),
   @schema@.mute(), @schema@.silence_is_over()
@@ -40,7 +41,8 @@ GRANT SELECT, UPDATE ON @schema@.claim_floor TO outbox_relay;
 GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind, aside)
   ON @schema@.event TO outbox_relay;
 GRANT EXECUTE ON FUNCTION
-  @schema@.take_shards(integer, bigint[], bigint, bigint), @schema@.claimed(integer, bigint),
+  @schema@.take_shards(integer, bigint[], bigint, bigint, bigint), @schema@.claimed(integer, bigint),
+  @schema@.mark_published(uuid[], tid[]), @schema@.delete_published(uuid[], tid[]),
   @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint, bigint[]), @schema@.settle(bigint, bigint, text[]),
   @schema@.release_orphans(integer), @schema@.mute(), @schema@.silence_is_over() TO outbox_relay;
 

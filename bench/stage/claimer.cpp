@@ -33,7 +33,7 @@ claimer::claimer(const stage& where, int batch) : session_(where.connect()) {
 }
 
 test::result_rows claimer::claim() {
-  session_.exec(take_ + floors_ + ")");
+  session_.exec(take_ + floors_ + ", 0)");
   return session_.exec(claim_);
 }
 

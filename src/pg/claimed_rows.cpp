@@ -50,6 +50,7 @@ result<batch> read_claim(const rows& from) {
     out.events.push_back({
         .id = read_uuid(at(claim_column::id)),
         .place = read_tid(at(claim_column::place)),
+        .shard = read_int2(at(claim_column::shard)),
         .seq = read_int8(at(claim_column::seq)),
         .aggregate_type = at(claim_column::aggregate_type),
         .aggregate_id = at(claim_column::aggregate_id),

@@ -10,28 +10,9 @@
 
 namespace outboxd::pg {
 
-namespace {
-
 // Statements are planned once, perhaps on an empty table, where any way is as good as the right one. So they leave the
 // planner no other: IS NOT DISTINCT FROM leads into no index, ctid = ANY into no join, and what has an OFFSET is run for
 // each row of the other side.
-
-// A place that is out of date holds another row or none, which the id tells.
-std::string mark(const std::string& in, after_publish then) {
-  const bool keep = then == after_publish::keep;
-  const std::string change =
-      keep ? fmt::format("UPDATE {}.event AS e SET status = 'published', aside = NULL,", in) +
-                 " published_at = clock_timestamp()"
-           : fmt::format("DELETE FROM {}.event AS e", in);
-  return fmt::format(
-      "WITH marked AS ({0} {1} unnest($1::uuid[], $2::tid[]) AS c(id, place)"
-      " WHERE e.ctid = c.place AND e.id IS NOT DISTINCT FROM c.id RETURNING 1)"
-      " {0} WHERE e.id = ANY ($1) AND (SELECT count(*) FROM marked) < cardinality($1::uuid[])",
-      change, keep ? "FROM" : "USING");
-}
-
-}  // namespace
-
 std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout,
                                       after_publish then) {
   const std::string in = schema.identifier();
@@ -46,14 +27,17 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
   add(statement::guard,
       fmt::format("SET LOCAL idle_in_transaction_session_timeout = {}", claim_timeout.count()));
   add(statement::take_shards,
-      fmt::format("SELECT shards, starts, lowest FROM {}.take_shards($1, $2, $3, $4)", in));
+      fmt::format("SELECT shards, starts, lowest FROM {}.take_shards($1, $2, $3, $4, $5)", in));
   add(statement::claim,
       fmt::format(
-          "SELECT id, place, seq, aggregate_type, aggregate_id, event_type, payload, payload_type, headers,"
+          "SELECT id, place, shard, seq, aggregate_type, aggregate_id, event_type, payload, payload_type, "
+          "headers,"
           " exchange, routing_key, attempts, nacks, created_at, behind, has_followers FROM {}.claimed($1, "
           "$2)",
           in));
-  add(statement::mark_published, mark(in, then));
+  add(statement::mark_published,
+      fmt::format("SELECT {}.{}($1, $2)", in,
+                  then == after_publish::keep ? "mark_published" : "delete_published"));
   add(statement::set_back,
       fmt::format(
           "UPDATE {0}.event AS e SET status = s.status::{0}.event_status,"

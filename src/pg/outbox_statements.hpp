@@ -38,14 +38,13 @@ struct prepared {
 };
 
 // - begin: READ COMMITTED, whatever the user's default is: the claim needs a new snapshot for each of its statements.
-// - take_shards($1 shards, $2 int8[] floors, empty if they are not known, $3 int8 settled, $4 int8 lowest) and
-//   claim($1 events, $2 bytes): see sql/. The columns of take_shards are int8[] shards, int8[] starts, int8 lowest; those
+// - take_shards($1 shards, $2 int8[] floors, empty if they are not known, $3 int8 settled, $4 int8 lowest, $5 int8 held)
+//   and claim($1 events, $2 bytes): see sql/. The columns of take_shards are int8[] shards, int8[] starts, int8 lowest; those
 //   of claim are claim_column's.
 // - guard: last in each claiming pipeline. It lets the server end the session, and with it the claim, when the
 //   relay hangs; and as a utility statement it makes the server drop the claim's snapshot, which would hold back
 //   vacuum.
-// - mark_published($1 uuid[] ids, $2 tid[] places): by their places, or if some have moved, by their ids.
-//   Marked as published, or deleted.
+// - mark_published($1 uuid[] ids, $2 tid[] places): marked as published, or deleted.
 // - set_back($1 uuid[] ids, $2 text[] statuses, $3 int8[] attempts to add, $4 int8[] delays in microseconds,
 //   $5 text[] reasons, $6 int8[] behind): a null delay or reason leaves the column as it is.
 // - release($1 int8[] seqs): the followers of finished events become pending, the oldest most_released of them; the
@@ -138,6 +137,7 @@ std::string release_orphans_statement(const schema_name& schema);
 enum class claim_column : int {
   id,
   place,
+  shard,
   seq,
   aggregate_type,
   aggregate_id,

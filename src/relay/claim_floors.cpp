@@ -68,6 +68,26 @@ void claim_floors::raise(const look& seen, unsigned asked_in) {
   encode();
 }
 
+void claim_floors::raise(floor_of_each& floors, const batch_end& done) {
+  for (const auto& [shard, below] : done.passed) {
+    auto& floor = floors.at(static_cast<std::size_t>(shard));
+    floor = std::max(floor, std::min(below, done.settled + 1));
+  }
+}
+
+void claim_floors::raise(const batch_end& done, unsigned asked_in) {
+  if (asked_in != generation_ || !floors_known_ || done.passed.empty()) return;
+  raise(floors_, done);
+  encode();
+}
+
+std::vector<std::string> claim_floors::parameters_after(const batch_end& done, unsigned asked_in) const {
+  if (asked_in != generation_ || !floors_known_ || done.passed.empty()) return parameters_;
+  auto floors = floors_;
+  raise(floors, done);
+  return encoded(floors);
+}
+
 bool claim_floors::take_turn_to_settle(time_point now) {
   if (!floors_known_ || claimed_since_ < worth_settling || now < next_turn_) return false;
   claimed_since_ = 0;
@@ -80,8 +100,12 @@ void claim_floors::encode() {
     parameters_ = no_parameters();
     return;
   }
-  const auto lowest = *std::min_element(floors_.begin(), floors_.end());
-  parameters_ = {pg::floors_parameter(floors_), pg::int8(pg::read_settled(settled_)), pg::int8(lowest)};
+  parameters_ = encoded(floors_);
+}
+
+std::vector<std::string> claim_floors::encoded(const floor_of_each& floors) const {
+  const auto lowest = *std::min_element(floors.begin(), floors.end());
+  return {pg::floors_parameter(floors), pg::int8(pg::read_settled(settled_)), pg::int8(lowest)};
 }
 
 std::vector<std::string> claim_floors::no_parameters() {

@@ -28,6 +28,11 @@ class claim_floors {
   // For the next sweep: all that is known. For settle: a part of it.
   pg::sweep_knowledge known() const;
   const pg::settled_knowledge& settled() const { return settled_; }
+  // The shards that a lane of this relay has locked, a bit for each. Who locks some takes them, and must leave them again.
+  void take(std::uint64_t shards) { held_ |= shards; }
+  void leave(std::uint64_t shards) { held_ &= ~shards; }
+  std::uint64_t held() const { return held_; }
+
   // For take_shards: the floors, none if they are not known; settled; and the lowest floor.
   const std::vector<std::string>& parameters() const { return parameters_; }
   static std::vector<std::string> no_parameters();
@@ -45,20 +50,34 @@ class claim_floors {
   };
   void raise(const look& seen, unsigned asked_in);
 
+  // What a batch has left behind: below these seqs nothing of these shards is pending that was committed when it was claimed.
+  // What was settled then, no later: in between an event may have come and its transaction ended.
+  struct batch_end {
+    std::vector<passed_shard> passed;
+    std::int64_t settled = -1;
+  };
+  void raise(const batch_end& done, unsigned asked_in);
+  // For the claim that follows in the same round trip: parameters() as they are after that.
+  std::vector<std::string> parameters_after(const batch_end& done, unsigned asked_in) const;
+
   // Finished events above the floors are what claims walk over. So the more is claimed, the more often it pays to settle:
   // true if a claim should do so now, which counts as done.
   bool take_turn_to_settle(time_point now);
   void note_claimed(std::size_t events) { claimed_since_ += events; }
 
  private:
+  using floor_of_each = std::array<std::int64_t, shard_count>;
+  static void raise(floor_of_each& floors, const batch_end& done);
+  std::vector<std::string> encoded(const floor_of_each& floors) const;
   void encode();
 
-  std::array<std::int64_t, shard_count> floors_{};
+  floor_of_each floors_{};
   bool floors_known_ = false;
   pg::settled_knowledge settled_;
   std::string epoch_;
   std::vector<std::string> parameters_ = no_parameters();
   unsigned generation_ = 0;
+  std::uint64_t held_ = 0;
   std::size_t claimed_since_ = 0;
   time_point next_turn_;
 };

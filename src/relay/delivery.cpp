@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "core/failpoint.hpp"
@@ -221,6 +222,25 @@ void delivery::finish(std::size_t index) {
 void delivery::set_back(std::size_t index, setback how) {
   set_back_.push_back(index);
   settlement_.set_back.push_back(std::move(how));
+}
+
+const settlement& delivery::conclude() {
+  std::vector<bool> done(fates_.size());
+  for (std::size_t i = 0; i < fates_.size(); ++i) done[i] = fates_[i] == fate::acked;
+  for (const std::size_t i : set_back_) done[i] = true;
+  std::array<std::int64_t, shard_count> below{};
+  std::array<bool, shard_count> stopped{};
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    const event& one = batch_.events[i];
+    const auto shard = static_cast<std::size_t>(one.shard);
+    if (shard >= stopped.size()) continue;
+    stopped[shard] = stopped[shard] || !done[i];
+    if (!stopped[shard]) below[shard] = one.seq + 1;
+  }
+  settlement_.passed.clear();
+  for (std::size_t shard = 0; shard < below.size(); ++shard)
+    if (below[shard] > 0) settlement_.passed.push_back({static_cast<std::int16_t>(shard), below[shard]});
+  return settlement_;
 }
 
 delivery_totals delivery::totals() const {

@@ -61,6 +61,8 @@ class delivery {
 
   const batch& claimed() const { return batch_; }
   const settlement& result() const { return settlement_; }
+  // The same at the end, and how far each shard has got.
+  const settlement& conclude();
   // The event of result().set_back[i].
   const event& set_back_event(std::size_t i) const { return batch_.events[set_back_[i]]; }
   delivery_totals totals() const;

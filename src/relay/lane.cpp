@@ -158,7 +158,7 @@ void lane::check() {
 void lane::settle() {
   const bool again = ready() && !light();
   state_ = state::settling;
-  const settlement& result = delivery_.result();
+  const settlement& result = delivery_.conclude();
   settling_ = result.published.size();
   for (std::size_t i = 0; i < result.set_back.size(); ++i)
     host_.on_set_back(*this, delivery_.set_back_event(i), result.set_back[i]);

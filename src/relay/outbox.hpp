@@ -28,12 +28,19 @@ struct setback {
   std::string reason;                  // empty: last_error stays as it is
 };
 
+// Of the batch's events of one shard, all below this seq were published or set back.
+struct passed_shard {
+  std::int16_t shard = 0;
+  std::int64_t below = 0;
+};
+
 // What became of a batch. Events that are not in it stay as they were: they are given back.
 struct settlement {
   std::vector<event_id> published;
   std::vector<row_place> places;  // of the published ones
   std::vector<setback> set_back;
   std::vector<std::int64_t> released;  // seqs whose followers may go: they wait behind a finished event
+  std::vector<passed_shard> passed;    // where the next claims of these shards may begin
 
   bool empty() const { return published.empty() && set_back.empty() && released.empty(); }
 };

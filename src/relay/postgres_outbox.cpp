@@ -21,9 +21,18 @@ std::string_view status_of(setback::kind what) {
   return "waiting";
 }
 
-std::vector<std::string> take_parameters(int shards, std::vector<std::string> floors) {
+std::vector<std::string> take_parameters(int shards, std::vector<std::string> floors,
+                                         std::uint64_t held = 0) {
   floors.insert(floors.begin(), pg::int4(shards));
+  floors.push_back(pg::int8(static_cast<std::int64_t>(held)));
   return floors;
+}
+
+std::uint64_t mask_of(const std::vector<std::int64_t>& shards) {
+  std::uint64_t out = 0;
+  for (const auto shard : shards)
+    if (shard >= 0 && shard < shard_count) out |= std::uint64_t{1} << static_cast<unsigned>(shard);
+  return out;
 }
 
 std::vector<std::string> set_back_parameters(const std::vector<setback>& all) {
@@ -69,6 +78,7 @@ boost::asio::awaitable<void> postgres_outbox::run(outbox_listener& listener) {
       listener.on_outbox_up();
       const error why = co_await serve(link, listener);
       asked_.reset();
+      hold(0);
       listener.on_outbox_down();
       observer_.on_link_down(peer::database, why);
     } else {
@@ -151,6 +161,8 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     const auto answers = co_await link.execute(std::move(now.steps), settings_.claim_timeout);
     if (!answers) co_return answers.error();
     if (now.settles) failpoint("marked");
+    floors_.raise(now.ends, now.generation);
+    hold(0);
     if (now.settles) pause_.reset();  // not for a claim: what follows it may fail again and again
     if (now.settle_at) {
       const pg::rows& found = answers->at(*now.settle_at);
@@ -185,6 +197,8 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
         claim(now.how_far);
         continue;
       }
+    } else {
+      hold(mask_of(shards));
     }
     listener.on_claimed(std::move(*claimed));
   }
@@ -199,7 +213,7 @@ void postgres_outbox::stop() {
 void postgres_outbox::claim(reach how_far) {
   request what;
   what.how_far = how_far;
-  what.claim_at = add_claim(what.steps, how_far);
+  what.claim_at = add_claim(what.steps, how_far, floors_.parameters());
   ask(std::move(what));
 }
 
@@ -216,8 +230,17 @@ void postgres_outbox::settle(const settlement& what, then next) {
   }
   add_settle(out);
   add(out.steps, pg::statement::commit);
-  if (next == then::claim) out.claim_at = add_claim(out.steps, out.how_far);
+  out.ends = end_of_batch(what);
+  if (next == then::claim)
+    out.claim_at =
+        add_claim(out.steps, out.how_far, floors_.parameters_after(out.ends, floors_.generation()));
   ask(std::move(out));
+}
+
+// Nothing, if what was known when it was claimed is forgotten.
+claim_floors::batch_end postgres_outbox::end_of_batch(const settlement& what) const {
+  if (kind_ != session_kind::own || claimed_in_ != floors_.generation()) return {};
+  return {.passed = what.passed, .settled = settled_at_claim_};
 }
 
 // In the same round trip as the marks.
@@ -225,6 +248,13 @@ void postgres_outbox::add_settle(request& to) {
   if (kind_ != session_kind::own || !floors_.take_turn_to_settle(std::chrono::steady_clock::now())) return;
   to.settle_at = to.steps.steps().size();
   to.steps.text(pg::settle_statement(settings_.schema, floors_.settled()));
+}
+
+// The shards that this session has locked, instead of those before.
+void postgres_outbox::hold(std::uint64_t shards) {
+  floors_.leave(held_);
+  held_ = shards;
+  floors_.take(held_);
 }
 
 void postgres_outbox::ask(request what) {
@@ -238,12 +268,15 @@ int postgres_outbox::shards_within(reach how_far) const {
                                  : std::max(settings_.shards_per_claim, shard_count / 2);
 }
 
-std::size_t postgres_outbox::add_claim(pg::pipeline& to, reach how_far) const {
+std::size_t postgres_outbox::add_claim(pg::pipeline& to, reach how_far, std::vector<std::string> floors) {
+  settled_at_claim_ = pg::read_settled(floors_.settled());
+  claimed_in_ = floors_.generation();
   add_begin(to);
   // A pooler may go over to another server without a word.
+  const bool own = kind_ == session_kind::own;
   add(to, pg::statement::take_shards,
-      take_parameters(shards_within(how_far),
-                      kind_ == session_kind::own ? floors_.parameters() : claim_floors::no_parameters()));
+      take_parameters(shards_within(how_far), own ? std::move(floors) : claim_floors::no_parameters(),
+                      own ? floors_.held() & ~held_ : 0));
   const std::size_t at = to.steps().size();
   add(to, pg::statement::claim, {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes)});
   add(to, pg::statement::guard);

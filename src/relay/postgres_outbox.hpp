@@ -37,7 +37,8 @@ class postgres_outbox final : public outbox {
     std::optional<std::size_t> claim_at;   // index of the claim's rows among the answers
     std::optional<std::size_t> settle_at;  // of the row of settle
     reach how_far = reach::share;
-    unsigned generation = 0;  // of the floors
+    unsigned generation = 0;       // of the floors
+    claim_floors::batch_end ends;  // the batch that it settles
   };
 
   boost::asio::awaitable<result<void>> open(pg::connection& link);
@@ -49,8 +50,10 @@ class postgres_outbox final : public outbox {
   boost::asio::awaitable<error> serve(pg::connection& link, outbox_listener& listener);
   void ask(request what);
   void add_settle(request& to);
+  claim_floors::batch_end end_of_batch(const settlement& what) const;
   int shards_within(reach how_far) const;
-  std::size_t add_claim(pg::pipeline& to, reach how_far) const;
+  std::size_t add_claim(pg::pipeline& to, reach how_far, std::vector<std::string> floors);
+  void hold(std::uint64_t shards);
 
   boost::asio::any_io_executor executor_;
   const postgres_settings& settings_;
@@ -62,6 +65,9 @@ class postgres_outbox final : public outbox {
   bool moved_ = false;                     // a session was found to be another one than before: for good
   pg::connection* current_ = nullptr;
   std::optional<request> asked_;
+  std::int64_t settled_at_claim_ = -1;  // what was known to be settled when the last claim was sent
+  unsigned claimed_in_ = 0;             // generation of the floors then
+  std::uint64_t held_ = 0;              // the shards of the claim, a bit for each
   bool stopping_ = false;
 };
 

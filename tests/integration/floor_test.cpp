@@ -266,6 +266,43 @@ TEST_CASE("after TRUNCATE the floors are forgotten, also if the sequence has pas
   CHECK(now.claimed() == 300);
 }
 
+TEST_CASE("a claim begins behind what the relay has published, and so reads it once") {
+  constexpr int events = 6400;
+  const stage on;
+  auto session = on.connect();
+  const auto read = [&] {
+    return session.number("SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'event_order'");
+  };
+  on.add_events(events / 100, 100);
+  // One at a time of each shard, so that each claim looks at all of them anew: two reads of each event, and of the finished
+  // ones none.
+  relay running{on, {"--relay-lanes", "1", "--relay-batch", "40", "--relay-sweep-interval", "60s"}};
+  on.await_published(events);
+  running.stop();
+  eventually("the server has counted", [&] { return read() >= events; });
+  CHECK(read() < 5 * events / 2);
+}
+
+TEST_CASE("shards that the caller's other sessions have locked are not looked at") {
+  const stage on;
+  on.add_events(1, 64);
+  auto session = on.connect();
+  const auto looked_at = [&](std::int64_t held) {
+    return session.number(
+        "SELECT count(*) FROM unnest((SELECT t.shards FROM outbox.take_shards(64, held => $1) AS t))",
+        {std::to_string(held)});
+  };
+  const auto all = looked_at(0);
+  REQUIRE(all > 10);
+  const auto first = session.number("SELECT min(shard) FROM outbox.event");
+  const auto last = session.number("SELECT max(shard) FROM outbox.event");
+  REQUIRE(first < last);
+  CHECK(looked_at(std::int64_t{1} << first) == all - 1);
+  CHECK(looked_at(static_cast<std::int64_t>((std::uint64_t{1} << first) | (std::uint64_t{1} << last))) ==
+        all - 2);
+  CHECK(looked_at(-1) == 0);
+}
+
 TEST_CASE("a mark touches no index: it is a HOT update") {
   const stage on;
   relay running{on};

@@ -47,10 +47,6 @@ const std::vector<expected> plans{
      {"Index Scan using event_order", "using event_waiting", "using event_returned", "using event_behind"},
      {"Seq Scan", "Sort", "Bitmap", "Function Scan on claimed", "hashed SubPlan", "Materialize",
       "Merge Append"}},
-    {pg::statement::mark_published,
-     "'{}', '{}'",
-     {"Tid Scan on event", "Index Scan using event_pkey", "One-Time Filter"},
-     {"Seq Scan"}},
     {pg::statement::set_back,
      "'{}', '{}', '{}', '{}', '{}', '{}', '{}'",
      {"Index Scan using event_pkey"},
@@ -108,6 +104,10 @@ void check_functions(const stage& on, bool they_write = false) {
   check_words(
       now.plans_of("outbox.take_shards(16, " + floors + ", 0, (SELECT last_value FROM outbox.event_seq))"),
       {"using event_young"}, whole_table);
+  for (const char* mark : {"outbox.mark_published", "outbox.delete_published"})
+    check_words(now.plans_of(fmt::format("{}(ARRAY[gen_random_uuid()], ARRAY['(0,1)'::tid])", mark)),
+                {"Hash Join", "Tid Scan on event", "Index Scan using event_pkey", "Index Cond: (id = ANY"},
+                {"Seq Scan on event", "Filter: (ctid"});
   check_words(now.plans_of("outbox.sweep(1000, searched => '{-1,0}')"), {"ROW(shard, seq) > "}, whole_table);
   const auto sweep = now.plans_of("outbox.sweep(1000)");
   const auto orphans = now.plans_of("outbox.release_orphans(1000)");

@@ -70,6 +70,46 @@ TEST_CASE("floors only rise, whoever raises them and in whatever order the answe
   CHECK(floors.parameters().at(2) == pg::int8(7));
 }
 
+TEST_CASE("a batch that ends raises the floors of its shards as far as was settled when it was claimed") {
+  claim_floors floors;
+  floors.learn(found(same_everywhere(4), 12), floors.generation());
+  const claim_floors::batch_end done{.passed = {{.shard = 3, .below = 9}, {.shard = 5, .below = 40}},
+                                     .settled = 12};
+  auto expected = same_everywhere(4);
+  expected[3] = 9;
+  expected[5] = 13;
+  const auto after = floors.parameters_after(done, floors.generation());
+  CHECK(pg::read_int8_array(after.at(0)) == expected);
+  CHECK(after.at(1) == pg::int8(12));
+  CHECK(after.at(2) == pg::int8(4));
+  CHECK(floors_of(floors) == same_everywhere(4));  // it may yet fail
+  floors.raise(done, floors.generation());
+  CHECK(floors_of(floors) == expected);
+  floors.raise({.passed = {{.shard = 3, .below = 5}}, .settled = 12}, floors.generation());
+  CHECK(floors_of(floors) == expected);
+}
+
+TEST_CASE("a batch of before what was forgotten raises nothing") {
+  claim_floors floors;
+  floors.learn(found(same_everywhere(4), 12), floors.generation());
+  const auto asked = floors.generation();
+  const claim_floors::batch_end done{.passed = {{.shard = 3, .below = 9}}, .settled = 12};
+  floors.forget();
+  floors.learn(found(same_everywhere(1), 2), floors.generation());
+  floors.raise(done, asked);
+  CHECK(floors_of(floors) == same_everywhere(1));
+  CHECK(pg::read_int8_array(floors.parameters_after(done, asked).at(0)) == same_everywhere(1));
+}
+
+TEST_CASE("each lane takes its shards and leaves them again, and no other's") {
+  claim_floors floors;
+  floors.take(0b0110);
+  floors.take(std::uint64_t{1} << 63U);
+  CHECK(floors.held() == ((std::uint64_t{1} << 63U) | 0b0110));
+  floors.leave(0b0110);
+  CHECK(floors.held() == std::uint64_t{1} << 63U);
+}
+
 TEST_CASE("with the end of a session all is forgotten, and so is any answer that was under way") {
   claim_floors floors;
   const auto asked = floors.generation();

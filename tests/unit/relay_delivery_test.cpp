@@ -1,6 +1,11 @@
 // relay_delivery_test: refusals as scripts: who is suspected, who is blamed, and what becomes of the others.
 #include <doctest/doctest.h>
 
+#include <map>
+#include <random>
+#include <utility>
+#include <vector>
+
 #include "flow_script.hpp"
 
 using namespace outboxd;
@@ -27,7 +32,52 @@ relay::lane_settings with_dead_letters(int attempts = 20) {
   return settings;
 }
 
+// Takes everything.
+class open_broker : public relay::broker {
+ public:
+  result<accepted> publish(token name, const message&) override {
+    names.push_back(name);
+    return accepted::yes;
+  }
+  void drop(std::string_view) override {}
+  std::vector<token> names;
+};
+
+event of_shard(std::int16_t shard, std::int64_t seq, std::string_view aggregate) {
+  event out;
+  out.shard = shard;
+  out.seq = seq;
+  out.aggregate_type = "order";
+  out.aggregate_id = aggregate;
+  out.event_type = "order.created";
+  out.headers = "{}";
+  return out;
+}
+
 }  // namespace
+
+TEST_CASE("at its end a batch tells of each shard how far it is finished without a gap") {
+  const relay::delivery_settings settings = at_most(20).delivery;
+  batch claimed;
+  for (const auto& [shard, seq] : {std::pair{7, 11}, {2, 12}, {7, 13}, {9, 14}, {7, 15}, {2, 16}})
+    claimed.events.push_back(of_shard(static_cast<std::int16_t>(shard), seq,
+                                      std::string_view("abcdef").substr(claimed.events.size(), 1)));
+  relay::delivery one(std::move(claimed), settings, 1);
+  open_broker to;
+  std::mt19937_64 chance(1);
+  one.send(to, chance);
+  REQUIRE(to.names.size() == 6);
+  const auto acked = [&](std::size_t which) {
+    one.take({.id = to.names[which], .what = verdict::acked, .reason = ""}, chance);
+  };
+  acked(0);                                                                        // 11
+  one.take({.id = to.names[1], .what = verdict::returned, .reason = ""}, chance);  // 12, set back
+  acked(4);                                                                        // 15, but 13 has no answer
+  acked(5);                                                                        // 16
+  std::map<int, std::int64_t> below;
+  for (const auto& [shard, seq] : one.conclude().passed) below[shard] = seq;
+  CHECK(below == std::map<int, std::int64_t>{{2, 17}, {7, 12}});
+}
 
 TEST_CASE(
     "when the channel is closed with several in flight each is sent again alone, and the culprit shows") {
