@@ -6,10 +6,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
@@ -31,6 +35,7 @@ struct options {
   std::string queue_type = "quorum";
   std::size_t connections = 1;
   std::size_t window = 2000;  // unconfirmed per connection
+  double rate = 0;            // messages per second in all; 0: as fast as it can
 };
 
 // A durable queue of the given type, through rabbitmq-c's blocking client; deleted at the end.
@@ -81,7 +86,7 @@ asio::awaitable<void> close(amqp::connection* connection) {
   co_await connection->close(2s);
 }
 
-// Keeps one connection's window full until its share is confirmed.
+// Keeps one connection's window full, or sends what it is allowed to, until its share is confirmed.
 class publisher : public amqp::handler {
  public:
   publisher(asio::any_io_executor executor, amqp::connection& connection, const options& chosen,
@@ -90,10 +95,17 @@ class publisher : public amqp::handler {
         connection_(connection),
         queue_(std::move(queue)),
         body_(chosen.size, 'x'),
-        share_(share) {}
+        share_(share),
+        allowed_(chosen.rate > 0 ? 0 : share) {}
+
+  // No more than so many in all, until there is another word.
+  void allow(std::uint64_t messages) {
+    allowed_ = std::min(messages, share_);
+    fill();
+  }
 
   void fill() {
-    while (sent_ < share_) {
+    while (sent_ < allowed_) {
       outboxd::message m;
       m.exchange = queue_;
       m.routing_key = queue_;
@@ -126,6 +138,7 @@ class publisher : public amqp::handler {
   void on_blocked(std::string_view reason) override { fmt::print(stderr, "blocked: {}\n", reason); }
   void on_unblocked() override { fmt::print(stderr, "unblocked\n"); }
 
+  bool all_sent() const { return sent_ == share_; }
   std::uint64_t acked() const { return acked_; }
   std::uint64_t refused() const { return refused_; }
 
@@ -135,6 +148,7 @@ class publisher : public amqp::handler {
   std::string queue_;
   std::string body_;
   std::uint64_t share_;
+  std::uint64_t allowed_;
   std::uint64_t sent_ = 0;
   std::uint64_t acked_ = 0;
   std::uint64_t refused_ = 0;
@@ -149,13 +163,29 @@ struct worker {
   publisher work;
 };
 
-asio::awaitable<void> publish_all(worker* w) {
+// In bursts, as a relay that looks now and then.
+asio::awaitable<void> keep_pace(worker* w, double messages_per_second) {
+  constexpr auto burst = 5ms;
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  const auto began = std::chrono::steady_clock::now();
+  while (!w->work.all_sent()) {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began;
+    w->work.allow(static_cast<std::uint64_t>(messages_per_second * passed.count()));
+    timer.expires_after(burst);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+}
+
+asio::awaitable<void> publish_all(worker* w, double messages_per_second) {
   const auto opened = co_await w->connection.open();
   if (!opened) {
     fmt::print(stderr, "{}\n", opened.error().message);
     co_return;
   }
-  w->work.fill();
+  if (messages_per_second > 0)
+    asio::co_spawn(co_await asio::this_coro::executor, keep_pace(w, messages_per_second), asio::detached);
+  else
+    w->work.fill();
   const auto why = co_await w->connection.run(w->work);
   if (w->connection.unconfirmed() > 0) fmt::print(stderr, "{}\n", why.message);
 }
@@ -185,7 +215,9 @@ int bench(const options& chosen) {
   }
   const auto started = std::chrono::steady_clock::now();
   const double cpu_before = cpu_seconds();
-  for (const auto& w : workers) asio::co_spawn(context, publish_all(w.get()), asio::detached);
+  for (const auto& w : workers)
+    asio::co_spawn(context, publish_all(w.get(), chosen.rate / static_cast<double>(chosen.connections)),
+                   asio::detached);
   context.run();
   const double cpu = cpu_seconds() - cpu_before;
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
@@ -218,6 +250,8 @@ int main(int argc, char** argv) {
   app.add_option("--connections", chosen.connections)->check(CLI::Range(1, 64));
   app.add_option("--window", chosen.window, "unconfirmed messages per connection")
       ->check(CLI::PositiveNumber);
+  app.add_option("--rate", chosen.rate, "messages per second in all; 0: as fast as it can")
+      ->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, argc, argv);
   try {
     return bench(chosen);

@@ -7,6 +7,7 @@
 
 #include "parts/part.hpp"
 #include "stage/await.hpp"
+#include "stage/bare_publisher.hpp"
 #include "stage/order_load.hpp"
 #include "stage/relay.hpp"
 #include "stage/slow_flush.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class variant { none, row_notify, statement_notify, muted, outboxd };
+enum class variant { none, row_notify, statement_notify, muted, outboxd, messages };
 
 const char* name_of(variant which) {
   switch (which) {
@@ -30,6 +31,8 @@ const char* name_of(variant which) {
       return "muted trigger, no relay";
     case variant::outboxd:
       return "outboxd delivers";
+    case variant::messages:
+      return "muted trigger, its messages alone";
   }
   return "";
 }
@@ -61,11 +64,12 @@ class writers : public part {
   }
 
   void run(const setup& on, report& out) override {
-    out.note(
-        fmt::format("Each transaction: BEGIN, an order, its event, COMMIT, in one round trip. {} ms a run, "
-                    "{} lanes, quorum queue "
-                    "without a consumer; everything on this machine. Nobody listens to the plain triggers.",
-                    milliseconds_, lanes_));
+    out.note(fmt::format(
+        "Each transaction: BEGIN, an order, its event, COMMIT, in one round trip. {} ms a run, "
+        "{} lanes, quorum queue "
+        "without a consumer; everything on this machine. Nobody listens to the plain triggers. Its "
+        "messages alone: a bare publisher sends as many as outboxd did, and nobody reads the table.",
+        milliseconds_, lanes_));
     out.note(fmt::format("Disk as it is: a commit takes {:.2f} ms", commit_milliseconds(on)));
     tell(out, measure(on, out), "disk as it is", "as-is");
     if (!on.own_servers) {
@@ -87,14 +91,14 @@ class writers : public part {
   }
 
  private:
-  measured measure(const setup& on, report& out) const {
+  measured measure(const setup& on, report& out) {
     stage where(on, test::queue_type::quorum, /*autovacuum=*/true);
     create_orders(where);
     auto session = where.connect();
     std::vector<variant> variants{variant::none, variant::row_notify, variant::statement_notify,
                                   variant::outboxd};
     if (session.value("SELECT to_regprocedure('outbox.mute()') IS NOT NULL") == "t")
-      variants.push_back(variant::muted);
+      variants.insert(variants.end(), {variant::messages, variant::muted});
     else
       out.note("This schema has no muted trigger: left out.");
     make_plain_triggers(session);
@@ -134,25 +138,32 @@ class writers : public part {
     };
     set("row_notify", which == variant::row_notify);
     set("statement_notify", which == variant::statement_notify);
-    set("event_doorbell", which == variant::muted || which == variant::outboxd);
+    set("event_doorbell", which == variant::muted || which == variant::outboxd || which == variant::messages);
   }
 
-  void measure_one(const setup& on, stage& where, variant which, int clients, rounds& into) const {
+  void measure_one(const setup& on, stage& where, variant which, int clients, rounds& into) {
     auto session = where.connect();
     session.exec("TRUNCATE orders");
     session.exec("TRUNCATE outbox.event");
     use_triggers(session, which);
+    const bool muted = which == variant::muted || which == variant::messages;
     where.purge();
     stage::checkpoint(session);
     // The lock that a relay holds while it is awake, here without one.
-    if (which == variant::muted) session.exec("BEGIN; SELECT outbox.mute()");
+    if (muted) session.exec("BEGIN; SELECT outbox.mute()");
     std::optional<relay> running;
+    std::optional<paced_publisher> sending;
+    if (which == variant::messages)
+      sending.emplace(on, delivered_[clients], load_begins_after + std::chrono::milliseconds(milliseconds_),
+                      message_size, lanes_);
     if (which == variant::outboxd) running.emplace(on, where, relay_flags());
     const auto load = load_orders(where, clients, std::chrono::milliseconds(milliseconds_));
     into.commits_per_second.push_back(static_cast<double>(load.commits) / load.seconds);
     into.p50.push_back(percentile(load.latencies_ms, 0.50));
     into.p99.push_back(percentile(load.latencies_ms, 0.99));
-    if (which == variant::muted) session.exec("COMMIT");
+    if (muted) session.exec("COMMIT");
+    if (sending) sending->finish();
+    if (which == variant::outboxd) delivered_[clients] = into.commits_per_second.back();
     if (running) {
       const auto began = std::chrono::steady_clock::now();
       await("every event is delivered", [&] { return where.messages() >= load.commits; });
@@ -199,11 +210,13 @@ class writers : public part {
     return spread_of(ratios(all, which, clients)).median;
   }
 
+  static constexpr std::int64_t message_size = 90;  // bytes of body, about as the orders' events
   std::vector<int> clients_{1, 8, 32, 64};
   int milliseconds_ = 5'000;
   int rounds_ = 3;
   int flush_us_ = 1'500;
   int lanes_ = 4;
+  std::map<int, double> delivered_;  // per second, by clients, when outboxd was measured last
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ void create_orders(stage& on) {
 load_result load_orders(const stage& where, int clients, std::chrono::milliseconds duration) {
   const auto count = static_cast<std::size_t>(clients);
   std::vector<std::vector<double>> latencies(count);
-  const auto began = clock::now() + std::chrono::milliseconds{500};  // all are connected by then
+  const auto began = clock::now() + load_begins_after;  // all are connected by then
   const auto end = began + duration;
   work_together(count, [&](std::size_t which) {
     client one(where, which);

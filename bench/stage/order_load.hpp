@@ -15,6 +15,9 @@ struct load_result {
   std::vector<double> latencies_ms;  // of each transaction
 };
 
+// When all clients are connected.
+inline constexpr std::chrono::milliseconds load_begins_after{500};
+
 // The table of orders beside the outbox.
 void create_orders(stage& on);
 
