@@ -198,8 +198,9 @@ $outboxd$;
 -- What a claim ends with: these events are published. By their places, or if some have moved, by their ids: a place that is
 -- out of date holds another row or none.
 --
--- The settings leave the planner one way: the rows by their places, joined with a hash of the ids. With index scans it might,
--- on an empty table, prepare to read all of the primary key's index instead.
+-- To be called with enable_seqscan, enable_bitmapscan, enable_mergejoin and jit off. Its own settings then leave the planner one
+-- way: the rows by their places, joined with a hash of the ids. With index scans it might, on an empty table, prepare to read
+-- all of the primary key's index instead.
 CREATE FUNCTION @schema@.mark_published(ids uuid[], places tid[]) RETURNS void LANGUAGE plpgsql
 SET enable_hashjoin = on
 SET enable_nestloop = off

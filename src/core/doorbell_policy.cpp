@@ -66,7 +66,9 @@ doorbell_actions doorbell_policy::ask_if_busy(time_point now) {
 
 void doorbell_policy::wonder_whether_commits_wait(time_point now) {
   if (looks_come() || now < contended_until_ || wonders_since_ <= now) return;
-  if (notified_.count >= std::max(limits_.brisk, 2 * lately_)) wonders_since_ = now;
+  if (notified_.count < std::max(limits_.brisk, 2 * lately_)) return;
+  wonders_since_ = now;
+  wonders_at_ = notified_.count;
 }
 
 // Lanes may have left something for the next look.
@@ -98,7 +100,6 @@ doorbell_actions doorbell_policy::on_listening(time_point now) {
 
 doorbell_actions doorbell_policy::on_notified(int count, time_point now) {
   notified_.add(count, now, limits_.window);
-  rung_ = true;
   wonder_whether_commits_wait(now);
   auto out = ask_if_busy(now);
   out.look = true;
@@ -114,15 +115,15 @@ doorbell_actions doorbell_policy::on_looked(int events, bool others_hold, time_p
   }
   const auto out = found ? ask_if_busy(now) : doorbell_actions{};
   if (!looks_come()) return out;
-  if (!found && !others_hold && idle_for(limits_.quiet, now)) return rest(now);
+  if (!found && idle_for(others_hold ? limits_.quiet_beside_others : limits_.quiet, now)) return rest(now);
   next_ = now + (found ? pause_after_find() : pause(now - last_find_));
   return out;
 }
 
 doorbell_actions doorbell_policy::on_swept(const sweep& found, time_point now) {
-  const bool rung = std::exchange(rung_, false);
   wonders_since_ = time_point::max();
-  lately_ = notified_.lately(now, limits_.window);
+  const int ringing = notified_.lately(now, limits_.window);
+  lately_ = std::max(ringing, std::exchange(wonders_at_, 0));  // a sweep may take longer than a window
   if (found.contended) contended_until_ = now + limits_.contention_lasts;
   if (state_ == state::cooling) {
     if (found.silence_is_over) {
@@ -134,8 +135,8 @@ doorbell_actions doorbell_policy::on_swept(const sweep& found, time_point now) {
     } else {
       next_ = now + pause(now - since_);
     }
-  } else if (state_ == state::sleeping && found.unannounced && !rung) {
-    stay_awake(state::alert, now);  // while rings come, another one is just under way
+  } else if (state_ == state::sleeping && found.unannounced && ringing == 0) {
+    stay_awake(state::alert, now);  // while rings come, one for this is just under way
   }
   return {.look = found.work};
 }

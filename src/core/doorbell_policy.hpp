@@ -19,6 +19,8 @@ struct doorbell_limits {
   int brisk = 5;
   // Without a find for this long it is over. The gap between the two rates keeps the relay from going back and forth.
   std::chrono::milliseconds quiet{100};
+  // The same while other lanes hold what they have claimed: what has come to their shards is not found.
+  std::chrono::milliseconds quiet_beside_others{1'000};
   // The same while no look is answered: the broker is away, say. Meanwhile to ring would be of no use to anybody.
   std::chrono::milliseconds patience{10'000};
   // Between two looks, and between two questions whether the silence is over: one part in `share` of the time that has
@@ -66,8 +68,8 @@ class doorbell_policy {
   void set_hears(bool hears) { hears_ = hears; }
 
   doorbell_actions on_notified(int count, time_point now);
-  // A lane has claimed, for whatever reason, and found so many events. To find none says nothing about the writers while
-  // other lanes hold what they have claimed: they have the shards.
+  // A lane has claimed, for whatever reason, and found so many events. To find none says less while other lanes hold what
+  // they have claimed: they have the shards.
   doorbell_actions on_looked(int events, bool others_hold, time_point now);
 
   struct sweep {
@@ -143,8 +145,8 @@ class doorbell_policy {
   time_point no_ask_until_;
   time_point contended_until_;
   time_point wonders_since_ = time_point::max();  // whether commits wait for each other's notifications
-  int lately_ = 0;                                // notifications in a window, when that was answered
-  bool rung_ = false;                             // since the last sweep
+  int wonders_at_ = 0;                            // notifications in a window, when that was asked
+  int lately_ = 0;                                // and when it was answered
 };
 
 }  // namespace outboxd

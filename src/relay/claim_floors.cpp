@@ -71,18 +71,22 @@ void claim_floors::raise(const look& seen, unsigned asked_in) {
 void claim_floors::raise(floor_of_each& floors, const batch_end& done) {
   for (const auto& [shard, below] : done.passed) {
     auto& floor = floors.at(static_cast<std::size_t>(shard));
-    floor = std::max(floor, std::min(below, done.settled + 1));
+    floor = std::max(floor, std::min(below, done.start.settled + 1));
   }
 }
 
-void claim_floors::raise(const batch_end& done, unsigned asked_in) {
-  if (asked_in != generation_ || !floors_known_ || done.passed.empty()) return;
+bool claim_floors::counts(const batch_end& done) const {
+  return done.start.generation == generation_ && floors_known_ && !done.passed.empty();
+}
+
+void claim_floors::raise(const batch_end& done) {
+  if (!counts(done)) return;
   raise(floors_, done);
   encode();
 }
 
-std::vector<std::string> claim_floors::parameters_after(const batch_end& done, unsigned asked_in) const {
-  if (asked_in != generation_ || !floors_known_ || done.passed.empty()) return parameters_;
+std::vector<std::string> claim_floors::parameters_after(const batch_end& done) const {
+  if (!counts(done)) return parameters_;
   auto floors = floors_;
   raise(floors, done);
   return encoded(floors);

@@ -28,7 +28,8 @@ class claim_floors {
   // For the next sweep: all that is known. For settle: a part of it.
   pg::sweep_knowledge known() const;
   const pg::settled_knowledge& settled() const { return settled_; }
-  // The shards that a lane of this relay has locked, a bit for each. Who locks some takes them, and must leave them again.
+  // The shards that lanes of this relay have locked and not yet asked to unlock, a bit for each. Who locks some takes them,
+  // and must leave them again before it sends what unlocks them: else another lane would pass over what has just come.
   void take(std::uint64_t shards) { held_ |= shards; }
   void leave(std::uint64_t shards) { held_ &= ~shards; }
   std::uint64_t held() const { return held_; }
@@ -50,15 +51,21 @@ class claim_floors {
   };
   void raise(const look& seen, unsigned asked_in);
 
-  // What a batch has left behind: below these seqs nothing of these shards is pending that was committed when it was claimed.
-  // What was settled then, no later: in between an event may have come and its transaction ended.
-  struct batch_end {
-    std::vector<passed_shard> passed;
+  // What is known when a claim is sent, and what its batch leaves behind: below these seqs nothing of these shards is pending
+  // that the claim could see. That is all there is up to what was settled then, but not up to what is settled now: a
+  // transaction may have committed an event and ended in between.
+  struct batch_start {
     std::int64_t settled = -1;
+    unsigned generation = 0;
   };
-  void raise(const batch_end& done, unsigned asked_in);
+  struct batch_end {
+    batch_start start;
+    std::vector<passed_shard> passed;
+  };
+  batch_start start_of_batch() const { return {pg::read_settled(settled_), generation_}; }
+  void raise(const batch_end& done);
   // For the claim that follows in the same round trip: parameters() as they are after that.
-  std::vector<std::string> parameters_after(const batch_end& done, unsigned asked_in) const;
+  std::vector<std::string> parameters_after(const batch_end& done) const;
 
   // Finished events above the floors are what claims walk over. So the more is claimed, the more often it pays to settle:
   // true if a claim should do so now, which counts as done.
@@ -68,6 +75,7 @@ class claim_floors {
  private:
   using floor_of_each = std::array<std::int64_t, shard_count>;
   static void raise(floor_of_each& floors, const batch_end& done);
+  bool counts(const batch_end& done) const;
   std::vector<std::string> encoded(const floor_of_each& floors) const;
   void encode();
 

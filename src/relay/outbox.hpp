@@ -40,7 +40,7 @@ struct settlement {
   std::vector<row_place> places;  // of the published ones
   std::vector<setback> set_back;
   std::vector<std::int64_t> released;  // seqs whose followers may go: they wait behind a finished event
-  std::vector<passed_shard> passed;    // where the next claims of these shards may begin
+  std::vector<passed_shard> passed;    // how far these shards are through
 
   bool empty() const { return published.empty() && set_back.empty() && released.empty(); }
 };

@@ -161,8 +161,7 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     const auto answers = co_await link.execute(std::move(now.steps), settings_.claim_timeout);
     if (!answers) co_return answers.error();
     if (now.settles) failpoint("marked");
-    floors_.raise(now.ends, now.generation);
-    hold(0);
+    floors_.raise(now.ends);
     if (now.settles) pause_.reset();  // not for a claim: what follows it may fail again and again
     if (now.settle_at) {
       const pg::rows& found = answers->at(*now.settle_at);
@@ -230,17 +229,11 @@ void postgres_outbox::settle(const settlement& what, then next) {
   }
   add_settle(out);
   add(out.steps, pg::statement::commit);
-  out.ends = end_of_batch(what);
+  hold(0);
+  if (kind_ == session_kind::own) out.ends = {.start = start_, .passed = what.passed};
   if (next == then::claim)
-    out.claim_at =
-        add_claim(out.steps, out.how_far, floors_.parameters_after(out.ends, floors_.generation()));
+    out.claim_at = add_claim(out.steps, out.how_far, floors_.parameters_after(out.ends));
   ask(std::move(out));
-}
-
-// Nothing, if what was known when it was claimed is forgotten.
-claim_floors::batch_end postgres_outbox::end_of_batch(const settlement& what) const {
-  if (kind_ != session_kind::own || claimed_in_ != floors_.generation()) return {};
-  return {.passed = what.passed, .settled = settled_at_claim_};
 }
 
 // In the same round trip as the marks.
@@ -269,14 +262,13 @@ int postgres_outbox::shards_within(reach how_far) const {
 }
 
 std::size_t postgres_outbox::add_claim(pg::pipeline& to, reach how_far, std::vector<std::string> floors) {
-  settled_at_claim_ = pg::read_settled(floors_.settled());
-  claimed_in_ = floors_.generation();
+  start_ = floors_.start_of_batch();
   add_begin(to);
   // A pooler may go over to another server without a word.
   const bool own = kind_ == session_kind::own;
   add(to, pg::statement::take_shards,
       take_parameters(shards_within(how_far), own ? std::move(floors) : claim_floors::no_parameters(),
-                      own ? floors_.held() & ~held_ : 0));
+                      own ? floors_.held() : 0));
   const std::size_t at = to.steps().size();
   add(to, pg::statement::claim, {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes)});
   add(to, pg::statement::guard);

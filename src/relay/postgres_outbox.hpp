@@ -50,7 +50,6 @@ class postgres_outbox final : public outbox {
   boost::asio::awaitable<error> serve(pg::connection& link, outbox_listener& listener);
   void ask(request what);
   void add_settle(request& to);
-  claim_floors::batch_end end_of_batch(const settlement& what) const;
   int shards_within(reach how_far) const;
   std::size_t add_claim(pg::pipeline& to, reach how_far, std::vector<std::string> floors);
   void hold(std::uint64_t shards);
@@ -65,9 +64,8 @@ class postgres_outbox final : public outbox {
   bool moved_ = false;                     // a session was found to be another one than before: for good
   pg::connection* current_ = nullptr;
   std::optional<request> asked_;
-  std::int64_t settled_at_claim_ = -1;  // what was known to be settled when the last claim was sent
-  unsigned claimed_in_ = 0;             // generation of the floors then
-  std::uint64_t held_ = 0;              // the shards of the claim, a bit for each
+  claim_floors::batch_start start_;  // of the last claim
+  std::uint64_t held_ = 0;           // the shards of the claim, a bit for each
   bool stopping_ = false;
 };
 

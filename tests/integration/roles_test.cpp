@@ -117,7 +117,8 @@ TEST_CASE("outbox_operator may look, retry and prune but not insert or claim") {
        {"INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload) VALUES ('a', '1', 'e', "
         "'{}')",
         "SELECT outbox.emit('order', '1', 'e', '{}')", "UPDATE outbox.event SET payload = '{}'",
-        "SELECT outbox.take_shards(1)", "TRUNCATE outbox.event", "CREATE TABLE outbox.mine ()",
+        "SELECT outbox.take_shards(1)", "SELECT outbox.mark_published('{}', '{}')",
+        "SELECT outbox.delete_published('{}', '{}')", "TRUNCATE outbox.event", "CREATE TABLE outbox.mine ()",
         "SELECT outbox.first_time('c', gen_random_uuid())",
         "INSERT INTO outbox.processed_event VALUES ('c', gen_random_uuid())"})
     CHECK_MESSAGE(refusal(session, sql) == insufficient_privilege, sql);

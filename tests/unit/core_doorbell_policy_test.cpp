@@ -274,8 +274,9 @@ TEST_CASE("while rings come, what a sweep finds unannounced is only just being a
     CHECK(one.policy.on_notified(1, one.now) == look);
     CHECK(one.policy.on_swept(unannounced, one.now) == look);
     CHECK(one.in() == state::sleeping);
-    one.now += 1s;
+    one.now += one.limits.window;
   }
+  one.now += 2 * one.limits.window;
   CHECK(one.policy.on_swept(unannounced, one.now) == look);
   CHECK(one.in() == state::alert);
 }
@@ -283,15 +284,37 @@ TEST_CASE("while rings come, what a sweep finds unannounced is only just being a
 TEST_CASE("to find nothing while other lanes hold the shards does not end the silence") {
   script one;
   one.start().get_hot();
-  for (const auto end = one.now + 10 * one.limits.quiet; one.now < end;) {
+  const auto begin = one.now;
+  const auto look_beside_others = [&] {
     one.now = one.policy.next_look();
     CHECK(one.policy.on_timer(one.now) == look);
-    CHECK(one.policy.on_looked(0, true, one.now) == nothing);
-    CHECK(one.in() == state::hot);
+    return one.policy.on_looked(0, true, one.now);
+  };
+  while (one.now < begin + one.limits.quiet_beside_others / 2) CHECK(look_beside_others() == nothing);
+  CHECK(one.in() == state::hot);
+  SUBCASE("but when they are through it does") {
+    one.now = one.policy.next_look();
+    CHECK(one.policy.on_timer(one.now) == look);
+    CHECK(one.policy.on_looked(0, false, one.now) == last_look_and_release);
   }
-  one.now = one.policy.next_look();
-  CHECK(one.policy.on_timer(one.now) == look);
-  CHECK(one.policy.on_looked(0, false, one.now) == last_look_and_release);
+  SUBCASE("not for ever: a lane may be stuck") {
+    auto last = nothing;
+    while (one.in() == state::hot) last = look_beside_others();
+    CHECK(last == last_look_and_release);
+    CHECK(one.now >= begin + one.limits.quiet_beside_others);
+    CHECK(one.now < begin + 2 * one.limits.quiet_beside_others);
+  }
+}
+
+TEST_CASE("a sweep that takes longer than a window does not ask for the next one at once") {
+  script one;
+  one.start();
+  for (int i = 0; i < 5; ++i) {
+    CHECK(one.policy.on_notified(2 * one.limits.brisk, one.now) == look);
+    CHECK((one.policy.sweep_by() <= one.now) == (i == 0));
+    one.now += 3 * one.limits.window;
+    if (i == 0) CHECK(one.policy.on_swept(over, one.now) == nothing);
+  }
 }
 
 TEST_CASE("one that cools and finds what nobody has announced joins the relay that has them keep silent") {

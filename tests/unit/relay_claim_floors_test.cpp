@@ -73,32 +73,33 @@ TEST_CASE("floors only rise, whoever raises them and in whatever order the answe
 TEST_CASE("a batch that ends raises the floors of its shards as far as was settled when it was claimed") {
   claim_floors floors;
   floors.learn(found(same_everywhere(4), 12), floors.generation());
-  const claim_floors::batch_end done{.passed = {{.shard = 3, .below = 9}, {.shard = 5, .below = 40}},
-                                     .settled = 12};
+  const auto start = floors.start_of_batch();
+  floors.learn(found(same_everywhere(4), 50), floors.generation());
+  const claim_floors::batch_end done{.start = start,
+                                     .passed = {{.shard = 3, .below = 9}, {.shard = 5, .below = 40}}};
   auto expected = same_everywhere(4);
   expected[3] = 9;
   expected[5] = 13;
-  const auto after = floors.parameters_after(done, floors.generation());
+  const auto after = floors.parameters_after(done);
   CHECK(pg::read_int8_array(after.at(0)) == expected);
-  CHECK(after.at(1) == pg::int8(12));
+  CHECK(after.at(1) == pg::int8(50));
   CHECK(after.at(2) == pg::int8(4));
   CHECK(floors_of(floors) == same_everywhere(4));  // it may yet fail
-  floors.raise(done, floors.generation());
+  floors.raise(done);
   CHECK(floors_of(floors) == expected);
-  floors.raise({.passed = {{.shard = 3, .below = 5}}, .settled = 12}, floors.generation());
+  floors.raise({.start = start, .passed = {{.shard = 3, .below = 5}}});
   CHECK(floors_of(floors) == expected);
 }
 
 TEST_CASE("a batch of before what was forgotten raises nothing") {
   claim_floors floors;
   floors.learn(found(same_everywhere(4), 12), floors.generation());
-  const auto asked = floors.generation();
-  const claim_floors::batch_end done{.passed = {{.shard = 3, .below = 9}}, .settled = 12};
+  const claim_floors::batch_end done{.start = floors.start_of_batch(), .passed = {{.shard = 3, .below = 9}}};
   floors.forget();
-  floors.learn(found(same_everywhere(1), 2), floors.generation());
-  floors.raise(done, asked);
+  floors.learn(found(same_everywhere(1), 20), floors.generation());
+  floors.raise(done);
   CHECK(floors_of(floors) == same_everywhere(1));
-  CHECK(pg::read_int8_array(floors.parameters_after(done, asked).at(0)) == same_everywhere(1));
+  CHECK(pg::read_int8_array(floors.parameters_after(done).at(0)) == same_everywhere(1));
 }
 
 TEST_CASE("each lane takes its shards and leaves them again, and no other's") {

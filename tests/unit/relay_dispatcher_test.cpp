@@ -22,6 +22,7 @@ class dispatcher_script {
                  .on_idle = [this] { ++idles; },
                  .on_published = [this](std::size_t events) { published += events; },
                  .on_set_back = [this](const event&, const relay::setback&) { ++set_back; },
+                 .on_looked = [this](std::size_t, bool others_hold) { beside_others = others_hold; },
                  .looks_come = [this] { return looks; }}) {
     for (std::size_t i = 0; i < lanes; ++i)
       subject.add(lanes_.emplace_back(std::make_unique<scripted_lane>(subject, settings))->line);
@@ -57,6 +58,7 @@ class dispatcher_script {
 
   clock::time_point now{1h};
   bool looks = false;
+  bool beside_others = false;  // when a claim was answered last, another lane held shards
   int waitings = 0;
   int idles = 0;
   int set_back = 0;
@@ -79,6 +81,25 @@ class dispatcher_script {
 };
 
 }  // namespace
+
+TEST_CASE(
+    "an answer to a claim tells whether other lanes hold shards, from their claim until they have settled") {
+  dispatcher_script one(2);
+  one.at_rest();
+  CHECK_FALSE(one.beside_others);
+  CHECK(one.after("ring") == "1 claim");
+  one.after("1 claimed a1");
+  CHECK_FALSE(one.beside_others);
+  CHECK(one.after("ring") == "2 claim");
+  one.after("2 claimed");
+  CHECK(one.beside_others);
+  one.after("1 acked a1");  // settles and claims
+  CHECK(one.after("ring") == "2 claim");
+  one.after("2 claimed");
+  CHECK(one.beside_others);
+  one.after("1 claimed");  // it does not count itself
+  CHECK_FALSE(one.beside_others);
+}
 
 TEST_CASE("a ring wakes one idle lane, and the next ring another") {
   dispatcher_script s(3);

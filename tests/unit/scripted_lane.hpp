@@ -109,6 +109,9 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
     rules.told_claim();
     host_.on_claim_sent(from);
   }
+  void on_claim_answered(relay::lane& from, std::size_t events) override {
+    host_.on_claim_answered(from, events);
+  }
   bool looks_come() const override { return looks_come_ = host_.looks_come(); }
   void on_more_work(relay::lane& from) override {
     note("more work");
