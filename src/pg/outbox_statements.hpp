@@ -45,8 +45,9 @@ struct prepared {
 //   relay hangs; and as a utility statement it makes the server drop the claim's snapshot, which would hold back
 //   vacuum.
 // - mark_published($1 uuid[] ids, $2 tid[] places): marked as published, or deleted.
-// - set_back($1 uuid[] ids, $2 text[] statuses, $3 int8[] attempts to add, $4 int8[] nacks to add, $5 int8[] delays in milliseconds,
-//   $5 text[] reasons, $6 int8[] behind): a null delay or reason leaves the column as it is.
+// - set_back($1 uuid[] ids, $2 text[] statuses, $3 int8[] attempts to add, $4 int8[] nacks to add,
+//   $5 int8[] delays in milliseconds, $6 text[] reasons, $7 int8[] behind): a null delay or reason leaves the
+//   column as it is.
 // - release($1 int8[] seqs): the followers of finished events become pending, the oldest most_released of them; the
 //   rest is left for release_orphans.
 std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::milliseconds claim_timeout,
