@@ -26,7 +26,7 @@ struct rabbitmq_settings {
   std::size_t max_message_size = 134'217'728;  // bytes of a body
   bool allow_cc = false;
   std::size_t max_unconfirmed = 4096;
-  std::size_t max_buffered = 262'144;  // bytes
+  std::size_t max_buffered = 65'536;  // bytes
 };
 
 class rabbitmq_broker final : public broker, private amqp::handler {
