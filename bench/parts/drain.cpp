@@ -7,6 +7,7 @@
 
 #include "parts/part.hpp"
 #include "stage/bare_publisher.hpp"
+#include "stage/barest_drain.hpp"
 #include "stage/instructions.hpp"
 #include "stage/plain_outbox.hpp"
 
@@ -14,6 +15,7 @@ namespace outboxd::bench {
 namespace {
 
 constexpr int promised_lanes = 4;
+constexpr std::int64_t relay_batch = 1000;  // the default of relay.batch
 
 struct drain_rounds {
   std::vector<drained> all;
@@ -80,6 +82,7 @@ class full_drain : public part {
     for (const int lanes : lanes_) {
       drain_rounds rounds;
       std::vector<double> plain;
+      std::vector<double> barest;
       const bool promised = lanes == promised_lanes;
       for (int round = 0; round < rounds_; ++round) {
         const double before = bare_publisher(on, type, publish_, fill_.size, lanes);
@@ -87,12 +90,16 @@ class full_drain : public part {
         const double after = bare_publisher(on, type, publish_, fill_.size, lanes);
         rounds.bare.push_back((before + after) / 2);
         if (promised && type == "quorum") plain.push_back(plain_once(on));
+        if (promised) barest.push_back(barest_once(on, type) / rounds.bare.back());
       }
       out.section(fmt::format("{} queue, {} lanes", type, lanes));
       const double rate = tell(out, rounds);
       ours.points.push_back({static_cast<double>(lanes), rate});
       bare.points.push_back({static_cast<double>(lanes), spread_of(rounds.bare).median});
-      if (promised) tell_promised(out, type, rounds, plain);
+      if (promised) {
+        out.figure("barest reads and marks beside a bare publisher / bare publisher", barest, "");
+        tell_promised(out, type, rounds, plain);
+      }
     }
     lines.series.push_back(std::move(ours));
     lines.series.push_back(std::move(bare));
@@ -102,6 +109,13 @@ class full_drain : public part {
     stage where(on, type);
     const auto before = where.fill(fill_);
     return drain(on, where, before, fill_.events, {"--relay-lanes", std::to_string(lanes)});
+  }
+
+  // What is left of the broker's rate when nothing but reading and marking is done beside it.
+  double barest_once(const setup& on, const std::string& type) const {
+    stage where(on);
+    const auto before = where.fill(fill_);
+    return barest_drain(on, where, type, before, fill_, promised_lanes, relay_batch);
   }
 
   double plain_once(const setup& on) const {

@@ -1,0 +1,89 @@
+#include "stage/barest_drain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+
+#include "stage/bare_publisher.hpp"
+#include "stage/crew.hpp"
+
+namespace outboxd::bench {
+namespace {
+
+class reader {
+ public:
+  explicit reader(const stage& where) : session_(where.connect()) {
+    session_.exec("SET synchronous_commit = off; SET enable_seqscan = off; SET enable_bitmapscan = off");
+    prepare(
+        "read",
+        "SELECT id, seq, aggregate_type, aggregate_id, event_type, payload::text, headers::text, exchange,"
+        " created_at FROM outbox.event WHERE seq + 0 > $1::bigint AND seq + 0 <= $2::bigint");
+    prepare("mark",
+            "UPDATE outbox.event SET status = 'published', published_at = clock_timestamp()"
+            " WHERE seq + 0 > $1::bigint AND seq + 0 <= $2::bigint");
+  }
+
+  // Returns how many.
+  std::int64_t read_and_mark(std::int64_t after, std::int64_t last) {
+    session_.exec("BEGIN");
+    const auto found = run("read", after, last);
+    run("mark", after, last);
+    session_.exec("COMMIT");
+    return PQntuples(found.get());
+  }
+
+ private:
+  using answer = std::unique_ptr<PGresult, decltype(&PQclear)>;
+
+  void prepare(const char* name, const char* sql) {
+    check(answer(PQprepare(session_.handle(), name, sql, 0, nullptr), &PQclear));
+  }
+
+  // The answer in binary format, as a relay reads it.
+  answer run(const char* name, std::int64_t after, std::int64_t last) {
+    const std::string from = std::to_string(after);
+    const std::string to = std::to_string(last);
+    const char* const values[] = {from.c_str(), to.c_str()};
+    return check(answer(PQexecPrepared(session_.handle(), name, 2, values, nullptr, nullptr, 1), &PQclear));
+  }
+
+  static answer check(answer from) {
+    const auto status = PQresultStatus(from.get());
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+      throw std::runtime_error(PQresultErrorMessage(from.get()));
+    return from;
+  }
+
+  test::database session_;
+};
+
+}  // namespace
+
+double barest_drain(const setup& on, const stage& where, const std::string& queue_type,
+                    std::int64_t after_seq, const filling& how, int sessions, std::int64_t batch) {
+  std::atomic<std::int64_t> next = 0;
+  std::atomic<std::int64_t> marked = 0;
+  const auto began = std::chrono::steady_clock::now();
+  work_together(static_cast<std::size_t>(sessions) + 1, [&](std::size_t member) {
+    if (member == 0) {
+      bare_publisher(on, queue_type, how.events, how.size, sessions);
+      return;
+    }
+    reader one(where);
+    for (;;) {
+      const std::int64_t from = next.fetch_add(batch);
+      if (from >= how.events) return;
+      marked += one.read_and_mark(after_seq + from, after_seq + std::min(from + batch, how.events));
+    }
+  });
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  if (marked != how.events)
+    throw std::runtime_error(fmt::format("{} of {} events were read", marked.load(), how.events));
+  return static_cast<double>(how.events) / took.count();
+}
+
+}  // namespace outboxd::bench

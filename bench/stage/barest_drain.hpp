@@ -1,0 +1,19 @@
+// barest_drain: what no relay can exceed where broker and database share a machine: the least that has to be done for
+// each event, with nothing to keep order, to lock, or to check.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "stage/setup.hpp"
+#include "stage/stage.hpp"
+
+namespace outboxd::bench {
+
+// Reads the events after `seq`, as they go into messages, and marks them, `batch` at a time in each of so many sessions,
+// while a bare publisher sends as many messages over as many connections. Neither waits for the other. Returns events per
+// second, until both are through. Throws when either fails.
+double barest_drain(const setup& on, const stage& where, const std::string& queue_type,
+                    std::int64_t after_seq, const filling& how, int sessions, std::int64_t batch);
+
+}  // namespace outboxd::bench
