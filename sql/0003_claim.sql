@@ -116,13 +116,17 @@ BEGIN
 END
 $outboxd$;
 
--- The oldest events of the shards that take_shards has locked: at most batch events and batch_bytes bytes, but always one;
--- shard after shard, those of each in seq order. None: others had finished all there was. End the transaction and claim
--- again then: who came for an event that was committed meanwhile has found its shard locked and gone away.
+-- The oldest events of the shards that take_shards has locked, at most batch of them: shard after shard, those of each in
+-- seq order. None: others had finished all there was. End the transaction and claim again then: who came for an event that
+-- was committed meanwhile has found its shard locked and gone away.
+--
+-- An event whose size is above `largest` comes without payload and headers: so at most batch times that is read. Who
+-- meets one asks again in the same transaction, with no such limit but with one for the sum, as the relay does. To sum
+-- up for every claim would cost a fifth of it, for the sum needs a copy of each row.
 --
 -- Not for sorting, nor in PL/pgSQL, which would copy every event: written so that the planner puts it into the query that
 -- calls it. To be called with enable_seqscan, enable_bitmapscan and jit off.
-CREATE FUNCTION @schema@.claimed(batch integer, batch_bytes bigint)
+CREATE FUNCTION @schema@.claimed(batch integer, largest bigint)
 RETURNS TABLE (
   id              uuid,
   place           tid,      -- the row's ctid: the quickest way back to it
@@ -131,7 +135,7 @@ RETURNS TABLE (
   aggregate_type  text,
   aggregate_id    text,
   event_type      text,
-  payload         @payload_octets@,
+  payload         @payload_octets@,  -- null: not to be published now, see behind, or too large
   payload_type    @payload_type@,  -- always null; its type tells what the payload is
   headers         text,
   exchange        text,
@@ -140,59 +144,58 @@ RETURNS TABLE (
   nacks           smallint,
   created_at      timestamptz,
   behind          bigint,   -- not to be published: the seq of an earlier waiting event of its aggregate
-  has_followers   boolean   -- events of its shard stand behind another: who finishes it has to release those behind it
+  has_followers   boolean,  -- events of its shard stand behind another: who finishes it has to release those behind it
+  size            integer   -- bytes of its texts
 ) LANGUAGE sql STABLE AS $outboxd$
-  SELECT b.id, b.place, b.shard, b.seq, b.aggregate_type, b.aggregate_id, b.event_type, b.payload, NULL::@payload_type@, b.headers,
-         b.exchange, b.routing_key, b.attempts, b.nacks, b.created_at, b.behind, b.has_followers
+  SELECT p.id, p.place, p.shard, p.seq, p.aggregate_type, p.aggregate_id, p.event_type,
+         CASE WHEN p.size <= largest THEN p.payload END, NULL::@payload_type@, CASE WHEN p.size <= largest THEN p.headers END,
+         p.exchange, p.routing_key, p.attempts, p.nacks, p.created_at, p.behind, p.has_followers, p.size
   FROM (
-    SELECT p.*, sum(p.size) OVER (ROWS UNBOUNDED PRECEDING) AS total
+    SELECT e.*, coalesce(octet_length(e.payload), 0) + coalesce(octet_length(e.headers), 0)
+             + octet_length(e.aggregate_type) + octet_length(e.aggregate_id) + octet_length(e.event_type)
+             + coalesce(octet_length(e.exchange), 0) + coalesce(octet_length(e.routing_key), 0) AS size
     FROM (
-      SELECT e.*, coalesce(octet_length(e.payload), 0) + coalesce(octet_length(e.headers), 0)
-               + octet_length(e.aggregate_type) + octet_length(e.aggregate_id) + octet_length(e.event_type)
-               + coalesce(octet_length(e.exchange), 0) + coalesce(octet_length(e.routing_key), 0) AS size
+      SELECT d.id, d.place, d.shard, d.seq, d.aggregate_type, d.aggregate_id, d.event_type,
+             CASE WHEN d.waits_for IS NULL THEN d.payload::@payload_octets@ END AS payload,
+             CASE WHEN d.waits_for IS NULL THEN d.headers::text END AS headers,
+             d.exchange, d.routing_key, d.attempts, d.nacks, d.created_at, d.waits_for AS behind, s.has_followers
       FROM (
-        SELECT d.id, d.place, d.shard, d.seq, d.aggregate_type, d.aggregate_id, d.event_type,
-               CASE WHEN d.waits_for IS NULL THEN d.payload::@payload_octets@ END AS payload,
-               CASE WHEN d.waits_for IS NULL THEN d.headers::text END AS headers,
-               d.exchange, d.routing_key, d.attempts, d.nacks, d.created_at, d.waits_for AS behind, s.has_followers
+        SELECT EXISTS (SELECT FROM @schema@.event AS w WHERE w.aside = 'waiting') AS wait,
+               EXISTS (SELECT FROM @schema@.event AS w WHERE w.behind IS NOT NULL) AS follow,
+               EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') AS returned,
+               current_setting('outboxd.shards')::smallint[] AS shards,
+               current_setting('outboxd.starts')::bigint[] AS starts
+        OFFSET 0) AS there
+      CROSS JOIN LATERAL (
+        SELECT o.shard,
+               there.follow AND (  -- not EXISTS, which the planner may take for a list of all followers
+                 SELECT true FROM @schema@.event AS w WHERE w.shard + 0 = o.shard AND w.behind IS NOT NULL
+                 LIMIT 1) IS NOT NULL
+                 AS has_followers,
+               o.start
+        FROM unnest(there.shards, there.starts) AS o(shard, start)
+        OFFSET 0) AS s
+      CROSS JOIN LATERAL (
+        SELECT q.*,
+               CASE WHEN there.wait THEN (
+                 SELECT w.seq FROM @schema@.event AS w
+                 WHERE w.aside = 'waiting'
+                   AND hashtextextended(w.aggregate_id COLLATE "C", hashtextextended(w.aggregate_type COLLATE "C", 0))
+                     = hashtextextended(q.aggregate_id COLLATE "C", hashtextextended(q.aggregate_type COLLATE "C", 0))
+                   AND w.aggregate_id = q.aggregate_id AND w.aggregate_type = q.aggregate_type
+                   AND w.seq < q.seq
+                 ORDER BY w.seq LIMIT 1) END AS waits_for
         FROM (
-          SELECT EXISTS (SELECT FROM @schema@.event AS w WHERE w.aside = 'waiting') AS wait,
-                 EXISTS (SELECT FROM @schema@.event AS w WHERE w.behind IS NOT NULL) AS follow,
-                 EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') AS returned,
-                 current_setting('outboxd.shards')::smallint[] AS shards,
-                 current_setting('outboxd.starts')::bigint[] AS starts
-          OFFSET 0) AS there
-        CROSS JOIN LATERAL (
-          SELECT o.shard,
-                 there.follow AND (  -- not EXISTS, which the planner may take for a list of all followers
-                   SELECT true FROM @schema@.event AS w WHERE w.shard + 0 = o.shard AND w.behind IS NOT NULL
-                   LIMIT 1) IS NOT NULL
-                   AS has_followers,
-                 o.start
-          FROM unnest(there.shards, there.starts) AS o(shard, start)
-          OFFSET 0) AS s
-        CROSS JOIN LATERAL (
-          SELECT q.*,
-                 CASE WHEN there.wait THEN (
-                   SELECT w.seq FROM @schema@.event AS w
-                   WHERE w.aside = 'waiting'
-                     AND hashtextextended(w.aggregate_id COLLATE "C", hashtextextended(w.aggregate_type COLLATE "C", 0))
-                       = hashtextextended(q.aggregate_id COLLATE "C", hashtextextended(q.aggregate_type COLLATE "C", 0))
-                     AND w.aggregate_id = q.aggregate_id AND w.aggregate_type = q.aggregate_type
-                     AND w.seq < q.seq
-                   ORDER BY w.seq LIMIT 1) END AS waits_for
-          FROM (
-            (SELECT r.ctid AS place, r.* FROM @schema@.event AS r  -- pending again, before where the claim begins
-             WHERE there.returned AND r.shard + 0 = s.shard AND r.aside = 'pending' AND r.status = 'pending' AND r.seq < s.start
-             ORDER BY r.seq)
-            UNION ALL
-            (SELECT n.ctid AS place, n.* FROM @schema@.event AS n
-             WHERE n.shard = s.shard AND n.status = 'pending' AND n.seq >= s.start
-             ORDER BY n.seq)) AS q
-          LIMIT ceil(batch::numeric / cardinality(there.shards))) AS d
-        LIMIT batch) AS e
-      OFFSET 0) AS p) AS b
-  WHERE b.total <= batch_bytes OR b.total = b.size
+          (SELECT r.ctid AS place, r.* FROM @schema@.event AS r  -- pending again, before where the claim begins
+           WHERE there.returned AND r.shard + 0 = s.shard AND r.aside = 'pending' AND r.status = 'pending' AND r.seq < s.start
+           ORDER BY r.seq)
+          UNION ALL
+          (SELECT n.ctid AS place, n.* FROM @schema@.event AS n
+           WHERE n.shard = s.shard AND n.status = 'pending' AND n.seq >= s.start
+           ORDER BY n.seq)) AS q
+        LIMIT ceil(batch::numeric / cardinality(there.shards))) AS d
+      LIMIT batch) AS e
+    OFFSET 0) AS p
 $outboxd$;
 
 -- What a claim ends with: these events are published. By their places, or if some have moved, by their ids: a place that is

@@ -20,7 +20,7 @@ pg::schema_name outbox() {
 }  // namespace
 
 claimer::claimer(const stage& where, int batch) : session_(where.connect()) {
-  constexpr std::int64_t batch_bytes = 8'000'000;
+  constexpr std::int64_t largest = 8'000;  // bytes: above it, an event would be claimed again by size
   constexpr int shards = 16;
   session_.exec(pg::session_settings(30s));
   for (const auto& one : pg::lane_statements(outbox(), 30s, pg::after_publish::keep))
@@ -28,7 +28,7 @@ claimer::claimer(const stage& where, int batch) : session_(where.connect()) {
         one.name == pg::statement::mark_published)
       session_.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));
   take_ = fmt::format("EXECUTE {}({}, ", pg::statement::take_shards, shards);
-  claim_ = fmt::format("EXECUTE {}({}, {})", pg::statement::claim, batch, batch_bytes);
+  claim_ = fmt::format("EXECUTE {}({}, {})", pg::statement::claim, batch, largest);
   mark_ = fmt::format("EXECUTE {}(", pg::statement::mark_published);
 }
 

@@ -51,14 +51,18 @@ struct event {
       false;  // who finishes it has to release those that wait behind it: its shard has such events
 };
 
+// Bytes of all its texts.
+std::size_t size_of(const event& one);
+
 enum class payload_type { jsonb, json, text, bytea };
 
 // What one claim returned, in seq order.
 struct batch {
   std::vector<event> events;
   payload_type payload = payload_type::jsonb;
-  bool more = false;                    // other shards have due events too
-  bool again = false;                   // empty, but an event may have come meanwhile: claim again
+  bool more = false;      // other shards have due events too
+  bool withheld = false;  // at least one event is too large for this claim, and here without payload
+  bool again = false;     // empty, but an event may have come meanwhile: claim again
   std::shared_ptr<const void> storage;  // what the views point into
 };
 

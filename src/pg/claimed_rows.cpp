@@ -1,6 +1,8 @@
 #include "pg/claimed_rows.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "pg/binary.hpp"
 #include "pg/outbox_statements.hpp"
@@ -32,6 +34,19 @@ std::optional<payload_type> payload_type_of(Oid type) {
   }
 }
 
+// They come shard after shard. Before the events are made: those are large to move.
+std::vector<int> in_seq_order(const rows& from) {
+  std::vector<std::pair<std::int64_t, int>> all;
+  all.reserve(static_cast<std::size_t>(from.size()));
+  for (int row = 0; row < from.size(); ++row)
+    all.emplace_back(read_int8(from.at(row, index_of(claim_column::seq))), row);
+  std::sort(all.begin(), all.end());
+  std::vector<int> out;
+  out.reserve(all.size());
+  for (const auto& [seq, row] : all) out.push_back(row);
+  return out;
+}
+
 }  // namespace
 
 result<batch> read_claim(const rows& from) {
@@ -43,10 +58,11 @@ result<batch> read_claim(const rows& from) {
   out.payload = *payload;
   out.storage = from.storage();
   out.events.reserve(static_cast<std::size_t>(from.size()));
-  for (int row = 0; row < from.size(); ++row) {
+  for (const int row : in_seq_order(from)) {
     const auto at = [&](claim_column column) { return from.at(row, index_of(column)); };
     const auto find = [&](claim_column column) { return from.find(row, index_of(column)); };
     const auto behind = find(claim_column::behind);
+    out.withheld = out.withheld || (!behind && !find(claim_column::payload));
     out.events.push_back({
         .id = read_uuid(at(claim_column::id)),
         .place = read_tid(at(claim_column::place)),
@@ -66,8 +82,6 @@ result<batch> read_claim(const rows& from) {
         .has_followers = read_bool(at(claim_column::has_followers)),
     });
   }
-  std::sort(out.events.begin(), out.events.end(),
-            [](const event& a, const event& b) { return a.seq < b.seq; });
   return out;
 }
 

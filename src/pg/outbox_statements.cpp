@@ -4,11 +4,21 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <limits>
 #include <optional>
 
 #include "pg/binary.hpp"
 
 namespace outboxd::pg {
+namespace {
+
+// claim_column's, in order.
+constexpr std::string_view claim_columns =
+    "id, place, shard, seq, aggregate_type, aggregate_id, event_type, payload, payload_type, headers, "
+    "exchange,"
+    " routing_key, attempts, nacks, created_at, behind, has_followers";
+
+}  // namespace
 
 // Statements are planned once, perhaps on an empty table, where any way is as good as the right one. So they leave the
 // planner no other: IS NOT DISTINCT FROM leads into no index, ctid = ANY into no join, and what has an OFFSET is run for
@@ -28,13 +38,11 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
       fmt::format("SET LOCAL idle_in_transaction_session_timeout = {}", claim_timeout.count()));
   add(statement::take_shards,
       fmt::format("SELECT shards, starts, lowest FROM {}.take_shards($1, $2, $3, $4, $5)", in));
-  add(statement::claim,
-      fmt::format(
-          "SELECT id, place, shard, seq, aggregate_type, aggregate_id, event_type, payload, payload_type, "
-          "headers,"
-          " exchange, routing_key, attempts, nacks, created_at, behind, has_followers FROM {}.claimed($1, "
-          "$2)",
-          in));
+  add(statement::claim, fmt::format("SELECT {} FROM {}.claimed($1, $2)", claim_columns, in));
+  add(statement::claim_within,
+      fmt::format("SELECT {} FROM (SELECT c.*, sum(c.size) OVER (ROWS UNBOUNDED PRECEDING) AS total"
+                  " FROM {}.claimed($1, {}) AS c) AS b WHERE b.total <= $2 OR b.total = b.size",
+                  claim_columns, in, std::numeric_limits<std::int32_t>::max()));
   add(statement::mark_published,
       fmt::format("SELECT {}.{}($1, $2)", in,
                   then == after_publish::keep ? "mark_published" : "delete_published"));

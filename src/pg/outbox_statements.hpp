@@ -23,6 +23,7 @@ enum class after_publish {
 namespace statement {
 inline constexpr std::string_view begin = "begin";
 inline constexpr std::string_view claim = "claim";
+inline constexpr std::string_view claim_within = "claim_within";
 inline constexpr std::string_view commit = "commit";
 inline constexpr std::string_view mark_published = "mark_published";
 inline constexpr std::string_view release = "release";
@@ -39,8 +40,9 @@ struct prepared {
 
 // - begin: READ COMMITTED, whatever the user's default is: the claim needs a new snapshot for each of its statements.
 // - take_shards($1 shards, $2 int8[] floors, empty if they are not known, $3 int8 settled, $4 int8 lowest, $5 int8 held)
-//   and claim($1 events, $2 bytes): see sql/. The columns of take_shards are int8[] shards, int8[] starts, int8 lowest; those
-//   of claim are claim_column's.
+//   and claim($1 events, $2 bytes of the largest): see sql/. The columns of take_shards are int8[] shards, int8[] starts,
+//   int8 lowest; those of claim are claim_column's.
+// - claim_within($1 events, $2 bytes): the same as claim, with as many events as have so many bytes together, but always one.
 // - guard: last in each claiming pipeline. It lets the server end the session, and with it the claim, when the
 //   relay hangs; and as a utility statement it makes the server drop the claim's snapshot, which would hold back
 //   vacuum.

@@ -66,6 +66,7 @@ postgres_outbox::postgres_outbox(const boost::asio::any_io_executor& on, const p
       floors_(floors),
       observer_(observer),
       pause_(on),
+      limit_(settings.batch, settings.batch_bytes),
       statements_(pg::lane_statements(settings.schema, settings.claim_timeout, settings.after_publish)) {}
 
 boost::asio::awaitable<void> postgres_outbox::run(outbox_listener& listener) {
@@ -143,6 +144,7 @@ void postgres_outbox::add_begin(pg::pipeline& to) const {
 void postgres_outbox::add_trial(pg::pipeline& to) const {
   add(to, pg::statement::take_shards, take_parameters(0, claim_floors::no_parameters()));
   add(to, pg::statement::claim, {pg::int4(0), pg::int8(0)});
+  add(to, pg::statement::claim_within, {pg::int4(0), pg::int8(0)});
   add(to, pg::statement::mark_published, {pg::uuid_array({}), pg::tid_array({})});
   add(to, pg::statement::set_back, set_back_parameters({}));
   add(to, pg::statement::release, {pg::int8_array({})});
@@ -175,6 +177,11 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     }
     auto claimed = pg::read_claim(answers->at(*now.claim_at));
     if (!claimed) co_return claimed.error();
+    limit_.learn(*claimed);
+    if (claimed->withheld) {
+      claimed = co_await claim_again(link);
+      if (!claimed) co_return claimed.error();
+    }
     const pg::rows& taken = answers->at(*now.claim_at - 1);
     const auto shards = pg::read_int8_array(taken.at(0, 0));
     const auto starts = pg::read_int8_array(taken.at(0, 1));
@@ -201,6 +208,16 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     }
     listener.on_claimed(std::move(*claimed));
   }
+}
+
+// In the same transaction: its shards stay locked.
+boost::asio::awaitable<result<batch>> postgres_outbox::claim_again(pg::connection& link) {
+  pg::pipeline steps;
+  add(steps, limit_.statement(), limit_.parameters());
+  add(steps, pg::statement::guard);
+  const auto answers = co_await link.execute(std::move(steps), settings_.claim_timeout);
+  if (!answers) co_return tl::make_unexpected(answers.error());
+  co_return pg::read_claim(answers->front());
 }
 
 void postgres_outbox::stop() {
@@ -270,7 +287,7 @@ std::size_t postgres_outbox::add_claim(pg::pipeline& to, reach how_far, std::vec
       take_parameters(shards_within(how_far), own ? std::move(floors) : claim_floors::no_parameters(),
                       own ? floors_.held() : 0));
   const std::size_t at = to.steps().size();
-  add(to, pg::statement::claim, {pg::int4(settings_.batch), pg::int8(settings_.batch_bytes)});
+  add(to, limit_.statement(), limit_.parameters());
   add(to, pg::statement::guard);
   return at;
 }

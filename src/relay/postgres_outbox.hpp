@@ -11,6 +11,7 @@
 #include "pg/connection.hpp"
 #include "pg/outbox_statements.hpp"
 #include "relay/claim_floors.hpp"
+#include "relay/claim_limit.hpp"
 #include "relay/database_session.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/outbox.hpp"
@@ -48,6 +49,7 @@ class postgres_outbox final : public outbox {
   void add_begin(pg::pipeline& to) const;
   void add_trial(pg::pipeline& to) const;
   boost::asio::awaitable<error> serve(pg::connection& link, outbox_listener& listener);
+  boost::asio::awaitable<result<batch>> claim_again(pg::connection& link);
   void ask(request what);
   void add_settle(request& to);
   int shards_within(reach how_far) const;
@@ -59,6 +61,7 @@ class postgres_outbox final : public outbox {
   claim_floors& floors_;
   link_observer& observer_;
   reconnect_pause pause_;
+  claim_limit limit_;
   std::vector<pg::prepared> statements_;
   session_kind kind_ = session_kind::own;  // of the session
   bool moved_ = false;                     // a session was found to be another one than before: for good

@@ -52,4 +52,19 @@ TEST_CASE("an event larger than batch_bytes goes alone") {
   running.stop();
 }
 
+// Those with large ones among them are claimed a second time, in the same transaction, and then with the sum.
+TEST_CASE("large events among small ones arrive in order") {
+  const stage on{{.payload = "text"}};
+  on.connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'file', n % 7, $1, repeat('x', CASE WHEN n % 50 = 0 THEN 100000 ELSE n % 100 END)"
+      " FROM generate_series(1, 1000) AS n",
+      {on.key()});
+  relay running{on, {"--relay-batch-bytes", "300kB", "--relay-lanes", "2"}};
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == 1000);
+  running.stop();
+}
+
 }  // namespace outboxd::test

@@ -43,8 +43,14 @@ struct expected {
 // No plan reads the table from end to end, and none sorts or copies what is claimed.
 const std::vector<expected> plans{
     {pg::statement::claim,
-     "1000, 8000000",
+     "1000, 8000",
      {"Index Scan using event_order", "using event_waiting", "using event_returned", "using event_behind"},
+     {"Seq Scan", "Sort", "Bitmap", "Function Scan on claimed", "hashed SubPlan", "Materialize",
+      "Merge Append", "WindowAgg"}},
+    {pg::statement::claim_within,
+     "1000, 8000000",
+     {"WindowAgg", "Index Scan using event_order", "using event_waiting", "using event_returned",
+      "using event_behind"},
      {"Seq Scan", "Sort", "Bitmap", "Function Scan on claimed", "hashed SubPlan", "Materialize",
       "Merge Append"}},
     {pg::statement::set_back,

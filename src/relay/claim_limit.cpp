@@ -1,0 +1,35 @@
+#include "relay/claim_limit.hpp"
+
+#include <algorithm>
+
+#include "pg/binary.hpp"
+#include "pg/outbox_statements.hpp"
+
+namespace outboxd::relay {
+namespace {
+
+// Where one is large, more are to be expected: each that comes unexpected makes its claim be made twice.
+constexpr int sums_after_a_large_one = 16;
+
+}  // namespace
+
+std::string_view claim_limit::statement() const {
+  return sums() ? pg::statement::claim_within : pg::statement::claim;
+}
+
+std::vector<std::string> claim_limit::parameters() const {
+  return {pg::int4(batch_), pg::int8(sums() ? batch_bytes_ : share())};
+}
+
+void claim_limit::learn(const batch& claimed) {
+  const bool large =
+      claimed.withheld || std::any_of(claimed.events.begin(), claimed.events.end(), [&](const event& one) {
+        return static_cast<std::int64_t>(size_of(one)) > share();
+      });
+  if (large)
+    sums_left_ = sums_after_a_large_one;
+  else if (sums())
+    --sums_left_;
+}
+
+}  // namespace outboxd::relay
