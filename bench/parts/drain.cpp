@@ -114,6 +114,7 @@ class full_drain : public part {
   // What is left of the broker's rate when nothing but reading and marking is done beside it.
   double barest_once(const setup& on, const std::string& type) const {
     stage where(on);
+    make_room_for_marks(where);
     const auto before = where.fill(fill_);
     return barest_drain(on, where, type, before, fill_, promised_lanes, relay_batch);
   }

@@ -63,6 +63,10 @@ class reader {
 
 }  // namespace
 
+void make_room_for_marks(stage& where) {
+  where.connect().exec("ALTER TABLE outbox.event SET (fillfactor = 45)");
+}
+
 double barest_drain(const setup& on, const stage& where, const std::string& queue_type,
                     std::int64_t after_seq, const filling& how, int sessions, std::int64_t batch) {
   std::atomic<std::int64_t> next = 0;

@@ -10,6 +10,10 @@
 
 namespace outboxd::bench {
 
+// Call it before the table is filled. Here a page's events are all marked at once, not one in four by each lane: with less
+// room than for twice the rows, most marks would be no HOT updates.
+void make_room_for_marks(stage& where);
+
 // Reads the events after `seq`, as they go into messages, and marks them, `batch` at a time in each of so many sessions,
 // while a bare publisher sends as many messages over as many connections. Neither waits for the other. Returns events per
 // second, until both are through. Throws when either fails.
