@@ -120,8 +120,8 @@ $outboxd$;
 -- seq order. None: others had finished all there was. End the transaction and claim again then: who came for an event that
 -- was committed meanwhile has found its shard locked and gone away.
 --
--- An event whose size is above `largest` comes without payload and headers: so at most batch times that is read. Who
--- meets one asks again in the same transaction, with no such limit but with one for the sum, as the relay does. To sum
+-- An event whose size is above `largest` comes without its texts: so at most batch times that is read. Who meets one asks
+-- again in the same transaction, with no such limit but with one for the sum, as the relay does. To sum
 -- up for every claim would cost a fifth of it, for the sum needs a copy of each row.
 --
 -- Not for sorting, nor in PL/pgSQL, which would copy every event: written so that the planner puts it into the query that
@@ -133,9 +133,9 @@ RETURNS TABLE (
   shard           smallint,
   seq             bigint,
   aggregate_type  text,
-  aggregate_id    text,
+  aggregate_id    text,     -- null: too large
   event_type      text,
-  payload         @payload_octets@,  -- null: not to be published now, see behind, or too large
+  payload         @payload_octets@,  -- null, and so are the headers, if the event is not to be published: see behind
   payload_type    @payload_type@,  -- always null; its type tells what the payload is
   headers         text,
   exchange        text,
@@ -147,9 +147,12 @@ RETURNS TABLE (
   has_followers   boolean,  -- events of its shard stand behind another: who finishes it has to release those behind it
   size            integer   -- bytes of its texts
 ) LANGUAGE sql STABLE AS $outboxd$
-  SELECT p.id, p.place, p.shard, p.seq, p.aggregate_type, p.aggregate_id, p.event_type,
-         CASE WHEN p.size <= largest THEN p.payload END, NULL::@payload_type@, CASE WHEN p.size <= largest THEN p.headers END,
-         p.exchange, p.routing_key, p.attempts, p.nacks, p.created_at, p.behind, p.has_followers, p.size
+  SELECT p.id, p.place, p.shard, p.seq,
+         CASE WHEN p.size <= largest THEN p.aggregate_type END, CASE WHEN p.size <= largest THEN p.aggregate_id END,
+         CASE WHEN p.size <= largest THEN p.event_type END, CASE WHEN p.size <= largest THEN p.payload END, NULL::@payload_type@,
+         CASE WHEN p.size <= largest THEN p.headers END, CASE WHEN p.size <= largest THEN p.exchange END,
+         CASE WHEN p.size <= largest THEN p.routing_key END,
+         p.attempts, p.nacks, p.created_at, p.behind, p.has_followers, p.size
   FROM (
     SELECT e.*, coalesce(octet_length(e.payload), 0) + coalesce(octet_length(e.headers), 0)
              + octet_length(e.aggregate_type) + octet_length(e.aggregate_id) + octet_length(e.event_type)

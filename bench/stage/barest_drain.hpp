@@ -16,7 +16,7 @@ void make_room_for_marks(stage& where);
 
 // Reads the events after `seq`, as they go into messages, and marks them, `batch` at a time in each of so many sessions,
 // while a bare publisher sends as many messages over as many connections. Neither waits for the other. Returns events per
-// second, until both are through. Throws when either fails.
+// second of the slower one. Throws when either fails.
 double barest_drain(const setup& on, const stage& where, const std::string& queue_type,
                     std::int64_t after_seq, const filling& how, int sessions, std::int64_t batch);
 

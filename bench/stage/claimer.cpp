@@ -20,7 +20,7 @@ pg::schema_name outbox() {
 }  // namespace
 
 claimer::claimer(const stage& where, int batch) : session_(where.connect()) {
-  constexpr std::int64_t largest = 8'000;  // bytes: above it, an event would be claimed again by size
+  constexpr std::int64_t largest = 1'000'000'000;  // bytes
   constexpr int shards = 16;
   session_.exec(pg::session_settings(30s));
   for (const auto& one : pg::lane_statements(outbox(), 30s, pg::after_publish::keep))

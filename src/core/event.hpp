@@ -60,9 +60,9 @@ enum class payload_type { jsonb, json, text, bytea };
 struct batch {
   std::vector<event> events;
   payload_type payload = payload_type::jsonb;
-  bool more = false;      // other shards have due events too
-  bool withheld = false;  // at least one event is too large for this claim, and here without payload
-  bool again = false;     // empty, but an event may have come meanwhile: claim again
+  bool more = false;                    // other shards have due events too
+  bool withheld = false;                // some event is too large for this claim, and here without its texts
+  bool again = false;                   // empty, but an event may have come meanwhile: claim again
   std::shared_ptr<const void> storage;  // what the views point into
 };
 

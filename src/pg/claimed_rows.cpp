@@ -62,7 +62,7 @@ result<batch> read_claim(const rows& from) {
     const auto at = [&](claim_column column) { return from.at(row, index_of(column)); };
     const auto find = [&](claim_column column) { return from.find(row, index_of(column)); };
     const auto behind = find(claim_column::behind);
-    out.withheld = out.withheld || (!behind && !find(claim_column::payload));
+    out.withheld = out.withheld || !find(claim_column::aggregate_id);
     out.events.push_back({
         .id = read_uuid(at(claim_column::id)),
         .place = read_tid(at(claim_column::place)),

@@ -28,7 +28,7 @@ void claim_limit::learn(const batch& claimed) {
       });
   if (large)
     sums_left_ = sums_after_a_large_one;
-  else if (sums())
+  else if (sums() && !claimed.events.empty())
     --sums_left_;
 }
 

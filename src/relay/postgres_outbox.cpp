@@ -160,7 +160,7 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     if (!asked_) co_return error{};
     request now = std::move(*asked_);
     asked_.reset();
-    const auto answers = co_await link.execute(std::move(now.steps), settings_.claim_timeout);
+    auto answers = co_await link.execute(std::move(now.steps), settings_.claim_timeout);
     if (!answers) co_return answers.error();
     if (now.settles) failpoint("marked");
     floors_.raise(now.ends);
@@ -179,6 +179,8 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     if (!claimed) co_return claimed.error();
     limit_.learn(*claimed);
     if (claimed->withheld) {
+      *claimed = {};  // two batches at a time would be twice the memory
+      answers->erase(answers->begin() + static_cast<std::ptrdiff_t>(*now.claim_at), answers->end());
       claimed = co_await claim_again(link);
       if (!claimed) co_return claimed.error();
     }

@@ -52,6 +52,36 @@ TEST_CASE("an event larger than batch_bytes goes alone") {
   running.stop();
 }
 
+// A thousand that just need no sum, 31 MB, and behind them one that does: the first look is given up before the second is read.
+TEST_CASE("a claim that is made again holds no more than one batch") {
+  const stage on{{.payload = "text"}};
+  on.connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'file', 'the same', $1, repeat('x', CASE WHEN n % 1000 = 0 THEN 33000 ELSE 31000 END)"
+      " FROM generate_series(1, 2000) AS n",
+      {on.key()});
+  relay running{on, {"--relay-batch-bytes", "32MB", "--relay-lanes", "1", "--relay-order", "pipelined"}};
+  const auto report = on.check_all(120s);
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == 2000);
+  if (!sanitized()) CHECK(peak_kilobytes(running) < 64 * 1024);
+  running.stop();
+}
+
+TEST_CASE("long names count for the size of a batch") {
+  const stage on{{.payload = "text"}};
+  on.connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'file', n || repeat('y', 90000), $1, 'x' FROM generate_series(1, 1000) AS n",
+      {on.key()});
+  relay running{on, {"--relay-batch-bytes", "2MB"}};
+  const auto report = on.check_all(120s);
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == 1000);
+  if (!sanitized()) CHECK(peak_kilobytes(running) < 64 * 1024);
+  running.stop();
+}
+
 // Those with large ones among them are claimed a second time, in the same transaction, and then with the sum.
 TEST_CASE("large events among small ones arrive in order") {
   const stage on{{.payload = "text"}};

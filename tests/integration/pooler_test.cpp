@@ -37,6 +37,22 @@ TEST_CASE("through a pooler in transaction mode the sweep delivers, and the rela
   running.stop();
 }
 
+TEST_CASE("large events among small ones go through a pooler in transaction mode") {
+  const stage on;
+  pooler pool{"transaction"};
+  on.connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'file', n % 7, $1, jsonb_build_object('n', n, 'text', repeat('x', CASE WHEN n % 40 = 0 THEN "
+      "50000 ELSE 1 END))"
+      " FROM generate_series(1, 200) AS n",
+      {on.key()});
+  relay running{on, {"--relay-batch-bytes", "100kB", "--relay-sweep-interval", "100ms"}, through(pool, on)};
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == 200);
+  running.stop();
+}
+
 TEST_CASE("two relays behind a pooler in transaction mode keep order and count under load") {
   const stage on;
   pooler pool{"transaction"};

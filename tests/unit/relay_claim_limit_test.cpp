@@ -62,6 +62,14 @@ TEST_CASE("an event that was withheld is claimed with the sum, and so are the ne
   CHECK(sums_left(limit) == left - 1);
 }
 
+TEST_CASE("a look that finds nothing tells nothing") {
+  claim_limit limit(events, bytes);
+  limit.learn(withheld());
+  const int left = sums_left(limit);
+  limit.learn(batch{});
+  CHECK(sums_left(limit) == left);
+}
+
 TEST_CASE("as long as large events come, claims sum up") {
   claim_limit limit(events, bytes);
   limit.learn(withheld());
