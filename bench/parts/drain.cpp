@@ -15,7 +15,7 @@ namespace outboxd::bench {
 namespace {
 
 constexpr int promised_lanes = 4;
-constexpr std::int64_t relay_batch = 1000;  // the default of relay.batch
+constexpr std::int64_t relay_batch = 1500;  // the default of relay.batch
 
 struct drain_rounds {
   std::vector<drained> all;

@@ -37,7 +37,7 @@ inline constexpr std::array setting_keys{
     setting_key{"outbox", "schema", "outbox", "schema of the outbox"},
     setting_key{"relay", "lanes", "4",
                 "batches under way at once; each has a PostgreSQL and an AMQP connection"},
-    setting_key{"relay", "batch", "1000", "most events in a batch"},
+    setting_key{"relay", "batch", "1500", "most events in a batch"},
     setting_key{"relay", "batch_bytes", "8MB", "most payload bytes in a batch; one event always goes"},
     setting_key{"relay", "sweep_interval", "1s", "how often the table is looked at without a notification"},
     setting_key{"relay", "claim_timeout", "30s",

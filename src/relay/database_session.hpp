@@ -16,7 +16,7 @@ struct postgres_settings {
   pg::schema_name schema;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds claim_timeout{30'000};
-  int batch = 1'000;
+  int batch = 1'500;
   std::int64_t batch_bytes = 8'000'000;
   int shards_per_claim = 16;  // of a claim that leaves some for the other lanes
   pg::after_publish after_publish = pg::after_publish::keep;

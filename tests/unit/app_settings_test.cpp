@@ -35,8 +35,8 @@ TEST_CASE("without any setting the defaults of the contract hold") {
   const auto& relay = read->relay;
   CHECK(relay.database.url() == "");
   CHECK(relay.database.schema.name() == "outbox");
-  CHECK(relay.database.batch == 1000);
-  CHECK(relay.lane.batch == 1000);
+  CHECK(relay.database.batch == 1500);
+  CHECK(relay.lane.batch == 1500);
   CHECK(relay.database.batch_bytes == 8'000'000);
   CHECK(relay.lanes == 4);
   CHECK(relay.sweep_interval == 1s);
