@@ -121,8 +121,8 @@ $outboxd$;
 -- was committed meanwhile has found its shard locked and gone away.
 --
 -- An event whose size is above `largest` comes without its texts: so at most batch times that is read. Who meets one asks
--- again in the same transaction, with no such limit but with one for the sum, as the relay does. To sum
--- up for every claim would cost a fifth of it, for the sum needs a copy of each row.
+-- again in the same transaction, with no such limit but with one for the sum, as the relay does. To sum up for every claim
+-- would cost a fifth of it, for the sum needs a copy of each row.
 --
 -- Not for sorting, nor in PL/pgSQL, which would copy every event: written so that the planner puts it into the query that
 -- calls it. To be called with enable_seqscan, enable_bitmapscan and jit off.

@@ -14,9 +14,8 @@ namespace {
 
 // claim_column's, in order.
 constexpr std::string_view claim_columns =
-    "id, place, shard, seq, aggregate_type, aggregate_id, event_type, payload, payload_type, headers, "
-    "exchange,"
-    " routing_key, attempts, nacks, created_at, behind, has_followers";
+    "id, place, shard, seq, aggregate_type, aggregate_id, event_type, payload, payload_type,"
+    " headers, exchange, routing_key, attempts, nacks, created_at, behind, has_followers";
 
 }  // namespace
 
