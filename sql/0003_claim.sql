@@ -136,7 +136,6 @@ RETURNS TABLE (
   aggregate_id    text,     -- null: too large
   event_type      text,
   payload         @payload_octets@,  -- null, and so are the headers, if the event is not to be published: see behind
-  payload_type    @payload_type@,  -- always null; its type tells what the payload is
   headers         text,
   exchange        text,
   routing_key     text,
@@ -149,7 +148,7 @@ RETURNS TABLE (
 ) LANGUAGE sql STABLE AS $outboxd$
   SELECT p.id, p.place, p.shard, p.seq,
          CASE WHEN p.size <= largest THEN p.aggregate_type END, CASE WHEN p.size <= largest THEN p.aggregate_id END,
-         CASE WHEN p.size <= largest THEN p.event_type END, CASE WHEN p.size <= largest THEN p.payload END, NULL::@payload_type@,
+         CASE WHEN p.size <= largest THEN p.event_type END, CASE WHEN p.size <= largest THEN p.payload END,
          CASE WHEN p.size <= largest THEN p.headers END, CASE WHEN p.size <= largest THEN p.exchange END,
          CASE WHEN p.size <= largest THEN p.routing_key END,
          p.attempts, p.nacks, p.created_at, p.behind, p.has_followers, p.size

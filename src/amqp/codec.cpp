@@ -6,6 +6,7 @@
 #include <array>
 
 #include "amqp/frame.hpp"
+#include "core/big_endian.hpp"
 
 namespace outboxd::amqp {
 namespace {
@@ -69,7 +70,7 @@ result<void> codec::append_method(std::string& out, std::uint16_t channel, amqp_
                                   const void* fields) {
   std::array<char, frame_max_untuned - frame_overhead> scratch;
   std::string head;
-  append_u32(head, id);
+  append_big_endian(head, id);
   const amqp_bytes_t room{scratch.size() - head.size(), scratch.data() + head.size()};
   // Returns the length, not 0 as its documentation says.
   const int length = amqp_encode_method(id, const_cast<void*>(fields), room);

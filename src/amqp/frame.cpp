@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+
+#include "core/big_endian.hpp"
 
 namespace outboxd::amqp {
 namespace {
@@ -12,27 +15,11 @@ constexpr std::size_t header_size = 7;
 constexpr char frame_end = '\xCE';
 constexpr std::size_t read_size = std::size_t{64} * 1024;  // bytes asked for at once
 
-template <class Integer>
-void append_big_endian(std::string& out, Integer value) {
-  for (int shift = 8 * (static_cast<int>(sizeof value) - 1); shift >= 0; shift -= 8)
-    out += static_cast<char>((value >> shift) & 0xFF);
-}
-
 bool known(std::uint8_t type) {
   return type == 1 || type == 2 || type == 3 || type == 8;
 }
 
 }  // namespace
-
-void append_u16(std::string& out, std::uint16_t value) {
-  append_big_endian(out, value);
-}
-void append_u32(std::string& out, std::uint32_t value) {
-  append_big_endian(out, value);
-}
-void append_u64(std::string& out, std::uint64_t value) {
-  append_big_endian(out, value);
-}
 
 std::uint64_t read_big_endian(std::string_view bytes) {
   std::uint64_t value = 0;
@@ -41,9 +28,11 @@ std::uint64_t read_big_endian(std::string_view bytes) {
 }
 
 void append_frame(std::string& out, frame_type type, std::uint16_t channel, std::string_view payload) {
-  out += static_cast<char>(type);
-  append_u16(out, channel);
-  append_u32(out, static_cast<std::uint32_t>(payload.size()));
+  std::array<char, header_size> header;
+  header[0] = static_cast<char>(type);
+  store_big_endian(header.data() + 1, channel);
+  store_big_endian(header.data() + 3, static_cast<std::uint32_t>(payload.size()));
+  out.append(header.data(), header.size());
   out += payload;
   out += frame_end;
 }

@@ -30,11 +30,8 @@ struct frame {
 
 void append_frame(std::string& out, frame_type type, std::uint16_t channel, std::string_view payload);
 
-// Big-endian integers, as all of AMQP.
-void append_u16(std::string& out, std::uint16_t value);
-void append_u32(std::string& out, std::uint32_t value);
-void append_u64(std::string& out, std::uint64_t value);
-std::uint64_t read_big_endian(std::string_view bytes);  // at most 8 bytes
+// A big-endian number of so many bytes, at most 8.
+std::uint64_t read_big_endian(std::string_view bytes);
 
 // Cuts a stream of bytes into frames. Memory is bounded by frame_max (bytes, the whole frame).
 //   span = prepare(); n = read(span); commit(n); while (f = next()) ...

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "amqp/frame.hpp"
+#include "core/big_endian.hpp"
 
 namespace outboxd::amqp {
 namespace {
@@ -20,10 +21,6 @@ constexpr std::size_t content_prefix =
 result<void> check_short(std::string_view text, std::string_view what) {
   if (text.size() <= max_short_string) return {};
   return permanent(fmt::format("{} is {} bytes long; AMQP allows {}", what, text.size(), max_short_string));
-}
-
-void put(char* out, std::uint64_t value, std::size_t bytes) {
-  for (std::size_t i = bytes; i-- > 0; value >>= 8U) out[i] = static_cast<char>(value & 0xFFU);
 }
 
 }  // namespace
@@ -40,7 +37,7 @@ result<std::size_t> publish_encoder::encode_publish(const message& message, char
   publish.exchange = as_bytes(message.exchange);
   publish.routing_key = as_bytes(message.routing_key);
   publish.mandatory = 1;
-  put(out, AMQP_BASIC_PUBLISH_METHOD, 4);
+  store_big_endian<std::uint32_t>(out, AMQP_BASIC_PUBLISH_METHOD);
   const int length = amqp_encode_method(AMQP_BASIC_PUBLISH_METHOD, &publish, {max_publish - 4, out + 4});
   if (length < 0) return permanent("basic.publish cannot be encoded");
   return 4 + static_cast<std::size_t>(length);
@@ -63,9 +60,9 @@ result<std::size_t> publish_encoder::encode_header(const message& message, char*
   properties.type = as_bytes(message.type);
   properties.app_id = as_bytes("outboxd");
 
-  put(out, AMQP_BASIC_CLASS, 2);
-  put(out + 2, 0, 2);
-  put(out + 4, message.body.size(), 8);
+  store_big_endian<std::uint16_t>(out, AMQP_BASIC_CLASS);
+  store_big_endian<std::uint16_t>(out + 2, 0);
+  store_big_endian<std::uint64_t>(out + 4, message.body.size());
   const int length =
       amqp_encode_properties(AMQP_BASIC_CLASS, &properties, {room - content_prefix, out + content_prefix});
   // The texts are checked, so only the size is left to fail on. A content header cannot be split.

@@ -1,9 +1,9 @@
 #include "core/batch_order.hpp"
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
 #include <string_view>
-#include <unordered_map>
 
 namespace outboxd {
 namespace {
@@ -25,7 +25,7 @@ struct aggregate_hash {
 
 batch_order::batch_order(std::span<const event> events, order_mode mode) : successor_(events.size(), none) {
   ready_.reserve(events.size());
-  std::unordered_map<aggregate, std::size_t, aggregate_hash> last;
+  boost::unordered_flat_map<aggregate, std::size_t, aggregate_hash> last;
   if (mode == order_mode::strict) last.reserve(events.size());
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (mode == order_mode::strict) {

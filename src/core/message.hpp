@@ -10,7 +10,7 @@ namespace outboxd {
 // Views point into the claimed batch and live as long as it does.
 struct message {
   std::string_view exchange;      // empty: the default exchange
-  std::string routing_key;        // at most 255 bytes on the wire
+  std::string_view routing_key;   // at most 255 bytes on the wire
   std::string message_id;         // the event's id in its usual text form
   std::string_view type;          // event_type
   std::string_view content_type;  // for example application/json
@@ -24,7 +24,7 @@ struct message {
   // A dead letter says why, and where it should have gone; headers dead_reason, dead_exchange, dead_routing_key.
   std::string_view dead_reason{};  // empty: not a dead letter
   std::string_view dead_exchange{};
-  std::string dead_routing_key{};  // empty: cannot be said
+  std::string_view dead_routing_key{};  // empty: cannot be said
 };
 
 }  // namespace outboxd

@@ -1,6 +1,9 @@
 #include "pg/binary.hpp"
 
 #include <algorithm>
+#include <cstring>
+
+#include "core/big_endian.hpp"
 
 namespace outboxd::pg {
 namespace {
@@ -10,29 +13,21 @@ constexpr std::int32_t oid_int8 = 20;
 constexpr std::int32_t oid_tid = 27;
 constexpr std::int32_t oid_uuid = 2950;
 
-template <class Integer>
-void append(std::string& out, Integer value) {
-  for (int shift = static_cast<int>(sizeof(Integer) - 1) * 8; shift >= 0; shift -= 8)
-    out.push_back(static_cast<char>(static_cast<std::uint8_t>(value >> shift)));
-}
-
+// 0 for a field of another length: what we read has the length of its type.
 template <class Integer>
 Integer read(std::string_view field) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < sizeof(Integer) && i < field.size(); ++i)
-    value = value << 8U | static_cast<std::uint8_t>(field[i]);
-  return static_cast<Integer>(value);
+  return field.size() == sizeof(Integer) ? load_big_endian<Integer>(field.data()) : 0;
 }
 
 // array_recv: dimensions, has-nulls flag, element type, then length and lower bound of each dimension.
 std::string array_header(std::int32_t element_type, std::size_t size, bool nulls) {
   std::string out;
-  append<std::int32_t>(out, size == 0 ? 0 : 1);
-  append<std::int32_t>(out, nulls ? 1 : 0);
-  append(out, element_type);
+  append_big_endian<std::int32_t>(out, size == 0 ? 0 : 1);
+  append_big_endian<std::int32_t>(out, nulls ? 1 : 0);
+  append_big_endian(out, element_type);
   if (size != 0) {
-    append(out, static_cast<std::int32_t>(size));
-    append<std::int32_t>(out, 1);
+    append_big_endian(out, static_cast<std::int32_t>(size));
+    append_big_endian<std::int32_t>(out, 1);
   }
   return out;
 }
@@ -46,7 +41,7 @@ std::string nullable_array(std::int32_t element_type, std::span<const std::optio
     if (value) {
       element(out, *value);
     } else {
-      append<std::int32_t>(out, -1);
+      append_big_endian<std::int32_t>(out, -1);
     }
   }
   return out;
@@ -56,8 +51,9 @@ std::string nullable_array(std::int32_t element_type, std::span<const std::optio
 
 std::string tid_array(std::span<const row_place> values) {
   std::string out = array_header(oid_tid, values.size(), false);
+  out.reserve(out.size() + values.size() * (4 + sizeof(row_place)));
   for (const row_place& place : values) {
-    append<std::int32_t>(out, static_cast<std::int32_t>(place.bytes.size()));
+    append_big_endian<std::int32_t>(out, static_cast<std::int32_t>(place.bytes.size()));
     out.append(place.bytes.begin(), place.bytes.end());
   }
   return out;
@@ -65,8 +61,9 @@ std::string tid_array(std::span<const row_place> values) {
 
 std::string uuid_array(std::span<const event_id> values) {
   std::string out = array_header(oid_uuid, values.size(), false);
+  out.reserve(out.size() + values.size() * (4 + sizeof(event_id)));
   for (const event_id& id : values) {
-    append<std::int32_t>(out, 16);
+    append_big_endian<std::int32_t>(out, 16);
     out.append(id.bytes.begin(), id.bytes.end());
   }
   return out;
@@ -74,27 +71,27 @@ std::string uuid_array(std::span<const event_id> values) {
 
 std::string int8_array(std::span<const std::optional<std::int64_t>> values) {
   return nullable_array(oid_int8, values, [](std::string& out, std::int64_t value) {
-    append<std::int32_t>(out, 8);
-    append(out, value);
+    append_big_endian<std::int32_t>(out, 8);
+    append_big_endian(out, value);
   });
 }
 
 std::string text_array(std::span<const std::optional<std::string>> values) {
   return nullable_array(oid_text, values, [](std::string& out, const std::string& value) {
-    append(out, static_cast<std::int32_t>(value.size()));
+    append_big_endian(out, static_cast<std::int32_t>(value.size()));
     out += value;
   });
 }
 
 std::string int4(std::int32_t value) {
   std::string out;
-  append(out, value);
+  append_big_endian(out, value);
   return out;
 }
 
 std::string int8(std::int64_t value) {
   std::string out;
-  append(out, value);
+  append_big_endian(out, value);
   return out;
 }
 
@@ -123,13 +120,13 @@ bool read_bool(std::string_view field) {
 
 row_place read_tid(std::string_view field) {
   row_place out;
-  std::copy_n(field.begin(), std::min(field.size(), out.bytes.size()), out.bytes.begin());
+  std::memcpy(out.bytes.data(), field.data(), std::min(field.size(), out.bytes.size()));
   return out;
 }
 
 event_id read_uuid(std::string_view field) {
   event_id id;
-  std::copy_n(field.begin(), std::min(field.size(), id.bytes.size()), id.bytes.begin());
+  std::memcpy(id.bytes.data(), field.data(), std::min(field.size(), id.bytes.size()));
   return id;
 }
 

@@ -49,8 +49,8 @@ std::vector<int> in_seq_order(const rows& from) {
 
 }  // namespace
 
-result<batch> read_claim(const rows& from) {
-  const auto payload = payload_type_of(from.type(index_of(claim_column::payload_type)));
+result<batch> read_claim(const rows& taken, const rows& from) {
+  const auto payload = payload_type_of(taken.type(static_cast<int>(taken_column::payload)));
   if (!payload)
     return permanent("the column payload of the outbox has an unexpected type; run `outboxd migrate`");
 

@@ -7,7 +7,8 @@
 
 namespace outboxd::pg {
 
-// An error means that the columns are not those that this version of outboxd expects.
-result<batch> read_claim(const rows& from);
+// taken: the answer of take_shards, which tells what the payloads are. An error means that they are of a type that this version
+// of outboxd does not know.
+result<batch> read_claim(const rows& taken, const rows& claimed);
 
 }  // namespace outboxd::pg

@@ -14,7 +14,7 @@ namespace {
 
 // claim_column's, in order.
 constexpr std::string_view claim_columns =
-    "id, place, shard, seq, aggregate_type, aggregate_id, event_type, payload, payload_type,"
+    "id, place, shard, seq, aggregate_type, aggregate_id, event_type, payload,"
     " headers, exchange, routing_key, attempts, nacks, created_at, behind, has_followers";
 
 }  // namespace
@@ -36,7 +36,9 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
   add(statement::guard,
       fmt::format("SET LOCAL idle_in_transaction_session_timeout = {}", claim_timeout.count()));
   add(statement::take_shards,
-      fmt::format("SELECT shards, starts, lowest FROM {}.take_shards($1, $2, $3, $4, $5)", in));
+      fmt::format("SELECT shards, starts, lowest, (SELECT e.payload FROM {0}.event AS e WHERE false)"
+                  " FROM {0}.take_shards($1, $2, $3, $4, $5)",
+                  in));
   add(statement::claim, fmt::format("SELECT {} FROM {}.claimed($1, $2)", claim_columns, in));
   add(statement::claim_within,
       fmt::format("SELECT {} FROM (SELECT c.*, sum(c.size) OVER (ROWS UNBOUNDED PRECEDING) AS total"

@@ -40,8 +40,8 @@ struct prepared {
 
 // - begin: READ COMMITTED, whatever the user's default is: the claim needs a new snapshot for each of its statements.
 // - take_shards($1 shards, $2 int8[] floors, empty if they are not known, $3 int8 settled, $4 int8 lowest, $5 int8 held)
-//   and claim($1 events, $2 bytes of the largest): see sql/. The columns of take_shards are int8[] shards, int8[] starts,
-//   int8 lowest; those of claim are claim_column's.
+//   and claim($1 events, $2 bytes of the largest): see sql/. The columns of take_shards are taken_column's, those of
+//   claim are claim_column's.
 // - claim_within($1 events, $2 bytes): the same as claim, with as many events as have so many bytes together, but always one.
 // - guard: last in each claiming pipeline. It lets the server end the session, and with it the claim, when the
 //   relay hangs; and as a utility statement it makes the server drop the claim's snapshot, which would hold back
@@ -136,6 +136,14 @@ inline constexpr int most_released = 10'000;
 // See sql/, in text format: how many were released.
 std::string release_orphans_statement(const schema_name& schema);
 
+// Columns of take_shards, in order.
+enum class taken_column : int {
+  shards,   // int8[]
+  starts,   // int8[]
+  lowest,   // int8
+  payload,  // null; its type is that of the payloads
+};
+
 // Columns of claim, in order.
 enum class claim_column : int {
   id,
@@ -146,7 +154,6 @@ enum class claim_column : int {
   aggregate_id,
   event_type,
   payload,
-  payload_type,
   headers,
   exchange,
   routing_key,

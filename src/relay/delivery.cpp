@@ -180,7 +180,7 @@ void delivery::send_burial(broker& to) {
   if (!sent) {
     letter.headers = "{}";
     letter.routing_key = "dead";
-    letter.dead_routing_key.clear();
+    letter.dead_routing_key = {};
     sent = to.publish(name, letter);
   }
   if (!sent) {

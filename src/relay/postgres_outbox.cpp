@@ -175,19 +175,19 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
       listener.on_released();
       continue;
     }
-    auto claimed = pg::read_claim(answers->at(*now.claim_at));
+    const pg::rows& taken = answers->at(*now.claim_at - 1);
+    auto claimed = pg::read_claim(taken, answers->at(*now.claim_at));
     if (!claimed) co_return claimed.error();
     limit_.learn(*claimed);
     if (claimed->withheld) {
       *claimed = {};  // two batches at a time would be twice the memory
       answers->erase(answers->begin() + static_cast<std::ptrdiff_t>(*now.claim_at), answers->end());
-      claimed = co_await claim_again(link);
+      claimed = co_await claim_again(link, taken);
       if (!claimed) co_return claimed.error();
     }
-    const pg::rows& taken = answers->at(*now.claim_at - 1);
-    const auto shards = pg::read_int8_array(taken.at(0, 0));
-    const auto starts = pg::read_int8_array(taken.at(0, 1));
-    const auto lowest = taken.find(0, 2);
+    const auto shards = pg::read_int8_array(taken.at(0, static_cast<int>(pg::taken_column::shards)));
+    const auto starts = pg::read_int8_array(taken.at(0, static_cast<int>(pg::taken_column::starts)));
+    const auto lowest = taken.find(0, static_cast<int>(pg::taken_column::lowest));
     floors_.raise({.shards = shards,
                    .starts = starts,
                    .lowest = lowest ? std::optional(pg::read_int8(*lowest)) : std::nullopt},
@@ -213,13 +213,14 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
 }
 
 // In the same transaction: its shards stay locked.
-boost::asio::awaitable<result<batch>> postgres_outbox::claim_again(pg::connection& link) {
+boost::asio::awaitable<result<batch>> postgres_outbox::claim_again(pg::connection& link,
+                                                                   const pg::rows& taken) {
   pg::pipeline steps;
   add(steps, limit_.statement(), limit_.parameters());
   add(steps, pg::statement::guard);
   const auto answers = co_await link.execute(std::move(steps), settings_.claim_timeout);
   if (!answers) co_return tl::make_unexpected(answers.error());
-  co_return pg::read_claim(answers->front());
+  co_return pg::read_claim(taken, answers->front());
 }
 
 void postgres_outbox::stop() {

@@ -49,7 +49,7 @@ class postgres_outbox final : public outbox {
   void add_begin(pg::pipeline& to) const;
   void add_trial(pg::pipeline& to) const;
   boost::asio::awaitable<error> serve(pg::connection& link, outbox_listener& listener);
-  boost::asio::awaitable<result<batch>> claim_again(pg::connection& link);
+  boost::asio::awaitable<result<batch>> claim_again(pg::connection& link, const pg::rows& taken);
   void ask(request what);
   void add_settle(request& to);
   int shards_within(reach how_far) const;

@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/envelope.hpp"
 #include "input.hpp"
@@ -16,20 +17,31 @@ namespace {
 
 constexpr int columns = static_cast<int>(pg::claim_column::has_followers) + 1;
 
-// The type of payload, then for each field a length byte (255: null) and the bytes.
-pg::rows make_rows(fuzz::input& in) {
-  constexpr std::array<Oid, 5> payload_types{17, 25, 114, 3802, 16};
-  std::array<std::string, columns> names;
-  std::array<PGresAttDesc, columns> attributes{};
-  for (std::size_t i = 0; i < columns; ++i) {
-    names[i] = "c" + std::to_string(i);
+// Without a row, and with the last column of this type.
+PGresult* make_columns(int count, Oid last_type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back("c" + std::to_string(i));
+  std::vector<PGresAttDesc> attributes(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
     attributes[i].name = names[i].data();
     attributes[i].format = 1;
   }
-  attributes[static_cast<std::size_t>(pg::claim_column::payload_type)].typid =
-      payload_types.at(in.byte() % payload_types.size());
+  attributes.back().typid = last_type;
   PGresult* const made = PQmakeEmptyPGresult(nullptr, PGRES_TUPLES_OK);
-  must(PQsetResultAttrs(made, columns, attributes.data()) == 1, "libpq takes the columns");
+  must(PQsetResultAttrs(made, count, attributes.data()) == 1, "libpq takes the columns");
+  return made;
+}
+
+pg::rows make_taken(fuzz::input& in) {
+  constexpr std::array<Oid, 5> payload_types{17, 25, 114, 3802, 16};
+  return pg::rows(make_columns(static_cast<int>(pg::taken_column::payload) + 1,
+                               payload_types.at(in.byte() % payload_types.size())));
+}
+
+// For each field a length byte (255: null) and the bytes.
+pg::rows make_rows(fuzz::input& in) {
+  constexpr Oid boolean = 16;
+  PGresult* const made = make_columns(columns, boolean);
   for (int row = 0; !in.empty() && row < 16; ++row) {
     for (int column = 0; column < columns; ++column) {
       const int length = in.byte();
@@ -46,8 +58,9 @@ pg::rows make_rows(fuzz::input& in) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::input in(data, size);
+  const auto taken = make_taken(in);
   const auto from = make_rows(in);
-  const auto claimed = pg::read_claim(from);
+  const auto claimed = pg::read_claim(taken, from);
   if (!claimed) return 0;
   must(claimed->events.size() <= static_cast<std::size_t>(from.size()), "no event without a row");
   const routing by;

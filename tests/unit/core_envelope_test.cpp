@@ -79,6 +79,8 @@ TEST_CASE("times are written in ISO 8601 with six digits, also at the edges of d
   CHECK(to_iso8601(on(2024, 2, 29) + 23h + 59min + 59s + 999'999us) == "2024-02-29T23:59:59.999999Z");
   CHECK(to_iso8601(timestamp(on(2024, 3, 1))) == "2024-03-01T00:00:00.000000Z");
   CHECK(to_iso8601(timestamp(on(9999, 12, 31))) == "9999-12-31T00:00:00.000000Z");
+  CHECK(to_iso8601(on(12345, 6, 7) + 8h + 9min + 10s + 11us) == "12345-06-07T08:09:10.000011Z");
+  CHECK(to_iso8601(timestamp(on(-44, 3, 15))) == "-044-03-15T00:00:00.000000Z");
 }
 
 TEST_CASE("an id is written as 8-4-4-4-12 lower-case hexadecimal digits") {

@@ -51,7 +51,7 @@ TEST_CASE("the claim reads the columns that the reader expects, in that order") 
     const auto columns = std::count(sql.begin(), sql.begin() + static_cast<std::ptrdiff_t>(from), ',') + 1;
     CHECK(
         sql.starts_with("SELECT id, place, shard, seq, aggregate_type, aggregate_id, event_type, payload, "
-                        "payload_type, headers, exchange, routing_key"));
+                        "headers, exchange, routing_key"));
     CHECK(columns == static_cast<int>(claim_column::has_followers) + 1);
   }
 }
