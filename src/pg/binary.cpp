@@ -13,10 +13,10 @@ constexpr std::int32_t oid_int8 = 20;
 constexpr std::int32_t oid_tid = 27;
 constexpr std::int32_t oid_uuid = 2950;
 
-// 0 for a field of another length: what we read has the length of its type.
+// What the field begins with; 0 if it is too short.
 template <class Integer>
 Integer read(std::string_view field) {
-  return field.size() == sizeof(Integer) ? load_big_endian<Integer>(field.data()) : 0;
+  return field.size() >= sizeof(Integer) ? load_big_endian<Integer>(field.data()) : 0;
 }
 
 // array_recv: dimensions, has-nulls flag, element type, then length and lower bound of each dimension.

@@ -68,6 +68,35 @@ TEST_CASE("a claim that is made again holds no more than one batch") {
   running.stop();
 }
 
+// The server ends the session that asks for the second look, the first time.
+TEST_CASE("a session that is lost between the two looks of a claim takes nothing with it") {
+  const stage on{{.payload = "text"}};
+  auto session = on.connect();
+  session.exec("ALTER FUNCTION outbox.claimed RENAME TO claimed_as_ever");
+  session.exec("CREATE VIEW outbox.claimed_row AS SELECT * FROM outbox.claimed_as_ever(0, 0)");
+  session.exec("CREATE SEQUENCE outbox.second_looks");
+  session.exec(
+      "CREATE FUNCTION outbox.claimed(batch integer, largest bigint) RETURNS SETOF outbox.claimed_row "
+      "LANGUAGE plpgsql AS $$"
+      " BEGIN"
+      "   IF batch > 0 AND largest = 2147483647 AND nextval('outbox.second_looks') = 1 THEN"
+      "     PERFORM pg_terminate_backend(pg_backend_pid());"
+      "   END IF;"
+      "   RETURN QUERY SELECT * FROM outbox.claimed_as_ever(batch, largest);"
+      " END $$");
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'file', n % 5, $1, repeat('x', CASE WHEN n % 10 = 0 THEN 100000 ELSE 10 END)"
+      " FROM generate_series(1, 200) AS n",
+      {on.key()});
+  relay running{on, {"--relay-batch-bytes", "2MB", "--relay-lanes", "1"}};
+  const auto report = on.check_all(120s);
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == 200);
+  CHECK(session.number("SELECT last_value FROM outbox.second_looks") > 1);
+  running.stop();
+}
+
 TEST_CASE("long names count for the size of a batch") {
   const stage on{{.payload = "text"}};
   on.connect().exec(

@@ -154,8 +154,9 @@ TEST_CASE("an aggregate id too large for a frame is refused") {
 TEST_CASE("messages follow each other in one buffer, and a refused one between them leaves no trace") {
   publish_encoder encoder(1, 4096);
   std::string out;
+  const std::string long_key(256, 'x');
   auto bad = sample();
-  bad.routing_key.assign(256, 'x');
+  bad.routing_key = long_key;
   REQUIRE(encoder.append(sample(), out).has_value());
   REQUIRE_FALSE(encoder.append(bad, out).has_value());
   bad = sample();
