@@ -33,15 +33,18 @@ std::string to_iso8601(timestamp at) {
   const hh_mm_ss time{at - day};
   const int year{date.year()};
   std::string text = "0000-00-00T00:00:00.000000Z";
-  const bool usual = year >= 0 && year <= 9999;
-  if (usual) put<4>(&text[0], year);
   put<2>(&text[5], static_cast<unsigned>(date.month()));
   put<2>(&text[8], static_cast<unsigned>(date.day()));
   put<2>(&text[11], time.hours().count());
   put<2>(&text[14], time.minutes().count());
   put<2>(&text[17], time.seconds().count());
   put<6>(&text[20], time.subseconds().count());
-  return usual ? text : fmt::format("{:04}", year) + text.substr(4);
+  if (year >= 0 && year <= 9999) {
+    put<4>(&text[0], year);
+  } else {
+    text.replace(0, 4, fmt::format("{:04}", year));
+  }
+  return text;
 }
 
 message envelope(const event& from, payload_type payload, const routing& by) {

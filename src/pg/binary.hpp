@@ -22,7 +22,7 @@ std::string text_array(std::span<const std::optional<std::string>> values);
 std::string int4(std::int32_t value);
 std::string int8(std::int64_t value);
 
-// Result fields. Their length is checked by the caller.
+// Result fields. A number that is too short is 0; of a longer field the beginning counts.
 std::int16_t read_int2(std::string_view field);
 std::int32_t read_int4(std::string_view field);
 std::int64_t read_int8(std::string_view field);

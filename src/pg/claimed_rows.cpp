@@ -49,18 +49,17 @@ std::vector<int> in_seq_order(const rows& from) {
 
 }  // namespace
 
-result<batch> read_claim(const rows& taken, const rows& from) {
+result<batch> read_claim(const rows& taken, const rows& claimed) {
   const auto payload = payload_type_of(taken.type(static_cast<int>(taken_column::payload)));
-  if (!payload)
-    return permanent("the column payload of the outbox has an unexpected type; run `outboxd migrate`");
+  if (!payload) return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");
 
   batch out;
   out.payload = *payload;
-  out.storage = from.storage();
-  out.events.reserve(static_cast<std::size_t>(from.size()));
-  for (const int row : in_seq_order(from)) {
-    const auto at = [&](claim_column column) { return from.at(row, index_of(column)); };
-    const auto find = [&](claim_column column) { return from.find(row, index_of(column)); };
+  out.storage = claimed.storage();
+  out.events.reserve(static_cast<std::size_t>(claimed.size()));
+  for (const int row : in_seq_order(claimed)) {
+    const auto at = [&](claim_column column) { return claimed.at(row, index_of(column)); };
+    const auto find = [&](claim_column column) { return claimed.find(row, index_of(column)); };
     const auto behind = find(claim_column::behind);
     out.withheld = out.withheld || !find(claim_column::aggregate_id);
     out.events.push_back({

@@ -1,6 +1,7 @@
 // relay.batch_bytes bounds a batch, and with it the relay's memory.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "stage.hpp"
@@ -95,6 +96,10 @@ TEST_CASE("a session that is lost between the two looks of a claim takes nothing
   CHECK(report.delivered == 200);
   CHECK(session.number("SELECT last_value FROM outbox.second_looks") > 1);
   running.stop();
+  const auto lines = running.all_lines();
+  CHECK(std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.find("terminating connection due to administrator command") != std::string::npos;
+  }));
 }
 
 TEST_CASE("long names count for the size of a batch") {

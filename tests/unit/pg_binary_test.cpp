@@ -81,6 +81,12 @@ TEST_CASE("a boolean is one byte") {
   CHECK_FALSE(read_bool(bytes({0})));
 }
 
+TEST_CASE("of a number that is too long the beginning counts, and one that is too short is 0") {
+  CHECK(read_int4(bytes({0, 0, 0, 7, 9})) == 7);
+  CHECK(read_int4(bytes({0, 0, 7})) == 0);
+  CHECK(read_int8({}) == 0);
+}
+
 TEST_CASE("a timestamp counts microseconds from 2000-01-01 UTC") {
   CHECK(read_timestamp(int8(0)) == timestamp(std::chrono::sys_days(std::chrono::year{2000} / 1 / 1)));
   CHECK(read_timestamp(int8(1)) - read_timestamp(int8(0)) == 1us);
