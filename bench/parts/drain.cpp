@@ -8,6 +8,7 @@
 #include "parts/part.hpp"
 #include "stage/bare_publisher.hpp"
 #include "stage/barest_drain.hpp"
+#include "stage/broker_log.hpp"
 #include "stage/instructions.hpp"
 #include "stage/plain_outbox.hpp"
 
@@ -41,7 +42,6 @@ class full_drain : public part {
   }
   void be_quick() override {
     fill_.events = 5'000;
-    publish_ = 3'000;
     plain_events_ = 300;
     counted_events_ = 600;
     lanes_ = {1, promised_lanes};
@@ -49,11 +49,10 @@ class full_drain : public part {
   }
   void add_options(CLI::App& at) override {
     at.add_option("--events", fill_.events)->check(CLI::PositiveNumber);
-    at.add_option("--size", fill_.size, "bytes of payload")->check(CLI::NonNegativeNumber);
+    at.add_option("--size", fill_.size, "bytes of the text in a payload")->check(CLI::NonNegativeNumber);
     at.add_option("--aggregates", fill_.aggregates)->check(CLI::PositiveNumber);
     at.add_option("--queue-types", queue_types_)->delimiter(',')->check(CLI::IsMember({"quorum", "classic"}));
     at.add_option("--lanes", lanes_, "4 for the promised figures")->delimiter(',')->check(CLI::Range(1, 64));
-    at.add_option("--publish", publish_, "messages of a bare publisher")->check(CLI::PositiveNumber);
     at.add_option("--plain-events", plain_events_, "for the plain relay")->check(CLI::PositiveNumber);
     at.add_option("--rounds", rounds_)->check(CLI::Range(1, 100));
   }
@@ -61,8 +60,8 @@ class full_drain : public part {
   void run(const setup& on, report& out) override {
     out.note(fmt::format(
         "{} events of {} bytes in {} aggregates; before and after each round a bare publisher sends "
-        "{} messages over as many connections as there are lanes",
-        fill_.events, fill_.size, fill_.aggregates, publish_));
+        "as many messages over as many connections as there are lanes",
+        fill_.events, fill_.body_bytes(), fill_.aggregates));
     plot lines{
         .title = "Drain and bare publisher", .x_label = "lanes", .y_label = "per second", .series = {}};
     for (const auto& type : queue_types_) drain_with(on, out, type, lines);
@@ -85,9 +84,9 @@ class full_drain : public part {
       std::vector<double> barest;
       const bool promised = lanes == promised_lanes;
       for (int round = 0; round < rounds_; ++round) {
-        const double before = bare_publisher(on, type, publish_, fill_.size, lanes);
+        const double before = bare_once(on, type, lanes);
         rounds.all.push_back(drain_once(on, queue, lanes));
-        const double after = bare_publisher(on, type, publish_, fill_.size, lanes);
+        const double after = bare_once(on, type, lanes);
         rounds.bare.push_back((before + after) / 2);
         if (promised && type == "quorum") plain.push_back(plain_once(on));
         if (promised) barest.push_back(barest_once(on, type) / rounds.bare.back());
@@ -103,6 +102,11 @@ class full_drain : public part {
     }
     lines.series.push_back(std::move(ours));
     lines.series.push_back(std::move(bare));
+  }
+
+  double bare_once(const setup& on, const std::string& type, int lanes) const {
+    empty_broker_log(on);
+    return bare_publisher(on, type, fill_.events, fill_.body_bytes(), lanes);
   }
 
   drained drain_once(const setup& on, test::queue_type type, int lanes) const {
@@ -159,7 +163,6 @@ class full_drain : public part {
   filling fill_{.events = 300'000};
   std::vector<std::string> queue_types_{"quorum", "classic"};
   std::vector<int> lanes_{1, 2, promised_lanes, 8};
-  std::int64_t publish_ = 100'000;
   std::int64_t plain_events_ = 10'000;
   std::int64_t counted_events_ = 12'000;  // under valgrind
   int rounds_ = 3;

@@ -36,7 +36,7 @@ class drained_table {
     where_.purge();
     // As autovacuum would, but not in the middle of a round.
     session_.exec("VACUUM ANALYZE outbox.event");
-    stage::checkpoint(session_);
+    where_.come_to_rest(session_);
   }
   void stop() { relay_->stop(); }
 

@@ -8,6 +8,7 @@
 #include "parts/part.hpp"
 #include "stage/arrivals.hpp"
 #include "stage/await.hpp"
+#include "stage/broker_log.hpp"
 #include "stage/paced_writers.hpp"
 #include "stage/plain_outbox.hpp"
 #include "stage/relay.hpp"
@@ -97,6 +98,7 @@ class latency : public part {
 
   void measure(const setup& on, stage& where, int rate, const std::string& schema, latencies& into) {
     where.purge();
+    empty_broker_log(on);
     // What a relay that was ended in the middle had sent still comes: each measurement has numbers of its own.
     constexpr std::int64_t most_events = 100'000'000;
     const std::int64_t first = most_events * ++measurements_;

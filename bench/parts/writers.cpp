@@ -148,7 +148,7 @@ class writers : public part {
     use_triggers(session, which);
     const bool muted = which == variant::muted || which == variant::messages;
     where.purge();
-    stage::checkpoint(session);
+    where.come_to_rest(session);
     // The lock that a relay holds while it is awake, here without one.
     if (muted) session.exec("BEGIN; SELECT outbox.mute()");
     std::optional<relay> running;

@@ -76,7 +76,7 @@ double barest_drain(const setup& on, const stage& where, const std::string& queu
   std::atomic<std::chrono::steady_clock::time_point> ended = began;
   work_together(static_cast<std::size_t>(sessions) + 1, [&](std::size_t member) {
     if (member == 0) {
-      published_per_second = bare_publisher(on, queue_type, how.events, how.size, sessions);
+      published_per_second = bare_publisher(on, queue_type, how.events, how.body_bytes(), sessions);
       return;
     }
     reader one(where);

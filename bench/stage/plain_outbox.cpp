@@ -48,7 +48,7 @@ double plain_drain(const setup& on, stage& where, const filling& how) {
        std::to_string(how.events)});
   session.exec("ALTER TABLE plain.event ENABLE TRIGGER notify");
   session.exec("VACUUM ANALYZE plain.event");
-  stage::checkpoint(session);
+  where.come_to_rest(session);
   plain_relay draining(on, where);
   await("the plain relay has published everything", [&] {
     if (!draining.running()) throw std::runtime_error("the plain relay has ended: " + draining.tail());

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "stage/broker_log.hpp"
 #include "stage/interruption.hpp"
 #include "support/process.hpp"
 
@@ -31,7 +32,8 @@ void migrate(const setup& on, const std::string& url) {
 
 // An exchange of its own: with one that others use, the events could reach queues of theirs.
 stage::stage(const setup& on, test::queue_type type, bool autovacuum)
-    : name_(unique_name()), database_(on.database_url), broker_(on.amqp_url) {
+
+    : on_(on), name_(unique_name()), database_(on.database_url), broker_(on.amqp_url) {
   migrate(on, url());
   if (!autovacuum) connect().exec("ALTER TABLE outbox.event SET (autovacuum_enabled = off)");
   broker_.declare_exchange(name_);
@@ -71,12 +73,13 @@ std::int64_t stage::fill(const filling& how) {
   const auto before = session.number("SELECT coalesce(max(seq), 0) FROM outbox.event");
   insert(session, how);
   session.exec("VACUUM ANALYZE outbox.event");
-  checkpoint(session);
+  come_to_rest(session);
   return before;
 }
 
-// The next one is then far away. On a server that is not our own it may not be allowed.
-void stage::checkpoint(test::database& session) {
+// The next checkpoint is then far away. On a server that is not our own it may not be allowed.
+void stage::come_to_rest(test::database& session) const {
+  empty_broker_log(on_);
   try {
     session.exec("CHECKPOINT");
   } catch (const test::database_error& refused) {

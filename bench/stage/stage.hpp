@@ -14,7 +14,10 @@ namespace outboxd::bench {
 struct filling {
   std::int64_t events = 100'000;
   std::int64_t aggregates = 20'000;
-  std::int64_t size = 200;  // bytes of payload, roughly
+  std::int64_t size = 200;  // bytes of the text in the payload
+
+  // Of the message: {"a": 12345, "n": 123456, "text": "…"}
+  std::int64_t body_bytes() const { return size + 37; }
 };
 
 class stage {
@@ -36,17 +39,18 @@ class stage {
   std::int64_t messages();
   void purge();
 
-  // Inserts pending events and leaves the table vacuumed, analysed and checkpointed, so that every round begins alike.
-  // Returns the last seq before them.
+  // Inserts pending events, and leaves the table vacuumed and analysed and the servers at rest, so that every round begins
+  // alike. Returns the last seq before them.
   std::int64_t fill(const filling& how);
   // Inserts without that: INSERT … SELECT in one transaction.
   void insert(test::database& session, const filling& how);
-  // So that none comes in the middle of a round.
-  static void checkpoint(test::database& session);
+  // A checkpoint, and an empty log of the broker: so that neither comes in the middle of a round.
+  void come_to_rest(test::database& session) const;
   // Removes the finished events after this seq, and empties the queue.
   void clear(std::int64_t after);
 
  private:
+  const setup& on_;
   std::string name_;
   test::fresh_database database_;
   test::broker broker_;

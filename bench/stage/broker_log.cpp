@@ -1,0 +1,24 @@
+#include "stage/broker_log.hpp"
+
+#include "support/servers.hpp"
+
+namespace outboxd::bench {
+
+void empty_broker_log(const setup& on) {
+  if (!on.own_servers) return;
+  // The files of the old log are removed when all of it has been written elsewhere.
+  test::rabbitmqctl({"-q", "eval", R"(
+    Directory = maps:get(wal_data_dir, ra_system:fetch(quorum_queues)),
+    Logs = fun() -> filelib:wildcard("*.wal", Directory) end,
+    Old = Logs(),
+    ra_log_wal:force_roll_over(ra_log_wal),
+    Wait = fun(Again) ->
+      case Logs() -- (Logs() -- Old) of
+        [] -> ok;
+        _ -> timer:sleep(10), Again(Again)
+      end
+    end,
+    Wait(Wait).)"});
+}
+
+}  // namespace outboxd::bench
