@@ -163,9 +163,9 @@ struct worker {
   publisher work;
 };
 
-// In bursts, as a relay that looks now and then.
+// In bursts, as a relay that looks now and then, in a rush: the broker's cost of a message depends on it.
 asio::awaitable<void> keep_pace(worker* w, double messages_per_second) {
-  constexpr auto burst = 5ms;
+  constexpr auto burst = 50ms;
   asio::steady_timer timer(co_await asio::this_coro::executor);
   const auto began = std::chrono::steady_clock::now();
   while (!w->work.all_sent()) {

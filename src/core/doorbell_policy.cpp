@@ -23,7 +23,9 @@ doorbell_policy::clock::duration doorbell_policy::pause(clock::duration without)
 }
 
 doorbell_policy::clock::duration doorbell_policy::pause_after_find() const {
-  return std::clamp<clock::duration>(events_.before * limits_.pause_per_event, limits_.shortest,
+  const auto for_events = std::max(0, events_.before - limits_.unhurried) * limits_.pause_per_event;
+  return std::clamp<clock::duration>(std::min<clock::duration>(for_events, took_ + took_ / 2),
+                                     limits_.shortest,
                                      std::max<clock::duration>(limits_.shortest, limits_.steady));
 }
 

@@ -28,10 +28,13 @@ struct doorbell_limits {
   int share = 8;
   std::chrono::microseconds shortest{1'000};
   std::chrono::milliseconds longest{1'000};
-  // A look costs about the same however much it finds, so the more there is the more each may find: after a find the pause
-  // is so long for every event of the last window, but at least the shortest and at most the steady one.
-  std::chrono::microseconds pause_per_event{6};
-  std::chrono::microseconds steady{4'000};
+  // A look costs the servers about the same however much it finds, and so does each burst of messages the broker. So in a
+  // rush each look may find more: after a find the pause is so long for every event of the last window beyond the unhurried
+  // ones, but not much longer than batches take, so that nobody waits where they are quick; and at least the shortest and
+  // at most the steady one.
+  int unhurried = 150;
+  std::chrono::microseconds pause_per_event{120};
+  std::chrono::microseconds steady{80'000};
   // Before another attempt, when another relay has the lock.
   std::chrono::milliseconds ask_again{1'000};
 };
@@ -71,6 +74,8 @@ class doorbell_policy {
   // A lane has claimed, for whatever reason, and found so many events. To find none says less while other lanes hold what
   // they have claimed: they have the shards.
   doorbell_actions on_looked(int events, bool others_hold, time_point now);
+  // A batch was marked, so long after its claim was answered.
+  void on_marked(clock::duration took) { took_ = (3 * took_ + took) / 4; }
 
   struct sweep {
     bool work = false;             // there are events to claim
@@ -139,9 +144,10 @@ class doorbell_policy {
   meter notified_;
   meter finds_;
   meter events_;
-  time_point last_find_;  // or since when it is awake
-  time_point since_;      // cooling
-  time_point next_;       // look, or sweep when cooling
+  clock::duration took_{0};  // a batch, in the mean of the last ones
+  time_point last_find_;     // or since when it is awake
+  time_point since_;         // cooling
+  time_point next_;          // look, or sweep when cooling
   time_point no_ask_until_;
   time_point contended_until_;
   time_point wonders_since_ = time_point::max();  // whether commits wait for each other's notifications

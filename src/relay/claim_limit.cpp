@@ -1,9 +1,11 @@
 #include "relay/claim_limit.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "pg/binary.hpp"
 #include "pg/outbox_statements.hpp"
+#include "relay/outbox.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -30,6 +32,20 @@ void claim_limit::learn(const batch& claimed) {
     sums_left_ = sums_after_a_large_one;
   else if (sums() && !claimed.events.empty())
     --sums_left_;
+}
+
+bool claim_limit::reached_by(const batch& claimed, std::size_t shards) const {
+  if (shards == 0) return false;
+  const std::size_t most = (static_cast<std::size_t>(batch_) + shards - 1) / shards;
+  std::array<std::size_t, shard_count> events{};
+  std::size_t bytes = 0;
+  bool reached = false;
+  for (const event& one : claimed.events) {
+    bytes += size_of(one);
+    const auto shard = static_cast<std::size_t>(one.shard);
+    if (shard < events.size()) reached = ++events[shard] >= most || reached;
+  }
+  return reached || static_cast<std::int64_t>(bytes) >= batch_bytes_ / 2;
 }
 
 }  // namespace outboxd::relay

@@ -4,6 +4,7 @@
 // meets a larger one is made again with the sum, and so are the next ones.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ class claim_limit {
   std::vector<std::string> parameters() const;
 
   void learn(const batch& claimed);
+
+  // The limits have kept events of these shards out of it, as far as can be seen: the batch has half of the bytes, or as many
+  // events of one shard as a shard may have.
+  bool reached_by(const batch& claimed, std::size_t shards) const;
 
  private:
   bool sums() const { return sums_left_ > 0; }

@@ -40,8 +40,8 @@ void dispatcher::on_waiting(lane&) {
   hooks_.on_waiting();
 }
 
-void dispatcher::on_published(lane&, std::size_t events) {
-  hooks_.on_published(events);
+void dispatcher::on_published(lane&, std::size_t events, clock::duration took) {
+  hooks_.on_published(events, took);
 }
 
 void dispatcher::on_set_back(lane&, const event& which, const setback& how) {

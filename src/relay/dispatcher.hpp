@@ -14,7 +14,8 @@ struct dispatcher_hooks {
   std::function<clock::time_point()> now;
   std::function<void()> on_waiting;  // next_deadline() may have become earlier
   std::function<void()> on_idle;     // a lane has come to rest: all_idle() may be true
-  std::function<void(std::size_t events)> on_published;
+  // So long after the answer to their claim.
+  std::function<void(std::size_t events, clock::duration took)> on_published;
   std::function<void(const event& which, const setback& how)> on_set_back;
   // A claim was answered; others_hold: other lanes have claimed shards. Optional.
   std::function<void(std::size_t events, bool others_hold)> on_looked = nullptr;
@@ -47,7 +48,7 @@ class dispatcher final : public lane_host {
   void on_more_work(lane& from) override;
   void on_idle(lane& from) override;
   void on_waiting(lane& from) override;
-  void on_published(lane& from, std::size_t events) override;
+  void on_published(lane& from, std::size_t events, clock::duration took) override;
   void on_set_back(lane& from, const event& which, const setback& how) override;
 
  private:

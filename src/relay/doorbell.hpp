@@ -42,6 +42,7 @@ class doorbell {
 
   // A lane has claimed so many, while others hold what they have claimed or not. Does not ring at once.
   void on_looked(std::size_t events, bool others_hold);
+  void on_marked(doorbell_policy::clock::duration took) { policy_.on_marked(took); }
 
   // It will ring again in a moment, whatever happens.
   bool rings_soon() const { return !quiet_ && policy_.looks_come(); }

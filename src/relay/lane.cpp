@@ -8,16 +8,11 @@
 #include "core/failpoint.hpp"
 
 namespace outboxd::relay {
-namespace {
 
-// A batch of less than one part in so many of a full one is small.
-constexpr std::size_t small_share = 8;
-
-}  // namespace
-
-// A claim right after a small batch would find a smaller one, for about the same price: the next look finds more.
+// A claim right after a batch that had all there was would find a small one, for about the same price: the next look
+// finds more.
 bool lane::light() const {
-  return claimed_ * small_share < settings_.batch && host_.looks_come();
+  return !plenty_ && host_.looks_come();
 }
 
 bool lane::wake() {
@@ -80,8 +75,8 @@ void lane::on_released() {
 
 void lane::on_claimed(batch claimed) {
   on_settled();
-  claimed_ = claimed.events.size();
-  host_.on_claim_answered(*this, claimed_);
+  plenty_ = claimed.full || claimed.events.size() >= settings_.batch;
+  host_.on_claim_answered(*this, claimed.events.size());
   if (claimed.events.empty()) {
     become_idle();
     return;
@@ -94,14 +89,14 @@ void lane::begin(batch claimed) {
   state_ = state::publishing;
   delivery_ = delivery(std::move(claimed), settings_.delivery, ++generation_);
   closed_ = !ready();
-  last_progress_ = host_.now();
+  claimed_at_ = last_progress_ = host_.now();
   // Half of the claim's time to send, the other half for the last confirms: the server ends the claim after
   // the whole.
   send_until_ = last_progress_ + settings_.claim_timeout / 2;
   // Confirms that trickle in have to be marked while the claim is still held, or the batch would start over for ever.
   settle_by_ = last_progress_ + settings_.claim_timeout * 7 / 8;
   successors_until_ = last_progress_ + settings_.successor_window;
-  if (claimed_ >= settings_.batch || (delivery_.claimed().more && !light())) host_.on_more_work(*this);
+  if (plenty_ || (delivery_.claimed().more && !light())) host_.on_more_work(*this);
   pump();
 }
 
@@ -156,9 +151,10 @@ void lane::check() {
 }
 
 void lane::settle() {
-  const bool again = ready() && !light();
   state_ = state::settling;
   const settlement& result = delivery_.conclude();
+  plenty_ = plenty_ || result.published.size() + result.set_back.size() < delivery_.claimed().events.size();
+  const bool again = ready() && !light();
   settling_ = result.published.size();
   for (std::size_t i = 0; i < result.set_back.size(); ++i)
     host_.on_set_back(*this, delivery_.set_back_event(i), result.set_back[i]);
@@ -174,7 +170,7 @@ void lane::end_delivery() {
 }
 
 void lane::on_settled() {
-  if (settling_ > 0) host_.on_published(*this, std::exchange(settling_, 0));
+  if (settling_ > 0) host_.on_published(*this, std::exchange(settling_, 0), host_.now() - claimed_at_);
 }
 
 void lane::become_idle() {

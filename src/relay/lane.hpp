@@ -30,7 +30,8 @@ class lane_host {
   virtual void on_idle(lane& from) = 0;
   // The lane has begun to wait: see deadline().
   virtual void on_waiting(lane& from) = 0;
-  virtual void on_published(lane& from, std::size_t events) = 0;
+  // Events of a batch are marked, so long after the answer to its claim.
+  virtual void on_published(lane& from, std::size_t events, clock::duration took) = 0;
   virtual void on_set_back(lane& from, const event& which, const setback& how) = 0;
 
  protected:
@@ -111,10 +112,11 @@ class lane final : public outbox_listener, public broker_listener {
   delivery delivery_;
   delivery_totals totals_;
   std::mt19937_64 chance_;
-  std::size_t claimed_ = 0;   // events of the last claim
+  bool plenty_ = false;       // the last claim has left something, or its batch did
   std::size_t settling_ = 0;  // of them, those that the settle under way marks published
   std::uint32_t generation_ = 0;
   bool closed_ = false;  // nothing more of this batch is sent
+  clock::time_point claimed_at_;
   clock::time_point send_until_;
   clock::time_point settle_by_;
   clock::time_point successors_until_;

@@ -193,6 +193,7 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
                    .lowest = lowest ? std::optional(pg::read_int8(*lowest)) : std::nullopt},
                   now.generation);
     floors_.note_claimed(claimed->events.size());
+    claimed->full = limit_.reached_by(*claimed, shards.size());
     claimed->more = static_cast<int>(shards.size()) == shards_within(now.how_far);
     claimed->again = !shards.empty() && claimed->events.empty();
     if (claimed->events.empty()) {

@@ -38,7 +38,11 @@ relay::relay(boost::asio::io_context& io, relay_settings settings, relay_report 
           {.now = [] { return clock::now(); },
            .on_waiting = [this] { watch_deadlines(); },
            .on_idle = [this] { finish_when_idle(); },
-           .on_published = [this](std::size_t events) { published_ += events; },
+           .on_published =
+               [this](std::size_t events, clock::duration took) {
+                 published_ += events;
+                 doorbell_.on_marked(took);
+               },
            .on_set_back = [this](const event& which, const setback& how) { report_.set_back(which, how); },
            .on_looked = [this](std::size_t events,
                                bool others_hold) { doorbell_.on_looked(events, others_hold); },

@@ -154,22 +154,29 @@ TEST_CASE("the pause between looks that find nothing grows with the time that th
   CHECK(one.policy.next_look() == one.now + one.limits.shortest);
 }
 
-TEST_CASE("the more events there are, the longer the pause after a find, up to a few milliseconds") {
-  const auto pause_at = [](int events_per_look) {
+TEST_CASE(
+    "in a rush the pause after a find grows with the events, but is not much longer than a batch takes") {
+  const auto pause_at = [](int per_millisecond, std::chrono::milliseconds batch_takes) {
     script one;
     one.start().get_hot();
     for (int i = 0; i < 400; ++i) {
+      const auto pause = std::chrono::ceil<std::chrono::milliseconds>(one.policy.next_look() - one.now);
       one.now = one.policy.next_look();
       CHECK(one.policy.on_timer(one.now) == look);
-      CHECK(one.policy.on_looked(events_per_look, false, one.now) == nothing);
+      CHECK(one.policy.on_looked(per_millisecond * static_cast<int>(pause.count()), false, one.now) ==
+            nothing);
+      one.policy.on_marked(batch_takes);
     }
     return one.policy.next_look() - one.now;
   };
   const doorbell_limits limits;
-  CHECK(pause_at(1) == limits.shortest);
-  CHECK(pause_at(5) > 2 * limits.shortest);
-  CHECK(pause_at(5) < limits.steady);
-  CHECK(pause_at(100) == limits.steady);
+  CHECK(pause_at(1, 1s) == limits.shortest);  // a thousand a second are no rush
+  CHECK(pause_at(3, 1s) > 10ms);
+  CHECK(pause_at(3, 1s) < limits.steady);
+  CHECK(pause_at(20, 1s) == limits.steady);
+  CHECK(pause_at(20, 4ms) > 4ms);
+  CHECK(pause_at(20, 4ms) < 8ms);
+  CHECK(pause_at(20, 0ms) == limits.shortest);
 }
 
 TEST_CASE("a look that is not answered is not followed by the next one at once") {

@@ -1,5 +1,5 @@
 // flow_notation: events and batches as words: "a3" has seq 3 and belongs to aggregate a; "a3<1" is claimed behind event 1;
-// "a3!" cannot be encoded; "a3^2" has failed twice; "+waits" and "+more" are what the claim says of its shards.
+// "a3!" cannot be encoded; "a3^2" has failed twice; "+waits", "+more" and "+full" are what the claim says of its shards.
 #pragma once
 
 #include <fmt/format.h>
@@ -43,8 +43,8 @@ inline batch batch_of(const std::vector<std::string>& words) {
   batch out;
   bool waits = false;
   for (const std::string& word : words) {
-    if (word == "+waits" || word == "+more") {
-      (word == "+waits" ? waits : out.more) = true;
+    if (word[0] == '+') {
+      (word == "+waits" ? waits : word == "+more" ? out.more : out.full) = true;
       continue;
     }
     const auto behind = word.find('<');

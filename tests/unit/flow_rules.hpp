@@ -259,8 +259,9 @@ inline void flow_rules::check_set_back(const relay::setback& one) {
 inline void flow_rules::settle(const relay::settlement& what, relay::then next, bool looks_come) {
   require(asked_ == asked::nothing, "no call to the outbox while another is unanswered");
   require(outbox_up_ && open_, "only an open claim is settled");
-  const bool small = batch_.events.size() * 8 < settings_.batch;
-  require((next == relay::then::claim) == (ready() && !(small && looks_come)),
+  const bool given_back = what.published.size() + what.set_back.size() < batch_.events.size();
+  const bool plenty = batch_.full || batch_.events.size() >= settings_.batch || given_back;
+  require((next == relay::then::claim) == (ready() && (plenty || !looks_come)),
           "a settlement claims again if, and only if, all is well and the next look is not enough");
   asked_ = next == relay::then::claim ? asked::claim : asked::release;
   if (next == relay::then::claim)

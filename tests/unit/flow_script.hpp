@@ -51,7 +51,7 @@ class flow_script final : private relay::lane_host {
   void on_more_work(relay::lane&) override {}
   void on_idle(relay::lane&) override {}
   void on_waiting(relay::lane&) override {}
-  void on_published(relay::lane&, std::size_t) override {}
+  void on_published(relay::lane&, std::size_t, relay::clock::duration) override {}
   void on_set_back(relay::lane&, const event&, const relay::setback&) override {}
 
   clock::time_point now_{std::chrono::hours(1)};

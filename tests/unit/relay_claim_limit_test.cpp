@@ -81,6 +81,29 @@ TEST_CASE("as long as large events come, claims sum up") {
   }
 }
 
+TEST_CASE(
+    "a batch has reached the limits when it has half of the bytes, or as many events of a shard as one may "
+    "have") {
+  const claim_limit limit(events, bytes);
+  const auto of_shard = [](std::int16_t shard, int count, std::string_view payload = "") {
+    batch out;
+    for (int i = 0; i < count; ++i) {
+      out.events.emplace_back().payload = payload;
+      out.events.back().shard = shard;
+    }
+    return out;
+  };
+  CHECK_FALSE(limit.reached_by({}, 0));
+  CHECK_FALSE(limit.reached_by({}, 4));
+  CHECK_FALSE(limit.reached_by(of_shard(63, 2), 4));  // 10 events of 4 shards: 3 of each
+  CHECK(limit.reached_by(of_shard(63, 3), 4));
+  CHECK_FALSE(limit.reached_by(of_shard(0, 9), 1));
+  CHECK(limit.reached_by(of_shard(0, 10), 1));
+  const std::string large(250, 'x');
+  CHECK_FALSE(limit.reached_by(of_shard(5, 1, large), 1));
+  CHECK(limit.reached_by(of_shard(5, 2, large), 1));
+}
+
 TEST_CASE("the size of an event is that of all its texts") {
   event one;
   one.aggregate_type = "1";

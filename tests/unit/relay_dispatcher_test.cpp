@@ -20,7 +20,7 @@ class dispatcher_script {
       : subject({.now = [this] { return now; },
                  .on_waiting = [this] { ++waitings; },
                  .on_idle = [this] { ++idles; },
-                 .on_published = [this](std::size_t events) { published += events; },
+                 .on_published = [this](std::size_t events, relay::clock::duration) { published += events; },
                  .on_set_back = [this](const event&, const relay::setback&) { ++set_back; },
                  .on_looked = [this](std::size_t, bool others_hold) { beside_others = others_hold; },
                  .looks_come = [this] { return looks; }}) {
@@ -127,7 +127,7 @@ TEST_CASE("a ring while all lanes are busy is remembered until a claim is sent a
   CHECK(s.after("1 claimed") == "1 idle");
 }
 
-TEST_CASE("while looks come a small batch is followed by none: the next look finds more") {
+TEST_CASE("while looks come a batch that is not full is followed by none: the next look finds more") {
   dispatcher_script s(2);
   s.at_rest();
   s.after("looks come");
@@ -170,6 +170,27 @@ TEST_CASE("full batches are followed by claims of a share, and by other lanes, a
   CHECK(s.after("ring") == "1 claim half");
   CHECK(s.after("1 claimed a1 b2") == "1 more work; publish a1; publish b2 | 2 claim half");
   CHECK(s.after("1 acked a1 b2") == "1 settle a1 ok, b2 ok then claim");
+}
+
+TEST_CASE("a batch whose shards may have more is followed by a claim at once, also while looks come") {
+  dispatcher_script s(1);
+  s.at_rest();
+  s.after("looks come");
+  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("1 claimed a1 +full") == "1 more work; publish a1");
+  CHECK(s.after("1 acked a1") == "1 settle a1 ok then claim");
+}
+
+TEST_CASE("a batch that gives events back is followed by a claim at once, also while looks come") {
+  relay::lane_settings settings;
+  settings.successor_window = 100ms;
+  dispatcher_script s(1, settings);
+  s.at_rest();
+  s.after("looks come");
+  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("1 claimed a1 a2") == "1 publish a1");
+  s.after("after 100");
+  CHECK(s.after("1 acked a1") == "1 settle a1 ok then claim");
 }
 
 TEST_CASE("a claim that any lane sends after the ring answers it") {

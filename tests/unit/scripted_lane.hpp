@@ -1,7 +1,7 @@
 // scripted_lane: a lane between an outbox and a broker that do what a script says and write down what they are asked.
 //
 // Events are written as in flow_notation.hpp. Steps: outbox up|down · broker up|down · blocked · unblocked · room <n> · writable · claimed <events> [+waits]
-// [+more] · released · acked|nacked|returned <events> … · late <events> (acked, of an earlier claim) ·
+// [+more] [+full] · released · acked|nacked|returned <events> … · late <events> (acked, of an earlier claim) ·
 // channel closed (over one of all that are unconfirmed) · wake · stop ·
 // abandon · check.
 #pragma once
@@ -126,9 +126,9 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
     rules.require(from.deadline().has_value(), "a lane that waits has a deadline");
     host_.on_waiting(from);
   }
-  void on_published(relay::lane& from, std::size_t events) override {
+  void on_published(relay::lane& from, std::size_t events, relay::clock::duration took) override {
     rules.told_published(events);
-    host_.on_published(from, events);
+    host_.on_published(from, events, took);
   }
   void on_set_back(relay::lane& from, const event& which, const relay::setback& how) override {
     rules.require(which.id == how.id, "the host hears which event was set back");

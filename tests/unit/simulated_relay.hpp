@@ -86,7 +86,7 @@ class simulated_relay {
   relay::dispatcher dispatcher_{{.now = [this] { return world_.now(); },
                                  .on_waiting = [] {},
                                  .on_idle = [] {},
-                                 .on_published = [](std::size_t) {},
+                                 .on_published = [](std::size_t, relay::clock::duration) {},
                                  .on_set_back = [](const event&, const relay::setback&) {},
                                  .looks_come = [this] { return looks_come_; }}};
   std::deque<worker> workers_;
