@@ -6,19 +6,19 @@ namespace outboxd::bench {
 
 void empty_broker_log(const setup& on) {
   if (!on.own_servers) return;
-  // The files of the old log are removed when all of it has been written elsewhere.
+  // The files of the old log are removed when all of it has been written elsewhere. No clause is left after a minute.
   test::rabbitmqctl({"-q", "eval", R"(
     Directory = maps:get(wal_data_dir, ra_system:fetch(quorum_queues)),
     Logs = fun() -> filelib:wildcard("*.wal", Directory) end,
     Old = Logs(),
     ra_log_wal:force_roll_over(ra_log_wal),
-    Wait = fun(Again) ->
+    Wait = fun(Again, Left) ->
       case Logs() -- (Logs() -- Old) of
         [] -> ok;
-        _ -> timer:sleep(10), Again(Again)
+        _ when Left > 0 -> timer:sleep(10), Again(Again, Left - 10)
       end
     end,
-    Wait(Wait).)"});
+    Wait(Wait, 60000).)"});
 }
 
 }  // namespace outboxd::bench

@@ -32,7 +32,6 @@ void migrate(const setup& on, const std::string& url) {
 
 // An exchange of its own: with one that others use, the events could reach queues of theirs.
 stage::stage(const setup& on, test::queue_type type, bool autovacuum)
-
     : on_(on), name_(unique_name()), database_(on.database_url), broker_(on.amqp_url) {
   migrate(on, url());
   if (!autovacuum) connect().exec("ALTER TABLE outbox.event SET (autovacuum_enabled = off)");

@@ -7,7 +7,8 @@ namespace outboxd {
 
 void doorbell_policy::meter::add(int more, time_point now, std::chrono::milliseconds window) {
   if (now - since >= window) {
-    before = now - since < 2 * window ? count : 0;
+    lasted = now - since;
+    before = lasted < 2 * window ? count : 0;
     since = now;
     count = 0;
   }
@@ -18,12 +19,17 @@ int doorbell_policy::meter::lately(time_point now, std::chrono::milliseconds win
   return now - since < 2 * window ? std::max(count, before) : 0;
 }
 
+int doorbell_policy::meter::rate(std::chrono::milliseconds window) const {
+  return before == 0 ? 0 : static_cast<int>(before * clock::duration(window) / lasted);
+}
+
 doorbell_policy::clock::duration doorbell_policy::pause(clock::duration without) const {
   return std::clamp<clock::duration>(without / limits_.share, limits_.shortest, limits_.longest);
 }
 
 doorbell_policy::clock::duration doorbell_policy::pause_after_find() const {
-  const auto for_events = std::max(0, events_.before - limits_.unhurried) * limits_.pause_per_event;
+  const auto for_events =
+      std::max(0, events_.rate(limits_.window) - limits_.unhurried) * limits_.pause_per_event;
   return std::clamp<clock::duration>(std::min<clock::duration>(for_events, took_ + took_ / 2),
                                      limits_.shortest,
                                      std::max<clock::duration>(limits_.shortest, limits_.steady));
@@ -120,6 +126,12 @@ doorbell_actions doorbell_policy::on_looked(int events, bool others_hold, time_p
   if (!found && idle_for(others_hold ? limits_.quiet_beside_others : limits_.quiet, now)) return rest(now);
   next_ = now + (found ? pause_after_find() : pause(now - last_find_));
   return out;
+}
+
+// A few that take long, as one of a long queue of one aggregate does, are no reason for all others to wait.
+void doorbell_policy::on_marked(clock::duration took) {
+  took = std::min<clock::duration>(took, limits_.steady);
+  took_ += (took - took_) / (took < took_ ? 2 : 8);
 }
 
 doorbell_actions doorbell_policy::on_swept(const sweep& found, time_point now) {

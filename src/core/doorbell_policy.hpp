@@ -18,7 +18,7 @@ struct doorbell_limits {
   // commits wait: notifications that wait for each other may be too slow to ever become busy.
   int brisk = 5;
   // Without a find for this long it is over. The gap between the two rates keeps the relay from going back and forth.
-  std::chrono::milliseconds quiet{100};
+  std::chrono::milliseconds quiet{250};
   // The same while other lanes hold what they have claimed: what has come to their shards is not found.
   std::chrono::milliseconds quiet_beside_others{1'000};
   // The same while no look is answered: the broker is away, say. Meanwhile to ring would be of no use to anybody.
@@ -75,7 +75,7 @@ class doorbell_policy {
   // they have claimed: they have the shards.
   doorbell_actions on_looked(int events, bool others_hold, time_point now);
   // A batch was marked, so long after its claim was answered.
-  void on_marked(clock::duration took) { took_ = (3 * took_ + took) / 4; }
+  void on_marked(clock::duration took);
 
   struct sweep {
     bool work = false;             // there are events to claim
@@ -117,8 +117,11 @@ class doorbell_policy {
     time_point since;
     int count = 0;
     int before = 0;
+    clock::duration lasted{0};  // the one before
     void add(int more, time_point now, std::chrono::milliseconds window);
     int lately(time_point now, std::chrono::milliseconds window) const;
+    // In the one before, as if it had lasted for just a window.
+    int rate(std::chrono::milliseconds window) const;
   };
 
   bool rings() const { return trigger_ && hears_; }
@@ -144,7 +147,7 @@ class doorbell_policy {
   meter notified_;
   meter finds_;
   meter events_;
-  clock::duration took_{0};  // a batch, in the mean of the last ones
+  clock::duration took_{0};  // what batches take, nearer to the quick ones
   time_point last_find_;     // or since when it is awake
   time_point since_;         // cooling
   time_point next_;          // look, or sweep when cooling

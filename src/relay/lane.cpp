@@ -19,7 +19,7 @@ bool lane::wake() {
   if (state_ != state::idle || !ready()) return false;
   state_ = state::claiming;
   host_.on_claim_sent(*this);
-  outbox_.claim(light() ? reach::half : reach::share);
+  outbox_.claim(light() ? reach::all : reach::share);
   return true;
 }
 

@@ -53,7 +53,7 @@ inline constexpr int shard_count = 64;
 // How many of the shards with due events a claim takes at most.
 enum class reach {
   share,  // a lane's share, so that each lane finds some
-  half,   // half of them or a lane's share, whatever is more: while there is little to do
+  all,    // while looks come that are enough for all of it
 };
 
 // Calls answer later, through the listener, never from inside the call. One call at a time.

@@ -194,7 +194,8 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
                   now.generation);
     floors_.note_claimed(claimed->events.size());
     claimed->full = limit_.reached_by(*claimed, shards.size());
-    claimed->more = static_cast<int>(shards.size()) == shards_within(now.how_far);
+    claimed->more =
+        now.how_far == reach::share && static_cast<int>(shards.size()) == shards_within(now.how_far);
     claimed->again = !shards.empty() && claimed->events.empty();
     if (claimed->events.empty()) {
       pause_.reset();
@@ -278,8 +279,7 @@ void postgres_outbox::ask(request what) {
 }
 
 int postgres_outbox::shards_within(reach how_far) const {
-  return how_far == reach::share ? settings_.shards_per_claim
-                                 : std::max(settings_.shards_per_claim, shard_count / 2);
+  return how_far == reach::share ? settings_.shards_per_claim : shard_count;
 }
 
 std::size_t postgres_outbox::add_claim(pg::pipeline& to, reach how_far, std::vector<std::string> floors) {

@@ -179,6 +179,18 @@ TEST_CASE(
   CHECK(pause_at(20, 0ms) == limits.shortest);
 }
 
+TEST_CASE("a few batches that take long are no reason for long pauses") {
+  script one;
+  one.start().get_hot();
+  for (int i = 0; i < 400; ++i) {
+    one.now = one.policy.next_look();
+    CHECK(one.policy.on_timer(one.now) == look);
+    CHECK(one.policy.on_looked(100, false, one.now) == nothing);
+    one.policy.on_marked(i % 4 == 0 ? 100ms : 3ms);
+    CHECK(one.policy.next_look() - one.now < one.limits.steady / 3);
+  }
+}
+
 TEST_CASE("a look that is not answered is not followed by the next one at once") {
   script one;
   one.start().get_hot();

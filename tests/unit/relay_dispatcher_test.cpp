@@ -131,18 +131,18 @@ TEST_CASE("while looks come a batch that is not full is followed by none: the ne
   dispatcher_script s(2);
   s.at_rest();
   s.after("looks come");
-  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("ring") == "1 claim all");
   CHECK(s.after("1 claimed a1 b2 +more") == "1 publish a1; publish b2");
   CHECK(s.after("1 acked a1 b2") == "1 settle a1 ok, b2 ok then release");
   CHECK(s.after("1 released") == "1 idle");
-  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("ring") == "1 claim all");
 }
 
 TEST_CASE("a ring while all lanes are busy is not left to the next look") {
   dispatcher_script s(1);
   s.at_rest();
   s.after("looks come");
-  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("ring") == "1 claim all");
   CHECK(s.after("1 claimed a1") == "1 publish a1");
   CHECK(s.after("ring") == "");
   CHECK(s.after("1 acked a1") == "1 settle a1 ok then claim");
@@ -152,7 +152,7 @@ TEST_CASE("a lane that trusted in the next look, which then does not come, looks
   dispatcher_script s(2);
   s.at_rest();
   s.after("looks come");
-  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("ring") == "1 claim all");
   CHECK(s.after("1 claimed a1") == "1 publish a1");
   CHECK(s.after("1 acked a1") == "1 settle a1 ok then release");
   s.after("looks end");
@@ -167,8 +167,8 @@ TEST_CASE("full batches are followed by claims of a share, and by other lanes, a
   dispatcher_script s(2, settings);
   s.at_rest();
   s.after("looks come");
-  CHECK(s.after("ring") == "1 claim half");
-  CHECK(s.after("1 claimed a1 b2") == "1 more work; publish a1; publish b2 | 2 claim half");
+  CHECK(s.after("ring") == "1 claim all");
+  CHECK(s.after("1 claimed a1 b2") == "1 more work; publish a1; publish b2 | 2 claim all");
   CHECK(s.after("1 acked a1 b2") == "1 settle a1 ok, b2 ok then claim");
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("a batch whose shards may have more is followed by a claim at once, al
   dispatcher_script s(1);
   s.at_rest();
   s.after("looks come");
-  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("ring") == "1 claim all");
   CHECK(s.after("1 claimed a1 +full") == "1 more work; publish a1");
   CHECK(s.after("1 acked a1") == "1 settle a1 ok then claim");
 }
@@ -187,7 +187,7 @@ TEST_CASE("a batch that gives events back is followed by a claim at once, also w
   dispatcher_script s(1, settings);
   s.at_rest();
   s.after("looks come");
-  CHECK(s.after("ring") == "1 claim half");
+  CHECK(s.after("ring") == "1 claim all");
   CHECK(s.after("1 claimed a1 a2") == "1 publish a1");
   s.after("after 100");
   CHECK(s.after("1 acked a1") == "1 settle a1 ok then claim");

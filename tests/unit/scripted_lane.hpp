@@ -70,7 +70,7 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
 
   void claim(relay::reach how_far) override {
     rules.claim();
-    note(how_far == relay::reach::share ? "claim" : "claim half");
+    note(how_far == relay::reach::share ? "claim" : "claim all");
   }
 
   void settle(const relay::settlement& what, relay::then next) override {

@@ -40,16 +40,18 @@ class simulated_table {
   simulated_event& row(const event_id& id) { return row(seq_of(id)); }
 
   outboxd::batch claim(owner who, relay::reach how_far) {
-    const std::size_t most = shards_per_claim + (how_far == relay::reach::half ? 1 : 0);
+    const std::size_t most = shards_per_claim + (how_far == relay::reach::all ? 1 : 0);
     const auto owned = lock_shards(who, most);
     outboxd::batch out;
     out.more = owned.size() == most;
+    std::size_t found = 0;
     std::set<int> waiting;  // shards
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!owned.contains(rows[i].shard)) continue;
       if (rows[i].status == state::waiting) waiting.insert(rows[i].shard);
-      if (rows[i].status == state::pending && out.events.size() < batch) out.events.push_back(event_at(i));
+      if (rows[i].status == state::pending && ++found <= batch) out.events.push_back(event_at(i));
     }
+    out.full = found > batch;
     for (event& one : out.events) one.has_followers = waiting.contains(row(one.seq).shard);
     if (out.events.empty()) unlock(who);
     return out;
