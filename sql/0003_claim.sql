@@ -117,8 +117,9 @@ END
 $outboxd$;
 
 -- The oldest events of the shards that take_shards has locked, at most batch of them: shard after shard, those of each in
--- seq order. None: others had finished all there was. End the transaction and claim again then: who came for an event that
--- was committed meanwhile has found its shard locked and gone away.
+-- seq order. Each shard has its part of the batch, but a sixteenth of it at least: where one has much to do, the others
+-- often have little. None: others had finished all there was. End the transaction and claim again then: who came for an
+-- event that was committed meanwhile has found its shard locked and gone away.
 --
 -- An event whose size is above `largest` comes without its texts: so at most batch times that is read. Who meets one asks
 -- again in the same transaction, with no such limit but with one for the sum, as the relay does. To sum up for every claim
@@ -195,7 +196,7 @@ RETURNS TABLE (
           (SELECT n.ctid AS place, n.* FROM @schema@.event AS n
            WHERE n.shard = s.shard AND n.status = 'pending' AND n.seq >= s.start
            ORDER BY n.seq)) AS q
-        LIMIT ceil(batch::numeric / cardinality(there.shards))) AS d
+        LIMIT greatest(ceil(batch::numeric / cardinality(there.shards)), batch / 16)) AS d
       LIMIT batch) AS e
     OFFSET 0) AS p
 $outboxd$;

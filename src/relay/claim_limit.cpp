@@ -13,6 +13,9 @@ namespace {
 // Where one is large, more are to be expected: each that comes unexpected makes its claim be made twice.
 constexpr int sums_after_a_large_one = 16;
 
+// However many shards a claim has, each may have so much of the batch, see claimed in sql/.
+constexpr std::size_t most_parts = 16;
+
 }  // namespace
 
 std::string_view claim_limit::statement() const {
@@ -36,7 +39,8 @@ void claim_limit::learn(const batch& claimed) {
 
 bool claim_limit::reached_by(const batch& claimed, std::size_t shards) const {
   if (shards == 0) return false;
-  const std::size_t most = (static_cast<std::size_t>(batch_) + shards - 1) / shards;
+  const auto batch = static_cast<std::size_t>(batch_);
+  const std::size_t most = std::max((batch + shards - 1) / shards, batch / most_parts);
   std::array<std::size_t, shard_count> events{};
   std::size_t bytes = 0;
   bool reached = false;

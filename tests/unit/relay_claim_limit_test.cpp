@@ -99,6 +99,9 @@ TEST_CASE(
   CHECK(limit.reached_by(of_shard(63, 3), 4));
   CHECK_FALSE(limit.reached_by(of_shard(0, 9), 1));
   CHECK(limit.reached_by(of_shard(0, 10), 1));
+  const claim_limit wide(100, bytes);
+  CHECK_FALSE(wide.reached_by(of_shard(0, 5), 64));
+  CHECK(wide.reached_by(of_shard(0, 6), 64));  // a sixteenth
   const std::string large(250, 'x');
   CHECK_FALSE(limit.reached_by(of_shard(5, 1, large), 1));
   CHECK(limit.reached_by(of_shard(5, 2, large), 1));
