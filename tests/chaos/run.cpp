@@ -115,7 +115,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   add(drain.violations);
   seen.seen = eyes.finish();
   if (interrupted) return 130;
-  if (!records.drain(300s)) seen.violations.push_back("the recorder did not get to the end of the queue");
+  if (!records.drain(300s)) add({"the recorder did not get to the end of the queue"});
   add(check_footprints(all, before, figures));
   add(stop_all(all));
 
