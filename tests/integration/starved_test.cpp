@@ -116,6 +116,7 @@ TEST_CASE("fewer connections left than lanes: those that there are do the work")
 TEST_CASE("a full disk of the server: what cannot be marked is published again when there is room") {
   const postgres_node server;
   const stage on{{.server_url = server.url()}};
+  on.connect().exec("ALTER TABLE outbox.event SET (fillfactor = 100)");
   on.add_events(100, 50);  // the marks need more room than the last page has
   server.fill_disk();
   relay running{on};
