@@ -60,10 +60,10 @@ enum class payload_type { jsonb, json, text, bytea };
 struct batch {
   std::vector<event> events;
   payload_type payload = payload_type::jsonb;
-  bool more = false;      // other shards have due events too
-  bool full = false;      // as large as it may be, or a shard's part is: its shards may have more
-  bool withheld = false;  // some event is too large for this claim, and here without its texts
-  bool again = false;     // empty, but an event may have come meanwhile: claim again
+  bool more = false;                    // other shards have due events too
+  bool full = false;                    // its limits may have kept events of its shards out of it
+  bool withheld = false;                // some event is too large for this claim, and here without its texts
+  bool again = false;                   // empty, but an event may have come meanwhile: claim again
   std::shared_ptr<const void> storage;  // what the views point into
 };
 

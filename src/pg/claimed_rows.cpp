@@ -34,7 +34,7 @@ std::optional<payload_type> payload_type_of(Oid type) {
   }
 }
 
-// They come shard after shard. Before the events are made: those are large to move.
+// They come shard after shard, or in the order of the pages. Before the events are made: those are large to move.
 std::vector<int> in_seq_order(const rows& from) {
   std::vector<std::pair<std::int64_t, int>> all;
   all.reserve(static_cast<std::size_t>(from.size()));
@@ -61,6 +61,7 @@ result<batch> read_claim(const rows& taken, const rows& claimed) {
     const auto at = [&](claim_column column) { return claimed.at(row, index_of(column)); };
     const auto find = [&](claim_column column) { return claimed.find(row, index_of(column)); };
     const auto behind = find(claim_column::behind);
+    const auto has_followers = find(claim_column::has_followers);
     out.withheld = out.withheld || !find(claim_column::aggregate_id);
     out.events.push_back({
         .id = read_uuid(at(claim_column::id)),
@@ -78,7 +79,7 @@ result<batch> read_claim(const rows& taken, const rows& claimed) {
         .nacks = read_int2(at(claim_column::nacks)),
         .created_at = read_timestamp(at(claim_column::created_at)),
         .behind = behind ? std::optional(read_int8(*behind)) : std::nullopt,
-        .has_followers = read_bool(at(claim_column::has_followers)),
+        .has_followers = has_followers && read_bool(*has_followers),
     });
   }
   return out;

@@ -17,6 +17,11 @@ constexpr std::string_view claim_columns =
     "id, place, shard, seq, aggregate_type, aggregate_id, event_type, payload,"
     " headers, exchange, routing_key, attempts, nacks, created_at, behind, has_followers";
 
+// The same of events that have none before or behind them.
+constexpr std::string_view bulk_columns =
+    "id, place, shard, seq, aggregate_type, aggregate_id, event_type, payload,"
+    " headers, exchange, routing_key, attempts, nacks, created_at, NULL::bigint, NULL::boolean";
+
 }  // namespace
 
 // Statements are planned once, perhaps on an empty table, where any way is as good as the right one. So they leave the
@@ -40,6 +45,11 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
                   " FROM {0}.take_shards($1, $2, $3, $4, $5)",
                   in));
   add(statement::claim, fmt::format("SELECT {} FROM {}.claimed($1, $2)", claim_columns, in));
+  add(statement::bulk_plan,
+      "SELECT set_config('enable_indexscan', 'off', true), set_config('enable_bitmapscan', 'on', true)");
+  add(statement::claim_in_bulk, fmt::format("SELECT {} FROM {}.claimed_in_bulk($1, $2)", bulk_columns, in));
+  add(statement::usual_plan,
+      "SELECT set_config('enable_indexscan', 'on', true), set_config('enable_bitmapscan', 'off', true)");
   add(statement::claim_within,
       fmt::format("SELECT {} FROM (SELECT c.*, sum(c.size) OVER (ROWS UNBOUNDED PRECEDING) AS total"
                   " FROM {}.claimed($1, {}) AS c) AS b WHERE b.total <= $2 OR b.total = b.size",

@@ -22,7 +22,9 @@ enum class after_publish {
 // Names of the prepared statements.
 namespace statement {
 inline constexpr std::string_view begin = "begin";
+inline constexpr std::string_view bulk_plan = "bulk_plan";
 inline constexpr std::string_view claim = "claim";
+inline constexpr std::string_view claim_in_bulk = "claim_in_bulk";
 inline constexpr std::string_view claim_within = "claim_within";
 inline constexpr std::string_view commit = "commit";
 inline constexpr std::string_view mark_published = "mark_published";
@@ -31,6 +33,7 @@ inline constexpr std::string_view rollback = "rollback";
 inline constexpr std::string_view set_back = "set_back";
 inline constexpr std::string_view take_shards = "take_shards";
 inline constexpr std::string_view guard = "guard";
+inline constexpr std::string_view usual_plan = "usual_plan";
 }  // namespace statement
 
 struct prepared {
@@ -43,6 +46,8 @@ struct prepared {
 //   and claim($1 events, $2 bytes of the largest): see sql/. The columns of take_shards are taken_column's, those of
 //   claim are claim_column's.
 // - claim_within($1 events, $2 bytes): the same as claim, with as many events as have so many bytes together, but always one.
+// - claim_in_bulk($1 events, $2 bytes of the largest): see sql/; the same columns. bulk_plan has to come before it in the transaction, for
+//   it may be planned again at any time, and usual_plan after it.
 // - guard: last in each claiming pipeline. It lets the server end the session, and with it the claim, when the
 //   relay hangs; and as a utility statement it makes the server drop the claim's snapshot, which would hold back
 //   vacuum.

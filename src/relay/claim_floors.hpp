@@ -25,6 +25,7 @@ class claim_floors {
   unsigned generation() const { return generation_; }
   void forget();
 
+  bool floors_known() const { return floors_known_; }
   // For the next sweep: all that is known. For settle: a part of it.
   pg::sweep_knowledge known() const;
   const pg::settled_knowledge& settled() const { return settled_; }

@@ -66,7 +66,7 @@ postgres_outbox::postgres_outbox(const boost::asio::any_io_executor& on, const p
       floors_(floors),
       observer_(observer),
       pause_(on),
-      limit_(settings.batch, settings.batch_bytes),
+      choice_(settings.batch, settings.batch_bytes),
       statements_(pg::lane_statements(settings.schema, settings.claim_timeout, settings.after_publish)) {}
 
 boost::asio::awaitable<void> postgres_outbox::run(outbox_listener& listener) {
@@ -145,6 +145,7 @@ void postgres_outbox::add_trial(pg::pipeline& to) const {
   add(to, pg::statement::take_shards, take_parameters(0, claim_floors::no_parameters()));
   add(to, pg::statement::claim, {pg::int4(0), pg::int8(0)});
   add(to, pg::statement::claim_within, {pg::int4(0), pg::int8(0)});
+  add_in_bulk(to, {pg::int4(0), pg::int8(0)});
   add(to, pg::statement::mark_published, {pg::uuid_array({}), pg::tid_array({})});
   add(to, pg::statement::set_back, set_back_parameters({}));
   add(to, pg::statement::release, {pg::int8_array({})});
@@ -171,29 +172,37 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
       floors_.learn(pg::settled_knowledge{.settled = text(0), .mark = text(1), .writers = text(2)},
                     now.generation);
     }
-    if (!now.claim_at) {
+    if (!now.take_at) {
       listener.on_released();
       continue;
     }
-    const pg::rows& taken = answers->at(*now.claim_at - 1);
-    auto claimed = pg::read_claim(taken, answers->at(*now.claim_at));
-    if (!claimed) co_return claimed.error();
-    limit_.learn(*claimed);
-    if (claimed->withheld) {
-      *claimed = {};  // two batches at a time would be twice the memory
-      answers->erase(answers->begin() + static_cast<std::ptrdiff_t>(*now.claim_at), answers->end());
-      claimed = co_await claim_again(link, taken);
-      if (!claimed) co_return claimed.error();
-    }
+    const pg::rows& taken = answers->at(*now.take_at);
     const auto shards = pg::read_int8_array(taken.at(0, static_cast<int>(pg::taken_column::shards)));
     const auto starts = pg::read_int8_array(taken.at(0, static_cast<int>(pg::taken_column::starts)));
+    const claim_choice::place where{.shards = shards.size(),
+                                    .start = starts.empty() ? 0 : std::ranges::min(starts)};
+    auto claimed = pg::read_claim(taken, answers->at(now.claim_at));
+    if (!claimed) co_return claimed.error();
+    bool full = choice_.reached_by(*claimed, where);
+    while (choice_.learn(*claimed, where)) {
+      *claimed = {};  // two batches at a time would be twice the memory
+      answers->erase(answers->begin() + static_cast<std::ptrdiff_t>(std::min(answers->size(), now.claim_at)),
+                     answers->end());
+      claimed = co_await claim_again(link, taken);
+      if (!claimed) co_return claimed.error();
+      full = choice_.reached_by(*claimed, where);
+    }
+    // A claim in bulk may find more than a batch. It is in seq order, so what is left out comes later than the rest of its shard.
+    if (const auto most = static_cast<std::ptrdiff_t>(settings_.batch); std::ssize(claimed->events) > most)
+      claimed->events.erase(claimed->events.begin() + most, claimed->events.end());
     const auto lowest = taken.find(0, static_cast<int>(pg::taken_column::lowest));
     floors_.raise({.shards = shards,
                    .starts = starts,
                    .lowest = lowest ? std::optional(pg::read_int8(*lowest)) : std::nullopt},
                   now.generation);
-    floors_.note_claimed(claimed->events.size());
-    claimed->full = limit_.reached_by(*claimed, shards.size());
+    claimed_ = claimed->events.size();
+    floors_.note_claimed(claimed_);
+    claimed->full = full;
     claimed->more =
         now.how_far == reach::share && static_cast<int>(shards.size()) == shards_within(now.how_far);
     claimed->again = !shards.empty() && claimed->events.empty();
@@ -218,11 +227,11 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
 boost::asio::awaitable<result<batch>> postgres_outbox::claim_again(pg::connection& link,
                                                                    const pg::rows& taken) {
   pg::pipeline steps;
-  add(steps, limit_.statement(), limit_.parameters());
+  const std::size_t at = add_choice(steps);
   add(steps, pg::statement::guard);
   const auto answers = co_await link.execute(std::move(steps), settings_.claim_timeout);
   if (!answers) co_return tl::make_unexpected(answers.error());
-  co_return pg::read_claim(taken, answers->front());
+  co_return pg::read_claim(taken, answers->at(at));
 }
 
 void postgres_outbox::stop() {
@@ -234,11 +243,12 @@ void postgres_outbox::stop() {
 void postgres_outbox::claim(reach how_far) {
   request what;
   what.how_far = how_far;
-  what.claim_at = add_claim(what.steps, how_far, floors_.parameters());
+  add_claim(what, floors_.parameters());
   ask(std::move(what));
 }
 
 void postgres_outbox::settle(const settlement& what, then next) {
+  if (what.published.size() + what.set_back.size() < claimed_) choice_.on_given_back();
   request out;
   out.settles = !what.empty();
   if (!what.published.empty())
@@ -253,8 +263,7 @@ void postgres_outbox::settle(const settlement& what, then next) {
   add(out.steps, pg::statement::commit);
   hold(0);
   if (kind_ == session_kind::own) out.ends = {.start = start_, .passed = what.passed};
-  if (next == then::claim)
-    out.claim_at = add_claim(out.steps, out.how_far, floors_.parameters_after(out.ends));
+  if (next == then::claim) add_claim(out, floors_.parameters_after(out.ends));
   ask(std::move(out));
 }
 
@@ -282,18 +291,32 @@ int postgres_outbox::shards_within(reach how_far) const {
   return how_far == reach::share ? settings_.shards_per_claim : shard_count;
 }
 
-std::size_t postgres_outbox::add_claim(pg::pipeline& to, reach how_far, std::vector<std::string> floors) {
+void postgres_outbox::add_claim(request& to, std::vector<std::string> floors) {
   start_ = floors_.start_of_batch();
-  add_begin(to);
+  add_begin(to.steps);
   // A pooler may go over to another server without a word.
   const bool own = kind_ == session_kind::own;
-  add(to, pg::statement::take_shards,
-      take_parameters(shards_within(how_far), own ? std::move(floors) : claim_floors::no_parameters(),
+  to.take_at = to.steps.steps().size();
+  add(to.steps, pg::statement::take_shards,
+      take_parameters(shards_within(to.how_far), own ? std::move(floors) : claim_floors::no_parameters(),
                       own ? floors_.held() : 0));
-  const std::size_t at = to.steps().size();
-  add(to, limit_.statement(), limit_.parameters());
-  add(to, pg::statement::guard);
-  return at;
+  choice_.begin(own && floors_.floors_known());
+  to.claim_at = add_choice(to.steps);
+  add(to.steps, pg::statement::guard);
+}
+
+// Returns the index of the claim's rows among the answers.
+std::size_t postgres_outbox::add_choice(pg::pipeline& to) const {
+  if (choice_.in_bulk()) return add_in_bulk(to, choice_.parameters());
+  add(to, choice_.statement(), choice_.parameters());
+  return to.steps().size() - 1;
+}
+
+std::size_t postgres_outbox::add_in_bulk(pg::pipeline& to, std::vector<std::string> parameters) const {
+  add(to, pg::statement::bulk_plan);
+  add(to, pg::statement::claim_in_bulk, std::move(parameters));
+  add(to, pg::statement::usual_plan);
+  return to.steps().size() - 2;
 }
 
 }  // namespace outboxd::relay

@@ -10,8 +10,8 @@
 
 #include "pg/connection.hpp"
 #include "pg/outbox_statements.hpp"
+#include "relay/claim_choice.hpp"
 #include "relay/claim_floors.hpp"
-#include "relay/claim_limit.hpp"
 #include "relay/database_session.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/outbox.hpp"
@@ -35,7 +35,8 @@ class postgres_outbox final : public outbox {
   struct request {
     pg::pipeline steps;
     bool settles = false;                  // writes what became of a batch
-    std::optional<std::size_t> claim_at;   // index of the claim's rows among the answers
+    std::optional<std::size_t> take_at;    // index of the row of take_shards among the answers
+    std::size_t claim_at = 0;              // of the claim's rows, if there are any
     std::optional<std::size_t> settle_at;  // of the row of settle
     reach how_far = reach::share;
     unsigned generation = 0;       // of the floors
@@ -53,7 +54,9 @@ class postgres_outbox final : public outbox {
   void ask(request what);
   void add_settle(request& to);
   int shards_within(reach how_far) const;
-  std::size_t add_claim(pg::pipeline& to, reach how_far, std::vector<std::string> floors);
+  void add_claim(request& to, std::vector<std::string> floors);
+  std::size_t add_choice(pg::pipeline& to) const;
+  std::size_t add_in_bulk(pg::pipeline& to, std::vector<std::string> parameters) const;
   void hold(std::uint64_t shards);
 
   boost::asio::any_io_executor executor_;
@@ -61,7 +64,7 @@ class postgres_outbox final : public outbox {
   claim_floors& floors_;
   link_observer& observer_;
   reconnect_pause pause_;
-  claim_limit limit_;
+  claim_choice choice_;
   std::vector<pg::prepared> statements_;
   session_kind kind_ = session_kind::own;  // of the session
   bool moved_ = false;                     // a session was found to be another one than before: for good
@@ -69,6 +72,7 @@ class postgres_outbox final : public outbox {
   std::optional<request> asked_;
   claim_floors::batch_start start_;  // of the last claim
   std::uint64_t held_ = 0;           // the shards of the claim, a bit for each
+  std::size_t claimed_ = 0;          // its events
   bool stopping_ = false;
 };
 

@@ -17,9 +17,19 @@ class planner {
   planner(const stage& on, pg::after_publish then) : session_(on.connect()) {
     session_.exec(pg::session_settings(30s));
     for (const auto& one : pg::lane_statements(schema, 30s, then))
-      if (one.sql.find("outbox") != std::string::npos)  // BEGIN and its kind cannot be prepared in SQL
+      if (one.sql.starts_with("SELECT") ||
+          one.sql.starts_with("UPDATE"))  // BEGIN and its kind cannot be prepared in SQL
         session_.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));
-    session_.exec("SELECT set_config('outboxd.shards', '{}', false)");  // as take_shards does
+    for (const char* one : {"shards', '{}'", "starts', '{}'", "first', ''"})  // as take_shards does
+      session_.exec(fmt::format("SELECT set_config('outboxd.{}, false)", one));
+  }
+
+  /// A claim in bulk is planned with the settings that come before it.
+  std::string plan_in_bulk() {
+    session_.exec(fmt::format("BEGIN; EXECUTE {}", pg::statement::bulk_plan));
+    const auto out = plan(pg::statement::claim_in_bulk, "1000, 8000");
+    session_.exec("ROLLBACK");
+    return out;
   }
 
   std::string plan(std::string_view statement, const std::string& parameters) {
@@ -95,6 +105,10 @@ void check_words(const std::string& plan, const std::vector<const char*>& wanted
 
 void check_plans(const stage& on, pg::after_publish then) {
   planner now{on, then};
+  check_words(now.plan_in_bulk(),
+              {"Bitmap Heap Scan on event n", "Bitmap Index Scan on event_order",
+               "Index Cond: ((shard = ANY (", " AND (seq >= (", " AND (seq < LEAST("},
+              {"Seq Scan", "Sort", "Function Scan on claimed", "Materialize", "event_young"});
   for (const auto& one : plans)
     check_words(now.plan(one.statement, one.parameters), one.wanted, one.unwanted);
 }
@@ -110,6 +124,8 @@ void check_functions(const stage& on, bool they_write = false) {
   check_words(
       now.plans_of("outbox.take_shards(16, " + floors + ", 0, (SELECT last_value FROM outbox.event_seq))"),
       {"using event_young"}, whole_table);
+  check_words(now.plans_of("set_config('enable_indexscan', 'off', true), outbox.nothing_aside()"),
+              {"using event_waiting", "using event_returned", "using event_behind"}, whole_table);
   for (const char* mark : {"outbox.mark_published", "outbox.delete_published"})
     check_words(now.plans_of(fmt::format("{}(ARRAY[gen_random_uuid()], ARRAY['(0,1)'::tid])", mark)),
                 {"Hash Join", "Tid Scan on event", "Index Scan using event_pkey", "Index Cond: (id = ANY"},
