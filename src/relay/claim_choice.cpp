@@ -105,8 +105,9 @@ bool claim_choice::leaves_out(const batch& claimed, const place& where) {
   return seen.count() < where.shards;
 }
 
-void claim_choice::on_given_back() {
-  rest(shards_after_a_failure);
+// A range may have far more events of a busy aggregate than can go one by one while the batch is held.
+void claim_choice::on_settled(std::size_t events, std::size_t done) {
+  if (in_bulk() && done * 3 < events * 2) rest(shards_after_a_failure);
 }
 
 void claim_choice::rest(int claims) {

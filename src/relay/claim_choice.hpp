@@ -41,8 +41,8 @@ class claim_choice {
   // Chooses for the next claim. True: this one has to be made again, with what is chosen now.
   bool learn(const batch& claimed, const place& where);
 
-  // Some of a batch's events could not be sent while it was held.
-  void on_given_back();
+  // So many of a batch's events are done, the others are given back.
+  void on_settled(std::size_t events, std::size_t done);
 
  private:
   bool sums() const { return sums_left_ > 0; }

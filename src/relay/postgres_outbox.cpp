@@ -248,7 +248,7 @@ void postgres_outbox::claim(reach how_far) {
 }
 
 void postgres_outbox::settle(const settlement& what, then next) {
-  if (what.published.size() + what.set_back.size() < claimed_) choice_.on_given_back();
+  choice_.on_settled(claimed_, what.published.size() + what.set_back.size());
   request out;
   out.settles = !what.empty();
   if (!what.published.empty())

@@ -168,20 +168,4 @@ TEST_CASE("a backlog in which events fail, wait or are large is relayed in order
   CHECK(on.count("dead") == 5);
 }
 
-// The events of 40 busy aggregates fill the range; a quiet one is ahead of it.
-TEST_CASE("who is ahead of a backlog does not wait for its end") {
-  const stage on;
-  auto session = on.connect();
-  on.add_events(500, 40);
-  session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
-      " SELECT 'quiet', a, $1, '{}' FROM generate_series(1, 100) AS a",
-      {on.key()});
-  bulk_claims(on, {"--relay-lanes", "1", "--relay-order", "pipelined"});
-  CHECK(session.number(
-            "SELECT count(*) FROM outbox.event WHERE aggregate_type = 'order' AND published_at >"
-            " (SELECT max(published_at) FROM outbox.event WHERE aggregate_type = 'quiet' AND shard NOT IN"
-            " (SELECT shard FROM outbox.event WHERE aggregate_type = 'order'))") > 5000);
-}
-
 }  // namespace outboxd::test

@@ -223,7 +223,9 @@ TEST_CASE(
   CHECK(shards_left(choice) == 1);
 
   choice = after(backlog(100, 1, 4));
-  choice.on_given_back();
+  choice.on_settled(99, 66);
+  CHECK(choice.in_bulk());
+  choice.on_settled(99, 65);
   CHECK_FALSE(choice.in_bulk());
   CHECK(shards_left(choice) == left);
 }
