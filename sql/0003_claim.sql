@@ -217,11 +217,12 @@ BEGIN
 END
 $outboxd$;
 
--- The same in bulk: not shard after shard, but all of a range of seqs, page after page, in no order. In a backlog that halves what
--- claims cost, for most of it is the way from one page to the next: events of one shard are seldom in the same page. A shard
--- that is ahead of the range has no part, so its caller sees to it that this does not last. The range
--- is one in which `batch` events are to be expected if all seqs are pending and spread evenly over the shards; there may be more, up to
--- four times as many, which is the most seqs that a range has. So at most four times batch times `largest` is read, without a sum.
+-- The same in bulk: not shard after shard, but all of a range of seqs, page after page, in no order. In a backlog that takes a
+-- quarter off what claims cost, for much of it is the way from one page to the next: events of one shard are seldom in the same
+-- page. A shard that is ahead of the range has no part, so its caller sees to it that this does not last. The range is one in
+-- which not quite `batch` events are to be expected if all seqs are pending and spread evenly over the 64 shards; there may be more,
+-- up to four times batch, which is the most seqs that a range has. So at most four times batch times `largest` is read, without a
+-- sum.
 --
 -- None if the range has none, or if any event is aside: those need what `claimed` does. So nothing is behind another one and has
 -- followers. As for the rest, see there.
@@ -255,7 +256,7 @@ RETURNS TABLE (
              n.created_at
       FROM @schema@.event AS n
       WHERE n.shard = ANY (there.shards) AND n.status = 'pending' AND n.seq >= there.start
-        AND n.seq < least(there.first + batch::bigint * 64 / cardinality(there.shards), there.start + batch::bigint * 4)
+        AND n.seq < least(there.first + batch::bigint * 60 / cardinality(there.shards), there.start + batch::bigint * 4)
       OFFSET 0) AS e
     OFFSET 0) AS p
 $outboxd$;

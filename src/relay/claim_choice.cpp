@@ -27,6 +27,7 @@ constexpr std::size_t most_parts = 16;
 
 // A claim in bulk reads a range of at most so many seqs for each event of a batch, see claimed_in_bulk in sql/.
 constexpr std::int64_t widest = 4;
+constexpr std::int64_t seqs_for_all_shards = 60;
 
 }  // namespace
 
@@ -47,7 +48,7 @@ std::int64_t claim_choice::largest_in_bulk() const {
 // Of seqs, as claimed_in_bulk has it.
 std::int64_t claim_choice::range(std::size_t shards) const {
   if (shards == 0) return 0;
-  return std::min(batch_ * std::int64_t{shard_count} / static_cast<std::int64_t>(shards), batch_ * widest);
+  return std::min(batch_ * seqs_for_all_shards / static_cast<std::int64_t>(shards), batch_ * widest);
 }
 
 // Events in it, if all seqs are pending and spread evenly over the shards.
