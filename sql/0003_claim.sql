@@ -59,7 +59,11 @@ DECLARE
   first_shard   CONSTANT integer := floor(random() * 64);
   lock_class    CONSTANT integer := format('%I.event', @schema_text@)::regclass::oid::integer;
   settled_floor bigint := coalesce(settled + 1, 0);
+  looked        boolean;
+  due           smallint[];
+  candidate     integer;
   first_of_all  bigint;
+  said          text;
 BEGIN
   IF floors IS NULL OR cardinality(floors) <> 64 THEN
     settled_floor := 0;
@@ -69,27 +73,35 @@ BEGIN
   IF current_setting('transaction_read_only') = 'on' THEN
     max_shards := 0;
   END IF;
-  IF (SELECT s.last_value FROM @schema@.event_seq AS s) >= lowest + few OR EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') THEN
-    lowest := NULL;
-  END IF;
-
+  -- As little as possible, for with few events that is what each of them waits for.
   IF lowest IS NOT NULL THEN
-    WITH due AS MATERIALIZED (
-      SELECT e.shard, min(e.seq) AS first
+    SELECT y.enough, d.shards, d.first INTO looked, due, first_of_all
+    FROM (
+      SELECT s.last_value < lowest + few AND NOT EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') AS enough
+      FROM @schema@.event_seq AS s
+      OFFSET 0) AS y
+    CROSS JOIN LATERAL (
+      SELECT array_agg(DISTINCT e.shard) AS shards, min(e.seq) AS first
       FROM (
         SELECT n.shard, n.seq FROM @schema@.event AS n
-        WHERE n.seq + 0 >= lowest AND n.status = 'pending' AND n.seq >= floors[n.shard + 1] ORDER BY n.seq + 0 LIMIT few) AS e
-      GROUP BY e.shard)
-    SELECT coalesce(array_agg(l.shard), '{}'),
-           coalesce(array_agg(greatest(floors[l.shard + 1], least(l.first, settled_floor))), '{}'),
-           greatest(lowest, least((SELECT min(d.first) FROM due AS d), settled_floor)), min(l.first)
-    INTO shards, starts, lowest, first_of_all
-    FROM (
-      SELECT d.*
-      FROM (SELECT due.* FROM due ORDER BY (due.shard - first_shard + 64) % 64 OFFSET 0) AS d
-      WHERE pg_try_advisory_xact_lock(lock_class, d.shard)
-      LIMIT max_shards) AS l;
+        WHERE y.enough AND n.seq + 0 >= lowest AND n.status = 'pending' AND n.seq >= floors[n.shard + 1]
+        ORDER BY n.seq + 0 LIMIT few) AS e) AS d;
+  END IF;
+
+  IF looked THEN
+    lowest := greatest(lowest, least(first_of_all, settled_floor));
+    shards := '{}';
+    starts := '{}';
+    FOR i IN 1 .. coalesce(cardinality(due), 0) LOOP
+      EXIT WHEN cardinality(shards) >= max_shards;
+      candidate := due[1 + (first_shard + i) % cardinality(due)];
+      IF pg_try_advisory_xact_lock(lock_class, candidate) THEN
+        shards := shards || candidate::bigint;
+        starts := starts || greatest(floors[candidate + 1], lowest);
+      END IF;
+    END LOOP;
   ELSE
+    lowest := NULL;
     -- The subqueries cannot be flattened, so that the lock function runs for shards with work alone.
     SELECT coalesce(array_agg(l.shard), '{}'), coalesce(array_agg(greatest(l.floor, least(l.first, settled_floor))), '{}'),
            min(l.first)
@@ -115,8 +127,9 @@ BEGIN
       WHERE pg_try_advisory_xact_lock(lock_class, d.shard)
       LIMIT max_shards) AS l;
   END IF;
-  PERFORM set_config('outboxd.shards', shards::text, true), set_config('outboxd.starts', starts::text, true),
-          set_config('outboxd.first', coalesce(first_of_all::text, ''), true);
+  said := set_config('outboxd.shards', shards::text, true);
+  said := set_config('outboxd.starts', starts::text, true);
+  said := set_config('outboxd.first', coalesce(first_of_all::text, ''), true);
 END
 $outboxd$;
 

@@ -20,12 +20,15 @@ class bulk_claim {
     return session_.number("SELECT count(*) FROM outbox.claimed_in_bulk($1, 1000) WHERE " + where,
                            {std::to_string(batch)});
   }
-  /// The seqs of the range: a batch or less for all shards, more for fewer of them.
-  std::int64_t range(int batch) {
+  /// Where the range ends: after a batch or less for all shards, more seqs for fewer of them, but at most four times the batch.
+  std::int64_t finish(int batch) {
     return session_.number(
-        "SELECT least($1 * 60 / cardinality(current_setting('outboxd.shards')::smallint[]), $1 * 4)",
+        "SELECT least(current_setting('outboxd.first')::bigint"
+        " + $1 * 60 / cardinality(current_setting('outboxd.shards')::smallint[]),"
+        " (SELECT min(s) FROM unnest(current_setting('outboxd.starts')::bigint[]) AS s) + $1 * 4)",
         {std::to_string(batch)});
   }
+  std::int64_t pending_before(std::int64_t seq) { return pending(fmt::format("seq < {}", seq)); }
   /// Of the shards that were taken.
   std::int64_t pending(const std::string& where = "true") {
     return session_.number(
@@ -46,19 +49,21 @@ TEST_CASE("a claim in bulk has all pending events of its shards in a range of se
   on.connect().exec("UPDATE outbox.event SET status = 'published', published_at = now() WHERE seq % 10 = 0");
   {
     bulk_claim all{on, 64};
-    CHECK(all.range(500) < 600);
-    CHECK(all.count(500) == all.pending(fmt::format("seq <= {}", all.range(500))));
+    CHECK(all.finish(500) > 450);
+    CHECK(all.finish(500) < 600);
+    CHECK(all.count(500) == all.pending_before(all.finish(500)));
     CHECK(all.count(500, "seq % 10 = 0") == 0);
     CHECK(all.count(5000) == 2700);
   }
   {
     bulk_claim some{on, 16};
-    CHECK(some.range(100) == 375);
-    CHECK(some.count(100) == some.pending("seq < 376"));
+    CHECK(some.finish(100) > 375);
+    CHECK(some.finish(100) <= 400);
+    CHECK(some.count(100) == some.pending_before(some.finish(100)));
   }
   bulk_claim one{on, 1};
-  CHECK(one.range(100) == 400);  // at most four times the batch
-  CHECK(one.count(100) == one.pending("seq < 401"));
+  CHECK(one.finish(100) == 400);
+  CHECK(one.count(100) == one.pending_before(400));
 }
 
 TEST_CASE("the range of a claim in bulk has room for what is finished above the floor") {
@@ -66,8 +71,10 @@ TEST_CASE("the range of a claim in bulk has room for what is finished above the 
   on.add_events(10, 300);
   on.connect().exec("UPDATE outbox.event SET status = 'published', published_at = now() WHERE seq <= 200");
   bulk_claim all{on, 64};
-  CHECK(all.count(100) == all.pending(fmt::format("seq <= {}", 200 + all.range(100))));
-  CHECK(all.count(60) == all.pending("seq < 240"));  // at most four times the batch
+  CHECK(all.finish(100) > 290);
+  CHECK(all.count(100) == all.pending_before(all.finish(100)));
+  CHECK(all.finish(60) == 240);
+  CHECK(all.count(60) == all.pending_before(240));
   CHECK(all.count(50) == 0);
 }
 
