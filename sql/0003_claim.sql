@@ -37,7 +37,7 @@ CREATE TRIGGER event_truncated AFTER TRUNCATE ON @schema@.event
 -- Locks up to max_shards shards that have pending events, and returns them. None: there is nothing to do, or others do it,
 -- or the server is read-only: what was published there could not be marked, and would be published again and again.
 -- They are also in the setting outboxd.shards until the transaction ends, for claimed, and so are the starts and the first
--- pending seq.
+-- pending seq of these shards.
 -- floors: one for each shard, in order, and settled: a seq up to which all transactions have ended, see settle; both as they
 -- are known to the caller, or null. starts: for each of the shards returned, where the claim begins, which is the shard's
 -- floor from now on. lowest: a floor for all shards, null if it was not looked for. held: bit n is set if the caller's other
@@ -60,9 +60,11 @@ DECLARE
   lock_class    CONSTANT integer := format('%I.event', @schema_text@)::regclass::oid::integer;
   settled_floor bigint := coalesce(settled + 1, 0);
   looked        boolean;
-  due           smallint[];
-  candidate     integer;
+  due           integer[];
+  firsts        bigint[];  -- of those that are due
+  which         integer;
   first_of_all  bigint;
+  first_taken   bigint;
   said          text;
 BEGIN
   IF floors IS NULL OR cardinality(floors) <> 64 THEN
@@ -75,17 +77,20 @@ BEGIN
   END IF;
   -- As little as possible, for with few events that is what each of them waits for.
   IF lowest IS NOT NULL THEN
-    SELECT y.enough, d.shards, d.first INTO looked, due, first_of_all
+    SELECT y.enough, d.shards, d.firsts, d.first_of_all INTO looked, due, firsts, first_of_all
     FROM (
       SELECT s.last_value < lowest + few AND NOT EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') AS enough
       FROM @schema@.event_seq AS s
       OFFSET 0) AS y
     CROSS JOIN LATERAL (
-      SELECT array_agg(DISTINCT e.shard) AS shards, min(e.seq) AS first
+      SELECT array_agg(s.shard::integer) AS shards, array_agg(s.low) AS firsts, min(s.low) AS first_of_all
       FROM (
-        SELECT n.shard, n.seq FROM @schema@.event AS n
-        WHERE y.enough AND n.seq + 0 >= lowest AND n.status = 'pending' AND n.seq >= floors[n.shard + 1]
-        ORDER BY n.seq + 0 LIMIT few) AS e) AS d;
+        SELECT e.shard, min(e.seq) AS low
+        FROM (
+          SELECT n.shard, n.seq FROM @schema@.event AS n
+          WHERE y.enough AND n.seq + 0 >= lowest AND n.status = 'pending' AND n.seq >= floors[n.shard + 1]
+          ORDER BY n.seq + 0 LIMIT few) AS e
+        GROUP BY e.shard) AS s) AS d;
   END IF;
 
   IF looked THEN
@@ -94,10 +99,11 @@ BEGIN
     starts := '{}';
     FOR i IN 1 .. coalesce(cardinality(due), 0) LOOP
       EXIT WHEN cardinality(shards) >= max_shards;
-      candidate := due[1 + (first_shard + i) % cardinality(due)];
-      IF pg_try_advisory_xact_lock(lock_class, candidate) THEN
-        shards := shards || candidate::bigint;
-        starts := starts || greatest(floors[candidate + 1], lowest);
+      which := 1 + (first_shard + i) % cardinality(due);
+      IF pg_try_advisory_xact_lock(lock_class, due[which]) THEN
+        shards := shards || due[which]::bigint;
+        starts := starts || greatest(floors[due[which] + 1], least(firsts[which], settled_floor));
+        first_taken := least(first_taken, firsts[which]);
       END IF;
     END LOOP;
   ELSE
@@ -105,7 +111,7 @@ BEGIN
     -- The subqueries cannot be flattened, so that the lock function runs for shards with work alone.
     SELECT coalesce(array_agg(l.shard), '{}'), coalesce(array_agg(greatest(l.floor, least(l.first, settled_floor))), '{}'),
            min(l.first)
-    INTO shards, starts, first_of_all
+    INTO shards, starts, first_taken
     FROM (
       SELECT d.*
       FROM (
@@ -129,7 +135,7 @@ BEGIN
   END IF;
   said := set_config('outboxd.shards', shards::text, true);
   said := set_config('outboxd.starts', starts::text, true);
-  said := set_config('outboxd.first', coalesce(first_of_all::text, ''), true);
+  said := set_config('outboxd.first', coalesce(first_taken::text, ''), true);
 END
 $outboxd$;
 

@@ -57,7 +57,8 @@ std::int64_t claim_choice::expected(std::size_t shards) const {
 }
 
 bool claim_choice::learn(const batch& claimed, const place& where) {
-  return in_bulk() ? learn_from_bulk(claimed, where) : learn_from_shards(claimed, where);
+  was_in_bulk_ = in_bulk();
+  return was_in_bulk_ ? learn_from_bulk(claimed, where) : learn_from_shards(claimed, where);
 }
 
 bool claim_choice::learn_from_bulk(const batch& claimed, const place& where) {
@@ -108,7 +109,7 @@ bool claim_choice::leaves_out(const batch& claimed, const place& where) {
 
 // A range may have far more events of a busy aggregate than can go one by one while the batch is held.
 void claim_choice::on_settled(std::size_t events, std::size_t done) {
-  if (in_bulk() && done * 3 < events * 2) rest(shards_after_a_failure);
+  if (was_in_bulk_ && done * 3 < events * 2) rest(shards_after_a_failure);
 }
 
 void claim_choice::rest(int claims) {
@@ -132,7 +133,7 @@ bool claim_choice::reached_by(const batch& claimed, const place& where) const {
   if (in_bulk()) {
     const std::int64_t seqs = range(where.shards);
     const std::int64_t end =
-        std::min(claimed.events.front().seq + seqs, where.start + batch_ * widest);  // or later
+        std::min(claimed.events.front().seq + seqs, where.start + batch_ * widest);  // or earlier
     return std::ssize(claimed.events) > batch_ || poor(claimed, where) || leaves_out(claimed, where) ||
            claimed.events.back().seq >= end - 1 - seqs / 8;
   }

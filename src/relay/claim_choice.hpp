@@ -64,6 +64,7 @@ class claim_choice {
   int poor_ = 0;              // claims in bulk in a row that brought little
   int left_out_ = 0;          // and that had nothing of some shard
   bool bulk_ = false;         // to claim in bulk, if the floors are known
+  bool was_in_bulk_ = false;  // the last claim
   bool floors_known_ = false;
 };
 

@@ -223,6 +223,9 @@ TEST_CASE(
   CHECK(shards_left(choice) == 1);
 
   choice = after(backlog(100, 1, 4));
+  choice.on_settled(99, 1);  // what was not claimed in bulk tells nothing
+  CHECK(choice.in_bulk());
+  choice.learn(backlog(99, 401, 4), in(16));
   choice.on_settled(99, 66);
   CHECK(choice.in_bulk());
   choice.on_settled(99, 65);
