@@ -86,7 +86,8 @@ namespace {
 // - synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published again,
 //   which guarantee 4 allows; so no batch waits for a flush or for a standby.
 // - row_security: with it off, a policy that would hide events is an error instead of silence.
-// - enable_*: every statement has one right plan, through the indexes, also when it is planned on an empty table.
+// - enable_*: every statement has one right plan, through the indexes, also when it is planned on an empty table. That of
+//   claim_in_bulk is a bitmap, see bulk_plan.
 // - plan_cache_mode: and so nothing is planned twice.
 // - jit: a scan that is avoided at any price, but not avoidable, would look dear enough for compiling.
 std::string set_configs(std::chrono::milliseconds claim_timeout, bool of_the_transaction) {

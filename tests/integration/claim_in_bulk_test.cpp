@@ -162,8 +162,8 @@ TEST_CASE("a backlog in which events fail, wait or are large is relayed in order
   add();
   session.exec(
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
-      " SELECT 'order', a, $1, jsonb_build_object('x', repeat('x', a * 1000)) FROM generate_series(1, 10) AS "
-      "a",
+      " SELECT 'order', a, $1, jsonb_build_object('x', repeat('x', a * 1000))"
+      " FROM generate_series(1, 10) AS a",
       {on.key()});
   add();
   session.exec(
