@@ -9,12 +9,26 @@ bool dispatcher::wake_one() {
 }
 
 void dispatcher::ring() {
+  ++rings_;
   if (!wake_one()) rung_ = true;
 }
 
 // A claim that is sent after the ring sees what the ring was about.
 void dispatcher::on_claim_sent(lane&) {
   rung_ = false;
+  owed_look_.reset();
+}
+
+void dispatcher::on_look_owed(lane&) {
+  if (owed_look_) return;
+  owed_look_ = hooks_.now() + look_owed_after;
+  if (hooks_.on_look_owed) hooks_.on_look_owed();
+}
+
+void dispatcher::look_if_owed() {
+  if (!owed_look_ || hooks_.now() < *owed_look_) return;
+  owed_look_.reset();
+  ring();
 }
 
 void dispatcher::on_claim_answered(lane& from, std::size_t events) {

@@ -19,7 +19,8 @@ struct dispatcher_hooks {
   std::function<void(const event& which, const setback& how)> on_set_back;
   // A claim was answered; others_hold: other lanes have claimed shards. Optional.
   std::function<void(std::size_t events, bool others_hold)> on_looked = nullptr;
-  std::function<bool()> looks_come = nullptr;  // ring() will be called again in a moment; optional: never
+  std::function<bool()> looks_come = nullptr;    // ring() will be called again in a moment; optional: never
+  std::function<void()> on_look_owed = nullptr;  // owed_look() has become a time; optional
 };
 
 // Pure, like the lanes.
@@ -28,6 +29,10 @@ class dispatcher final : public lane_host {
   explicit dispatcher(dispatcher_hooks hooks) : hooks_(std::move(hooks)) {}
 
   void add(lane& one) { lanes_.push_back(&one); }
+
+  // Who has left shards without a look owes one after this time, if no claim comes first. What is found then was committed
+  // while another relay had the writers keep silent, or its notification was lost.
+  static constexpr std::chrono::milliseconds look_owed_after{20};
 
   // There may be work: wakes one idle lane. With all of them busy it is remembered, for a claim that is
   // already under way may have looked too early.
@@ -41,10 +46,16 @@ class dispatcher final : public lane_host {
   std::optional<clock::time_point> next_deadline() const;
   void check_deadlines();
 
+  // When an owed look is due, if one is owed: look_if_owed() then sees to it.
+  std::optional<clock::time_point> owed_look() const { return owed_look_; }
+  void look_if_owed();
+
   clock::time_point now() const override { return hooks_.now(); }
   void on_claim_sent(lane& from) override;
   void on_claim_answered(lane& from, std::size_t events) override;
   bool looks_come() const override;
+  std::uint64_t rings() const override { return rings_; }
+  void on_look_owed(lane& from) override;
   void on_more_work(lane& from) override;
   void on_idle(lane& from) override;
   void on_waiting(lane& from) override;
@@ -56,7 +67,9 @@ class dispatcher final : public lane_host {
 
   dispatcher_hooks hooks_;
   std::vector<lane*> lanes_;
+  std::uint64_t rings_ = 0;
   bool rung_ = false;  // since the last claim was sent
+  std::optional<clock::time_point> owed_look_;
 };
 
 }  // namespace outboxd::relay

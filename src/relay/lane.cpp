@@ -15,12 +15,22 @@ bool lane::light() const {
   return !plenty_ && host_.looks_come();
 }
 
+// A claim right after a batch would most likely find nothing: it had all there was, and nobody has rung since.
+bool lane::calm() const {
+  return !plenty_ && !more_ && host_.rings() == rings_;
+}
+
 bool lane::wake() {
   if (state_ != state::idle || !ready()) return false;
   state_ = state::claiming;
-  host_.on_claim_sent(*this);
+  before_claim();
   outbox_.claim(light() ? reach::all : reach::share);
   return true;
+}
+
+void lane::before_claim() {
+  rings_ = host_.rings();
+  host_.on_claim_sent(*this);
 }
 
 void lane::stop() {
@@ -67,15 +77,21 @@ void lane::on_blocked(bool blocked) {
 }
 
 void lane::on_released() {
+  const bool look_can_wait = look_can_wait_ && calm();
   on_settled();
   become_idle();
+  if (light()) return;
   // The broker may have come back meanwhile, and what was committed meanwhile found its shard taken.
-  if (!light()) wake();
+  if (look_can_wait)
+    host_.on_look_owed(*this);
+  else
+    wake();
 }
 
 void lane::on_claimed(batch claimed) {
   on_settled();
   plenty_ = claimed.full || claimed.events.size() >= settings_.batch;
+  more_ = claimed.more;
   host_.on_claim_answered(*this, claimed.events.size());
   if (claimed.events.empty()) {
     become_idle();
@@ -154,11 +170,12 @@ void lane::settle() {
   state_ = state::settling;
   const settlement& result = delivery_.conclude();
   plenty_ = plenty_ || result.published.size() + result.set_back.size() < delivery_.claimed().events.size();
-  const bool again = ready() && !light();
+  look_can_wait_ = ready() && calm() && result.released.empty();
+  const bool again = ready() && !light() && !look_can_wait_;
   settling_ = result.published.size();
   for (std::size_t i = 0; i < result.set_back.size(); ++i)
     host_.on_set_back(*this, delivery_.set_back_event(i), result.set_back[i]);
-  if (again) host_.on_claim_sent(*this);
+  if (again) before_claim();
   failpoint("marking");
   outbox_.settle(result, again ? then::claim : then::release);
   end_delivery();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <random>
 
@@ -24,6 +25,11 @@ class lane_host {
   virtual void on_claim_answered(lane&, std::size_t) {}
   // Lanes will be sent to look again in a moment, whatever happens.
   virtual bool looks_come() const { return false; }
+  // How often there has been reason to look so far.
+  virtual std::uint64_t rings() const = 0;
+  // The lane has left its shards and not looked again. What came to them unheard of meanwhile is nobody's: somebody has to
+  // look in a while, unless a claim is sent before.
+  virtual void on_look_owed(lane& from) = 0;
   // There is more work than this lane has just claimed.
   virtual void on_more_work(lane& from) = 0;
   // No transaction is open and nothing is under way.
@@ -91,6 +97,8 @@ class lane final : public outbox_listener, public broker_listener {
   enum class state { idle, claiming, publishing, settling };
 
   bool light() const;
+  bool calm() const;
+  void before_claim();
   void begin(batch claimed);
   void pump();
   void settle();
@@ -112,8 +120,11 @@ class lane final : public outbox_listener, public broker_listener {
   delivery delivery_;
   delivery_totals totals_;
   std::mt19937_64 chance_;
-  bool plenty_ = false;       // the last claim has left something, or its batch did
-  std::size_t settling_ = 0;  // of them, those that the settle under way marks published
+  bool plenty_ = false;         // the last claim has left something, or its batch did
+  bool more_ = false;           // or it did not have all shards that have something
+  std::uint64_t rings_ = 0;     // when it was sent
+  bool look_can_wait_ = false;  // settling: for that reason without a claim
+  std::size_t settling_ = 0;    // of them, those that the settle under way marks published
   std::uint32_t generation_ = 0;
   bool closed_ = false;  // nothing more of this batch is sent
   clock::time_point claimed_at_;

@@ -46,10 +46,12 @@ relay::relay(boost::asio::io_context& io, relay_settings settings, relay_report 
            .on_set_back = [this](const event& which, const setback& how) { report_.set_back(which, how); },
            .on_looked = [this](std::size_t events,
                                bool others_hold) { doorbell_.on_looked(events, others_hold); },
-           .looks_come = [this] { return doorbell_.rings_soon(); }}),
+           .looks_come = [this] { return doorbell_.rings_soon(); },
+           .on_look_owed = [this] { watch_owed_look(); }}),
       doorbell_(io.get_executor(), settings_.database, settings_.sweep_interval, floors_, *this,
                 [this] { dispatcher_.ring(); }),
       deadline_timer_(io),
+      owed_look_timer_(io),
       grace_timer_(io) {
   database_.wanted = settings_.lanes + doorbell::sessions;
   broker_.wanted = settings_.lanes;
@@ -115,6 +117,7 @@ void relay::finish_when_idle() {
 void relay::close_sessions() {
   if (std::exchange(closed_, true)) return;
   deadline_timer_.cancel();
+  owed_look_timer_.cancel();
   doorbell_.stop();
   for (const auto& one : workers_) {
     one->outbox.stop();
@@ -138,6 +141,21 @@ void relay::watch_deadlines() {
     if (cancelled) return;
     dispatcher_.check_deadlines();
     watch_deadlines();
+  });
+}
+
+// The same for the look that lanes owe: most often a claim comes first, and there is nothing to do.
+void relay::watch_owed_look() {
+  if (watching_owed_look_ || closed_) return;
+  const auto due = dispatcher_.owed_look();
+  if (!due) return;
+  watching_owed_look_ = true;
+  owed_look_timer_.expires_at(*due);
+  owed_look_timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    watching_owed_look_ = false;
+    if (cancelled) return;
+    dispatcher_.look_if_owed();
+    watch_owed_look();
   });
 }
 

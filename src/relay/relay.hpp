@@ -72,6 +72,7 @@ class relay final : private link_observer {
 
   void say_down(peer which, const error& why);
   void watch_deadlines();
+  void watch_owed_look();
   void finish_when_idle();
   void close_sessions();
   void spawn(boost::asio::awaitable<void> activity);
@@ -94,8 +95,10 @@ class relay final : private link_observer {
   doorbell doorbell_;
   std::vector<std::unique_ptr<worker>> workers_;
   boost::asio::steady_timer deadline_timer_;
+  boost::asio::steady_timer owed_look_timer_;
   boost::asio::steady_timer grace_timer_;
   bool watching_ = false;
+  bool watching_owed_look_ = false;
   bool stopping_ = false;
   bool closed_ = false;
   link_state database_;

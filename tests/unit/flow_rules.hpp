@@ -34,7 +34,11 @@ class flow_rules {
 
   // What the lane does.
   void claim();
-  void settle(const relay::settlement& what, relay::then next, bool looks_come);
+  struct reasons {
+    bool looks_come = false;
+    bool rung = false;  // since the claim
+  };
+  void settle(const relay::settlement& what, relay::then next, const reasons& to_look);
   void publish(token name, const message& what, clock::time_point now);
   void publish_letter(token name, const message& what);
   void unencodable(const message& what);
@@ -47,6 +51,7 @@ class flow_rules {
   }
   void told_set_back() { ++told_set_back_; }
 
+  bool ready() const { return outbox_up_ && broker_up_ && !blocked_ && !stopped_; }
   bool claim_is_open() const { return open_; }
   bool claim_is_asked() const { return asked_ == asked::claim; }
   bool release_is_asked() const { return asked_ == asked::release; }
@@ -64,7 +69,6 @@ class flow_rules {
     std::size_t index;
   };
 
-  bool ready() const { return outbox_up_ && broker_up_ && !blocked_ && !stopped_; }
   std::optional<std::size_t> find(std::int64_t seq) const;
   std::optional<std::size_t> find(const event_id& id) const;
   // Published, or dead.
@@ -256,13 +260,15 @@ inline void flow_rules::check_set_back(const relay::setback& one) {
   }
 }
 
-inline void flow_rules::settle(const relay::settlement& what, relay::then next, bool looks_come) {
+inline void flow_rules::settle(const relay::settlement& what, relay::then next, const reasons& to_look) {
   require(asked_ == asked::nothing, "no call to the outbox while another is unanswered");
   require(outbox_up_ && open_, "only an open claim is settled");
   const bool given_back = what.published.size() + what.set_back.size() < batch_.events.size();
   const bool plenty = batch_.full || batch_.events.size() >= settings_.batch || given_back;
-  require((next == relay::then::claim) == (ready() && (plenty || !looks_come)),
-          "a settlement claims again if, and only if, all is well and the next look is not enough");
+  const bool something = plenty || batch_.more || to_look.rung || !what.released.empty();
+  require((next == relay::then::claim) == (ready() && something && (plenty || !to_look.looks_come)),
+          "a settlement claims again if, and only if, all is well, there may be something, and the next look "
+          "is not enough");
   asked_ = next == relay::then::claim ? asked::claim : asked::release;
   if (next == relay::then::claim)
     require(std::exchange(told_claim_, false), "the host hears of every claim before it is sent");

@@ -11,7 +11,7 @@
 namespace outboxd::test {
 
 struct step {
-  std::string happens;   // see scripted_lane.hpp; and: after <milliseconds>
+  std::string happens;   // see scripted_lane.hpp; and: after <milliseconds>, silence (nobody rings any more)
   std::string expected;  // what the lane then does, in order: "settle a1 ok then release"
 };
 
@@ -25,6 +25,8 @@ class flow_script final : private relay::lane_host {
   bool apply(const std::string& happens) {
     const auto words = words_of(happens);
     if (words[0] == "stop" || words[0] == "abandon") stopped_ = true;
+    if (words[0] == "silence") return silent_ = true;
+    if (!silent_) ++rings_;  // somebody rings all the time
     if (words[0] != "after") return subject_.apply(happens);
     now_ += std::chrono::milliseconds(std::stoll(words[1]));
     return true;
@@ -47,6 +49,8 @@ class flow_script final : private relay::lane_host {
   void heal() {
     for (int i = 0; i < 100 && subject_.heal(); ++i) continue;
   }
+  std::uint64_t rings() const override { return rings_; }
+  void on_look_owed(relay::lane&) override {}
   void on_claim_sent(relay::lane&) override {}
   void on_more_work(relay::lane&) override {}
   void on_idle(relay::lane&) override {}
@@ -56,6 +60,8 @@ class flow_script final : private relay::lane_host {
 
   clock::time_point now_{std::chrono::hours(1)};
   bool stopped_ = false;
+  bool silent_ = false;
+  std::uint64_t rings_ = 0;
   scripted_lane subject_;
 };
 

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Steps: "ring", "stop", "abandon", "check", "after <ms>", "looks come|end", or "<lane> <step of scripted_lane>", lanes from 1. Answers what
+// Steps: "ring", "stop", "abandon", "check", "debts", "after <ms>", "looks come|end", or "<lane> <step of scripted_lane>", lanes from 1. Answers what
 // the lanes then do: "1 claim; 2 idle".
 class dispatcher_script {
  public:
@@ -23,7 +23,8 @@ class dispatcher_script {
                  .on_published = [this](std::size_t events, relay::clock::duration) { published += events; },
                  .on_set_back = [this](const event&, const relay::setback&) { ++set_back; },
                  .on_looked = [this](std::size_t, bool others_hold) { beside_others = others_hold; },
-                 .looks_come = [this] { return looks; }}) {
+                 .looks_come = [this] { return looks; },
+                 .on_look_owed = [this] { ++looks_owed; }}) {
     for (std::size_t i = 0; i < lanes; ++i)
       subject.add(lanes_.emplace_back(std::make_unique<scripted_lane>(subject, settings))->line);
   }
@@ -38,6 +39,8 @@ class dispatcher_script {
       looks = words[1] == "come";
     else if (words[0] == "check")
       subject.check_deadlines();
+    else if (words[0] == "debts")
+      subject.look_if_owed();
     else if (words[0] == "after")
       now += std::chrono::milliseconds(std::stoll(words[1]));
     else
@@ -60,6 +63,7 @@ class dispatcher_script {
   bool looks = false;
   bool beside_others = false;  // when a claim was answered last, another lane held shards
   int waitings = 0;
+  int looks_owed = 0;
   int idles = 0;
   int set_back = 0;
   std::size_t published = 0;
@@ -193,6 +197,52 @@ TEST_CASE("a batch that gives events back is followed by a claim at once, also w
   CHECK(s.after("1 acked a1") == "1 settle a1 ok then claim");
 }
 
+TEST_CASE("a lane that has not looked again owes a look, which comes after a while") {
+  dispatcher_script s(2);
+  s.at_rest();
+  CHECK_FALSE(s.subject.owed_look().has_value());
+  CHECK(s.after("ring") == "1 claim");
+  CHECK(s.after("1 claimed a1") == "1 publish a1");
+  CHECK(s.after("1 acked a1") == "1 settle a1 ok then release");
+  CHECK(s.looks_owed == 0);  // its shards are not free yet
+  CHECK(s.after("1 released") == "1 idle; owes a look");
+  CHECK(s.looks_owed == 1);
+  CHECK(s.subject.owed_look() == s.now + relay::dispatcher::look_owed_after);
+  s.after(fmt::format("after {}", relay::dispatcher::look_owed_after.count() - 1));
+  CHECK(s.after("debts") == "");
+  s.after("after 1");
+  CHECK(s.after("debts") == "1 claim");
+  CHECK_FALSE(s.subject.owed_look().has_value());
+  CHECK(s.after("1 claimed") == "1 idle");
+  CHECK(s.after("debts") == "");
+}
+
+TEST_CASE("a claim of any lane, sent when the shards were free, is the look that was owed") {
+  dispatcher_script s(2);
+  s.at_rest();
+  s.after("ring");
+  s.after("1 claimed a1");
+  s.after("1 acked a1");
+  s.after("1 released");
+  CHECK(s.after("ring") == "1 claim");
+  CHECK_FALSE(s.subject.owed_look().has_value());
+}
+
+TEST_CASE("a ring after the claim has the lane claim with its settlement, or after it if it comes late") {
+  dispatcher_script s(2);
+  s.at_rest();
+  s.after("ring");
+  s.after("1 claimed a1");
+  CHECK(s.after("ring") == "2 claim");
+  CHECK(s.after("2 claimed") == "2 idle");  // the first lane has the shard
+  CHECK(s.after("1 acked a1") == "1 settle a1 ok then claim");
+  s.after("1 claimed b2");
+  CHECK(s.after("1 acked b2") == "1 settle b2 ok then release");
+  CHECK(s.after("ring") == "2 claim");
+  CHECK(s.after("2 claimed") == "2 idle");
+  CHECK(s.after("1 released") == "1 idle; claim");
+}
+
 TEST_CASE("a claim that any lane sends after the ring answers it") {
   dispatcher_script s(2);
   s.at_rest();
@@ -289,7 +339,7 @@ TEST_CASE("what the lanes published and set back is passed on") {
   s.after("1 claimed a1 b2 c3 d4!");
   s.after("1 acked a1 b2 nacked c3");
   CHECK(s.published == 0);  // not before the commit is answered
-  s.after("1 claimed");
+  s.after("1 released");
   CHECK(s.published == 2);
   CHECK(s.set_back == 2);
 }

@@ -36,6 +36,42 @@ TEST_CASE(
                           {"claimed", "idle"}}));
 }
 
+TEST_CASE(
+    "a lane that nobody has rung for since its claim settles, and owes a look instead of a second claim") {
+  run_script({{"outbox up", ""},
+              {"silence", ""},
+              {"broker up", "claim"},
+              {"claimed a1 b2", "publish a1; publish b2"},
+              {"acked a1 b2", "settle a1 ok, b2 ok then release"},
+              {"released", "idle; owes a look"},
+              {"wake", "claim"},
+              {"claimed", "idle"}});
+}
+
+TEST_CASE("what a lane has left or set free is claimed at once, also if nobody has rung") {
+  const auto in_silence = [](const std::string& claimed, const std::string& expected, const script& more) {
+    script steps{
+        {"outbox up", ""}, {"silence", ""}, {"broker up", "claim"}, {"claimed " + claimed, expected}};
+    steps.insert(steps.end(), more.begin(), more.end());
+    run_script(steps);
+  };
+  in_silence("a1 +more", "more work; publish a1", {{"acked a1", "settle a1 ok then claim"}});
+  in_silence("a1 +full", "more work; publish a1", {{"acked a1", "settle a1 ok then claim"}});
+  in_silence("a1 a2", "publish a1", {{"after 100", ""}, {"acked a1", "settle a1 ok then claim"}});
+  in_silence("a1 +waits", "publish a1", {{"acked a1", "settle a1 ok, free 1 then claim"}});
+}
+
+TEST_CASE(
+    "a lane that gave its batch back because the broker was away looks as soon as it is back, rung or not") {
+  run_script({{"outbox up", ""},
+              {"silence", ""},
+              {"broker up", "claim"},
+              {"broker down", ""},
+              {"claimed a1", "settle nothing then release"},
+              {"broker up", ""},
+              {"released", "idle; claim"}});
+}
+
 TEST_CASE("a lane claims as soon as both servers are there, whichever comes last") {
   run_script({{"outbox up", ""}, {"wake", ""}, {"broker up", "claim"}, {"wake", ""}, {"claimed", "idle"}});
   run_script({{"broker up", ""}, {"wake", ""}, {"outbox up", "claim"}, {"claimed", "idle"}});

@@ -70,11 +70,13 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
 
   void claim(relay::reach how_far) override {
     rules.claim();
+    rings_at_claim_ = host_.rings();
     note(how_far == relay::reach::share ? "claim" : "claim all");
   }
 
   void settle(const relay::settlement& what, relay::then next) override {
-    rules.settle(what, next, looks_come_);
+    rules.settle(what, next, {.looks_come = looks_come_, .rung = host_.rings() != rings_at_claim_});
+    if (next == relay::then::claim) rings_at_claim_ = host_.rings();
     note(fmt::format("settle {} then {}", to_words(what, last_),
                      next == relay::then::claim ? "claim" : "release"));
   }
@@ -106,6 +108,7 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
 
   clock::time_point now() const override { return host_.now(); }
   void on_claim_sent(relay::lane& from) override {
+    owed_ = false;
     rules.told_claim();
     host_.on_claim_sent(from);
   }
@@ -113,6 +116,13 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
     host_.on_claim_answered(from, events);
   }
   bool looks_come() const override { return looks_come_ = host_.looks_come(); }
+  std::uint64_t rings() const override { return host_.rings(); }
+  void on_look_owed(relay::lane& from) override {
+    rules.require(from.idle(), "a look is owed when the shards are free again");
+    owed_ = true;
+    note("owes a look");
+    host_.on_look_owed(from);
+  }
   void on_more_work(relay::lane& from) override {
     note("more work");
     host_.on_more_work(from);
@@ -163,6 +173,8 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
     if (!rules.release_is_asked()) return false;
     rules.on_released();
     line.on_released();
+    rules.require(!rules.ready() || host_.looks_come() || rules.claim_is_asked() || owed_,
+                  "who leaves shards and does not look owes a look");
     return true;
   }
   bool blocked_is(bool blocked) {
@@ -230,6 +242,8 @@ class scripted_lane final : private relay::outbox, private relay::broker, privat
   bool blocked_ = false;
   bool said_full_ = false;
   mutable bool looks_come_ = false;  // what the lane was told last
+  std::uint64_t rings_at_claim_ = 0;
+  bool owed_ = false;  // a look, since the last claim
   std::size_t room_ = std::numeric_limits<std::size_t>::max();
   std::vector<publish_record> unconfirmed_;
   batch last_;

@@ -31,6 +31,7 @@ class simulated_relay {
     every(milliseconds(5), [this] {
       if (looks_come_) dispatcher_.ring();
     });
+    every(milliseconds(2), [this] { dispatcher_.look_if_owed(); });
     every(milliseconds(100), [this] { dispatcher_.check_deadlines(); });
   }
 
