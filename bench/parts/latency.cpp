@@ -77,11 +77,19 @@ class latency : public part {
   void measure_round_trips(const setup& on, report& out) {
     stage where(on);
     const auto notify = notify_round_trips(where, round_trips_);
-    const auto publish = publish_round_trips(on, where, round_trips_, 100);
+    const auto publish = publish_round_trips(on, where, round_trips_, message_size);
     out.section("round trips on an idle machine, of one event at a time");
     const auto bell = out.figure("COMMIT with a NOTIFY to its listener", notify, "ms");
     const auto message = out.figure("publish to consumer", publish, "ms");
     floor_ms_ = bell.median + message.median;
+    for (const int rate : rates_)
+      if (rate <= fastest_paced) measure_paced(on, where, out, rate);
+  }
+  void measure_paced(const setup& on, stage& where, report& out, int rate) {
+    const auto trips = paced_round_trips(on, where, rate * seconds_, message_size, 1'000'000us / rate);
+    paced_ms_[rate] = percentile(trips, 0.50);
+    out.figure(fmt::format("both in a row, {} times a second: p50", rate), {paced_ms_[rate]}, "ms");
+    out.figure(fmt::format("both in a row, {} times a second: p99", rate), {percentile(trips, 0.99)}, "ms");
   }
 
   void outboxd_round(const setup& on, stage& where, int rate) {
@@ -162,6 +170,9 @@ class latency : public part {
     }
     out.draw(lines);
     out.section("ratios");
+    for (const auto& [rate, pair] : paced_ms_)
+      out.figure(fmt::format("p50 at {}/s / both round trips in a row at that rate", rate),
+                 {spread_of(ours_[rate].p50).median / pair}, "");
     if (ours_.contains(200)) out.key("latency_p50_ratio", spread_of(ours_[200].p50).median / floor_ms_);
     if (ours_.contains(1000))
       out.key("latency_p99_vs_plain", spread_of(ours_[1000].p99).median / spread_of(plain_[1000].p99).median);
@@ -180,6 +191,8 @@ class latency : public part {
   }
 
   static constexpr auto patience_ = 10s;
+  static constexpr std::size_t message_size = 100;
+  static constexpr int fastest_paced = 200;  // per second: in a row they take their time
   std::vector<int> rates_{50, 200, 1000, 5000};
   int seconds_ = 10;
   int rounds_ = 3;
@@ -187,6 +200,7 @@ class latency : public part {
   int lanes_ = 4;
   int round_trips_ = 1000;
   double floor_ms_ = 1;
+  std::map<int, double> paced_ms_;
   std::int64_t measurements_ = 0;
   std::map<int, latencies> ours_;
   std::map<int, latencies> plain_;

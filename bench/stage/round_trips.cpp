@@ -3,8 +3,10 @@
 #include <poll.h>
 
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "support/consumer.hpp"
 
@@ -29,38 +31,94 @@ void await_notification(test::database& session) {
   }
 }
 
+// From the sending of a COMMIT to its notification.
+class notify_path {
+ public:
+  explicit notify_path(const stage& where) : writer_(where.connect()), listener_(where.connect()) {
+    writer_.exec("CREATE TABLE round_trip (n integer)");
+    listener_.exec("LISTEN round_trip");
+  }
+  ~notify_path() { writer_.exec("DROP TABLE round_trip"); }
+  notify_path(const notify_path&) = delete;
+  notify_path& operator=(const notify_path&) = delete;
+
+  void prepare() { writer_.exec("BEGIN; INSERT INTO round_trip VALUES (1); NOTIFY round_trip"); }
+  void go() {
+    if (PQsendQuery(writer_.handle(), "COMMIT") == 0) throw std::runtime_error("cannot send COMMIT");
+    await_notification(listener_);
+  }
+  void finish() {
+    while (PGresult* const result = PQgetResult(writer_.handle())) PQclear(result);
+  }
+
+ private:
+  test::database writer_;
+  test::database listener_;
+};
+
+// From a publish to its consumer.
+class publish_path {
+ public:
+  publish_path(const setup& on, stage& where, std::size_t size)
+      : where_(where), publisher_(on.amqp_url), consumer_(where.queue(), 0, on.amqp_url), body_(size, 'x') {}
+
+  void go() {
+    publisher_.publish(where_.exchange(), where_.event_type(), body_);
+    message_ = consumer_.next();
+    if (!message_) throw std::runtime_error("no message came within 10 s");
+  }
+  void finish() { consumer_.ack(*message_); }
+
+ private:
+  stage& where_;
+  test::broker publisher_;
+  test::consumer consumer_;
+  std::string body_;
+  std::optional<test::delivery> message_;
+};
+
 }  // namespace
 
 std::vector<double> notify_round_trips(const stage& where, int count) {
-  auto writer = where.connect();
-  auto listener = where.connect();
-  writer.exec("CREATE TABLE round_trip (n integer)");
-  listener.exec("LISTEN round_trip");
+  notify_path path(where);
   std::vector<double> all;
   for (int i = 0; i < count; ++i) {
-    writer.exec("BEGIN; INSERT INTO round_trip VALUES (1); NOTIFY round_trip");
+    path.prepare();
     const auto began = clock::now();
-    if (PQsendQuery(writer.handle(), "COMMIT") == 0) throw std::runtime_error("cannot send COMMIT");
-    await_notification(listener);
+    path.go();
     all.push_back(milliseconds_since(began));
-    while (PGresult* const result = PQgetResult(writer.handle())) PQclear(result);
+    path.finish();
   }
-  writer.exec("DROP TABLE round_trip");
   return all;
 }
 
 std::vector<double> publish_round_trips(const setup& on, stage& where, int count, std::size_t size) {
-  test::broker publisher(on.amqp_url);
-  test::consumer consumer(where.queue(), 0, on.amqp_url);
-  const std::string body(size, 'x');
+  publish_path path(on, where, size);
   std::vector<double> all;
   for (int i = 0; i < count; ++i) {
     const auto began = clock::now();
-    publisher.publish(where.exchange(), where.event_type(), body);
-    const auto message = consumer.next();
-    if (!message) throw std::runtime_error("no message came within 10 s");
+    path.go();
     all.push_back(milliseconds_since(began));
-    consumer.ack(*message);
+    path.finish();
+  }
+  return all;
+}
+
+std::vector<double> paced_round_trips(const setup& on, stage& where, int count, std::size_t size,
+                                      std::chrono::microseconds every) {
+  notify_path notify(where);
+  publish_path publish(on, where, size);
+  std::vector<double> all;
+  auto next = clock::now();
+  for (int i = 0; i < count; ++i) {
+    std::this_thread::sleep_until(next += every);
+    notify.prepare();
+    const auto began = clock::now();
+    notify.go();
+    publish.go();
+    all.push_back(milliseconds_since(began));
+    notify.finish();
+    publish.finish();
   }
   return all;
 }
