@@ -3,7 +3,7 @@
 -- Advisory locks: key 1 is the oid of the event table, so that two outboxes and the application's own locks do not
 -- meet; key 2 is the shard, 0 to 63, or one of the doorbell's (64 to 66, see ring_doorbell).
 
--- A claim is two statements of one READ COMMITTED transaction: take_shards locks shards, and the next one reads their events,
+-- A claim is two statements of one READ COMMITTED transaction, or in claim_few two queries: take_shards locks shards, and the next one reads their events,
 -- with a snapshot younger than the locks: it sees everything that earlier owners of these shards have finished or released.
 -- Nothing is written: the claim is the advisory locks, held until the transaction ends.
 --
@@ -278,6 +278,79 @@ RETURNS TABLE (
         AND n.seq < least(there.first + batch::bigint * 60 / cardinality(there.shards), there.start + batch::bigint * 4)
       OFFSET 0) AS e
     OFFSET 0) AS p
+$outboxd$;
+
+-- A whole claim in one statement, where there is little to do and it is this that each event waits for: locks shards and
+-- returns their events, those of each shard in seq order. It does a third of the work of take_shards and claimed. The parameters
+-- are as there; the floors have to be known.
+--
+-- One row of nulls: this is for those two, in a new transaction. There are more than `most` events, or many finished ones above
+-- the lowest floor, or some event is aside, or others have just finished what was there.
+CREATE FUNCTION @schema@.claim_few(most integer, largest bigint, floors bigint[], settled bigint, lowest bigint)
+RETURNS TABLE (
+  id uuid, place tid, shard smallint, seq bigint, aggregate_type text, aggregate_id text, event_type text,
+  payload @payload_octets@, headers text, exchange text, routing_key text, attempts integer, nacks smallint,
+  created_at timestamptz,
+  floor bigint  -- for all shards, from now on
+) LANGUAGE plpgsql AS $outboxd$
+#variable_conflict use_column
+DECLARE
+  longest_look CONSTANT bigint := 500;
+  looked_at    bigint;
+  first        bigint;      -- the oldest pending event, whoever has its shard
+  taken        smallint[];  -- the shards of those that this claim may have, one for each
+  start        bigint;
+BEGIN
+  IF current_setting('transaction_read_only') = 'on' THEN
+    RETURN;
+  END IF;
+  SELECT count(*), min(l.seq) FILTER (WHERE l.got IS NOT NULL), array_agg(l.shard) FILTER (WHERE l.got)
+  INTO looked_at, first, taken
+  FROM (
+    SELECT y.shard, y.seq, CASE WHEN y.status = 'pending' AND y.seq >= floors[y.shard + 1]
+                                THEN pg_try_advisory_xact_lock(y.tableoid::integer, y.shard) END AS got
+    FROM (
+      SELECT n.tableoid, n.shard, n.seq, n.status FROM @schema@.event AS n
+      WHERE n.seq + 0 >= lowest
+      ORDER BY n.seq + 0 LIMIT longest_look) AS y
+    OFFSET 0) AS l;
+  IF looked_at = longest_look OR cardinality(taken) > most THEN
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  IF taken IS NULL THEN
+    IF EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending') THEN  -- it may be below the floor
+      RETURN NEXT;
+    END IF;
+    RETURN;
+  END IF;
+  -- The second look has a snapshot younger than the locks, and may see what the first one could not: an event with a lower seq than
+  -- the first one, and a later one of its aggregate.
+  start := greatest(lowest, least(first, settled + 1));
+  RETURN QUERY
+    SELECT p.id, p.place, p.shard, p.seq,
+           CASE WHEN p.size <= largest THEN p.aggregate_type END, CASE WHEN p.size <= largest THEN p.aggregate_id END,
+           CASE WHEN p.size <= largest THEN p.event_type END, CASE WHEN p.size <= largest THEN p.payload END,
+           CASE WHEN p.size <= largest THEN p.headers END, CASE WHEN p.size <= largest THEN p.exchange END,
+           CASE WHEN p.size <= largest THEN p.routing_key END, p.attempts, p.nacks, p.created_at, start
+    FROM (
+      SELECT e.*, octet_length(e.payload) + octet_length(e.headers)
+               + octet_length(e.aggregate_type) + octet_length(e.aggregate_id) + octet_length(e.event_type)
+               + coalesce(octet_length(e.exchange), 0) + coalesce(octet_length(e.routing_key), 0) AS size
+      FROM (
+        SELECT n.id, n.ctid AS place, n.shard, n.seq, n.aggregate_type, n.aggregate_id, n.event_type,
+               n.payload::@payload_octets@ AS payload, n.headers::text AS headers, n.exchange, n.routing_key, n.attempts, n.nacks,
+               n.created_at
+        FROM @schema@.event AS n
+        WHERE NOT EXISTS (SELECT FROM @schema@.event AS w WHERE w.aside = 'waiting')
+          AND NOT EXISTS (SELECT FROM @schema@.event AS r WHERE r.aside = 'pending')
+          AND n.shard = ANY (taken) AND n.seq >= start AND n.status = 'pending'
+        ORDER BY n.shard, n.seq LIMIT most) AS e
+      OFFSET 0) AS p;
+  IF NOT FOUND THEN
+    RETURN NEXT;
+  END IF;
+END
 $outboxd$;
 
 -- What a claim ends with: these events are published. By their places, or if some have moved, by their ids: a place that is

@@ -22,6 +22,7 @@ REVOKE ALL ON FUNCTION
   @schema@.admit_event(), @schema@.set_aside(), @schema@.ring_doorbell(), @schema@.forget_floor(),
   @schema@.take_shards(integer, bigint[], bigint, bigint, bigint), @schema@.claimed(integer, bigint),
   @schema@.nothing_aside(), @schema@.claimed_in_bulk(integer, bigint),
+  @schema@.claim_few(integer, bigint, bigint[], bigint, bigint),
   @schema@.mark_published(uuid[], tid[]), @schema@.delete_published(uuid[], tid[]),
   @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint, bigint[]), @schema@.settle(bigint, bigint, text[]),
   @schema@.release_orphans(integer),
@@ -44,6 +45,7 @@ GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, b
 GRANT EXECUTE ON FUNCTION
   @schema@.take_shards(integer, bigint[], bigint, bigint, bigint), @schema@.claimed(integer, bigint),
   @schema@.nothing_aside(), @schema@.claimed_in_bulk(integer, bigint),
+  @schema@.claim_few(integer, bigint, bigint[], bigint, bigint),
   @schema@.mark_published(uuid[], tid[]), @schema@.delete_published(uuid[], tid[]),
   @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint, bigint[]), @schema@.settle(bigint, bigint, text[]),
   @schema@.release_orphans(integer), @schema@.mute(), @schema@.silence_is_over() TO outbox_relay;

@@ -63,7 +63,6 @@ struct batch {
   bool more = false;                    // other shards have due events too
   bool full = false;                    // its limits may have kept events of its shards out of it
   bool withheld = false;                // some event is too large for this claim, and here without its texts
-  bool again = false;                   // empty, but an event may have come meanwhile: claim again
   std::shared_ptr<const void> storage;  // what the views point into
 };
 

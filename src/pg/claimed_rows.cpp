@@ -49,8 +49,8 @@ std::vector<int> in_seq_order(const rows& from) {
 
 }  // namespace
 
-result<batch> read_claim(const rows& taken, const rows& claimed) {
-  const auto payload = payload_type_of(taken.type(static_cast<int>(taken_column::payload)));
+result<batch> read_claim(Oid payloads, const rows& claimed) {
+  const auto payload = payload_type_of(payloads);
   if (!payload) return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");
 
   batch out;

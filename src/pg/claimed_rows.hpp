@@ -7,8 +7,7 @@
 
 namespace outboxd::pg {
 
-// taken: the answer of take_shards, which tells what the payloads are. An error means that they are of a type that this version
-// of outboxd does not know.
-result<batch> read_claim(const rows& taken, const rows& claimed);
+// payloads: the type of the table's column, for the rows have its text or octets. An error means that this version of outboxd does not know it.
+result<batch> read_claim(Oid payloads, const rows& claimed);
 
 }  // namespace outboxd::pg

@@ -18,7 +18,7 @@ constexpr std::string_view claim_columns =
     " headers, exchange, routing_key, attempts, nacks, created_at, behind, has_followers";
 
 // The same of events that have none before or behind them.
-constexpr std::string_view bulk_columns =
+constexpr std::string_view columns_of_free =
     "id, place, shard, seq, aggregate_type, aggregate_id, event_type, payload,"
     " headers, exchange, routing_key, attempts, nacks, created_at, NULL::bigint, NULL::boolean";
 
@@ -31,6 +31,8 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
                                       after_publish then) {
   const std::string in = schema.identifier();
   std::vector<prepared> all;
+  // Null, for its type.
+  const std::string payload = fmt::format("(SELECT e.payload FROM {}.event AS e WHERE false)", in);
   const auto add = [&](std::string_view name, std::string sql) {
     all.push_back({std::string(name), std::move(sql)});
   };
@@ -41,13 +43,14 @@ std::vector<prepared> lane_statements(const schema_name& schema, std::chrono::mi
   add(statement::guard,
       fmt::format("SET LOCAL idle_in_transaction_session_timeout = {}", claim_timeout.count()));
   add(statement::take_shards,
-      fmt::format("SELECT shards, starts, lowest, (SELECT e.payload FROM {0}.event AS e WHERE false)"
-                  " FROM {0}.take_shards($1, $2, $3, $4, $5)",
-                  in));
+      fmt::format("SELECT shards, starts, lowest, {} FROM {}.take_shards($1, $2, $3, $4, $5)", payload, in));
   add(statement::claim, fmt::format("SELECT {} FROM {}.claimed($1, $2)", claim_columns, in));
+  add(statement::claim_few, fmt::format("SELECT {}, floor, {} FROM {}.claim_few($1, $2, $3, $4, $5)",
+                                        columns_of_free, payload, in));
   add(statement::bulk_plan,
       "SELECT set_config('enable_indexscan', 'off', true), set_config('enable_bitmapscan', 'on', true)");
-  add(statement::claim_in_bulk, fmt::format("SELECT {} FROM {}.claimed_in_bulk($1, $2)", bulk_columns, in));
+  add(statement::claim_in_bulk,
+      fmt::format("SELECT {} FROM {}.claimed_in_bulk($1, $2)", columns_of_free, in));
   add(statement::usual_plan,
       "SELECT set_config('enable_indexscan', 'on', true), set_config('enable_bitmapscan', 'off', true)");
   add(statement::claim_within,

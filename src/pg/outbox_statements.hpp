@@ -24,6 +24,7 @@ namespace statement {
 inline constexpr std::string_view begin = "begin";
 inline constexpr std::string_view bulk_plan = "bulk_plan";
 inline constexpr std::string_view claim = "claim";
+inline constexpr std::string_view claim_few = "claim_few";
 inline constexpr std::string_view claim_in_bulk = "claim_in_bulk";
 inline constexpr std::string_view claim_within = "claim_within";
 inline constexpr std::string_view commit = "commit";
@@ -48,6 +49,8 @@ struct prepared {
 // - claim_within($1 events, $2 bytes): the same as claim, with as many events as have so many bytes together, but always one.
 // - claim_in_bulk($1 events, $2 bytes of the largest): see sql/; the same columns. bulk_plan has to come before it in the transaction, for
 //   it may be planned again at any time, and usual_plan after it.
+// - claim_few($1 events, $2 bytes of the largest, $3 int8[] floors, $4 int8 settled, $5 int8 lowest): instead of take_shards and
+//   claim, see sql/. The columns of claim, then those of few_column.
 // - guard: last in each claiming pipeline. It lets the server end the session, and with it the claim, when the
 //   relay hangs; and as a utility statement it makes the server drop the claim's snapshot, which would hold back
 //   vacuum.
@@ -167,6 +170,12 @@ enum class claim_column : int {
   created_at,
   behind,
   has_followers,
+};
+
+// What claim_few has after those.
+enum class few_column : int {
+  floor = static_cast<int>(claim_column::has_followers) + 1,  // int8
+  payload,                                                    // null; its type is that of the payloads
 };
 
 }  // namespace outboxd::pg

@@ -17,6 +17,14 @@ constexpr int sums_after_a_large_one = 16;
 // The same for what cannot be claimed in bulk.
 constexpr int shards_after_a_failure = 16;
 
+// A claim that brings up to half as many is followed by one that takes no more than this. One that cannot be served costs a
+// round trip.
+constexpr int most_of_few = 32;
+
+// After a refusal; after each further one in a row twice as many, for what it is refused for may stay.
+constexpr int others_after_a_refusal = 16;
+constexpr int most_others = 1024;
+
 // Shards that are behind the others begin the range: they catch up, but those that are ahead have nothing in it. These have their
 // part of every fourth claim then. Where few seqs of the range are pending events, it is not worth it.
 constexpr int most_with_shards_left_out = 3;
@@ -31,13 +39,18 @@ constexpr std::int64_t seqs_for_all_shards = 60;
 
 }  // namespace
 
+claim_choice::claim_choice(int batch, std::int64_t batch_bytes)
+    : batch_(batch), batch_bytes_(batch_bytes), others_(others_after_a_refusal) {}
+
 std::string_view claim_choice::statement() const {
   if (in_bulk()) return pg::statement::claim_in_bulk;
+  if (few()) return pg::statement::claim_few;
   return sums() ? pg::statement::claim_within : pg::statement::claim;
 }
 
 std::vector<std::string> claim_choice::parameters() const {
   if (in_bulk()) return {pg::int4(batch_), pg::int8(largest_in_bulk())};
+  if (few()) return {pg::int4(most_few()), pg::int8(largest_of_few())};
   return {pg::int4(batch_), pg::int8(sums() ? batch_bytes_ : share())};
 }
 
@@ -58,7 +71,28 @@ std::int64_t claim_choice::expected(std::size_t shards) const {
 
 bool claim_choice::learn(const batch& claimed, const place& where) {
   was_in_bulk_ = in_bulk();
-  return was_in_bulk_ ? learn_from_bulk(claimed, where) : learn_from_shards(claimed, where);
+  if (was_in_bulk_) return learn_from_bulk(claimed, where);
+  return few() ? learn_from_few(claimed) : learn_from_shards(claimed, where);
+}
+
+bool claim_choice::learn_from_few(const batch& claimed) {
+  if (!claimed.withheld) {
+    if (!claimed.events.empty()) others_ = others_after_a_refusal;
+    return false;
+  }
+  sums_left_ = sums_after_a_large_one;
+  on_refused();
+  return true;
+}
+
+void claim_choice::on_refused() {
+  few_ = false;
+  not_few_left_ = others_;
+  others_ = std::min(others_ * 2, most_others);
+}
+
+int claim_choice::most_few() const {
+  return std::min(most_of_few, batch_);
 }
 
 bool claim_choice::learn_from_bulk(const batch& claimed, const place& where) {
@@ -81,18 +115,23 @@ bool claim_choice::learn_from_bulk(const batch& claimed, const place& where) {
 }
 
 bool claim_choice::learn_from_shards(const batch& claimed, const place& where) {
-  const bool large =
-      claimed.withheld || std::any_of(claimed.events.begin(), claimed.events.end(), [&](const event& one) {
-        return static_cast<std::int64_t>(size_of(one)) > share();
-      });
-  if (large)
+  if (has_large(claimed, share()))
     sums_left_ = sums_after_a_large_one;
   else if (sums() && !claimed.events.empty())
     --sums_left_;
   if (shards_left_ > 0 && !claimed.events.empty()) --shards_left_;
   bulk_ = !sums() && shards_left_ == 0 && suits_bulk(claimed, where) &&
           std::ssize(claimed.events) * 4 >= std::int64_t{batch_} * 3;
+  if (not_few_left_ > 0) --not_few_left_;
+  few_ = not_few_left_ == 0 && std::ssize(claimed.events) * 2 <= most_few() &&
+         !has_large(claimed, largest_of_few());
   return claimed.withheld;
+}
+
+bool claim_choice::has_large(const batch& claimed, std::int64_t size) {
+  return claimed.withheld || std::any_of(claimed.events.begin(), claimed.events.end(), [&](const event& one) {
+           return static_cast<std::int64_t>(size_of(one)) > size;
+         });
 }
 
 bool claim_choice::poor(const batch& claimed, const place& where) const {

@@ -1,8 +1,8 @@
 // claim_choice: with which statement a lane claims, and how its claims keep within relay.batch_bytes.
 //
 // While events are small, none of a batch is larger than its share of the bytes, and nothing need be summed up. A claim that
-// meets a larger one is made again with the sum, and so are the next ones. In a backlog claims are made in bulk: see claimed_in_bulk
-// in sql/.
+// meets a larger one is made again with the sum, and so are the next ones. In a backlog claims are made in bulk, and where they
+// bring little, by claim_few: see sql/.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,18 @@ namespace outboxd::relay {
 
 class claim_choice {
  public:
-  claim_choice(int batch, std::int64_t batch_bytes) : batch_(batch), batch_bytes_(batch_bytes) {}
+  claim_choice(int batch, std::int64_t batch_bytes);
 
-  // Before each claim. In bulk only where the floors are known: else the range would mostly be finished.
+  // Before each claim. Few or in bulk only where the floors are known: else much of what they look at would be finished.
   void begin(bool floors_known) { floors_known_ = floors_known; }
 
-  // The statement to claim with, and its parameters.
+  // The statement to claim with, and its parameters; of claim_few those before the floors.
   std::string_view statement() const;
   std::vector<std::string> parameters() const;
   bool in_bulk() const { return bulk_ && floors_known_; }
+  bool few() const { return few_ && floors_known_ && !bulk_; }
+  // The most that claim_few may take.
+  int most_few() const;
 
   // Where a claim was made: how many shards, and the lowest of their starts.
   struct place {
@@ -40,6 +43,8 @@ class claim_choice {
 
   // Chooses for the next claim. True: this one has to be made again, with what is chosen now.
   bool learn(const batch& claimed, const place& where);
+  // claim_few has refused.
+  void on_refused();
 
   // So many of a batch's events are done, the others are given back.
   void on_settled(std::size_t events, std::size_t done);
@@ -48,11 +53,14 @@ class claim_choice {
   bool sums() const { return sums_left_ > 0; }
   bool learn_from_bulk(const batch& claimed, const place& where);
   bool learn_from_shards(const batch& claimed, const place& where);
+  bool learn_from_few(const batch& claimed);
+  static bool has_large(const batch& claimed, std::int64_t size);
   bool suits_bulk(const batch& claimed, const place& where) const;
   bool poor(const batch& claimed, const place& where) const;
   static bool leaves_out(const batch& claimed, const place& where);
   void rest(int claims);
   std::int64_t share() const { return batch_bytes_ / batch_; }
+  std::int64_t largest_of_few() const { return batch_bytes_ / most_few(); }
   std::int64_t range(std::size_t shards) const;
   std::int64_t expected(std::size_t shards) const;
   std::int64_t largest_in_bulk() const;
@@ -65,6 +73,9 @@ class claim_choice {
   int left_out_ = 0;          // and that had nothing of some shard
   bool bulk_ = false;         // to claim in bulk, if the floors are known
   bool was_in_bulk_ = false;  // the last claim
+  bool few_ = false;          // to claim with claim_few, likewise
+  int not_few_left_ = 0;      // claims to make otherwise
+  int others_;                // after the next refusal
   bool floors_known_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "relay/postgres_outbox.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/failpoint.hpp"
 #include "pg/binary.hpp"
@@ -140,12 +141,13 @@ void postgres_outbox::add_begin(pg::pipeline& to) const {
   if (kind_ == session_kind::pooled) to.text(pg::transaction_settings(settings_.claim_timeout));
 }
 
-// Each statement once, on nothing: a privilege that is missing shows now and not with the first event.
+// Each statement once, claiming nothing: a privilege that is missing shows now and not with the first event.
 void postgres_outbox::add_trial(pg::pipeline& to) const {
   add(to, pg::statement::take_shards, take_parameters(0, claim_floors::no_parameters()));
   add(to, pg::statement::claim, {pg::int4(0), pg::int8(0)});
   add(to, pg::statement::claim_within, {pg::int4(0), pg::int8(0)});
   add_in_bulk(to, {pg::int4(0), pg::int8(0)});
+  add_few(to, {pg::int4(0), pg::int8(0)}, claim_floors::no_parameters());
   add(to, pg::statement::mark_published, {pg::uuid_array({}), pg::tid_array({})});
   add(to, pg::statement::set_back, set_back_parameters({}));
   add(to, pg::statement::release, {pg::int8_array({})});
@@ -161,77 +163,121 @@ boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbo
     if (!asked_) co_return error{};
     request now = std::move(*asked_);
     asked_.reset();
-    auto answers = co_await link.execute(std::move(now.steps), settings_.claim_timeout);
-    if (!answers) co_return answers.error();
+    auto got = co_await link.execute(std::move(now.steps), settings_.claim_timeout);
+    if (!got) co_return got.error();
     if (now.settles) failpoint("marked");
     floors_.raise(now.ends);
     if (now.settles) pause_.reset();  // not for a claim: what follows it may fail again and again
-    if (now.settle_at) {
-      const pg::rows& found = answers->at(*now.settle_at);
-      const auto text = [&](int column) { return std::string(found.find(0, column).value_or("")); };
-      floors_.learn(pg::settled_knowledge{.settled = text(0), .mark = text(1), .writers = text(2)},
-                    now.generation);
-    }
-    if (!now.take_at) {
+    read_settled(now, *got);
+    if (!now.claim_at) {
       listener.on_released();
       continue;
     }
-    const pg::rows& taken = answers->at(*now.take_at);
-    const auto shards = pg::read_int8_array(taken.at(0, static_cast<int>(pg::taken_column::shards)));
-    const auto starts = pg::read_int8_array(taken.at(0, static_cast<int>(pg::taken_column::starts)));
-    const claim_choice::place where{.shards = shards.size(),
-                                    .start = starts.empty() ? 0 : std::ranges::min(starts)};
-    auto claimed = pg::read_claim(taken, answers->at(now.claim_at));
-    if (!claimed) co_return claimed.error();
-    bool full = choice_.reached_by(*claimed, where);
-    while (choice_.learn(*claimed, where)) {
-      *claimed = {};  // two batches at a time would be twice the memory
-      answers->erase(answers->begin() + static_cast<std::ptrdiff_t>(std::min(answers->size(), now.claim_at)),
-                     answers->end());
-      claimed = co_await claim_again(link, taken);
-      if (!claimed) co_return claimed.error();
-      full = choice_.reached_by(*claimed, where);
-    }
-    // A claim in bulk may find more than a batch. It is in seq order, so what is left out comes later than the rest of its shard.
-    if (const auto most = static_cast<std::ptrdiff_t>(settings_.batch); std::ssize(claimed->events) > most)
-      claimed->events.erase(claimed->events.begin() + most, claimed->events.end());
-    const auto lowest = taken.find(0, static_cast<int>(pg::taken_column::lowest));
-    floors_.raise({.shards = shards,
-                   .starts = starts,
-                   .lowest = lowest ? std::optional(pg::read_int8(*lowest)) : std::nullopt},
+    auto answer = co_await read_claim(link, now, *got);
+    if (!answer) co_return answer.error();
+    floors_.raise({.shards = answer->shards, .starts = answer->starts, .lowest = answer->lowest},
                   now.generation);
-    claimed_ = claimed->events.size();
+    claimed_ = answer->claimed.events.size();
     floors_.note_claimed(claimed_);
-    claimed->full = full;
-    claimed->more =
-        now.how_far == reach::share && static_cast<int>(shards.size()) == shards_within(now.how_far);
-    claimed->again = !shards.empty() && claimed->events.empty();
-    if (claimed->events.empty()) {
+    if (answer->claimed.events.empty()) {
       pause_.reset();
-      pg::pipeline end;
-      add(end, pg::statement::rollback);
-      const auto ended = co_await link.execute(std::move(end), settings_.claim_timeout);
+      const auto ended = co_await end_claim(link);
       if (!ended) co_return ended.error();
-      if (claimed->again) {
+      if (answer->again) {
         claim(now.how_far);
         continue;
       }
     } else {
-      hold(mask_of(shards));
+      hold(mask_of(answer->shards));
     }
-    listener.on_claimed(std::move(*claimed));
+    listener.on_claimed(std::move(answer->claimed));
   }
 }
 
+void postgres_outbox::read_settled(const request& asked, const rows_of_each& got) {
+  if (!asked.settle_at) return;
+  const pg::rows& found = got.at(*asked.settle_at);
+  const auto text = [&](int column) { return std::string(found.find(0, column).value_or("")); };
+  floors_.learn(pg::settled_knowledge{.settled = text(0), .mark = text(1), .writers = text(2)},
+                asked.generation);
+}
+
+boost::asio::awaitable<result<postgres_outbox::claim_answer>> postgres_outbox::read_claim(
+    pg::connection& link, const request& asked, rows_of_each& got) {
+  if (!asked.take_at) co_return read_few(got.at(*asked.claim_at));
+  co_return co_await read_shards(link, asked, got);
+}
+
+boost::asio::awaitable<result<postgres_outbox::claim_answer>> postgres_outbox::read_shards(
+    pg::connection& link, const request& asked, rows_of_each& got) {
+  const pg::rows& taken = got.at(*asked.take_at);
+  const Oid payloads = taken.type(static_cast<int>(pg::taken_column::payload));
+  const auto lowest = taken.find(0, static_cast<int>(pg::taken_column::lowest));
+  claim_answer out;
+  out.shards = pg::read_int8_array(taken.at(0, static_cast<int>(pg::taken_column::shards)));
+  out.starts = pg::read_int8_array(taken.at(0, static_cast<int>(pg::taken_column::starts)));
+  if (lowest) out.lowest = pg::read_int8(*lowest);
+  const claim_choice::place where{.shards = out.shards.size(),
+                                  .start = out.starts.empty() ? 0 : std::ranges::min(out.starts)};
+  auto claimed = pg::read_claim(payloads, got.at(*asked.claim_at));
+  if (!claimed) co_return tl::make_unexpected(claimed.error());
+  bool full = choice_.reached_by(*claimed, where);
+  while (choice_.learn(*claimed, where)) {
+    *claimed = {};  // two batches at a time would be twice the memory
+    got.clear();
+    claimed = co_await claim_again(link, payloads);
+    if (!claimed) co_return tl::make_unexpected(claimed.error());
+    full = choice_.reached_by(*claimed, where);
+  }
+  // A claim in bulk may find more than a batch. It is in seq order, so what is left out comes later than the rest of its shard.
+  if (const auto most = static_cast<std::ptrdiff_t>(settings_.batch); std::ssize(claimed->events) > most)
+    claimed->events.erase(claimed->events.begin() + most, claimed->events.end());
+  claimed->full = full;
+  claimed->more =
+      asked.how_far == reach::share && static_cast<int>(out.shards.size()) == shards_within(asked.how_far);
+  out.again = !out.shards.empty() && claimed->events.empty();
+  out.claimed = std::move(*claimed);
+  co_return out;
+}
+
+// Its floor is that of every shard, and so there are no starts.
+result<postgres_outbox::claim_answer> postgres_outbox::read_few(const pg::rows& claimed) {
+  claim_answer out;
+  if (claimed.size() == 0) return out;
+  if (!claimed.find(0, static_cast<int>(pg::claim_column::id))) {
+    choice_.on_refused();
+    out.again = true;
+    return out;
+  }
+  auto found = pg::read_claim(claimed.type(static_cast<int>(pg::few_column::payload)), claimed);
+  if (!found) return tl::make_unexpected(found.error());
+  if (choice_.learn(*found, {})) {
+    out.again = true;
+    return out;
+  }
+  found->full = std::ssize(found->events) >= choice_.most_few();
+  for (const event& one : found->events) out.shards.push_back(one.shard);
+  out.lowest = pg::read_int8(claimed.at(0, static_cast<int>(pg::few_column::floor)));
+  out.claimed = std::move(*found);
+  return out;
+}
+
 // In the same transaction: its shards stay locked.
-boost::asio::awaitable<result<batch>> postgres_outbox::claim_again(pg::connection& link,
-                                                                   const pg::rows& taken) {
+boost::asio::awaitable<result<batch>> postgres_outbox::claim_again(pg::connection& link, Oid payloads) {
   pg::pipeline steps;
   const std::size_t at = add_choice(steps);
   add(steps, pg::statement::guard);
   const auto answers = co_await link.execute(std::move(steps), settings_.claim_timeout);
   if (!answers) co_return tl::make_unexpected(answers.error());
-  co_return pg::read_claim(taken, answers->at(at));
+  co_return pg::read_claim(payloads, answers->at(at));
+}
+
+boost::asio::awaitable<result<void>> postgres_outbox::end_claim(pg::connection& link) {
+  pg::pipeline end;
+  add(end, pg::statement::rollback);
+  const auto ended = co_await link.execute(std::move(end), settings_.claim_timeout);
+  if (!ended) co_return tl::make_unexpected(ended.error());
+  co_return result<void>();
 }
 
 void postgres_outbox::stop() {
@@ -296,13 +342,25 @@ void postgres_outbox::add_claim(request& to, std::vector<std::string> floors) {
   add_begin(to.steps);
   // A pooler may go over to another server without a word.
   const bool own = kind_ == session_kind::own;
-  to.take_at = to.steps.steps().size();
-  add(to.steps, pg::statement::take_shards,
-      take_parameters(shards_within(to.how_far), own ? std::move(floors) : claim_floors::no_parameters(),
-                      own ? floors_.held() : 0));
   choice_.begin(own && floors_.floors_known());
-  to.claim_at = add_choice(to.steps);
+  if (choice_.few()) {
+    to.claim_at = add_few(to.steps, choice_.parameters(), std::move(floors));
+  } else {
+    to.take_at = to.steps.steps().size();
+    add(to.steps, pg::statement::take_shards,
+        take_parameters(shards_within(to.how_far), own ? std::move(floors) : claim_floors::no_parameters(),
+                        own ? floors_.held() : 0));
+    to.claim_at = add_choice(to.steps);
+  }
   add(to.steps, pg::statement::guard);
+}
+
+std::size_t postgres_outbox::add_few(pg::pipeline& to, std::vector<std::string> parameters,
+                                     std::vector<std::string> floors) const {
+  parameters.insert(parameters.end(), std::make_move_iterator(floors.begin()),
+                    std::make_move_iterator(floors.end()));
+  add(to, pg::statement::claim_few, std::move(parameters));
+  return to.steps().size() - 1;
 }
 
 // Returns the index of the claim's rows among the answers.

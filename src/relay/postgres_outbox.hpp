@@ -36,11 +36,21 @@ class postgres_outbox final : public outbox {
     pg::pipeline steps;
     bool settles = false;                  // writes what became of a batch
     std::optional<std::size_t> take_at;    // index of the row of take_shards among the answers
-    std::size_t claim_at = 0;              // of the claim's rows, if there are any
+    std::optional<std::size_t> claim_at;   // of the claim's rows
     std::optional<std::size_t> settle_at;  // of the row of settle
     reach how_far = reach::share;
     unsigned generation = 0;       // of the floors
     claim_floors::batch_end ends;  // the batch that it settles
+  };
+  using rows_of_each = std::vector<pg::rows>;
+
+  // What a claim has brought.
+  struct claim_answer {
+    batch claimed;
+    std::vector<std::int64_t> shards;  // that it has locked
+    std::vector<std::int64_t> starts;
+    std::optional<std::int64_t> lowest;
+    bool again = false;  // nothing, but there may be something: the next one
   };
 
   boost::asio::awaitable<result<void>> open(pg::connection& link);
@@ -50,12 +60,21 @@ class postgres_outbox final : public outbox {
   void add_begin(pg::pipeline& to) const;
   void add_trial(pg::pipeline& to) const;
   boost::asio::awaitable<error> serve(pg::connection& link, outbox_listener& listener);
-  boost::asio::awaitable<result<batch>> claim_again(pg::connection& link, const pg::rows& taken);
+  void read_settled(const request& asked, const rows_of_each& got);
+  boost::asio::awaitable<result<claim_answer>> read_claim(pg::connection& link, const request& asked,
+                                                          rows_of_each& got);
+  boost::asio::awaitable<result<claim_answer>> read_shards(pg::connection& link, const request& asked,
+                                                           rows_of_each& got);
+  result<claim_answer> read_few(const pg::rows& claimed);
+  boost::asio::awaitable<result<batch>> claim_again(pg::connection& link, Oid payloads);
+  boost::asio::awaitable<result<void>> end_claim(pg::connection& link);
   void ask(request what);
   void add_settle(request& to);
   int shards_within(reach how_far) const;
   void add_claim(request& to, std::vector<std::string> floors);
   std::size_t add_choice(pg::pipeline& to) const;
+  std::size_t add_few(pg::pipeline& to, std::vector<std::string> parameters,
+                      std::vector<std::string> floors) const;
   std::size_t add_in_bulk(pg::pipeline& to, std::vector<std::string> parameters) const;
   void hold(std::uint64_t shards);
 

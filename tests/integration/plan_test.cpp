@@ -124,6 +124,8 @@ void check_functions(const stage& on, bool they_write = false) {
   check_words(
       now.plans_of("outbox.take_shards(16, " + floors + ", 0, (SELECT last_value FROM outbox.event_seq))"),
       {"using event_young"}, whole_table);
+  check_words(now.plans_of("outbox.claim_few(32, 1000, " + floors + ", 0, 0)"),
+              {"Index Scan using event_young"}, {"Seq Scan on event", "Bitmap", "Sort"});
   check_words(now.plans_of("set_config('enable_indexscan', 'off', true), outbox.nothing_aside()"),
               {"using event_waiting", "using event_returned", "using event_behind"}, whole_table);
   for (const char* mark : {"outbox.mark_published", "outbox.delete_published"})
@@ -177,6 +179,11 @@ TEST_CASE("the plans are the same on an empty, a full and a bloated table, with 
   check_functions(on);
   session.exec("DELETE FROM outbox.event");
   check_all(on);
+  on.add_events(1, 5);
+  const auto few =
+      explained_calls(on).plans_of("outbox.claim_few(32, 1000, array_fill(0::bigint, ARRAY[64]), 0, 0)");
+  check_words(few, {"Index Scan using event_young", "using event_waiting", "using event_returned"},
+              {"Seq Scan on event", "Bitmap", "Sort"});
 }
 
 TEST_CASE("a claimed row that has moved is marked by its id") {

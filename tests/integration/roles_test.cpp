@@ -46,6 +46,7 @@ TEST_CASE("outbox_writer may insert and emit and nothing else") {
            std::string("TRUNCATE outbox.event"),
            std::string("SELECT outbox.take_shards(1)"),
            std::string("SELECT outbox.claimed_in_bulk(1, 1)"),
+           std::string("SELECT outbox.claim_few(1, 1, '{}', 0, 0)"),
            std::string("SELECT outbox.nothing_aside()"),
            std::string("SELECT * FROM outbox.sweep(1)"),
            std::string("SELECT outbox.dead_retry('{}')"),

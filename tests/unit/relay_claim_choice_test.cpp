@@ -132,10 +132,17 @@ claim_choice after(const batch& claimed, claim_choice::place where = in(16)) {
   return out;
 }
 
-// Until claims are made in bulk again.
+// Until claims are made in bulk again, not counting those that bring nothing.
 int shards_left(claim_choice choice) {
   int out = 0;
-  for (; !choice.in_bulk(); ++out) choice.learn(backlog(100, 1, 4), in(16));
+  while (!choice.in_bulk()) {
+    if (choice.few()) {
+      choice.on_refused();
+    } else {
+      choice.learn(backlog(100, 1, 4), in(16));
+      ++out;
+    }
+  }
   return out;
 }
 
@@ -207,6 +214,7 @@ TEST_CASE(
   CHECK(left > 1);
   choice.learn(batch{}, in(0));  // a look that finds nothing tells nothing
   CHECK(shards_left(choice) == left);
+  choice.on_refused();
   choice.learn(backlog(100, 1, 4), in(16));
   CHECK(shards_left(choice) == left - 1);
 
@@ -256,6 +264,59 @@ TEST_CASE("a claim in bulk has reached its limit unless it shows that there is n
   CHECK(all.reached_by(backlog(100, 401, 1, 64), in(64, 401)));
   CHECK_FALSE(all.reached_by(backlog(80, 401, 1, 64), in(64, 401)));
   CHECK(all.reached_by(backlog(100, 501, 1, 64), in(64, 401)));
+}
+
+TEST_CASE("claims that bring little are followed by one of few, as long as the floors are known") {
+  CHECK(after(batch{}, in(0)).few());
+  CHECK_FALSE(after(backlog(17, 1, 4)).few());
+  claim_choice choice = after(backlog(16, 1, 4));
+  CHECK(choice.few());
+  CHECK(choice.statement() == pg::statement::claim_few);
+  CHECK(choice.parameters() == std::vector<std::string>{pg::int4(32), pg::int8(40'000 / 32)});
+  CHECK_FALSE(choice.learn(backlog(32, 101, 4), {}));
+  CHECK(choice.few());
+  choice.begin(false);
+  CHECK(choice.statement() == pg::statement::claim);
+  const claim_choice small(events, bytes);
+  CHECK_FALSE(small.few());
+}
+
+TEST_CASE("a claim of few takes no more than a batch") {
+  claim_choice small(events, bytes);
+  small.begin(true);
+  CHECK_FALSE(small.learn(batch{}, in(0)));
+  CHECK(small.parameters() == std::vector<std::string>{pg::int4(events), pg::int8(bytes / events)});
+}
+
+TEST_CASE("after a refusal claims are made otherwise for a while, and ever longer until one is served") {
+  claim_choice choice = after(batch{}, in(0));
+  const auto refused = [&] {
+    choice.on_refused();
+    int others = 0;
+    for (; !choice.few() && others < 10'000; ++others) choice.learn(batch{}, in(0));
+    return others;
+  };
+  const int first = refused();
+  CHECK(first > 1);
+  CHECK(refused() == 2 * first);
+  CHECK_FALSE(choice.learn(batch{}, {}));  // nothing there to refuse
+  CHECK(refused() == 4 * first);
+  for (int i = 0; i < 20; ++i) CHECK(refused() < 2000);
+  CHECK_FALSE(choice.learn(backlog(1, 1, 1), {}));
+  CHECK(refused() == first);
+}
+
+TEST_CASE("whether few are claimed depends on the largest event that fits, not on what was refused before") {
+  const std::string fits(1250, 'x');
+  const std::string large(1251, 'x');
+  CHECK(after(one_event(fits), in(1)).few());
+  CHECK_FALSE(after(one_event(large), in(1)).few());
+}
+
+TEST_CASE("a claim of few that meets a large event is made again with the sum") {
+  claim_choice choice = after(batch{}, in(0));
+  CHECK(choice.learn(withheld(), {}));
+  CHECK(choice.statement() == pg::statement::claim_within);
 }
 
 TEST_CASE("the size of an event is that of all its texts") {
