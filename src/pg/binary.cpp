@@ -76,6 +76,18 @@ std::string int8_array(std::span<const std::optional<std::int64_t>> values) {
   });
 }
 
+std::string int8_array(std::span<const std::int64_t> values) {
+  std::string out = array_header(oid_int8, values.size(), false);
+  auto at = out.size();
+  out.resize(at + values.size() * (sizeof(std::int32_t) + sizeof(std::int64_t)));
+  for (const std::int64_t value : values) {
+    store_big_endian<std::int32_t>(&out[at], sizeof value);
+    store_big_endian(&out[at + sizeof(std::int32_t)], value);
+    at += sizeof(std::int32_t) + sizeof value;
+  }
+  return out;
+}
+
 std::string text_array(std::span<const std::optional<std::string>> values) {
   return nullable_array(oid_text, values, [](std::string& out, const std::string& value) {
     append_big_endian(out, static_cast<std::int32_t>(value.size()));

@@ -17,6 +17,7 @@ namespace outboxd::pg {
 std::string tid_array(std::span<const row_place> values);
 std::string uuid_array(std::span<const event_id> values);
 std::string int8_array(std::span<const std::optional<std::int64_t>> values);
+std::string int8_array(std::span<const std::int64_t> values);
 std::string text_array(std::span<const std::optional<std::string>> values);
 
 std::string int4(std::int32_t value);

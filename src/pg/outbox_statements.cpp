@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <limits>
-#include <optional>
 
 #include "pg/binary.hpp"
 
@@ -169,7 +168,7 @@ std::string floors_literal(std::span<const std::int64_t> floors) {
 }
 
 std::string floors_parameter(std::span<const std::int64_t> floors) {
-  return int8_array(std::vector<std::optional<std::int64_t>>(floors.begin(), floors.end()));
+  return int8_array(floors);
 }
 
 std::string silence_statement(const schema_name& schema) {

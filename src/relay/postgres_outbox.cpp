@@ -150,7 +150,7 @@ void postgres_outbox::add_trial(pg::pipeline& to) const {
   add_few(to, {pg::int4(0), pg::int8(0)}, claim_floors::no_parameters());
   add(to, pg::statement::mark_published, {pg::uuid_array({}), pg::tid_array({})});
   add(to, pg::statement::set_back, set_back_parameters({}));
-  add(to, pg::statement::release, {pg::int8_array({})});
+  add(to, pg::statement::release, {pg::int8_array(std::vector<std::int64_t>())});
 }
 
 boost::asio::awaitable<error> postgres_outbox::serve(pg::connection& link, outbox_listener& listener) {
@@ -301,10 +301,7 @@ void postgres_outbox::settle(const settlement& what, then next) {
     add(out.steps, pg::statement::mark_published,
         {pg::uuid_array(what.published), pg::tid_array(what.places)});
   if (!what.set_back.empty()) add(out.steps, pg::statement::set_back, set_back_parameters(what.set_back));
-  if (!what.released.empty()) {
-    const std::vector<std::optional<std::int64_t>> seqs(what.released.begin(), what.released.end());
-    add(out.steps, pg::statement::release, {pg::int8_array(seqs)});
-  }
+  if (!what.released.empty()) add(out.steps, pg::statement::release, {pg::int8_array(what.released)});
   add_settle(out);
   add(out.steps, pg::statement::commit);
   hold(0);

@@ -55,7 +55,7 @@ TEST_CASE("a null element is a length of -1 and sets the flag") {
 }
 
 TEST_CASE("an empty array has no dimension") {
-  CHECK(int8_array({}) == bytes({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20}));
+  CHECK(int8_array(std::vector<std::int64_t>()) == bytes({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20}));
   CHECK(text_array({}) == bytes({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25}));
   CHECK(uuid_array({}) == bytes({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0B, 0x86}));
 }
@@ -112,8 +112,9 @@ TEST_CASE(
     "an array of integers is read as it was written, and cut short at any byte loses its last elements") {
   const std::vector<std::optional<std::int64_t>> three{4, -7, std::int64_t{1} << 40};
   const std::string written = int8_array(three);
+  CHECK(int8_array(std::vector<std::int64_t>{4, -7, std::int64_t{1} << 40}) == written);
   CHECK(read_int8_array(written) == std::vector<std::int64_t>{4, -7, std::int64_t{1} << 40});
-  CHECK(read_int8_array(int8_array({})).empty());
+  CHECK(read_int8_array(int8_array(std::vector<std::int64_t>())).empty());
   for (std::size_t length = 0; length < written.size(); ++length)
     CHECK(read_int8_array(written.substr(0, length)).size() < 3);
 }
