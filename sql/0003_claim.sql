@@ -285,7 +285,7 @@ $outboxd$;
 -- are as there; the floors have to be known.
 --
 -- One row of nulls: this is for those two, in a new transaction. There are more than `most` events, or many finished ones above
--- the lowest floor, or some event is aside, or others have just finished what was there.
+-- the lowest floor, or some event is waiting or pending again, or others have just finished what was there.
 CREATE FUNCTION @schema@.claim_few(most integer, largest bigint, floors bigint[], settled bigint, lowest bigint)
 RETURNS TABLE (
   id uuid, place tid, shard smallint, seq bigint, aggregate_type text, aggregate_id text, event_type text,

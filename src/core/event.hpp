@@ -60,9 +60,10 @@ enum class payload_type { jsonb, json, text, bytea };
 struct batch {
   std::vector<event> events;
   payload_type payload = payload_type::jsonb;
-  bool more = false;                    // other shards have due events too
-  bool full = false;                    // its limits may have kept events of its shards out of it
-  bool withheld = false;                // some event is too large for this claim, and here without its texts
+  bool more = false;      // other shards have due events too
+  bool full = false;      // its limits may have kept events of its shards out of it
+  bool complete = false;  // it is known to have all that is pending in shards that nobody had locked
+  bool withheld = false;  // some event is too large for this claim, and here without its texts
   std::shared_ptr<const void> storage;  // what the views point into
 };
 

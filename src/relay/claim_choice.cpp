@@ -124,13 +124,20 @@ bool claim_choice::learn_from_shards(const batch& claimed, const place& where) {
           std::ssize(claimed.events) * 4 >= std::int64_t{batch_} * 3;
   if (not_few_left_ > 0) --not_few_left_;
   few_ = not_few_left_ == 0 && std::ssize(claimed.events) * 2 <= most_few() &&
-         !has_large(claimed, largest_of_few());
+         on_straight_way(claimed, largest_of_few());
   return claimed.withheld;
 }
 
 bool claim_choice::has_large(const batch& claimed, std::int64_t size) {
   return claimed.withheld || std::any_of(claimed.events.begin(), claimed.events.end(), [&](const event& one) {
            return static_cast<std::int64_t>(size_of(one)) > size;
+         });
+}
+
+bool claim_choice::on_straight_way(const batch& claimed, std::int64_t largest) {
+  return !has_large(claimed, largest) &&
+         std::all_of(claimed.events.begin(), claimed.events.end(), [](const event& one) {
+           return one.attempts == 0 && one.nacks == 0 && !one.behind && !one.has_followers;
          });
 }
 
@@ -161,10 +168,7 @@ void claim_choice::rest(int claims) {
 // A claim of as many shards can be expected to find most of a batch, and no event that needs more than to be sent.
 bool claim_choice::suits_bulk(const batch& claimed, const place& where) const {
   if (expected(where.shards) * 4 < std::int64_t{batch_} * 3) return false;
-  return std::all_of(claimed.events.begin(), claimed.events.end(), [&](const event& one) {
-    return one.attempts == 0 && one.nacks == 0 && !one.behind && !one.has_followers &&
-           static_cast<std::int64_t>(size_of(one)) <= largest_in_bulk();
-  });
+  return on_straight_way(claimed, largest_in_bulk());
 }
 
 bool claim_choice::reached_by(const batch& claimed, const place& where) const {

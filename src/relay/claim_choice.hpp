@@ -2,7 +2,7 @@
 //
 // While events are small, none of a batch is larger than its share of the bytes, and nothing need be summed up. A claim that
 // meets a larger one is made again with the sum, and so are the next ones. In a backlog claims are made in bulk, and where they
-// bring little, by claim_few: see sql/.
+// bring little, by claim_few: see sql/. Each lane has a choice of its own.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +41,10 @@ class claim_choice {
   // events from the end of the range, few, more than a batch, or none of some shard.
   bool reached_by(const batch& claimed, const place& where) const;
 
+  // Is a claim with this choice that has not reached its limits known to have all that is pending in its shards? With a sum it may
+  // end before an event that is too large for the rest of it, and in bulk before a gap.
+  bool tells_all() const { return !in_bulk() && (few() || !sums()); }
+
   // Chooses for the next claim. True: this one has to be made again, with what is chosen now.
   bool learn(const batch& claimed, const place& where);
   // claim_few has refused.
@@ -55,6 +59,7 @@ class claim_choice {
   bool learn_from_shards(const batch& claimed, const place& where);
   bool learn_from_few(const batch& claimed);
   static bool has_large(const batch& claimed, std::int64_t size);
+  static bool on_straight_way(const batch& claimed, std::int64_t largest);
   bool suits_bulk(const batch& claimed, const place& where) const;
   bool poor(const batch& claimed, const place& where) const;
   static bool leaves_out(const batch& claimed, const place& where);

@@ -30,8 +30,8 @@ class dispatcher final : public lane_host {
 
   void add(lane& one) { lanes_.push_back(&one); }
 
-  // Who has left shards without a look owes one after this time, if no claim comes first. What is found then was committed
-  // while another relay had the writers keep silent, or its notification was lost.
+  // Who has left shards without a look owes one after this time, if no claim comes first: it may find what was committed
+  // while another relay had the writers keep silent, or whose notification was lost.
   static constexpr std::chrono::milliseconds look_owed_after{20};
 
   // There may be work: wakes one idle lane. With all of them busy it is remembered, for a claim that is

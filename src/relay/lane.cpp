@@ -15,9 +15,9 @@ bool lane::light() const {
   return !plenty_ && host_.looks_come();
 }
 
-// A claim right after a batch would most likely find nothing: it had all there was, and nobody has rung since.
+// A claim right after the batch would find no event that has been told of: it had all there was, and nobody has rung since.
 bool lane::calm() const {
-  return !plenty_ && !more_ && host_.rings() == rings_;
+  return complete_ && !plenty_ && host_.rings() == rings_;
 }
 
 bool lane::wake() {
@@ -91,7 +91,7 @@ void lane::on_released() {
 void lane::on_claimed(batch claimed) {
   on_settled();
   plenty_ = claimed.full || claimed.events.size() >= settings_.batch;
-  more_ = claimed.more;
+  complete_ = claimed.complete;
   host_.on_claim_answered(*this, claimed.events.size());
   if (claimed.events.empty()) {
     become_idle();

@@ -121,7 +121,7 @@ class lane final : public outbox_listener, public broker_listener {
   delivery_totals totals_;
   std::mt19937_64 chance_;
   bool plenty_ = false;         // the last claim has left something, or its batch did
-  bool more_ = false;           // or it did not have all shards that have something
+  bool complete_ = false;       // the last claim is known to have had all there was
   std::uint64_t rings_ = 0;     // when it was sent
   bool look_can_wait_ = false;  // settling: for that reason without a claim
   std::size_t settling_ = 0;    // of them, those that the settle under way marks published

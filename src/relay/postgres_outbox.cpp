@@ -222,12 +222,14 @@ boost::asio::awaitable<result<postgres_outbox::claim_answer>> postgres_outbox::r
   auto claimed = pg::read_claim(payloads, got.at(*asked.claim_at));
   if (!claimed) co_return tl::make_unexpected(claimed.error());
   bool full = choice_.reached_by(*claimed, where);
+  bool tells_all = choice_.tells_all();
   while (choice_.learn(*claimed, where)) {
     *claimed = {};  // two batches at a time would be twice the memory
     got.clear();
     claimed = co_await claim_again(link, payloads);
     if (!claimed) co_return tl::make_unexpected(claimed.error());
     full = choice_.reached_by(*claimed, where);
+    tells_all = choice_.tells_all();
   }
   // A claim in bulk may find more than a batch. It is in seq order, so what is left out comes later than the rest of its shard.
   if (const auto most = static_cast<std::ptrdiff_t>(settings_.batch); std::ssize(claimed->events) > most)
@@ -235,6 +237,7 @@ boost::asio::awaitable<result<postgres_outbox::claim_answer>> postgres_outbox::r
   claimed->full = full;
   claimed->more =
       asked.how_far == reach::share && static_cast<int>(out.shards.size()) == shards_within(asked.how_far);
+  claimed->complete = tells_all && !full && !claimed->more;
   out.again = !out.shards.empty() && claimed->events.empty();
   out.claimed = std::move(*claimed);
   co_return out;
@@ -256,6 +259,7 @@ result<postgres_outbox::claim_answer> postgres_outbox::read_few(const pg::rows& 
     return out;
   }
   found->full = std::ssize(found->events) >= choice_.most_few();
+  found->complete = !found->full;
   for (const event& one : found->events) out.shards.push_back(one.shard);
   out.lowest = pg::read_int8(claimed.at(0, static_cast<int>(pg::few_column::floor)));
   out.claimed = std::move(*found);

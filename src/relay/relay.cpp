@@ -144,7 +144,7 @@ void relay::watch_deadlines() {
   });
 }
 
-// The same for the look that lanes owe: most often a claim comes first, and there is nothing to do.
+// The same for the look that lanes owe: under load a claim comes first, and there is nothing to do.
 void relay::watch_owed_look() {
   if (watching_owed_look_ || closed_) return;
   const auto due = dispatcher_.owed_look();

@@ -1,5 +1,5 @@
 // flow_notation: events and batches as words: "a3" has seq 3 and belongs to aggregate a; "a3<1" is claimed behind event 1;
-// "a3!" cannot be encoded; "a3^2" has failed twice; "+waits", "+more" and "+full" are what the claim says of its shards.
+// "a3!" cannot be encoded; "a3^2" has failed twice; "+waits", "+more", "+full" and "+unsure" (whether it is complete) are what the claim says of its shards.
 #pragma once
 
 #include <fmt/format.h>
@@ -42,9 +42,10 @@ inline batch batch_of(const std::vector<std::string>& words) {
   const auto names = std::make_shared<std::deque<std::string>>();
   batch out;
   bool waits = false;
+  bool unsure = false;
   for (const std::string& word : words) {
     if (word[0] == '+') {
-      (word == "+waits" ? waits : word == "+more" ? out.more : out.full) = true;
+      (word == "+waits" ? waits : word == "+more" ? out.more : word == "+full" ? out.full : unsure) = true;
       continue;
     }
     const auto behind = word.find('<');
@@ -60,6 +61,7 @@ inline batch batch_of(const std::vector<std::string>& words) {
     out.events.push_back(one);
   }
   for (event& one : out.events) one.has_followers = waits;
+  out.complete = !out.more && !out.full && !unsure;
   out.storage = names;
   return out;
 }

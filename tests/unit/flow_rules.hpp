@@ -265,7 +265,7 @@ inline void flow_rules::settle(const relay::settlement& what, relay::then next, 
   require(outbox_up_ && open_, "only an open claim is settled");
   const bool given_back = what.published.size() + what.set_back.size() < batch_.events.size();
   const bool plenty = batch_.full || batch_.events.size() >= settings_.batch || given_back;
-  const bool something = plenty || batch_.more || to_look.rung || !what.released.empty();
+  const bool something = plenty || !batch_.complete || to_look.rung || !what.released.empty();
   require((next == relay::then::claim) == (ready() && something && (plenty || !to_look.looks_come)),
           "a settlement claims again if, and only if, all is well, there may be something, and the next look "
           "is not enough");

@@ -288,6 +288,29 @@ TEST_CASE("a claim of few takes no more than a batch") {
   CHECK(small.parameters() == std::vector<std::string>{pg::int4(events), pg::int8(bytes / events)});
 }
 
+TEST_CASE(
+    "few are not claimed after events that failed before or are in a queue, for those would be refused") {
+  const auto few_after = [](const auto& change) {
+    batch one = backlog(1, 1, 1);
+    change(one.events[0]);
+    return after(one, in(1)).few();
+  };
+  CHECK(few_after([](event&) {}));
+  CHECK_FALSE(few_after([](event& one) { one.attempts = 1; }));
+  CHECK_FALSE(few_after([](event& one) { one.nacks = 1; }));
+  CHECK_FALSE(few_after([](event& one) { one.behind = 3; }));
+  CHECK_FALSE(few_after([](event& one) { one.has_followers = true; }));
+}
+
+TEST_CASE("claims with the sum and in bulk do not tell whether there is more") {
+  claim_choice choice(events, bytes);
+  CHECK(choice.tells_all());
+  choice.learn(withheld(), one_shard);
+  CHECK_FALSE(choice.tells_all());
+  CHECK_FALSE(after(backlog(100, 1, 4)).tells_all());
+  CHECK(after(batch{}, in(0)).tells_all());
+}
+
 TEST_CASE("after a refusal claims are made otherwise for a while, and ever longer until one is served") {
   claim_choice choice = after(batch{}, in(0));
   const auto refused = [&] {

@@ -56,6 +56,7 @@ TEST_CASE("what a lane has left or set free is claimed at once, also if nobody h
     run_script(steps);
   };
   in_silence("a1 +more", "more work; publish a1", {{"acked a1", "settle a1 ok then claim"}});
+  in_silence("a1 +unsure", "publish a1", {{"acked a1", "settle a1 ok then claim"}});
   in_silence("a1 +full", "more work; publish a1", {{"acked a1", "settle a1 ok then claim"}});
   in_silence("a1 a2", "publish a1", {{"after 100", ""}, {"acked a1", "settle a1 ok then claim"}});
   in_silence("a1 +waits", "publish a1", {{"acked a1", "settle a1 ok, free 1 then claim"}});

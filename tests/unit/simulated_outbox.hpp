@@ -52,6 +52,7 @@ class simulated_table {
       if (rows[i].status == state::pending && ++found <= batch) out.events.push_back(event_at(i));
     }
     out.full = found > batch;
+    out.complete = !out.full && !out.more;
     for (event& one : out.events) one.has_followers = waiting.contains(row(one.seq).shard);
     if (out.events.empty()) unlock(who);
     return out;
