@@ -35,6 +35,7 @@ struct event {
   row_place place;
   std::int16_t shard = 0;
   std::int64_t seq = 0;
+  std::int64_t aggregate = 0;  // the hash of its type and id
   std::string_view aggregate_type;
   std::string_view aggregate_id;
   std::string_view event_type;

@@ -5,11 +5,13 @@ namespace outboxd {
 judgement judge(failure why) {
   switch (why) {
     case failure::unencodable:
+    case failure::unreadable:
       return {blame::event, remedy::bury};
     case failure::returned:
     case failure::refused:
       return {blame::event, remedy::retry};
     case failure::nacked:
+    case failure::unconfirmed:
       return {blame::nobody, remedy::retry_for_ever};
     case failure::channel_closed:
       return {blame::unknown, remedy::isolate};
@@ -31,6 +33,10 @@ std::string_view name_of(failure why) {
       return "refused";
     case failure::nacked:
       return "nacked";
+    case failure::unconfirmed:
+      return "unconfirmed";
+    case failure::unreadable:
+      return "unreadable";
     case failure::channel_closed:
       return "channel_closed";
     case failure::broker_unavailable:

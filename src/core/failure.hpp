@@ -11,6 +11,8 @@ enum class failure {
   returned,            // basic.return: no queue takes it
   refused,             // a channel error that is about a message, with this one alone in flight
   nacked,              // basic.nack: a queue is full or has failed
+  unconfirmed,         // no confirm in time, while others got theirs: a queue hangs
+  unreadable,          // PostgreSQL cannot read the row: an invalid encoding, a text beyond its limit
   channel_closed,      // the same channel error, with several in flight
   broker_unavailable,  // connection lost, refused or blocked, confirm overdue, channel error about no message
   outbox_unavailable,  // PostgreSQL lost, read-only or shutting down

@@ -1,0 +1,114 @@
+// lane: one AMQP connection of the pool, as the flow sees it: what waits for it, and what is in flight on it.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "flow/broker.hpp"
+#include "flow/unsettled.hpp"
+#include "flow/write_queue.hpp"
+
+namespace outboxd::flow {
+
+// Whose events lanes carry: a stream.
+class shipper {
+ public:
+  // The message to send now; it is used at once.
+  virtual message letter_of(slot which) = 0;
+  virtual void on_sent(slot which) = 0;
+  virtual void on_outcome(slot which, const outcome& what) = 0;
+  // It cannot be encoded, and nothing was sent.
+  virtual void on_unencodable(slot which, std::string reason) = 0;
+  // The broker closed the channel over this one, which was alone in flight.
+  virtual void on_refused(slot which, std::string reason) = 0;
+  // Others on this lane are confirmed, this one is not: nobody waits for it any longer.
+  virtual void on_overdue(slot which) = 0;
+  // The lane is lost: sent or not, it has to be sent again.
+  virtual void on_lane_lost(slot which) = 0;
+  // A lane has come up or gone down, after all of the above.
+  virtual void on_lanes_changed() = 0;
+  // Outcomes have come: there may be something to write, and room to read.
+  virtual void on_progress() = 0;
+
+ protected:
+  ~shipper() = default;
+};
+
+struct lane_limits {
+  std::chrono::milliseconds confirm_timeout{10'000};
+};
+
+class lane final : public broker_listener {
+ public:
+  enum class state {
+    down,     // no connection
+    open,     // sends
+    blocked,  // connected, but the broker takes nothing for now
+  };
+
+  // A parcel travels alone if the broker may close the channel over it: then nobody else is in doubt.
+  struct parcel {
+    shipper* whose = nullptr;  // null: nobody waits for its outcome any more
+    slot which = no_slot;
+    bool alone = false;
+  };
+
+  class owner {
+   public:
+    virtual clock::time_point now() const = 0;
+    virtual void on_lane_changed() = 0;   // up or down
+    virtual void on_lane_progress() = 0;  // outcomes have come
+
+   protected:
+    ~owner() = default;
+  };
+
+  lane(broker& to, owner& of, const lane_limits& limits) : broker_(to), owner_(of), limits_(limits) {}
+
+  void offer(parcel one);
+  // Sends what may be sent now. Call it after offers.
+  void pump();
+  // Those of this shipper that are not sent yet are lost to it.
+  void withdraw(shipper& whose);
+  // The same without a word, and nobody waits for the outcomes of those that are sent.
+  void forget(const shipper& whose);
+
+  state now_in() const { return state_; }
+  std::size_t in_flight() const { return in_flight_; }
+  std::size_t waiting() const { return waiting_.size(); }
+
+  // When check() wants to be called: a confirm is overdue then.
+  std::optional<clock::time_point> deadline() const;
+  void check();
+
+  void on_broker_up() override;
+  void on_outcomes(std::span<const outcome> outcomes) override;
+  void on_channel_closed(std::span<const token> unknown, std::string_view reason) override;
+  void on_writable() override { owner_.on_lane_progress(); }
+  void on_blocked(bool blocked) override;
+  void on_broker_down() override;
+
+ private:
+  struct sent {
+    parcel what;
+    clock::time_point at;
+    bool open = true;  // no outcome yet
+  };
+
+  sent* find(token name);
+  void close(sent& one);
+
+  broker& broker_;
+  owner& owner_;
+  lane_limits limits_;
+  state state_ = state::down;
+  std::deque<parcel> waiting_;
+  std::deque<sent> window_;   // from the oldest without an outcome on; tokens number it
+  token first_ = 1;           // of the window
+  std::size_t in_flight_ = 0;
+  clock::time_point latest_outcome_{};
+};
+
+}  // namespace outboxd::flow

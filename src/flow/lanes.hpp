@@ -1,0 +1,51 @@
+// lanes: the pool of AMQP connections: which of them takes an aggregate's events.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "flow/lane.hpp"
+
+namespace outboxd::flow {
+
+class lanes final : public lane::owner {
+ public:
+  // deadline_changed: next_deadline() may have become earlier.
+  lanes(std::function<clock::time_point()> now, std::function<void()> deadline_changed)
+      : now_(std::move(now)), deadline_changed_(std::move(deadline_changed)) {}
+
+  void add(lane& one) { all_.push_back(&one); }
+  // A stream that leads a shard, and one that does not any more.
+  void join(shipper& one) { shippers_.push_back(&one); }
+  void leave(shipper& one);
+  // It sends nothing more, and still waits for outcomes.
+  void withdraw(shipper& one);
+
+  // An aggregate's events use one lane, by its hash, as long as that is up; else the next one. Returns it, or nothing if no lane
+  // is up. `stays_on`: the lane that its earlier ones are on, or -1.
+  std::optional<int> offer(shipper& whose, slot which, aggregate of, bool alone, int stays_on);
+
+  // Sends what may be sent now. Call it after offers.
+  void pump();
+
+  // Some lane is connected; some lane sends.
+  bool any_up() const;
+  bool any_open() const;
+  std::size_t in_flight() const;
+
+  std::optional<clock::time_point> next_deadline() const;
+  void check_deadlines();
+
+  clock::time_point now() const override { return now_(); }
+  void on_lane_changed() override;
+  void on_lane_progress() override;
+
+ private:
+  std::function<clock::time_point()> now_;
+  std::function<void()> deadline_changed_;
+  std::vector<lane*> all_;
+  std::vector<shipper*> shippers_;
+};
+
+}  // namespace outboxd::flow

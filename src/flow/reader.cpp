@@ -1,0 +1,106 @@
+#include "flow/reader.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace outboxd::flow {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto shortest_pause = 20ms;
+constexpr auto longest_pause = 1'000ms;
+
+std::int64_t plus(std::int64_t seq, std::int64_t span) {
+  constexpr auto last = std::numeric_limits<std::int64_t>::max();
+  return seq > last - span ? last : seq + span;
+}
+
+}  // namespace
+
+void reader::start(position from, clock::time_point now) {
+  *this = reader(limits_);
+  at_ = std::move(from);
+  wanted_ = true;
+  walks_ = true;  // it may be old
+  due_at_ = now;
+}
+
+void reader::due_within(std::chrono::milliseconds delay, clock::time_point now) {
+  due_at_ = std::min(due_at_, now + delay);
+}
+
+void reader::add_to(store_request& to, int room, clock::time_point now) {
+  if (room <= 0 || now < not_before_) return;
+  if (wanted_ && walks_) {
+    to.walk_from = at_.seq;
+  } else if (wanted_) {
+    to.read = read_request{.from = at_,
+                           .seq_limit = plus(at_.seq, limits_.seq_span),
+                           .events = std::min(room, limits_.batch)};
+    wanted_ = false;  // who rings from now on may have come too late for this read
+  }
+  if (now >= due_at_) {
+    to.due = due_after_;
+    to.due_events = std::min(room, limits_.batch);
+    due_at_ = clock::time_point::max();
+  }
+}
+
+clock::time_point reader::next(int room) const {
+  if (room <= 0) return clock::time_point::max();
+  return std::max(not_before_, wanted_ ? clock::time_point::min() : due_at_);
+}
+
+reader::outcome reader::pause(clock::time_point now) {
+  pause_ = std::clamp(pause_ * 2, std::chrono::milliseconds(shortest_pause), std::chrono::milliseconds(longest_pause));
+  not_before_ = now + pause_;
+  wanted_ = true;
+  return outcome::failed;
+}
+
+reader::outcome reader::on_read(const store_request& asked, const tried<read_answer>& got, clock::time_point now) {
+  if (got.result != read_result::done) return pause(now);
+  pause_ = 0ms;
+  const read_answer& it = got.answer;
+  if (it.late > asked.read->events && it.late_low) {
+    at_.go_back(*it.late_low, it.now);
+    wanted_ = walks_ = true;
+    return outcome::incomplete;
+  }
+  const std::int64_t last = it.rows.empty() ? position::before_all : it.rows.back().what.seq;
+  const bool above = last > at_.seq;
+  const bool full = static_cast<int>(it.rows.size()) >= asked.read->events;
+  const bool beyond = it.top && *it.top > asked.read->seq_limit;
+  std::int64_t to = at_.seq;
+  if (full && above) to = last;
+  if (!full && it.top) to = std::min(*it.top, asked.read->seq_limit);
+  at_.advance(to, it.now);
+  walks_ = beyond && !above;
+  if (!full && !beyond && it.saw_all) return outcome::complete;
+  wanted_ = true;
+  return outcome::incomplete;
+}
+
+// What was seen is the same as before, so that what has become visible meanwhile is found by the next read.
+void reader::on_walked(const tried<walk_answer>& got, clock::time_point now) {
+  if (got.result != read_result::done) {
+    pause(now);
+    return;
+  }
+  pause_ = 0ms;
+  walks_ = got.answer.more && !got.answer.met;
+  at_.seq = std::max(at_.seq, got.answer.walked_to);
+}
+
+void reader::on_due(const store_request& asked, const tried<due_answer>& got, clock::time_point now) {
+  if (got.result != read_result::done) {
+    due_at_ = now + longest_pause;
+    return;
+  }
+  const bool full = static_cast<int>(got.answer.rows.size()) >= asked.due_events;
+  due_after_ = full ? got.answer.last : due_cursor{};
+  due_at_ = std::min(due_at_, full ? now : now + std::min<std::chrono::milliseconds>(got.answer.next.value_or(1h), 1h));
+}
+
+}  // namespace outboxd::flow

@@ -1,0 +1,61 @@
+// reader: what a stream reads next: the position, walks over what is finished, what is due, and when.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "flow/store.hpp"
+#include "flow/write_queue.hpp"
+
+namespace outboxd::flow {
+
+struct read_limits {
+  int batch = 1'500;                          // most rows in one read
+  std::int64_t seq_span = 20'000;             // how far (a) goes in one read
+  std::chrono::milliseconds sweep_interval{1'000};
+};
+
+// Pure. The parts of a request that read, and what their answers mean.
+class reader {
+ public:
+  explicit reader(const read_limits& limits) : limits_(limits) {}
+
+  // The lead has just been taken: nothing is known but the saved position.
+  void start(position from, clock::time_point now);
+
+  // There may be something new; something may be due.
+  void ring() { wanted_ = true; }
+  void ring_due(clock::time_point now) { due_at_ = now; }
+  void due_within(std::chrono::milliseconds delay, clock::time_point now);
+
+  // Adds what is to be read now, room for so many events given.
+  void add_to(store_request& to, int room, clock::time_point now);
+  // When that may become something; room given.
+  clock::time_point next(int room) const;
+
+  enum class outcome {
+    failed,      // again after a pause
+    incomplete,  // there is more: again at once
+    complete,    // everything that was visible has been read
+  };
+  // Moves the position. The rows are to be used unless the answer made it go back, which brings none.
+  outcome on_read(const store_request& asked, const tried<read_answer>& got, clock::time_point now);
+  void on_walked(const tried<walk_answer>& got, clock::time_point now);
+  void on_due(const store_request& asked, const tried<due_answer>& got, clock::time_point now);
+
+  const position& at() const { return at_; }
+
+ private:
+  outcome pause(clock::time_point now);
+
+  read_limits limits_;
+  position at_;
+  bool wanted_ = false;
+  bool walks_ = false;  // the next pending row may be far away
+  clock::time_point not_before_{};
+  std::chrono::milliseconds pause_{0};
+  clock::time_point due_at_ = clock::time_point::max();
+  due_cursor due_after_;
+};
+
+}  // namespace outboxd::flow

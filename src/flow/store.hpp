@@ -1,0 +1,172 @@
+// store: what a stream needs of PostgreSQL. One implementation talks to the real one; a simulation is another.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/event.hpp"
+#include "flow/position.hpp"
+
+namespace outboxd::flow {
+
+using aggregate = std::int64_t;  // the hash of its type and id: what the table knows it by
+
+// How an event left the ordinary way from pending to published; the column `exception`.
+enum class exception : std::uint8_t {
+  none,
+  scheduled,    // waiting until available_at; holds nobody back
+  backing_off,  // waiting until available_at after a failure; holds back its aggregate
+  parked,       // waiting behind an earlier event of its aggregate; no due time of its own
+  dead,
+};
+
+// A row as it was read. The views of `what` point into `storage`.
+struct stored_event {
+  event what;
+  exception from = exception::none;
+  bool withheld = false;       // too large to come along: its texts have to be fetched
+  bool suspect = false;        // the broker has closed a channel or a connection over it: it travels alone
+  bool earlier_waits = false;  // due: an earlier event of its aggregate backs off or is parked
+  std::int64_t size = 0;       // bytes of its texts; estimated while they are withheld
+  std::shared_ptr<const void> storage;
+};
+
+// (a), (b) and (c) of docs/design.md, "The position", in one statement.
+struct read_request {
+  position from;
+  std::int64_t seq_limit = 0;  // how far (a) goes
+  int events = 0;              // most rows
+};
+
+struct read_answer {
+  snapshot now;                          // cut at where (c) ended
+  bool saw_all = false;                  // (c) went up to now
+  std::optional<std::int64_t> top;       // the highest visible seq above the position
+  std::int64_t late = 0;                 // rows of (b) and (c)
+  std::optional<std::int64_t> late_low;  // their lowest seq
+  std::vector<stored_event> rows;        // in seq order; none if late is more than was asked for
+};
+
+// Where the first pending row above a seq is, looking at a bounded number of rows.
+struct walk_answer {
+  std::int64_t walked_to = position::before_all;  // no pending row up to here that was visible
+  bool met = false;                               // the next row is pending
+  bool more = false;                              // there are rows beyond that were not looked at
+};
+
+struct due_cursor {
+  timestamp at = timestamp::min();
+  std::int64_t seq = position::before_all;
+};
+
+struct due_answer {
+  std::vector<stored_event> rows;                 // waiting and due, by available_at
+  due_cursor last;                                // of the rows
+  std::optional<std::chrono::milliseconds> next;  // until another one is due
+};
+
+// An aggregate that holds back its later events.
+struct blocked_aggregate {
+  aggregate which = 0;
+  bool head_waits = false;  // one of its events backs off; else only parked ones are left
+};
+
+struct release_answer {
+  std::vector<stored_event> rows;    // parked ones, in seq order within each aggregate
+  std::vector<aggregate> backs_off;  // these still have an event that backs off: nothing was looked for
+  std::vector<aggregate> more;       // these have more parked rows than came
+};
+
+// What becomes of an event that was not published.
+struct failure_record {
+  event_id id;
+  exception to = exception::backing_off;  // backing_off, parked or dead
+  bool counts_attempt = false;
+  bool counts_deferral = false;
+  std::chrono::milliseconds delay{0};  // backing_off
+  std::string code;                    // empty: last_error and its code stay as they are
+  std::string reason;
+};
+
+enum class mark_mode : std::uint8_t {
+  by_place,  // by the ctid that was read: cheapest, and misses rows that have moved
+  by_id,
+  unlocked,  // by id, without those that somebody has locked
+};
+
+struct mark_request {
+  std::vector<event_id> ids;
+  std::vector<row_place> places;  // by_place
+  mark_mode mode = mark_mode::by_place;
+};
+
+enum class write_result : std::uint8_t {
+  done,
+  missed,    // by_place: some rows were not there any more; nothing is known of which
+  deferred,  // a lock, a full disk, a deadlock: the same again later
+  refused,   // PostgreSQL will not write one of these rows, however often it is asked
+};
+
+struct write_answer {
+  write_result result = write_result::done;
+  std::vector<event_id> left;  // done, unlocked or failures: still unfinished, because somebody has locked them
+  std::string reason;          // of deferred and refused; quotes no row
+};
+
+enum class read_result : std::uint8_t { done, deferred, refused };
+
+// Everything that one round trip does, in this order. What is not set is not done.
+struct store_request {
+  bool keys_only = false;  // rows come with their texts withheld: to read them has failed for some row
+  std::vector<failure_record> failures;
+  mark_request marks;
+  std::optional<position> save;
+  std::vector<event_id> save_unsettled;  // with save: of events up to it that are not settled
+  std::optional<read_request> read;
+  std::optional<std::int64_t> walk_from;
+  std::optional<due_cursor> due;  // after this one
+  int due_events = 0;
+  std::vector<event_id> fetch;     // texts of withheld events
+  std::vector<event_id> by_id;     // rows of these, if they are unfinished
+  std::vector<aggregate> release;  // parked rows of these
+  int release_events = 0;          // of each
+  std::optional<aggregate> blocked_after;  // a page of the aggregates that wait, in their order, after this one
+};
+
+inline constexpr std::size_t blocked_page = 500;
+
+template <class Answer>
+struct tried {
+  read_result result = read_result::done;
+  std::string reason;  // of deferred and refused; quotes no row
+  Answer answer;
+};
+
+struct store_answer {
+  write_answer failures;
+  write_answer marks;
+  bool saved = false;
+  tried<read_answer> read;
+  tried<walk_answer> walk;
+  tried<due_answer> due;
+  tried<std::vector<stored_event>> fetched;
+  tried<std::vector<stored_event>> by_id;
+  tried<release_answer> released;
+  tried<std::vector<blocked_aggregate>> blocked;
+};
+
+// Answers later, never from inside the call. One request at a time.
+class store {
+ public:
+  store() = default;
+  store(const store&) = delete;
+  store& operator=(const store&) = delete;
+  virtual ~store() = default;
+
+  virtual void execute(store_request what) = 0;
+};
+
+}  // namespace outboxd::flow

@@ -1,0 +1,169 @@
+// stream: one shard's events on their way: read, offered to the lanes, and marked, by whoever leads the shard.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "core/batch_order.hpp"
+#include "core/envelope.hpp"
+#include "core/failure.hpp"
+#include "core/retry_policy.hpp"
+#include "flow/held_aggregates.hpp"
+#include "flow/lanes.hpp"
+#include "flow/reader.hpp"
+
+namespace outboxd::flow {
+
+struct stream_limits {
+  read_limits read;
+  std::int64_t batch_bytes = 8'000'000;
+  int batches = 4;  // of events and bytes that are read and not settled
+  write_limits marks{.enough = 300, .linger = std::chrono::milliseconds(3), .most = 10'000};
+  std::uint32_t longest_chain = 500;       // events of one aggregate in memory; more are parked
+  std::size_t most_held = 200'000;         // aggregates that hold back events, known by name
+  order_mode order = order_mode::strict;
+  routing route;
+  retry_policy retry = retry_policy::exponential(std::chrono::seconds(1), std::chrono::minutes(5), 20);
+  std::string dead_letter_exchange;  // empty: none
+  std::uint64_t seed = 1;            // of the retries' jitter
+};
+
+// What is worth telling; all optional.
+struct stream_hooks {
+  std::function<void()> on_progress;  // next_at() may have become earlier
+  std::function<void(std::size_t events)> on_published;
+  std::function<void(const event&, const failure_record&)> on_failed;
+  std::function<void(const event&, const std::string& reason)> on_stuck;  // PostgreSQL will not write what became of it
+};
+
+struct saved_position {
+  position at;
+  std::vector<event_id> unsettled;  // up to it, and not settled
+};
+
+// Pure: time, database and broker come from outside, and nothing here blocks or throws.
+class stream final : public shipper {
+ public:
+  enum class phase : std::uint8_t {
+    idle,      // somebody else leads the shard
+    loading,   // leads; learns which aggregates hold back events, before the first send
+    running,   // reads, sends, marks
+    draining,  // is to give the lead up: waits for confirms and writes what it knows
+  };
+
+  stream(lanes& over, stream_limits limits, stream_hooks hooks);
+
+  // The lead is taken.
+  void start(saved_position from, payload_type payload);
+  // Reads and sends nothing more; drained() follows when all that is in flight is settled.
+  void drain();
+  // Waits no longer for confirms.
+  void abandon();
+  bool drained() const;
+  // The lead is lost, and whatever is in memory with it.
+  void lost();
+
+  // There may be new events; there may be due ones; it is time to look at everything.
+  void ring() { reader_.ring(); }
+  void ring_due() { reader_.ring_due(lanes_.now()); }
+  void sweep();
+
+  // What to ask the store for now, if anything. One request at a time: on_answer or lost() follows.
+  std::optional<store_request> next();
+  clock::time_point next_at() const;
+
+  struct news {
+    bool read = false;      // new events were looked for
+    bool complete = false;  // and all that was visible has been found
+    std::size_t found = 0;
+  };
+  news on_answer(store_answer answer);
+
+  phase now_in() const { return phase_; }
+  const unsettled& events() const { return events_; }
+  const position& at() const { return reader_.at(); }
+  std::size_t held() const { return held_.size(); }
+
+  message letter_of(slot which) override;
+  void on_sent(slot) override {}
+  void on_outcome(slot which, const outcome& what) override;
+  void on_unencodable(slot which, std::string reason) override;
+  void on_refused(slot which, std::string reason) override;
+  void on_overdue(slot which) override;
+  void on_lane_lost(slot which) override;
+  void on_lanes_changed() override;
+  void on_progress() override;
+
+ private:
+  // What failed, until it is recorded.
+  struct failed {
+    failure_record how;
+    int letter = 0;  // dead: which form of its dead letter is tried; 0 none yet
+  };
+  // Statements about events in memory.
+  struct writes {
+    write_queue marks;
+    write_queue records;
+    write_queue fetches;  // reads, in fact: of texts
+    bool idle() const { return marks.idle() && records.idle(); }
+  };
+  // The round trip under way, without what it writes, and what a later one is to do.
+  struct agenda {
+    std::optional<store_request> asked;
+    std::optional<aggregate> blocked_after;  // a page is wanted
+    aggregate next_page = std::numeric_limits<aggregate>::min();
+    std::vector<event_id> by_id;  // rows to read, of a former leader
+    std::optional<position> saved;
+    bool save = false;
+    clock::time_point keys_only_until{};
+  };
+
+  int room() const;
+  bool all_settled() const;
+  void ask_to_write(store_request& to);
+  void ask_to_read(store_request& to);
+  void ask_to_fetch(store_request& to);
+  void ask_to_save(store_request& to) const;
+
+  void on_recorded(const write_answer& got);
+  void on_marked(const write_answer& got);
+  news on_read(tried<read_answer>& got, const store_request& asked);
+  void on_fetched(tried<std::vector<stored_event>>& got, const store_request& asked);
+  void on_released(tried<release_answer>& got, const store_request& asked);
+  void on_blocked(const tried<std::vector<blocked_aggregate>>& got, const store_request& asked);
+  std::vector<slot> slots_of(const std::vector<event_id>& ids) const;
+  void say_stuck(const write_queue& what, const std::string& reason);
+
+  bool admit(stored_event one);
+  void admit_due(stored_event one);
+  void offer_next(aggregate of);
+  void leave_chain(slot which);
+  void forget_unsent();
+
+  void fail(slot which, failure why, std::string reason);
+  void back_off(slot which, failure_record how);
+  void park(slot which);
+  void park_rest(aggregate of);
+  void die(slot which, failure why, std::string reason);
+  void bury(slot which, std::string_view trouble);
+
+  lanes& lanes_;
+  const stream_limits limits_;
+  const stream_hooks hooks_;
+
+  phase phase_ = phase::idle;
+  payload_type payload_ = payload_type::jsonb;
+  unsettled events_;
+  reader reader_;
+  held_aggregates held_;
+  writes writes_;
+  boost::unordered_flat_map<slot, failed> failed_;
+  agenda agenda_;
+  std::mt19937_64 chance_;
+};
+
+}  // namespace outboxd::flow

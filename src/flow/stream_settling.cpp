@@ -1,0 +1,212 @@
+// What becomes of events: the part of stream.hpp between the broker's word and the table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/failpoint.hpp"
+#include "flow/stream.hpp"
+
+namespace outboxd::flow {
+namespace {
+
+// The forms of a dead letter: as the event was, without what may not be encodable, and without its body.
+constexpr int letter_forms = 3;
+
+}  // namespace
+
+message stream::letter_of(slot which) {
+  const auto& one = events_.at(which).it.what;
+  message out = envelope(one, payload_, limits_.route);
+  const auto found = failed_.find(which);
+  if (found == failed_.end()) return out;
+  out.dead_reason = found->second.how.reason;
+  out.dead_exchange = out.exchange;
+  out.dead_routing_key = out.routing_key;
+  out.exchange = limits_.dead_letter_exchange;
+  if (found->second.letter > 1) {
+    out.headers = "{}";
+    out.routing_key = "dead";
+    out.dead_routing_key = {};
+  }
+  if (found->second.letter > 2) out.body = {};
+  return out;
+}
+
+void stream::leave_chain(slot which) {
+  auto& one = events_.at(which);
+  if (one.state == event_state::offered) --events_.find_chain(one.it.what.aggregate)->offered;
+  events_.leave_chain(which);
+}
+
+void stream::on_outcome(slot which, const outcome& what) {
+  if (failed_.contains(which))
+    return bury(which, what.what == verdict::acked      ? std::string_view()
+                       : what.what == verdict::returned ? std::string_view(what.reason)
+                                                        : "nacked");
+  switch (what.what) {
+    case verdict::acked: {
+      failpoint("acked");
+      const aggregate of = events_.aggregate_of(which);
+      leave_chain(which);
+      events_.at(which).state = event_state::confirmed;
+      writes_.marks.add(which, lanes_.now());
+      offer_next(of);
+      return;
+    }
+    case verdict::returned:
+      return fail(which, failure::returned, fmt::format("returned by the broker: {}", what.reason));
+    case verdict::nacked:
+      return fail(which, failure::nacked, "nacked by the broker: it could not take the message");
+  }
+}
+
+void stream::on_unencodable(slot which, std::string reason) {
+  if (const auto found = failed_.find(which); found != failed_.end()) {
+    if (++found->second.letter > letter_forms) return bury(which, reason);
+    on_lane_lost(which);
+    return offer_next(events_.aggregate_of(which));
+  }
+  fail(which, failure::unencodable, std::move(reason));
+}
+
+void stream::on_refused(slot which, std::string reason) {
+  if (failed_.contains(which)) return bury(which, reason);
+  fail(which, failure::refused, std::move(reason));
+}
+
+void stream::on_overdue(slot which) {
+  if (failed_.contains(which)) return bury(which, "no confirm in time");
+  fail(which, failure::unconfirmed, "the broker has confirmed others, and this one not in time");
+}
+
+void stream::fail(slot which, failure why, std::string reason) {
+  const event& one = events_.at(which).it.what;
+  failure_record how{.id = one.id, .code = std::string(name_of(why)), .reason = std::move(reason)};
+  switch (judge(why).what) {
+    case remedy::bury:
+      return die(which, why, std::move(how.reason));
+    case remedy::retry: {
+      const auto failures = std::int64_t{one.attempts} + 1;
+      const auto delay = failures > limits_.retry.max_attempts()
+                             ? std::nullopt
+                             : limits_.retry.delay_after(static_cast<int>(failures), chance_);
+      if (!delay) return die(which, why, fmt::format("given up after {} failed attempts: {}", failures, how.reason));
+      how.counts_attempt = true;
+      how.delay = *delay;
+      return back_off(which, std::move(how));
+    }
+    case remedy::retry_for_ever:
+      how.counts_deferral = true;
+      how.delay = limits_.retry.pause_after(one.nacks + 1, chance_);
+      return back_off(which, std::move(how));
+    case remedy::isolate:
+    case remedy::give_back:
+      on_lane_lost(which);
+      return;
+  }
+}
+
+void stream::back_off(slot which, failure_record how) {
+  const aggregate of = events_.aggregate_of(which);
+  leave_chain(which);
+  events_.at(which).state = event_state::waiting;
+  if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, how);
+  failed_[which].how = std::move(how);
+  held_.begin(of, hold::head_waits);
+  held_.on_to_record(of);
+  writes_.records.add(which, lanes_.now());
+  park_rest(of);
+}
+
+void stream::park(slot which) {
+  const aggregate of = events_.aggregate_of(which);
+  leave_chain(which);
+  events_.at(which).state = event_state::waiting;
+  failed_[which].how = {.id = events_.at(which).it.what.id, .to = exception::parked, .code = {}, .reason = {}};
+  if (!held_.holds(of)) held_.begin(of, hold::draining);
+  held_.on_to_record(of);
+  writes_.records.add(which, lanes_.now());
+}
+
+// What is not sent yet waits behind the one that failed; what came from there is only forgotten.
+void stream::park_rest(aggregate of) {
+  const auto* const chain = events_.find_chain(of);
+  slot next = chain == nullptr ? no_slot : chain->first;
+  while (next != no_slot) {
+    const slot which = std::exchange(next, events_.at(next).after);
+    const auto& one = events_.at(which);
+    if (one.state == event_state::fetching) continue;  // its answer comes first
+    if (one.state != event_state::queued || failed_.contains(which)) continue;
+    if (one.it.from == exception::parked) {
+      events_.leave_chain(which);
+      events_.erase(which);
+    } else {
+      park(which);
+    }
+  }
+}
+
+// With a dead letter exchange its letter is sent first. It stays in its chain until it is recorded: if that is lost, it comes
+// back before its successors.
+void stream::die(slot which, failure why, std::string reason) {
+  auto& of = failed_[which];
+  of.how = {.id = events_.at(which).it.what.id,
+            .to = exception::dead,
+            .counts_attempt = true,
+            .code = std::string(name_of(why)),
+            .reason = std::move(reason)};
+  if (limits_.dead_letter_exchange.empty() || why == failure::unreadable || phase_ != phase::running) return bury(which, {});
+  of.letter = 1;
+  on_lane_lost(which);
+  offer_next(events_.aggregate_of(which));
+}
+
+// Dead it is in any case; what the exchange did not take is only said.
+void stream::bury(slot which, std::string_view trouble) {
+  auto& how = failed_[which].how;
+  if (!trouble.empty()) how.reason += fmt::format("; and its dead letter: {}", trouble);
+  on_lane_lost(which);
+  events_.at(which).state = event_state::dying;
+  if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, how);
+  writes_.records.add(which, lanes_.now());
+}
+
+void stream::say_stuck(const write_queue& what, const std::string& reason) {
+  if (const auto which = what.stuck(); which && hooks_.on_stuck) hooks_.on_stuck(events_.at(*which).it.what, reason);
+}
+
+void stream::on_recorded(const write_answer& got) {
+  const auto done = writes_.records.end(got.result, slots_of(got.left), lanes_.now());
+  say_stuck(writes_.records, got.reason);
+  for (const slot which : done) {
+    const aggregate of = events_.aggregate_of(which);
+    const auto found = failed_.find(which);
+    const failure_record how = std::move(found->second.how);
+    failed_.erase(found);
+    if (how.to == exception::dead) {
+      events_.leave_chain(which);
+      if (events_.length_of(of) == 0) held_.on_head_settled(of);
+      events_.erase(which);
+      offer_next(of);
+      continue;
+    }
+    events_.erase(which);
+    held_.on_recorded(of);
+    if (how.to == exception::backing_off) reader_.due_within(how.delay, lanes_.now());
+  }
+}
+
+void stream::on_marked(const write_answer& got) {
+  const auto done = writes_.marks.end(got.result, slots_of(got.left), lanes_.now());
+  say_stuck(writes_.marks, got.reason);
+  failpoint("marked");
+  for (const slot which : done) {
+    const aggregate of = events_.aggregate_of(which);
+    events_.erase(which);
+    if (events_.length_of(of) == 0) held_.on_head_settled(of);
+  }
+  if (!done.empty() && hooks_.on_published) hooks_.on_published(done.size());
+}
+
+}  // namespace outboxd::flow

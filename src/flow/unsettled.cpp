@@ -1,0 +1,92 @@
+#include "flow/unsettled.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace outboxd::flow {
+
+// Random already, for most ids; mixed by the map.
+std::size_t unsettled::id_hash::operator()(const event_id& id) const {
+  std::uint64_t halves[2];
+  std::memcpy(halves, id.bytes.data(), sizeof halves);
+  return halves[0] ^ (halves[1] * 0x9E3779B97F4A7C15ULL);
+}
+
+std::optional<slot> unsettled::add(stored_event one) {
+  const auto [known, is_new] = by_id_.try_emplace(one.what.id, no_slot);
+  if (!is_new) return std::nullopt;
+  if (free_.empty()) {
+    free_.push_back(static_cast<slot>(entries_.size()));
+    entries_.emplace_back();
+  }
+  const slot which = free_.back();
+  free_.pop_back();
+  known->second = which;
+  if (!one.withheld) bytes_ += one.size;
+  chain& in = chains_[one.what.aggregate];
+  slot before = in.last;
+  while (before != no_slot && entries_[before].state == event_state::queued &&
+         entries_[before].it.what.seq > one.what.seq)
+    before = entries_[before].before;
+  const slot after = before == no_slot ? in.first : entries_[before].after;
+  (before == no_slot ? in.first : entries_[before].after) = which;
+  (after == no_slot ? in.last : entries_[after].before) = which;
+  ++in.length;
+  entries_[which] = {std::move(one), event_state::queued, before, after};
+  return which;
+}
+
+void unsettled::leave_chain(slot which) {
+  entry& one = entries_[which];
+  const auto found = chains_.find(one.it.what.aggregate);
+  chain& in = found->second;
+  (one.before == no_slot ? in.first : entries_[one.before].after) = one.after;
+  (one.after == no_slot ? in.last : entries_[one.after].before) = one.before;
+  one.before = one.after = no_slot;
+  if (--in.length == 0) chains_.erase(found);
+}
+
+void unsettled::erase(slot which) {
+  entry& one = entries_[which];
+  if (!one.it.withheld) bytes_ -= one.it.size;
+  by_id_.erase(one.it.what.id);
+  one.it = {};
+  free_.push_back(which);
+}
+
+void unsettled::clear() {
+  *this = {};
+}
+
+slot unsettled::find(const event_id& id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? no_slot : found->second;
+}
+
+unsettled::chain* unsettled::find_chain(aggregate which) {
+  const auto found = chains_.find(which);
+  return found == chains_.end() ? nullptr : &found->second;
+}
+
+std::uint32_t unsettled::length_of(aggregate which) const {
+  const auto found = chains_.find(which);
+  return found == chains_.end() ? 0 : found->second.length;
+}
+
+std::vector<aggregate> unsettled::aggregates() const {
+  std::vector<aggregate> out;
+  out.reserve(chains_.size());
+  for (const auto& [which, in] : chains_) out.push_back(which);
+  return out;
+}
+
+void unsettled::complete(slot which, stored_event with) {
+  stored_event& it = entries_[which].it;
+  with.from = it.from;
+  with.suspect = it.suspect;
+  with.withheld = false;
+  bytes_ += with.size;
+  it = std::move(with);
+}
+
+}  // namespace outboxd::flow

@@ -1,0 +1,83 @@
+// unsettled: the events that a stream has read and not yet settled: their states, and their aggregates as chains.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "flow/store.hpp"
+
+namespace outboxd::flow {
+
+using slot = std::uint32_t;
+inline constexpr slot no_slot = static_cast<slot>(-1);
+
+// From read to settled. What leaves the chain lets its successor go.
+enum class event_state : std::uint8_t {
+  queued,     // in its chain, at no lane: behind a predecessor, or no lane is up
+  fetching,   // first in its chain; its texts are on their way
+  offered,    // in its chain, at a lane: waiting there or in flight; it or its dead letter
+  dying,      // in its chain: to be recorded as dead; its successor waits for that
+  confirmed,  // out of the chain: acknowledged, to be marked
+  waiting,    // out of the chain: to be recorded as backing off or parked
+};
+
+class unsettled {
+ public:
+  struct entry {
+    stored_event it;
+    event_state state = event_state::queued;
+    slot before = no_slot;  // in its chain
+    slot after = no_slot;
+  };
+
+  // An aggregate's events in the order in which they go out.
+  struct chain {
+    slot first = no_slot;
+    slot last = no_slot;
+    std::uint32_t length = 0;
+    std::uint32_t offered = 0;  // of them
+    std::int32_t lane = -1;     // that they were offered to
+  };
+
+  // Puts it into its chain, by seq among those that have no lane yet. Nothing if it is there already.
+  std::optional<slot> add(stored_event one);
+
+  // Ends its time in the chain; the chain goes with its last event.
+  void leave_chain(slot which);
+  void erase(slot which);
+  void clear();
+
+  entry& at(slot which) { return entries_[which]; }
+  const entry& at(slot which) const { return entries_[which]; }
+  aggregate aggregate_of(slot which) const { return entries_[which].it.what.aggregate; }
+  slot find(const event_id& id) const;
+  chain* find_chain(aggregate which);
+  std::uint32_t length_of(aggregate which) const;
+  std::vector<aggregate> aggregates() const;  // that have a chain
+
+  std::size_t size() const { return by_id_.size(); }
+  // Of the texts that are here.
+  std::int64_t bytes() const { return bytes_; }
+  // The texts of a withheld event have come.
+  void complete(slot which, stored_event with);
+
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const auto& [id, which] : by_id_) visit(which, entries_[which]);
+  }
+
+ private:
+  struct id_hash {
+    std::size_t operator()(const event_id& id) const;
+  };
+
+  std::vector<entry> entries_;
+  std::vector<slot> free_;
+  boost::unordered_flat_map<event_id, slot, id_hash> by_id_;
+  boost::unordered_flat_map<aggregate, chain> chains_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace outboxd::flow

@@ -1,0 +1,74 @@
+// write_queue: what has to be written to the outbox, in groups: gathered a little, taken apart when a row will not be written.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "flow/store.hpp"
+#include "flow/unsettled.hpp"
+
+namespace outboxd::flow {
+
+using clock = std::chrono::steady_clock;
+
+struct write_limits {
+  std::size_t enough = 1;             // so many are worth a statement
+  std::chrono::microseconds linger{0};  // and so is the oldest after this long
+  std::size_t most = 10'000;          // in one statement
+};
+
+// A group is one statement. One that PostgreSQL refuses is halved until the row that it will not write is alone; that one is
+// tried again with growing pauses, and so is what somebody has locked. Nobody else waits for them.
+class write_queue {
+ public:
+  struct group {
+    std::vector<slot> slots;
+    mark_mode mode = mark_mode::by_place;
+    clock::time_point not_before{};
+    std::chrono::milliseconds pause{0};  // the latest one
+  };
+
+  explicit write_queue(const write_limits& limits) : limits_(limits) {}
+
+  void add(slot which, clock::time_point now);
+
+  // When there will be something to write; nothing while a group is on its way.
+  std::optional<clock::time_point> due() const;
+
+  // The group to write now, or nothing. `all`: without lingering. It is on its way until end(). `fitting`: how many of the
+  // fresh ones, at least one, may go in one group.
+  const group* begin(clock::time_point now, bool all = false);
+  const group* begin_fitting(clock::time_point now, std::size_t fitting);
+  const std::vector<slot>& fresh() const { return fresh_; }
+
+  // The answer to the group. `left`: of done, what somebody has locked. Returns what is written.
+  std::vector<slot> end(write_result result, std::span<const slot> left, clock::time_point now);
+
+  // The row that cannot be written, after an end() with `refused` that concerned one alone.
+  std::optional<slot> stuck() const { return stuck_; }
+  // It is not to be tried again.
+  void drop_stuck() { again_.pop_back(); }
+  bool under_way() const { return under_way_.has_value(); }
+
+  // Nothing is left but rows that PostgreSQL will not write.
+  bool idle() const;
+  // Those rows.
+  std::vector<slot> refused() const;
+  void clear();
+
+ private:
+  void defer(group what, std::chrono::milliseconds at_first, std::chrono::milliseconds at_most,
+             clock::time_point now);
+
+  write_limits limits_;
+  std::vector<slot> fresh_;
+  clock::time_point oldest_;  // of the fresh ones
+  std::deque<group> again_;
+  std::optional<group> under_way_;
+  std::optional<slot> stuck_;
+};
+
+}  // namespace outboxd::flow
