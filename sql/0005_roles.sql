@@ -19,38 +19,26 @@ $outboxd$;
 -- Only our own functions: the schema may be shared with the application's.
 REVOKE ALL ON FUNCTION
   @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid),
-  @schema@.admit_event(), @schema@.set_aside(), @schema@.ring_doorbell(), @schema@.forget_floor(),
-  @schema@.take_shards(integer, bigint[], bigint, bigint, bigint), @schema@.claimed(integer, bigint),
-  @schema@.nothing_aside(), @schema@.claimed_in_bulk(integer, bigint),
-  @schema@.claim_few(integer, bigint, bigint[], bigint, bigint),
-  @schema@.mark_published(uuid[], tid[]), @schema@.delete_published(uuid[], tid[]),
-  @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint, bigint[]), @schema@.settle(bigint, bigint, text[]),
-  @schema@.release_orphans(integer),
-  @schema@.mute(), @schema@.silence_is_over()
+  @schema@.admit_event(), @schema@.keep_place(), @schema@.agree_on_status()
   FROM PUBLIC;
 GRANT SELECT ON @schema@.migration TO outbox_relay, outbox_operator;
 GRANT USAGE ON SCHEMA @schema@ TO outbox_writer, outbox_relay, outbox_operator;
 
--- Producers: the columns that are theirs to set, and emit. Not to read: other applications' payloads are in the table.
+-- Producers: the columns that are theirs to set, and emit. To read only what INSERT ... RETURNING of an ORM asks for: other
+-- applications' payloads are in the table.
 GRANT INSERT (id, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key, available_at)
   ON @schema@.event TO outbox_writer;
+GRANT SELECT (id, seq) ON @schema@.event TO outbox_writer;
 GRANT EXECUTE ON FUNCTION @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid) TO outbox_writer;
 
 -- The daemon.
 GRANT SELECT, DELETE ON @schema@.event TO outbox_relay;
-GRANT SELECT ON @schema@.event_seq TO outbox_relay;
-GRANT SELECT, UPDATE ON @schema@.claim_floor TO outbox_relay;
-GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind, aside)
+GRANT UPDATE (status, attempts, deferrals, available_at, published_at, last_error, last_error_code, exception)
   ON @schema@.event TO outbox_relay;
-GRANT EXECUTE ON FUNCTION
-  @schema@.take_shards(integer, bigint[], bigint, bigint, bigint), @schema@.claimed(integer, bigint),
-  @schema@.nothing_aside(), @schema@.claimed_in_bulk(integer, bigint),
-  @schema@.claim_few(integer, bigint, bigint[], bigint, bigint),
-  @schema@.mark_published(uuid[], tid[]), @schema@.delete_published(uuid[], tid[]),
-  @schema@.sweep(integer, bigint[], bigint, bigint, text[], bigint, bigint[]), @schema@.settle(bigint, bigint, text[]),
-  @schema@.release_orphans(integer), @schema@.mute(), @schema@.silence_is_over() TO outbox_relay;
+GRANT SELECT, UPDATE ON @schema@.shard TO outbox_relay;
 
 -- People who look after it: read, retry, discard, replay, prune.
 GRANT SELECT, DELETE ON @schema@.event TO outbox_operator;
-GRANT UPDATE (status, attempts, nacks, available_at, published_at, last_error, behind, aside)
+GRANT SELECT ON @schema@.shard TO outbox_operator;
+GRANT UPDATE (status, attempts, deferrals, available_at, published_at, last_error, last_error_code)
   ON @schema@.event TO outbox_operator;

@@ -17,17 +17,16 @@ struct change_words {
   std::string_view function;  // see sql/0007_operator.sql
   std::string_view done;
   event_set from;
-  bool takes_shards;
 };
 
 change_words words_of(change what) {
   switch (what) {
     case change::retry:
-      return {"dead retry", "dead_retry", "pending again", event_set::dead, true};
+      return {"dead retry", "dead_retry", "pending again", event_set::dead};
     case change::discard:
-      return {"dead discard", "dead_discard", "deleted", event_set::dead, false};
+      return {"dead discard", "dead_discard", "deleted", event_set::dead};
     case change::replay:
-      return {"replay", "replay", "pending again", event_set::published, true};
+      return {"replay", "replay", "pending again", event_set::published};
   }
   return {};
 }
@@ -62,13 +61,12 @@ class progress {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + interval;
 };
 
-// The selection is made once and kept by the server, outside of any transaction; then each portion is a transaction of its
-// own, of one shard where shards are taken: all the others go on.
+// The selection is made once and kept by the server, outside of any transaction; then each portion is a transaction of its own.
 outcome<counts> change_all(operator_session& session, const change_words& how, const condition& which,
                            bool quiet) {
   const auto selected = session.execute(
-      fmt::format("DECLARE selected NO SCROLL CURSOR WITH HOLD FOR SELECT e.id, e.shard FROM {{0}}.event AS e"
-                  " WHERE {} ORDER BY e.shard, e.seq",
+      fmt::format("DECLARE selected NO SCROLL CURSOR WITH HOLD FOR SELECT e.id FROM {{0}}.event AS e"
+                  " WHERE {} ORDER BY e.seq",
                   which.sql),
       which.parameters);
   if (!selected) return tl::make_unexpected(selected.error());
@@ -79,18 +77,13 @@ outcome<counts> change_all(operator_session& session, const change_words& how, c
     if (!next) return tl::make_unexpected(next.error());
     if (next->size() == 0) return out;
     std::vector<std::string> ids;
-    for (int row = 0; row < next->size(); ++row) {
-      ids.emplace_back(next->at(row, 0));
-      const bool last = row + 1 == next->size();
-      if (!last && !(how.takes_shards && next->at(row, 1) != next->at(row + 1, 1))) continue;
-      const auto done =
-          session.execute(fmt::format("SELECT {{0}}.{}($1::uuid[])", how.function), {array_literal(ids)});
-      if (!done) return tl::make_unexpected(done.error());
-      out.matched += static_cast<std::int64_t>(ids.size());
-      out.changed += number(done->at(0, 0));
-      ids.clear();
-      line.show(out);
-    }
+    for (int row = 0; row < next->size(); ++row) ids.emplace_back(next->at(row, 0));
+    const auto done =
+        session.execute(fmt::format("SELECT {{0}}.{}($1::uuid[])", how.function), {array_literal(ids)});
+    if (!done) return tl::make_unexpected(done.error());
+    out.matched += static_cast<std::int64_t>(ids.size());
+    out.changed += number(done->at(0, 0));
+    line.show(out);
   }
 }
 

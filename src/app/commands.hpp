@@ -16,9 +16,10 @@ int run_command(const settings& from);
 
 struct migrate_options {
   std::string payload_type;  // empty: as it is, or jsonb
+  std::optional<int> shards;
   bool print = false;
-  bool notify = false;     // have the doorbell's trigger, also if it was left out before
-  bool no_notify = false;  // do without
+  bool notify = false;     // writers ring, also if they did not before
+  bool no_notify = false;  // they do not
 };
 int migrate_command(const settings& from, const migrate_options& options);
 

@@ -48,7 +48,7 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
   if (!found) return tl::make_unexpected(found.error());
   if (found->size() == 0)
     return run_failure(fmt::format("there is no event {} in schema {}", options.id,
-                                   from.relay.database.schema.identifier()));
+                                   from.relay.leader.database.schema.identifier()));
   if (found->at(0, 1) != name_of(event_set::dead))
     return run_failure(fmt::format("event {} is not dead: it is {}", options.id, found->at(0, 1)));
   if (options.json) {

@@ -102,11 +102,49 @@ result<void> create_record(migration_session& session, const pg::schema_name& sc
   return {};
 }
 
+int number(const std::optional<std::string>& text, int otherwise) {
+  int out = otherwise;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), out);
+  return out;
+}
+
+// What an outbox has that exists already.
+result<outbox_shape> shape_of(migration_session& session, const pg::schema_name& schema,
+                              std::string payload_type) {
+  outbox_shape out{.payload_type = std::move(payload_type)};
+  const auto table =
+      one_value(session, fmt::format("SELECT to_regclass({})", text_literal(schema.identifier() + ".shard")));
+  if (!table) return tl::make_unexpected(table.error());
+  if (!*table) return out;
+  const auto shards = one_value(session, fmt::format("SELECT count(*) FROM {}.shard", schema.identifier()));
+  if (!shards) return tl::make_unexpected(shards.error());
+  out.shards = number(*shards, 1);
+  const auto rings =
+      one_value(session, fmt::format("SELECT bool_and(rings) FROM {}.shard", schema.identifier()));
+  if (!rings) return tl::make_unexpected(rings.error());
+  out.notifies = rings->value_or("t") == "t";
+  return out;
+}
+
+// Leaders that hear it make way for a moment, for whoever waits for their locks. In a transaction of its own, before the one that does.
+result<void> ask_leaders_to_yield(migration_session& session, const pg::schema_name& schema,
+                                  const migrate_wishes& wishes) {
+  if (!wishes.shards && !wishes.notifies) return {};
+  const auto is = shape_of(session, schema, {});
+  if (!is) return tl::make_unexpected(is.error());
+  const int shards = wishes.shards.value_or(is->shards);
+  if (shards < is->shards || (shards == is->shards && wishes.notifies.value_or(is->notifies) == is->notifies))
+    return {};
+  const auto asked = session.execute(fmt::format("SELECT pg_notify({}, 'yield')", schema.literal()));
+  if (!asked) return tl::make_unexpected(asked.error());
+  return {};
+}
+
 result<migrate_result> apply(migration_session& session, const pg::schema_name& schema,
-                             const std::string& asked_payload) {
+                             const migrate_wishes& wishes) {
   if (const auto created = create_record(session, schema); !created)
     return tl::make_unexpected(created.error());
-  const auto payload = agree_on_payload(session, schema, asked_payload);
+  const auto payload = agree_on_payload(session, schema, wishes.payload_type);
   if (!payload) return tl::make_unexpected(payload.error());
   const auto before = version_of(session, schema);
   if (!before) return tl::make_unexpected(before.error());
@@ -116,50 +154,45 @@ result<migrate_result> apply(migration_session& session, const pg::schema_name& 
     return permanent(
         fmt::format("{} was migrated to version {} by a newer outboxd; this one knows version {}",
                     schema.identifier(), *before, newest));
+  const auto is = shape_of(session, schema, *payload);
+  if (!is) return tl::make_unexpected(is.error());
+  const outbox_shape wanted{*payload, wishes.shards.value_or(is->shards),
+                            wishes.notifies.value_or(is->notifies)};
+  if (*before > 0 && wanted.shards < is->shards)
+    return permanent(fmt::format("--shards {}: {} has {} shards already; their number can only grow",
+                                 wanted.shards, schema.identifier(), is->shards));
   for (const migration& one : migrations()) {
     if (one.version <= *before) continue;
-    const auto done = session.execute(fill_in(one, schema, *payload) + record_of(one, schema));
+    const auto done = session.execute(fill_in(one, schema, wanted) + record_of(one, schema));
     if (!done)
       return tl::make_unexpected(
           error{done.error().kind, fmt::format("{}: {}", one.name, done.error().message)});
     ++out.applied;
     out.version = one.version;
   }
+  if (*before == 0 || (wanted.shards == is->shards && wanted.notifies == is->notifies)) return out;
+  const auto done = session.execute(reshape(schema, wanted));
+  if (!done) return tl::make_unexpected(done.error());
+  out.reshaped = true;
   return out;
-}
-
-// Not without need: it takes a lock that waits for every writer.
-result<void> ring_or_not(migration_session& session, const pg::schema_name& schema,
-                         std::optional<bool> rings) {
-  if (!rings) return {};
-  const auto trigger = one_value(
-      session,
-      fmt::format(
-          "SELECT tgenabled FROM pg_trigger WHERE tgrelid = to_regclass({}) AND tgname = 'event_doorbell'",
-          text_literal(schema.identifier() + ".event")));
-  if (!trigger) return tl::make_unexpected(trigger.error());
-  const bool as_asked = *rings ? trigger->value_or("") == "O" : !trigger->has_value();
-  if (as_asked) return {};
-  const auto set = session.execute(set_doorbell(schema, *rings));
-  if (!set) return tl::make_unexpected(set.error());
-  return {};
 }
 
 }  // namespace
 
 result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
-                               std::string payload_type, std::optional<bool> rings) {
+                               const migrate_wishes& wishes) {
   migration_session session;
   if (const auto opened = session.open(connection_string); !opened)
     return tl::make_unexpected(opened.error());
+  if (const auto asked = ask_leaders_to_yield(session, schema, wishes); !asked)
+    return tl::make_unexpected(asked.error());
   const auto begun = session.execute(
       fmt::format("BEGIN; SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = warning;"
                   " SELECT pg_advisory_xact_lock(hashtext('outboxd migrate'), hashtext({}))",
                   lock_wait, text_literal(schema.name())));
   if (!begun) return tl::make_unexpected(begun.error());
-  auto out = apply(session, schema, payload_type);
+  auto out = apply(session, schema, wishes);
   if (!out) return out;
-  if (const auto set = ring_or_not(session, schema, rings); !set) return tl::make_unexpected(set.error());
   if (const auto committed = session.execute("COMMIT"); !committed)
     return tl::make_unexpected(committed.error());
   return out;

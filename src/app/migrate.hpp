@@ -10,14 +10,21 @@
 namespace outboxd::app {
 
 struct migrate_result {
-  int applied = 0;  // how many migrations this run applied
-  int version = 0;  // what the schema has now
+  int applied = 0;        // how many migrations this run applied
+  int version = 0;        // what the schema has now
+  bool reshaped = false;  // its shards or its doorbell were changed
 };
 
-// Applies what is missing in one transaction, under a lock, so that two at once do no harm and an interrupted
-// one leaves nothing. payload_type: empty takes what the table has, or jsonb for a new one. rings: whether to have the
-// doorbell's trigger; nothing leaves it as it is, and a new schema has it. Blocks.
+// What is asked for; what is not stays as it is, or is the default for a new outbox.
+struct migrate_wishes {
+  std::string payload_type;      // empty: not asked for
+  std::optional<int> shards;     // a power of two up to 64
+  std::optional<bool> notifies;  // whether writers ring for a relay that sleeps
+};
+
+// Applies what is missing in one transaction, under a lock, so that two at once do no harm and an interrupted one leaves nothing.
+// Blocks.
 result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
-                               std::string payload_type, std::optional<bool> rings);
+                               const migrate_wishes& wishes);
 
 }  // namespace outboxd::app

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "pg/relay_statements.hpp"
+
 namespace outboxd::app {
 
 std::optional<payload_type> parse_payload_type(std::string_view name) {
@@ -17,13 +19,14 @@ std::optional<payload_type> parse_payload_type(std::string_view name) {
   return std::nullopt;
 }
 
-std::string fill_in(const migration& which, const pg::schema_name& schema, std::string_view payload_type) {
-  const std::array<std::pair<std::string_view, std::string>, 4> placeholders{{
+std::string fill_in(const migration& which, const pg::schema_name& schema, const outbox_shape& shape) {
+  const std::array<std::pair<std::string_view, std::string>, 6> placeholders{{
       {"@schema@", schema.identifier()},
       {"@schema_text@", schema.literal()},
-      {"@payload_type@", std::string(payload_type)},
-      // octet_length of json and text needs no detoasting, of jsonb it needs the text; bytea has its own.
-      {"@payload_octets@", payload_type == "bytea" ? "bytea" : "text"},
+      {"@payload_type@", shape.payload_type},
+      {"@shards@", std::to_string(shape.shards)},
+      {"@lock_class@", std::to_string(pg::lock_class(schema))},
+      {"@notifies@", shape.notifies ? "true" : "false"},
   }};
   std::string out;
   std::string_view rest = which.sql;
@@ -62,26 +65,53 @@ std::string record_of(const migration& which, const pg::schema_name& schema) {
                      which.version, which.name);
 }
 
-std::string set_doorbell(const pg::schema_name& schema, bool rings) {
-  auto out = fmt::format("DROP TRIGGER IF EXISTS event_doorbell ON {}.event;\n", schema.identifier());
-  if (rings)
-    out += fmt::format(
-        "CREATE TRIGGER event_doorbell AFTER INSERT ON {0}.event\n"
-        "  FOR EACH STATEMENT EXECUTE FUNCTION {0}.ring_doorbell();\n",
-        schema.identifier());
+namespace {
+
+constexpr std::string_view admit_event = "0002_admit_event";
+
+// Nothing that a leader of an old shard had not read may be above the position of a new one: the lowest seq, and what all of them
+// had seen.
+constexpr std::string_view merge_positions = R"(
+INSERT INTO {0}.shard (shard, seq, seen, unsettled, system_identifier)
+SELECT n, m.seq, m.seen, m.unsettled, m.server
+FROM generate_series(0, {1}) AS n
+CROSS JOIN (
+  SELECT CASE WHEN bool_and(s.seq IS NOT NULL) THEN min(s.seq) END AS seq,
+         (SELECT CASE WHEN bool_and(t.seen IS NOT NULL) THEN format('%s:%s:%s', min(pg_snapshot_xmin(t.seen)), min(pg_snapshot_xmax(t.seen)),
+                        coalesce((SELECT string_agg(o.x::text, ',' ORDER BY o.x) FROM (
+                          SELECT DISTINCT x FROM {0}.shard AS u CROSS JOIN LATERAL pg_snapshot_xip(u.seen) AS x
+                          WHERE x < (SELECT min(pg_snapshot_xmax(v.seen)) FROM {0}.shard AS v)) AS o), ''))::pg_snapshot END
+          FROM {0}.shard AS t) AS seen,
+         (SELECT coalesce(array_agg(i), '{{}}') FROM {0}.shard AS t CROSS JOIN LATERAL unnest(t.unsettled) AS i) AS unsettled,
+         CASE WHEN min(s.system_identifier) = max(s.system_identifier) THEN min(s.system_identifier) END AS server
+  FROM {0}.shard AS s) AS m
+ON CONFLICT (shard) DO UPDATE
+SET seq = excluded.seq, seen = excluded.seen, unsettled = excluded.unsettled, system_identifier = excluded.system_identifier;
+)";
+
+}  // namespace
+
+std::string reshape(const pg::schema_name& schema, const outbox_shape& shape) {
+  std::string out;
+  for (int shard = 0; shard < shape.shards; ++shard)
+    out +=
+        fmt::format("SELECT pg_advisory_xact_lock({}, {});\n", pg::lock_class(schema), pg::lead_key + shard);
+  for (const migration& one : migrations())
+    if (one.name == admit_event) out += fill_in(one, schema, shape);
+  out += fmt::format(merge_positions, schema.identifier(), shape.shards - 1);
+  out += fmt::format("UPDATE {}.shard SET rings = {};\n", schema.identifier(), shape.notifies);
   return out;
 }
 
-std::string whole_script(const pg::schema_name& schema, std::string_view payload_type, bool rings) {
+std::string whole_script(const pg::schema_name& schema, const outbox_shape& shape) {
   std::string out = "BEGIN;\n\n";
   out += fmt::format("CREATE SCHEMA IF NOT EXISTS {};\n\n", schema.identifier());
   out += record_table(schema);
   for (const migration& one : migrations()) {
     out += fmt::format("\n-- {}\n\n", one.name);
-    out += fill_in(one, schema, payload_type);
+    out += fill_in(one, schema, shape);
     out += "\n" + record_of(one, schema);
   }
-  if (!rings) out += "\n-- --no-notify\n\n" + set_doorbell(schema, rings);
   out += "\nCOMMIT;\n";
   return out;
 }

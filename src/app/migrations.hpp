@@ -22,18 +22,25 @@ std::span<const migration> migrations();
 
 std::optional<payload_type> parse_payload_type(std::string_view name);
 
-// The SQL of one migration for this schema and type of payload.
-std::string fill_in(const migration& which, const pg::schema_name& schema, std::string_view payload_type);
+// What an outbox is made with.
+struct outbox_shape {
+  std::string payload_type = "jsonb";
+  int shards = 1;
+  bool notifies = true;  // whether writers ring for a relay that sleeps
+};
+
+// The SQL of one migration for this schema.
+std::string fill_in(const migration& which, const pg::schema_name& schema, const outbox_shape& shape);
 
 // Creates the record of what was applied.
 std::string record_table(const pg::schema_name& schema);
 std::string record_of(const migration& which, const pg::schema_name& schema);
 
-// Puts the doorbell's trigger there or takes it away. Whether it is there is the only record of what was asked for: after
-// the first no migration may create it.
-std::string set_doorbell(const pg::schema_name& schema, bool rings);
+// Gives an outbox that exists another number of shards, not below its own, or another doorbell. It waits for the leaders of all
+// shards, which give up at a notification, and for no writer.
+std::string reshape(const pg::schema_name& schema, const outbox_shape& shape);
 
 // Everything that `outboxd migrate` would do to an empty schema, for people who run their own migration tool.
-std::string whole_script(const pg::schema_name& schema, std::string_view payload_type, bool rings = true);
+std::string whole_script(const pg::schema_name& schema, const outbox_shape& shape);
 
 }  // namespace outboxd::app

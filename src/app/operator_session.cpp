@@ -11,7 +11,7 @@ namespace {
 
 // - timezone: times are read and shown in UTC, wherever the server stands.
 // - statement_timeout: a portion is short, but the selection of all that a command is about may take its time.
-// - lock_timeout: a shard is waited for as long as a batch takes, and not as long as a relay hangs.
+// - lock_timeout: a row is waited for as long as a mark takes, and not as long as somebody forgets a transaction.
 // - row_security: with it off, a policy that would hide events is an error instead of silence.
 constexpr std::string_view session_settings =
     "SELECT set_config('timezone', 'UTC', false), set_config('datestyle', 'ISO, MDY', false),"
@@ -40,9 +40,9 @@ int report(const command_failure& why) {
 }
 
 outcome<operator_session> operator_session::open(const settings& from, const std::string& command) {
-  const auto url = from.relay.database.url();
+  const auto url = from.relay.leader.database.url();
   if (!url) return usage_failure(url.error().message);
-  operator_session out(from.relay.database.schema);
+  operator_session out(from.relay.leader.database.schema);
   if (const auto opened = out.session_.open(*url, command.c_str()); !opened)
     return run_failure(opened.error().message);
   if (const auto set = out.session_.execute(std::string(session_settings)); !set)

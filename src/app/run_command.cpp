@@ -23,27 +23,19 @@ std::string_view name_of(relay::peer which) {
 }
 
 // Every death is said. Of the events that wait, which may be thousands a second, one in a second.
-class set_back_log {
+class failure_log {
  public:
-  explicit set_back_log(std::shared_ptr<spdlog::logger> log) : log_(std::move(log)) {}
+  explicit failure_log(std::shared_ptr<spdlog::logger> log) : log_(std::move(log)) {}
 
-  void say(const event& which, const relay::setback& how) {
-    using kind = relay::setback::kind;
-    switch (how.what) {
-      case kind::dead:
-        log_->error("event {} is dead: {}", to_string(which.id), how.reason);
-        return;
-      case kind::backing_off:
-        say_waits(which, how);
-        return;
-      case kind::behind:
-        log_->debug("event {} waits behind an earlier event of its aggregate", to_string(which.id));
-        return;
-    }
+  void say(const event& which, const flow::failure_record& how) {
+    if (how.to == flow::exception::dead)
+      log_->error("event {} is dead: {}", to_string(which.id), how.reason);
+    else
+      say_waits(which, how);
   }
 
  private:
-  void say_waits(const event& which, const relay::setback& how) {
+  void say_waits(const event& which, const flow::failure_record& how) {
     const auto now = std::chrono::steady_clock::now();
     const bool quiet = now < said_ + std::chrono::seconds(1);
     log_->log(quiet ? spdlog::level::debug : spdlog::level::warn, "event {} waits {} ms: {}{}",
@@ -62,14 +54,6 @@ class set_back_log {
   std::size_t unsaid_ = 0;
 };
 
-void log_totals(spdlog::logger& log, const relay::delivery_totals& all) {
-  log.info(
-      "totals: claimed={} acked={} nacked={} returned={} refused={} unencodable={} behind={} unknown={} "
-      "given_back={}",
-      all.claimed, all.acked, all.nacked, all.returned, all.refused, all.unencodable, all.behind, all.unknown,
-      all.given_back);
-}
-
 relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
   return {
       .connected = [log](relay::peer which) { log->info("connected to {}", name_of(which)); },
@@ -77,8 +61,38 @@ relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
           [log](relay::peer which, const error& why) {
             log->warn("{}: {}; trying again", name_of(which), why.message);
           },
-      .set_back = [said = set_back_log(log)](const event& which,
-                                             const relay::setback& how) mutable { said.say(which, how); },
+      .failed = [said = failure_log(log)](const event& which,
+                                          const flow::failure_record& how) mutable { said.say(which, how); },
+      .stuck =
+          [log](const event& which, const std::string& why) {
+            log->error(
+                "event {} is published or refused, and PostgreSQL will not write that: {}; trying again with "
+                "growing pauses",
+                to_string(which.id), why);
+          },
+      .deferred = [log](std::string_view why) { log->warn("PostgreSQL: {}; trying again", why); },
+      .deferral_over = [log] { log->info("PostgreSQL: reads and marks go on"); },
+      .in_doubt =
+          [log](const std::vector<event_id>& ids) {
+            constexpr std::size_t most = 10;
+            std::string some;
+            for (std::size_t i = 0; i < std::min(ids.size(), most); ++i)
+              some += (i == 0 ? "" : ", ") + to_string(ids[i]);
+            log->warn(
+                "gives up after relay.shutdown_grace: {} events were sent and are not marked, and may go out "
+                "again: {}{}",
+                ids.size(), some, ids.size() > most ? ", ..." : "");
+          },
+      .led =
+          [log](const relay::shard_view& what) {
+            log->info("leads shard {} of {}", what.shard, what.shards);
+            if (what.afresh)
+              log->warn(
+                  "the saved position of shard {} is another server's, or this one has lost transactions; "
+                  "reading from the start",
+                  what.shard);
+          },
+      .gave_up = [log](int shard) { log->info("does not lead shard {} any more", shard); },
       .blocked =
           [log](std::string_view reason) {
             log->warn("RabbitMQ takes nothing for now ({}); waiting until it does", reason);
@@ -104,7 +118,7 @@ class signals {
       if (cancelled) return;
       if (asked_) ::_exit(128 + number);
       asked_ = true;
-      log_->info("stopping: no new claims, waiting for outstanding confirms");
+      log_->info("stopping: no new reads, waiting for outstanding confirms");
       wait();  // first: a stop that has nothing to wait for cancels it
       relay_.stop();
     });
@@ -121,8 +135,8 @@ class signals {
 int run_command(const settings& from) {
   const auto log = make_logger(from.log);
   for (const auto& warning : from.warnings) log->warn(warning);
-  log->info("outboxd {}: schema {}, {} lanes, batches of {}", OUTBOXD_VERSION,
-            from.relay.database.schema.name(), from.relay.lanes, from.relay.lane.batch);
+  log->info("outboxd {}: schema {}, {} lanes, reads of {}", OUTBOXD_VERSION,
+            from.relay.leader.database.schema.name(), from.relay.lanes, from.relay.leader.stream.read.batch);
   std::signal(SIGPIPE, SIG_IGN);  // a closed log pipe or socket is an error of its write
 
   asio::io_context io(1);
@@ -138,8 +152,9 @@ int run_command(const settings& from) {
   if (relay.failure()) {
     log->error(relay.failure()->message);
   } else {
-    log_totals(*log, relay.totals());
-    log->info("stopped; {} events published", relay.published());
+    const auto& all = relay.totals();
+    log->info("stopped; {} events published, {} sent back to wait, {} dead", all.published, all.retried,
+              all.dead);
   }
   const int status = relay.failure() ? exit_failure : exit_success;
   // A name look-up that hangs would be waited for by the reactor's end, and nothing is left to save.

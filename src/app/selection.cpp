@@ -72,11 +72,11 @@ std::string_view time_column(event_set which) {
 
 namespace {
 
-// Dead events have an index by the column aside, which is the same for them.
+// Dead events have an index by the column exception, which says the same of them.
 std::string_view status_column(event_set which) {
   switch (which) {
     case event_set::dead:
-      return "e.aside";
+      return "e.exception";
     case event_set::published:
       return "e.status";
   }

@@ -53,8 +53,8 @@ void check_secret_file(setting_reader& from, const std::string& key, settings& o
 void read_database(setting_reader& from, settings& out) {
   const std::string key = "database.url";
   check_secret_file(from, key, out);
-  out.relay.database.url = secret_of(from, key);
-  const auto url = out.relay.database.url();
+  out.relay.leader.database.url = secret_of(from, key);
+  const auto url = out.relay.leader.database.url();
   if (!url)
     return from.fail(fmt::format("{} ({}): {}", key, origin_of_secret(from, key), url.error().message));
   if (const auto checked = pg::check_connection_string(*url); !checked)
@@ -123,7 +123,7 @@ void read_retry_schedule(setting_reader& from, settings& out) {
   }
   if (delays.empty() || delays.size() > static_cast<std::size_t>(most_attempts))
     return from.refuse(key, fmt::format("a list of 1 to {} delays, such as 1s,10s,1m", most_attempts));
-  out.relay.lane.delivery.retry = retry_policy::scheduled(std::move(delays));
+  out.relay.leader.stream.retry = retry_policy::scheduled(std::move(delays));
 }
 
 void read_retry(setting_reader& from, settings& out) {
@@ -136,14 +136,15 @@ void read_retry(setting_reader& from, settings& out) {
         fmt::format("retry.cap = '{}' ({}) is below retry.base = '{}' ({}); give a cap of at least the base",
                     from.value("retry.cap").text, from.value("retry.cap").origin,
                     from.value("retry.base").text, from.value("retry.base").origin));
-  out.relay.lane.delivery.retry = retry_policy::exponential(base, cap, static_cast<int>(attempts));
+  out.relay.leader.stream.retry = retry_policy::exponential(base, cap, static_cast<int>(attempts));
 }
 
 void read_broker(setting_reader& from, settings& out) {
   auto& broker = out.relay.broker;
-  out.relay.lane.delivery.route.exchange = default_exchange;
-  out.relay.lane.delivery.dead_letter_exchange = exchange_name(from, "dead_letter.exchange");
-  if (from.yes("amqp.declare")) broker.declare_exchanges = {out.relay.lane.delivery.route.exchange};
+  auto& stream = out.relay.leader.stream;
+  stream.route.exchange = default_exchange;
+  stream.dead_letter_exchange = exchange_name(from, "dead_letter.exchange");
+  if (from.yes("amqp.declare")) broker.declare_exchanges = {stream.route.exchange};
   broker.allow_cc = from.yes("amqp.allow_cc");
   broker.max_message_size =
       static_cast<std::size_t>(from.size("amqp.max_message_size", 1, 536'870'912, "1 to 512MiB"));
@@ -154,31 +155,28 @@ void read_broker(setting_reader& from, settings& out) {
 
 void read_relay(setting_reader& from, settings& out) {
   auto& relay = out.relay;
+  auto& leader = relay.leader;
   relay.lanes = static_cast<int>(from.integer("relay.lanes", 1, 64));
-  const auto batch = from.integer("relay.batch", 1, 10'000);
-  relay.lane.batch = static_cast<std::size_t>(batch);
-  relay.database.batch = static_cast<int>(batch);
-  relay.database.batch_bytes = from.size("relay.batch_bytes", 1, 1'073'741'824, "up to 1GiB");
-  relay.sweep_interval = from.duration("relay.sweep_interval", 10ms, 1h, "10ms to 1h");
+  leader.stream.read.batch = static_cast<int>(from.integer("relay.batch", 1, 10'000));
+  leader.stream.batch_bytes = from.size("relay.batch_bytes", 1, 1'073'741'824, "up to 1GiB");
+  leader.sweep_interval = from.duration("relay.sweep_interval", 10ms, 1h, "10ms to 1h");
+  leader.stream.read.sweep_interval = leader.sweep_interval;
+  leader.doorbell.longest_poll = leader.sweep_interval;
   relay.shutdown_grace = from.duration("relay.shutdown_grace", 0ms, 1h, "0s to 1h");
-  const auto claim_timeout = from.duration("relay.claim_timeout", 1s, 1h, "1s to 1h");
-  relay.database.claim_timeout = claim_timeout;
-  relay.lane.claim_timeout = claim_timeout;
-  if (!from.failed() && relay.lane.confirm_timeout > claim_timeout / 2)
+  leader.database.claim_timeout = from.duration("relay.claim_timeout", 1s, 1h, "1s to 1h");
+  if (!from.failed() && leader.database.claim_timeout <= leader.sweep_interval)
     from.fail(
-        fmt::format("amqp.confirm_timeout = '{}' ({}) is more than half of relay.claim_timeout = '{}' ({}); "
-                    "PostgreSQL would take the "
-                    "claim back while confirms are awaited",
-                    from.value("amqp.confirm_timeout").text, from.value("amqp.confirm_timeout").origin,
-                    from.value("relay.claim_timeout").text, from.value("relay.claim_timeout").origin));
+        fmt::format("relay.claim_timeout = '{}' ({}) is not above relay.sweep_interval = '{}' ({}); a leader "
+                    "that only sweeps "
+                    "would lose the lead between two sweeps",
+                    from.value("relay.claim_timeout").text, from.value("relay.claim_timeout").origin,
+                    from.value("relay.sweep_interval").text, from.value("relay.sweep_interval").origin));
+  leader.stream.lead_lasts = leader.database.claim_timeout * 3 / 4;
   constexpr std::array<std::string_view, 2> orders{"strict", "pipelined"};
-  relay.lane.delivery.order =
-      from.choice("relay.order", orders) == 0 ? order_mode::strict : order_mode::pipelined;
+  leader.stream.order = from.choice("relay.order", orders) == 0 ? order_mode::strict : order_mode::pipelined;
   constexpr std::array<std::string_view, 2> afters{"keep", "delete"};
-  relay.database.after_publish =
+  leader.database.after_publish =
       from.choice("relay.after_publish", afters) == 0 ? pg::after_publish::keep : pg::after_publish::remove;
-  // With one lane all shards, with more a share each, so that one lane leaves work for the others.
-  relay.database.shards_per_claim = std::max(1, relay::shard_count / relay.lanes);
 }
 
 void read_log(setting_reader& from, settings& out) {
@@ -195,7 +193,9 @@ result<settings> read_settings(const raw_settings& raw, purpose what_for) {
   const auto schema = pg::schema_name::parse(from.value("outbox.schema").text);
   if (!schema)
     return permanent(fmt::format("{} ({})", schema.error().message, from.value("outbox.schema").origin));
-  settings out{.relay = {.database = {.url = {}, .schema = *schema}, .broker = {}, .lane = {}},
+  settings out{.relay = {.leader = {.database = {.url = {}, .schema = *schema}, .stream = {}, .doorbell = {}},
+                         .broker = {},
+                         .lane = {}},
                .log = {},
                .warnings = {}};
   read_log(from, out);

@@ -10,7 +10,7 @@ struct routing {
   std::string exchange = "outbox";  // for rows that name none
 };
 
-// The message's views point into the event's batch and into the routing.
+// The message's views point into what was read and into the routing.
 message envelope(const event& from, payload_type payload, const routing& by);
 
 // ISO 8601 in UTC with microseconds, for example 2026-01-31T08:15:00.000042Z.

@@ -14,9 +14,4 @@ std::string to_string(const event_id& id) {
   return text;
 }
 
-std::size_t size_of(const event& one) {
-  return one.payload.size() + one.headers.size() + one.aggregate_type.size() + one.aggregate_id.size() +
-         one.event_type.size() + one.exchange.value_or("").size() + one.routing_key.value_or("").size();
-}
-
 }  // namespace outboxd

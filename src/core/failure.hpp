@@ -25,7 +25,7 @@ enum class remedy {
   retry,           // an attempt is counted; waiting with backoff, dead at the cap
   retry_for_ever,  // backpressure: waiting with backoff, no attempt counted, never dead
   isolate,         // sent again one at a time, until it shows which one it was
-  give_back,       // as if it had not been claimed; no attempt counted
+  give_back,       // sent again, here or by the next leader; no attempt counted
 };
 
 struct judgement {

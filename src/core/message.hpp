@@ -7,7 +7,7 @@
 
 namespace outboxd {
 
-// Views point into the claimed batch and live as long as it does.
+// Views point into what was read, and live as long as the event does.
 struct message {
   std::string_view exchange;      // empty: the default exchange
   std::string_view routing_key;   // at most 255 bytes on the wire

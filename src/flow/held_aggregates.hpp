@@ -21,7 +21,9 @@ class held_aggregates {
  public:
   explicit held_aggregates(std::size_t most) : most_(most) {}
 
-  bool holds(aggregate which) const { return overflown_ || held_.contains(which); }
+  bool holds(aggregate which) const {
+    return overflown_ || held_.contains(which) || to_record_.contains(which);
+  }
   std::size_t size() const { return held_.size(); }
 
   // An event of it backs off, or parked ones were found: then they are looked up.
@@ -60,17 +62,20 @@ class held_aggregates {
 
  private:
   struct held {
-    hold how = hold::head_waits;
-    std::uint32_t to_record = 0;
+    hold how = hold::draining;
     bool asked = false;  // is in asks_
   };
 
+  held* track(aggregate which);
   void ask(aggregate which);
 
   std::size_t most_;
   boost::unordered_flat_map<aggregate, held> held_;
+  boost::unordered_flat_map<aggregate, std::uint32_t> to_record_;  // how many events of it
   std::deque<aggregate> asks_;
-  bool overflown_ = false;
+  bool overflown_ = false;  // some that are held are not known by name
+  bool clean_pass_ =
+      false;  // the pages since the first have all been taken in, and nothing has passed them by
 };
 
 }  // namespace outboxd::flow

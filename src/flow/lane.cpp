@@ -12,13 +12,20 @@ void lane::offer(parcel one) {
 }
 
 void lane::pump() {
-  while (state_ == state::open && !waiting_.empty()) {
-    const parcel next = waiting_.front();
+  while (state_ == state::open) {
+    const auto first = std::find_if(waiting_.begin(), waiting_.end(),
+                                    [](const parcel& one) { return one.whose->may_send(); });
+    if (first == waiting_.end()) return;
+    const parcel next = *first;
     // Nothing is sent behind one that travels alone, so it is the latest.
     if (in_flight_ > 0 && (next.alone || (window_.back().open && window_.back().what.alone))) return;
     const auto taken = broker_.publish(first_ + window_.size(), next.whose->letter_of(next.which));
-    if (taken && *taken == accepted::full) return;
-    waiting_.pop_front();
+    if (taken && *taken == accepted::full) {
+      if (!full_since_) full_since_ = owner_.now();
+      return;
+    }
+    full_since_.reset();
+    waiting_.erase(first);
     if (!taken) {
       next.whose->on_unencodable(next.which, taken.error().message);
       continue;
@@ -74,11 +81,8 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
 void lane::on_channel_closed(std::span<const token> unknown, std::string_view reason) {
   latest_outcome_ = owner_.now();
   std::vector<parcel> suspects;
-  for (const token name : unknown)
-    if (sent* const which = find(name)) {
-      suspects.push_back(which->what);
-      close(*which);
-    }
+  for (const sent& one : window_)
+    if (one.open) suspects.push_back(one.what);
   const bool traced = unknown.size() == 1;
   first_ += window_.size();
   window_.clear();
@@ -97,6 +101,7 @@ void lane::on_channel_closed(std::span<const token> unknown, std::string_view re
 void lane::on_broker_up() {
   state_ = state::open;
   latest_outcome_ = owner_.now();
+  full_since_.reset();
   owner_.on_lane_changed();
 }
 
@@ -104,6 +109,9 @@ void lane::on_blocked(bool blocked) {
   if (state_ == state::down) return;
   state_ = blocked ? state::blocked : state::open;
   latest_outcome_ = owner_.now();
+  // The time while it was blocked does not count.
+  for (sent& one : window_) one.at = latest_outcome_;
+  if (full_since_) full_since_ = latest_outcome_;
   owner_.on_lane_changed();
 }
 
@@ -124,16 +132,20 @@ void lane::on_broker_down() {
 
 // A broker that has said that it takes nothing is well: dropping the connection would only repeat what it already has.
 std::optional<clock::time_point> lane::deadline() const {
-  if (state_ != state::open || window_.empty()) return std::nullopt;
-  return window_.front().at + limits_.confirm_timeout;
+  if (state_ != state::open) return std::nullopt;
+  if (!window_.empty()) return window_.front().at + limits_.confirm_timeout;
+  // Only those that nobody waits for any longer take up its room.
+  if (full_since_) return *full_since_ + limits_.confirm_timeout;
+  return std::nullopt;
 }
 
 void lane::check() {
   const auto due = deadline();
   if (!due || owner_.now() < *due) return;
-  if (latest_outcome_ + limits_.confirm_timeout <= owner_.now())
+  if (window_.empty() || latest_outcome_ + limits_.confirm_timeout <= owner_.now())
     return broker_.drop(fmt::format("no confirm for {} ms", limits_.confirm_timeout.count()));
-  while (!window_.empty() && (!window_.front().open || window_.front().at + limits_.confirm_timeout <= owner_.now())) {
+  while (!window_.empty() &&
+         (!window_.front().open || window_.front().at + limits_.confirm_timeout <= owner_.now())) {
     sent late = std::move(window_.front());
     window_.pop_front();
     ++first_;

@@ -15,6 +15,8 @@ namespace outboxd::flow {
 // Whose events lanes carry: a stream.
 class shipper {
  public:
+  // Whether it still has what it needs to send: else nothing is, until lanes::pump().
+  virtual bool may_send() const { return true; }
   // The message to send now; it is used at once.
   virtual message letter_of(slot which) = 0;
   virtual void on_sent(slot which) = 0;
@@ -79,7 +81,7 @@ class lane final : public broker_listener {
   std::size_t in_flight() const { return in_flight_; }
   std::size_t waiting() const { return waiting_.size(); }
 
-  // When check() wants to be called: a confirm is overdue then.
+  // When check() wants to be called: a confirm, or room for another publish, is overdue then.
   std::optional<clock::time_point> deadline() const;
   void check();
 
@@ -105,10 +107,11 @@ class lane final : public broker_listener {
   lane_limits limits_;
   state state_ = state::down;
   std::deque<parcel> waiting_;
-  std::deque<sent> window_;   // from the oldest without an outcome on; tokens number it
-  token first_ = 1;           // of the window
+  std::deque<sent> window_;  // from the oldest without an outcome on; tokens number it
+  token first_ = 1;          // of the window
   std::size_t in_flight_ = 0;
   clock::time_point latest_outcome_{};
+  std::optional<clock::time_point> full_since_;
 };
 
 }  // namespace outboxd::flow

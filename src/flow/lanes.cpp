@@ -35,11 +35,13 @@ void lanes::pump() {
 }
 
 bool lanes::any_up() const {
-  return std::any_of(all_.begin(), all_.end(), [](const lane* one) { return one->now_in() != lane::state::down; });
+  return std::any_of(all_.begin(), all_.end(),
+                     [](const lane* one) { return one->now_in() != lane::state::down; });
 }
 
 bool lanes::any_open() const {
-  return std::any_of(all_.begin(), all_.end(), [](const lane* one) { return one->now_in() == lane::state::open; });
+  return std::any_of(all_.begin(), all_.end(),
+                     [](const lane* one) { return one->now_in() == lane::state::open; });
 }
 
 std::size_t lanes::in_flight() const {

@@ -24,7 +24,8 @@ bool take(std::string_view& text, char mark) {
 
 std::optional<snapshot> snapshot::parse(std::string_view text) {
   snapshot out;
-  if (!take_number(text, out.xmin) || !take(text, ':') || !take_number(text, out.xmax) || !take(text, ':')) return std::nullopt;
+  if (!take_number(text, out.xmin) || !take(text, ':') || !take_number(text, out.xmax) || !take(text, ':'))
+    return std::nullopt;
   if (out.xmin > out.xmax) return std::nullopt;
   while (!text.empty()) {
     if (!out.in_progress.empty() && !take(text, ',')) return std::nullopt;
@@ -52,7 +53,8 @@ bool snapshot::sees(xid tx) const {
 snapshot snapshot::cut_at(xid upper) const {
   if (upper >= xmax) return *this;
   snapshot out{std::min(xmin, upper), upper, in_progress};
-  out.in_progress.erase(std::lower_bound(out.in_progress.begin(), out.in_progress.end(), upper), out.in_progress.end());
+  out.in_progress.erase(std::lower_bound(out.in_progress.begin(), out.in_progress.end(), upper),
+                        out.in_progress.end());
   return out;
 }
 

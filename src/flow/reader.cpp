@@ -35,9 +35,8 @@ void reader::add_to(store_request& to, int room, clock::time_point now) {
   if (wanted_ && walks_) {
     to.walk_from = at_.seq;
   } else if (wanted_) {
-    to.read = read_request{.from = at_,
-                           .seq_limit = plus(at_.seq, limits_.seq_span),
-                           .events = std::min(room, limits_.batch)};
+    to.read = read_request{
+        .from = at_, .seq_limit = plus(at_.seq, limits_.seq_span), .events = std::min(room, limits_.batch)};
     wanted_ = false;  // who rings from now on may have come too late for this read
   }
   if (now >= due_at_) {
@@ -53,19 +52,29 @@ clock::time_point reader::next(int room) const {
 }
 
 reader::outcome reader::pause(clock::time_point now) {
-  pause_ = std::clamp(pause_ * 2, std::chrono::milliseconds(shortest_pause), std::chrono::milliseconds(longest_pause));
+  pause_ = std::clamp(pause_ * 2, std::chrono::milliseconds(shortest_pause),
+                      std::chrono::milliseconds(longest_pause));
   not_before_ = now + pause_;
   wanted_ = true;
   return outcome::failed;
 }
 
-reader::outcome reader::on_read(const store_request& asked, const tried<read_answer>& got, clock::time_point now) {
+reader::outcome reader::on_read(const store_request& asked, const tried<read_answer>& got,
+                                clock::time_point now) {
   if (got.result != read_result::done) return pause(now);
   pause_ = 0ms;
   const read_answer& it = got.answer;
+  if (asked.read->looks_around && it.next_due)
+    due_within(std::max(*it.next_due, std::chrono::milliseconds(0)), now);
   if (it.late > asked.read->events && it.late_low) {
     at_.go_back(*it.late_low, it.now);
+    read_to_ = std::min(read_to_, at_.seq);
     wanted_ = walks_ = true;
+    return outcome::incomplete;
+  }
+  if (!it.saw_all) {
+    at_.advance(at_.seq, it.now);
+    wanted_ = true;
     return outcome::incomplete;
   }
   const std::int64_t last = it.rows.empty() ? position::before_all : it.rows.back().what.seq;
@@ -76,8 +85,9 @@ reader::outcome reader::on_read(const store_request& asked, const tried<read_ans
   if (full && above) to = last;
   if (!full && it.top) to = std::min(*it.top, asked.read->seq_limit);
   at_.advance(to, it.now);
+  read_to_ = at_.seq;
   walks_ = beyond && !above;
-  if (!full && !beyond && it.saw_all) return outcome::complete;
+  if (!full && !beyond) return outcome::complete;
   wanted_ = true;
   return outcome::incomplete;
 }
@@ -100,7 +110,8 @@ void reader::on_due(const store_request& asked, const tried<due_answer>& got, cl
   }
   const bool full = static_cast<int>(got.answer.rows.size()) >= asked.due_events;
   due_after_ = full ? got.answer.last : due_cursor{};
-  due_at_ = std::min(due_at_, full ? now : now + std::min<std::chrono::milliseconds>(got.answer.next.value_or(1h), 1h));
+  due_at_ = std::min(
+      due_at_, full ? now : now + std::min<std::chrono::milliseconds>(got.answer.next.value_or(1h), 1h));
 }
 
 }  // namespace outboxd::flow

@@ -1,6 +1,7 @@
 // reader: what a stream reads next: the position, walks over what is finished, what is due, and when.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -10,8 +11,8 @@
 namespace outboxd::flow {
 
 struct read_limits {
-  int batch = 1'500;                          // most rows in one read
-  std::int64_t seq_span = 20'000;             // how far (a) goes in one read
+  int batch = 1'500;               // most rows in one read
+  std::int64_t seq_span = 20'000;  // how far (a) goes in one read
   std::chrono::milliseconds sweep_interval{1'000};
 };
 
@@ -44,12 +45,17 @@ class reader {
   void on_due(const store_request& asked, const tried<due_answer>& got, clock::time_point now);
 
   const position& at() const { return at_; }
+  // What is visible up to here has been read since the lead was taken: a walk alone does not find what committed late.
+  std::int64_t read_to() const { return read_to_; }
+  // An event with this seq is forgotten, so that it has to be read again: by the next leader.
+  void forget(std::int64_t seq) { at_.seq = std::min(at_.seq, seq - 1); }
 
  private:
   outcome pause(clock::time_point now);
 
   read_limits limits_;
   position at_;
+  std::int64_t read_to_ = position::before_all;
   bool wanted_ = false;
   bool walks_ = false;  // the next pending row may be far away
   clock::time_point not_before_{};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/event.hpp"
@@ -39,15 +40,19 @@ struct read_request {
   position from;
   std::int64_t seq_limit = 0;  // how far (a) goes
   int events = 0;              // most rows
+  bool looks_around = false;   // also tells what is due and what waits
 };
 
 struct read_answer {
   snapshot now;                          // cut at where (c) ended
-  bool saw_all = false;                  // (c) went up to now
+  bool saw_all = false;                  // (c) went up to now; else (a) is not looked at
   std::optional<std::int64_t> top;       // the highest visible seq above the position
   std::int64_t late = 0;                 // rows of (b) and (c)
   std::optional<std::int64_t> late_low;  // their lowest seq
   std::vector<stored_event> rows;        // in seq order; none if late is more than was asked for
+  // Of one that looks around: until an event is due, if any ever is, and whether some aggregate holds back events.
+  std::optional<std::chrono::milliseconds> next_due = std::chrono::milliseconds(0);
+  bool holds = true;
 };
 
 // Where the first pending row above a seq is, looking at a bounded number of rows.
@@ -72,6 +77,11 @@ struct due_answer {
 struct blocked_aggregate {
   aggregate which = 0;
   bool head_waits = false;  // one of its events backs off; else only parked ones are left
+};
+
+struct blocked_answer {
+  std::vector<blocked_aggregate> rows;  // in their order
+  std::optional<aggregate> upto;        // there may be more after this one; nothing: that was the last page
 };
 
 struct release_answer {
@@ -112,8 +122,9 @@ enum class write_result : std::uint8_t {
 
 struct write_answer {
   write_result result = write_result::done;
-  std::vector<event_id> left;  // done, unlocked or failures: still unfinished, because somebody has locked them
-  std::string reason;          // of deferred and refused; quotes no row
+  std::vector<event_id>
+      left;            // done, unlocked or failures: still unfinished, because somebody has locked them
+  std::string reason;  // of deferred and refused; quotes no row
 };
 
 enum class read_result : std::uint8_t { done, deferred, refused };
@@ -133,10 +144,9 @@ struct store_request {
   std::vector<event_id> by_id;     // rows of these, if they are unfinished
   std::vector<aggregate> release;  // parked rows of these
   int release_events = 0;          // of each
-  std::optional<aggregate> blocked_after;  // a page of the aggregates that wait, in their order, after this one
+  std::optional<aggregate>
+      blocked_after;  // a page of the aggregates that wait, in their order, after this one
 };
-
-inline constexpr std::size_t blocked_page = 500;
 
 template <class Answer>
 struct tried {
@@ -155,7 +165,16 @@ struct store_answer {
   tried<std::vector<stored_event>> fetched;
   tried<std::vector<stored_event>> by_id;
   tried<release_answer> released;
-  tried<std::vector<blocked_aggregate>> blocked;
+  tried<blocked_answer> blocked;
+
+  // Why some part was put off, or empty.
+  std::string_view deferral() const {
+    for (const write_answer* one : {&failures, &marks})
+      if (one->result == write_result::deferred) return one->reason;
+    if (read.result == read_result::deferred) return read.reason;
+    if (due.result == read_result::deferred) return due.reason;
+    return {};
+  }
 };
 
 // Answers later, never from inside the call. One request at a time.

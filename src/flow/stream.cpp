@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t most_lookups = 100;
 constexpr int released_at_once = 200;
 
-// After a row could not be read, rows come without their texts for so long: time to find out which one it is.
-constexpr auto by_keys_for = 10s;
+// Transactions: a part of those that the next leader looks through in one read.
+constexpr xid worth_saving = 5'000;
 
 // Of events that PostgreSQL will not mark: more are simply read again by the next leader.
 constexpr std::size_t most_saved_unsettled = 100;
@@ -61,6 +61,14 @@ void stream::abandon() {
   forget_unsent();
 }
 
+std::vector<event_id> stream::events_in(event_state which) const {
+  std::vector<event_id> out;
+  events_.for_each([&](slot, const unsettled::entry& one) {
+    if (one.state == which) out.push_back(one.it.what.id);
+  });
+  return out;
+}
+
 // They stay as they are in the table: pending or waiting.
 void stream::forget_unsent() {
   std::vector<slot> unsent;
@@ -68,6 +76,8 @@ void stream::forget_unsent() {
     if (one.state == event_state::queued || one.state == event_state::fetching) unsent.push_back(which);
   });
   for (const slot which : unsent) {
+    const stored_event& one = events_.at(which).it;
+    if (one.from == exception::none) reader_.forget(one.what.seq);
     events_.leave_chain(which);
     failed_.erase(which);
     events_.erase(which);
@@ -99,26 +109,51 @@ void stream::lost() {
 
 void stream::sweep() {
   if (phase_ != phase::running) return;
-  agenda_.save = true;
-  agenda_.blocked_after = agenda_.next_page;
+  agenda_.save = agenda_.look_around = true;
   reader_.ring();
-  reader_.ring_due(lanes_.now());
+}
+
+bool stream::memory_is_full() const {
+  return events_.bytes() >= limits_.batch_bytes * limits_.batches;
+}
+
+// What is parked may have pending events before it, until a first read.
+bool stream::may_release() const {
+  return room() > 0 && reader_.read_to() > position::before_all;
+}
+
+// Memory that is full of events behind those whose texts are missing would stay full.
+bool stream::may_fetch() const {
+  if (!memory_is_full()) return true;
+  bool moves = false;
+  events_.for_each([&](slot, const unsettled::entry& one) {
+    moves |= one.state != event_state::queued && one.state != event_state::fetching;
+  });
+  return !moves && lanes_.any_up();
 }
 
 // What is read and not settled is bounded, by number and by bytes; without a broker nothing is read.
 int stream::room() const {
   if (phase_ != phase::running || !lanes_.any_up()) return 0;
-  if (events_.bytes() >= limits_.batch_bytes * limits_.batches) return 0;
-  return std::max(0, limits_.read.batch * limits_.batches - static_cast<int>(events_.size()));
+  if (memory_is_full()) return 0;
+  const int free = limits_.read.batch * limits_.batches - static_cast<int>(events_.size());
+  return free < limits_.read.batch ? 0 : free;  // many small reads cost more than one
+}
+
+// Nothing is sent until an answer proves the lead, and nothing else may be there to ask for: memory may be full.
+bool stream::owes_proof() const {
+  return phase_ != phase::loading && !may_send() && events_.size() > 0;
 }
 
 std::optional<store_request> stream::next() {
   if (phase_ == phase::idle || agenda_.asked) return std::nullopt;
   store_request out;
-  if (phase_ != phase::draining) out.blocked_after = agenda_.blocked_after;
+  ask_to_find(out);
   ask_to_read(out);
-  if (agenda_.save && (phase_ != phase::draining || all_settled())) {
-    agenda_.save = false;
+  const bool may_save = phase_ != phase::draining || all_settled();
+  if (owes_proof()) agenda_.saved.reset();  // any answer will do
+  if (owes_proof() || (agenda_.save && may_save)) {
+    if (may_save) agenda_.save = false;
     ask_to_save(out);
   }
   store_request light = out;
@@ -144,25 +179,34 @@ void stream::ask_to_write(store_request& to) {
   }
 }
 
+// What holds back events, and then the events that a former leader could not settle. Nothing is sent before that is known.
+void stream::ask_to_find(store_request& to) {
+  if (phase_ == phase::draining || lanes_.now() < agenda_.not_before) return;
+  to.blocked_after = agenda_.blocked_after;
+  to.keys_only = lanes_.now() < agenda_.keys_only_until;
+  if (phase_ == phase::loading && !to.blocked_after) to.by_id = agenda_.by_id;
+}
+
 void stream::ask_to_read(store_request& to) {
   if (phase_ != phase::running) return;
   to.keys_only = lanes_.now() < agenda_.keys_only_until;
   reader_.add_to(to, room(), lanes_.now());
+  if (to.read) to.read->looks_around = std::exchange(agenda_.look_around, false);
   ask_to_fetch(to);
-  to.by_id = std::exchange(agenda_.by_id, {});
-  if (room() == 0) return;
-  to.release_events = released_at_once;
+  if (!may_release()) return;
   to.release = held_.take(most_lookups, [this](aggregate one) { return events_.length_of(one) > 0; });
+  if (to.release.empty()) return;
+  to.release_events = std::clamp(room() / static_cast<int>(to.release.size()), 1, released_at_once);
 }
 
 // Together not much more than a batch, but one at least; and only while there is memory for it.
 void stream::ask_to_fetch(store_request& to) {
-  if (events_.bytes() >= limits_.batch_bytes * limits_.batches) return;
+  if (!may_fetch()) return;
   std::size_t fitting = 0;
   std::int64_t bytes = 0;
   for (const slot which : writes_.fetches.fresh()) {
     bytes += events_.at(which).it.size;
-    if (fitting > 0 && bytes > limits_.batch_bytes) break;
+    if (fitting > 0 && (memory_is_full() || bytes > limits_.batch_bytes)) break;
     ++fitting;
   }
   if (const auto* group = writes_.fetches.begin_fitting(lanes_.now(), fitting))
@@ -177,11 +221,16 @@ void stream::ask_to_save(store_request& to) const {
   refused.insert(refused.end(), failing.begin(), failing.end());
   if (refused.size() > most_saved_unsettled) refused.resize(most_saved_unsettled);
   events_.for_each([&](slot which, const unsettled::entry& one) {
-    if (one.it.from != exception::none || std::find(refused.begin(), refused.end(), which) != refused.end()) return;
+    if (one.it.from != exception::none || std::find(refused.begin(), refused.end(), which) != refused.end())
+      return;
     now.seq = std::min(now.seq, one.it.what.seq - 1);
   });
-  if (agenda_.saved == now) return;
-  for (const slot which : refused) to.save_unsettled.push_back(events_.at(which).it.what.id);
+  // To save is a transaction, too: a snapshot that is only a little younger is not worth one.
+  if (agenda_.saved && agenda_.saved->seq == now.seq &&
+      now.seen.xmax < agenda_.saved->seen.xmax + worth_saving)
+    return;
+  for (const slot which : refused)
+    if (events_.at(which).it.what.seq <= now.seq) to.save_unsettled.push_back(events_.at(which).it.what.id);
   to.save = std::move(now);
 }
 
@@ -189,164 +238,41 @@ clock::time_point stream::next_at() const {
   constexpr auto never = clock::time_point::max();
   constexpr auto at_once = clock::time_point::min();
   if (phase_ == phase::idle || agenda_.asked) return never;
-  if (phase_ == phase::loading) return at_once;
+  if (phase_ == phase::loading) return agenda_.not_before;
+  if (owes_proof()) return at_once;
   const auto to_write = std::min(writes_.marks.due().value_or(never), writes_.records.due().value_or(never));
   if (phase_ == phase::draining) return agenda_.save && all_settled() ? at_once : to_write;
   const int free = room();
-  if (agenda_.save || agenda_.blocked_after || !agenda_.by_id.empty() || (free > 0 && held_.asks())) return at_once;
-  return std::min({to_write, reader_.next(free), writes_.fetches.due().value_or(never)});
+  if (agenda_.save || (may_release() && held_.asks())) return at_once;
+  const auto to_find = agenda_.blocked_after ? agenda_.not_before : never;
+  const auto to_fetch = may_fetch() ? writes_.fetches.due().value_or(never) : never;
+  return std::min({to_write, to_find, to_fetch, reader_.next(free)});
 }
 
 stream::news stream::on_answer(store_answer answer) {
+  agenda_.sure_until = lanes_.now() + limits_.lead_lasts;
   const store_request asked = *std::exchange(agenda_.asked, std::nullopt);
   if (writes_.records.under_way()) on_recorded(answer.failures);
   if (writes_.marks.under_way()) on_marked(answer.marks);
   if (asked.save && answer.saved) agenda_.saved = asked.save;
   news out;
-  if (phase_ == phase::draining) return out;
-  if (!asked.fetch.empty()) on_fetched(answer.fetched, asked);
+  if (phase_ == phase::draining) {
+    lanes_.pump();
+    return out;
+  }
+  if (!asked.fetch.empty()) on_fetched(answer.fetched);
   if (asked.walk_from) reader_.on_walked(answer.walk, lanes_.now());
   if (asked.read) out = on_read(answer.read, asked);
   if (asked.due) {
     reader_.on_due(asked, answer.due, lanes_.now());
-    if (answer.due.result == read_result::refused) agenda_.keys_only_until = lanes_.now() + by_keys_for;
+    if (answer.due.result == read_result::refused) read_by_keys();
     for (stored_event& one : answer.due.answer.rows) admit_due(std::move(one));
   }
-  for (stored_event& one : answer.by_id.answer)
-    if (one.from == exception::none) admit(std::move(one));
+  if (!asked.by_id.empty()) on_found(answer.by_id);
   if (!asked.release.empty()) on_released(answer.released, asked);
   if (asked.blocked_after) on_blocked(answer.blocked, asked);
   lanes_.pump();
   return out;
-}
-
-stream::news stream::on_read(tried<read_answer>& got, const store_request& asked) {
-  const auto how = reader_.on_read(asked, got, lanes_.now());
-  if (got.result == read_result::refused) agenda_.keys_only_until = lanes_.now() + by_keys_for;
-  news out{.read = how != reader::outcome::failed, .complete = how == reader::outcome::complete};
-  if (got.result != read_result::done || got.answer.late > asked.read->events) return out;
-  for (stored_event& one : got.answer.rows)
-    if (admit(std::move(one))) ++out.found;
-  return out;
-}
-
-// True if it is news.
-bool stream::admit(stored_event one) {
-  const aggregate of = one.what.aggregate;
-  const bool parked = held_.holds(of) || events_.length_of(of) >= limits_.longest_chain;
-  const auto added = events_.add(std::move(one));
-  if (!added) return false;
-  if (parked)
-    park(*added);
-  else
-    offer_next(of);
-  return true;
-}
-
-// The first of its aggregate that backs off goes out before all others of it; a scheduled one takes its place behind them.
-void stream::admit_due(stored_event one) {
-  const aggregate of = one.what.aggregate;
-  const bool heads = one.from == exception::backing_off;
-  const bool parked = one.earlier_waits || (!heads && held_.holds(of));
-  if (heads && !held_.holds(of)) held_.begin(of, hold::head_waits);  // somebody has set it back by hand
-  const auto added = events_.add(std::move(one));
-  if (!added) return;
-  if (parked)
-    park(*added);
-  else
-    offer_next(of);
-}
-
-// Sends what is next in its chain to a lane: in strict order the first alone.
-void stream::offer_next(aggregate of) {
-  auto* const chain = events_.find_chain(of);
-  if (chain == nullptr || phase_ != phase::running) return;
-  for (slot which = chain->first; which != no_slot; which = events_.at(which).after) {
-    auto& one = events_.at(which);
-    if (one.state == event_state::dying || one.state == event_state::fetching) return;
-    if (one.state == event_state::queued) {
-      if (one.it.withheld && !failed_.contains(which)) {
-        one.state = event_state::fetching;
-        writes_.fetches.add(which, lanes_.now());
-        return;
-      }
-      const bool alone = one.it.suspect || failed_.contains(which);
-      const auto lane = lanes_.offer(*this, which, of, alone, chain->offered > 0 ? chain->lane : -1);
-      if (!lane) return;
-      one.state = event_state::offered;
-      chain->lane = *lane;
-      ++chain->offered;
-    }
-    if (limits_.order == order_mode::strict) return;
-  }
-}
-
-void stream::on_fetched(tried<std::vector<stored_event>>& got, const store_request& asked) {
-  const auto wanted = slots_of(asked.fetch);
-  const auto how = got.result == read_result::done       ? write_result::done
-                   : got.result == read_result::deferred ? write_result::deferred
-                                                         : write_result::refused;
-  auto done = writes_.fetches.end(how, {}, lanes_.now());
-  if (const auto bad = writes_.fetches.stuck()) {
-    writes_.fetches.drop_stuck();
-    auto& one = events_.at(*bad);
-    one.state = event_state::queued;
-    return die(*bad, failure::unreadable, got.reason);
-  }
-  for (stored_event& one : got.answer) {
-    const slot which = events_.find(one.what.id);
-    if (which == no_slot) continue;
-    events_.complete(which, std::move(one));
-    events_.at(which).state = event_state::queued;
-    std::erase(done, which);
-    offer_next(events_.aggregate_of(which));
-  }
-  for (const slot which : done) {  // not there any more, or finished by hand
-    const aggregate of = events_.aggregate_of(which);
-    leave_chain(which);
-    events_.erase(which);
-    offer_next(of);
-  }
-}
-
-void stream::on_released(tried<release_answer>& got, const store_request& asked) {
-  if (got.result == read_result::refused) agenda_.keys_only_until = lanes_.now() + by_keys_for;
-  if (got.result != read_result::done) return;  // the next sweep asks again
-  auto& it = got.answer;
-  std::vector<aggregate> more = std::move(it.more);
-  std::vector<aggregate> taken;
-  for (stored_event& one : it.rows) {
-    const aggregate of = one.what.aggregate;
-    // What the reading has not passed since the lead was taken may have pending ones before it.
-    if (one.what.seq > reader_.at().seq) {
-      more.push_back(of);
-      continue;
-    }
-    if (events_.add(std::move(one)) && (taken.empty() || taken.back() != of)) taken.push_back(of);
-  }
-  for (const aggregate of : asked.release) {
-    if (std::find(it.backs_off.begin(), it.backs_off.end(), of) != it.backs_off.end())
-      held_.on_head_waits(of);
-    else if (std::find(more.begin(), more.end(), of) == more.end())
-      held_.on_all_released(of);
-  }
-  for (const aggregate of : taken) offer_next(of);
-}
-
-void stream::on_blocked(const tried<std::vector<blocked_aggregate>>& got, const store_request& asked) {
-  if (got.result != read_result::done) return;
-  const bool last = got.answer.size() < blocked_page;
-  const aggregate upto = last ? std::numeric_limits<aggregate>::max() : got.answer.back().which;
-  held_.on_page(got.answer, *asked.blocked_after, upto);
-  agenda_.blocked_after.reset();
-  if (phase_ == phase::loading) {
-    if (!last) agenda_.blocked_after = upto;
-    if (last) phase_ = phase::running;
-  } else if (!last) {
-    agenda_.next_page = upto;
-  } else {
-    agenda_.next_page = std::numeric_limits<aggregate>::min();
-  }
 }
 
 std::vector<slot> stream::slots_of(const std::vector<event_id>& ids) const {
@@ -365,6 +291,7 @@ void stream::on_lane_lost(slot which) {
 }
 
 void stream::on_lanes_changed() {
+  if (phase_ == phase::draining) return forget_unsent();
   for (const aggregate of : events_.aggregates()) offer_next(of);
   if (phase_ == phase::running) reader_.ring();
 }

@@ -8,9 +8,9 @@
 #include <random>
 #include <string>
 
-#include "core/batch_order.hpp"
 #include "core/envelope.hpp"
 #include "core/failure.hpp"
+#include "core/order_mode.hpp"
 #include "core/retry_policy.hpp"
 #include "flow/held_aggregates.hpp"
 #include "flow/lanes.hpp"
@@ -22,14 +22,16 @@ struct stream_limits {
   read_limits read;
   std::int64_t batch_bytes = 8'000'000;
   int batches = 4;  // of events and bytes that are read and not settled
-  write_limits marks{.enough = 300, .linger = std::chrono::milliseconds(3), .most = 10'000};
-  std::uint32_t longest_chain = 500;       // events of one aggregate in memory; more are parked
-  std::size_t most_held = 200'000;         // aggregates that hold back events, known by name
+  write_limits marks{.enough = 500, .linger = std::chrono::milliseconds(10), .most = 10'000};
+  std::uint32_t longest_chain = 500;  // events of one aggregate in memory; more are parked
+  std::size_t most_held = 200'000;    // aggregates that hold back events, known by name
   order_mode order = order_mode::strict;
   routing route;
   retry_policy retry = retry_policy::exponential(std::chrono::seconds(1), std::chrono::minutes(5), 20);
   std::string dead_letter_exchange;  // empty: none
-  std::uint64_t seed = 1;            // of the retries' jitter
+  // A process that was stopped may find the lead gone: so long after an answer of its session it sends nothing before the next one.
+  std::chrono::milliseconds lead_lasts{3'600'000};
+  std::uint64_t seed = 1;  // of the retries' jitter
 };
 
 // What is worth telling; all optional.
@@ -37,7 +39,8 @@ struct stream_hooks {
   std::function<void()> on_progress;  // next_at() may have become earlier
   std::function<void(std::size_t events)> on_published;
   std::function<void(const event&, const failure_record&)> on_failed;
-  std::function<void(const event&, const std::string& reason)> on_stuck;  // PostgreSQL will not write what became of it
+  std::function<void(const event&, const std::string& reason)>
+      on_stuck;  // PostgreSQL will not write what became of it
 };
 
 struct saved_position {
@@ -49,8 +52,8 @@ struct saved_position {
 class stream final : public shipper {
  public:
   enum class phase : std::uint8_t {
-    idle,      // somebody else leads the shard
-    loading,   // leads; learns which aggregates hold back events, before the first send
+    idle,     // somebody else leads the shard
+    loading,  // leads; learns what holds back events, and what a former leader has left, before the first send
     running,   // reads, sends, marks
     draining,  // is to give the lead up: waits for confirms and writes what it knows
   };
@@ -63,6 +66,8 @@ class stream final : public shipper {
   void drain();
   // Waits no longer for confirms.
   void abandon();
+  // Events in this state: `offered`, of a draining stream, are in flight, and `confirmed` not marked. If it ends now, they go out again.
+  std::vector<event_id> events_in(event_state which) const;
   bool drained() const;
   // The lead is lost, and whatever is in memory with it.
   void lost();
@@ -88,6 +93,7 @@ class stream final : public shipper {
   const position& at() const { return reader_.at(); }
   std::size_t held() const { return held_.size(); }
 
+  bool may_send() const override { return lanes_.now() < agenda_.sure_until; }
   message letter_of(slot which) override;
   void on_sent(slot) override {}
   void on_outcome(slot which, const outcome& what) override;
@@ -116,25 +122,36 @@ class stream final : public shipper {
     std::optional<store_request> asked;
     std::optional<aggregate> blocked_after;  // a page is wanted
     aggregate next_page = std::numeric_limits<aggregate>::min();
-    std::vector<event_id> by_id;  // rows to read, of a former leader
+    std::vector<event_id> by_id;     // rows to read, of a former leader
+    clock::time_point not_before{};  // of the page and these rows
     std::optional<position> saved;
     bool save = false;
+    bool look_around = false;  // with the next read
     clock::time_point keys_only_until{};
+    clock::time_point sure_until{};  // that it has the lead still
   };
 
   int room() const;
+  bool memory_is_full() const;
+  bool may_fetch() const;
+  bool may_release() const;
+  bool owes_proof() const;
   bool all_settled() const;
   void ask_to_write(store_request& to);
+  void ask_to_find(store_request& to);
   void ask_to_read(store_request& to);
   void ask_to_fetch(store_request& to);
   void ask_to_save(store_request& to) const;
 
+  void read_by_keys();
   void on_recorded(const write_answer& got);
   void on_marked(const write_answer& got);
   news on_read(tried<read_answer>& got, const store_request& asked);
-  void on_fetched(tried<std::vector<stored_event>>& got, const store_request& asked);
+  void on_found(tried<std::vector<stored_event>>& got);
+  void on_fetched(tried<std::vector<stored_event>>& got);
   void on_released(tried<release_answer>& got, const store_request& asked);
-  void on_blocked(const tried<std::vector<blocked_aggregate>>& got, const store_request& asked);
+  void on_blocked(const tried<blocked_answer>& got, const store_request& asked);
+  boost::unordered_flat_map<aggregate, std::int64_t> lowest_to_record() const;
   std::vector<slot> slots_of(const std::vector<event_id>& ids) const;
   void say_stuck(const write_queue& what, const std::string& reason);
 

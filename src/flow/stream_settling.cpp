@@ -63,7 +63,7 @@ void stream::on_outcome(slot which, const outcome& what) {
 
 void stream::on_unencodable(slot which, std::string reason) {
   if (const auto found = failed_.find(which); found != failed_.end()) {
-    if (++found->second.letter > letter_forms) return bury(which, reason);
+    if (phase_ != phase::running || ++found->second.letter > letter_forms) return bury(which, reason);
     on_lane_lost(which);
     return offer_next(events_.aggregate_of(which));
   }
@@ -91,14 +91,15 @@ void stream::fail(slot which, failure why, std::string reason) {
       const auto delay = failures > limits_.retry.max_attempts()
                              ? std::nullopt
                              : limits_.retry.delay_after(static_cast<int>(failures), chance_);
-      if (!delay) return die(which, why, fmt::format("given up after {} failed attempts: {}", failures, how.reason));
+      if (!delay)
+        return die(which, why, fmt::format("given up after {} failed attempts: {}", failures, how.reason));
       how.counts_attempt = true;
       how.delay = *delay;
       return back_off(which, std::move(how));
     }
     case remedy::retry_for_ever:
       how.counts_deferral = true;
-      how.delay = limits_.retry.pause_after(one.nacks + 1, chance_);
+      how.delay = limits_.retry.pause_after(one.deferrals + 1, chance_);
       return back_off(which, std::move(how));
     case remedy::isolate:
     case remedy::give_back:
@@ -123,8 +124,8 @@ void stream::park(slot which) {
   const aggregate of = events_.aggregate_of(which);
   leave_chain(which);
   events_.at(which).state = event_state::waiting;
-  failed_[which].how = {.id = events_.at(which).it.what.id, .to = exception::parked, .code = {}, .reason = {}};
-  if (!held_.holds(of)) held_.begin(of, hold::draining);
+  failed_[which].how = {
+      .id = events_.at(which).it.what.id, .to = exception::parked, .code = {}, .reason = {}};
   held_.on_to_record(of);
   writes_.records.add(which, lanes_.now());
 }
@@ -156,7 +157,8 @@ void stream::die(slot which, failure why, std::string reason) {
             .counts_attempt = true,
             .code = std::string(name_of(why)),
             .reason = std::move(reason)};
-  if (limits_.dead_letter_exchange.empty() || why == failure::unreadable || phase_ != phase::running) return bury(which, {});
+  if (limits_.dead_letter_exchange.empty() || why == failure::unreadable || phase_ != phase::running)
+    return bury(which, {});
   of.letter = 1;
   on_lane_lost(which);
   offer_next(events_.aggregate_of(which));
@@ -173,7 +175,8 @@ void stream::bury(slot which, std::string_view trouble) {
 }
 
 void stream::say_stuck(const write_queue& what, const std::string& reason) {
-  if (const auto which = what.stuck(); which && hooks_.on_stuck) hooks_.on_stuck(events_.at(*which).it.what, reason);
+  if (const auto which = what.stuck(); which && hooks_.on_stuck)
+    hooks_.on_stuck(events_.at(*which).it.what, reason);
 }
 
 void stream::on_recorded(const write_answer& got) {

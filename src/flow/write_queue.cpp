@@ -40,14 +40,15 @@ const write_queue::group* write_queue::begin(clock::time_point now, bool all) {
 const write_queue::group* write_queue::begin_fitting(clock::time_point now, std::size_t fitting) {
   if (under_way_) return nullptr;
   stuck_.reset();
-  const auto ready = std::find_if(again_.begin(), again_.end(), [&](const group& one) { return one.not_before <= now; });
+  const auto ready =
+      std::find_if(again_.begin(), again_.end(), [&](const group& one) { return one.not_before <= now; });
   if (ready != again_.end()) {
     under_way_ = std::move(*ready);
     again_.erase(ready);
     return &*under_way_;
   }
   if (fresh_.empty() || fitting == 0) return nullptr;
-  under_way_.emplace();
+  under_way_ = group{};
   if (fresh_.size() <= fitting) {
     under_way_->slots = std::exchange(fresh_, {});
   } else {
@@ -59,8 +60,9 @@ const write_queue::group* write_queue::begin_fitting(clock::time_point now, std:
 }
 
 bool write_queue::idle() const {
-  return fresh_.empty() && !under_way_ &&
-         std::all_of(again_.begin(), again_.end(), [](const group& one) { return one.pause >= refused_at_first; });
+  return fresh_.empty() && !under_way_ && std::all_of(again_.begin(), again_.end(), [](const group& one) {
+           return one.pause >= refused_at_first;
+         });
 }
 
 std::vector<slot> write_queue::refused() const {
@@ -76,8 +78,12 @@ std::vector<slot> write_queue::end(write_result result, std::span<const slot> le
   switch (result) {
     case write_result::done: {
       if (left.empty()) return std::move(was.slots);
-      group locked{.slots = {left.begin(), left.end()}, .mode = mark_mode::unlocked, .not_before = {}, .pause = was.pause};
-      std::erase_if(was.slots, [&](slot one) { return std::find(left.begin(), left.end(), one) != left.end(); });
+      group locked{.slots = {left.begin(), left.end()},
+                   .mode = mark_mode::unlocked,
+                   .not_before = {},
+                   .pause = was.pause};
+      std::erase_if(was.slots,
+                    [&](slot one) { return std::find(left.begin(), left.end(), one) != left.end(); });
       defer(std::move(locked), locked_at_first, locked_at_most, now);
       return std::move(was.slots);
     }
@@ -98,9 +104,11 @@ std::vector<slot> write_queue::end(write_result result, std::span<const slot> le
     return {};
   }
   const auto middle = was.slots.begin() + static_cast<std::ptrdiff_t>(was.slots.size() / 2);
-  again_.push_front({.slots = {middle, was.slots.end()}, .mode = mark_mode::by_id, .not_before = now, .pause = {}});
+  again_.push_front(
+      {.slots = {middle, was.slots.end()}, .mode = mark_mode::by_id, .not_before = now, .pause = {}});
   was.slots.erase(middle, was.slots.end());
-  again_.push_front({.slots = std::move(was.slots), .mode = mark_mode::by_id, .not_before = now, .pause = {}});
+  again_.push_front(
+      {.slots = std::move(was.slots), .mode = mark_mode::by_id, .not_before = now, .pause = {}});
   return {};
 }
 

@@ -15,9 +15,9 @@ namespace outboxd::flow {
 using clock = std::chrono::steady_clock;
 
 struct write_limits {
-  std::size_t enough = 1;             // so many are worth a statement
+  std::size_t enough = 1;               // so many are worth a statement
   std::chrono::microseconds linger{0};  // and so is the oldest after this long
-  std::size_t most = 10'000;          // in one statement
+  std::size_t most = 10'000;            // in one statement
 };
 
 // A group is one statement. One that PostgreSQL refuses is halved until the row that it will not write is alone; that one is

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "core/big_endian.hpp"
 
@@ -12,6 +13,7 @@ constexpr std::int32_t oid_text = 25;
 constexpr std::int32_t oid_int8 = 20;
 constexpr std::int32_t oid_tid = 27;
 constexpr std::int32_t oid_uuid = 2950;
+constexpr std::int32_t oid_xid8 = 5069;
 
 // What the field begins with; 0 if it is too short.
 template <class Integer>
@@ -76,16 +78,29 @@ std::string int8_array(std::span<const std::optional<std::int64_t>> values) {
   });
 }
 
-std::string int8_array(std::span<const std::int64_t> values) {
-  std::string out = array_header(oid_int8, values.size(), false);
+namespace {
+
+template <class Integer>
+std::string array_of_eight(std::int32_t element_type, std::span<const Integer> values) {
+  std::string out = array_header(element_type, values.size(), false);
   auto at = out.size();
-  out.resize(at + values.size() * (sizeof(std::int32_t) + sizeof(std::int64_t)));
-  for (const std::int64_t value : values) {
+  out.resize(at + values.size() * (sizeof(std::int32_t) + sizeof(Integer)));
+  for (const Integer value : values) {
     store_big_endian<std::int32_t>(&out[at], sizeof value);
     store_big_endian(&out[at + sizeof(std::int32_t)], value);
     at += sizeof(std::int32_t) + sizeof value;
   }
   return out;
+}
+
+}  // namespace
+
+std::string int8_array(std::span<const std::int64_t> values) {
+  return array_of_eight(oid_int8, values);
+}
+
+std::string xid8_array(std::span<const std::uint64_t> values) {
+  return array_of_eight(oid_xid8, values);
 }
 
 std::string text_array(std::span<const std::optional<std::string>> values) {
@@ -117,13 +132,13 @@ std::int64_t read_int8(std::string_view field) {
   return read<std::int64_t>(field);
 }
 // array_send: dimensions, flags, type; size and lower bound; then each with its length.
-std::vector<std::int64_t> read_int8_array(std::string_view field) {
+std::vector<event_id> read_uuid_array(std::string_view field) {
   constexpr std::size_t header = 20;
-  constexpr std::size_t element = 4 + 8;
-  std::vector<std::int64_t> out;
+  constexpr std::size_t element = 4 + 16;
+  std::vector<event_id> out;
   if (field.size() < header) return out;
   for (field.remove_prefix(header); field.size() >= element; field.remove_prefix(element))
-    out.push_back(read<std::int64_t>(field.substr(4)));
+    out.push_back(read_uuid(field.substr(4)));
   return out;
 }
 bool read_bool(std::string_view field) {
@@ -142,10 +157,26 @@ event_id read_uuid(std::string_view field) {
   return id;
 }
 
+std::string boolean(bool value) {
+  return std::string(1, value ? '\1' : '\0');
+}
+
+namespace {
+
+constexpr timestamp epoch = std::chrono::sys_days(std::chrono::year{2000} / 1 / 1);
+
+}  // namespace
+
+std::string timestamptz(timestamp value) {
+  if (value == timestamp::min()) return int8(std::numeric_limits<std::int64_t>::min());
+  if (value == timestamp::max()) return int8(std::numeric_limits<std::int64_t>::max());
+  return int8((value - epoch).count());
+}
+
 timestamp read_timestamp(std::string_view field) {
-  constexpr timestamp epoch = std::chrono::sys_days(std::chrono::year{2000} / 1 / 1);
   const std::chrono::microseconds since(read<std::int64_t>(field));
-  if (since > timestamp::max() - epoch) return timestamp::max();  // 'infinity'
+  if (since > timestamp::max() - epoch) return timestamp::max();                           // 'infinity'
+  if (since.count() == std::numeric_limits<std::int64_t>::min()) return timestamp::min();  // '-infinity'
   return epoch + since;
 }
 

@@ -18,16 +18,19 @@ std::string tid_array(std::span<const row_place> values);
 std::string uuid_array(std::span<const event_id> values);
 std::string int8_array(std::span<const std::optional<std::int64_t>> values);
 std::string int8_array(std::span<const std::int64_t> values);
+std::string xid8_array(std::span<const std::uint64_t> values);
 std::string text_array(std::span<const std::optional<std::string>> values);
 
 std::string int4(std::int32_t value);
 std::string int8(std::int64_t value);
+std::string boolean(bool value);
+std::string timestamptz(timestamp value);  // timestamp::min() and max() are the infinities
 
 // Result fields. A number that is too short is 0; of a longer field the beginning counts.
 std::int16_t read_int2(std::string_view field);
 std::int32_t read_int4(std::string_view field);
 std::int64_t read_int8(std::string_view field);
-std::vector<std::int64_t> read_int8_array(std::string_view field);  // of one dimension, without nulls
+std::vector<event_id> read_uuid_array(std::string_view field);  // of one dimension, without nulls
 bool read_bool(std::string_view field);
 row_place read_tid(std::string_view field);
 event_id read_uuid(std::string_view field);

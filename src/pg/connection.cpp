@@ -85,21 +85,37 @@ asio::awaitable<result<void>> connection::open(std::string connection_string,
   co_return tl::make_unexpected(all.summary(connection_string));
 }
 
-asio::awaitable<result<std::vector<rows>>> connection::execute(pipeline steps,
-                                                               std::chrono::milliseconds within) {
+asio::awaitable<result<std::vector<connection::segment>>> connection::execute_segments(
+    pipeline steps, std::chrono::milliseconds within) {
   const auto self = session_;
   if (self->lost) co_return tl::make_unexpected(*self->lost);
   const auto deadline = std::chrono::steady_clock::now() + within;
   self->changed.expires_at(deadline);
   self->begin(steps);
-  while (self->busy) {
+  while (self->busy()) {
     co_await self->changed.async_wait(as_result);
-    if (self->busy && std::chrono::steady_clock::now() >= deadline)
+    if (self->busy() && std::chrono::steady_clock::now() >= deadline)
       self->fail({fault::transient, fmt::format("PostgreSQL did not answer within {} ms", within.count())});
   }
-  if (self->refusal) co_return tl::make_unexpected(*self->refusal);
   if (self->lost) co_return tl::make_unexpected(*self->lost);
-  co_return std::move(self->answers);
+  co_return std::move(self->segments);
+}
+
+asio::awaitable<result<std::vector<rows>>> connection::execute(pipeline steps,
+                                                               std::chrono::milliseconds within) {
+  const auto self = session_;
+  auto all = co_await execute_segments(std::move(steps), within);
+  self->last_sqlstate.clear();
+  // A server that ends the session says why in an answer: better words than those of the socket.
+  if (!all && !self->segments.empty() && self->segments.front().refusal) {
+    self->last_sqlstate = self->segments.front().sqlstate;
+    co_return tl::make_unexpected(*self->segments.front().refusal);
+  }
+  if (!all) co_return tl::make_unexpected(all.error());
+  connection::segment& only = all->front();
+  self->last_sqlstate = only.sqlstate;
+  if (only.refusal) co_return tl::make_unexpected(*only.refusal);
+  co_return std::move(only.answers);
 }
 
 asio::awaitable<void> connection::wait_until(std::chrono::steady_clock::time_point deadline) {
@@ -120,12 +136,12 @@ void connection::interrupt() {
   session_->changed.cancel();
 }
 
-connection::channels connection::take_notifications() {
+connection::payloads connection::take_notifications() {
   return std::exchange(session_->notified, {});
 }
 
 const std::string& connection::last_sqlstate() const {
-  return session_->refusal_sqlstate;
+  return session_->last_sqlstate;
 }
 
 std::string connection::server() const {
@@ -138,6 +154,10 @@ int connection::backend_pid() const {
 
 const std::optional<error>& connection::lost() const {
   return session_->lost;
+}
+
+asio::any_io_executor connection::executor() const {
+  return session_->executor;
 }
 
 void connection::close() {

@@ -35,6 +35,15 @@ class connection {
   // the connection itself, or no answer in time, also ends the connection: see lost().
   asio::awaitable<result<std::vector<rows>>> execute(pipeline steps, std::chrono::milliseconds within);
 
+  // The same for a pipeline of several segments: what each has come to. An error of the connection itself is returned.
+  struct segment {
+    std::vector<rows> answers;
+    std::optional<error> refusal;  // of its first failed step
+    std::string sqlstate;          // of that
+  };
+  asio::awaitable<result<std::vector<segment>>> execute_segments(pipeline steps,
+                                                                 std::chrono::milliseconds within);
+
   // Waits until something happens: a notification, the end of the connection, interrupt(), or the deadline.
   asio::awaitable<void> wait_until(std::chrono::steady_clock::time_point deadline);
   asio::awaitable<void> wait();
@@ -42,10 +51,11 @@ class connection {
   // Ends a wait(), now or the next one.
   void interrupt();
 
-  // The channels on which notifications have arrived since the last call, and how many. Behind a pooler there may be
-  // some that others have listened to.
-  using channels = std::map<std::string, int, std::less<>>;
-  channels take_notifications();
+  // The payloads of the notifications that have arrived since the last call, and how many there were of each.
+  using payloads = std::map<std::string, int, std::less<>>;
+  payloads take_notifications();
+
+  asio::any_io_executor executor() const;
 
   // Why the connection ended; none while it is open.
   const std::optional<error>& lost() const;

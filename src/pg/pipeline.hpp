@@ -8,15 +8,15 @@
 namespace outboxd::pg {
 
 struct step {
-  enum class kind { prepare, prepared, unnamed, text };
+  enum class kind { prepare, prepared, unnamed, text, end };
   kind what = kind::text;
   std::string name;                     // prepare, prepared
   std::string sql;                      // prepare, unnamed, text
   std::vector<std::string> parameters;  // prepared, unnamed: in binary format
 };
 
-// One result per step. The first that fails ends the pipeline. Outside of BEGIN and COMMIT the steps are one
-// transaction.
+// One result per step. The first that fails ends its segment, and the next segment goes on. Outside of BEGIN and COMMIT the steps
+// of a segment are one transaction.
 class pipeline {
  public:
   pipeline& prepare(std::string name, std::string sql) {
@@ -36,6 +36,12 @@ class pipeline {
   // Results come in text format.
   pipeline& text(std::string sql) {
     steps_.push_back({step::kind::text, {}, std::move(sql), {}});
+    return *this;
+  }
+
+  // Ends a segment; the last one need not be ended.
+  pipeline& end_segment() {
+    steps_.push_back({step::kind::end, {}, {}, {}});
     return *this;
   }
 

@@ -3,6 +3,8 @@
 
 #include <libpq-fe.h>
 
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -15,6 +17,9 @@ class rows {
   explicit rows(PGresult* owned) : result_(owned, &PQclear) {}
 
   int size() const { return PQntuples(result_.get()); }
+  int columns() const { return PQnfields(result_.get()); }
+  // How many rows an INSERT, UPDATE or DELETE has met.
+  std::int64_t affected() const { return std::strtoll(PQcmdTuples(result_.get()), nullptr, 10); }
   Oid type(int column) const { return PQftype(result_.get(), column); }
   bool is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
   std::string_view at(int row, int column) const {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "pg/connection_string.hpp"
@@ -41,7 +42,7 @@ void connection::session::fail(error why) {
   if (lost) return;
   if (!last_fatal_.empty()) why.message += fmt::format(" (the server said: {})", last_fatal_);
   lost = std::move(why);
-  busy = false;
+  outstanding = 0;
   end();
   changed.cancel();
 }
@@ -89,7 +90,7 @@ void connection::session::on_readable() {
 // Parses what has come, also the parting words of a dead connection.
 void connection::session::read_notifications() {
   while (PGnotify* one = conn_ != nullptr ? PQnotifies(conn_) : nullptr) {
-    ++notified[one->relname];
+    ++notified[one->extra];
     PQfreemem(one);
   }
 }
@@ -98,7 +99,7 @@ void connection::session::read_notifications() {
 // result between them end the loop.
 void connection::session::read_results() {
   int nulls = 0;
-  while (busy && nulls < 2 && PQisBusy(conn_) == 0) {
+  while (busy() && nulls < 2 && PQisBusy(conn_) == 0) {
     PGresult* one = PQgetResult(conn_);
     nulls = one == nullptr ? nulls + 1 : 0;
     if (one != nullptr) take(one);
@@ -112,11 +113,10 @@ void connection::session::take(PGresult* one) {
     case PGRES_TUPLES_OK:
     case PGRES_COMMAND_OK:
     case PGRES_EMPTY_QUERY:
-      answers.push_back(std::move(owned));
+      segments[segments.size() - outstanding].answers.push_back(std::move(owned));
       return;
     case PGRES_PIPELINE_SYNC:
-      busy = false;
-      changed.cancel();
+      if (--outstanding == 0) changed.cancel();
       return;
     case PGRES_PIPELINE_ABORTED:
       return;
@@ -127,21 +127,24 @@ void connection::session::take(PGresult* one) {
     case PGRES_COPY_IN:
     case PGRES_COPY_BOTH:
     case PGRES_SINGLE_TUPLE:
-      if (refusal) return;
+      segment& in = segments[segments.size() - outstanding];
+      if (in.refusal) return;
       const auto words = field(one, PG_DIAG_MESSAGE_PRIMARY);
-      refusal_sqlstate = field(one, PG_DIAG_SQLSTATE);
-      refusal =
-          refused_statement(refusal_sqlstate, one_line(words.empty() ? PQresultErrorMessage(one) : words));
+      in.sqlstate = field(one, PG_DIAG_SQLSTATE);
+      in.refusal =
+          refused_statement(in.sqlstate, one_line(words.empty() ? PQresultErrorMessage(one) : words));
       return;
   }
 }
 
 void connection::session::begin(const pipeline& steps) {
-  answers.clear();
-  refusal.reset();
-  refusal_sqlstate.clear();
-  busy = true;
-  answers.reserve(steps.steps().size());
+  const auto ends =
+      static_cast<std::size_t>(std::count_if(steps.steps().begin(), steps.steps().end(),
+                                             [](const step& one) { return one.what == step::kind::end; }));
+  const bool ended = !steps.steps().empty() && steps.steps().back().what == step::kind::end;
+  outstanding = ended ? ends : ends + 1;
+  segments.clear();
+  segments.resize(outstanding);
   bool sent = true;
   for (const step& one : steps.steps()) {
     std::vector<const char*> values;
@@ -168,9 +171,12 @@ void connection::session::begin(const pipeline& steps) {
         sent = sent && PQsendQueryParams(conn_, one.sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr,
                                          text_format) == 1;
         break;
+      case step::kind::end:
+        sent = sent && PQpipelineSync(conn_) == 1;
+        break;
     }
   }
-  if (!sent || PQpipelineSync(conn_) != 1) {
+  if (!sent || (!ended && PQpipelineSync(conn_) != 1)) {
     fail(
         {fault::transient, fmt::format("sending to PostgreSQL failed: {}", one_line(PQerrorMessage(conn_)))});
     return;

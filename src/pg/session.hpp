@@ -35,13 +35,13 @@ struct connection::session : std::enable_shared_from_this<session> {
   asio::any_io_executor executor;
   asio::steady_timer changed;  // cancelled when there is something to look at
   std::optional<error> lost;
-  channels notified;  // as many as it listens to
+  payloads notified;
   bool interrupted = false;
 
-  bool busy = false;  // a pipeline's answers are outstanding
-  std::vector<rows> answers;
-  std::optional<error> refusal;  // of the pipeline's first failed step
-  std::string refusal_sqlstate;
+  std::size_t outstanding = 0;  // segments of the pipeline that is under way
+  std::vector<segment> segments;
+  std::string last_sqlstate;  // of the last execute()
+  bool busy() const { return outstanding > 0; }
 
   std::string server() const;
   int backend_pid() const { return PQbackendPID(conn_); }

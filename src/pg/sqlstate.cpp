@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 namespace outboxd::pg {
 namespace {
@@ -18,7 +19,8 @@ constexpr std::string_view no_outbox = "run `outboxd migrate`, or check outbox.s
 constexpr std::string_view no_login = "check the user, the password and pg_hba.conf";
 
 constexpr std::string_view by_pooler =
-    "a connection pooler changes the session between transactions; going on without prepared statements";
+    "a connection pooler changes the session between transactions; name the server itself in database.url, "
+    "or a pool in session mode";
 
 constexpr std::array meanings{
     meaning{"28000", fault::permanent, no_login},
@@ -33,11 +35,12 @@ constexpr std::array meanings{
     meaning{"42P01", fault::permanent, no_outbox},
     meaning{"25006", fault::transient, "the server is read-only; name the writable one in database.url"},
     meaning{"53300", fault::transient,
-            "the server has no connection left; raise max_connections or lower relay.lanes"},
+            "the server has no connection left; raise max_connections, or the CONNECTION LIMIT of the user "
+            "or database"},
     meaning{"53100", fault::transient, "make room on the disk of the server"},
     meaning{"26000", fault::transient, by_pooler},
     meaning{"42P05", fault::transient, by_pooler},
-    meaning{"25P03", fault::transient, "the claim was held longer than relay.claim_timeout"},
+    meaning{"57P05", fault::transient, "the relay hung for longer than relay.claim_timeout"},
 };
 
 const meaning* find(std::string_view sqlstate) {
@@ -56,6 +59,28 @@ fault fault_of(std::string_view sqlstate) {
 std::string_view remedy_for(std::string_view sqlstate) {
   const meaning* known = find(sqlstate);
   return known != nullptr ? known->remedy : std::string_view();
+}
+
+namespace {
+
+bool is_class(std::string_view sqlstate, std::initializer_list<std::string_view> classes) {
+  return std::find(classes.begin(), classes.end(), sqlstate.substr(0, 2)) != classes.end();
+}
+
+}  // namespace
+
+// 22 data exception, 54 program limit exceeded, XX internal error: a corrupted row.
+statement_failure read_failure(std::string_view sqlstate) {
+  if (is_class(sqlstate, {"40", "53", "55"}) || sqlstate == "57014") return statement_failure::later;
+  if (is_class(sqlstate, {"22", "54", "XX"})) return statement_failure::of_a_row;
+  return statement_failure::of_session;
+}
+
+// Users have triggers and foreign keys on the table, so almost anything may be said of one row.
+statement_failure write_failure(std::string_view sqlstate) {
+  if (is_class(sqlstate, {"40", "53", "55", "58"}) || sqlstate == "57014") return statement_failure::later;
+  if (is_class(sqlstate, {"", "08", "25", "26", "57"})) return statement_failure::of_session;
+  return statement_failure::of_a_row;
 }
 
 bool is_lost_statement(std::string_view sqlstate) {

@@ -15,6 +15,15 @@ fault fault_of(std::string_view sqlstate);
 // What to do about it, to be put behind the server's words; empty where there is nothing useful to say.
 std::string_view remedy_for(std::string_view sqlstate);
 
+// What the refusal of a statement about events means.
+enum class statement_failure {
+  later,       // a lock, a full disk, a deadlock, no memory: the same statement again
+  of_a_row,    // some row will not be read or written, however often it is asked
+  of_session,  // nothing on this session helps
+};
+statement_failure read_failure(std::string_view sqlstate);
+statement_failure write_failure(std::string_view sqlstate);
+
 // A prepared statement is gone, or somebody else's is there: the session is not the one that it was.
 bool is_lost_statement(std::string_view sqlstate);
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "pg/outbox_statements.hpp"
+#include <cstdlib>
+#include <string>
+
+#include "pg/event_rows.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -10,31 +13,152 @@ namespace {
 constexpr std::string_view remedy =
     "name the writable host in database.url, or several with target_session_attrs=read-write";
 
+constexpr int oldest_server = 140'000;
+std::int64_t number(std::string_view text) {
+  return std::strtoll(std::string(text).c_str(), nullptr, 10);
+}
+
+boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql,
+                                             std::chrono::milliseconds within) {
+  pg::pipeline steps;
+  steps.text(std::move(sql));
+  auto answers = co_await link.execute(std::move(steps), within);
+  if (!answers) co_return tl::make_unexpected(answers.error());
+  co_return std::move(answers->front());
+}
+
+// - search_path: a name that is not qualified is PostgreSQL's own, whoever may create others.
+// - synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published again, which guarantee
+//   4 allows; so no mark waits for a flush or for a standby.
+// - row_security: with it off, a policy that would hide events is an error instead of silence.
+// - enable_*, plan_cache_mode, jit: every statement has one right plan, through the indexes, also when it is planned on an empty
+//   table, and is planned once.
+// - lock_timeout: a mark that meets a lock may not keep what stands behind it waiting.
+// - idle_session_timeout: a relay that hangs loses what its session holds: the lead, and that it is counted among those that could
+//   lead. One that is well never says nothing for so long, leading or not.
+// - tcp_*, client_connection_check_interval: find a relay whose host or process vanished.
+std::string session_settings(const postgres_settings& with, session_use use) {
+  constexpr std::chrono::milliseconds mark_wait{20};
+  const auto idle = use == session_use::stream ? with.claim_timeout : std::chrono::milliseconds(0);
+  const auto lock_wait = use == session_use::stream ? mark_wait : longest_lock_wait;
+  return fmt::format(
+      "SELECT set_config('search_path', 'pg_catalog, pg_temp', false), set_config('synchronous_commit', "
+      "'off', false),"
+      " set_config('row_security', 'off', false), set_config('enable_seqscan', 'off', false),"
+      " set_config('enable_bitmapscan', 'off', false), set_config('enable_hashjoin', 'off', false),"
+      " set_config('enable_mergejoin', 'off', false), set_config('enable_sort', 'off', false),"
+      " set_config('enable_incremental_sort', 'off', false), set_config('plan_cache_mode', "
+      "'force_generic_plan', false),"
+      " set_config('jit', 'off', false), set_config('default_transaction_isolation', 'read committed', "
+      "false),"
+      " set_config('statement_timeout', '{0}', false), set_config('idle_in_transaction_session_timeout', "
+      "'{0}', false),"
+      " set_config('idle_session_timeout', '{3}', false), set_config('lock_timeout', '{1}', false),"
+      " set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),"
+      " set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '{0}', false),"
+      " set_config('client_connection_check_interval', '{2}', false)",
+      with.claim_timeout.count(), lock_wait.count(), with.claim_timeout.count() / 4, idle.count());
+}
+
+// A pooler greets with a process number of its own, so that it can tell who wants to cancel. One that gives a session back after each
+// transaction gives the same one to whoever comes next.
+boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, const postgres_settings& with,
+                                                       std::string pid) {
+  if (pid == std::to_string(link.backend_pid())) co_return result<void>();
+  const auto url = with.url();
+  if (!url) co_return tl::make_unexpected(url.error());
+  pg::connection other(link.executor());
+  if (const auto opened = co_await other.open(*url, with.connect_timeout); !opened)
+    co_return tl::make_unexpected(opened.error());
+  const auto theirs = co_await ask(other, "SELECT pg_backend_pid()", with.connect_timeout);
+  if (!theirs) co_return tl::make_unexpected(theirs.error());
+  const auto again = co_await ask(link, "SELECT pg_backend_pid()", with.connect_timeout);
+  if (!again) co_return tl::make_unexpected(again.error());
+  if (again->at(0, 0) == pid && theirs->at(0, 0) != pid) co_return result<void>();
+  co_return permanent(
+      "database.url leads to a connection pooler that changes the session between transactions; the locks "
+      "and the LISTEN of a relay "
+      "do not survive there. Give it the server itself, or a pool in session mode");
+}
+
+boost::asio::awaitable<result<void>> check_server(pg::connection& link, const postgres_settings& with) {
+  const auto facts =
+      co_await ask(link,
+                   "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), pg_backend_pid(),"
+                   " current_setting('server_version_num')",
+                   with.connect_timeout);
+  if (!facts) co_return tl::make_unexpected(facts.error());
+  if (facts->at(0, 0) == "t")
+    co_return transient(fmt::format("the server at {} is a standby (read-only); {}", link.server(), remedy));
+  if (facts->at(0, 1) == "on")
+    co_return transient(fmt::format("the server at {} is read-only (default_transaction_read_only); {}",
+                                    link.server(), remedy));
+  const auto version = number(facts->at(0, 3));
+  if (version < oldest_server)
+    co_return permanent(fmt::format("the server at {} is PostgreSQL {}; outboxd needs 14 or newer",
+                                    link.server(), version / 10'000));
+  co_return co_await prove_own_session(link, with, std::string(facts->at(0, 2)));
+}
+
+boost::asio::awaitable<result<payload_type>> check_outbox(pg::connection& link,
+                                                          const postgres_settings& with) {
+  const auto facts = co_await ask(
+      link,
+      fmt::format(
+          "SELECT a.atttypid, (SELECT max(m.version) FROM {}.migration AS m), row_security_active(c.oid)"
+          " FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid"
+          " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+          " WHERE n.nspname = {} AND c.relname = 'event' AND a.attname = 'payload'",
+          with.schema.identifier(), with.schema.literal()),
+      with.connect_timeout);
+  if (!facts) co_return tl::make_unexpected(facts.error());
+  const auto version = facts->size() == 0 ? 0 : number(facts->at(0, 1));
+  if (version != pg::schema_version)
+    co_return permanent(fmt::format(
+        "the schema {} has version {}, and this outboxd works with {}; {}", with.schema.name(), version,
+        pg::schema_version, version < pg::schema_version ? "run `outboxd migrate`" : "run a newer outboxd"));
+  if (facts->at(0, 2) == "t")
+    co_return permanent(fmt::format(
+        "row security is enabled on {}.event and would hide events; disable it, or give the relay a user"
+        " with BYPASSRLS",
+        with.schema.name()));
+  const auto payload = pg::payload_type_of(static_cast<Oid>(number(facts->at(0, 0))));
+  if (!payload)
+    co_return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");
+  co_return *payload;
+}
+
 }  // namespace
 
-boost::asio::awaitable<result<session_kind>> open_session(pg::connection& link,
-                                                          const postgres_settings& with) {
+boost::asio::awaitable<result<payload_type>> open_session(pg::connection& link, const postgres_settings& with,
+                                                          session_use use) {
   const auto url = with.url();
   if (!url) co_return tl::make_unexpected(url.error());
   const auto opened = co_await link.open(*url, with.connect_timeout);
   if (!opened) co_return tl::make_unexpected(opened.error());
-  pg::pipeline ask;
-  ask.text(std::string(pg::server_facts));
-  const auto answers = co_await link.execute(std::move(ask), with.connect_timeout);
-  if (!answers) co_return tl::make_unexpected(answers.error());
-  const pg::rows& facts = answers->front();
-  if (facts.at(0, 0) == "t")
-    co_return transient(fmt::format("the server at {} is a standby (read-only); {}", link.server(), remedy));
-  if (facts.at(0, 1) == "on")
-    co_return transient(fmt::format("the server at {} is read-only (default_transaction_read_only); {}",
-                                    link.server(), remedy));
-  // A pooler greets with a process number of its own, so that it can tell who wants to cancel.
-  const bool direct = facts.at(0, 2) == std::to_string(link.backend_pid());
-  co_return direct ? session_kind::own : session_kind::pooled;
+  const auto checked = co_await check_server(link, with);
+  if (!checked) co_return tl::make_unexpected(checked.error());
+  const auto set = co_await ask(link, session_settings(with, use), with.connect_timeout);
+  if (!set) co_return tl::make_unexpected(set.error());
+  if (use == session_use::lock) co_return payload_type::jsonb;
+  co_return co_await check_outbox(link, with);
 }
 
-error now_read_only(const pg::connection& link) {
-  return {fault::transient, fmt::format("the server at {} has become read-only; {}", link.server(), remedy)};
+boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link,
+                                                         const postgres_settings& with) {
+  const auto ended = co_await ask(
+      link,
+      fmt::format(
+          "SELECT pg_terminate_backend(a.pid) FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+          " WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid < {} AND l.granted AND l.database = "
+          "a.datid"
+          " AND a.datname = current_database() AND a.usename = current_user AND a.state <> 'idle'"
+          " AND a.wait_event IN ('ClientRead', 'ClientWrite')"
+          " AND a.state_change < clock_timestamp() - {} * interval '1 millisecond'",
+          pg::lock_class(with.schema), pg::lead_key + pg::most_shards, with.claim_timeout.count()),
+      with.claim_timeout);
+  if (!ended) co_return tl::make_unexpected(ended.error());
+  co_return result<void>();
 }
 
 }  // namespace outboxd::relay

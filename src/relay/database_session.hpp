@@ -1,11 +1,11 @@
-// database_session: opens a connection to the outbox's database and finds out what it has reached.
+// database_session: opens a session with the outbox's database, and refuses one that would not do.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 
 #include "pg/connection.hpp"
-#include "pg/outbox_statements.hpp"
+#include "pg/relay_statements.hpp"
 #include "pg/schema_name.hpp"
 #include "relay/secret.hpp"
 
@@ -15,24 +15,26 @@ struct postgres_settings {
   secret url;
   pg::schema_name schema;
   std::chrono::milliseconds connect_timeout{10'000};
-  std::chrono::milliseconds claim_timeout{30'000};
-  int batch = 1'500;
-  std::int64_t batch_bytes = 8'000'000;
-  int shards_per_claim = 16;  // of a claim that leaves some for the other lanes
+  std::chrono::milliseconds claim_timeout{10'000};  // a leader that hangs for this long loses the lead
   pg::after_publish after_publish = pg::after_publish::keep;
 };
 
-enum class session_kind {
-  own,  // one server process for as long as the connection lasts
-  pooled,  // a pooler in between: the next transaction may be in another one's session. Nothing is left there: no
-           // prepared statement, no setting, no LISTEN.
+enum class session_use {
+  stream,  // reads and marks: nothing on it waits for a lock for long
+  lock,    // waits for an advisory lock, and holds it while it is idle
 };
 
-// A standby or a read-only server is refused: it comes back as a primary, or another host does.
-boost::asio::awaitable<result<session_kind>> open_session(pg::connection& link,
-                                                          const postgres_settings& with);
+// To wait holds a snapshot, while somebody is in the way, which holds back vacuum by itself.
+inline constexpr std::chrono::milliseconds longest_lock_wait{1'000};
 
-// For a server that was writable and is no more.
-error now_read_only(const pg::connection& link);
+// Refused for good: a server older than 14, a pooler that changes the session between transactions, row security on the table, a
+// schema that this version does not know. A standby or a read-only server is refused for now: it comes back as a primary, or another
+// host does. Returns the type of the payload; for `lock` any.
+boost::asio::awaitable<result<payload_type>> open_session(pg::connection& link, const postgres_settings& with,
+                                                          session_use use);
+
+// Ends the session of a leader that has stopped half-way through a statement: its own timeout is armed only between statements. Of the
+// same user's alone, so nobody else is hit.
+boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link, const postgres_settings& with);
 
 }  // namespace outboxd::relay

@@ -21,7 +21,7 @@ rabbitmq_broker::rabbitmq_broker(const boost::asio::any_io_executor& on, const r
                                  link_observer& observer)
     : executor_(on), settings_(settings), observer_(observer), pause_(on) {}
 
-boost::asio::awaitable<void> rabbitmq_broker::run(broker_listener& listener) {
+boost::asio::awaitable<void> rabbitmq_broker::run(flow::broker_listener& listener) {
   listener_ = &listener;
   while (!stopping_) {
     const auto opened = co_await open();

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "amqp/connection.hpp"
-#include "relay/broker.hpp"
+#include "flow/broker.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/reconnect_pause.hpp"
 #include "relay/secret.hpp"
@@ -29,13 +29,13 @@ struct rabbitmq_settings {
   std::size_t max_buffered = 65'536;  // bytes
 };
 
-class rabbitmq_broker final : public broker, private amqp::handler {
+class rabbitmq_broker final : public flow::broker, private amqp::handler {
  public:
   rabbitmq_broker(const boost::asio::any_io_executor& on, const rabbitmq_settings& settings,
                   link_observer& observer);
 
   // Connects, serves, reconnects, until stop().
-  boost::asio::awaitable<void> run(broker_listener& listener);
+  boost::asio::awaitable<void> run(flow::broker_listener& listener);
 
   // Closes the connection orderly; run() then returns.
   void stop();
@@ -59,7 +59,7 @@ class rabbitmq_broker final : public broker, private amqp::handler {
   const rabbitmq_settings& settings_;
   link_observer& observer_;
   reconnect_pause pause_;
-  broker_listener* listener_ = nullptr;
+  flow::broker_listener* listener_ = nullptr;
   std::shared_ptr<amqp::connection> link_;  // being opened, or up
   bool up_ = false;
   bool blocked_ = false;

@@ -1,0 +1,71 @@
+-- Changes by hand: whoever changes an event need not know of the columns that are the relay's, and cannot break them.
+--
+-- These are AFTER triggers with a condition, and what they mend they mend with another UPDATE: a BEFORE trigger would lock every row
+-- once more before the relay's marks, condition or not.
+
+-- The place of an event stays what it was when it was inserted: an upsert that writes all columns changes nothing here. An event that
+-- is not finished keeps its aggregate, too (23514, check_violation): others of it may be waiting behind it. The UPDATE that mends
+-- changes seq and tx as well: it is known by a setting.
+CREATE FUNCTION @schema@.keep_place() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET outbox.keeps_place = 'on'
+AS $outboxd$
+BEGIN
+  IF (NEW.aggregate_type, NEW.aggregate_id) IS DISTINCT FROM (OLD.aggregate_type, OLD.aggregate_id)
+     AND OLD.status IN ('pending', 'waiting') THEN
+    RAISE check_violation USING
+      MESSAGE = format('the aggregate of event %s cannot be changed while it is %s', OLD.id, OLD.status),
+      HINT = 'Insert another event instead.',
+      SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, CONSTRAINT = 'event_aggregate_kept';
+  END IF;
+  UPDATE @schema@.event AS e
+  SET seq = OLD.seq, tx = OLD.tx,
+      hash = hashtextextended(NEW.aggregate_id COLLATE "C", hashtextextended(NEW.aggregate_type COLLATE "C", 0))
+  WHERE e.id = NEW.id;
+  RETURN NULL;
+END
+$outboxd$;
+
+CREATE TRIGGER event_keep_place AFTER UPDATE OF seq, tx, hash, aggregate_type, aggregate_id ON @schema@.event
+  FOR EACH ROW
+  WHEN (((NEW.seq, NEW.tx, NEW.aggregate_type, NEW.aggregate_id) IS DISTINCT FROM (OLD.seq, OLD.tx, OLD.aggregate_type, OLD.aggregate_id)
+         OR NEW.hash <> hashtextextended(NEW.aggregate_id COLLATE "C", hashtextextended(NEW.aggregate_type COLLATE "C", 0)))
+        AND current_setting('outbox.keeps_place', true) IS DISTINCT FROM 'on')
+  EXECUTE FUNCTION @schema@.keep_place();
+ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_keep_place;
+
+-- Status and exception agree, always. What is set to pending by hand becomes waiting and due: the leader has read past its place,
+-- and finds it there. It keeps what it waited for, so that its followers stay behind it.
+CREATE FUNCTION @schema@.agree_on_status() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+DECLARE
+  again   CONSTANT boolean := NEW.status = 'pending' OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead';
+  waits   @schema@.event_exception := coalesce(nullif(NEW.exception, 'dead'), nullif(OLD.exception, 'dead'));
+BEGIN
+  IF NEW.available_at > clock_timestamp() AND waits IS NULL THEN
+    waits := 'scheduled';
+  END IF;
+  UPDATE @schema@.event AS e
+  SET status = CASE WHEN again THEN 'waiting' ELSE NEW.status END,
+      exception = CASE WHEN again THEN coalesce(waits, 'backing_off') WHEN NEW.status = 'dead' THEN 'dead' END,
+      available_at = CASE WHEN again AND NEW.available_at = OLD.available_at THEN least(NEW.available_at, clock_timestamp())
+                     ELSE NEW.available_at END,
+      published_at = CASE WHEN NEW.status = 'published' THEN coalesce(NEW.published_at, clock_timestamp()) END
+  WHERE e.id = NEW.id;
+  IF again THEN
+    PERFORM pg_notify(@schema_text@, 'due');
+  END IF;
+  RETURN NULL;
+END
+$outboxd$;
+
+CREATE TRIGGER event_agree_on_status AFTER UPDATE OF status, exception ON @schema@.event
+  FOR EACH ROW
+  WHEN (NEW.status = 'pending' AND (OLD.status <> 'pending' OR NEW.exception IS NOT NULL)
+        OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead'
+        OR NEW.status = 'published' AND NEW.exception IS NOT NULL
+        OR NEW.status = 'dead' AND NEW.exception IS DISTINCT FROM 'dead'
+        OR (NEW.status = 'published') <> (NEW.published_at IS NOT NULL))
+  EXECUTE FUNCTION @schema@.agree_on_status();
+ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_agree_on_status;

@@ -1,0 +1,98 @@
+#include "flow/doorbell.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace outboxd::flow {
+
+void doorbell::meter::add(int more, clock::time_point now, std::chrono::milliseconds window) {
+  if (now - since >= window) {
+    before = now - since < 2 * window ? count : 0;
+    count = 0;
+    since = now;
+  }
+  count += more;
+}
+
+int doorbell::meter::lately(clock::time_point now, std::chrono::milliseconds window) const {
+  return now - since >= 2 * window ? 0 : std::max(count, before);
+}
+
+void doorbell::start(clock::time_point now) {
+  state_ = state::awake;
+  action_ = action::none;
+  last_find_ = next_poll_ = now;
+}
+
+void doorbell::set(obstacle what, bool there, clock::time_point now) {
+  const auto bit = static_cast<std::uint8_t>(what);
+  obstacles_ = static_cast<std::uint8_t>(there ? obstacles_ | bit : obstacles_ & ~bit);
+  if (!there || state_ == state::awake) return;
+  wake(now);
+  if (what == obstacle::no_lock_session) action_ = action::none;  // the lock is gone with its session
+}
+
+void doorbell::wake(clock::time_point now) {
+  if (state_ != state::awake) action_ = action::unlock;
+  state_ = state::awake;
+  last_find_ = next_poll_ = now;
+}
+
+void doorbell::on_notified(int count, clock::time_point now) {
+  notified_.add(count, now, limits_.window);
+  const int enough = now < contended_until_ ? limits_.busy_contended : limits_.busy;
+  if (state_ == state::asleep && notified_.lately(now, limits_.window) >= enough) wake(now);
+}
+
+void doorbell::on_read_sent() {
+  if (state_ == state::granted) read_since_grant_ = true;
+}
+
+// Asleep no poll follows. Awake it follows the sooner the less time has passed since something was found.
+void doorbell::on_read(std::size_t found, bool complete, clock::time_point now) {
+  if (found > 0) last_find_ = now;
+  if (state_ == state::granted && complete && read_since_grant_) {
+    state_ = state::asleep;
+    next_poll_ = clock::time_point::max();
+  }
+  if (state_ == state::asleep || state_ == state::granted) return;
+  const auto without = std::chrono::duration_cast<std::chrono::microseconds>(now - last_find_);
+  next_poll_ = now + std::clamp<std::chrono::microseconds>(without / limits_.poll_share,
+                                                           limits_.shortest_poll, limits_.longest_poll);
+  if (state_ == state::awake && complete) ask_if_quiet(now);
+}
+
+void doorbell::ask_if_quiet(clock::time_point now) {
+  if (obstacles_ != 0 || now - last_find_ < limits_.quiet) return;
+  state_ = state::asking;
+  action_ = action::ask;
+}
+
+void doorbell::on_granted(clock::time_point now) {
+  if (state_ != state::asking) {  // it has become busy, or may not sleep any more
+    action_ = action::unlock;
+    return;
+  }
+  state_ = state::granted;
+  read_since_grant_ = false;
+  next_poll_ = now;
+}
+
+void doorbell::on_refused(clock::time_point now) {
+  if (state_ != state::asking) return;
+  state_ = state::awake;
+  ask_if_quiet(now);
+}
+
+doorbell::action doorbell::take_action() {
+  return std::exchange(action_, action::none);
+}
+
+bool doorbell::wants_contention_probe(clock::time_point now) {
+  if (state_ != state::asleep || now < next_probe_ || notified_.lately(now, limits_.window) < limits_.brisk)
+    return false;
+  next_probe_ = now + limits_.contention_probe;
+  return true;
+}
+
+}  // namespace outboxd::flow

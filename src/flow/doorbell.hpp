@@ -1,0 +1,102 @@
+// doorbell: whether the leader of a shard polls, or sleeps until a writer rings. See sql/0002_admit_event.sql for the writers' part.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "flow/write_queue.hpp"
+
+namespace outboxd::flow {
+
+struct doorbell_limits {
+  // So many notifications in a window are worth polling instead: to be woken is quicker than to poll, and a notification costs
+  // little as long as no commit waits for another one's. Fewer, for a while after that was seen.
+  std::chrono::milliseconds window{100};
+  int busy = 50;
+  int busy_contended = 10;
+  std::chrono::milliseconds contention_lasts{10'000};
+  // From so many on it is worth asking whether commits wait for each other; at most once in this time.
+  int brisk = 5;
+  std::chrono::milliseconds contention_probe{1'000};
+  // Awake and nothing found for so long: time to sleep.
+  std::chrono::milliseconds quiet{250};
+  // Between two polls: a part of the time in which nothing was found, within bounds; the longest is the sweep interval.
+  int poll_share = 8;
+  std::chrono::microseconds shortest_poll{1'000};
+  std::chrono::milliseconds longest_poll{1'000};
+};
+
+// Pure. Its owner polls and locks for it.
+class doorbell {
+ public:
+  enum class state : std::uint8_t {
+    awake,    // polls; writers are silent
+    asking,   // polls, and waits for SLEEP: writers ring already
+    granted,  // has SLEEP, and reads once more: what silent writers have committed
+    asleep,   // has SLEEP; reads when it is rung, and at each sweep
+  };
+
+  // Why it may not sleep.
+  enum class obstacle : std::uint8_t {
+    no_lock_session = 1,  // SLEEP cannot be asked for
+    deaf = 2,             // notifications are not proved to arrive
+    no_trigger = 4,       // writers do not ring
+    no_reads = 8,         // nothing is read, for want of a broker: a ring would be of no use to anybody
+  };
+
+  enum class action : std::uint8_t {
+    none,
+    ask,     // for SLEEP, and wait a bounded time; on_granted or on_refused answers
+    unlock,  // give SLEEP back; no answer
+  };
+
+  explicit doorbell(const doorbell_limits& limits) : limits_(limits) {}
+
+  // The lead has just been taken: awake.
+  void start(clock::time_point now);
+  void set(obstacle what, bool there, clock::time_point now);
+
+  void on_notified(int count, clock::time_point now);
+  void on_contention(clock::time_point now) { contended_until_ = now + limits_.contention_lasts; }
+  // A read is on its way; it has found so many, and all that was visible or not.
+  void on_read_sent();
+  void on_read(std::size_t found, bool complete, clock::time_point now);
+  void on_granted(clock::time_point now);
+  void on_refused(clock::time_point now);
+
+  // What to do with SLEEP now, once.
+  action take_action();
+  // When to poll unasked; call on_poll() then.
+  clock::time_point next_poll() const { return next_poll_; }
+  void on_poll() { next_poll_ = clock::time_point::max(); }
+  // Whether to ask now if commits wait for each other's notifications.
+  bool wants_contention_probe(clock::time_point now);
+
+  state now_in() const { return state_; }
+
+ private:
+  // How often something happened in the current window and in the one before.
+  struct meter {
+    clock::time_point since{};
+    int count = 0;
+    int before = 0;
+    void add(int more, clock::time_point now, std::chrono::milliseconds window);
+    int lately(clock::time_point now, std::chrono::milliseconds window) const;
+  };
+
+  void wake(clock::time_point now);
+  void ask_if_quiet(clock::time_point now);
+
+  doorbell_limits limits_;
+  state state_ = state::awake;
+  std::uint8_t obstacles_ = 0;
+  bool read_since_grant_ = false;
+  action action_ = action::none;
+  meter notified_;
+  clock::time_point last_find_{};
+  clock::time_point next_poll_ = clock::time_point::max();
+  clock::time_point contended_until_{};
+  clock::time_point next_probe_{};
+};
+
+}  // namespace outboxd::flow

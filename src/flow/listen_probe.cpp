@@ -1,0 +1,44 @@
+#include "flow/listen_probe.hpp"
+
+#include <utility>
+
+namespace outboxd::flow {
+
+void listen_probe::begin(time_point first_probe) {
+  state_ = state::resting;
+  next_ = first_probe;
+  hears_ = false;
+}
+
+void listen_probe::end() {
+  state_ = state::ended;
+  hears_ = false;
+}
+
+void listen_probe::on_sent(time_point now) {
+  state_ = state::awaiting;
+  next_ = now + limits_.patience;
+}
+
+void listen_probe::on_unsent(time_point now) {
+  state_ = state::resting;
+  next_ = now + limits_.interval;
+}
+
+bool listen_probe::on_heard(time_point now) {
+  if (state_ == state::ended) return false;
+  state_ = state::resting;
+  next_ = now + limits_.interval;
+  hears_ = true;
+  return std::exchange(said_deaf_, false);
+}
+
+bool listen_probe::on_deaf(time_point now) {
+  if (state_ == state::ended) return false;
+  state_ = state::resting;
+  next_ = now + limits_.interval;
+  hears_ = false;
+  return !std::exchange(said_deaf_, true);
+}
+
+}  // namespace outboxd::flow

@@ -1,0 +1,189 @@
+// What has been read takes its place: the part of stream.hpp between the table and the lanes.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "flow/stream.hpp"
+
+namespace outboxd::flow {
+namespace {
+
+using namespace std::chrono_literals;
+
+// After a row could not be read, rows come without their texts for so long: time to find out which one it is.
+constexpr auto by_keys_for = 10s;
+
+// After a look at what is blocked, or at a former leader's events, has failed.
+constexpr auto page_pause = 20ms;
+
+}  // namespace
+
+void stream::read_by_keys() {
+  agenda_.keys_only_until = lanes_.now() + by_keys_for;
+}
+
+stream::news stream::on_read(tried<read_answer>& got, const store_request& asked) {
+  const auto how = reader_.on_read(asked, got, lanes_.now());
+  if (got.result == read_result::refused) read_by_keys();
+  news out{.read = how != reader::outcome::failed, .complete = how == reader::outcome::complete};
+  if (got.result != read_result::done) return out;
+  if (asked.read->looks_around && (got.answer.holds || held_.size() > 0))
+    agenda_.blocked_after = agenda_.next_page;
+  if (got.answer.late > asked.read->events) return out;
+  for (stored_event& one : got.answer.rows) {
+    // Something earlier may be among what the rest of (c) will find.
+    if (!got.answer.saw_all && one.what.seq > asked.read->from.seq) break;
+    if (admit(std::move(one))) ++out.found;
+  }
+  return out;
+}
+
+void stream::on_found(tried<std::vector<stored_event>>& got) {
+  if (got.result == read_result::refused) read_by_keys();
+  if (got.result != read_result::done) {
+    agenda_.not_before = lanes_.now() + page_pause;
+    return;
+  }
+  agenda_.by_id.clear();
+  phase_ = phase::running;
+  for (stored_event& one : got.answer)
+    if (one.from == exception::none) admit(std::move(one));
+}
+
+// True if it is news.
+bool stream::admit(stored_event one) {
+  const aggregate of = one.what.aggregate;
+  const bool parked = held_.holds(of) || events_.length_of(of) >= limits_.longest_chain;
+  const auto added = events_.add(std::move(one));
+  if (!added) return false;
+  if (parked)
+    park(*added);
+  else
+    offer_next(of);
+  return true;
+}
+
+// The first of its aggregate that backs off goes out before all others of it; a scheduled one takes its place behind them.
+void stream::admit_due(stored_event one) {
+  const aggregate of = one.what.aggregate;
+  const bool heads = one.from == exception::backing_off;
+  const bool parked = one.earlier_waits || (!heads && held_.holds(of));
+  if (heads && !held_.holds(of)) held_.begin(of, hold::head_waits);  // somebody has set it back by hand
+  const auto added = events_.add(std::move(one));
+  if (!added) return;
+  if (parked)
+    park(*added);
+  else
+    offer_next(of);
+}
+
+// Sends what is next in its chain to a lane: in strict order the first alone.
+void stream::offer_next(aggregate of) {
+  auto* const chain = events_.find_chain(of);
+  if (chain == nullptr || phase_ != phase::running) return;
+  for (slot which = chain->first; which != no_slot; which = events_.at(which).after) {
+    auto& one = events_.at(which);
+    if (one.state == event_state::dying || one.state == event_state::fetching) return;
+    if (one.state == event_state::queued) {
+      if (one.it.withheld && !failed_.contains(which)) {
+        one.state = event_state::fetching;
+        writes_.fetches.add(which, lanes_.now());
+        return;
+      }
+      const bool alone = one.it.suspect || failed_.contains(which);
+      const auto lane = lanes_.offer(*this, which, of, alone, chain->offered > 0 ? chain->lane : -1);
+      if (!lane) return;
+      one.state = event_state::offered;
+      chain->lane = *lane;
+      ++chain->offered;
+    }
+    if (limits_.order == order_mode::strict) return;
+  }
+}
+
+void stream::on_fetched(tried<std::vector<stored_event>>& got) {
+  const auto how = got.result == read_result::done       ? write_result::done
+                   : got.result == read_result::deferred ? write_result::deferred
+                                                         : write_result::refused;
+  auto done = writes_.fetches.end(how, {}, lanes_.now());
+  if (const auto bad = writes_.fetches.stuck()) {
+    writes_.fetches.drop_stuck();
+    auto& one = events_.at(*bad);
+    one.state = event_state::queued;
+    return die(*bad, failure::unreadable, got.reason);
+  }
+  for (stored_event& one : got.answer) {
+    const slot which = events_.find(one.what.id);
+    if (which == no_slot) continue;
+    events_.complete(which, std::move(one));
+    events_.at(which).state = event_state::queued;
+    std::erase(done, which);
+    offer_next(events_.aggregate_of(which));
+  }
+  for (const slot which : done) {  // not there any more, or finished by hand
+    const aggregate of = events_.aggregate_of(which);
+    leave_chain(which);
+    events_.erase(which);
+    if (events_.length_of(of) == 0) held_.on_head_settled(of);
+    offer_next(of);
+  }
+}
+
+// Of each aggregate: what is parked above that may not go before it. What is to back off goes before all.
+boost::unordered_flat_map<aggregate, std::int64_t> stream::lowest_to_record() const {
+  boost::unordered_flat_map<aggregate, std::int64_t> out;
+  for (const auto& [which, of] : failed_) {
+    const auto& one = events_.at(which);
+    if (one.state != event_state::waiting) continue;
+    const auto seq = of.how.to == exception::backing_off ? position::before_all : one.it.what.seq;
+    const auto [at, is_first] = out.try_emplace(one.it.what.aggregate, seq);
+    at->second = std::min(at->second, seq);
+  }
+  return out;
+}
+
+void stream::on_released(tried<release_answer>& got, const store_request& asked) {
+  if (got.result == read_result::refused) read_by_keys();
+  if (got.result != read_result::done) return;  // the next sweep asks again
+  auto& it = got.answer;
+  std::vector<aggregate> more = std::move(it.more);
+  std::vector<aggregate> taken;
+  const auto to_record = lowest_to_record();
+  for (stored_event& one : it.rows) {
+    const aggregate of = one.what.aggregate;
+    const auto before = to_record.find(of);
+    // What the reading has not passed since the lead was taken may have pending ones before it.
+    if (one.what.seq > reader_.read_to() || (before != to_record.end() && one.what.seq > before->second)) {
+      more.push_back(of);
+      continue;
+    }
+    if (events_.add(std::move(one)) && (taken.empty() || taken.back() != of)) taken.push_back(of);
+  }
+  for (const aggregate of : asked.release) {
+    if (std::find(it.backs_off.begin(), it.backs_off.end(), of) != it.backs_off.end())
+      held_.on_head_waits(of);
+    else if (std::find(more.begin(), more.end(), of) == more.end())
+      held_.on_all_released(of);
+  }
+  for (const aggregate of : taken) offer_next(of);
+}
+
+void stream::on_blocked(const tried<blocked_answer>& got, const store_request& asked) {
+  if (got.result != read_result::done) {
+    agenda_.not_before = lanes_.now() + page_pause;
+    return;
+  }
+  constexpr auto first = std::numeric_limits<aggregate>::min();
+  held_.on_page(got.answer.rows, *asked.blocked_after,
+                got.answer.upto.value_or(std::numeric_limits<aggregate>::max()));
+  agenda_.blocked_after.reset();
+  if (phase_ != phase::loading) {
+    agenda_.next_page = got.answer.upto.value_or(first);
+  } else if (got.answer.upto) {
+    agenda_.blocked_after = got.answer.upto;
+  } else if (agenda_.by_id.empty()) {
+    phase_ = phase::running;
+  }
+}
+
+}  // namespace outboxd::flow

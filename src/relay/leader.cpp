@@ -1,0 +1,383 @@
+#include "relay/leader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <cstdlib>
+#include <utility>
+
+#include "pg/binary.hpp"
+
+namespace outboxd::relay {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often a standby tries to take a lead that may have become free.
+constexpr auto try_interval = 100ms;
+
+// A statement that PostgreSQL puts off for so long is worth a line.
+constexpr auto worth_saying = 1s;
+
+constexpr auto after_giving_up = 1s;
+
+// A leader without a broker for so long makes way for a relay that has one.
+constexpr auto without_broker = 1s;
+
+// Each statement that writes once, for no event: a privilege that is missing shows now and not with the first event.
+void add_trial(pg::pipeline& to) {
+  const auto none = pg::uuid_array({});
+  const auto no_number = pg::int8_array(std::vector<std::int64_t>());
+  const auto no_text = pg::text_array({});
+  to.run(std::string(pg::statement::mark), {none, pg::tid_array({})});
+  to.run(std::string(pg::statement::mark_by_id), {none});
+  to.run(std::string(pg::statement::record),
+         {none, no_text, no_number, no_number, no_number, no_text, no_text});
+  to.run(std::string(pg::statement::save), {pg::int4(-1), pg::int8(0), "3:3:", none});
+  to.run(std::string(pg::statement::by_id), {pg::int8(0), pg::int8(0), pg::int8(0), none});
+}
+
+boost::asio::awaitable<void> keep(std::shared_ptr<sleep_lock> lock) {
+  co_await lock->run();
+}
+
+}  // namespace
+
+leader::leader(const boost::asio::any_io_executor& on, const leader_settings& settings, flow::lanes& lanes,
+               leader_host& host)
+    : executor_(on),
+      settings_(settings),
+      lanes_(lanes),
+      host_(host),
+      pause_(on),
+      stream_(
+          lanes, settings.stream,
+          {.on_progress =
+               [this] {
+                 if (current_ != nullptr) current_->interrupt();
+               },
+           .on_published = [this](std::size_t events) { host_.on_published(events); },
+           .on_failed = [this](const event& which,
+                               const flow::failure_record& how) { host_.on_failed(which, how); },
+           .on_stuck = [this](const event& which, const std::string& why) { host_.on_stuck(which, why); }}),
+      doorbell_(settings.doorbell) {
+  view_.largest = std::max<std::int64_t>(1, settings.stream.batch_bytes / settings.stream.read.batch);
+}
+
+boost::asio::awaitable<void> leader::run() {
+  while (!stopping_) {
+    pg::connection link(executor_);
+    current_ = &link;
+    const auto opened = co_await open(link);
+    if (opened) {
+      host_.on_link_up(peer::database);
+      const error why = co_await serve(link);
+      host_.on_link_down(peer::database, why);
+    } else {
+      host_.on_link_refused(peer::database, opened.error());
+    }
+    current_ = nullptr;
+    if (!stopping_) co_await pause_.wait();
+  }
+}
+
+boost::asio::awaitable<result<void>> leader::open(pg::connection& link) {
+  const auto payload = co_await open_session(link, settings_.database, session_use::stream);
+  if (!payload) co_return tl::make_unexpected(payload.error());
+  payload_ = *payload;
+  present_ = false;
+  pg::pipeline steps;
+  for (auto& one :
+       pg::relay_statements(settings_.database.schema, payload_, settings_.database.after_publish))
+    steps.prepare(std::move(one.name), std::move(one.sql));
+  add_trial(steps);
+  const auto prepared = co_await link.execute(std::move(steps), settings_.database.connect_timeout);
+  if (!prepared) co_return tl::make_unexpected(prepared.error());
+  co_return result<void>();
+}
+
+boost::asio::awaitable<error> leader::serve(pg::connection& link) {
+  next_look_ = clock::now();
+  while (!stopping_) {
+    const auto leads = co_await stand_by(link);
+    if (!leads) co_return leads.error();
+    if (!*leads) continue;
+    const auto led = co_await lead(link);
+    stream_.lost();
+    if (sleep_lock_) std::exchange(sleep_lock_, nullptr)->stop();
+    host_.on_gave_up(*std::exchange(shard_, std::nullopt));
+    if (!led) co_return led.error();
+  }
+  co_return error{fault::transient, "stopped"};
+}
+
+// True: it has the lead.
+boost::asio::awaitable<result<bool>> leader::stand_by(pg::connection& link) {
+  const auto shown = co_await show_presence(link);
+  if (!shown) co_return tl::make_unexpected(shown.error());
+  if (clock::now() >= next_look_) {
+    next_look_ = clock::now() + settings_.database.claim_timeout / 4;
+    const auto looked = co_await end_hanging_leaders(link, settings_.database);
+    if (!looked) co_return tl::make_unexpected(looked.error());
+  }
+  if (lanes_.any_up() && clock::now() >= next_try_ && host_.may_lead(*this)) {
+    const auto taken = co_await take_lead(link);
+    if (!taken || *taken) co_return taken;
+  }
+  co_await link.wait_until(clock::now() + try_interval);
+  link.take_notifications();
+  if (link.lost()) co_return tl::make_unexpected(*link.lost());
+  co_return false;
+}
+
+boost::asio::awaitable<result<bool>> leader::take_lead(pg::connection& link) {
+  pg::pipeline steps;
+  steps.run(std::string(pg::statement::lead),
+            {pg::int4(pg::lock_class(settings_.database.schema)), pg::int8_array(host_.led_shards())});
+  const auto answers = co_await link.execute(std::move(steps), settings_.database.claim_timeout);
+  if (!answers) co_return tl::make_unexpected(answers.error());
+  if (answers->front().size() == 0) co_return false;
+  shard_ = pg::read_int2(answers->front().at(0, 0));
+  co_return true;
+}
+
+// LISTEN is on its own: it takes effect with the end of its transaction, and the first read has to begin after that.
+boost::asio::awaitable<result<void>> leader::lead(pg::connection& link) {
+  const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
+  if (!listens) co_return tl::make_unexpected(listens.error());
+  view_.shard = *shard_;
+  store_session store(link, settings_.database.claim_timeout);
+  auto saved = co_await store.load(view_);
+  if (!saved) co_return tl::make_unexpected(saved.error());
+  pause_.reset();
+  const auto now = clock::now();
+  next_sweep_ = now;
+  broker_gone_since_ = now;
+  yields_ = false;
+  stream_.start(std::move(*saved), payload_);
+  doorbell_.start(now);
+  doorbell_.set(flow::doorbell::obstacle::no_lock_session, true, now);
+  doorbell_.set(flow::doorbell::obstacle::deaf, true, now);
+  doorbell_.set(flow::doorbell::obstacle::no_trigger, !view_.rings, now);
+  probe_.begin(now);
+  if (view_.rings) {
+    sleep_lock_ = std::make_shared<sleep_lock>(executor_, settings_.database, *shard_, host_,
+                                               [this](sleep_news news) { on_sleep_lock(news); });
+    boost::asio::co_spawn(executor_, keep(sleep_lock_), boost::asio::detached);
+  }
+  host_.on_led(*this, view_);
+  co_return co_await relay_events(link);
+}
+
+boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) {
+  store_session store(link, settings_.database.claim_timeout);
+  for (;;) {
+    if (link.lost()) co_return tl::make_unexpected(*link.lost());
+    const auto now = clock::now();
+    take_notifications(link);
+    if (must_give_up(now) && stream_.now_in() != flow::stream::phase::draining) {
+      stream_.drain();
+      if (sleep_lock_) sleep_lock_->unlock();
+    }
+    if (stream_.drained()) co_return co_await give_up(link);
+    if (now >= next_sweep_) {
+      sweep(now);
+      const auto looked = co_await look_around(link);
+      if (!looked) co_return looked;
+    }
+    if (now >= doorbell_.next_poll()) {
+      doorbell_.on_poll();
+      stream_.ring();
+    }
+    act_on_doorbell();
+    if (auto request = stream_.next()) {
+      const bool reads = request->read.has_value();
+      if (reads) doorbell_.on_read_sent();
+      auto answer = co_await store.execute(*request, view_);
+      if (!answer) co_return tl::make_unexpected(answer.error());
+      watch_deferrals(answer->deferral(), !request->failures.empty() || !request->marks.ids.empty());
+      const auto news = stream_.on_answer(std::move(*answer));
+      if (reads) doorbell_.on_read(news.found, news.complete, clock::now());
+      continue;
+    }
+    const auto until = std::min(std::min(stream_.next_at(), doorbell_.next_poll()), next_sweep_);
+    co_await link.wait_until(until);
+  }
+}
+
+boost::asio::awaitable<result<void>> leader::give_up(pg::connection& link) {
+  next_try_ = clock::now() + after_giving_up;  // others want it
+  const auto given =
+      co_await ask(link, fmt::format("SELECT pg_advisory_unlock({}, {})",
+                                     pg::lock_class(settings_.database.schema), *shard_ + pg::lead_key));
+  if (!given) co_return tl::make_unexpected(given.error());
+  const auto deaf = co_await ask(link, "UNLISTEN *");
+  if (!deaf) co_return tl::make_unexpected(deaf.error());
+  co_return result<void>();
+}
+
+void leader::sweep(clock::time_point now) {
+  next_sweep_ = now + settings_.sweep_interval;
+  stream_.sweep();
+  if (lanes_.any_up()) broker_gone_since_ = now;
+  doorbell_.set(flow::doorbell::obstacle::no_reads, !lanes_.any_up(), now);
+}
+
+// What a sweep does besides: prove that LISTEN works, and count relays where there is something to share.
+boost::asio::awaitable<result<void>> leader::look_around(pg::connection& link) {
+  const auto now = clock::now();
+  if (probe_.late(now)) {
+    if (probe_.on_deaf(now))
+      host_.on_deaf("notifications do not arrive; events leave by polling, and LISTEN is tried again");
+    doorbell_.set(flow::doorbell::obstacle::deaf, true, now);
+    const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
+    if (!listens) co_return tl::make_unexpected(listens.error());
+  }
+  if (probe_.due(now)) {
+    probe_.on_sent(now);
+    const auto sent = co_await ask(
+        link, fmt::format("SELECT pg_notify({}, '{}')", settings_.database.schema.literal(), own_probe()));
+    if (!sent) co_return tl::make_unexpected(sent.error());
+  }
+  const auto shown = co_await show_presence(link);
+  if (!shown) co_return shown;
+  const bool alone = view_.shards == 1;
+  if (alone ? lanes_.any_up() : !host_.counts_relays(*this) && lanes_.any_up()) co_return result<void>();
+  const auto counted =
+      co_await ask(link, fmt::format("SELECT count(*) FROM pg_locks AS l WHERE l.locktype = 'advisory' AND "
+                                     "l.classid = {} AND l.objid = {}"
+                                     " AND l.granted AND l.database = (SELECT d.oid FROM pg_database AS d "
+                                     "WHERE d.datname = current_database())",
+                                     pg::lock_class(settings_.database.schema), pg::present_key));
+  if (!counted) co_return tl::make_unexpected(counted.error());
+  const int relays = std::atoi(std::string(counted->at(0, 0)).c_str());
+  others_present_ = relays - (present_ ? 1 : 0);
+  if (host_.counts_relays(*this)) host_.on_relays_counted(relays);
+  co_return result<void>();
+}
+
+// Who could lead holds PRESENT, once per relay.
+boost::asio::awaitable<result<void>> leader::show_presence(pg::connection& link) {
+  const bool able = lanes_.any_up() && !stopping_;
+  if (!host_.counts_relays(*this) || able == present_) co_return result<void>();
+  const auto shown =
+      co_await ask(link, fmt::format("SELECT pg_advisory_{}_shared({}, {})", able ? "lock" : "unlock",
+                                     pg::lock_class(settings_.database.schema), pg::present_key));
+  if (!shown) co_return tl::make_unexpected(shown.error());
+  present_ = able;
+  co_return result<void>();
+}
+
+boost::asio::awaitable<result<pg::rows>> leader::ask(pg::connection& link, std::string sql) {
+  pg::pipeline steps;
+  steps.text(std::move(sql));
+  auto answers = co_await link.execute(std::move(steps), settings_.database.claim_timeout);
+  if (!answers) co_return tl::make_unexpected(answers.error());
+  co_return std::move(answers->front());
+}
+
+bool leader::must_give_up(clock::time_point now) const {
+  if (stopping_ || yields_ || host_.has_too_many(*this)) return true;
+  return !lanes_.any_up() && now - broker_gone_since_ >= without_broker && others_present_ > 0;
+}
+
+std::string leader::own_probe() const {
+  return fmt::format("probe {}", current_ != nullptr ? current_->backend_pid() : 0);
+}
+
+void leader::take_notifications(pg::connection& link) {
+  const auto now = clock::now();
+  const auto probe = own_probe();
+  for (const auto& [payload, count] : link.take_notifications()) {
+    if (payload == probe) {
+      if (probe_.on_heard(now)) host_.on_hearing_again();
+      doorbell_.set(flow::doorbell::obstacle::deaf, false, now);
+    } else if (payload == "due") {
+      stream_.ring_due();
+    } else if (payload == "yield") {
+      yields_ = true;
+    } else if (payload == std::to_string(*shard_)) {
+      doorbell_.on_notified(count, now);
+      stream_.ring();
+    }
+  }
+}
+
+void leader::act_on_doorbell() {
+  if (!sleep_lock_) return;
+  switch (doorbell_.take_action()) {
+    case flow::doorbell::action::none:
+      break;
+    case flow::doorbell::action::ask:
+      return sleep_lock_->ask();
+    case flow::doorbell::action::unlock:
+      return sleep_lock_->unlock();
+  }
+  if (doorbell_.wants_contention_probe(clock::now())) sleep_lock_->probe();
+}
+
+void leader::on_sleep_lock(sleep_news news) {
+  const auto now = clock::now();
+  switch (news) {
+    case sleep_news::up:
+      doorbell_.set(flow::doorbell::obstacle::no_lock_session, false, now);
+      break;
+    case sleep_news::down:
+      doorbell_.set(flow::doorbell::obstacle::no_lock_session, true, now);
+      break;
+    case sleep_news::granted:
+      doorbell_.on_granted(now);
+      break;
+    case sleep_news::refused:
+      doorbell_.on_refused(now);
+      break;
+    case sleep_news::contended:
+      doorbell_.on_contention(now);
+      break;
+  }
+  if (current_ != nullptr) current_->interrupt();
+}
+
+void leader::stop() {
+  stopping_ = true;
+  pause_.stop();
+  if (current_ == nullptr) return;
+  if (shard_)
+    current_->interrupt();
+  else
+    current_->close();
+}
+
+void leader::abandon() {
+  say_in_doubt(flow::event_state::offered);
+  stream_.abandon();
+  if (current_ != nullptr) current_->interrupt();
+}
+
+// Over it is when something is written again; what is deferred waits for its pauses while reads go on.
+void leader::watch_deferrals(std::string_view reason, bool wrote) {
+  const auto now = clock::now();
+  if (reason.empty()) {
+    if (!wrote && stream_.events().size() > 0) return;
+    deferred_since_.reset();
+    if (std::exchange(said_deferred_, false)) host_.on_deferral_over();
+    return;
+  }
+  if (!deferred_since_) deferred_since_ = now;
+  if (said_deferred_ || now - *deferred_since_ < worth_saying) return;
+  said_deferred_ = true;
+  host_.on_deferred(reason);
+}
+
+void leader::say_in_doubt(flow::event_state which) {
+  if (const auto ids = stream_.events_in(which); !ids.empty()) host_.on_in_doubt(ids);
+}
+
+void leader::cut() {
+  say_in_doubt(flow::event_state::confirmed);
+  if (current_ != nullptr) current_->close();
+}
+
+}  // namespace outboxd::relay

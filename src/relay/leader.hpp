@@ -1,0 +1,123 @@
+// leader: one session that stands by until it has the lead of a shard, and then relays the shard's events.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flow/doorbell.hpp"
+#include "flow/listen_probe.hpp"
+#include "flow/stream.hpp"
+#include "relay/database_session.hpp"
+#include "relay/link_observer.hpp"
+#include "relay/reconnect_pause.hpp"
+#include "relay/sleep_lock.hpp"
+#include "relay/store_session.hpp"
+
+namespace outboxd::relay {
+
+struct leader_settings {
+  postgres_settings database;
+  flow::stream_limits stream;
+  flow::doorbell_limits doorbell;
+  std::chrono::milliseconds sweep_interval{1'000};
+};
+
+class leader;
+
+// Who decides which of a relay's leaders may lead.
+class leader_host : public link_observer {
+ public:
+  // Whether this one may take the lead of another shard now, and which it may not.
+  virtual bool may_lead(const leader& one) const = 0;
+  virtual std::vector<std::int64_t> led_shards() const = 0;
+  virtual void on_led(leader& one, const shard_view& what) = 0;
+  virtual void on_gave_up(int shard) = 0;
+  // So many relays could lead a shard: those of the outbox that have a broker.
+  virtual void on_relays_counted(int relays) = 0;
+  virtual bool has_too_many(const leader& one) const = 0;
+  virtual bool counts_relays(const leader& one) const = 0;
+  virtual void on_published(std::size_t events) = 0;
+  virtual void on_failed(const event& which, const flow::failure_record& how) = 0;
+  // PostgreSQL puts statements about events off for longer than a lock usually takes; and does them again.
+  virtual void on_deferred(std::string_view reason) = 0;
+  virtual void on_deferral_over() = 0;
+  // The relay stops, and these were sent and are not marked.
+  virtual void on_in_doubt(const std::vector<event_id>& ids) = 0;
+  virtual void on_stuck(const event& which, const std::string& reason) = 0;
+
+ protected:
+  ~leader_host() = default;
+};
+
+class leader {
+ public:
+  leader(const boost::asio::any_io_executor& on, const leader_settings& settings, flow::lanes& lanes,
+         leader_host& host);
+
+  // Connects, stands by, leads, reconnects, until stop().
+  boost::asio::awaitable<void> run();
+
+  // Gives the lead up in order; run() then returns.
+  void stop();
+  // Waits no longer for confirms.
+  void abandon();
+  // Ends the session at once.
+  void cut();
+
+  std::optional<int> leads() const { return shard_; }
+  bool hears() const { return probe_.hears(); }
+  const flow::stream& events() const { return stream_; }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  boost::asio::awaitable<result<void>> open(pg::connection& link);
+  boost::asio::awaitable<error> serve(pg::connection& link);
+  boost::asio::awaitable<result<bool>> stand_by(pg::connection& link);
+  boost::asio::awaitable<result<bool>> take_lead(pg::connection& link);
+  boost::asio::awaitable<result<void>> lead(pg::connection& link);
+  boost::asio::awaitable<result<void>> relay_events(pg::connection& link);
+  boost::asio::awaitable<result<void>> give_up(pg::connection& link);
+  boost::asio::awaitable<result<void>> look_around(pg::connection& link);
+  boost::asio::awaitable<result<void>> show_presence(pg::connection& link);
+  boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql);
+
+  void watch_deferrals(std::string_view reason, bool wrote);
+  void say_in_doubt(flow::event_state which);
+  void take_notifications(pg::connection& link);
+  void act_on_doorbell();
+  void on_sleep_lock(sleep_news news);
+  bool must_give_up(clock::time_point now) const;
+  void sweep(clock::time_point now);
+  std::string own_probe() const;
+
+  boost::asio::any_io_executor executor_;
+  const leader_settings& settings_;
+  flow::lanes& lanes_;
+  leader_host& host_;
+  reconnect_pause pause_;
+  flow::stream stream_;
+  flow::doorbell doorbell_;
+  flow::listen_probe probe_{flow::probe_limits{}};
+  std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
+  pg::connection* current_ = nullptr;
+  std::optional<int> shard_;  // that it leads
+  shard_view view_;
+  payload_type payload_ = payload_type::jsonb;
+  bool present_ = false;  // holds PRESENT
+  clock::time_point next_try_{};
+  clock::time_point next_sweep_{};
+  clock::time_point next_look_{};          // for relays that hang or are counted
+  clock::time_point broker_gone_since_{};  // or the latest time that it was there
+  int others_present_ = 0;
+  std::optional<clock::time_point> deferred_since_;
+  bool said_deferred_ = false;
+  bool yields_ = false;  // migrate has asked for the lead
+  bool stopping_ = false;
+};
+
+}  // namespace outboxd::relay

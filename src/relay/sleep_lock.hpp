@@ -1,0 +1,61 @@
+// sleep_lock: the session of its own with the advisory lock SLEEP of a shard, which has writers ring.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+
+#include "pg/connection.hpp"
+#include "relay/database_session.hpp"
+#include "relay/link_observer.hpp"
+#include "relay/reconnect_pause.hpp"
+
+namespace outboxd::relay {
+
+enum class sleep_news {
+  up,  // it may be asked
+  down,
+  granted,
+  refused,    // silent writers were open for as long as it waited
+  contended,  // a commit waits for another one's notification
+};
+
+// A session lock, held without a transaction: it holds back no vacuum.
+class sleep_lock {
+ public:
+  // tell: may call ask(), unlock() and probe().
+  sleep_lock(const boost::asio::any_io_executor& on, const postgres_settings& settings, int shard,
+             link_observer& observer, std::function<void(sleep_news)> tell);
+
+  // Connects, serves, reconnects, until stop().
+  boost::asio::awaitable<void> run();
+
+  // Answered by granted, refused or down.
+  void ask() { want(errand::lock); }
+  void unlock() { want(errand::unlock); }
+  // Answered by contended, or not.
+  void probe();
+
+  void stop();
+
+ private:
+  enum class errand { none, lock, unlock, probe };
+
+  void want(errand what);
+  boost::asio::awaitable<error> serve(pg::connection& link);
+  boost::asio::awaitable<result<void>> lock(pg::connection& link);
+  boost::asio::awaitable<result<bool>> ask_server(pg::connection& link, std::string sql);
+
+  boost::asio::any_io_executor executor_;
+  const postgres_settings& settings_;
+  const int shard_;
+  link_observer& observer_;
+  std::function<void(sleep_news)> tell_;
+  reconnect_pause pause_;
+  pg::connection* current_ = nullptr;
+  errand wanted_ = errand::none;
+  bool held_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace outboxd::relay
