@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "app/migrations.hpp"
+#include "pg/relay_statements.hpp"
 
 using namespace outboxd;
 using namespace outboxd::app;
@@ -46,7 +47,7 @@ TEST_CASE("every placeholder of every migration is filled in, for every type of 
   for (const migration& one : migrations())
     for (const char* payload : {"jsonb", "json", "text", "bytea"}) {
       CAPTURE(one.name);
-      const std::string sql = fill_in(one, schema("outbox"), payload);
+      const std::string sql = fill_in(one, schema("outbox"), {.payload_type = payload});
       CHECK_FALSE(std::regex_search(sql, placeholder));
       CHECK(has(sql, R"("outbox")"));
     }
@@ -54,23 +55,25 @@ TEST_CASE("every placeholder of every migration is filled in, for every type of 
 
 TEST_CASE("each placeholder becomes what it stands for, and other at-signs stay") {
   const auto odd = schema(R"(O"d'd)");
-  CHECK(fill_in(of("@schema@.x"), odd, "text") == R"("O""d'd".x)");
-  CHECK(fill_in(of("f(@schema_text@)"), odd, "text") == R"(f('O"d''d'))");
-  CHECK(fill_in(of("@payload_type@ @payload_octets@"), odd, "bytea") == "bytea bytea");
-  CHECK(fill_in(of("@payload_type@ @payload_octets@"), odd, "jsonb") == "jsonb text");
-  CHECK(fill_in(of("a@b @other@ @schem @"), odd, "text") == "a@b @other@ @schem @");
-  CHECK(fill_in(of(""), odd, "text") == "");
+  CHECK(fill_in(of("@schema@.x"), odd, {.payload_type = "text"}) == R"("O""d'd".x)");
+  CHECK(fill_in(of("f(@schema_text@)"), odd, {.payload_type = "text"}) == R"(f('O"d''d'))");
+  CHECK(fill_in(of("@payload_type@"), odd, {.payload_type = "bytea"}) == "bytea");
+  CHECK(fill_in(of("@shards@ @notifies@"), odd, {}) == "1 true");
+  CHECK(fill_in(of("@shards@ @notifies@"), odd, {.shards = 8, .notifies = false}) == "8 false");
+  CHECK(fill_in(of("@lock_class@"), odd, {}) == std::to_string(pg::lock_class(odd)));
+  CHECK(fill_in(of("a@b @other@ @schem @"), odd, {.payload_type = "text"}) == "a@b @other@ @schem @");
+  CHECK(fill_in(of(""), odd, {.payload_type = "text"}) == "");
 }
 
 TEST_CASE("a schema that is named like a placeholder is not filled in again") {
-  CHECK(fill_in(of("@schema@ @schema_text@"), schema("@payload_type@"), "text") ==
+  CHECK(fill_in(of("@schema@ @schema_text@"), schema("@payload_type@"), {.payload_type = "text"}) ==
         R"("@payload_type@" '@payload_type@')");
 }
 
 TEST_CASE("an odd schema's name is nowhere in the SQL without its quotes") {
   const auto odd = schema(R"(O"d)");
   for (const migration& one : migrations()) {
-    const std::string sql = fill_in(one, odd, "jsonb");
+    const std::string sql = fill_in(one, odd, {});
     CAPTURE(one.name);
     CHECK(count(sql, R"(O"d)") == count(sql, R"('O"d')"));
     CHECK(count(sql, R"(O""d)") == count(sql, R"("O""d")"));
@@ -79,7 +82,7 @@ TEST_CASE("an odd schema's name is nowhere in the SQL without its quotes") {
 
 TEST_CASE("the printed script is one transaction that holds everything once, in order") {
   const auto odd = schema(R"(O"d)");
-  const std::string script = whole_script(odd, "bytea");
+  const std::string script = whole_script(odd, {.payload_type = "bytea"});
   CHECK(script.starts_with("BEGIN;\n"));
   CHECK(script.ends_with("COMMIT;\n"));
   CHECK(count(script, "COMMIT;") == 1);
@@ -88,12 +91,33 @@ TEST_CASE("the printed script is one transaction that holds everything once, in 
   std::size_t last = script.find(record_table(odd));
   for (const migration& one : migrations()) {
     CAPTURE(one.name);
-    for (const std::string& part : {fill_in(one, odd, "bytea"), record_of(one, odd)}) {
+    for (const std::string& part : {fill_in(one, odd, {.payload_type = "bytea"}), record_of(one, odd)}) {
       CHECK(count(script, part) == 1);
       CHECK(script.find(part) > last);
       last = script.find(part);
     }
   }
+}
+
+TEST_CASE(
+    "more shards take the leads of all of them, fill the trigger in anew, and say whether writers ring") {
+  const auto odd = schema(R"(O"d)");
+  for (const bool notifies : {true, false}) {
+    const outbox_shape shape{.shards = 4, .notifies = notifies};
+    const std::string script = reshape(odd, shape);
+    CHECK(count(script, "pg_advisory_xact_lock(") == 4);
+    for (const char* shard : {", 0);", ", 1);", ", 2);", ", 3);"}) CHECK(has(script, shard));
+    CHECK(has(script, "(NEW.hash & (4 - 1))"));
+    CHECK(has(script, R"("O""d".shard)"));
+    CHECK(has(script, notifies ? "SET rings = true;" : "SET rings = false;"));
+    CHECK_FALSE(std::regex_search(script, std::regex("@[a-z_]+@|\\{[0-9]\\}")));
+  }
+}
+
+TEST_CASE("two schemas have different locks, and one always the same") {
+  CHECK(pg::lock_class(schema("outbox")) == pg::lock_class(schema("outbox")));
+  CHECK(pg::lock_class(schema("outbox")) != pg::lock_class(schema("Outbox")));
+  CHECK(pg::lock_class(schema("outbox")) >= 0);
 }
 
 TEST_CASE("what is recorded is the version and the name, in the schema's own table") {

@@ -61,7 +61,7 @@ TEST_CASE("all goes with no other selector, and one of them has to be given wher
 }
 
 TEST_CASE("selectors become one condition with their values as parameters") {
-  CHECK(condition_of({}, event_set::dead).sql == "e.aside = 'dead'");
+  CHECK(condition_of({}, event_set::dead).sql == "e.exception = 'dead'");
   CHECK(condition_of({}, event_set::dead).parameters.empty());
   selectors all_kinds{
       .ids = {some_id}, .event_types = {"it's"}, .aggregates = {"order/42"}, .since = "then", .until = "now"};
@@ -77,7 +77,7 @@ TEST_CASE("selectors become one condition with their values as parameters") {
   all_kinds.since.reset();
   const auto dead = condition_of(all_kinds, event_set::dead);
   CHECK(dead.sql ==
-        "e.aside = 'dead' AND e.aggregate_type || '/' || e.aggregate_id = ANY ($1::text[])"
+        "e.exception = 'dead' AND e.aggregate_type || '/' || e.aggregate_id = ANY ($1::text[])"
         " AND e.created_at < $2::timestamptz");
 }
 

@@ -108,13 +108,36 @@ TEST_CASE("the place of a row goes back as it came") {
   CHECK(read_tid("short") != first);
 }
 
-TEST_CASE(
-    "an array of integers is read as it was written, and cut short at any byte loses its last elements") {
-  const std::vector<std::optional<std::int64_t>> three{4, -7, std::int64_t{1} << 40};
-  const std::string written = int8_array(three);
-  CHECK(int8_array(std::vector<std::int64_t>{4, -7, std::int64_t{1} << 40}) == written);
-  CHECK(read_int8_array(written) == std::vector<std::int64_t>{4, -7, std::int64_t{1} << 40});
-  CHECK(read_int8_array(int8_array(std::vector<std::int64_t>())).empty());
+TEST_CASE("an array of ids is read as it was written, and cut short at any byte loses its last elements") {
+  const std::vector<event_id> ids{id_with(1, 2), id_with(3, 4), id_with(0xFF, 0xFE)};
+  const std::string written = uuid_array(ids);
+  CHECK(read_uuid_array(written) == ids);
+  CHECK(read_uuid_array(uuid_array({})).empty());
   for (std::size_t length = 0; length < written.size(); ++length)
-    CHECK(read_int8_array(written.substr(0, length)).size() < 3);
+    CHECK(read_uuid_array(written.substr(0, length)).size() < 3);
+}
+
+TEST_CASE("transaction ids are of eight bytes, and of a type of their own") {
+  const std::vector<std::uint64_t> all{3, std::uint64_t{1} << 40};
+  CHECK(xid8_array(all) == bytes({0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x13, 0xCD, 0, 0, 0, 2, 0, 0, 0, 1}) +
+                               bytes({0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 3}) +
+                               bytes({0, 0, 0, 8, 0, 0, 1, 0, 0, 0, 0, 0}));
+}
+
+TEST_CASE("a timestamp goes back as it came, and the infinities with it") {
+  for (const std::int64_t value :
+       {std::int64_t{0}, std::int64_t{-1}, std::int64_t{800'000'000'000'000},
+        std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
+    CHECK(timestamptz(read_timestamp(int8(value))) == int8(value));
+}
+
+TEST_CASE("a boolean goes back as it came") {
+  CHECK(read_bool(boolean(true)));
+  CHECK_FALSE(read_bool(boolean(false)));
+}
+
+TEST_CASE("a short integer is two bytes") {
+  CHECK(read_int2(bytes({1, 2})) == 258);
+  CHECK(read_int2(bytes({0xFF, 0xFF})) == -1);
+  CHECK(read_int2(bytes({1})) == 0);
 }

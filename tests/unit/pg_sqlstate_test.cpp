@@ -14,8 +14,8 @@ TEST_CASE("wrong logins, missing objects and missing privileges wait for somebod
   }
 }
 
-TEST_CASE("a server that is away, full, read-only or taking the claim back will be well again by itself") {
-  for (const char* code : {"25006", "25P03", "53300", "57P01", "57P02", "57P03", "57014", "40001", "40P01",
+TEST_CASE("a server that is away, full, read-only or taking the lead back will be well again by itself") {
+  for (const char* code : {"25006", "57P05", "53300", "57P01", "57P02", "57P03", "57014", "40001", "40P01",
                            "08006", "53100", "55P03"}) {
     CAPTURE(code);
     CHECK(fault_of(code) == fault::transient);
@@ -56,5 +56,29 @@ TEST_CASE(
   for (const char* code : {"", "2", "28P01", "42P01", "57P01", "XX000"}) {
     CAPTURE(code);
     CHECK_FALSE(may_quote_a_row(code));
+  }
+}
+
+TEST_CASE("what fails for a row is told from what passes by itself and from what ends the session") {
+  for (const char* code : {"40001", "40P01", "53100", "53200", "55P03", "57014"}) {
+    CAPTURE(code);
+    CHECK(read_failure(code) == statement_failure::later);
+    CHECK(write_failure(code) == statement_failure::later);
+  }
+  for (const char* code : {"22021", "22P05", "54000", "XX001"}) {
+    CAPTURE(code);
+    CHECK(read_failure(code) == statement_failure::of_a_row);
+    CHECK(write_failure(code) == statement_failure::of_a_row);
+  }
+  for (const char* code : {"", "08006", "25006", "57P01", "57P02", "57P03", "57P05"}) {
+    CAPTURE(code);
+    CHECK(read_failure(code) == statement_failure::of_session);
+    CHECK(write_failure(code) == statement_failure::of_session);
+  }
+  // A user's trigger or foreign key may say anything of a row that is written; a read meets none.
+  for (const char* code : {"P0001", "23503", "23514", "42501", "42P01"}) {
+    CAPTURE(code);
+    CHECK(read_failure(code) == statement_failure::of_session);
+    CHECK(write_failure(code) == statement_failure::of_a_row);
   }
 }

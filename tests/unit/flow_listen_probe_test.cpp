@@ -1,9 +1,9 @@
 // relay_listen_probe_test: when notifications count as proven, when as dead, and when somebody has to be told.
 #include <doctest/doctest.h>
 
-#include "relay/listen_probe.hpp"
+#include "flow/listen_probe.hpp"
 
-using namespace outboxd::relay;
+using namespace outboxd::flow;
 using namespace std::chrono_literals;
 
 namespace {

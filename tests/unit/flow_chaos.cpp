@@ -1,0 +1,324 @@
+// flow_chaos: what happens in a simulation, and the checks.
+#include "flow_chaos.hpp"
+
+#include <fmt/format.h>
+
+namespace outboxd::test {
+
+using namespace std::chrono_literals;
+
+flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
+    : world_(seed),
+      how_(how),
+      sequence_tricks_(how.tricks && world_.chance(300)),
+      hand_overs_(how.faults || world_.chance(500)),
+      locks_(how.faults || !hand_overs_),
+      table_(world_, limits_from(world_), how_.with) {
+  auto& stream = settings_.stream;
+  stream.read.batch = world_.one_of({3, 10, 100});
+  stream.read.seq_span = world_.one_of<std::int64_t>({5, 40, 20'000});
+  stream.batches = world_.one_of({2, 4});
+  stream.batch_bytes = world_.one_of<std::int64_t>({1'000, 8'000'000});
+  stream.marks = {.enough = world_.one_of<std::size_t>({1, 10}),
+                  .linger = microseconds(world_.one_of({0, 3'000}))};
+  stream.longest_chain = world_.one_of<std::uint32_t>({2, 5, 500});
+  stream.most_held = world_.one_of<std::size_t>({2, 5, 200'000, 200'000});
+  stream.order = how.order;
+  stream.retry = retry_policy::exponential(50ms, 300ms, 8);
+  if (world_.chance(300)) stream.dead_letter_exchange = "dead";
+  stream.lead_lasts = settings_.claim_timeout * 3 / 4;
+  settings_.lane.confirm_timeout = 1'500ms;
+  settings_.renews_lanes = world_.chance(500);
+  for (auto count = world_.one_of({2, 4, 9}); count-- > 0;)
+    aggregates_.push_back(static_cast<flow::aggregate>(world_.number()));
+
+  exchange_.on_delivered = [this](std::size_t row) { on_delivered(row); };
+  exchange_.ailment_of = [this](std::size_t row) { return table_.rows[row].ill; };
+  exchange_.aggregate_of = [this](std::size_t row) { return table_.rows[row].of; };
+  exchange_.nacks_may_deliver = how.faults;
+  exchange_.nacks_in_thousand = how.refusals ? world_.one_of({0, 30, 200}) : 0;
+  exchange_.returns_in_thousand = how.refusals ? world_.one_of({0, 20}) : 0;
+  exchange_.letters_refused_in_thousand = world_.one_of({0, 300});
+  table_.on_published = [this](std::size_t row) { on_published(row); };
+  table_.on_lost_dead = [this](std::size_t row) {
+    for (const auto& one : table_.rows)
+      require(one.delivered == 0 || !is_before(table_.rows[row], one),
+              "a dead event is not forgotten when its successor is out");
+  };
+  for (auto count = world_.between(1, 3); count-- > 0;) start_relay();
+  write();
+  operate();
+  lock();
+  if (how.faults || hand_overs_) strike();
+}
+
+simulated_postgres::limits flow_chaos::limits_from(virtual_world& world) {
+  return {.shards = world.one_of<std::size_t>({1, 1, 2, 4}),
+          .xids_at_once = world.one_of<flow::xid>({2, 10, 20'000}),
+          .walk_rows = world.one_of<std::size_t>({1, 5, 1'000}),
+          .page = world.one_of<std::size_t>({1, 3, 500})};
+}
+
+void flow_chaos::follow(std::size_t which) {
+  table_.on_step = [this, which](std::size_t row, const char* what) {
+    if (row != which) return;
+    const table_row& one = table_.rows[row];
+    say(fmt::format("  row {} {}: seq {} tx {} aggregate {:x} status {} why {} ill {}", row, what, one.seq,
+                    one.tx, static_cast<std::uint64_t>(one.of) >> 48, static_cast<int>(one.now.status),
+                    static_cast<int>(one.now.why), static_cast<int>(one.ill)));
+  };
+}
+
+void flow_chaos::run() {
+  const auto end = world_.now() + world_.millis(2'000, 6'000);
+  while (world_.now() < end) {
+    world_.run_until(world_.now() + 37ms);
+    check_position();
+  }
+  heal();
+  // The last pause, claim_timeout, reconnects, backoffs, pauses of writes that were refused, and the drain.
+  for (const auto latest = world_.now() + 40s; world_.now() < latest && !at_rest();) {
+    world_.run_until(world_.now() + 200ms);
+    check_position();
+  }
+  check_end();
+  for (auto& one : relays_) one->stop(1'000ms);
+  world_.run_until(world_.now() + 3s);
+  for (std::size_t i = 0; i < table_.shards(); ++i)
+    require(table_.leader_of(i) == 0, "no lock is left behind");
+}
+
+void flow_chaos::start_relay() {
+  relays_.push_back(std::make_unique<simulated_leader>(
+      world_, table_, exchange_, static_cast<int>(world_.between(1, 3)), settings_, how_.with,
+      [this](const char* what) { require(false, what); }));
+  relays_.back()->on_lead = [this, which = relays_.size() - 1](std::size_t shard,
+                                                               const flow::saved_position& from) {
+    std::string owed;
+    for (const event_id& id : from.unsettled) owed += fmt::format(" {}", simulated_postgres::row_of(id));
+    say(fmt::format("{} leads {} from {}/{}{}", which, shard, from.at.seq, from.at.seen.text(), owed));
+  };
+}
+
+// Writers.
+
+void flow_chaos::write() {
+  if (calm_) return;
+  auto in = std::make_shared<transaction>();
+  in->left = static_cast<int>(world_.between(1, 3));
+  in->crashes = table_.crashes;
+  if (world_.chance(300)) in->id = table_.begin();  // else with the first row
+  statement(in);
+  world_.after(world_.chance(100) ? world_.millis(0, 300) : world_.millis(0, 50), [this] { write(); });
+}
+
+void flow_chaos::statement(const std::shared_ptr<transaction>& in) {
+  if (in->crashes != table_.crashes) return;
+  if (in->left-- == 0) return finish(in);
+  insert(*in);
+  const bool is_long = !calm_ && world_.chance(60);
+  world_.after(is_long ? world_.millis(0, 3'000) : world_.micros(0, 2'000), [this, in] { statement(in); });
+}
+
+void flow_chaos::insert(transaction& in) {
+  const std::size_t rows_before = in.rows.size();
+  for (auto count = world_.chance(30) ? world_.between(5, 15) : 1; count-- > 0;) {
+    table_row row;
+    row.of = aggregates_[static_cast<std::size_t>(
+        world_.between(0, static_cast<std::int64_t>(aggregates_.size()) - 1))];
+    row.seq = table_.nextval();
+    row.born = table_.tick();
+    if (in.id == 0) in.id = table_.begin();
+    if (world_.chance(80))
+      row.ill =
+          world_.one_of({ailment::unroutable, ailment::missing, ailment::unencodable, ailment::unreadable});
+    if (!how_.refusals && row.ill != ailment::unencodable) row.ill = ailment::none;
+    if (!how_.faults && row.ill == ailment::missing)
+      row.ill = ailment::none;  // a channel that is closed is a fault
+    row.large = world_.chance(30);
+    row.scheduled = world_.chance(50);
+    row.now.available_at = world_.wall();
+    if (row.scheduled) {
+      row.now.available_at += world_.millis(1, 2'000);
+      row.now.status = row_status::waiting;
+      row.now.why = flow::exception::scheduled;
+    }
+    if (how_.refusals && locks_ && world_.chance(20))
+      row.refuses_until = world_.now() + world_.millis(0, 3'000);
+    in.rows.push_back(table_.insert(in.id, row));
+  }
+  if (world_.chance(50)) {  // ROLLBACK TO SAVEPOINT
+    while (in.rows.size() > rows_before) {
+      table_.remove(in.rows.back());
+      in.rows.pop_back();
+    }
+  }
+  if (sequence_tricks_ && world_.chance(20)) {
+    table_.set_sequence(std::max<std::int64_t>(1, table_.sequence() + world_.between(-30, 20)));
+    say(fmt::format("sequence at {}", table_.sequence()));
+  }
+}
+
+void flow_chaos::finish(const std::shared_ptr<transaction>& in) {
+  if (in->id == 0) return;
+  if (!in->prepared && world_.chance(30)) {
+    in->prepared = true;
+    table_.prepare(in->id);
+    world_.after(world_.millis(0, 1'500), [this, in] { finish(in); });
+    return;
+  }
+  const bool commit = world_.chance(930);
+  table_.end(in->id, commit);
+  if (!commit) return;
+  for (const std::size_t row : in->rows) {
+    if (table_.on_step) table_.on_step(row, "committed");
+    if (world_.chance(800))
+      for (auto& one : relays_) one->ring(table_.shard_of(table_.rows[row].of));
+  }
+}
+
+// Operators, and sessions that lock rows.
+
+void flow_chaos::operate() {
+  if (calm_) return;
+  world_.after(world_.millis(0, 800), [this] { operate(); });
+  if (table_.rows.empty() || !how_.faults) return;
+  const auto row =
+      static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.rows.size()) - 1));
+  const table_row& one = table_.rows[row];
+  if (!one.visible || one.gone || one.locked_until > world_.now()) return;
+  const auto set_due = [this](table_row& of) {
+    if (of.now.status == row_status::pending) return;
+    if (of.now.status != row_status::waiting) of.now.why = flow::exception::backing_off;
+    of.now.status = row_status::waiting;
+    of.now.available_at = world_.wall();
+    of.now.attempts = of.now.deferrals = 0;
+  };
+  switch (world_.between(0, 3)) {
+    case 0:
+      if (one.now.status != row_status::dead) return;
+      say(fmt::format("retry {}", row));
+      table_.change(row, [&](table_row& of) {
+        if (world_.chance(700)) of.ill = ailment::none;
+        set_due(of);
+      });
+      break;
+    case 1:
+      if (one.now.status != row_status::waiting) return;
+      say(fmt::format("due by hand {}", row));
+      table_.change(row, set_due);
+      break;
+    case 2:
+      if (one.now.why != flow::exception::backing_off) return;
+      say(fmt::format("discard {}", row));
+      table_.change(row, [](table_row& of) {
+        of.now.status = row_status::dead;
+        of.now.why = flow::exception::dead;
+      });
+      break;
+    default:
+      if (one.now.status == row_status::published && world_.chance(700)) return;
+      say(fmt::format("delete {}", row));
+      table_.change(row, [](table_row& of) { of.gone = true; });
+  }
+  for (auto& each : relays_)
+    if (world_.chance(500)) each->ring_due(table_.shard_of(one.of));
+}
+
+void flow_chaos::lock() {
+  if (calm_) return;
+  world_.after(world_.millis(0, 300), [this] { lock(); });
+  if (table_.rows.empty() || !locks_) return;
+  const auto until = world_.now() + (world_.chance(100) ? world_.millis(0, 1'500) : world_.millis(0, 60));
+  const auto what = world_.between(0, 30);
+  if (what == 0) table_.writes_locked_until = until;
+  if (what == 1) table_.writes_locked_until = table_.reads_locked_until = until;
+  if (what < 2) return say("table locked");
+  const auto count = static_cast<std::int64_t>(table_.rows.size());
+  table_.rows[static_cast<std::size_t>(world_.between(std::max<std::int64_t>(0, count - 10), count - 1))]
+      .locked_until = until;
+}
+
+// Faults.
+
+void flow_chaos::strike() {
+  if (calm_) return;
+  auto& victim =
+      *relays_[static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(relays_.size()) - 1))];
+  if (!victim.killed()) strike(victim);
+  world_.after(world_.millis(10, 900), [this] { strike(); });
+}
+
+void flow_chaos::strike(simulated_leader& victim) {
+  const auto who = [&] {
+    for (std::size_t i = 0; i < relays_.size(); ++i)
+      if (relays_[i].get() == &victim) return i;
+    return relays_.size();
+  }();
+  const auto shard =
+      static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.shards()) - 1));
+  auto& rabbit = victim.rabbit(
+      static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(victim.lanes()) - 1)));
+  if (!how_.faults) {
+    say(fmt::format("{} hands over {}", who, shard));
+    return victim.hand_over_shard(shard);
+  }
+  switch (world_.between(0, 10)) {
+    case 0:
+      say(fmt::format("{} loses its session of {}", who, shard));
+      return victim.lose_session(shard);
+    case 1:
+      say(fmt::format("{} loses a lane", who));
+      return rabbit.lose();
+    case 2:
+      say(fmt::format("a lane of {} freezes", who));
+      return rabbit.freeze(world_.millis(0, 3'000));
+    case 3:
+      say(fmt::format("a lane of {} is blocked", who));
+      return rabbit.block(world_.millis(0, 3'000));
+    case 4:
+      say(fmt::format("{} freezes", who));
+      return victim.freeze(world_.millis(0, 5'000));
+    case 5:
+    case 6: {
+      if (!victim.running() || world_.chance(500)) return;
+      const bool orderly = world_.chance(500);
+      say(fmt::format("{} {}", who, orderly ? "stops" : "is killed"));
+      orderly ? victim.stop(world_.millis(0, 1'000)) : victim.kill();
+      return start_relay();
+    }
+    case 7:
+      say(fmt::format("{} hands over {}", who, shard));
+      return victim.hand_over_shard(shard);
+    case 8:
+      if (world_.chance(500)) return crash();
+      return;
+    case 9: {
+      const auto which = aggregates_[static_cast<std::size_t>(
+          world_.between(0, static_cast<std::int64_t>(aggregates_.size()) - 1))];
+      say("a queue hangs");
+      exchange_.hangs.insert(which);
+      world_.after(world_.millis(0, 3'000), [this, which] { exchange_.hangs.erase(which); });
+      return;
+    }
+    default:
+      exchange_.nacks_in_thousand = how_.refusals ? world_.between(0, 300) : 0;
+  }
+}
+
+void flow_chaos::crash() {
+  say("PostgreSQL crashes");
+  table_.crash();
+  for (auto& one : relays_) one->crash_of_server();
+}
+
+void flow_chaos::heal() {
+  say("calm");
+  calm_ = true;
+  exchange_.nacks_in_thousand = exchange_.returns_in_thousand = 0;
+  exchange_.hangs.clear();
+  if (std::none_of(relays_.begin(), relays_.end(), [](const auto& one) { return one->running(); }))
+    start_relay();
+}
+
+}  // namespace outboxd::test

@@ -1,0 +1,83 @@
+// flow_chaos: writers, operators, relays and faults, from a seed, and what must hold whatever they do.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulated_leader.hpp"
+
+namespace outboxd::test {
+
+struct chaos {
+  bool faults = true;
+  bool refusals = true;  // by the broker and by PostgreSQL
+  bool tricks = true;    // the sequence is set back
+  order_mode order = order_mode::strict;
+  rules with;
+};
+
+class flow_chaos {
+ public:
+  flow_chaos(std::uint64_t seed, const chaos& how);
+  // The schedule tells of this row, too.
+  void follow(std::size_t row);
+  void run();
+
+  const std::vector<std::string>& broken() const { return broken_; }
+  std::string schedule() const { return schedule_; }
+  std::string history() const { return history_; }
+  std::size_t steps() const { return world_.steps(); }
+  std::size_t events() const { return table_.rows.size(); }
+  std::size_t duplicates() const { return duplicates_; }
+
+ private:
+  struct transaction {
+    flow::xid id = 0;
+    int crashes = 0;
+    std::vector<std::size_t> rows;
+    int left = 0;  // statements
+    bool prepared = false;
+  };
+
+  static simulated_postgres::limits limits_from(virtual_world& world);
+  void start_relay();
+  void write();
+  void statement(const std::shared_ptr<transaction>& in);
+  void finish(const std::shared_ptr<transaction>& in);
+  void insert(transaction& in);
+  void operate();
+  void lock();
+  void strike();
+  void strike(simulated_leader& victim);
+  void crash();
+  void heal();
+
+  void on_delivered(std::size_t row);
+  void on_published(std::size_t row);
+  void check_position();
+  void check_end();
+  bool at_rest() const;
+  bool is_before(const table_row& earlier, const table_row& later) const;
+
+  void say(const std::string& what);
+  void require(bool holds, const std::string& rule);
+
+  virtual_world world_;
+  chaos how_;
+  bool sequence_tricks_;
+  bool hand_overs_;
+  bool locks_;
+  simulated_postgres table_;
+  simulated_exchange exchange_;
+  simulated_leader::settings settings_;
+  std::vector<flow::aggregate> aggregates_;
+  std::vector<std::unique_ptr<simulated_leader>> relays_;
+  bool calm_ = false;
+  std::size_t duplicates_ = 0;
+  std::string schedule_;
+  std::string history_;
+  std::vector<std::string> broken_;
+};
+
+}  // namespace outboxd::test

@@ -1,0 +1,193 @@
+// flow_doorbell_test: when the leader of a shard polls, when it asks for SLEEP, and when it wakes up.
+#include "flow/doorbell.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace outboxd::flow;
+using namespace std::chrono_literals;
+
+namespace {
+
+using state = doorbell::state;
+using action = doorbell::action;
+using obstacle = doorbell::obstacle;
+
+// A doorbell with a clock, and the reads that its owner would make.
+class bell {
+ public:
+  explicit bell(const doorbell_limits& limits = {}) : it(limits) { it.start(now); }
+
+  void wait(std::chrono::milliseconds time) { now += time; }
+  void read(std::size_t found, bool complete = true) {
+    it.on_read_sent();
+    it.on_read(found, complete, now);
+  }
+  // Polls when it wants to, and finds nothing.
+  void poll_for(std::chrono::milliseconds time) {
+    for (const auto end = now + time; it.next_poll() <= end;) {
+      now = std::max(now, it.next_poll());
+      it.on_poll();
+      read(0);
+    }
+  }
+  void fall_asleep() {
+    poll_for(300ms);
+    REQUIRE(it.take_action() == action::ask);
+    it.on_granted(now);
+    read(0);
+    REQUIRE(it.now_in() == state::asleep);
+  }
+  void ring(int times) {
+    it.on_notified(times, now);
+    read(static_cast<std::size_t>(times));
+  }
+
+  clock::time_point now{1h};
+  doorbell it;
+};
+
+}  // namespace
+
+TEST_CASE("a leader starts awake and polls at once") {
+  const bell one;
+  CHECK(one.it.now_in() == state::awake);
+  CHECK(one.it.next_poll() <= one.now);
+}
+
+TEST_CASE("the next poll follows soon after a find, and later the longer nothing is found") {
+  bell one;
+  one.read(3);
+  CHECK(one.it.next_poll() - one.now == 1ms);
+  one.wait(80ms);
+  one.read(0);
+  CHECK(one.it.next_poll() - one.now == 10ms);
+}
+
+TEST_CASE("a leader that finds nothing for a quarter of a second asks for SLEEP and goes on polling") {
+  bell one;
+  one.poll_for(240ms);
+  CHECK(one.it.take_action() == action::none);
+  one.poll_for(60ms);
+  CHECK(one.it.take_action() == action::ask);
+  CHECK(one.it.now_in() == state::asking);
+  CHECK(one.it.next_poll() < one.now + 1s);
+  CHECK(one.it.take_action() == action::none);  // once
+}
+
+TEST_CASE("with SLEEP granted it reads once more before it is asleep") {
+  bell one;
+  one.poll_for(300ms);
+  one.it.on_granted(one.now);
+  CHECK(one.it.now_in() == state::granted);
+  CHECK(one.it.next_poll() <= one.now);
+  one.read(2);
+  CHECK(one.it.now_in() == state::asleep);
+  CHECK(one.it.next_poll() == clock::time_point::max());
+}
+
+TEST_CASE("a read that was sent before SLEEP was granted is not the one more") {
+  bell one;
+  one.poll_for(300ms);
+  one.it.on_read_sent();
+  one.it.on_granted(one.now);
+  one.it.on_read(0, true, one.now);
+  CHECK(one.it.now_in() == state::granted);
+  one.read(0);
+  CHECK(one.it.now_in() == state::asleep);
+}
+
+TEST_CASE("nobody sleeps on a read that did not see everything") {
+  bell one;
+  one.poll_for(300ms);
+  one.it.on_granted(one.now);
+  one.read(10, false);
+  CHECK(one.it.now_in() == state::granted);
+  one.read(0, true);
+  CHECK(one.it.now_in() == state::asleep);
+}
+
+TEST_CASE("one more read counts for its own grant alone") {
+  bell one;
+  one.fall_asleep();
+  one.it.on_notified(1000, one.now);
+  REQUIRE(one.it.now_in() == state::awake);
+  REQUIRE(one.it.take_action() == action::unlock);
+  one.poll_for(300ms);
+  REQUIRE(one.it.take_action() == action::ask);
+  one.it.on_granted(one.now);
+  CHECK(one.it.now_in() == state::granted);
+  one.it.on_read(0, true, one.now);  // of a read from before
+  CHECK(one.it.now_in() == state::granted);
+}
+
+TEST_CASE("asleep, a few notifications are answered by a read each") {
+  bell one;
+  one.fall_asleep();
+  for (int i = 0; i < 30; ++i) {
+    one.wait(10ms);
+    one.ring(1);
+  }
+  CHECK(one.it.now_in() == state::asleep);
+  CHECK(one.it.take_action() == action::none);
+}
+
+TEST_CASE("many notifications in a short time wake it up, and it gives SLEEP back") {
+  bell one;
+  one.fall_asleep();
+  one.ring(60);
+  CHECK(one.it.now_in() == state::awake);
+  CHECK(one.it.take_action() == action::unlock);
+  CHECK(one.it.next_poll() - one.now <= 1ms);
+}
+
+TEST_CASE("where commits wait for each other's notifications, fewer wake it up") {
+  bell one;
+  one.fall_asleep();
+  one.ring(6);
+  CHECK(one.it.wants_contention_probe(one.now));
+  CHECK_FALSE(one.it.wants_contention_probe(one.now));  // at most once a second
+  one.it.on_contention(one.now);
+  one.ring(6);
+  CHECK(one.it.now_in() == state::awake);
+}
+
+TEST_CASE("an obstacle keeps it awake, and wakes it up") {
+  for (const auto what :
+       {obstacle::no_lock_session, obstacle::deaf, obstacle::no_trigger, obstacle::no_reads}) {
+    bell one;
+    one.it.set(what, true, one.now);
+    one.poll_for(2s);
+    CHECK(one.it.now_in() == state::awake);
+    CHECK(one.it.take_action() == action::none);
+    one.it.set(what, false, one.now);
+    one.fall_asleep();
+    one.it.set(what, true, one.now);
+    CHECK(one.it.now_in() == state::awake);
+    // A lock that has gone with its session cannot be given back.
+    CHECK(one.it.take_action() == (what == obstacle::no_lock_session ? action::none : action::unlock));
+  }
+}
+
+TEST_CASE("refused, it asks again as long as it is quiet") {
+  bell one;
+  one.poll_for(300ms);
+  REQUIRE(one.it.take_action() == action::ask);
+  one.it.on_refused(one.now);
+  CHECK(one.it.now_in() == state::asking);
+  CHECK(one.it.take_action() == action::ask);
+  one.read(5);
+  one.it.on_refused(one.now);
+  CHECK(one.it.now_in() == state::awake);
+  CHECK(one.it.take_action() == action::none);
+}
+
+TEST_CASE("SLEEP that is granted to a leader that does not want it any more is given back") {
+  bell one;
+  one.poll_for(300ms);
+  REQUIRE(one.it.take_action() == action::ask);
+  one.read(5);
+  one.it.on_refused(one.now);
+  one.it.on_granted(one.now);
+  CHECK(one.it.now_in() == state::awake);
+  CHECK(one.it.take_action() == action::unlock);
+}

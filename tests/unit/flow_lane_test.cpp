@@ -1,0 +1,232 @@
+// flow_lane_test: what is sent when, and what becomes of it when the broker refuses, closes, hangs or goes.
+#include "flow/lane.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "scripted_lanes.hpp"
+
+using namespace outboxd;
+using namespace outboxd::flow;
+using namespace outboxd::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Notes down what it is told.
+class notes final : public shipper {
+ public:
+  message letter_of(slot which) override {
+    message out{};
+    out.message_id = std::to_string(which);
+    out.type = which == 99 ? "unencodable" : "t";
+    return out;
+  }
+  void on_sent(slot which) override { say("sent", which); }
+  void on_outcome(slot which, const outcome& what) override {
+    say(what.what == verdict::acked ? "acked" : what.what == verdict::nacked ? "nacked" : "returned", which);
+  }
+  void on_unencodable(slot which, std::string) override { say("unencodable", which); }
+  void on_refused(slot which, std::string reason) override { say("refused", which), reason_ = reason; }
+  void on_overdue(slot which) override { say("overdue", which); }
+  void on_lane_lost(slot which) override { say("lost", which); }
+  void on_lanes_changed() override { said_ += "changed "; }
+  void on_progress() override {}
+
+  std::string take() { return std::exchange(said_, {}); }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  void say(const char* what, slot which) { said_ += fmt::format("{} {} ", what, which); }
+  std::string said_;
+  std::string reason_;
+};
+
+struct fixture : scripted_lanes {
+  fixture() : scripted_lanes(1, {.confirm_timeout = 10s}) { pool.join(whose); }
+  void offer(slot which, bool alone = false) { line.offer({&whose, which, alone}); }
+  void send(std::initializer_list<slot> all) {
+    for (const slot one : all) offer(one);
+    line.pump();
+  }
+  std::vector<token> names(std::size_t from = 0) const {
+    std::vector<token> out;
+    for (; from < connections[0].sent.size(); ++from) out.push_back(connections[0].sent[from].name);
+    return out;
+  }
+
+  lane& line = wires[0];
+  notes whose;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(fixture, "what is offered is sent in order, and its confirms may come in any") {
+  send({1, 2, 3});
+  CHECK(whose.take() == "sent 1 sent 2 sent 3 ");
+  CHECK(line.in_flight() == 3);
+  ack(0, 3);
+  answer(0, 1, verdict::nacked);
+  answer(0, 2, verdict::returned, "312 NO_ROUTE");
+  CHECK(whose.take() == "acked 3 nacked 1 returned 2 ");
+  CHECK(line.in_flight() == 0);
+  ack(0, 2);  // repeated, and of nothing
+  ack(0, 77);
+  CHECK(whose.take().empty());
+}
+
+TEST_CASE_FIXTURE(fixture, "a full connection is tried again when it has room") {
+  connections[0].full = true;
+  send({1});
+  CHECK(whose.take().empty());
+  connections[0].full = false;
+  line.on_writable();
+  CHECK(whose.take() == "sent 1 ");
+}
+
+TEST_CASE_FIXTURE(fixture, "a message that cannot be encoded stops no other") {
+  send({99, 2});
+  CHECK(whose.take() == "unencodable 99 sent 2 ");
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "a suspect travels alone: nothing before it is in flight, nothing is sent behind it") {
+  send({1});
+  offer(2, true);
+  offer(3);
+  line.pump();
+  CHECK(whose.take() == "sent 1 ");
+  ack(0, 1);
+  CHECK(whose.take() == "acked 1 sent 2 ");
+  ack(0, 2);
+  CHECK(whose.take() == "acked 2 sent 3 ");
+}
+
+TEST_CASE_FIXTURE(fixture, "a channel that is closed over one message refuses that one") {
+  send({1});
+  line.on_channel_closed(names(), "404 NOT_FOUND");
+  CHECK(whose.take() == "sent 1 refused 1 ");
+  CHECK(whose.reason() == "refused by the broker: 404 NOT_FOUND");
+  CHECK(line.in_flight() == 0);
+}
+
+TEST_CASE_FIXTURE(
+    fixture,
+    "a channel that is closed over one of several: they are sent again, each alone, before all others") {
+  send({1, 2});
+  connections[0].full = true;
+  offer(3);
+  line.on_channel_closed(names(), "404");
+  whose.take();
+  connections[0].full = false;
+  line.on_writable();
+  CHECK(whose.take() == "sent 1 ");
+  ack(0, names(2)[0]);
+  CHECK(whose.take() == "acked 1 sent 2 ");
+  connections[0].full = true;
+  line.on_channel_closed(names(3), "404");
+  CHECK(whose.take() == "refused 2 ");
+  connections[0].full = false;
+  line.on_writable();
+  CHECK(whose.take() == "sent 3 ");
+}
+
+TEST_CASE_FIXTURE(fixture, "what was sent and what waited is lost with the connection") {
+  send({1, 2});
+  ack(0, 1);
+  offer(3);
+  whose.take();
+  line.on_broker_down();
+  CHECK(whose.take() == "lost 2 lost 3 changed ");
+  CHECK(line.now_in() == lane::state::down);
+  ack(0, 2);
+  CHECK(whose.take().empty());
+}
+
+TEST_CASE_FIXTURE(fixture, "when no confirm comes at all the connection is dropped") {
+  send({1});
+  CHECK(line.deadline() == now + 10s);
+  now += 10s - 1ms;
+  line.check();
+  CHECK(connections[0].dropped.empty());
+  now += 1ms;
+  line.check();
+  CHECK(connections[0].dropped.size() == 1);
+}
+
+TEST_CASE_FIXTURE(fixture, "when others are confirmed nobody waits any longer for the one that is not") {
+  send({1, 2});
+  now += 9s;
+  send({3});
+  ack(0, 2);
+  whose.take();
+  now += 1s;
+  line.check();
+  CHECK(whose.take() == "overdue 1 ");
+  CHECK(connections[0].dropped.empty());
+  ack(0, 1);  // too late
+  CHECK(whose.take().empty());
+  CHECK(line.in_flight() == 1);
+}
+
+TEST_CASE_FIXTURE(fixture, "a connection whose room is taken up by what nobody waits for is dropped") {
+  send({1, 2});
+  now += 9s;
+  ack(0, 2);
+  now += 1s;
+  line.check();
+  connections[0].full = true;
+  send({3});
+  CHECK(line.deadline() == now + 10s);
+  now += 10s;
+  line.check();
+  CHECK(connections[0].dropped.size() == 1);
+}
+
+TEST_CASE_FIXTURE(fixture, "the time while the broker takes nothing counts against nobody") {
+  send({1});
+  line.on_blocked(true);
+  offer(2);
+  line.pump();
+  CHECK(whose.take() == "sent 1 changed ");
+  CHECK_FALSE(line.deadline());
+  now += 1min;
+  line.on_blocked(false);
+  CHECK(whose.take() == "changed sent 2 ");
+  line.check();
+  CHECK(whose.take().empty());
+  CHECK(connections[0].dropped.empty());
+}
+
+TEST_CASE_FIXTURE(fixture, "who withdraws gets back what is not sent, and still waits for the rest") {
+  send({1});
+  connections[0].full = true;
+  send({2});
+  whose.take();
+  line.withdraw(whose);
+  CHECK(whose.take() == "lost 2 ");
+  ack(0, 1);
+  CHECK(whose.take() == "acked 1 ");
+}
+
+TEST_CASE_FIXTURE(fixture, "who is forgotten hears nothing more") {
+  send({1});
+  line.forget(whose);
+  ack(0, 1);
+  line.on_channel_closed({}, "404");
+  CHECK(whose.take() == "sent 1 ");
+  CHECK(line.in_flight() == 0);
+}
+
+TEST_CASE(
+    "an aggregate stays on its lane while events of it are there, and goes to another when it is down") {
+  scripted_lanes three(3);
+  notes whose;
+  const aggregate of = std::int64_t{7} << 32;
+  const auto home = three.pool.offer(whose, 1, of, false, -1);
+  REQUIRE(home);
+  CHECK(*home == 7 % 3);
+  three.wires[static_cast<std::size_t>(*home)].on_broker_down();
+  CHECK_FALSE(three.pool.offer(whose, 2, of, false, *home));
+  CHECK(three.pool.offer(whose, 2, of, false, -1) == (*home + 1) % 3);
+}

@@ -1,0 +1,131 @@
+// flow_stream_script: a stream whose store and broker a test answers by hand.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "flow/stream.hpp"
+#include "scripted_lanes.hpp"
+
+namespace outboxd::test {
+
+inline event_id id_of(int number) {
+  event_id out;
+  out.bytes[15] = static_cast<std::uint8_t>(number);
+  return out;
+}
+inline int number_of(const event_id& id) {
+  return id.bytes[15];
+}
+
+// An event whose seq is its number.
+inline flow::stored_event row(int number, flow::aggregate of = 1,
+                              flow::exception from = flow::exception::none) {
+  flow::stored_event out;
+  out.what.id = id_of(number);
+  out.what.seq = number;
+  out.what.aggregate = of;
+  out.what.event_type = "t";
+  out.what.headers = "{}";
+  out.from = from;
+  out.size = 100;
+  return out;
+}
+
+class stream_script : public scripted_lanes {
+ public:
+  explicit stream_script(const flow::stream_limits& limits = quick(), std::size_t lane_count = 1)
+      : scripted_lanes(lane_count),
+        stream(pool, limits,
+               {.on_progress = {},
+                .on_published = {},
+                .on_failed = [this](const event&, const flow::failure_record& how) { failed.push_back(how); },
+                .on_stuck = [this](const event& one,
+                                   const std::string&) { stuck.push_back(number_of(one.id)); }}) {}
+
+  static flow::stream_limits quick() {
+    flow::stream_limits out;
+    out.marks = {.enough = 1, .linger = std::chrono::microseconds(0)};
+    return out;
+  }
+
+  // Takes the lead with nothing blocked, and goes as far as the first read.
+  void lead(flow::saved_position from = {{0, {}}, {}}) {
+    stream.start(std::move(from), payload_type::jsonb);
+    ask();
+    answer();
+    while (stream.now_in() == flow::stream::phase::loading) ask(), answer();
+    ask();
+    if (asked.walk_from) answer(), ask();
+  }
+
+  void ask() {
+    auto next = stream.next();
+    REQUIRE(next);
+    asked = std::move(*next);
+  }
+  bool asks() {
+    auto next = stream.next();
+    if (next) asked = std::move(*next);
+    return next.has_value();
+  }
+  using scripted_lanes::answer;
+  // With all that is written, and nothing that is read but what `with` says.
+  flow::stream::news answer(flow::store_answer with = {}) {
+    if (asked.save) with.saved = true;
+    return stream.on_answer(std::move(with));
+  }
+  // Answers the read under way.
+  flow::stream::news bring(std::vector<flow::stored_event> rows) {
+    flow::store_answer out;
+    auto& read = out.read.answer;
+    read.saw_all = true;
+    read.now = {9, 9, {}};
+    if (!rows.empty()) read.top = rows.back().what.seq;
+    read.rows = std::move(rows);
+    return answer(std::move(out));
+  }
+  // Rings, and brings these.
+  void read(std::vector<flow::stored_event> rows) {
+    stream.ring();
+    ask();
+    REQUIRE(asked.read);
+    bring(std::move(rows));
+  }
+
+  // What has been sent since, by number.
+  std::vector<int> sent(std::size_t lane = 0) {
+    std::vector<int> out;
+    auto& all = connections[lane].sent;
+    for (; told_ < all.size(); ++told_) out.push_back(std::stoi(all[told_].id.substr(34), nullptr, 16));
+    return out;
+  }
+  token latest() const { return connections[0].sent.back().name; }
+  std::vector<int> marked() const {
+    std::vector<int> out;
+    for (const event_id& id : asked.marks.ids) out.push_back(number_of(id));
+    return out;
+  }
+  // "3 parked": number and state of each.
+  std::string recorded() const {
+    std::string out;
+    for (const auto& one : asked.failures)
+      out += fmt::format("{} {} ", number_of(one.id),
+                         one.to == flow::exception::dead     ? "dead"
+                         : one.to == flow::exception::parked ? "parked"
+                                                             : "backs off");
+    return out;
+  }
+
+  flow::stream stream;
+  flow::store_request asked;
+  std::vector<flow::failure_record> failed;
+  std::vector<int> stuck;
+
+ private:
+  std::size_t told_ = 0;
+};
+
+}  // namespace outboxd::test

@@ -1,0 +1,379 @@
+// flow_stream_settling_test: what becomes of events that are refused, marks that are, and streams that end.
+#include <doctest/doctest.h>
+
+#include "flow_stream_script.hpp"
+
+using namespace outboxd;
+using namespace outboxd::flow;
+using namespace outboxd::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using numbers = std::vector<int>;
+
+stream_limits with_dead_letters() {
+  auto out = stream_script::quick();
+  out.dead_letter_exchange = "dead";
+  return out;
+}
+
+stored_event unencodable(int number, aggregate of = 1) {
+  auto out = row(number, of);
+  out.what.event_type = "unencodable";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a returned event backs off with an attempt counted, and the rest of its aggregate is parked") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1), row(2), row(3, 2)});
+  it.answer(0, 1, verdict::returned, "312 NO_ROUTE");
+  it.ask();
+  CHECK(it.recorded() == "1 backs off 2 parked ");
+  CHECK(it.asked.failures[0].counts_attempt);
+  CHECK(it.asked.failures[0].code == "returned");
+  CHECK(it.asked.failures[0].reason == "returned by the broker: 312 NO_ROUTE");
+  CHECK(it.asked.failures[1].code.empty());
+  it.answer();
+  CHECK(it.stream.held() == 1);
+  it.read({row(4)});
+  it.ask();
+  CHECK(it.recorded() == "4 parked ");
+}
+
+TEST_CASE("what is parked goes out after the head, and then the aggregate is free") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1), row(2)});
+  it.answer(0, 1, verdict::returned, "312");
+  it.ask(), it.answer();
+  it.now = it.stream.next_at();
+  it.ask();
+  REQUIRE(it.asked.due);
+  store_answer due;
+  due.due.answer.rows = {row(1, 1, exception::backing_off)};
+  it.sent();
+  it.answer(due);
+  CHECK(it.sent() == numbers{1});
+  it.ack(0, it.latest());
+  while (it.asks() && it.asked.release.empty()) it.answer();
+  store_answer released;
+  released.released.answer.rows = {row(2, 1, exception::parked)};
+  it.answer(released);
+  CHECK(it.sent() == numbers{2});
+  CHECK(it.stream.held() == 0);
+  it.read({row(3)});
+  it.ack(0, it.latest());
+  CHECK(it.sent() == numbers{3});
+}
+
+TEST_CASE(
+    "parked events are looked up after a first read, and stay where they are if it has not passed them") {
+  stream_script it;
+  it.stream.start({{20, {5, 5, {}}}, {}}, payload_type::jsonb);
+  it.ask();
+  store_answer page;
+  page.blocked.answer.rows = {{1, false}};
+  it.answer(page);
+  it.ask();
+  CHECK(it.asked.walk_from);
+  CHECK(it.asked.release.empty());
+  store_answer walked;
+  walked.walk.answer.walked_to = 40;
+  it.answer(walked);
+  it.ask();
+  CHECK(it.asked.read);
+  CHECK(it.asked.release.empty());
+  it.bring({});
+  it.ask();
+  CHECK(it.asked.release == std::vector<aggregate>{1});
+  store_answer released;
+  released.released.answer.rows = {row(39, 1, exception::parked), row(41, 1, exception::parked)};
+  it.answer(released);
+  CHECK(it.sent() == numbers{39});
+  CHECK(it.stream.held() == 1);
+}
+
+TEST_CASE("nothing parked goes before an earlier one that is still to be recorded") {
+  stream_script it;
+  it.stream.start({{20, {5, 5, {}}}, {}}, payload_type::jsonb);
+  it.ask();
+  store_answer page;
+  page.blocked.answer.rows = {{1, false}};
+  it.answer(page);
+  it.ask();
+  it.answer();
+  it.ask();
+  it.bring({});
+  it.stream.ring();
+  it.ask();
+  REQUIRE(it.asked.read);
+  CHECK(it.asked.release == std::vector<aggregate>{1});
+  store_answer both;
+  both.read.answer.saw_all = true;
+  both.read.answer.late = 1;
+  both.read.answer.rows = {row(7)};
+  both.released.answer.rows = {row(3, 1, exception::parked), row(9, 1, exception::parked)};
+  it.answer(both);
+  CHECK(it.sent() == numbers{3});
+  it.ask();
+  CHECK(it.recorded() == "7 parked ");
+  it.ack(0, it.latest());
+  CHECK(it.sent().empty());
+}
+
+TEST_CASE("a nacked event backs off, however often, and no attempt is counted") {
+  stream_script it;
+  it.lead();
+  auto often = row(1);
+  often.what.deferrals = 1'000;
+  it.bring({often});
+  it.answer(0, 1, verdict::nacked);
+  it.ask();
+  CHECK(it.recorded() == "1 backs off ");
+  CHECK(it.asked.failures[0].counts_deferral);
+  CHECK_FALSE(it.asked.failures[0].counts_attempt);
+}
+
+TEST_CASE("an event that fails for the last time is dead, and its successor goes when that is written") {
+  stream_script it;
+  it.lead();
+  auto tired = row(1);
+  tired.what.attempts = 19;
+  it.bring({tired, row(2)});
+  it.sent();
+  it.answer(0, 1, verdict::returned, "312");
+  it.ask();
+  CHECK(it.recorded() == "1 dead ");
+  CHECK(it.sent().empty());
+  it.answer();
+  CHECK(it.sent() == numbers{2});
+}
+
+TEST_CASE("an overdue confirm backs off its event alone") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 2)});
+  it.now += 9s;
+  it.ack(0, 2);
+  it.now += 2s;
+  it.pool.check_deadlines();
+  while (it.asks() && it.asked.failures.empty()) it.answer();
+  CHECK(it.recorded() == "1 backs off ");
+  CHECK(it.asked.failures[0].code == "unconfirmed");
+}
+
+TEST_CASE("a channel that is closed over one of several finds out which, and only that one fails") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 2)});
+  CHECK(it.sent() == numbers{1, 2});
+  it.wires[0].on_channel_closed(std::vector<token>{1, 2}, "404");
+  CHECK(it.sent() == numbers{1});
+  it.ack(0, it.latest());
+  CHECK(it.sent() == numbers{2});
+  it.wires[0].on_channel_closed(std::vector<token>{it.latest()}, "404");
+  while (it.asks() && it.asked.failures.empty()) it.answer();
+  CHECK(it.recorded() == "2 backs off ");
+  CHECK(it.asked.failures[0].code == "refused");
+}
+
+TEST_CASE("an event that cannot be encoded is dead at once") {
+  stream_script it;
+  it.lead();
+  it.bring({unencodable(1), row(2)});
+  it.ask();
+  CHECK(it.recorded() == "1 dead ");
+  it.answer();
+  CHECK(it.sent() == numbers{2});
+}
+
+TEST_CASE(
+    "a dead event's letter is sent first, in a form that can be encoded, and its answer decides nothing") {
+  for (const verdict what : {verdict::acked, verdict::returned, verdict::nacked}) {
+    stream_script it(with_dead_letters());
+    it.lead();
+    it.bring({unencodable(1), row(2)});
+    REQUIRE(it.connections[0].sent.size() == 1);
+    CHECK(it.connections[0].sent[0].body == "dead");
+    CHECK_FALSE(it.asks());
+    it.answer(0, it.latest(), what, "312");
+    it.ask();
+    CHECK(it.recorded() == "1 dead ");
+    CHECK((it.asked.failures[0].reason.find("its dead letter") != std::string::npos) ==
+          (what != verdict::acked));
+  }
+}
+
+TEST_CASE("rows that have moved are marked by id") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1)});
+  it.ack(0, 1);
+  it.ask();
+  CHECK(it.asked.marks.places.size() == 1);
+  store_answer missed;
+  missed.marks.result = write_result::missed;
+  it.answer(missed);
+  it.ask();
+  CHECK(it.marked() == numbers{1});
+  CHECK(it.asked.marks.mode == mark_mode::by_id);
+  CHECK(it.asked.marks.places.empty());
+  it.answer();
+  CHECK(it.stream.events().size() == 0);
+}
+
+TEST_CASE("rows that somebody has locked are marked later, the others now") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 2)});
+  const std::vector<outcome> both{{1, verdict::acked, {}}, {2, verdict::acked, {}}};
+  it.wires[0].on_outcomes(both);
+  it.ask();
+  store_answer locked;
+  locked.marks.result = write_result::deferred;
+  it.answer(locked);
+  CHECK_FALSE(it.asks());
+  it.now = it.stream.next_at();
+  it.ask();
+  CHECK(it.asked.marks.mode == mark_mode::unlocked);
+  store_answer left;
+  left.marks.left = {id_of(2)};
+  it.answer(left);
+  CHECK(it.stream.events().size() == 1);
+  it.now = it.stream.next_at();
+  it.ask();
+  CHECK(it.marked() == numbers{2});
+}
+
+TEST_CASE(
+    "a row that PostgreSQL will not mark is found, told, and named beside the position instead of holding it "
+    "down") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 2)});
+  const std::vector<outcome> both{{1, verdict::acked, {}}, {2, verdict::acked, {}}};
+  it.wires[0].on_outcomes(both);
+  store_answer refused;
+  refused.marks.result = write_result::refused;
+  it.ask(), it.answer(refused);
+  it.ask();
+  CHECK(it.marked() == numbers{1});
+  it.answer(refused);
+  CHECK(it.stuck == numbers{1});
+  it.ask();
+  CHECK(it.marked() == numbers{2});
+  it.answer();
+  it.stream.sweep();
+  it.ask();
+  REQUIRE(it.asked.save);
+  CHECK(it.asked.save->seq == 2);
+  CHECK(it.asked.save_unsettled == std::vector{id_of(1)});
+}
+
+TEST_CASE("a stream that drains sends nothing more, waits for its confirms, and saves what it has settled") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 1), row(3, 2)});
+  CHECK(it.sent() == numbers{1, 3});
+  it.stream.drain();
+  CHECK_FALSE(it.stream.drained());
+  it.ack(0, 1);
+  CHECK(it.sent().empty());
+  it.ack(0, 2);
+  it.ask();
+  CHECK(it.marked() == numbers{1, 3});
+  CHECK_FALSE(it.asked.save);
+  it.answer();
+  it.ask();
+  REQUIRE(it.asked.save);
+  CHECK(it.asked.save->seq == 1);  // 2 has to be read again
+  CHECK_FALSE(it.stream.drained());
+  it.answer();
+  CHECK(it.stream.drained());
+}
+
+TEST_CASE("a lane that goes down while a stream drains leaves nothing to wait for") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1)});
+  it.stream.drain();
+  it.wires[0].on_broker_down();
+  CHECK_FALSE(it.asks());  // nothing is settled
+  CHECK(it.stream.at().seq == 0);
+  CHECK(it.stream.drained());
+}
+
+TEST_CASE("who does not wait any longer gives the rest back") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1)});
+  it.stream.drain();
+  it.stream.abandon();
+  it.ack(0, 1);  // nobody hears it
+  CHECK_FALSE(it.asks());
+  CHECK(it.stream.at().seq == 0);
+  CHECK(it.stream.drained());
+}
+
+TEST_CASE("with the lead everything in memory is lost, and a confirm that comes later marks nothing") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1), row(2)});
+  it.stream.lost();
+  CHECK(it.stream.events().size() == 0);
+  CHECK(it.stream.now_in() == stream::phase::idle);
+  it.ack(0, 1);
+  CHECK_FALSE(it.asks());
+  it.lead();
+  it.sent();
+  it.bring({row(1)});
+  CHECK(it.sent() == numbers{1});
+}
+
+TEST_CASE(
+    "nothing is sent long after the last answer, and one is asked for even when there is nothing to ask") {
+  auto limits = stream_script::quick();
+  limits.lead_lasts = 7s;
+  limits.read.batch = 1;
+  limits.batches = 1;
+  stream_script it(limits);
+  it.lead();
+  it.connections[0].full = true;
+  it.bring({row(1)});
+  CHECK_FALSE(it.asks());
+  it.now += 8s;
+  it.connections[0].full = false;
+  it.wires[0].on_writable();
+  CHECK(it.sent().empty());
+  CHECK(it.stream.next_at() <= it.now);
+  it.ask();
+  CHECK(it.asked.save);
+  it.answer();
+  CHECK(it.sent() == numbers{1});
+}
+
+TEST_CASE("who may not send holds up nobody else on the lane") {
+  auto limits = stream_script::quick();
+  limits.lead_lasts = 7s;
+  stream_script it(limits);
+  it.lead();
+  it.connections[0].full = true;
+  it.bring({row(1)});
+  it.now += 8s;
+  flow::stream other(it.pool, stream_script::quick(), {});
+  other.start({{0, {}}, {}}, payload_type::jsonb);
+  other.next(), other.on_answer({});
+  other.next(), other.on_answer({});
+  other.next();
+  store_answer one;
+  one.read.answer.saw_all = true;
+  one.read.answer.rows = {row(2)};
+  other.on_answer(one);
+  it.connections[0].full = false;
+  it.wires[0].on_writable();
+  CHECK(it.sent() == numbers{2});
+}

@@ -1,0 +1,325 @@
+// flow_stream_test: one shard's events, step by step: read, sent, confirmed, marked; and order.
+#include "flow/stream.hpp"
+
+#include <doctest/doctest.h>
+
+#include "flow_stream_script.hpp"
+
+using namespace outboxd;
+using namespace outboxd::flow;
+using namespace outboxd::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using numbers = std::vector<int>;
+
+stream_limits pipelined() {
+  auto out = stream_script::quick();
+  out.order = order_mode::pipelined;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("an event is read, sent, and marked once it is acknowledged") {
+  stream_script it;
+  it.lead();
+  const auto news = it.bring({row(5)});
+  CHECK(news.read);
+  CHECK(news.found == 1);
+  CHECK(it.sent() == numbers{5});
+  CHECK_FALSE(it.asks());
+  it.ack(0, it.latest());
+  it.ask();
+  CHECK(it.marked() == numbers{5});
+  CHECK(it.asked.marks.mode == mark_mode::by_place);
+  it.answer();
+  CHECK(it.stream.events().size() == 0);
+  CHECK(it.stream.at().seq == 5);
+}
+
+TEST_CASE("nothing is sent before it is known what is blocked and what a former leader has left") {
+  stream_script it;
+  it.stream.start({{9, {5, 5, {}}}, {id_of(4)}}, payload_type::jsonb);
+  it.ask();
+  CHECK(it.asked.blocked_after);
+  CHECK_FALSE(it.asked.read);
+  store_answer page;
+  page.blocked.answer = {{{1, true}}, 1};
+  it.answer(page);
+  it.ask();
+  CHECK(it.asked.blocked_after == 1);
+  it.answer();
+  it.ask();
+  CHECK(it.asked.by_id == std::vector{id_of(4)});
+  CHECK_FALSE(it.asked.read);
+  store_answer left;
+  left.by_id.answer = {row(4, 2)};
+  it.answer(left);
+  CHECK(it.stream.now_in() == stream::phase::running);
+  CHECK(it.sent() == numbers{4});
+}
+
+TEST_CASE(
+    "a former leader's events are asked for until they have come, with keys only if one cannot be read") {
+  stream_script it;
+  it.stream.start({{9, {5, 5, {}}}, {id_of(4)}}, payload_type::jsonb);
+  it.ask(), it.answer();
+  it.ask();
+  store_answer refused;
+  refused.by_id.result = read_result::refused;
+  it.answer(refused);
+  CHECK_FALSE(it.asks());
+  it.now = it.stream.next_at();
+  it.ask();
+  CHECK(it.asked.by_id.size() == 1);
+  CHECK(it.asked.keys_only);
+}
+
+TEST_CASE(
+    "in strict order the next event of an aggregate waits for the confirm of the one before, others do not") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 1), row(3, 2)});
+  CHECK(it.sent() == numbers{1, 3});
+  it.ack(0, 1);
+  CHECK(it.sent() == numbers{2});
+}
+
+TEST_CASE("pipelined, an aggregate's events are sent all at once") {
+  stream_script it(pipelined());
+  it.lead();
+  it.bring({row(1, 1), row(2, 1), row(3, 2)});
+  CHECK(it.sent() == numbers{1, 2, 3});
+}
+
+TEST_CASE("what is read again is known by its id") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1)});
+  it.sent();
+  it.read({row(1)});
+  CHECK(it.sent().empty());
+  auto twin = row(2);
+  twin.what.seq = 1;
+  it.read({row(1), twin});
+  it.ack(0, it.latest());
+  CHECK(it.sent() == numbers{2});
+}
+
+TEST_CASE("a read that goes back brings nothing, and everything from there on is read again") {
+  stream_script it;
+  it.lead({{100, {5, 5, {}}}, {}});
+  store_answer late;
+  late.read.answer.saw_all = true;
+  late.read.answer.late = 100'000;
+  late.read.answer.late_low = 40;
+  late.read.answer.rows = {row(120)};
+  const auto news = it.answer(late);
+  CHECK_FALSE(news.complete);
+  CHECK(it.sent().empty());
+  CHECK(it.stream.at().seq == 39);
+}
+
+TEST_CASE("a read that has not seen all that committed late brings nothing from above the position") {
+  stream_script it;
+  it.lead({{10, {5, 5, {}}}, {}});
+  store_answer part;
+  part.read.answer.now = {7, 7, {}};
+  part.read.answer.late = 1;
+  part.read.answer.top = 12;
+  part.read.answer.rows = {row(8), row(12)};
+  const auto news = it.answer(part);
+  CHECK_FALSE(news.complete);
+  CHECK(it.sent() == numbers{8});
+  CHECK(it.stream.at() == position{10, {7, 7, {}}});
+}
+
+TEST_CASE("more of one aggregate than a chain may hold is parked, and looked up when the chain is settled") {
+  auto limits = stream_script::quick();
+  limits.longest_chain = 2;
+  stream_script it(limits);
+  it.lead();
+  it.bring({row(1), row(2), row(3), row(4)});
+  it.ask();
+  CHECK(it.recorded() == "3 parked 4 parked ");
+  it.answer();
+  CHECK(it.stream.events().size() == 2);
+  it.ack(0, 1);
+  it.ack(0, 2);
+  while (it.asks() && it.asked.release.empty()) it.answer();
+  CHECK(it.asked.release == std::vector<aggregate>{1});
+  store_answer released;
+  released.released.answer.rows = {row(3, 1, exception::parked), row(4, 1, exception::parked)};
+  it.sent();
+  it.answer(released);
+  CHECK(it.sent() == numbers{3});
+  it.ack(0, it.latest());
+  CHECK(it.sent() == numbers{4});
+}
+
+TEST_CASE(
+    "a scheduled event that is due takes its place behind those of its aggregate; one that backed off goes "
+    "before them") {
+  stream_script it;
+  it.lead();
+  it.bring({row(5)});
+  CHECK(it.sent() == numbers{5});
+  it.stream.ring_due();
+  it.ask();
+  REQUIRE(it.asked.due);
+  store_answer due;
+  due.due.answer.rows = {row(2, 1, exception::scheduled), row(3, 2, exception::backing_off)};
+  it.answer(due);
+  CHECK(it.sent() == numbers{3});
+  it.ack(0, 1);
+  CHECK(it.sent() == numbers{2});
+}
+
+TEST_CASE("a due event with an earlier one that waits is parked") {
+  stream_script it;
+  it.lead();
+  it.bring({});
+  it.stream.ring_due();
+  it.ask();
+  store_answer due;
+  due.due.answer.rows = {row(7, 1, exception::scheduled)};
+  due.due.answer.rows[0].earlier_waits = true;
+  it.answer(due);
+  it.ask();
+  CHECK(it.recorded() == "7 parked ");
+  CHECK(it.sent().empty());
+}
+
+TEST_CASE("a batch is read when there is memory for a whole one, and none without a lane") {
+  auto limits = stream_script::quick();
+  limits.read.batch = 2;
+  limits.batches = 2;
+  stream_script it(limits);
+  it.lead();
+  CHECK(it.asked.read->events == 2);
+  it.bring({row(1, 1), row(2, 2)});
+  it.ask();
+  it.bring({row(3, 3), row(4, 4)});
+  CHECK_FALSE(it.asks());
+  it.ack(0, 1);
+  it.ask();
+  CHECK(it.marked() == numbers{1});
+  it.answer();
+  CHECK_FALSE(it.asks());
+  it.ack(0, 2);
+  it.ask();
+  it.answer();
+  it.ask();
+  REQUIRE(it.asked.read);
+  CHECK(it.asked.read->events == 2);
+  it.answer();
+  it.wires[0].on_broker_down();
+  it.stream.ring();
+  CHECK_FALSE(it.asks());
+}
+
+TEST_CASE("what was on a lost lane is sent again on another, in order") {
+  stream_script it(pipelined(), 2);
+  it.lead();
+  it.bring({row(1), row(2)});
+  CHECK(it.sent(0) == numbers{1, 2});
+  it.wires[0].on_broker_down();
+  numbers again;
+  for (const auto& one : it.connections[1].sent) again.push_back(std::stoi(one.id.substr(34), nullptr, 16));
+  CHECK(again == numbers{1, 2});
+}
+
+TEST_CASE("the saved seq is below what is not settled, and rises with it") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 2), row(3, 3)});
+  it.ack(0, 1);
+  it.ack(0, 3);
+  it.ask(), it.answer();
+  it.stream.sweep();
+  it.ask();
+  REQUIRE(it.asked.save);
+  CHECK(it.asked.save->seq == 1);
+  it.bring({});
+  it.ack(0, 2);
+  it.ask(), it.answer();
+  it.stream.sweep();
+  it.ask();
+  REQUIRE(it.asked.save);
+  CHECK(it.asked.save->seq == 3);
+}
+
+TEST_CASE("large texts are fetched a few at a time, and what stands behind them waits") {
+  auto limits = stream_script::quick();
+  limits.batch_bytes = 250;
+  stream_script it(limits);
+  it.lead();
+  auto large = [](int number, aggregate of) {
+    auto out = row(number, of);
+    out.withheld = true;
+    return out;
+  };
+  it.bring({large(1, 1), large(2, 2), large(3, 3), row(4, 1)});
+  CHECK(it.sent().empty());
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{id_of(1), id_of(2)});
+  store_answer texts;
+  texts.fetched.answer = {row(1, 1), row(2, 2)};
+  it.answer(texts);
+  CHECK(it.sent() == numbers{1, 2});
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{id_of(3)});
+}
+
+TEST_CASE("an event whose text PostgreSQL cannot read is dead, and the others of its group are not") {
+  stream_script it;
+  it.lead();
+  auto first = row(1, 1);
+  auto second = row(2, 2);
+  first.withheld = second.withheld = true;
+  it.bring({first, second});
+  it.ask();
+  CHECK(it.asked.fetch.size() == 2);
+  store_answer refused;
+  refused.fetched.result = read_result::refused;
+  refused.fetched.reason = "invalid byte sequence";
+  it.answer(refused);
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{id_of(1)});
+  it.answer(refused);
+  it.ask();
+  CHECK(it.recorded() == "1 dead ");
+  CHECK(it.asked.fetch == std::vector{id_of(2)});
+  store_answer text;
+  text.fetched.answer = {row(2, 2)};
+  it.answer(text);
+  CHECK(it.sent() == numbers{2});
+  CHECK(it.failed.size() == 1);
+  CHECK(it.failed[0].reason == "invalid byte sequence");
+}
+
+TEST_CASE("memory that is full of events behind a missing text does not stay full") {
+  auto limits = stream_script::quick();
+  limits.batch_bytes = 50;
+  limits.batches = 4;
+  stream_script it(limits);
+  it.lead();
+  auto large = row(1);
+  large.withheld = true;
+  it.bring({large, row(2), row(3)});
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{id_of(1)});
+}
+
+TEST_CASE("a text that is not there any more was the event's end") {
+  stream_script it;
+  it.lead();
+  auto large = row(1);
+  large.withheld = true;
+  it.bring({large, row(2)});
+  it.ask();
+  it.answer();
+  CHECK(it.sent() == numbers{2});
+}

@@ -1,0 +1,55 @@
+// scripted_lanes: a broker and a clock that a test drives by hand, for the flow's lanes and what stands on them.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flow/lanes.hpp"
+
+namespace outboxd::test {
+
+class scripted_connection final : public flow::broker {
+ public:
+  struct publish_made {
+    token name;
+    std::string id;    // of the message
+    std::string body;  // with the exchange before it, for a dead letter
+  };
+
+  result<accepted> publish(token name, const message& what) override {
+    if (full) return accepted::full;
+    if (what.type == "unencodable" && what.routing_key != "dead")
+      return permanent("the routing key is too long");
+    sent.push_back({name, what.message_id, what.dead_reason.empty() ? "" : std::string(what.exchange)});
+    return accepted::yes;
+  }
+  void drop(std::string_view why) override { dropped.emplace_back(why); }
+
+  bool full = false;
+  std::vector<publish_made> sent;
+  std::vector<std::string> dropped;
+};
+
+// So many lanes, all up.
+struct scripted_lanes {
+  explicit scripted_lanes(std::size_t count, const flow::lane_limits& limits = {}) {
+    for (std::size_t i = 0; i < count; ++i)
+      pool.add(wires.emplace_back(connections.emplace_back(), pool, limits));
+    for (auto& one : wires) one.on_broker_up();
+  }
+
+  void answer(std::size_t lane, token name, verdict what, std::string reason = {}) {
+    const outcome one{name, what, std::move(reason)};
+    wires[lane].on_outcomes({&one, 1});
+  }
+  void ack(std::size_t lane, token name) { answer(lane, name, verdict::acked); }
+
+  flow::clock::time_point now{std::chrono::hours(1)};
+  flow::lanes pool{[this] { return now; }, {}};
+  std::deque<scripted_connection> connections;
+  std::deque<flow::lane> wires;
+};
+
+}  // namespace outboxd::test

@@ -1,0 +1,183 @@
+// simulated_postgres: a small PostgreSQL with one outbox: transactions, snapshots, locks, crashes, and the statements of a store.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "flow/stream.hpp"
+#include "virtual_world.hpp"
+
+namespace outboxd::test {
+
+// What a simulation leaves out, to see that it is missed. All true: nothing.
+struct rules {
+  bool ties = true;              // (a) ends WITH TIES
+  bool by_id = true;             // a row that is read again is known by its id
+  bool top_of_any = true;        // the next seq is the highest visible one, whatever its status
+  bool late_open = true;         // (b)
+  bool late_new = true;          // (c)
+  bool going_back_alone = true;  // the rows of a read that goes back are not used
+  bool position_dropped = true;  // when the connection is lost, with all that is in memory
+  bool dead_synchronous = true;
+  bool dead_awaited = true;            // the successors of a dead one wait until that is recorded
+  bool blocked_first = true;           // a new leader learns what is blocked before it sends
+  bool look_up_after_records = true;   // an empty look-up sees all that has been parked
+  bool release_below_position = true;  // parked events above the position stay where they are
+  bool saved_below_unsettled = true;   // the saved seq is below the lowest event that is not settled
+};
+
+enum class row_status : std::uint8_t { pending, waiting, published, dead };
+
+// What is wrong with an event by itself.
+enum class ailment : std::uint8_t { none, unroutable, missing, unencodable, unreadable };
+const char* type_of(ailment what);
+
+// What an update changes.
+struct row_state {
+  row_status status = row_status::pending;
+  flow::exception why = flow::exception::none;
+  timestamp available_at;
+  int attempts = 0;
+  int deferrals = 0;
+  bool suspect = false;
+  std::uint32_t place = 0;
+};
+
+struct table_row {
+  std::int64_t seq = 0;
+  flow::xid tx = 0;
+  flow::aggregate of = 0;
+  row_state now;
+  ailment ill = ailment::none;
+  bool large = false;
+  bool visible = false;  // its transaction has committed
+  bool gone = false;     // it was rolled back or deleted
+  bool scheduled = false;
+  bool touched = false;      // an operator has changed it
+  std::uint64_t born = 0;    // when its seq was taken, in the order of everything
+  std::uint64_t landed = 0;  // when its transaction committed
+  clock::time_point locked_until{};
+  clock::time_point refuses_until{};  // PostgreSQL will not write it until then
+  int delivered = 0;
+};
+
+class simulated_postgres {
+ public:
+  struct limits {
+    std::size_t shards = 1;
+    flow::xid xids_at_once = 20'000;  // in (c)
+    std::size_t walk_rows = 1'000;
+    std::size_t page = 500;  // of blocked aggregates
+  };
+  struct saved {
+    flow::saved_position what;
+    bool ever = false;
+  };
+
+  simulated_postgres(virtual_world& world, const limits& bounds, const rules& with);
+
+  // Writers.
+  std::int64_t nextval();
+  void set_sequence(std::int64_t next) { next_seq_ = next; }
+  std::int64_t sequence() const { return next_seq_; }
+  flow::xid begin();
+  std::size_t insert(flow::xid by, table_row row);
+  void remove(std::size_t row) { rows[row].gone = true; }  // by a rollback to a savepoint
+  void prepare(flow::xid which);
+  void end(flow::xid which, bool commit);
+  bool is_running(flow::xid which) const { return running_.contains(which); }
+
+  // An operator's own transaction that changes one row, durably.
+  void change(std::size_t row, const std::function<void(table_row&)>& how);
+
+  // The latest commits that did not wait for the disk are lost, and all that runs.
+  void crash();
+
+  // Session locks, by shard: the session that leads.
+  bool try_lead(std::size_t shard, std::uint64_t session);
+  void unlock(std::uint64_t session);
+  std::uint64_t leader_of(std::size_t shard) const { return leaders_[shard]; }
+
+  flow::snapshot snapshot() const;
+
+  // Statements.
+  flow::saved_position load(std::size_t shard);
+  flow::write_answer record(const std::vector<flow::failure_record>& what);
+  flow::write_answer mark(const flow::mark_request& what);
+  bool save(std::size_t shard, const flow::position& at, const std::vector<event_id>& unsettled);
+  flow::tried<flow::read_answer> read(std::size_t shard, const flow::read_request& what, bool keys_only);
+  flow::tried<flow::walk_answer> walk(std::size_t shard, std::int64_t from);
+  flow::tried<flow::due_answer> due(std::size_t shard, const flow::due_cursor& after, int most,
+                                    bool keys_only);
+  flow::tried<std::vector<flow::stored_event>> fetch(const std::vector<event_id>& ids);
+  flow::tried<std::vector<flow::stored_event>> find(const std::vector<event_id>& ids, bool keys_only);
+  flow::tried<flow::release_answer> release(const std::vector<flow::aggregate>& of, int most, bool keys_only);
+  flow::tried<flow::blocked_answer> blocked(std::size_t shard, flow::aggregate after);
+
+  bool is_finished(const table_row& one) const {
+    return one.gone || one.now.status == row_status::published || one.now.status == row_status::dead;
+  }
+  std::size_t shard_of(flow::aggregate of) const {
+    return static_cast<std::size_t>(static_cast<std::uint64_t>(of) % bounds_.shards);
+  }
+  std::size_t shards() const { return bounds_.shards; }
+  std::uint64_t tick() { return ++order_; }
+  // Of an event or its message.
+  static std::size_t row_of(const event_id& id);
+  static std::size_t row_of(const std::string& message_id);
+
+  std::vector<table_row> rows;
+  int crashes = 0;
+  clock::time_point writes_locked_until{};  // the table, for writes
+  clock::time_point reads_locked_until{};   // and for reads
+  std::function<void(std::size_t row)> on_published;
+  std::function<void(std::size_t row, const char* what)> on_step;  // for who looks for a reason
+  std::function<void(std::size_t row)> on_lost_dead;               // a crash has made it pending again
+
+ private:
+  struct undo {
+    flow::xid by;
+    std::function<void()> how;
+  };
+
+  bool shows(const table_row& one) const { return one.visible && !one.gone; }
+  bool refuses(std::size_t row) const { return rows[row].refuses_until > world_.now(); }
+  bool is_locked(std::size_t row) const { return rows[row].locked_until > world_.now(); }
+  void write(std::size_t row, const std::function<void(row_state&)>& how,
+             std::vector<std::function<void()>>& undoing);
+  // A statement of a relay has written.
+  void finish(std::vector<std::function<void()>> undoing, bool synchronous);
+  void flush();
+  flow::stored_event stored(std::size_t row, bool keys_only);
+  void look_around(std::size_t shard, flow::read_answer& to) const;
+  template <class Answer>
+  bool cannot_read(flow::tried<Answer>& out) const;
+  // Fills the rows in, or says that one of them cannot be read.
+  template <class Answer>
+  void bring(const std::vector<std::size_t>& which, bool keys_only, flow::tried<Answer>& out,
+             std::vector<flow::stored_event>& into);
+
+  virtual_world& world_;
+  limits bounds_;
+  rules with_;
+  std::uint64_t order_ = 0;
+  std::int64_t next_seq_ = 1;
+  flow::xid next_xid_ = 10;
+  flow::xid latest_completed_ = 9;
+  flow::xid durable_xid_ = 9;  // no lower one is given again after a crash
+  std::set<flow::xid> running_;
+  std::set<flow::xid> prepared_;
+  std::vector<std::size_t> by_seq_;
+  std::multimap<flow::xid, std::size_t> by_tx_;
+  std::vector<undo> unflushed_;  // commits that have not waited for the disk
+  std::vector<std::uint64_t> leaders_;
+  std::vector<saved> saved_;
+  std::uint32_t next_place_ = 1;
+  std::uint32_t next_alias_ = 1;
+};
+
+}  // namespace outboxd::test

@@ -1,0 +1,230 @@
+// simulated_postgres: the statements that read.
+#include <cstring>
+
+#include "simulated_postgres.hpp"
+
+namespace outboxd::test {
+
+using flow::exception;
+using flow::read_result;
+
+flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
+  const table_row& from = rows[row];
+  flow::stored_event out;
+  const auto number = __builtin_bswap32(static_cast<std::uint32_t>(row));
+  std::memcpy(out.what.id.bytes.data(), &number, sizeof number);
+  if (!with_.by_id)
+    std::memcpy(out.what.id.bytes.data() + 8, &next_alias_, sizeof next_alias_), ++next_alias_;
+  std::memcpy(out.what.place.bytes.data(), &from.now.place, sizeof from.now.place);
+  out.what.seq = from.seq;
+  out.what.aggregate = from.of;
+  out.what.event_type = type_of(from.ill);
+  out.what.headers = "{}";
+  out.what.attempts = from.now.attempts;
+  out.what.deferrals = from.now.deferrals;
+  out.from = from.now.why;
+  out.withheld = keys_only || from.large;
+  out.suspect = from.now.suspect;
+  out.size = from.large ? 3'000 : 100;
+  if (on_step) on_step(row, "read");
+  return out;
+}
+
+template <class Answer>
+bool simulated_postgres::cannot_read(flow::tried<Answer>& out) const {
+  if (reads_locked_until <= world_.now()) return false;
+  out.result = read_result::deferred;
+  return true;
+}
+
+template <class Answer>
+void simulated_postgres::bring(const std::vector<std::size_t>& which, bool keys_only,
+                               flow::tried<Answer>& out, std::vector<flow::stored_event>& into) {
+  for (const std::size_t row : which) {
+    if (!keys_only && !rows[row].large && rows[row].ill == ailment::unreadable) {
+      out = {};
+      out.result = read_result::refused;
+      return;
+    }
+  }
+  for (const std::size_t row : which) into.push_back(stored(row, keys_only));
+}
+
+flow::tried<flow::read_answer> simulated_postgres::read(std::size_t shard, const flow::read_request& what,
+                                                        bool keys_only) {
+  flow::tried<flow::read_answer> out;
+  if (cannot_read(out)) return out;
+  const flow::snapshot now = snapshot();
+  const flow::xid upper = std::min(now.xmax, what.from.seen.xmax + bounds_.xids_at_once);
+  std::vector<std::size_t> late;
+  std::vector<std::size_t> fresh;
+  auto& answer = out.answer;
+  for (const std::size_t row : by_seq_) {
+    const table_row& one = rows[row];
+    if (!shows(one) || shard_of(one.of) != shard) continue;
+    const bool pending = one.now.status == row_status::pending;
+    if (one.seq > what.from.seq && (pending || with_.top_of_any)) answer.top = one.seq;
+    if (!pending) continue;
+    const auto& open = what.from.seen.in_progress;
+    if (one.seq > what.from.seq) {
+      const bool tie = with_.ties && !fresh.empty() && rows[fresh.back()].seq == one.seq;
+      if (one.seq <= what.seq_limit && (static_cast<int>(fresh.size()) < what.events || tie))
+        fresh.push_back(row);
+    } else if (with_.late_open && std::binary_search(open.begin(), open.end(), one.tx)) {
+      late.push_back(row);
+    } else if (with_.late_new && what.from.seen.xmax <= one.tx && one.tx < upper) {
+      late.push_back(row);
+    }
+  }
+  answer.now = now.cut_at(upper);
+  answer.saw_all = upper == now.xmax;
+  answer.late = static_cast<std::int64_t>(late.size());
+  if (!late.empty()) answer.late_low = rows[late.front()].seq;
+  if (what.looks_around) look_around(shard, answer);
+  const bool goes_back = answer.late > what.events;
+  if (!goes_back) late.insert(late.end(), fresh.begin(), fresh.end());
+  if (!goes_back || !with_.going_back_alone) bring(goes_back ? fresh : late, keys_only, out, answer.rows);
+  return out;
+}
+
+void simulated_postgres::look_around(std::size_t shard, flow::read_answer& to) const {
+  to.next_due.reset();
+  to.holds = false;
+  for (const table_row& one : rows) {
+    if (!shows(one) || shard_of(one.of) != shard || one.now.status != row_status::waiting) continue;
+    to.holds |= one.now.why != exception::scheduled;
+    if (one.now.why == exception::parked) continue;
+    const auto left =
+        std::max(milliseconds(0), std::chrono::ceil<milliseconds>(one.now.available_at - world_.wall()));
+    to.next_due = std::min(to.next_due.value_or(left), left);
+  }
+}
+
+// Rows of one seq are looked at together.
+flow::tried<flow::walk_answer> simulated_postgres::walk(std::size_t shard, std::int64_t from) {
+  flow::tried<flow::walk_answer> out;
+  if (cannot_read(out)) return out;
+  out.answer.walked_to = from;
+  std::size_t looked = 0;
+  for (const std::size_t row : by_seq_) {
+    const table_row& one = rows[row];
+    if (!shows(one) || shard_of(one.of) != shard || one.seq <= from) continue;
+    if (one.now.status == row_status::pending) {
+      out.answer = {one.seq - 1, true, true};
+      return out;
+    }
+    if (looked++ >= bounds_.walk_rows && one.seq > out.answer.walked_to) {
+      out.answer.more = true;
+      return out;
+    }
+    out.answer.walked_to = one.seq;
+  }
+  return out;
+}
+
+flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const flow::due_cursor& after,
+                                                      int most, bool keys_only) {
+  flow::tried<flow::due_answer> out;
+  if (cannot_read(out)) return out;
+  const auto now = world_.wall();
+  std::vector<std::size_t> found;
+  for (const std::size_t row : by_seq_) {
+    const table_row& one = rows[row];
+    if (!shows(one) || shard_of(one.of) != shard || one.now.status != row_status::waiting ||
+        one.now.why == exception::parked)
+      continue;
+    if (one.now.available_at > now) {
+      const auto left = std::chrono::ceil<milliseconds>(one.now.available_at - now);
+      out.answer.next = std::min(out.answer.next.value_or(left), left);
+    } else if (std::pair(one.now.available_at, one.seq) > std::pair(after.at, after.seq)) {
+      found.push_back(row);
+    }
+  }
+  const auto place = [this](std::size_t row) { return std::pair(rows[row].now.available_at, rows[row].seq); };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+  if (found.size() > static_cast<std::size_t>(most)) found.resize(static_cast<std::size_t>(most));
+  if (!found.empty()) out.answer.last = {place(found.back()).first, place(found.back()).second};
+  bring(found, keys_only, out, out.answer.rows);
+  for (auto& one : out.answer.rows)
+    one.earlier_waits = std::any_of(rows.begin(), rows.end(), [&](const table_row& other) {
+      return shows(other) && other.of == one.what.aggregate && other.seq < one.what.seq &&
+             (other.now.why == exception::backing_off || other.now.why == exception::parked);
+    });
+  return out;
+}
+
+flow::tried<std::vector<flow::stored_event>> simulated_postgres::fetch(const std::vector<event_id>& ids) {
+  flow::tried<std::vector<flow::stored_event>> out;
+  if (cannot_read(out)) return out;
+  for (const event_id& id : ids) {
+    const std::size_t row = row_of(id);
+    if (is_finished(rows[row])) continue;
+    if (rows[row].ill == ailment::unreadable) return {read_result::refused, "invalid byte sequence", {}};
+    out.answer.push_back(stored(row, false));
+    out.answer.back().what.id = id;
+    out.answer.back().withheld = false;
+  }
+  return out;
+}
+
+flow::tried<std::vector<flow::stored_event>> simulated_postgres::find(const std::vector<event_id>& ids,
+                                                                      bool keys_only) {
+  flow::tried<std::vector<flow::stored_event>> out;
+  if (cannot_read(out)) return out;
+  std::vector<std::size_t> found;
+  for (const event_id& id : ids)
+    if (const std::size_t row = row_of(id); shows(rows[row]) && !is_finished(rows[row])) found.push_back(row);
+  bring(found, keys_only, out, out.answer);
+  return out;
+}
+
+flow::tried<flow::release_answer> simulated_postgres::release(const std::vector<flow::aggregate>& of,
+                                                              int most, bool keys_only) {
+  flow::tried<flow::release_answer> out;
+  if (cannot_read(out)) return out;
+  std::vector<std::size_t> found;
+  for (const flow::aggregate which : of) {
+    int count = 0;
+    bool more = false;
+    bool backs_off = false;
+    std::vector<std::size_t> mine;
+    for (const std::size_t row : by_seq_) {
+      const table_row& one = rows[row];
+      if (!shows(one) || one.of != which) continue;
+      backs_off |= one.now.why == exception::backing_off;
+      if (one.now.why != exception::parked) continue;
+      if (count++ < most)
+        mine.push_back(row);
+      else
+        more = true;
+    }
+    if (backs_off)
+      out.answer.backs_off.push_back(which);
+    else
+      found.insert(found.end(), mine.begin(), mine.end());
+    if (more && !backs_off) out.answer.more.push_back(which);
+  }
+  bring(found, keys_only, out, out.answer.rows);
+  return out;
+}
+
+flow::tried<flow::blocked_answer> simulated_postgres::blocked(std::size_t shard, flow::aggregate after) {
+  flow::tried<flow::blocked_answer> out;
+  if (cannot_read(out)) return out;
+  std::map<flow::aggregate, bool> found;
+  for (const table_row& one : rows)
+    if (shows(one) && shard_of(one.of) == shard && one.of > after &&
+        (one.now.why == exception::backing_off || one.now.why == exception::parked))
+      found[one.of] |= one.now.why == exception::backing_off;
+  for (const auto& [which, head_waits] : found) {
+    if (out.answer.rows.size() == bounds_.page) {
+      out.answer.upto = out.answer.rows.back().which;
+      break;
+    }
+    out.answer.rows.push_back({which, head_waits});
+  }
+  return out;
+}
+
+}  // namespace outboxd::test

@@ -1,0 +1,204 @@
+// simulated_store: one session of a relay with the simulated PostgreSQL: it may be cut at any moment, on either side first.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "simulated_postgres.hpp"
+
+namespace outboxd::test {
+
+class simulated_store final : public flow::store {
+ public:
+  simulated_store(virtual_world& world, virtual_process& process, simulated_postgres& table,
+                  const rules& with, std::size_t shard)
+      : world_(world), process_(process), table_(table), with_(with), shard_(shard) {}
+
+  std::function<void()> on_up;
+  std::function<void()> on_lost;
+  std::function<void(flow::store_answer)> on_answer;
+  std::function<flow::position()> how_far;
+
+  bool up() const { return up_; }
+
+  void connect() {
+    world_.after(world_.millis(1, 150), [this, mine = client_] {
+      if (mine != client_ || process_.killed()) return;
+      server_ = table_.tick();  // a number that no other has
+      first_page_ = true;
+      process_.run([this, mine] {
+        if (mine != client_) return;
+        up_ = true;
+        on_up();
+      });
+    });
+  }
+
+  // Tries the lock, and reads the saved position when it has the answer.
+  void lead(std::function<void(std::optional<flow::saved_position>)> then) {
+    to_server([this, then] {
+      const bool mine = table_.try_lead(shard_, server_);
+      to_client([this, then, mine] {
+        if (!mine) return then(std::nullopt);
+        to_server([this, then] { to_client([then, saved = table_.load(shard_)] { then(saved); }); });
+      });
+    });
+  }
+
+  void unlock() {
+    to_server([this] { table_.unlock(server_); });
+  }
+
+  void execute(flow::store_request what) override {
+    auto job = std::make_shared<work>(std::move(what), flow::store_answer{}, 0);
+    to_server([this, job] { step(job); });
+  }
+
+  // Server and client notice it each in their own time.
+  void cut(clock::duration server_after, clock::duration client_after) {
+    world_.after(server_after, [this, mine = server_] { end_server(mine); });
+    world_.after(client_after, [this, mine = client_] {
+      process_.run([this, mine] {
+        if (mine == client_) lose();
+      });
+    });
+  }
+  std::uint64_t server_session() const { return server_; }
+
+ private:
+  struct work {
+    work(flow::store_request r, flow::store_answer a, int n)
+        : asked(std::move(r)), answer(std::move(a)), next(n) {}
+    flow::store_request asked;
+    flow::store_answer answer;
+    int next;
+  };
+
+  void end_server(std::uint64_t which) {
+    if (which == 0) return;
+    table_.unlock(which);
+    if (which == server_) server_ = 0;
+  }
+
+  void lose() {
+    ++client_;
+    const bool was = std::exchange(up_, false);
+    // A session that the server still has is another one's now.
+    if (server_ != 0)
+      world_.after(world_.millis(0, 300), [this, mine = std::exchange(server_, 0)] { end_server(mine); });
+    if (was) on_lost();
+    connect();
+  }
+
+  void to_server(std::function<void()> what) {
+    world_.after(world_.micros(20, 700), [this, mine = server_, what = std::move(what)] {
+      if (mine != 0 && mine == server_) what();
+    });
+  }
+  void to_client(std::function<void()> what) {
+    world_.after(world_.micros(20, 700), [this, mine = client_, what = std::move(what)] {
+      process_.run([this, mine, what] {
+        if (mine == client_) what();
+      });
+    });
+  }
+
+  // Each statement has a snapshot of its own.
+  void step(const std::shared_ptr<work>& job) {
+    while (job->next < 10) {
+      run(*job, job->next++);
+      if (world_.chance(60)) {
+        world_.after(world_.micros(1, 3000), [this, job, mine = server_] {
+          if (mine != 0 && mine == server_) step(job);
+        });
+        return;
+      }
+    }
+    to_client([this, job] { on_answer(std::move(job->answer)); });
+  }
+
+  void run(work& job, int which) {
+    const flow::store_request& asked = job.asked;
+    flow::store_answer& to = job.answer;
+    if (!with_.look_up_after_records) which = which == 0 ? 8 : which == 8 ? 0 : which;
+    switch (which) {
+      case 0:
+        if (!asked.failures.empty()) to.failures = record(asked.failures);
+        return;
+      case 1:
+        if (!asked.marks.ids.empty()) to.marks = table_.mark(asked.marks);
+        return;
+      case 2:
+        if (!asked.save) return;
+        to.saved =
+            table_.save(shard_, with_.saved_below_unsettled ? *asked.save : how_far(), asked.save_unsettled);
+        return;
+      case 3:
+        if (asked.read) to.read = table_.read(shard_, *asked.read, asked.keys_only);
+        if (!with_.going_back_alone && asked.read && to.read.answer.late > asked.read->events)
+          go_back_later(*asked.read, to.read.answer);
+        return;
+      case 4:
+        if (asked.walk_from) to.walk = table_.walk(shard_, *asked.walk_from);
+        return;
+      case 5:
+        if (!asked.due) return;
+        to.due = table_.due(shard_, *asked.due, asked.due_events, asked.keys_only);
+        return;
+      case 6:
+        if (!asked.fetch.empty()) to.fetched = table_.fetch(asked.fetch);
+        return;
+      case 7:
+        if (!asked.by_id.empty()) to.by_id = table_.find(asked.by_id, asked.keys_only);
+        return;
+      case 8:
+        if (!asked.release.empty())
+          to.released = table_.release(asked.release, asked.release_events, asked.keys_only);
+        if (!with_.release_below_position)
+          for (auto& one : to.released.answer.rows) one.what.seq = std::min(one.what.seq, how_far().seq);
+        return;
+      default:
+        if (!asked.blocked_after) return;
+        if (with_.blocked_first || !std::exchange(first_page_, false))
+          to.blocked = table_.blocked(shard_, *asked.blocked_after);
+    }
+  }
+
+  // The rows are used, and only the next read goes back.
+  void go_back_later(const flow::read_request& asked, flow::read_answer& to) {
+    late_ = !late_;
+    if (!late_) return to.rows.clear();
+    to.now = asked.from.seen;
+    to.saw_all = true;
+    to.late = 0;
+    to.late_low.reset();
+    to.top.reset();
+  }
+
+  flow::write_answer record(std::vector<flow::failure_record> what) {
+    if (with_.dead_awaited) return table_.record(what);
+    std::vector<flow::failure_record> dead;
+    std::copy_if(what.begin(), what.end(), std::back_inserter(dead),
+                 [](const auto& one) { return one.to == flow::exception::dead; });
+    std::erase_if(what, [](const auto& one) { return one.to == flow::exception::dead; });
+    world_.after(world_.micros(100, 30'000), [this, dead, mine = server_] {
+      if (mine == server_) table_.record(dead);
+    });
+    return table_.record(what);
+  }
+
+  virtual_world& world_;
+  virtual_process& process_;
+  simulated_postgres& table_;
+  const rules& with_;
+  std::size_t shard_;
+  bool up_ = false;
+  bool first_page_ = true;
+  bool late_ = false;         // it has to go back
+  std::uint64_t client_ = 1;  // counts the relay's connections
+  std::uint64_t server_ = 0;  // the session that the server has; 0: none
+};
+
+}  // namespace outboxd::test
