@@ -115,8 +115,12 @@ TEST_CASE("a value out of range is refused with the key, the value, its origin a
   refused({"run", "--relay-sweep-interval", "2h"}, {"relay.sweep_interval", "10ms to 1h"});
   refused({"run", "--relay-order", "random"}, {"relay.order", "strict, pipelined"});
   refused({"run"}, {"log.level", "'loud'", "OUTBOXD_LOG_LEVEL", "trace"}, {{"OUTBOXD_LOG_LEVEL", "loud"}});
-  refused({"run", "--relay-claim-timeout", "10s", "--amqp-confirm-timeout", "8s"},
-          {"amqp.confirm_timeout", "'8s'", "relay.claim_timeout", "'10s'"});
+  refused({"run", "--relay-claim-timeout", "2s", "--relay-sweep-interval", "2s"},
+          {"relay.sweep_interval", "'2s'", "relay.claim_timeout", "'2s'"});
+  refused({"migrate", "--shards", "3"}, {"--shards", "3"});
+  refused({"migrate", "--shards", "0"}, {"--shards", "0"});
+  refused({"migrate", "--shards", "128"}, {"--shards", "128"});
+  refused({"migrate", "--shards", "all"}, {"--shards", "all"});
   refused_file("[relay]\nlanes = 0\n", {"relay.lanes", "'0'", ":2"});
   refused({"run", "--schema", ""}, {"outbox.schema"});
 }

@@ -9,18 +9,8 @@ namespace {
 
 constexpr auto canary = "canary-v4lue";
 
-std::string status_of(database& session, const std::string& id) {
-  return session.value("SELECT status FROM outbox.event WHERE id = $1::uuid", {id});
-}
-
 std::int64_t count(database& session, const std::string& condition) {
   return session.number("SELECT count(*) FROM outbox.event WHERE " + condition);
-}
-
-std::int64_t waiting_locks(database& session) {
-  return session.number(
-      "SELECT count(*) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database"
-      " WHERE NOT l.granted AND l.locktype = 'advisory' AND d.datname = current_database()");
 }
 
 }  // namespace
@@ -92,7 +82,7 @@ TEST_CASE("a retried event keeps its id and its seq and leaves at once") {
   const stage on;
   const operator_desk desk{on};
   auto session = on.connect();
-  relay running{on, {"--relay-sweep-interval", "1h"}};
+  relay running{on, no_sweep};
   running.await_connected();
   session.exec(
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, routing_key)"
@@ -129,7 +119,28 @@ TEST_CASE("a retried event is published before the later events of its aggregate
   running.stop();
 }
 
-TEST_CASE("a retried event waits behind an earlier waiting one") {
+TEST_CASE("a retried event waits behind an earlier one that backs off") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  relay running{on, {"--retry-schedule", "1h"}};
+  session.exec("SELECT outbox.emit('order', '1', $1, '{}')", {"unbound-" + on.queue()});
+  eventually(
+      "the first one backs off", [&] { return count(session, "exception = 'backing_off'") == 1; }, patience);
+  const auto id = add_dead(session, on);
+  CHECK(desk.json({"dead", "retry", "--id", id}).at("changed") == 1);
+  eventually(
+      "it is behind the first one",
+      [&] { return count(session, "exception = 'parked' AND attempts = 0") == 1; }, patience);
+  broker{}.bind(on.queue(), "outbox", "unbound-" + on.queue());
+  session.exec("UPDATE outbox.event SET available_at = now() WHERE exception = 'backing_off'");
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == 2);
+  running.stop();
+}
+
+TEST_CASE("a retried event does not wait for an earlier one that is scheduled") {
   const stage on;
   const operator_desk desk{on};
   auto session = on.connect();
@@ -138,44 +149,9 @@ TEST_CASE("a retried event waits behind an earlier waiting one") {
                {on.key()});
   const auto id = add_dead(session, on);
   CHECK(desk.json({"dead", "retry", "--id", id}).at("changed") == 1);
-  eventually("it is behind the first one", [&] {
-    return count(session, "status = 'waiting' AND behind = (SELECT min(seq) FROM outbox.event)") == 1;
-  });
-  session.exec("UPDATE outbox.event SET available_at = now() WHERE behind IS NULL");
-  const auto report = on.check_all();
-  CHECK_MESSAGE(report.exact(), report.words());
-  CHECK(report.delivered == 2);
+  on.await_published(1);
+  CHECK(on.count("waiting") == 1);
   running.stop();
-}
-
-TEST_CASE("a retry and a replay wait for the relay that holds the shard") {
-  const stage on;
-  const operator_desk desk{on};
-  auto session = on.connect();
-  const auto dead = add_dead(session, on);
-  const auto published = add_dead(session, on);
-  session.exec("UPDATE outbox.event SET status = 'published', published_at = now() WHERE id = $1::uuid",
-               {published});
-  auto owner = on.connect();
-  owner.exec(
-      "BEGIN; SELECT pg_advisory_xact_lock('outbox.event'::regclass::oid::integer, shard)"
-      " FROM outbox.event LIMIT 1");
-  const auto start = [&](const arguments& words) {
-    return process_options{
-        .program = OUTBOXD_BINARY, .arguments = words, .environment = desk.variables(), .log_file = {}};
-  };
-  process retry{start({"dead", "retry", "--id", dead})};
-  process replay{start({"replay", "--id", published})};
-  eventually(
-      "both wait for the shard", [&] { return waiting_locks(session) == 2; }, patience);
-  CHECK(status_of(session, dead) == "dead");
-  CHECK(status_of(session, published) == "published");
-  // Discarding disturbs nobody's order and waits for nobody.
-  CHECK(desk.text({"dead", "discard", "--id", add_dead(session, on)}) == "dead discard: 1 event deleted");
-  owner.exec("COMMIT");
-  CHECK(retry.wait(patience).code == 0);
-  CHECK(replay.wait(patience).code == 0);
-  CHECK(on.count("pending") == 2);
 }
 
 TEST_CASE("a long queue of dead events is retried in portions and in order while a relay is at work") {
@@ -186,10 +162,10 @@ TEST_CASE("a long queue of dead events is retried in portions and in order while
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status)"
       " SELECT 'order', n % 3, $1, '{}', 'dead' FROM generate_series(1, 3600) AS n",
       {on.key()});
-  // A statement that makes more than a portion pending would stop at this.
+  // A statement that makes more than a portion due would stop at this.
   session.exec(
       "CREATE FUNCTION changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-      " IF (SELECT count(*) FROM changed_rows WHERE status = 'pending') > 1000 THEN"
+      " IF (SELECT count(*) FROM changed_rows WHERE status = 'waiting') > 1000 THEN"
       "   RAISE 'too large a portion';"
       " END IF;"
       " RETURN NULL; END $$;"
@@ -213,9 +189,7 @@ TEST_CASE("followers of a dead event that is discarded go on") {
   const auto id = add_dead(session, on);
   on.add_events(3);
   // As a relay leaves them that is killed before it has released all of a long queue.
-  session.exec(
-      "UPDATE outbox.event SET status = 'waiting', behind = (SELECT min(seq) FROM outbox.event)"
-      " WHERE status = 'pending'");
+  session.exec("UPDATE outbox.event SET status = 'waiting', exception = 'parked' WHERE status = 'pending'");
   CHECK(desk.json({"dead", "discard", "--id", id}).at("changed") == 1);
   relay running{on};
   const auto report = on.check_all();
@@ -230,9 +204,7 @@ TEST_CASE("a dead event with followers still behind it is retried before them") 
   auto session = on.connect();
   add_dead(session, on);
   on.add_events(3);
-  session.exec(
-      "UPDATE outbox.event SET status = 'waiting', behind = (SELECT min(seq) FROM outbox.event)"
-      " WHERE status = 'pending'");
+  session.exec("UPDATE outbox.event SET status = 'waiting', exception = 'parked' WHERE status = 'pending'");
   CHECK(desk.json({"dead", "retry", "--all"}).at("changed") == 1);
   relay running{on};
   const auto report = on.check_all();

@@ -46,27 +46,6 @@ struct cluster {
 
 }  // namespace
 
-TEST_CASE("a sweep sees when a commit waits to send its notification") {
-  const postgres_node server;
-  const stage on{{.server_url = server.url()}};
-  auto session = on.connect();
-  session.exec("SET synchronous_commit = off");  // as a relay does
-  const auto contended = [&] { return session.value("SELECT contended FROM outbox.sweep(0)") == "t"; };
-  CHECK_FALSE(contended());
-  // Commits wait for a standby that does not exist, the first of them with the lock that notifications take.
-  session.exec("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-  session.exec("SELECT pg_reload_conf()");
-  auto first = on.connect();
-  auto second = on.connect();
-  for (database* one : {&first, &second})
-    REQUIRE(PQsendQuery(one->handle(), "SELECT outbox.emit('order', '1', 'order.created', '{}')") == 1);
-  eventually("a commit waits to notify", contended, patience);
-  session.exec("ALTER SYSTEM RESET synchronous_standby_names");
-  session.exec("SELECT pg_reload_conf()");
-  eventually(
-      "none waits any more", [&] { return !contended(); }, patience);
-}
-
 TEST_CASE("after a failover the relay comes back on the new primary by itself and loses nothing") {
   cluster servers;
   servers.make_synchronous();
@@ -121,21 +100,22 @@ TEST_CASE("a server that becomes read-only is left alone until it takes writes a
 
   const auto from = running.lines().size();
   set_read_only("on");
-  running.wait_line("has become read-only", patience, from);
-  running.wait_line("is read-only (default_transaction_read_only)", patience, from);
+  // Somebody writes all the same; the relay notices by what it cannot mark, if not before.
   session.exec("SET transaction_read_only = off; SET default_transaction_read_only = off");
   session.exec(
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
       " SELECT 'order', n, $1, '{}' FROM generate_series(1, 10) AS n",
       {on.key()});
+  running.wait_line("is read-only (default_transaction_read_only)", patience, from);
   const auto quiet = running.lines().size();
   CHECK(on.count("pending") == 10);
 
   set_read_only("off");
   running.wait_line("connected to PostgreSQL", patience, quiet);
   const auto report = on.check_all();
-  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK_MESSAGE(report.sound(), report.words());
   CHECK(report.delivered == 110);
+  CHECK(report.duplicates <= 10);  // what was published and could not be marked
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
   running.stop();
 }

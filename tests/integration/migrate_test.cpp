@@ -56,11 +56,15 @@ TEST_CASE("migrate run twice does nothing the second time") {
   CHECK(unchanged);
 }
 
-TEST_CASE("without the trigger it stays so until it is asked for, and the relay looks by itself") {
+TEST_CASE("without the doorbell it stays so until it is asked for, and the relay polls") {
   const stage on{{.migrated = false}};
   auto session = on.connect();
-  const auto triggers = [&] {
-    return session.number("SELECT count(*) FROM pg_trigger WHERE tgname = 'event_doorbell'");
+  const auto rings = [&] {
+    const auto notified = session.number(
+        "SELECT count(*) FROM pg_proc WHERE pronamespace = 'outbox'::regnamespace AND proname = 'admit_event'"
+        " AND prosrc ~ 'IF true'");
+    CHECK(session.number("SELECT count(*) FROM outbox.shard WHERE rings") == notified);
+    return notified;
   };
   for (const auto& [flags, expected] : {std::pair{arguments{"--no-notify"}, 0},
                                         {arguments{}, 0},
@@ -70,7 +74,7 @@ TEST_CASE("without the trigger it stays so until it is asked for, and the relay 
                                         {arguments{"--no-notify"}, 0}}) {
     const auto done = migrate(on.database_url(), flags);
     CHECK_MESSAGE(done.exited(0), done.text());
-    CHECK(triggers() == expected);
+    CHECK(rings() == expected);
   }
   CHECK(migrate(on.database_url(), {"--no-notify", "--notify"}).exited(2));
   relay running{on};
@@ -84,13 +88,16 @@ TEST_CASE("without the trigger it stays so until it is asked for, and the relay 
   running.stop();
 }
 
-TEST_CASE("the script without the trigger does not leave it there") {
+TEST_CASE("the script without the doorbell makes an outbox whose writers do not ring") {
   const fresh_database target;
   const auto script = run_outboxd({"migrate", "--print", "--no-notify"});
   REQUIRE(script.exited(0));
   auto session = target.connect();
   session.exec(script.text());
-  CHECK(session.number("SELECT count(*) FROM pg_trigger WHERE tgname = 'event_doorbell'") == 0);
+  CHECK(session.number("SELECT count(*) FROM outbox.shard WHERE NOT rings") == 1);
+  session.exec("LISTEN outbox; SELECT outbox.emit('order', '1', 'order.created', '{}')");
+  session.exec("SELECT 1");
+  CHECK(PQnotifies(session.handle()) == nullptr);
 }
 
 TEST_CASE("two migrations at once both succeed and apply everything once") {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -18,6 +19,17 @@ std::string program(const std::string& name) {
 void run_to_end(const std::string& name, const std::vector<std::string>& words) {
   const auto done = run_program(as_server_user(program(name), words));
   REQUIRE_MESSAGE(done.exited(0), done.text());
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> out;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
+    std::ifstream status{entry.path() / "status"};
+    for (std::string line; std::getline(status, line);)
+      if (line == fmt::format("PPid:\t{}", parent)) out.push_back(std::stoi(entry.path().filename()));
+  }
+  return out;
 }
 
 }  // namespace
@@ -59,6 +71,14 @@ void postgres_node::fill_disk() const {
 
 void postgres_node::clear_disk() const {
   std::filesystem::remove(full_disk_flag());
+}
+
+// The postmaster last, and without a chance to notice: a backend that finds it dead gives up waiting for the standby and commits, and
+// for a moment others see what the standby does not have.
+void postgres_node::kill() {
+  server_->send(SIGSTOP);
+  for (const auto pid : children_of(server_->pid())) ::kill(pid, SIGKILL);
+  server_.reset();
 }
 
 void postgres_node::promote() const {

@@ -22,8 +22,8 @@ class postgres_node {
   /// From now on no table and no index can grow; or they can again.
   void fill_disk() const;
   void clear_disk() const;
-  /// As if the machine had lost its power.
-  void kill() { server_.reset(); }
+  /// As if the machine had lost its power: all its processes at once.
+  void kill();
   /// Returns when it takes writes.
   void promote() const;
 

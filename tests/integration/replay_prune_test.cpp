@@ -31,7 +31,7 @@ TEST_CASE("a replayed event is delivered once more, the same byte for byte, in i
   const operator_desk desk{on};
   auto session = on.connect();
   on.add_events(20, 5);
-  relay running{on, {"--relay-sweep-interval", "1h"}};
+  relay running{on, no_sweep};
   on.await_published(100);
   consumer reader{on.queue(), 500};
   const auto first = reader.take(100, patience);
@@ -68,11 +68,13 @@ TEST_CASE("a span of time is replayed by when events were published, and nothing
   const auto done = desk.json({"replay", "--since", "4h", "--until", "2h"});
   CHECK(done.at("matched") == 1);
   CHECK(done.at("changed") == 1);
-  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending' AND published_at IS NULL"
-                       " AND attempts = 0 AND created_at < now() - interval '2 h'") == 1);
+  CHECK(session.number(
+            "SELECT count(*) FROM outbox.event WHERE exception = 'backing_off' AND published_at IS NULL"
+            " AND attempts = 0 AND created_at < now() - interval '2 h'") == 1);
   CHECK(desk.json({"replay", "--all"}).at("changed") == 2);
   CHECK(on.count("dead") == 1);
-  CHECK(on.count("waiting") == 1);
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE exception = 'backing_off'") == 3);
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE exception = 'scheduled'") == 1);  // as it was
 }
 
 TEST_CASE(
@@ -168,7 +170,7 @@ TEST_CASE("the operator's commands work in schemas with odd names, and wake thei
                              " SELECT 'order', n, $1, '{{}}', 'dead' FROM generate_series(1, 3) AS n",
                              event),
                  {on.key()});
-    relay running{on, {"--relay-sweep-interval", "1h"}};
+    relay running{on, no_sweep};
     running.await_connected();
     CHECK(desk.json({"dead", "list"}).size() == 3);
     const auto id = desk.json({"dead", "list", "--aggregate", "order/1"}).at(0).at("id").get<std::string>();

@@ -37,22 +37,23 @@ TEST_CASE("outbox_writer may insert and emit and nothing else") {
   session.exec("SELECT outbox.emit('order', '1', $1, '{}', '{}', now(), gen_random_uuid())", {on.key()});
   session.exec("SELECT outbox.emit('order', '2', $1, '{}', available_at => now() + interval '1 year')",
                {on.key()});
+  CHECK(session.number("INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+                       " VALUES ('order', '3', $1, '{}') RETURNING seq",
+                       {on.key()}) > 0);
   const std::string insert = "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, ";
   for (const std::string& sql : {
            std::string("SELECT * FROM outbox.event"),
-           std::string("SELECT count(*) FROM outbox.event"),
+           std::string("SELECT payload FROM outbox.event"),
+           std::string("SELECT status FROM outbox.event"),
            std::string("UPDATE outbox.event SET status = 'published'"),
            std::string("DELETE FROM outbox.event"),
            std::string("TRUNCATE outbox.event"),
-           std::string("SELECT outbox.take_shards(1)"),
-           std::string("SELECT outbox.claimed_in_bulk(1, 1)"),
-           std::string("SELECT outbox.claim_few(1, 1, '{}', 0, 0)"),
-           std::string("SELECT outbox.nothing_aside()"),
-           std::string("SELECT * FROM outbox.sweep(1)"),
+           std::string("SELECT * FROM outbox.shard"),
+           std::string("UPDATE outbox.shard SET seq = 0"),
+           std::string("SELECT outbox.requeue('{}', 'dead')"),
            std::string("SELECT outbox.dead_retry('{}')"),
            std::string("SELECT outbox.dead_discard('{}')"),
            std::string("SELECT outbox.replay('{}')"),
-           std::string("SELECT outbox.lock_shards('{}')"),
            std::string("SELECT outbox.prune_published(now(), 1)"),
            std::string("SELECT outbox.prune_processed(now(), 1)"),
            std::string("SELECT outbox.first_time('c', gen_random_uuid())"),
@@ -64,11 +65,14 @@ TEST_CASE("outbox_writer may insert and emit and nothing else") {
            insert + "created_at) VALUES ('a', '1', 'e', '{}', now())",
            insert + "published_at) VALUES ('a', '1', 'e', '{}', now())",
            insert + "last_error) VALUES ('a', '1', 'e', '{}', 'x')",
-           insert + "behind) VALUES ('a', '1', 'e', '{}', 1)",
+           insert + "exception) VALUES ('a', '1', 'e', '{}', 'parked')",
+           insert + "hash) VALUES ('a', '1', 'e', '{}', 1)",
+           insert + "tx) VALUES ('a', '1', 'e', '{}', '3')",
+           insert + "deferrals) VALUES ('a', '1', 'e', '{}', 1)",
            insert + "seq) OVERRIDING SYSTEM VALUE VALUES ('a', '1', 'e', '{}', 1)",
        })
     CHECK_MESSAGE(refusal(session, sql) == insufficient_privilege, sql);
-  CHECK(on.count("pending") == 3);
+  CHECK(on.count("pending") == 4);
   CHECK(on.count("waiting") == 1);
 }
 
@@ -76,17 +80,18 @@ TEST_CASE("outbox_relay is enough to relay with and may neither insert nor chang
   const stage on;
   const login user{"outbox_relay"};
   auto admin = on.connect();
-  // One of each kind: published, returned, behind, dead, due.
+  // One of each kind: published, returned, parked, dead, due.
   admin.exec("SELECT outbox.emit('order', '1', $1, '{}')", {on.key()});
   admin.exec("SELECT outbox.emit('order', '2', $1, '{}')", {"unbound-" + on.queue()});
   admin.exec("SELECT outbox.emit('order', '2', $1, '{}')", {on.key()});
   admin.exec("SELECT outbox.emit('order', '3', repeat('x', 256), '{}')");
   admin.exec("SELECT outbox.emit('order', '4', $1, '{}', available_at => now() + interval '1 s')",
-             {on.key()});
+             {on.key("scheduled")});
   relay running{on, {}, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
   running.await_connected();
-  eventually("an event waits behind a returned one",
-             [&] { return admin.number("SELECT count(*) FROM outbox.event WHERE behind IS NOT NULL") == 1; });
+  eventually("an event waits behind a returned one", [&] {
+    return admin.number("SELECT count(*) FROM outbox.event WHERE exception = 'parked'") == 1;
+  });
   broker{}.bind(on.queue(), "outbox", "unbound-" + on.queue());
   on.add_events(1, 10);  // by notification
   const auto report = on.check_all();
@@ -101,13 +106,15 @@ TEST_CASE("outbox_relay is enough to relay with and may neither insert nor chang
         "'{}')",
         "SELECT outbox.emit('order', '1', 'e', '{}')", "TRUNCATE outbox.event",
         "UPDATE outbox.event SET payload = '{}'", "UPDATE outbox.event SET aggregate_id = 'x'",
-        "UPDATE outbox.event SET headers = '{}'", "INSERT INTO outbox.migration VALUES (99, 'x')",
-        "SELECT outbox.replay('{}')", "SELECT outbox.prune_published(now(), 1)",
-        "SELECT * FROM outbox.processed_event", "CREATE TABLE outbox.mine ()"})
+        "UPDATE outbox.event SET headers = '{}'", "UPDATE outbox.event SET tx = '3'",
+        "UPDATE outbox.event SET seq = 1", "DELETE FROM outbox.shard",
+        "INSERT INTO outbox.migration VALUES (99, 'x')", "SELECT outbox.replay('{}')",
+        "SELECT outbox.prune_published(now(), 1)", "SELECT * FROM outbox.processed_event",
+        "CREATE TABLE outbox.mine ()"})
     CHECK_MESSAGE(refusal(session, sql) == insufficient_privilege, sql);
 }
 
-TEST_CASE("outbox_operator may look, retry and prune but not insert or claim") {
+TEST_CASE("outbox_operator may look, retry and prune but not insert or lead") {
   const stage on;
   const login user{"outbox_operator"};
   on.add_events(1, 3);
@@ -120,9 +127,8 @@ TEST_CASE("outbox_operator may look, retry and prune but not insert or claim") {
        {"INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload) VALUES ('a', '1', 'e', "
         "'{}')",
         "SELECT outbox.emit('order', '1', 'e', '{}')", "UPDATE outbox.event SET payload = '{}'",
-        "SELECT outbox.take_shards(1)", "SELECT outbox.mark_published('{}', '{}')",
-        "SELECT outbox.delete_published('{}', '{}')", "TRUNCATE outbox.event", "CREATE TABLE outbox.mine ()",
-        "SELECT outbox.first_time('c', gen_random_uuid())",
+        "UPDATE outbox.shard SET seq = 0", "UPDATE outbox.event SET tx = '3'", "TRUNCATE outbox.event",
+        "CREATE TABLE outbox.mine ()", "SELECT outbox.first_time('c', gen_random_uuid())",
         "INSERT INTO outbox.processed_event VALUES ('c', gen_random_uuid())"})
     CHECK_MESSAGE(refusal(session, sql) == insufficient_privilege, sql);
 }
@@ -133,7 +139,7 @@ TEST_CASE("a user without a role may do nothing in the outbox, and none of the r
   database session{user.url(on)};
   for (const std::string sql :
        {"SELECT count(*) FROM outbox.event", "SELECT outbox.emit('order', '1', 'e', '{}')",
-        "SELECT outbox.take_shards(1)", "SELECT outbox.first_time('c', gen_random_uuid())",
+        "SELECT * FROM outbox.shard", "SELECT outbox.first_time('c', gen_random_uuid())",
         "SELECT outbox.dead_retry('{}')"})
     CHECK_MESSAGE(refusal(session, sql) == insufficient_privilege, sql);
   CHECK(on.connect().number(

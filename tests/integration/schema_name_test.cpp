@@ -32,7 +32,7 @@ TEST_CASE("odd schema names migrate and relay by notification") {
   for (const auto& name : names) {
     CAPTURE(name);
     const stage on{{.schema = name}};
-    relay running{on, {"--relay-sweep-interval", "1h"}};
+    relay running{on, no_sweep};
     running.await_connected();
     auto session = on.connect();
     insert(session, on, 20);
@@ -56,7 +56,7 @@ TEST_CASE("schema names that PostgreSQL cannot have are refused") {
   }
 }
 
-TEST_CASE("two outboxes in one database have their own relays and claims") {
+TEST_CASE("two outboxes in one database have their own relays and leads") {
   const stage on;
   const environment second{{"OUTBOXD_OUTBOX_SCHEMA", "second"}};
   auto variables = on.variables();

@@ -95,7 +95,7 @@ void stage::add_events(int count, int aggregates) const {
   connect().exec(
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
       " SELECT 'order', a, $1, jsonb_build_object('n', n)"
-      " FROM generate_series(1, $2::int) AS n, generate_series(1, $3::int) AS a",
+      " FROM generate_series(1, $2::int) AS n, generate_series(1, $3::int) AS a ORDER BY n, a",
       {key(), std::to_string(count), std::to_string(aggregates)});
 }
 
@@ -130,10 +130,47 @@ std::int64_t stage::relay_sessions() const {
       "'outboxd'");
 }
 
-std::int64_t stage::advisory_locks() const {
+namespace {
+
+// Of a relay: key 2 is the shard for its lead, and 64 more for the sleep of its leader.
+constexpr auto exclusive_locks =
+    " FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database"
+    " WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted"
+    " AND l.mode = 'ExclusiveLock'";
+
+}  // namespace
+
+std::int64_t stage::shards_led() const {
+  return connect().number(fmt::format("SELECT count(*){} AND l.objid < 64", exclusive_locks));
+}
+
+std::int64_t stage::leader(int shard) const {
   return connect().number(
-      "SELECT count(*) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database"
-      " WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid < 64");
+      fmt::format("SELECT coalesce(max(l.pid), 0){} AND l.objid = {}", exclusive_locks, shard));
+}
+
+std::int64_t stage::await_leader(int shard) const {
+  return eventually(
+      fmt::format("shard {} is led", shard), [&] { return leader(shard); }, patience);
+}
+
+std::int64_t stage::rows_read(const std::string& index) const {
+  return connect().number("SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = $1", {index});
+}
+
+std::int64_t stage::index_scans(const std::string& index) const {
+  return connect().number("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = $1", {index});
+}
+
+void stage::await_asleep(int shard) const {
+  auto session = connect();
+  eventually(
+      fmt::format("the leader of shard {} sleeps", shard),
+      [&] {
+        return session.number(
+                   fmt::format("SELECT count(*){} AND l.objid = {}", exclusive_locks, 64 + shard)) == 1;
+      },
+      patience);
 }
 
 void stage::read_queue(history& into) const {
@@ -157,7 +194,7 @@ history_report stage::check_all(std::chrono::milliseconds limit) const {
                                    : payload_ == "bytea" ? "application/octet-stream"
                                                          : "application/json";
   return seen.check(committed_events(session, schema_),
-                    {.exchange = exchange_, .content_type = content_type});
+                    {.exchange = exchange_, .content_type = content_type, .unordered = key("scheduled")});
 }
 
 relay::relay(const stage& on, const arguments& flags, const environment& variables)

@@ -27,6 +27,9 @@ using environment = std::map<std::string, std::string>;
 // Far beyond what anything here takes; a test that fails is allowed to be slow.
 inline constexpr auto patience = 60s;
 
+// For a relay that should live by notifications alone.
+inline const arguments no_sweep{"--relay-sweep-interval", "30m", "--relay-claim-timeout", "1h"};
+
 /// The outboxd under test: this build's, or that of OUTBOXD_TEST_BINARY, which tools/test sets to the sanitizers' build.
 std::string outboxd_binary();
 
@@ -59,7 +62,7 @@ class stage {
 
   /// A new session; waits for the server if it is restarting.
   database connect() const;
-  /// Adds `count` events to every one of the `aggregates`, in one transaction.
+  /// Adds `count` events to every one of the `aggregates`, to each in turn, in one transaction.
   void add_events(int count, int aggregates = 1) const;
   /// How many events have this status.
   std::int64_t count(std::string_view status) const;
@@ -68,12 +71,21 @@ class stage {
   void await_drained(std::chrono::milliseconds limit = patience) const;
   /// Sessions of relays with this database.
   std::int64_t relay_sessions() const;
-  /// Shards that relays have claimed in this database.
-  std::int64_t advisory_locks() const;
+  /// Shards of this database that are led.
+  std::int64_t shards_led() const;
+  /// The session that leads the shard; 0 if none does.
+  std::int64_t leader(int shard = 0) const;
+  std::int64_t await_leader(int shard = 0) const;
+  /// How many rows relays have read through this index, and how often they have looked; told a second late or so.
+  std::int64_t rows_read(const std::string& index = "event_order") const;
+  std::int64_t index_scans(const std::string& index = "event_order") const;
+  /// The leader sleeps: writers ring.
+  void await_asleep(int shard = 0) const;
 
   /// Everything in the queue by now.
   void read_queue(history& into) const;
-  /// Waits until the outbox is drained, then checks all that was delivered against all that was committed.
+  /// Waits until the outbox is drained, then checks all that was delivered against all that was committed. Events of the
+  /// type key("scheduled") may come in any order.
   history_report check_all(std::chrono::milliseconds limit = patience) const;
 
  private:

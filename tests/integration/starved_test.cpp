@@ -89,7 +89,7 @@ TEST_CASE("no connection left: it is said, waited for, and nothing is lost") {
   admin.exec("ALTER ROLE " + user.name() + " CONNECTION LIMIT 0");
   const auto from = running.lines().size();
   end_sessions(on);
-  running.wait_line("raise max_connections or lower relay.lanes", patience, from);
+  running.wait_line("raise max_connections", patience, from);
   on.add_events(5, 20);
   CHECK(on.relay_sessions() == 0);
   admin.exec("ALTER ROLE " + user.name() + " CONNECTION LIMIT -1");
@@ -98,17 +98,19 @@ TEST_CASE("no connection left: it is said, waited for, and nothing is lost") {
   running.stop();
 }
 
-TEST_CASE("fewer connections left than lanes: those that there are do the work") {
+TEST_CASE("a connection for the lead and none for its lock: it says so, and polls") {
   const stage on;
   const login user{"outbox_relay"};
   auto admin = on.connect();
-  admin.exec("ALTER ROLE " + user.name() + " CONNECTION LIMIT 4");
-  relay running{on, {"--relay-lanes", "8"}, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
-  running.wait_line("raise max_connections or lower relay.lanes", patience);
-  on.add_events(5, 20);
-  on.await_drained();
+  admin.exec("ALTER ROLE " + user.name() + " CONNECTION LIMIT 1");
+  relay running{on, {}, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
+  running.wait_line("raise max_connections", patience);
+  for (int i = 0; i < 3; ++i) {
+    on.add_events(5, 20);
+    on.await_drained();
+  }
   admin.exec("ALTER ROLE " + user.name() + " CONNECTION LIMIT -1");
-  running.await_connected();
+  on.await_asleep();
   check_recovered(on);
   running.stop();
 }

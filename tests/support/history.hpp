@@ -35,6 +35,7 @@ std::vector<committed_event> committed_events(database& session, const std::stri
 struct expectations {
   std::string exchange = "outbox";
   std::string content_type = "application/json";
+  std::string unordered;  // the event type of those that come in no order: they were scheduled for later
 };
 
 struct history_report {

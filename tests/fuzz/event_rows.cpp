@@ -1,4 +1,4 @@
-// Fuzzes the rows of a claim: any types, lengths and nulls, as from a server with another schema. Reading them, and
+// Fuzzes rows of events: any types, lengths and nulls, as from a server with another schema. Reading them, and
 // making messages of them, touches nothing outside of the rows.
 #include <array>
 #include <memory>
@@ -7,18 +7,18 @@
 
 #include "core/envelope.hpp"
 #include "input.hpp"
-#include "pg/claimed_rows.hpp"
-#include "pg/outbox_statements.hpp"
+#include "pg/event_rows.hpp"
+#include "pg/relay_statements.hpp"
 
 using namespace outboxd;
 using fuzz::must;
 
 namespace {
 
-constexpr int columns = static_cast<int>(pg::claim_column::has_followers) + 1;
+constexpr int columns = static_cast<int>(pg::event_column::behind);  // and one more in the answer of `due`
 
-// Without a row, and with the last column of this type.
-PGresult* make_columns(int count, Oid last_type) {
+// Without a row.
+PGresult* make_columns(int count) {
   std::vector<std::string> names;
   for (int i = 0; i < count; ++i) names.push_back("c" + std::to_string(i));
   std::vector<PGresAttDesc> attributes(names.size());
@@ -26,24 +26,17 @@ PGresult* make_columns(int count, Oid last_type) {
     attributes[i].name = names[i].data();
     attributes[i].format = 1;
   }
-  attributes.back().typid = last_type;
   PGresult* const made = PQmakeEmptyPGresult(nullptr, PGRES_TUPLES_OK);
   must(PQsetResultAttrs(made, count, attributes.data()) == 1, "libpq takes the columns");
   return made;
 }
 
-pg::rows make_taken(fuzz::input& in) {
-  constexpr std::array<Oid, 5> payload_types{17, 25, 114, 3802, 16};
-  return pg::rows(make_columns(static_cast<int>(pg::taken_column::payload) + 1,
-                               payload_types.at(in.byte() % payload_types.size())));
-}
-
 // For each field a length byte (255: null) and the bytes.
 pg::rows make_rows(fuzz::input& in) {
-  constexpr Oid boolean = 16;
-  PGresult* const made = make_columns(columns, boolean);
+  const int count = columns + in.byte() % 2;
+  PGresult* const made = make_columns(count);
   for (int row = 0; !in.empty() && row < 16; ++row) {
-    for (int column = 0; column < columns; ++column) {
+    for (int column = 0; column < count; ++column) {
       const int length = in.byte();
       std::string bytes(length == 255 ? std::string_view() : in.take(static_cast<std::size_t>(length)));
       must(PQsetvalue(made, row, column, bytes.data(), length == 255 ? -1 : static_cast<int>(bytes.size())) ==
@@ -58,14 +51,16 @@ pg::rows make_rows(fuzz::input& in) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::input in(data, size);
-  const auto taken = make_taken(in);
+  constexpr std::array<Oid, 5> types{17, 25, 114, 3802, 16};
+  const auto payload = pg::payload_type_of(types.at(in.byte() % types.size()));
   const auto from = make_rows(in);
-  const auto claimed = pg::read_claim(taken.type(static_cast<int>(pg::taken_column::payload)), from);
-  if (!claimed) return 0;
-  must(claimed->events.size() <= static_cast<std::size_t>(from.size()), "no event without a row");
+  const auto events = pg::read_events(from);
+  must(events.size() <= static_cast<std::size_t>(from.size()), "no event without a row");
+  if (!payload) return 0;
   const routing by;
-  for (const event& one : claimed->events) {
-    const message made = envelope(one, claimed->payload, by);
+  for (const flow::stored_event& one : events) {
+    must(one.storage != nullptr, "an event keeps its row");
+    const message made = envelope(one.what, *payload, by);
     must(made.message_id.size() == 36, "an id has its usual form");
     must(made.occurred_at.ends_with('Z'), "a time is in UTC");
     // Every byte is looked at, so that a view which is too long is found.
