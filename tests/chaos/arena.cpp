@@ -60,7 +60,7 @@ auto patiently(const char* what, Open open) {
 
 }  // namespace
 
-arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_type type)
+arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_type type, int shards)
     : outboxd_{std::move(outboxd)},
       logs_{std::filesystem::absolute(std::move(logs))},
       name_{unique_name()},
@@ -71,7 +71,7 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
   connect().exec("ALTER SYSTEM RESET default_transaction_read_only");
   connect().exec("SELECT pg_reload_conf()");
   const auto done = run_program({.program = outboxd_,
-                                 .arguments = {"migrate"},
+                                 .arguments = {"migrate", "--shards", std::to_string(shards)},
                                  .environment = {{"OUTBOXD_DATABASE_URL", database_.url()}},
                                  .log_file = {}});
   if (!done.exited(0)) throw std::runtime_error{"migrate: " + done.text()};
@@ -124,9 +124,10 @@ broker arena::connect_broker() const {
   return patiently("RabbitMQ takes connections", [this] { return broker{broker_url()}; });
 }
 
-std::string arena::relay_database_url(std::uint16_t port) const {
+std::string arena::relay_database_url(std::uint16_t port, const std::string& application) const {
   const std::lock_guard lock{mutex_};
-  return fmt::format("postgresql://{}:{}@127.0.0.1:{}/{}", name_, database_password_, port, database_.name());
+  return fmt::format("postgresql://{}:{}@127.0.0.1:{}/{}?application_name={}", name_, database_password_,
+                     port, database_.name(), application);
 }
 
 std::string arena::relay_broker_url(std::uint16_t port) const {
@@ -174,6 +175,16 @@ void arena::set_permissions(bool all) const {
   rabbitmqctl({"-q", "set_permissions", "-p", name_, name_, what, what, what});
 }
 
+// The trigger's function itself: a new one is at work from the next transaction on, and takes no lock on the table.
+void arena::set_doorbell(bool rings) const {
+  constexpr auto rung = "pg_catalog.pg_notify(";
+  constexpr auto muffled = "pg_catalog.concat(";
+  auto session = connect();
+  session.exec("SET default_transaction_read_only = off");
+  session.exec(session.value("SELECT replace(pg_get_functiondef('outbox.admit_event'::regproc), $1, $2)",
+                             {rings ? muffled : rung, rings ? rung : muffled}));
+}
+
 void arena::heal() {
   if (broker_pid() == 0) services({"start", "rabbitmq"});
   services({"start", "postgres"});
@@ -181,8 +192,7 @@ void arena::heal() {
   session.exec("SET default_transaction_read_only = off");
   session.exec("ALTER SYSTEM RESET default_transaction_read_only");
   session.exec("SELECT pg_reload_conf()");
-  if (session.value("SELECT to_regclass('outbox.event') IS NOT NULL") == "t")
-    session.exec("ALTER TABLE outbox.event ENABLE TRIGGER event_doorbell");
+  if (session.value("SELECT to_regclass('outbox.event') IS NOT NULL") == "t") set_doorbell(true);
   // A node whose application was stopped does not listen; start_app is nothing to one that runs.
   rabbitmqctl({"-q", "start_app"});
   rabbitmqctl({"-q", "set_vm_memory_high_watermark", "0.4"});

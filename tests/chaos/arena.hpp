@@ -15,7 +15,8 @@ inline constexpr auto canary = "canary-7f3a";
 
 class arena {
  public:
-  arena(std::filesystem::path outboxd, std::filesystem::path logs, test::queue_type type);
+  /// An outbox with so many shards, and a queue of this type.
+  arena(std::filesystem::path outboxd, std::filesystem::path logs, test::queue_type type, int shards);
   ~arena();
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
@@ -41,8 +42,8 @@ class arena {
   /// The same for the broker.
   test::broker connect_broker() const;
 
-  /// What a relay connects to through proxies on these ports.
-  std::string relay_database_url(std::uint16_t port) const;
+  /// What a relay connects to through proxies on these ports; its sessions carry this name.
+  std::string relay_database_url(std::uint16_t port, const std::string& application) const;
   std::string relay_broker_url(std::uint16_t port) const;
 
   /// New passwords on the servers; the secret files are written by whoever owns them.
@@ -53,6 +54,9 @@ class arena {
   void bind() const;
   void unbind() const;
   void set_permissions(bool all) const;
+
+  /// Whether writers ring as they should, or nobody hears of a new event.
+  void set_doorbell(bool rings) const;
 
   /// Undoes everything that faults do to the servers; may be called at any time, and again.
   void heal();

@@ -15,6 +15,7 @@ bool may_repeat(const injection& one) {
     case fault::notifications_forged:
     case fault::notifications_lost:
     case fault::snapshot_held:
+    case fault::table_locked:
       return false;
     case fault::relay_killed:
     case fault::relay_frozen:
@@ -23,7 +24,6 @@ bool may_repeat(const injection& one) {
     case fault::postgres_restarted:
     case fault::postgres_crashed:
     case fault::read_only:
-    case fault::table_locked:
     case fault::database_password:
     case fault::alarm:
     case fault::broker_killed:
@@ -60,17 +60,17 @@ std::string median_of(std::vector<std::chrono::microseconds> times) {
 
 }  // namespace
 
-// Each fault may repeat what its relays had in flight at its begin, and again each time that a relay comes back and
-// tries while it lasts: not more often than once in a second on average, for the pauses grow. The crash of a server also
+// Each fault may repeat what the leaders had in flight at its begin, and again each time that one comes back and tries
+// while it lasts: not more often than once in a second on average, for the pauses grow. The crash of a server also
 // loses what it had not written yet, marks of PostgreSQL and acknowledgements of RabbitMQ: of about a second.
-std::size_t allowed_duplicates(const evidence& from, std::size_t relays) {
+std::size_t allowed_duplicates(const evidence& from) {
   std::size_t rounds = 0;
   for (const auto& one : from.faults) {
     if (!may_repeat(one)) continue;
-    const bool of_one = one.plan.whom.what == target::kind::relay || one.plan.whom.what == target::kind::link;
     const auto lasted = std::chrono::duration_cast<std::chrono::seconds>(one.ended - one.began);
-    rounds += (2 + static_cast<std::size_t>(lasted.count())) * (of_one ? 1 : relays);
+    rounds += 2 + static_cast<std::size_t>(lasted.count());
   }
+  rounds += from.seen.ended_at_points;
   // Each one closes a channel with others in flight, and is sent alone afterwards; that count may be lost with a crash.
   const auto closes_channels =
       std::count_if(from.by_writers.bad.begin(), from.by_writers.bad.end(),

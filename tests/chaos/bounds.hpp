@@ -9,7 +9,7 @@
 namespace outboxd::chaos {
 
 /// Invariant 4: how many copies beyond the first the faults explain.
-std::size_t allowed_duplicates(const evidence& from, std::size_t relays);
+std::size_t allowed_duplicates(const evidence& from);
 
 /// The longest time within a minute in which good events could not be routed: they must not have used up their retries.
 std::chrono::milliseconds longest_unroutable(const std::vector<injection>& faults);

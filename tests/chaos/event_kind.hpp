@@ -5,6 +5,9 @@
 
 namespace outboxd::chaos {
 
+/// The type of events that are written to be sent later: they take their place when they are due.
+inline constexpr auto scheduled_type = "chaos.scheduled";
+
 enum class event_kind {
   good,
   long_header_name,

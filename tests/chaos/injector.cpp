@@ -55,7 +55,8 @@ void play(scene& on, std::span<const act> acts) {
   found->play(on);
 }
 
-injector::injector(surroundings all, std::vector<planned> plan) : all_{all}, start_{clock::now()} {
+injector::injector(surroundings all, std::vector<planned> plan, std::chrono::milliseconds length)
+    : all_{all}, start_{clock::now()}, end_{start_ + length} {
   std::map<std::string, std::vector<planned>> by_target;
   for (auto& one : plan) by_target[one.whom.words()].push_back(one);
   busy_ = static_cast<int>(by_target.size());
@@ -73,7 +74,7 @@ injector::~injector() {
 }
 
 void injector::wait(const std::function<bool()>& interrupted) {
-  while (busy_ > 0) {
+  while (busy_ > 0 || (clock::now() < end_ && !stopping_)) {
     if (interrupted()) stopping_ = true;
     std::this_thread::sleep_for(50ms);
   }

@@ -99,10 +99,10 @@ void rabbitmq_fault(scene& on);
 
 class injector {
  public:
-  injector(surroundings all, std::vector<planned> plan);
+  injector(surroundings all, std::vector<planned> plan, std::chrono::milliseconds length);
   ~injector();
 
-  /// Waits until all is done, or `interrupted` says so; what is under way is undone first.
+  /// Waits until all is done and the time is over, or `interrupted` says so; what is under way is undone first.
   void wait(const std::function<bool()>& interrupted);
   std::vector<injection> all() const;
   /// One of these kinds was or is at work between the two moments.
@@ -115,6 +115,7 @@ class injector {
 
   surroundings all_;
   moment start_;
+  moment end_;
   std::atomic<bool> stopping_ = false;
   std::atomic<int> busy_ = 0;
   mutable std::mutex mutex_;

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
+#include <utility>
+
 namespace outboxd::chaos {
 namespace {
 
@@ -27,8 +30,8 @@ bool may_end(const death& one, const injector& faults, moment at) {
   return one.status.code == 1 && faults.at_work(refuses, at - 20s, at);
 }
 
-monitor::monitor(surroundings all, const writers& load, const injector& faults)
-    : all_{all}, writers_{load}, faults_{faults} {
+monitor::monitor(surroundings all, const lead_rules& leads, const writers& load, const injector& faults)
+    : all_{all}, writers_{load}, faults_{faults}, leads_{all, leads, faults} {
   all_.where.connect().exec("CREATE TABLE IF NOT EXISTS probe (n bigint); INSERT INTO probe VALUES (0)");
   thread_ = std::thread{[this] { run(); }};
 }
@@ -40,6 +43,7 @@ monitor::~monitor() {
 sightings monitor::finish() {
   stopping_ = true;
   thread_.join();
+  seen_.leads = leads_.seen();
   return seen_;
 }
 
@@ -50,8 +54,11 @@ void monitor::run() {
       if (!session_)
         session_.emplace(database{all_.where.database_url() + "?application_name=chaos_monitor"});
       probe();
+      leads_.look(*session_);
+      look_at_transactions();
       look_at_table();
     } catch (const database_error& error) {
+      leads_.look_away();
       if (!session_ || PQstatus(session_->handle()) != CONNECTION_OK) session_.reset();
     }
     look_at_writers();
@@ -63,7 +70,9 @@ void monitor::look_at_relays() {
   for (const auto& one : all_.relays) {
     auto end = one->take_unasked_death();
     if (!end) continue;
-    end->tolerated = may_end(*end, faults_, clock::now());
+    const bool at_point = one->has_failpoints() && end->status.signal == SIGKILL;
+    if (at_point) ++seen_.ended_at_points;
+    end->tolerated = at_point || may_end(*end, faults_, clock::now());
     if (!end->tolerated)
       seen_.violations.push_back(fmt::format("relay {} ended by itself ({}):\n{}", one->number(),
                                              end->status.code ? fmt::format("code {}", *end->status.code)
@@ -86,6 +95,16 @@ void monitor::look_at_table() {
     seen_.published.insert(*row[0]);
     published_until_ = std::max<std::int64_t>(published_until_, std::stoll(*row[1]));
   }
+}
+
+// Invariant 10: between its statements a relay has no transaction open. What a disturbed link holds up is not idle.
+void monitor::look_at_transactions() {
+  const auto open = session_->number(
+      "SELECT count(*) FROM pg_stat_activity WHERE usename = $1 AND state LIKE 'idle in transaction%'"
+      " AND state_change < clock_timestamp() - interval '1 second'",
+      {all_.where.user()});
+  if (open > 0 && !std::exchange(said_open_, true))
+    seen_.violations.push_back(fmt::format("{} sessions of relays are idle in a transaction", open));
 }
 
 void monitor::probe() {

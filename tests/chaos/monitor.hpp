@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "injector.hpp"
+#include "lead_watch.hpp"
 #include "writers.hpp"
 
 namespace outboxd::chaos {
@@ -18,11 +19,13 @@ struct sightings {
   std::unordered_set<std::string> published;  // ids that once were
   std::vector<std::string> violations;
   std::chrono::milliseconds longest_probe{0};  // a commit of the monitor's own, in a table of its own
+  lead_sightings leads;
+  std::size_t ended_at_points = 0;  // lives of relays that ended at a failpoint
 };
 
 class monitor {
  public:
-  monitor(surroundings all, const writers& load, const injector& faults);
+  monitor(surroundings all, const lead_rules& leads, const writers& load, const injector& faults);
   ~monitor();
 
   /// Looks no more, and returns what it has seen.
@@ -32,6 +35,7 @@ class monitor {
   void run();
   void look_at_relays();
   void look_at_table();
+  void look_at_transactions();
   void look_at_writers();
   void probe();
 
@@ -44,6 +48,8 @@ class monitor {
   std::int64_t published_until_ = 0;  // microseconds since 1970, the server's clock
   moment slow_since_{};
   bool said_slow_ = false;
+  lead_watch leads_;
+  bool said_open_ = false;
   std::thread thread_;
 };
 

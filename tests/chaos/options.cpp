@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -16,8 +17,10 @@ constexpr auto usage =
     "  --seed N          what happens when (default 1)\n"
     "  --seconds S       for how long there are faults (default 60)\n"
     "  --relays R        relays (default 2)\n"
+    "  --shards S        shards of the outbox: 1, 2, 4 to 64 (default 1)\n"
     "  --writers W       writers (default 4)\n"
     "  --only A,B        leave out all faults but these; none: leave out all\n"
+    "  --failpoints      relays also end themselves at named points (needs a build with OUTBOXD_FAILPOINTS)\n"
     "  --outage S        instead: one outage of the broker, for S seconds, with writers at work\n"
     "  --logs DIR        where the relays' logs go (default chaos-logs)\n"
     "  --outboxd FILE    the program under test (default: the one built with this)\n"
@@ -66,6 +69,10 @@ options read_options(int count, char** words) {
       all.print_schedule = true;
       continue;
     }
+    if (flag == "--failpoints") {
+      all.failpoints = true;
+      continue;
+    }
     if (i + 1 == count) refuse(fmt::format("{} needs a value, or is unknown.", flag));
     const std::string_view value = words[++i];
     if (flag == "--seed") {
@@ -76,6 +83,10 @@ options read_options(int count, char** words) {
       all.outage = std::chrono::seconds{number(flag, value, 1, 1'000'000)};
     } else if (flag == "--relays") {
       all.relays = number(flag, value, 1, 16);
+    } else if (flag == "--shards") {
+      all.shards = number(flag, value, 1, 64);
+      if (!std::has_single_bit(static_cast<unsigned>(all.shards)))
+        refuse(fmt::format("--shards takes a power of two, not {}.", all.shards));
     } else if (flag == "--writers") {
       all.writers = number(flag, value, 1, 64);
     } else if (flag == "--logs") {
@@ -98,8 +109,11 @@ options read_options(int count, char** words) {
 }
 
 std::string options::command() const {
-  if (outage.count() > 0) return fmt::format("tools/chaos --outage {}s --relays {}", outage.count(), relays);
-  auto text = fmt::format("tools/chaos --seed {} --seconds {} --relays {}", seed, length.count(), relays);
+  if (outage.count() > 0)
+    return fmt::format("tools/chaos --outage {}s --relays {} --shards {}", outage.count(), relays, shards);
+  auto text = fmt::format("tools/chaos --seed {} --seconds {} --relays {} --shards {}", seed, length.count(),
+                          relays, shards);
+  if (failpoints) text += " --failpoints";
   if (!only.empty()) text += fmt::format(" --only {}", fmt::join(only, ","));
   if (!sabotage.empty()) text += " (with --sabotage " + sabotage + ")";
   return text;

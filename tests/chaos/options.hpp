@@ -15,11 +15,14 @@ struct options {
   std::uint64_t seed = 1;
   std::chrono::seconds length{60};
   int relays = 2;
+  int shards = 1;
   int writers = 4;
   int aggregates = 400;
   std::filesystem::path logs = "chaos-logs";
   std::filesystem::path outboxd = OUTBOXD_BINARY;
   bool print_schedule = false;
+  /// Relays also end themselves at named points of their code.
+  bool failpoints = false;
   /// What the checker has to find, done on purpose: lost, phantom, marked, overtaken; empty: nothing.
   std::string sabotage;
   /// Not the random schedule, but one long outage of the broker; zero: none.

@@ -91,7 +91,7 @@ clock::duration bring_back(const std::string& server, const std::function<bool()
 
 int run_outage(const options& how, const std::atomic<bool>& interrupted) {
   const auto stop = [&] { return interrupted.load(); };
-  arena where{how.outboxd, how.logs, queue_type::classic};
+  arena where{how.outboxd, how.logs, queue_type::classic, how.shards};
   keeper guard;
   history deliveries;
   recorder records{where, deliveries};

@@ -83,15 +83,12 @@ bool with_lock(scene& on, database& session, const std::string& statement) {
 
 void lose_notifications(scene& on) {
   auto session = on.all.where.connect();
-  if (!with_lock(on, session, "ALTER TABLE outbox.event DISABLE TRIGGER event_doorbell"))
-    return on.saw_nothing("the table's lock was not to be had");
+  on.all.where.set_doorbell(false);
   const auto before = session.number("SELECT coalesce(max(seq), 0) FROM outbox.event");
   on.hold();
   const auto after = session.number("SELECT coalesce(max(seq), 0) FROM outbox.event");
   if (after > before) on.saw(fmt::format("{} events without a notification", after - before));
-  // Without the limit of `with_lock`: it has to be.
-  session.exec("SET lock_timeout = 0");
-  session.exec("ALTER TABLE outbox.event ENABLE TRIGGER event_doorbell");
+  on.all.where.set_doorbell(true);
 }
 
 void hold_snapshot(scene& on) {

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <fstream>
+#include <random>
 
 #include "support/eventually.hpp"
 #include "support/servers.hpp"
@@ -59,9 +61,13 @@ relay::~relay() {
   kill();
 }
 
+std::string relay::name() const {
+  return fmt::format("relay_{}", number_);
+}
+
 void relay::write_secrets() {
   write_secret(arena_.logs() / fmt::format("relay-{}.database", number_),
-               arena_.relay_database_url(database_link_.port()));
+               arena_.relay_database_url(database_link_.port(), name()));
   write_secret(arena_.logs() / fmt::format("relay-{}.broker", number_),
                arena_.relay_broker_url(broker_link_.port()));
 }
@@ -75,6 +81,7 @@ void relay::start() {
   auto environment = settings_.environment();
   environment.erase("OUTBOXD_DATABASE_URL");
   environment.erase("OUTBOXD_AMQP_URL");
+  if (settings_.failpoints) environment["OUTBOXD_FAILPOINT"] = next_failpoint();
   process_ = std::make_shared<process>(process_options{
       .program = "/usr/bin/env",
       .arguments = {"-u", "OUTBOXD_DATABASE_URL", "-u", "OUTBOXD_AMQP_URL", arena_.outboxd().string(), "run",
@@ -83,6 +90,16 @@ void relay::start() {
       .environment = environment,
       .log_file = log_files_.back()});
   keeper_.started(process_->pid());
+}
+
+// See src/core/failpoint.hpp.
+std::string relay::next_failpoint() const {
+  constexpr std::array points{"claimed", "sent", "acked", "marking", "marked"};
+  std::seed_seq mixed{static_cast<std::uint32_t>(settings_.seed), static_cast<std::uint32_t>(number_),
+                      static_cast<std::uint32_t>(lives_)};
+  std::mt19937 random{mixed};
+  const auto* const name = points.at(random() % points.size());
+  return fmt::format("{}:{}", name, 1 + random() % 60);
 }
 
 bool relay::await_connected(std::chrono::milliseconds limit) {

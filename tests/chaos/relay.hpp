@@ -28,6 +28,9 @@ struct relay_settings {
   /// Longer in all than any queue stays unbound or exchange deleted, so that good events outlive it.
   int retries = 15;
   std::chrono::milliseconds retry_delay{400};
+  /// Each life ends at a named point of the code, as by kill -9, if it passes there often enough.
+  bool failpoints = false;
+  std::uint64_t seed = 1;  // of these
   /// More, or other ones.
   std::map<std::string, std::string> extra = {};
 
@@ -59,6 +62,9 @@ class relay {
   relay& operator=(const relay&) = delete;
 
   int number() const { return number_; }
+  bool has_failpoints() const { return settings_.failpoints; }
+  /// Of its sessions in PostgreSQL.
+  std::string name() const;
   test::tcp_proxy& link(server to) { return to == server::postgres ? database_link_ : broker_link_; }
   /// The present passwords, for the next connection.
   void write_secrets();
@@ -87,6 +93,7 @@ class relay {
   int lives();
 
  private:
+  std::string next_failpoint() const;
   void forget(const test::exit_status& status, bool asked);
 
   int number_;

@@ -22,6 +22,8 @@ using namespace std::chrono_literals;
 using namespace test;
 
 constexpr auto start_limit = 120s;
+// Of a leader, for each shard.
+constexpr int batches_in_memory = 4;
 
 std::vector<planned> wanted(const options& how) {
   auto plan = make_schedule(how.plan());
@@ -75,12 +77,13 @@ void print(const verdict& end, const evidence& from, const options& how, const s
 int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   const auto stop = [&] { return interrupted.load(); };
   const auto form = shape_of(how.seed);
-  arena where{how.outboxd, how.logs, form.quorum ? queue_type::quorum : queue_type::classic};
+  arena where{how.outboxd, how.logs, form.quorum ? queue_type::quorum : queue_type::classic, how.shards};
   keeper guard;
   history deliveries;
   recorder records{where, deliveries};
   std::vector<std::unique_ptr<relay>> relays;
-  relay_settings settings{.lanes = form.lanes, .batch = form.batch};
+  relay_settings settings{
+      .lanes = form.lanes, .batch = form.batch, .failpoints = how.failpoints, .seed = how.seed};
   if (form.letters) settings.extra.emplace("OUTBOXD_DEAD_LETTER_EXCHANGE", where.graveyard());
   for (int i = 1; i <= how.relays; ++i) relays.push_back(std::make_unique<relay>(i, where, settings, guard));
   surroundings all{where, relays, records};
@@ -98,7 +101,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
                 .seen = {},
                 .faults = {},
                 .violations = {},
-                .in_flight = static_cast<std::size_t>(settings.lanes * settings.batch),
+                .in_flight = static_cast<std::size_t>(batches_in_memory * settings.batch * how.shards),
                 .letters = {},
                 .retries_last = settings.retries * settings.retry_delay};
   std::string figures;
@@ -106,8 +109,8 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
     seen.violations.insert(seen.violations.end(), more.begin(), more.end());
   };
 
-  injector faults{all, wanted(how)};
-  monitor eyes{all, load, faults};
+  injector faults{all, wanted(how), how.length};
+  monitor eyes{all, {.shards = how.shards, .claim_timeout = settings.claim_timeout}, load, faults};
   faults.wait(stop);
   heal_all(all);
   load.stop();
@@ -116,7 +119,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   seen.seen = eyes.finish();
   if (interrupted) return 130;
   if (!records.drain(300s)) add({"the recorder did not get to the end of the queue"});
-  add(check_footprints(all, before, figures));
+  add(check_footprints(all, how.shards, before, figures));
   add(stop_all(all));
 
   if (!how.sabotage.empty()) sabotage(how.sabotage, where, deliveries);
@@ -126,9 +129,14 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   seen.table = committed_events(session);
   seen.last_errors = last_errors(session);
   if (form.letters) seen.letters = ids_in(where, where.graveyard());
+  if (how.failpoints) figures += fmt::format("\n{} lives ended at a failpoint", seen.seen.ended_at_points);
   figures += fmt::format(
-      "\ndrained {} events in {:.1f} s after healing; the slowest probe of PostgreSQL took {} ms",
-      drain.backlog, static_cast<double>(drain.took.count()) / 1000, seen.seen.longest_probe.count());
+      "\ndrained {} events in {:.1f} s after healing; the slowest probe of PostgreSQL took {} ms\n"
+      "the lead of a shard went to another session {} times; the longest gap with a healthy relay was {} ms, "
+      "and the longest"
+      " time that a frozen one kept the lead {} ms",
+      drain.backlog, static_cast<double>(drain.took.count()) / 1000, seen.seen.longest_probe.count(),
+      seen.seen.leads.changes, seen.seen.leads.longest_gap.count(), seen.seen.leads.longest_hang.count());
   const auto end = judge(seen, all);
   print(end, seen, how, figures);
   return end.violations.empty() && end.doubts.empty() ? 0 : 1;

@@ -24,7 +24,7 @@ struct drained {
 drained await_drained(surroundings& all, const std::function<bool()>& interrupted);
 
 /// Invariant 10, first half: the relays' descriptors and memory against those at their begin.
-std::vector<std::string> check_footprints(surroundings& all, const std::vector<footprint>& before,
+std::vector<std::string> check_footprints(surroundings& all, int shards, const std::vector<footprint>& before,
                                           std::string& words);
 
 /// Invariant 10, second half: stops all relays with SIGTERM, and looks for what they have left on the servers.

@@ -21,8 +21,8 @@ struct evidence {
   const test::history& deliveries;
   sightings seen;
   std::vector<injection> faults;
-  std::vector<std::string> violations;                     // found on the way
-  std::size_t in_flight = 0;                               // of one relay: lanes times batch
+  std::vector<std::string> violations;  // found on the way
+  std::size_t in_flight = 0;            // of all leaders together: what they have read and not settled
   std::optional<std::unordered_set<std::string>> letters;  // ids of all dead letters, if there were to be any
   std::chrono::milliseconds retries_last{0};  // from an event's first failed attempt to its last, at least
 };

@@ -43,6 +43,8 @@ class writers::one {
   bool chance(int in_a_thousand) { return up_to(999) < in_a_thousand; }
 
   void connect();
+  void prepare();
+  void commit_prepared();
   void statements();
   void insert();
   event_kind choose_kind();
@@ -56,6 +58,8 @@ class writers::one {
   std::mt19937_64 random_;
   std::optional<database> session_;
   int backend_ = 0;
+  std::string prepared_;  // the transaction that is or may be prepared, and not committed yet
+  int prepared_so_far_ = 0;
   std::vector<std::pair<std::string, event_kind>> open_;  // of the transaction under way
   std::vector<std::pair<std::string, event_kind>> aborted_;
   std::optional<commit_time> commit_;
@@ -85,17 +89,22 @@ void writers::one::transaction() {
   bool committing = false;
   auto outcome = &written::aborted;
   bool interrupted = false;
+  const bool two_phases = chance(20);
   auto& since = all_.since_[static_cast<std::size_t>(number_)];
   since = milliseconds_now();
   try {
     session_->exec("BEGIN");
+    if (two_phases)
+      session_->exec("SET LOCAL outbox.notify = off");  // PostgreSQL prepares no transaction that notifies
     statements();
     if (chance(150)) {
       session_->exec("ROLLBACK");
     } else {
       committing = true;
+      if (two_phases) prepare();
       const auto began = clock::now();
-      session_->exec("COMMIT");
+      session_->exec(two_phases ? fmt::format("COMMIT PREPARED '{}'", prepared_) : "COMMIT");
+      prepared_.clear();
       commit_ = {began, std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began)};
       outcome = &written::committed;
     }
@@ -113,6 +122,11 @@ void writers::one::transaction() {
       since = 0;
       connect();
     }
+    if (!prepared_.empty()) {
+      outcome = &written::unknown;
+      since = 0;
+      commit_prepared();
+    }
   }
   since = 0;
   const std::lock_guard lock{all_.mutex_};
@@ -127,10 +141,35 @@ void writers::one::transaction() {
   if (interrupted) ++into.interrupted;
 }
 
-// One to four statements, sometimes a savepoint, and sometimes back to it.
+void writers::one::prepare() {
+  prepared_ = fmt::format("{}_{}_{}", all_.arena_.vhost(), number_, ++prepared_so_far_);
+  session_->exec(fmt::format("PREPARE TRANSACTION '{}'", prepared_));
+}
+
+// What was prepared outlives its session and a crash. If it is not there, it was refused, or is committed.
+void writers::one::commit_prepared() {
+  const auto done = [this] {
+    try {
+      session_->exec("SET default_transaction_read_only = off");
+      if (session_->number("SELECT count(*) FROM pg_prepared_xacts WHERE gid = $1", {prepared_}) > 0)
+        session_->exec(fmt::format("COMMIT PREPARED '{}'", prepared_));
+      session_->exec("RESET default_transaction_read_only");
+      return true;
+    } catch (const database_error&) {
+      if (PQstatus(session_->handle()) != CONNECTION_OK) connect();
+      return false;
+    }
+  };
+  eventually("the prepared transaction has ended", done, 300s);
+  prepared_.clear();
+}
+
+// One to four statements, sometimes a savepoint, and sometimes back to it. A few transactions take their time, so that
+// others commit later numbers before them.
 void writers::one::statements() {
   const int count = 1 + up_to(3);
   for (int i = 0; i < count; ++i) {
+    if (chance(10)) std::this_thread::sleep_for(std::chrono::milliseconds{100 + up_to(1400)});
     if (!chance(150)) {
       insert();
       continue;
@@ -181,10 +220,11 @@ void writers::one::insert() {
   session_->exec(
       "INSERT INTO outbox.event"
       " (id, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key, available_at)"
-      " VALUES ($1, 'order', $2, 'chaos.happened',"
+      " VALUES ($1, 'order', $2, $9,"
       " jsonb_build_object('note', $3::text, 'fill', repeat('x', $4::int)), $5, $6, $7,"
       " now() + $8::int * interval '1 millisecond')",
-      {id, aggregate, canary, std::to_string(choose_size()), headers, exchange, key, std::to_string(later)});
+      {id, aggregate, canary, std::to_string(choose_size()), headers, exchange, key, std::to_string(later),
+       later > 0 ? scheduled_type : "chaos.happened"});
 }
 
 event_kind writers::one::choose_kind() {

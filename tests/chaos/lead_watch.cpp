@@ -1,0 +1,135 @@
+// lead_watch: the advisory locks of the outbox, and which faults excuse what is seen of them.
+#include "lead_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace outboxd::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Key 2 of the locks is the shard; docs/design.md tells of the others above.
+constexpr auto holders =
+    "SELECT l.objid, a.application_name, a.pid FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+    " WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.objid < 64 AND l.granted AND a.usename = $1"
+    " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+// What a fault leaves behind, such as the pauses between attempts to connect.
+constexpr auto aftermath = 12s;
+
+// From the start of a relay until it stands by.
+constexpr auto start_up = 3s;
+
+// A quarter of a second is promised; a machine that has other work takes a multiple.
+constexpr auto longest_gap = 3s;
+constexpr auto patience = 1s;
+
+milliseconds span(clock::duration of) {
+  return std::chrono::duration_cast<milliseconds>(of);
+}
+
+bool harmless(fault what) {
+  return what == fault::notifications_forged || what == fault::notifications_lost ||
+         what == fault::snapshot_held;
+}
+
+}  // namespace
+
+lead_watch::lead_watch(const surroundings& all, const lead_rules& rules, const injector& faults)
+    : all_{all},
+      rules_{rules},
+      faults_{faults},
+      leads_(static_cast<std::size_t>(rules.shards)),
+      lives_(all.relays.size()) {
+  look_away();
+}
+
+void lead_watch::look_away() {
+  for (auto& one : leads_) one.held = clock::now();
+}
+
+void lead_watch::look(test::database& session) {
+  const auto rows = session.exec(holders, {all_.where.user()});
+  const auto now = clock::now();
+  look_at_relays(now);
+  std::map<int, std::pair<std::string, std::string>> held;
+  for (const auto& row : rows) held[std::stoi(*row[0])] = {*row[1], *row[2]};
+  for (int shard = 0; shard < rules_.shards; ++shard) {
+    auto& one = leads_[static_cast<std::size_t>(shard)];
+    const auto found = held.find(shard);
+    if (found == held.end()) {
+      judge_gap(one, shard, now);
+      continue;
+    }
+    const auto& [name, pid] = found->second;
+    if (const auto who = name + ' ' + pid; one.session != who) {
+      if (!one.session.empty()) ++seen_.changes;
+      one.session = who;
+      one.said_hang = false;
+    }
+    one.held = now;
+    one.said_gap = false;
+    judge_holder(one, shard, name, now);
+  }
+}
+
+void lead_watch::look_at_relays(moment now) {
+  for (std::size_t i = 0; i < all_.relays.size(); ++i) {
+    auto& one = *all_.relays[i];
+    auto& its = lives_[i];
+    if (one.lives() != its.number || !one.running()) its = {.number = one.lives(), .since = now};
+    if (!one.frozen())
+      its.frozen_since = {};
+    else if (its.frozen_since == moment{})
+      its.frozen_since = now;
+  }
+}
+
+void lead_watch::judge_gap(lead& of, int shard, moment now) {
+  if (!one_is_well(of.held, now, {})) return;
+  seen_.longest_gap = std::max(seen_.longest_gap, span(now - of.held));
+  if (now - of.held < longest_gap || std::exchange(of.said_gap, true)) return;
+  seen_.violations.push_back(fmt::format("nobody leads shard {} for {} ms, and a relay was well", shard,
+                                         span(now - of.held).count()));
+}
+
+void lead_watch::judge_holder(lead& of, int shard, const std::string& name, moment now) {
+  for (std::size_t i = 0; i < all_.relays.size(); ++i) {
+    const auto since = lives_[i].frozen_since;
+    if (all_.relays[i]->name() != name || since == moment{} || !one_is_well(since, now, name)) continue;
+    seen_.longest_hang = std::max(seen_.longest_hang, span(now - since));
+    // PostgreSQL ends a session that is idle, another relay one that stopped half-way; it looks four times per timeout.
+    const auto allowed = rules_.claim_timeout + rules_.claim_timeout / 4 + patience;
+    if (now - since < allowed || std::exchange(of.said_hang, true)) continue;
+    seen_.violations.push_back(fmt::format("{} is frozen for {} ms and leads shard {} still", name,
+                                           span(now - since).count(), shard));
+  }
+}
+
+bool lead_watch::well(const relay& whom, moment from, moment to) const {
+  const auto disturbs = [&](const planned& one) {
+    switch (one.whom.what) {
+      case target::kind::relay:
+      case target::kind::link:
+        return one.whom.relay == whom.number();
+      case target::kind::postgres:
+      case target::kind::rabbitmq:
+        return !harmless(one.what);
+    }
+    return true;
+  };
+  const auto& its = lives_[static_cast<std::size_t>(whom.number() - 1)];
+  return its.since + start_up < from && !faults_.at_work(disturbs, from - aftermath, to);
+}
+
+bool lead_watch::one_is_well(moment from, moment to, const std::string& but) const {
+  return std::any_of(all_.relays.begin(), all_.relays.end(),
+                     [&](const auto& one) { return one->name() != but && well(*one, from, to); });
+}
+
+}  // namespace outboxd::chaos
