@@ -11,6 +11,8 @@ std::vector<std::unique_ptr<part>> all_parts() {
   all.push_back(held_part());
   all.push_back(backlog_part());
   all.push_back(relays_part());
+  all.push_back(takeover_part());
+  all.push_back(open_writer_part());
   all.push_back(idle_part());
   all.push_back(waiting_part());
   return all;

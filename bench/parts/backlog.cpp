@@ -1,4 +1,4 @@
-// backlog: claim time, drain rate and memory at growing numbers of pending events, and beside finished ones.
+// backlog: read time, drain rate and memory at growing numbers of pending events, and beside finished ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,13 +6,13 @@
 #include "parts/beside.hpp"
 #include "parts/part.hpp"
 #include "stage/await.hpp"
-#include "stage/claimer.hpp"
+#include "stage/bare_reader.hpp"
 
 namespace outboxd::bench {
 namespace {
 
 struct of_backlog {
-  double claim_ms;
+  double read_ms;
   double events_per_second;
   double rss_mb;
 };
@@ -21,7 +21,7 @@ class backlog : public part {
  public:
   const char* name() const override { return "backlog"; }
   const char* help() const override {
-    return "claims and drains at up to 5 M pending, and beside 5 M published events";
+    return "reads and drains at up to 5 M pending, and beside 5 M published events";
   }
   void be_quick() override {
     pending_ = {1'000, 10'000};
@@ -44,11 +44,11 @@ class backlog : public part {
 
   void run(const setup& on, report& out) override {
     how_.relay_flags = {"--relay-lanes", std::to_string(lanes_)};
-    plot claims{.title = "A claim of 500 events",
-                .x_label = "pending events",
-                .y_label = "ms",
-                .series = {{"claim", {}}},
-                .log_x = true};
+    plot reads{.title = "A read of 1500 events",
+               .x_label = "pending events",
+               .y_label = "ms",
+               .series = {{"read", {}}},
+               .log_x = true};
     plot rates{.title = "Drain rate",
                .x_label = "pending events",
                .y_label = "events per second",
@@ -58,10 +58,10 @@ class backlog : public part {
     for (const auto pending : pending_) {
       last = measure(on, out, pending);
       const auto x = static_cast<double>(pending);
-      claims.series[0].points.push_back({x, last.claim_ms});
+      reads.series[0].points.push_back({x, last.read_ms});
       rates.series[0].points.push_back({x, last.events_per_second});
     }
-    out.draw(claims, "claim");
+    out.draw(reads, "read");
     out.draw(rates, "drain");
     out.key("rss_mb", last.rss_mb);
     beside_published(on, out);
@@ -74,13 +74,13 @@ class backlog : public part {
     fill.events = pending;
     const auto before = where.fill(fill);
     out.section(fmt::format("{} pending events", pending));
-    std::vector<double> claims;
+    std::vector<double> reads;
     {
-      claimer one(where);
-      for (int i = 0; i < 21; ++i) claims.push_back(one.claim_milliseconds());
+      bare_reader one(where);
+      for (int i = 0; i < 21; ++i) reads.push_back(one.read_milliseconds());
     }
     of_backlog found{
-        .claim_ms = out.figure("claim of 500", claims, "ms").median, .events_per_second = 0, .rss_mb = 0};
+        .read_ms = out.figure("read of 1500", reads, "ms").median, .events_per_second = 0, .rss_mb = 0};
     // Not to the end: five million messages would measure the broker's memory.
     const auto enough = std::min(pending, drained_);
     relay draining(on, where, how_.relay_flags);
@@ -115,6 +115,8 @@ class backlog : public part {
                          how_.fill.events, published_, lanes_));
     out.key("backlog_ratio",
             drain_beside(on, out, fresh, "fresh table", crowded, "beside published events", how_));
+    out.key("cold_ratio", drain_beside(on, out, fresh, "fresh table, first relay", crowded,
+                                       "beside published events, first relay", how_, measure::cold));
   }
 
   static constexpr std::int64_t portion_ = 250'000;
@@ -122,7 +124,7 @@ class backlog : public part {
   std::int64_t published_ = 5'000'000;
   std::int64_t drained_ = 200'000;
   beside_options how_{.fill = {.events = 200'000}, .rounds = 3, .relay_flags = {}};
-  int lanes_ = 4;
+  int lanes_ = default_lanes;
 };
 
 }  // namespace

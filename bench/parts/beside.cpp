@@ -10,8 +10,10 @@ struct table {
   std::string name;
   std::vector<drained> rounds;
 
-  void drain_once(const setup& on, const beside_options& how) {
+  void drain_once(const setup& on, const beside_options& how, measure what) {
     const auto before = where.fill(how.fill);
+    if (what == measure::cold)
+      where.connect().exec("UPDATE outbox.shard SET seq = NULL, seen = NULL, unsettled = '{}'");
     rounds.push_back(drain(on, where, before, how.fill.events, how.relay_flags));
     where.clear(before);
   }
@@ -23,14 +25,15 @@ struct table {
   void tell(report& out) const {
     out.section(name);
     out.figure("drained", all(&drained::events_per_second), "events/s");
+    out.figure("drained, from the start of the relay", all(&drained::from_start), "events/s");
     out.figure("relay CPU", all(&drained::cpu_us_per_event), "us/event");
     out.figure("CPU of its PostgreSQL sessions", all(&drained::server_cpu_us_per_event), "us/event");
     out.figure("WAL", all(&drained::wal_bytes_per_event), "bytes/event");
   }
-  plot_series series() const {
+  plot_series series(double drained::*what) const {
     plot_series out{.name = name, .points = {}};
     for (const auto& one : rounds)
-      out.points.push_back({static_cast<double>(out.points.size() + 1), one.events_per_second});
+      out.points.push_back({static_cast<double>(out.points.size() + 1), one.*what});
     return out;
   }
 };
@@ -38,7 +41,8 @@ struct table {
 }  // namespace
 
 double drain_beside(const setup& on, report& out, stage& bare, const std::string& bare_name, stage& crowded,
-                    const std::string& crowded_name, const beside_options& how) {
+                    const std::string& crowded_name, const beside_options& how, measure what) {
+  const auto rate = what == measure::cold ? &drained::from_start : &drained::events_per_second;
   table first{bare, bare_name, {}};
   table second{crowded, crowded_name, {}};
   std::vector<double> ratios;
@@ -46,12 +50,11 @@ double drain_beside(const setup& on, report& out, stage& bare, const std::string
     // What runs second may find warmer caches, or a machine that has become busier.
     auto& leads = round % 2 == 1 ? first : second;
     auto& follows = round % 2 == 1 ? second : first;
-    leads.drain_once(on, how);
-    follows.drain_once(on, how);
-    ratios.push_back(second.rounds.back().events_per_second / first.rounds.back().events_per_second);
+    leads.drain_once(on, how, what);
+    follows.drain_once(on, how, what);
+    ratios.push_back(second.rounds.back().*rate / first.rounds.back().*rate);
     out.note(fmt::format("round {}: {:.0f} events/s, {:.0f} beside, ratio {:.2f}", round,
-                         first.rounds.back().events_per_second, second.rounds.back().events_per_second,
-                         ratios.back()));
+                         first.rounds.back().*rate, second.rounds.back().*rate, ratios.back()));
   }
   first.tell(out);
   second.tell(out);
@@ -65,7 +68,8 @@ double drain_beside(const setup& on, report& out, stage& bare, const std::string
   out.draw({.title = fmt::format("Drain: {} and {}", crowded_name, bare_name),
             .x_label = "round",
             .y_label = "events per second",
-            .series = {first.series(), second.series()}});
+            .series = {first.series(rate), second.series(rate)}},
+           what == measure::cold ? "cold" : "");
   return ratio.median;
 }
 

@@ -15,7 +15,7 @@
 namespace outboxd::bench {
 namespace {
 
-constexpr int promised_lanes = 4;
+constexpr int promised_lanes = default_lanes;
 constexpr std::int64_t relay_batch = 1500;  // the default of relay.batch
 
 struct drain_rounds {
@@ -52,7 +52,9 @@ class full_drain : public part {
     at.add_option("--size", fill_.size, "bytes of the text in a payload")->check(CLI::NonNegativeNumber);
     at.add_option("--aggregates", fill_.aggregates)->check(CLI::PositiveNumber);
     at.add_option("--queue-types", queue_types_)->delimiter(',')->check(CLI::IsMember({"quorum", "classic"}));
-    at.add_option("--lanes", lanes_, "4 for the promised figures")->delimiter(',')->check(CLI::Range(1, 64));
+    at.add_option("--lanes", lanes_, fmt::format("{} for the promised figures", promised_lanes))
+        ->delimiter(',')
+        ->check(CLI::Range(1, 64));
     at.add_option("--plain-events", plain_events_, "for the plain relay")->check(CLI::PositiveNumber);
     at.add_option("--rounds", rounds_)->check(CLI::Range(1, 100));
   }
@@ -153,6 +155,8 @@ class full_drain : public part {
     }
     out.key("drain_quorum_ratio", ratio);
     out.key("cpu_us_per_event", spread_of(rounds.of(&drained::cpu_us_per_event)).median);
+    const double server = spread_of(rounds.of(&drained::server_cpu_us_per_event)).median;
+    if (server > 0) out.key("pg_cpu_us_per_event", server);
     out.figure("plain relay, a pool of 5", plain, "events/s");
     std::vector<double> times;
     for (std::size_t i = 0; i < plain.size(); ++i)
@@ -162,7 +166,7 @@ class full_drain : public part {
 
   filling fill_{.events = 300'000};
   std::vector<std::string> queue_types_{"quorum", "classic"};
-  std::vector<int> lanes_{1, 2, promised_lanes, 8};
+  std::vector<int> lanes_{1, promised_lanes, 4};
   std::int64_t plain_events_ = 10'000;
   std::int64_t counted_events_ = 12'000;  // under valgrind
   int rounds_ = 3;

@@ -1,15 +1,10 @@
 // latency: from the commit to the consumer, at several rates, of outboxd and of the plain relay in turn.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
 #include <map>
 
 #include "parts/part.hpp"
-#include "stage/arrivals.hpp"
-#include "stage/await.hpp"
-#include "stage/broker_log.hpp"
-#include "stage/paced_writers.hpp"
+#include "stage/delivery_times.hpp"
 #include "stage/plain_outbox.hpp"
 #include "stage/relay.hpp"
 #include "stage/round_trips.hpp"
@@ -17,7 +12,6 @@
 namespace outboxd::bench {
 namespace {
 
-using clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 // Of one round.
@@ -104,54 +98,13 @@ class latency : public part {
     measure(on, where, rate, "plain", plain_[rate]);
   }
 
-  void measure(const setup& on, stage& where, int rate, const std::string& schema, latencies& into) {
-    where.purge();
-    empty_broker_log(on);
-    // What a relay that was ended in the middle had sent still comes: each measurement has numbers of its own.
-    constexpr std::int64_t most_events = 100'000'000;
-    const std::int64_t first = most_events * ++measurements_;
-    const auto insert = [&](std::int64_t n) {
-      return fmt::format(
-          "INSERT INTO {}.event (aggregate_type, aggregate_id, event_type, exchange, payload)"
-          " VALUES ('order', '{}', '{}', '{}', '{{\"n\": {}, \"text\": \"a few words about what was "
-          "ordered\"}}')",
-          schema, n % 10'000, where.event_type(), where.exchange(), first + n);
-    };
-    arrivals came(on, where.queue());
-    // One event ahead: the relay is connected when it comes.
-    where.connect().exec(insert(-1));
-    await(
-        "the first event comes",
-        [&] {
-          const auto some = came.take();
-          return std::any_of(some.begin(), some.end(),
-                             [&](const arrival& one) { return one.number == first - 1; });
-        },
-        30s, 10ms);
-    const auto before = came.count();
-
-    const auto sent = write_at_pace(where,
-                                    {.events_per_second = static_cast<double>(rate),
-                                     .duration = std::chrono::milliseconds(seconds_ * 1000),
-                                     .writers = writers_},
-                                    [&](std::size_t n) { return insert(static_cast<std::int64_t>(n)); });
-    const auto give_up = clock::now() + patience_;
-    while (came.count() < before + sent.size() && clock::now() < give_up) std::this_thread::sleep_for(10ms);
-    const auto now = clock::now();
-
-    // One that never came has waited at least until now.
-    std::vector<clock::time_point> seen(sent.size(), now);
-    std::size_t arrived = 0;
-    for (const auto& one : came.take()) {
-      if (one.number < first) continue;
-      auto& at = seen.at(static_cast<std::size_t>(one.number - first));
-      if (at == now) ++arrived;
-      at = std::min(at, one.at);
-    }
-    std::vector<double> all;
-    for (std::size_t n = 0; n < sent.size(); ++n)
-      all.push_back(std::chrono::duration<double, std::milli>(seen[n] - sent[n]).count());
-    into.add(all, 1 - static_cast<double>(arrived) / static_cast<double>(sent.size()));
+  void measure(const setup& on, stage& where, int rate, const std::string& schema, latencies& into) const {
+    const auto times = time_deliveries(on, where,
+                                       {.events_per_second = static_cast<double>(rate),
+                                        .duration = std::chrono::milliseconds(seconds_ * 1000),
+                                        .writers = writers_},
+                                       [&](std::int64_t n) { return numbered_insert(where, schema, n); });
+    into.add(times.ms, times.missing);
   }
 
   void tell(report& out) {
@@ -190,18 +143,16 @@ class latency : public part {
     lines.series[first + 1].points.push_back({static_cast<double>(rate), p99.median});
   }
 
-  static constexpr auto patience_ = 10s;
   static constexpr std::size_t message_size = 100;
   static constexpr int fastest_paced = 200;  // per second: in a row they take their time
   std::vector<int> rates_{50, 200, 1000, 5000};
   int seconds_ = 10;
   int rounds_ = 3;
   int writers_ = 8;
-  int lanes_ = 4;
+  int lanes_ = default_lanes;
   int round_trips_ = 1000;
   double floor_ms_ = 1;
   std::map<int, double> paced_ms_;
-  std::int64_t measurements_ = 0;
   std::map<int, latencies> ours_;
   std::map<int, latencies> plain_;
 };

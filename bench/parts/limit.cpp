@@ -1,13 +1,10 @@
 // limit: what each server can do alone, which no relay can exceed.
 #include <fmt/format.h>
 
-#include <atomic>
-
 #include "parts/part.hpp"
 #include "stage/bare_publisher.hpp"
+#include "stage/bare_reader.hpp"
 #include "stage/broker_log.hpp"
-#include "stage/claimer.hpp"
-#include "stage/crew.hpp"
 #include "stage/round_trips.hpp"
 
 namespace outboxd::bench {
@@ -17,7 +14,7 @@ class limit : public part {
  public:
   const char* name() const override { return "limit"; }
   const char* help() const override {
-    return "the broker's confirms, PostgreSQL's claims and marks, and the two round trips, each alone";
+    return "the broker's confirms, PostgreSQL's reads and marks, and the two round trips, each alone";
   }
   void be_quick() override {
     messages_ = 3'000;
@@ -27,7 +24,7 @@ class limit : public part {
   }
   void add_options(CLI::App& at) override {
     at.add_option("--messages", messages_, "of each bare publisher")->check(CLI::PositiveNumber);
-    at.add_option("--events", events_, "to claim and mark")->check(CLI::PositiveNumber);
+    at.add_option("--events", events_, "to read and mark")->check(CLI::PositiveNumber);
     at.add_option("--size", size_, "bytes of payload")->check(CLI::NonNegativeNumber);
     at.add_option("--connections", connections_)->delimiter(',');
     at.add_option("--rounds", rounds_)->check(CLI::Range(1, 100));
@@ -35,7 +32,7 @@ class limit : public part {
 
   void run(const setup& on, report& out) override {
     publish(on, out);
-    claim(on, out);
+    read(on, out);
     stage where(on);
     out.section("round trips, one at a time; the rounds are single ones");
     tell(out, "COMMIT with a NOTIFY to its listener", notify_round_trips(where, round_trips_));
@@ -65,24 +62,20 @@ class limit : public part {
     out.draw(lines);
   }
 
-  void claim(const setup& on, report& out) const {
-    out.section(fmt::format("PostgreSQL alone: {} events claimed and marked, batches of 500", events_));
-    for (const int sessions : connections_) {
-      std::vector<double> rates;
-      for (int round = 0; round < rounds_; ++round) rates.push_back(claims_per_second(on, sessions));
-      out.figure(fmt::format("{} sessions", sessions), rates, "events/s");
-    }
+  void read(const setup& on, report& out) const {
+    out.section(
+        fmt::format("PostgreSQL alone: {} events read and marked in one session, reads of 1500", events_));
+    std::vector<double> rates;
+    for (int round = 0; round < rounds_; ++round) rates.push_back(reads_per_second(on));
+    out.figure("one statement after the other", rates, "events/s");
   }
 
-  double claims_per_second(const setup& on, int sessions) const {
+  double reads_per_second(const setup& on) const {
     stage where(on);
     where.fill({.events = events_, .size = size_});
-    std::atomic<std::int64_t> left = events_;
+    bare_reader one(where);
     const auto began = std::chrono::steady_clock::now();
-    work_together(static_cast<std::size_t>(sessions), [&](std::size_t) {
-      claimer one(where);
-      while (left > 0) left -= one.claim_and_mark();
-    });
+    while (one.read_and_mark() > 0) continue;
     const auto took = std::chrono::steady_clock::now() - began;
     return static_cast<double>(events_) / std::chrono::duration<double>(took).count();
   }

@@ -28,6 +28,8 @@ std::unique_ptr<part> writers_part();
 std::unique_ptr<part> held_part();
 std::unique_ptr<part> backlog_part();
 std::unique_ptr<part> relays_part();
+std::unique_ptr<part> takeover_part();
+std::unique_ptr<part> open_writer_part();
 std::unique_ptr<part> idle_part();
 std::unique_ptr<part> waiting_part();
 

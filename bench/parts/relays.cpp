@@ -1,6 +1,7 @@
-// relays: several relays on one table: the rate of all together, and the order of what they deliver.
+// relays: standbys beside a leader, and shards that relays share out: the rate of all together, and the order of what they deliver.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 
@@ -29,13 +30,17 @@ void require_order(const std::vector<arrival>& all, std::int64_t events) {
 class several_relays : public part {
  public:
   const char* name() const override { return "relays"; }
-  const char* help() const override { return "1, 2 and 4 relays on one table; order checked"; }
+  const char* help() const override {
+    return "one relay, one with standbys, and several that share out shards; order checked";
+  }
   void be_quick() override {
     fill_.events = 5'000;
     rounds_ = 1;
   }
   void add_options(CLI::App& at) override {
-    at.add_option("--relays", relays_)->delimiter(',')->check(CLI::Range(1, 16));
+    at.add_option("--relays", relays_,
+                  "beside one by itself, and shards for them: 4 for the promised figures")
+        ->check(CLI::IsMember({2, 4, 8, 16}));
     at.add_option("--events", fill_.events)->check(CLI::PositiveNumber);
     at.add_option("--size", fill_.size, "bytes of payload")->check(CLI::NonNegativeNumber);
     at.add_option("--lanes", lanes_, "of each relay")->check(CLI::Range(1, 64));
@@ -43,32 +48,64 @@ class several_relays : public part {
   }
 
   void run(const setup& on, report& out) override {
-    out.note(fmt::format(
-        "{} events of {} bytes in {} aggregates, {} lanes a relay, quorum queue; the order of each "
-        "aggregate is checked in what a consumer then reads",
-        fill_.events, fill_.size, fill_.aggregates, lanes_));
+    out.note(
+        fmt::format("{} events of {} bytes in {} aggregates, {} lanes a relay, quorum queue; inserted in one "
+                    "transaction when the relays have "
+                    "come to rest; the order of each aggregate is checked in what a consumer then reads",
+                    fill_.events, fill_.size, fill_.aggregates, lanes_));
+    std::vector<cast> all{{"one relay", 1, 1, {}},
+                          {fmt::format("one leader and {} standbys", relays_ - 1), relays_, 1, {}},
+                          {fmt::format("{} shards under {} relays", relays_, relays_), relays_, relays_, {}}};
+    std::vector<std::size_t> turns{0, 1, 2};
+    for (int round = 1; round <= rounds_; ++round) {
+      for (const std::size_t which : turns) all[which].rates.push_back(drain_with(on, all[which]));
+      std::rotate(turns.begin(), turns.begin() + 1, turns.end());
+      out.note(fmt::format("round {}: {:.0f}, {:.0f}, {:.0f} events/s", round, all[0].rates.back(),
+                           all[1].rates.back(), all[2].rates.back()));
+    }
     plot lines{.title = "Relays on one table",
-               .x_label = "relays",
+               .x_label = "round",
                .y_label = "events per second, all together",
-               .series = {{"drained", {}}}};
-    for (const int count : relays_) {
-      std::vector<double> rates;
-      for (int round = 0; round < rounds_; ++round) rates.push_back(drain_with(on, count));
-      const auto rate = out.figure(fmt::format("{} relays together, in order", count), rates, "events/s");
-      lines.series[0].points.push_back({static_cast<double>(count), rate.median});
+               .series = {}};
+    for (const auto& one : all) {
+      out.figure(one.name, one.rates, "events/s");
+      plot_series series{.name = one.name, .points = {}};
+      for (const double rate : one.rates)
+        series.points.push_back({static_cast<double>(series.points.size() + 1), rate});
+      lines.series.push_back(std::move(series));
     }
     out.draw(lines);
+    out.section("ratios");
+    const auto ratio = [&](const cast& of) {
+      std::vector<double> out_of;
+      for (std::size_t i = 0; i < of.rates.size(); ++i) out_of.push_back(of.rates[i] / all[0].rates[i]);
+      return out.figure(of.name + " / one relay", out_of, "").median;
+    };
+    const double standbys = ratio(all[1]);
+    const double shards = ratio(all[2]);
+    if (relays_ != 4) return;
+    out.key("relays_ratio", standbys);
+    out.key("shards_ratio", shards);
   }
 
  private:
-  double drain_with(const setup& on, int count) const {
-    stage where(on);
-    const auto before = where.fill(fill_);
+  struct cast {
+    std::string name;
+    int relays;
+    int shards;
+    std::vector<double> rates;
+  };
+
+  double drain_with(const setup& on, const cast& who) const {
+    stage where(on, test::queue_type::quorum, /*autovacuum=*/false, who.shards);
     std::vector<std::unique_ptr<relay>> all;
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < who.relays; ++i)
       all.push_back(std::make_unique<relay>(
           on, where, std::vector<std::string>{"--relay-lanes", std::to_string(lanes_)}));
+    await("the relays have shared out the shards", [&] { return at_rest(all, who.shards); });
     auto session = where.connect();
+    where.come_to_rest(session);
+    where.insert(session, fill_);
     session.exec("SET enable_seqscan = off");
     await("every event is in the queue", [&] {
       for (const auto& one : all)
@@ -78,7 +115,7 @@ class several_relays : public part {
     await("every event is marked",
           [&] { return session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 0; });
     for (const auto& one : all) one->stop();
-    const double rate = marked_per_second(session, before);
+    const double rate = marked_per_second(session, 0);
 
     arrivals came(on, where.queue());
     await("a consumer has every event",
@@ -87,10 +124,20 @@ class several_relays : public part {
     return rate;
   }
 
-  std::vector<int> relays_{1, 2, 4};
+  static bool at_rest(const std::vector<std::unique_ptr<relay>>& all, int shards) {
+    const int share = (shards + static_cast<int>(all.size()) - 1) / static_cast<int>(all.size());
+    int led = 0;
+    for (const auto& one : all) {
+      if (!one->ready() || one->leads() > share) return false;
+      led += one->leads();
+    }
+    return led == shards;
+  }
+
+  int relays_ = 4;
   filling fill_{.events = 200'000};
-  int lanes_ = 4;
-  int rounds_ = 3;
+  int lanes_ = default_lanes;
+  int rounds_ = 5;
 };
 
 }  // namespace

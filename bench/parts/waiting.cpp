@@ -53,31 +53,35 @@ class waiting : public part {
         {on.event_type(), on.exchange(), std::to_string(how_.fill.size), std::to_string(scheduled_)});
   }
 
-  // The head is scheduled for tomorrow, and a relay finds the others one batch after the other and lets them wait.
+  // The head has no queue to go to and backs off, a relay finds the others and parks them; then the head is put off until tomorrow.
   void stick(const setup& on, stage& where) const {
     auto session = where.connect();
     const std::string insert =
-        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, payload, available_at)"
-        " SELECT 'stuck', 'one', $1, $2, jsonb_build_object('n', n, 'text', repeat('x', $3::int)),"
-        " now() + $4::interval FROM generate_series(1, $5::bigint) AS n";
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, payload)"
+        " SELECT 'stuck', 'one', $1, $2, jsonb_build_object('n', n, 'text', repeat('x', $3::int))"
+        " FROM generate_series(1, $4::bigint) AS n";
     const auto size = std::to_string(how_.fill.size);
-    session.exec(insert, {where.event_type(), where.exchange(), size, "1 day", "1"});
-    session.exec(insert, {where.event_type(), where.exchange(), size, "0", std::to_string(stuck_)});
-    session.exec("VACUUM ANALYZE outbox.event");
     session.exec("SET enable_seqscan = off");
-    relay setting_back(on, where);
-    await("all wait behind the first",
-          [&] { return session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 0; });
-    setting_back.stop();
-    const auto behind = session.number("SELECT count(*) FROM outbox.event WHERE behind IS NOT NULL");
-    if (behind != stuck_ || where.messages() != 0)
-      throw std::runtime_error(fmt::format("{} of {} events wait behind the stuck one", behind, stuck_));
+    relay parking(on, where, {"--retry-schedule", "1h"});
+    const auto count = [&](const char* what) {
+      return session.number(fmt::format("SELECT count(*) FROM outbox.event WHERE exception = '{}'", what));
+    };
+    session.exec(insert, {"nowhere", where.exchange(), size, "1"});
+    await("the head backs off", [&] { return count("backing_off") == 1; });
+    session.exec(
+        "UPDATE outbox.event SET available_at = now() + interval '1 day' WHERE exception = 'backing_off'");
+    session.exec(insert, {where.event_type(), where.exchange(), size, std::to_string(stuck_)});
+    await("all wait behind the first", [&] { return count("parked") == stuck_; });
+    parking.stop();
+    if (count("backing_off") != 1 || where.messages() != 0)
+      throw std::runtime_error("the head of the stuck aggregate has not stayed where it was");
+    session.exec("VACUUM ANALYZE outbox.event");
   }
 
   beside_options how_{.fill = {.events = 200'000}, .rounds = 5, .relay_flags = {}};
   std::int64_t scheduled_ = 1'000'000;
   std::int64_t stuck_ = 100'000;
-  int lanes_ = 4;
+  int lanes_ = default_lanes;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
@@ -21,10 +20,10 @@ class reader {
     prepare(
         "read",
         "SELECT id, seq, aggregate_type, aggregate_id, event_type, payload::text, headers::text, exchange,"
-        " created_at FROM outbox.event WHERE seq + 0 > $1::bigint AND seq + 0 <= $2::bigint");
+        " created_at FROM outbox.event WHERE seq > $1::bigint AND seq <= $2::bigint");
     prepare("mark",
             "UPDATE outbox.event SET status = 'published', published_at = clock_timestamp()"
-            " WHERE seq + 0 > $1::bigint AND seq + 0 <= $2::bigint");
+            " WHERE seq > $1::bigint AND seq <= $2::bigint");
   }
 
   // Returns how many.
@@ -68,28 +67,23 @@ void make_room_for_marks(stage& where) {
 }
 
 double barest_drain(const setup& on, const stage& where, const std::string& queue_type,
-                    std::int64_t after_seq, const filling& how, int sessions, std::int64_t batch) {
-  std::atomic<std::int64_t> next = 0;
-  std::atomic<std::int64_t> marked = 0;
+                    std::int64_t after_seq, const filling& how, int connections, std::int64_t batch) {
+  std::int64_t marked = 0;
   double published_per_second = 0;
-  const auto began = std::chrono::steady_clock::now();
-  std::atomic<std::chrono::steady_clock::time_point> ended = began;
-  work_together(static_cast<std::size_t>(sessions) + 1, [&](std::size_t member) {
+  std::chrono::duration<double> took{};
+  work_together(2, [&](std::size_t member) {
     if (member == 0) {
-      published_per_second = bare_publisher(on, queue_type, how.events, how.body_bytes(), sessions);
+      published_per_second = bare_publisher(on, queue_type, how.events, how.body_bytes(), connections);
       return;
     }
+    const auto began = std::chrono::steady_clock::now();
     reader one(where);
-    for (;;) {
-      const std::int64_t from = next.fetch_add(batch);
-      if (from >= how.events) break;
+    for (std::int64_t from = 0; from < how.events; from += batch)
       marked += one.read_and_mark(after_seq + from, after_seq + std::min(from + batch, how.events));
-    }
-    ended = std::chrono::steady_clock::now();  // the last one's is the latest
+    took = std::chrono::steady_clock::now() - began;
   });
-  const std::chrono::duration<double> took = ended.load() - began;
   if (marked != how.events)
-    throw std::runtime_error(fmt::format("{} of {} events were marked", marked.load(), how.events));
+    throw std::runtime_error(fmt::format("{} of {} events were marked", marked, how.events));
   return std::min(published_per_second, static_cast<double>(how.events) / took.count());
 }
 

@@ -43,6 +43,7 @@ drained drain(const setup& on, stage& where, std::int64_t after_seq, std::int64_
   const auto wal = session.value("SELECT pg_current_wal_lsn()");
   const auto commits_before = commits(session);
 
+  const auto began = session.value("SELECT clock_timestamp()");
   relay draining(on, where, relay_flags);
   // The queue is asked, not the table: a query over the table would compete with the relay.
   await("the queue has every event", [&] {
@@ -69,6 +70,10 @@ drained drain(const setup& on, stage& where, std::int64_t after_seq, std::int64_
   await("the relay's sessions have ended", [&] { return pids_of_relay(session).empty(); });
   out.commits_per_1000_events = static_cast<double>(commits(session) - commits_before) * 1000 / total;
   out.events_per_second = marked_per_second(session, after_seq);
+  out.from_start =
+      total / std::stod(session.value("SELECT extract(epoch FROM max(published_at) - $1::timestamptz)"
+                                      " FROM outbox.event WHERE seq > $2",
+                                      {began, std::to_string(after_seq)}));
   if (const auto there = where.messages(); there != events)
     throw std::runtime_error(
         fmt::format("{} events were drained, but the queue has {} messages", events, there));

@@ -12,10 +12,11 @@ namespace outboxd::bench {
 
 struct drained {
   double events_per_second = 0;  // from the first mark to the last
+  double from_start = 0;         // events per second, from the start of the relay to the last mark
   double cpu_us_per_event = 0;   // of the relay
   double server_cpu_us_per_event =
       0;                           // of the relay's sessions in PostgreSQL; 0 on a server that is not our own
-  double wal_bytes_per_event = 0;  // of the whole server, from the first claim to the last mark
+  double wal_bytes_per_event = 0;  // of the whole server, from the first read to the last mark
   double commits_per_1000_events = 0;  // of the database: a relay's round trips by another name
   double peak_rss_mb = 0;              // of the relay
 };

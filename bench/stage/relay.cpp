@@ -7,7 +7,7 @@ namespace outboxd::bench {
 
 // The exchange is the stage's, so none is to be declared.
 std::vector<std::string> relay_arguments(const setup& on, const std::vector<std::string>& flags) {
-  std::vector<std::string> all{"run", "--log-level", "warn", "--amqp-declare", "false"};
+  std::vector<std::string> all{"run", "--amqp-declare", "false"};
   all.insert(all.end(), flags.begin(), flags.end());
   all.insert(all.end(), on.relay_flags.begin(), on.relay_flags.end());
   return all;
@@ -22,6 +22,37 @@ relay::relay(const setup& on, const stage& where, const std::vector<std::string>
                 .arguments = relay_arguments(on, flags),
                 .environment = relay_environment(on, where),
                 .log_file = {}}) {}
+
+int relay::leads() const {
+  int count = 0;
+  for (const auto& line : process_.lines()) {
+    if (line.find("leads shard ") != std::string::npos) ++count;
+    if (line.find("does not lead shard ") != std::string::npos) --count;
+  }
+  return count;
+}
+
+void relay::await_lead() {
+  process_.wait_line("leads shard ", std::chrono::seconds{30});
+}
+
+bool relay::ready() const {
+  bool database = false;
+  bool broker = false;
+  for (const auto& line : process_.lines()) {
+    database = database || line.find("connected to PostgreSQL") != std::string::npos;
+    broker = broker || line.find("connected to RabbitMQ") != std::string::npos;
+  }
+  return database && broker;
+}
+
+void relay::ask_to_stop() {
+  process_.send(SIGTERM);
+}
+
+void relay::kill() {
+  process_.send(SIGKILL);
+}
 
 void relay::stop() {
   using namespace std::chrono_literals;

@@ -18,10 +18,10 @@ std::string unique_name() {
   return fmt::format("outboxd.bench.{}.{}", getpid(), ++counter);
 }
 
-void migrate(const setup& on, const std::string& url) {
+void migrate(const setup& on, const std::string& url, int shards) {
   using namespace std::chrono_literals;
   test::process migration({.program = on.program("outboxd"),
-                           .arguments = {"migrate"},
+                           .arguments = {"migrate", "--shards", std::to_string(shards)},
                            .environment = {{"OUTBOXD_DATABASE_URL", url}},
                            .log_file = {}});
   if (migration.wait(60s) != test::exit_status{.code = 0, .signal = {}})
@@ -31,9 +31,9 @@ void migrate(const setup& on, const std::string& url) {
 }  // namespace
 
 // An exchange of its own: with one that others use, the events could reach queues of theirs.
-stage::stage(const setup& on, test::queue_type type, bool autovacuum)
+stage::stage(const setup& on, test::queue_type type, bool autovacuum, int shards)
     : on_(on), name_(unique_name()), database_(on.database_url), broker_(on.amqp_url) {
-  migrate(on, url());
+  migrate(on, url(), shards);
   if (!autovacuum) connect().exec("ALTER TABLE outbox.event SET (autovacuum_enabled = off)");
   broker_.declare_exchange(name_);
   broker_.declare_queue(name_, type);

@@ -23,7 +23,8 @@ struct filling {
 class stage {
  public:
   // autovacuum: on the outbox. Off where a part vacuums by hand, so that no round meets it by chance.
-  explicit stage(const setup& on, test::queue_type type = test::queue_type::quorum, bool autovacuum = false);
+  explicit stage(const setup& on, test::queue_type type = test::queue_type::quorum, bool autovacuum = false,
+                 int shards = 1);
   ~stage();
   stage(const stage&) = delete;
   stage& operator=(const stage&) = delete;

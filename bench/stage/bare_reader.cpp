@@ -1,0 +1,90 @@
+#include "stage/bare_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "pg/relay_statements.hpp"
+
+namespace outboxd::bench {
+namespace {
+
+using column = pg::event_column;
+
+pg::schema_name outbox() {
+  auto name = pg::schema_name::parse("outbox");
+  if (!name) throw std::logic_error("outbox is a good name for a schema");
+  return *name;
+}
+
+flow::snapshot parse(const std::string& text) {
+  auto found = flow::snapshot::parse(text);
+  if (!found) throw std::runtime_error("this is no snapshot: " + text);
+  return *found;
+}
+
+const test::cell& of(const test::cells& row, column which) {
+  return row.at(static_cast<std::size_t>(which));
+}
+
+}  // namespace
+
+// The settings that make the plans, as relay/database_session.cpp has them.
+bare_reader::bare_reader(const stage& where, int batch) : session_(where.connect()), batch_(batch) {
+  session_.exec(
+      "SET search_path = pg_catalog, pg_temp; SET synchronous_commit = off; SET enable_seqscan = off;"
+      " SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
+      " SET plan_cache_mode = force_generic_plan; SET jit = off");
+  for (const auto& one : pg::relay_statements(outbox(), payload_type::jsonb, pg::after_publish::keep))
+    if (one.name == pg::statement::read || one.name == pg::statement::mark)
+      session_.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));
+  at_ = flow::position::start(parse(session_.value("SELECT pg_current_snapshot()")));
+}
+
+test::result_rows bare_reader::read() {
+  constexpr std::int64_t largest = 1'000'000'000;  // bytes
+  constexpr auto last_seq = std::numeric_limits<std::int64_t>::max();
+  constexpr flow::xid all = 1'000'000'000;  // transactions that one read may look at
+  return session_.exec(fmt::format(
+      "EXECUTE {}({}, 0, 0, '{}', '{{{}}}', '{}', '{}', {}, {}, false)", pg::statement::read, largest,
+      at_.seq, fmt::join(at_.seen.in_progress, ","), at_.seen.xmax, at_.seen.xmax + all, last_seq, batch_));
+}
+
+void bare_reader::mark(const test::result_rows& rows) {
+  std::string ids;
+  std::string places;
+  for (const auto& row : rows) {
+    if (!of(row, column::id)) continue;  // the head
+    const bool first = ids.empty();
+    ids += (first ? "" : ",") + *of(row, column::id);
+    places += (first ? "\"" : ",\"") + *of(row, column::place) + "\"";
+  }
+  session_.exec(fmt::format("EXECUTE {}('{{{}}}', '{{{}}}')", pg::statement::mark, ids, places));
+}
+
+std::int64_t bare_reader::read_and_mark() {
+  const auto rows = read();
+  const auto found = static_cast<std::int64_t>(rows.size()) - 1;
+  if (found == 0) return 0;
+  mark(rows);
+  std::int64_t last = at_.seq;
+  for (const auto& row : rows)
+    if (of(row, column::id)) last = std::max(last, std::int64_t{std::stoll(*of(row, column::seq))});
+  at_.advance(last, parse(*of(rows.front(), column::event_type)));
+  return found;
+}
+
+double bare_reader::read_milliseconds() {
+  const auto began = std::chrono::steady_clock::now();
+  read();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+}
+
+void bare_reader::go_to_end() {
+  const auto now = session_.exec("SELECT coalesce(max(seq), 0), pg_current_snapshot() FROM outbox.event");
+  at_ = {std::stoll(*now[0][0]), parse(*now[0][1])};
+}
+
+}  // namespace outboxd::bench

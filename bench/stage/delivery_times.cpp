@@ -1,0 +1,73 @@
+#include "stage/delivery_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "stage/arrivals.hpp"
+#include "stage/await.hpp"
+#include "stage/broker_log.hpp"
+
+namespace outboxd::bench {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto patience = 10s;
+
+// What a relay that was ended in the middle had sent still comes: each measurement has numbers of its own.
+constexpr std::int64_t most_events = 100'000'000;
+
+}  // namespace
+
+std::string numbered_insert(const stage& where, const std::string& schema, std::int64_t n) {
+  return fmt::format(
+      "INSERT INTO {}.event (aggregate_type, aggregate_id, event_type, exchange, payload)"
+      " VALUES ('order', '{}', '{}', '{}', '{{\"n\": {}, \"text\": \"a few words about what was "
+      "ordered\"}}')",
+      schema, n % 10'000, where.event_type(), where.exchange(), n);
+}
+
+delivery_times time_deliveries(const setup& on, stage& where, const pace& how,
+                               const std::function<std::string(std::int64_t n)>& insert) {
+  static std::int64_t measurements = 0;
+  const std::int64_t first = most_events * ++measurements;
+  where.purge();
+  empty_broker_log(on);
+  arrivals came(on, where.queue());
+  // One event ahead: the relay is connected when it comes.
+  where.connect().exec(insert(first - 1));
+  await(
+      "the first event comes",
+      [&] {
+        const auto some = came.take();
+        return std::any_of(some.begin(), some.end(),
+                           [&](const arrival& one) { return one.number == first - 1; });
+      },
+      30s, 10ms);
+  const auto before = came.count();
+
+  const auto sent =
+      write_at_pace(where, how, [&](std::size_t n) { return insert(first + static_cast<std::int64_t>(n)); });
+  const auto give_up = clock::now() + patience;
+  while (came.count() < before + sent.size() && clock::now() < give_up) std::this_thread::sleep_for(10ms);
+  const auto now = clock::now();
+
+  std::vector<clock::time_point> seen(sent.size(), now);
+  std::size_t arrived = 0;
+  for (const auto& one : came.take()) {
+    if (one.number < first) continue;
+    auto& at = seen.at(static_cast<std::size_t>(one.number - first));
+    if (at == now) ++arrived;
+    at = std::min(at, one.at);
+  }
+  delivery_times out;
+  for (std::size_t n = 0; n < sent.size(); ++n)
+    out.ms.push_back(std::chrono::duration<double, std::milli>(seen[n] - sent[n]).count());
+  out.missing = 1 - static_cast<double>(arrived) / static_cast<double>(sent.size());
+  return out;
+}
+
+}  // namespace outboxd::bench
