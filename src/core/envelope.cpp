@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace outboxd {
 namespace {
 
@@ -28,6 +30,7 @@ void put(char* at, std::int64_t value) {
 
 std::string to_iso8601(timestamp at) {
   using namespace std::chrono;
+  at = std::max(at, timestamp::min() + days(1));  // '-infinity': the day's beginning has to be a time, too
   const auto day = floor<days>(at);
   const year_month_day date{day};
   const hh_mm_ss time{at - day};

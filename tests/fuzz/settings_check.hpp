@@ -29,10 +29,11 @@ inline void check_settings(app::raw_settings raw) {
   }
   const auto& relay = read->relay;
   must(relay.lanes >= 1 && relay.lanes <= 64, "lanes in range");
-  must(relay.lane.batch >= 1 && relay.database.batch >= 1, "a batch is not empty");
-  must(relay.sweep_interval >= 10ms && relay.sweep_interval <= 1h, "the sweep is in range");
-  must(relay.lane.confirm_timeout > 0ms && relay.lane.confirm_timeout <= relay.lane.claim_timeout / 2,
-       "confirms are awaited within the claim");
+  const auto& leader = relay.leader;
+  must(leader.stream.read.batch >= 1 && leader.stream.batch_bytes >= 1, "a read is not empty");
+  must(leader.sweep_interval >= 10ms && leader.sweep_interval <= 1h, "the sweep is in range");
+  must(leader.database.claim_timeout > leader.sweep_interval, "a leader that only sweeps keeps the lead");
+  must(relay.lane.confirm_timeout > 0ms, "confirms are awaited");
   must(relay.broker.heartbeat >= 1s, "there is a heartbeat");
   must(!relay.broker.urls.empty(), "there is a broker");
 }
