@@ -32,6 +32,9 @@ std::size_t connection::unconfirmed() const {
 std::vector<token> connection::abandon() {
   return link_->abandon();
 }
+const interruption& connection::interrupted() const {
+  return link_->interrupted();
+}
 void connection::abort() {
   link_->abort();
 }

@@ -80,6 +80,9 @@ class connection {
   // After run(): the tokens of all publishes without an outcome, oldest first.
   std::vector<token> abandon();
 
+  // After run(): what that says of these publishes.
+  const interruption& interrupted() const;
+
   // Sends what is buffered and ends the connection orderly, or after `limit` at once. Publishes nothing from
   // now on; outcomes still come. When it is done, run() returns. Call it once.
   boost::asio::awaitable<void> close(std::chrono::milliseconds limit);

@@ -96,6 +96,7 @@ void link::take_frames() {
     ok = session_->receive(**next, news_, reply);
   }
   const bool closed = news_.closed;
+  if (news_.fault) interrupted_ = {ending::connection_closed, *news_.fault};
   deliver();
   if (end_) return;
   if (!ok) {
@@ -127,6 +128,7 @@ void link::deliver() {
 
 void link::read_failed(error_code ec) {
   if (ec == asio::error::operation_aborted) return end("cancelled");
+  interrupted_ = {.how = ending::silent};
   // The kernel tells an error once, to the reader or to the writer; the other sees a mere end.
   if (ec == asio::error::eof && write_error_) ec = write_error_;
   if (ec == asio::error::eof) return end("the broker hung up without a word");

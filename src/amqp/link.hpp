@@ -28,6 +28,7 @@ class link : public std::enable_shared_from_this<link> {
   std::size_t unconfirmed() const { return session_ ? session_->unconfirmed() : 0; }
   std::vector<token> abandon() { return session_ ? session_->abandon() : std::vector<token>(); }
   void abort();
+  const interruption& interrupted() const { return interrupted_; }
 
  private:
   using clock = std::chrono::steady_clock;
@@ -74,6 +75,7 @@ class link : public std::enable_shared_from_this<link> {
   bool closing_ = false;
   boost::asio::steady_timer close_timer_;  // cancelled at the end
   std::optional<error> end_;
+  interruption interrupted_;
 };
 
 }  // namespace outboxd::amqp

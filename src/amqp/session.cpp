@@ -12,8 +12,12 @@ namespace {
 constexpr std::size_t kept_outcomes = std::size_t{16} * 1024;
 
 // RabbitMQ's reply texts begin with the code's name: "NOT_FOUND - no exchange 'x' in vhost '/'".
-tl::unexpected<error> ended(std::string_view what, std::uint16_t code, std::string_view text) {
-  return transient(fmt::format("the broker closed the {}: {} {}", what, code, printable(text)));
+tl::unexpected<error> ended(std::string_view what, std::uint16_t code, std::string_view text,
+                            session::news& into) {
+  auto words = fmt::format("{} {}", code, printable(text));
+  auto out = transient(fmt::format("the broker closed the {}: {}", what, words));
+  if (is_a_fault(code)) into.fault = std::move(words);
+  return out;
 }
 
 }  // namespace
@@ -68,7 +72,7 @@ result<void> session::on_method(const method& m, std::uint16_t channel, news& in
       const auto& close = m.as<amqp_connection_close_t>();
       const amqp_connection_close_ok_t ok{};
       if (auto sent = codec::append_method(out, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &ok); !sent) return sent;
-      return ended("connection", close.reply_code, as_view(close.reply_text));
+      return ended("connection", close.reply_code, as_view(close.reply_text), into);
     }
     case AMQP_CONNECTION_CLOSE_OK_METHOD:
       if (!closing_) break;
@@ -121,7 +125,7 @@ result<void> session::on_channel_closed(const amqp_channel_close_t& close, news&
   const amqp_channel_close_ok_t ok{};
   if (auto sent = codec::append_method(out, channel_, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok); !sent) return sent;
   if (reopening_ || closing_ || !is_about_a_message(close.reply_code))
-    return ended("channel", close.reply_code, as_view(close.reply_text));
+    return ended("channel", close.reply_code, as_view(close.reply_text), into);
   into.unknown = ledger_.close();
   into.channel_reason = fmt::format("{} {}", close.reply_code, printable(as_view(close.reply_text)));
   ledger_ = confirm_ledger();

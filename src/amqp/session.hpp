@@ -51,6 +51,8 @@ class session {
     std::vector<token> unknown;
     std::string channel_reason;
     bool closed = false;  // the broker confirmed our connection.close
+    std::optional<std::string>
+        fault;  // with an error: the broker gave a code for a fault (is_a_fault(), core/failure.hpp)
     void clear();
   };
 

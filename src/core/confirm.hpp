@@ -25,4 +25,17 @@ struct outcome {
   std::string reason;  // of a return, for example "312 NO_ROUTE"; empty otherwise
 };
 
+// How a channel or its connection ended, for what was in flight there without a confirm.
+enum class ending : std::uint8_t {
+  blameless,          // shut down, timed out, given up by the relay: it says nothing about a message
+  silent,             // the connection was gone without a word
+  connection_closed,  // by the broker, with a code for a fault: a message in flight may have caused it
+  channel_closed,     // by the broker, over one of the messages in flight
+};
+
+struct interruption {
+  ending how = ending::blameless;
+  std::string reason = {};  // the broker's words, if it said any
+};
+
 }  // namespace outboxd

@@ -9,18 +9,13 @@ judgement judge(failure why) {
       return {blame::event, remedy::bury};
     case failure::returned:
     case failure::refused:
+    case failure::connection_closed:
       return {blame::event, remedy::retry};
     case failure::nacked:
     case failure::unconfirmed:
       return {blame::nobody, remedy::retry_for_ever};
-    case failure::channel_closed:
-      return {blame::unknown, remedy::isolate};
-    case failure::broker_unavailable:
-      return {blame::broker, remedy::give_back};
-    case failure::outbox_unavailable:
-      return {blame::database, remedy::give_back};
   }
-  return {blame::unknown, remedy::give_back};
+  return {blame::nobody, remedy::retry_for_ever};
 }
 
 std::string_view name_of(failure why) {
@@ -37,12 +32,8 @@ std::string_view name_of(failure why) {
       return "unconfirmed";
     case failure::unreadable:
       return "unreadable";
-    case failure::channel_closed:
-      return "channel_closed";
-    case failure::broker_unavailable:
-      return "broker_unavailable";
-    case failure::outbox_unavailable:
-      return "outbox_unavailable";
+    case failure::connection_closed:
+      return "connection_closed";
   }
   return {};
 }
@@ -54,6 +45,15 @@ bool is_about_a_message(std::uint16_t reply_code) {
   constexpr std::uint16_t precondition_failed = 406;
   return reply_code == content_too_large || reply_code == access_refused || reply_code == not_found ||
          reply_code == precondition_failed;
+}
+
+bool is_a_fault(std::uint16_t reply_code) {
+  constexpr std::uint16_t frame_error = 501;
+  constexpr std::uint16_t unexpected_frame = 505;
+  constexpr std::uint16_t not_implemented = 540;
+  constexpr std::uint16_t internal_error = 541;
+  return (reply_code >= frame_error && reply_code <= unexpected_frame) || reply_code == not_implemented ||
+         reply_code == internal_error;
 }
 
 }  // namespace outboxd

@@ -36,7 +36,7 @@ class broker_listener {
   // The broker takes nothing for now (connection.blocked), or takes again.
   virtual void on_blocked(bool blocked) = 0;
   // What was not confirmed by now is neither published nor refused.
-  virtual void on_broker_down() = 0;
+  virtual void on_broker_down(const interruption& why) = 0;
 
  protected:
   ~broker_listener() = default;

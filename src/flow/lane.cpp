@@ -3,49 +3,72 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace outboxd::flow {
 
 void lane::offer(parcel one) {
-  waiting_.push_back(one);
+  (one.alone ? alone_ : waiting_).push_back(one);
+}
+
+// Who travels alone and all others take turns, so that neither waits for all of the other.
+std::optional<lane::parcel> lane::next() const {
+  // Nothing is sent behind one that travels alone, so it is the latest.
+  if (in_flight_ > 0 && window_.back().open && window_.back().what.alone) return std::nullopt;
+  const auto may_send = [](const parcel& one) { return one.whose->may_send(); };
+  const auto other = std::find_if(waiting_.begin(), waiting_.end(), may_send);
+  const auto lone = std::find_if(alone_.begin(), alone_.end(), may_send);
+  if (other != waiting_.end() && (lone == alone_.end() || others_left_ > 0)) return *other;
+  if (lone == alone_.end() || in_flight_ > 0) return std::nullopt;
+  return *lone;
+}
+
+void lane::take(const parcel& one) {
+  auto& from = one.alone ? alone_ : waiting_;
+  from.erase(std::find_if(from.begin(), from.end(), [&](const parcel& each) {
+    return each.whose == one.whose && each.which == one.which;
+  }));
+  if (one.alone)
+    others_left_ = waiting_.size();
+  else if (others_left_ > 0)
+    --others_left_;
 }
 
 void lane::pump() {
   while (state_ == state::open) {
-    const auto first = std::find_if(waiting_.begin(), waiting_.end(),
-                                    [](const parcel& one) { return one.whose->may_send(); });
-    if (first == waiting_.end()) return;
-    const parcel next = *first;
-    // Nothing is sent behind one that travels alone, so it is the latest.
-    if (in_flight_ > 0 && (next.alone || (window_.back().open && window_.back().what.alone))) return;
-    const auto taken = broker_.publish(first_ + window_.size(), next.whose->letter_of(next.which));
+    const auto one = next();
+    if (!one) return;
+    const auto taken = broker_.publish(first_ + window_.size(), one->whose->letter_of(one->which));
     if (taken && *taken == accepted::full) {
       if (!full_since_) full_since_ = owner_.now();
       return;
     }
     full_since_.reset();
-    waiting_.erase(first);
+    take(*one);
     if (!taken) {
-      next.whose->on_unencodable(next.which, taken.error().message);
+      one->whose->on_unencodable(one->which, taken.error().message);
       continue;
     }
-    window_.push_back({next, owner_.now()});
+    window_.push_back({*one, owner_.now()});
     ++in_flight_;
-    next.whose->on_sent(next.which);
+    one->whose->on_sent(one->which);
   }
 }
 
 void lane::withdraw(shipper& whose) {
   std::vector<slot> unsent;
-  for (const parcel& one : waiting_)
-    if (one.whose == &whose) unsent.push_back(one.which);
-  std::erase_if(waiting_, [&](const parcel& one) { return one.whose == &whose; });
-  for (const slot which : unsent) whose.on_lane_lost(which);
+  for (auto* const queue : {&waiting_, &alone_}) {
+    for (const parcel& one : *queue)
+      if (one.whose == &whose) unsent.push_back(one.which);
+    std::erase_if(*queue, [&](const parcel& one) { return one.whose == &whose; });
+  }
+  for (const slot which : unsent) whose.on_unsent(which);
 }
 
 void lane::forget(const shipper& whose) {
-  std::erase_if(waiting_, [&](const parcel& one) { return one.whose == &whose; });
+  for (auto* const queue : {&waiting_, &alone_})
+    std::erase_if(*queue, [&](const parcel& one) { return one.whose == &whose; });
   for (sent& one : window_)
     if (one.what.whose == &whose) one.what.whose = nullptr;
 }
@@ -77,25 +100,25 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
   owner_.on_lane_progress();
 }
 
-// One alone in flight is the culprit. Of several any may be: they are sent again first, each alone.
-void lane::on_channel_closed(std::span<const token> unknown, std::string_view reason) {
+void lane::on_channel_closed(std::span<const token>, std::string_view reason) {
   latest_outcome_ = owner_.now();
-  std::vector<parcel> suspects;
-  for (const sent& one : window_)
-    if (one.open) suspects.push_back(one.what);
-  const bool traced = unknown.size() == 1;
-  first_ += window_.size();
-  window_.clear();
-  in_flight_ = 0;
-  std::erase_if(suspects, [](const parcel& one) { return one.whose == nullptr; });
-  if (traced) {
-    for (const parcel& one : suspects)
-      one.whose->on_refused(one.which, fmt::format("refused by the broker: {}", reason));
-  } else {
-    for (parcel& one : suspects) one.alone = true;
-    waiting_.insert(waiting_.begin(), suspects.begin(), suspects.end());
-  }
-  owner_.on_lane_progress();
+  give_back({ending::channel_closed, std::string(reason)});
+}
+
+// All of it, so that what may have been sent is offered again before its successors.
+void lane::give_back(const interruption& why) {
+  const bool alone = in_flight_ == 1;
+  std::vector<parcel> unsent(alone_.begin(), alone_.end());
+  unsent.insert(unsent.end(), waiting_.begin(), waiting_.end());
+  const auto sent = std::exchange(window_, {});
+  first_ += sent.size();
+  in_flight_ = others_left_ = 0;
+  waiting_.clear();
+  alone_.clear();
+  for (const parcel& one : unsent) one.whose->on_unsent(one.which);
+  for (const auto& one : sent)
+    if (one.open && one.what.whose != nullptr) one.what.whose->on_interrupted(one.what.which, why, alone);
+  owner_.on_lane_changed();
 }
 
 void lane::on_broker_up() {
@@ -115,19 +138,9 @@ void lane::on_blocked(bool blocked) {
   owner_.on_lane_changed();
 }
 
-void lane::on_broker_down() {
+void lane::on_broker_down(const interruption& why) {
   state_ = state::down;
-  std::vector<parcel> lost;
-  for (const sent& one : window_)
-    if (one.open) lost.push_back(one.what);
-  lost.insert(lost.end(), waiting_.begin(), waiting_.end());
-  first_ += window_.size();
-  window_.clear();
-  waiting_.clear();
-  in_flight_ = 0;
-  for (const parcel& one : lost)
-    if (one.whose != nullptr) one.whose->on_lane_lost(one.which);
-  owner_.on_lane_changed();
+  give_back(why);
 }
 
 // A broker that has said that it takes nothing is well: dropping the connection would only repeat what it already has.

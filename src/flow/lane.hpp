@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "flow/broker.hpp"
 #include "flow/unsettled.hpp"
@@ -23,13 +24,13 @@ class shipper {
   virtual void on_outcome(slot which, const outcome& what) = 0;
   // It cannot be encoded, and nothing was sent.
   virtual void on_unencodable(slot which, std::string reason) = 0;
-  // The broker closed the channel over this one, which was alone in flight.
-  virtual void on_refused(slot which, std::string reason) = 0;
+  // Sent, and its channel or connection ended before its confirm. alone: nothing else was in flight there.
+  virtual void on_interrupted(slot which, const interruption& why, bool alone) = 0;
   // Others on this lane are confirmed, this one is not: nobody waits for it any longer.
   virtual void on_overdue(slot which) = 0;
-  // The lane is lost: sent or not, it has to be sent again.
-  virtual void on_lane_lost(slot which) = 0;
-  // A lane has come up or gone down, after all of the above.
+  // Not sent: it has to be offered again.
+  virtual void on_unsent(slot which) = 0;
+  // A lane has come up or gone down, or given back what it had, after all of the above.
   virtual void on_lanes_changed() = 0;
   // Outcomes have come: there may be something to write, and room to read.
   virtual void on_progress() = 0;
@@ -50,7 +51,7 @@ class lane final : public broker_listener {
     blocked,  // connected, but the broker takes nothing for now
   };
 
-  // A parcel travels alone if the broker may close the channel over it: then nobody else is in doubt.
+  // A parcel travels alone if the broker may close the channel or the connection over it: then nobody else is in doubt.
   struct parcel {
     shipper* whose = nullptr;  // null: nobody waits for its outcome any more
     slot which = no_slot;
@@ -79,7 +80,7 @@ class lane final : public broker_listener {
 
   state now_in() const { return state_; }
   std::size_t in_flight() const { return in_flight_; }
-  std::size_t waiting() const { return waiting_.size(); }
+  std::size_t waiting() const { return waiting_.size() + alone_.size(); }
 
   // When check() wants to be called: a confirm, or room for another publish, is overdue then.
   std::optional<clock::time_point> deadline() const;
@@ -90,7 +91,7 @@ class lane final : public broker_listener {
   void on_channel_closed(std::span<const token> unknown, std::string_view reason) override;
   void on_writable() override { owner_.on_lane_progress(); }
   void on_blocked(bool blocked) override;
-  void on_broker_down() override;
+  void on_broker_down(const interruption& why) override;
 
  private:
   struct sent {
@@ -99,6 +100,9 @@ class lane final : public broker_listener {
     bool open = true;  // no outcome yet
   };
 
+  std::optional<parcel> next() const;
+  void take(const parcel& one);
+  void give_back(const interruption& why);
   sent* find(token name);
   void close(sent& one);
 
@@ -107,8 +111,10 @@ class lane final : public broker_listener {
   lane_limits limits_;
   state state_ = state::down;
   std::deque<parcel> waiting_;
-  std::deque<sent> window_;  // from the oldest without an outcome on; tokens number it
-  token first_ = 1;          // of the window
+  std::deque<parcel> alone_;     // what waits to travel alone
+  std::size_t others_left_ = 0;  // of waiting_, that go before the next of alone_
+  std::deque<sent> window_;      // from the oldest without an outcome on; tokens number it
+  token first_ = 1;              // of the window
   std::size_t in_flight_ = 0;
   clock::time_point latest_outcome_{};
   std::optional<clock::time_point> full_since_;

@@ -28,8 +28,8 @@ enum class exception : std::uint8_t {
 struct stored_event {
   event what;
   exception from = exception::none;
-  bool withheld = false;       // too large to come along: its texts have to be fetched
-  bool suspect = false;        // the broker has closed a channel or a connection over it: it travels alone
+  bool withheld = false;  // too large to come along: its texts have to be fetched
+  bool suspect = false;   // its last failure was that the broker closed a channel or a connection over it
   bool earlier_waits = false;  // due: an earlier event of its aggregate backs off or is parked
   std::int64_t size = 0;       // bytes of its texts; estimated while they are withheld
   std::shared_ptr<const void> storage;

@@ -55,7 +55,7 @@ void stream::abandon() {
     if (one.state == event_state::offered) in_flight.push_back(which);
   });
   for (const slot which : in_flight) {
-    on_lane_lost(which);
+    on_unsent(which);
     failed_.erase(which);
   }
   forget_unsent();
@@ -283,7 +283,7 @@ std::vector<slot> stream::slots_of(const std::vector<event_id>& ids) const {
   return out;
 }
 
-void stream::on_lane_lost(slot which) {
+void stream::on_unsent(slot which) {
   auto& one = events_.at(which);
   if (one.state != event_state::offered) return;
   one.state = event_state::queued;

@@ -98,9 +98,9 @@ class stream final : public shipper {
   void on_sent(slot) override {}
   void on_outcome(slot which, const outcome& what) override;
   void on_unencodable(slot which, std::string reason) override;
-  void on_refused(slot which, std::string reason) override;
+  void on_interrupted(slot which, const interruption& why, bool alone) override;
   void on_overdue(slot which) override;
-  void on_lane_lost(slot which) override;
+  void on_unsent(slot which) override;
   void on_lanes_changed() override;
   void on_progress() override;
 
@@ -158,6 +158,7 @@ class stream final : public shipper {
   bool admit(stored_event one);
   void admit_due(stored_event one);
   void offer_next(aggregate of);
+  bool travels_alone(slot which) const;
   void leave_chain(slot which);
   void forget_unsent();
 

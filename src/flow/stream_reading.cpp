@@ -77,7 +77,11 @@ void stream::admit_due(stored_event one) {
     offer_next(of);
 }
 
-// Sends what is next in its chain to a lane: in strict order the first alone.
+bool stream::travels_alone(slot which) const {
+  return events_.at(which).suspected >= doubt::suspect || failed_.contains(which);
+}
+
+// Sends what is next in its chain to a lane: in strict order the first only.
 void stream::offer_next(aggregate of) {
   auto* const chain = events_.find_chain(of);
   if (chain == nullptr || phase_ != phase::running) return;
@@ -90,14 +94,14 @@ void stream::offer_next(aggregate of) {
         writes_.fetches.add(which, lanes_.now());
         return;
       }
-      const bool alone = one.it.suspect || failed_.contains(which);
-      const auto lane = lanes_.offer(*this, which, of, alone, chain->offered > 0 ? chain->lane : -1);
+      const auto lane =
+          lanes_.offer(*this, which, of, travels_alone(which), chain->offered > 0 ? chain->lane : -1);
       if (!lane) return;
       one.state = event_state::offered;
       chain->lane = *lane;
       ++chain->offered;
     }
-    if (limits_.order == order_mode::strict) return;
+    if (limits_.order == order_mode::strict || travels_alone(which)) return;
   }
 }
 

@@ -64,15 +64,24 @@ void stream::on_outcome(slot which, const outcome& what) {
 void stream::on_unencodable(slot which, std::string reason) {
   if (const auto found = failed_.find(which); found != failed_.end()) {
     if (phase_ != phase::running || ++found->second.letter > letter_forms) return bury(which, reason);
-    on_lane_lost(which);
+    on_unsent(which);
     return offer_next(events_.aggregate_of(which));
   }
   fail(which, failure::unencodable, std::move(reason));
 }
 
-void stream::on_refused(slot which, std::string reason) {
+void stream::on_interrupted(slot which, const interruption& why, bool alone) {
+  auto& one = events_.at(which);
+  const auto [now, blamed] = suspicion_after(one.suspected, why.how, alone);
+  one.suspected = now;
+  if (!blamed) return on_unsent(which);
+  const bool channel = why.how == ending::channel_closed;
+  const auto reason = channel ? fmt::format("refused by the broker: {}", why.reason)
+                      : why.reason.empty()
+                          ? "twice the connection was gone without a word, with this event alone in flight"
+                          : fmt::format("the broker closed the connection over it: {}", why.reason);
   if (failed_.contains(which)) return bury(which, reason);
-  fail(which, failure::refused, std::move(reason));
+  fail(which, channel ? failure::refused : failure::connection_closed, reason);
 }
 
 void stream::on_overdue(slot which) {
@@ -101,10 +110,6 @@ void stream::fail(slot which, failure why, std::string reason) {
       how.counts_deferral = true;
       how.delay = limits_.retry.pause_after(one.deferrals + 1, chance_);
       return back_off(which, std::move(how));
-    case remedy::isolate:
-    case remedy::give_back:
-      on_lane_lost(which);
-      return;
   }
 }
 
@@ -160,7 +165,7 @@ void stream::die(slot which, failure why, std::string reason) {
   if (limits_.dead_letter_exchange.empty() || why == failure::unreadable || phase_ != phase::running)
     return bury(which, {});
   of.letter = 1;
-  on_lane_lost(which);
+  on_unsent(which);
   offer_next(events_.aggregate_of(which));
 }
 
@@ -168,7 +173,7 @@ void stream::die(slot which, failure why, std::string reason) {
 void stream::bury(slot which, std::string_view trouble) {
   auto& how = failed_[which].how;
   if (!trouble.empty()) how.reason += fmt::format("; and its dead letter: {}", trouble);
-  on_lane_lost(which);
+  on_unsent(which);
   events_.at(which).state = event_state::dying;
   if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, how);
   writes_.records.add(which, lanes_.now());

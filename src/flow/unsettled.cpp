@@ -32,7 +32,8 @@ std::optional<slot> unsettled::add(stored_event one) {
   (before == no_slot ? in.first : entries_[before].after) = which;
   (after == no_slot ? in.last : entries_[after].before) = which;
   ++in.length;
-  entries_[which] = {std::move(one), event_state::queued, before, after};
+  const doubt suspected = one.suspect ? doubt::suspect : doubt::none;
+  entries_[which] = {std::move(one), event_state::queued, before, after, suspected};
   return which;
 }
 
@@ -83,7 +84,6 @@ std::vector<aggregate> unsettled::aggregates() const {
 void unsettled::complete(slot which, stored_event with) {
   stored_event& it = entries_[which].it;
   with.from = it.from;
-  with.suspect = it.suspect;
   with.withheld = false;
   bytes_ += with.size;
   it = std::move(with);

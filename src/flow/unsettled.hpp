@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "flow/doubt.hpp"
 #include "flow/store.hpp"
 
 namespace outboxd::flow {
@@ -30,6 +31,7 @@ class unsettled {
     event_state state = event_state::queued;
     slot before = no_slot;  // in its chain
     slot after = no_slot;
+    doubt suspected = doubt::none;
   };
 
   // An aggregate's events in the order in which they go out.

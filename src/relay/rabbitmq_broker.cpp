@@ -48,7 +48,7 @@ boost::asio::awaitable<void> rabbitmq_broker::serve() {
   say_unblocked();
   if (std::chrono::steady_clock::now() - since > reconnect_pause::longest) pause_.reset();
   if (!drop_reason_.empty()) why.message = std::exchange(drop_reason_, {});
-  listener_->on_broker_down();
+  listener_->on_broker_down(link_->interrupted());
   observer_.on_link_down(peer::broker, why);
 }
 

@@ -18,9 +18,9 @@ TEST_CASE("every failure has its blame and its remedy") {
       {failure::returned, blame::event, remedy::retry, "returned"},
       {failure::refused, blame::event, remedy::retry, "refused"},
       {failure::nacked, blame::nobody, remedy::retry_for_ever, "nacked"},
-      {failure::channel_closed, blame::unknown, remedy::isolate, "channel_closed"},
-      {failure::broker_unavailable, blame::broker, remedy::give_back, "broker_unavailable"},
-      {failure::outbox_unavailable, blame::database, remedy::give_back, "outbox_unavailable"},
+      {failure::connection_closed, blame::event, remedy::retry, "connection_closed"},
+      {failure::unconfirmed, blame::nobody, remedy::retry_for_ever, "unconfirmed"},
+      {failure::unreadable, blame::event, remedy::bury, "unreadable"},
   };
   for (const auto& one : all) {
     CAPTURE(one.name);
@@ -30,16 +30,18 @@ TEST_CASE("every failure has its blame and its remedy") {
   }
 }
 
-TEST_CASE("an outage of either server counts no attempt") {
-  for (const failure outage :
-       {failure::broker_unavailable, failure::outbox_unavailable, failure::channel_closed})
-    CHECK(judge(outage).what != remedy::retry);
-}
-
 TEST_CASE("four reply codes of a closed channel are about a message") {
   for (int code = 200; code < 600; ++code) {
     CAPTURE(code);
     const bool expected = code == 311 || code == 403 || code == 404 || code == 406;
     CHECK(is_about_a_message(static_cast<std::uint16_t>(code)) == expected);
+  }
+}
+
+TEST_CASE("the reply codes of a fault are those for which a message may be to blame") {
+  for (int code = 200; code < 600; ++code) {
+    CAPTURE(code);
+    const bool expected = (code >= 501 && code <= 505) || code == 540 || code == 541;
+    CHECK(is_a_fault(static_cast<std::uint16_t>(code)) == expected);
   }
 }

@@ -130,11 +130,10 @@ void flow_chaos::insert(transaction& in) {
     row.born = table_.tick();
     if (in.id == 0) in.id = table_.begin();
     if (world_.chance(80))
-      row.ill =
-          world_.one_of({ailment::unroutable, ailment::missing, ailment::unencodable, ailment::unreadable});
+      row.ill = world_.one_of({ailment::unroutable, ailment::missing, ailment::crashing, ailment::cutting,
+                               ailment::unencodable, ailment::unreadable});
     if (!how_.refusals && row.ill != ailment::unencodable) row.ill = ailment::none;
-    if (!how_.faults && row.ill == ailment::missing)
-      row.ill = ailment::none;  // a channel that is closed is a fault
+    if (!how_.faults && closes_something(row.ill)) row.ill = ailment::none;  // that is a fault
     row.large = world_.chance(30);
     row.scheduled = world_.chance(50);
     row.now.available_at = world_.wall();
@@ -269,7 +268,7 @@ void flow_chaos::strike(simulated_leader& victim) {
       return victim.lose_session(shard);
     case 1:
       say(fmt::format("{} loses a lane", who));
-      return rabbit.lose();
+      return rabbit.lose({world_.one_of({ending::blameless, ending::silent})});
     case 2:
       say(fmt::format("a lane of {} freezes", who));
       return rabbit.freeze(world_.millis(0, 3'000));

@@ -27,19 +27,22 @@ class notes final : public shipper {
     say(what.what == verdict::acked ? "acked" : what.what == verdict::nacked ? "nacked" : "returned", which);
   }
   void on_unencodable(slot which, std::string) override { say("unencodable", which); }
-  void on_refused(slot which, std::string reason) override { say("refused", which), reason_ = reason; }
+  void on_interrupted(slot which, const interruption& why, bool alone) override {
+    say(alone ? "interrupted alone" : "interrupted", which);
+    why_ = why;
+  }
   void on_overdue(slot which) override { say("overdue", which); }
-  void on_lane_lost(slot which) override { say("lost", which); }
+  void on_unsent(slot which) override { say("unsent", which); }
   void on_lanes_changed() override { said_ += "changed "; }
   void on_progress() override {}
 
   std::string take() { return std::exchange(said_, {}); }
-  const std::string& reason() const { return reason_; }
+  const interruption& why() const { return why_; }
 
  private:
   void say(const char* what, slot which) { said_ += fmt::format("{} {} ", what, which); }
   std::string said_;
-  std::string reason_;
+  interruption why_;
 };
 
 struct fixture : scripted_lanes {
@@ -102,42 +105,52 @@ TEST_CASE_FIXTURE(fixture,
   CHECK(whose.take() == "acked 2 sent 3 ");
 }
 
-TEST_CASE_FIXTURE(fixture, "a channel that is closed over one message refuses that one") {
+TEST_CASE_FIXTURE(fixture, "those that travel alone and all others take turns") {
+  send({1});
+  for (const slot one : {11, 12, 13}) offer(one, true);
+  for (const slot one : {2, 3}) offer(one);
+  line.pump();
+  CHECK(whose.take() == "sent 1 ");
+  ack(0, 1);
+  CHECK(whose.take() == "acked 1 sent 11 ");
+  offer(4);  // after 11 was sent: it waits for its turn
+  ack(0, 2);
+  CHECK(whose.take() == "acked 11 sent 2 sent 3 ");
+  ack(0, 3);
+  ack(0, 4);
+  CHECK(whose.take() == "acked 2 acked 3 sent 12 ");
+  ack(0, 5);
+  CHECK(whose.take() == "acked 12 sent 4 ");
+  ack(0, 6);
+  CHECK(whose.take() == "acked 4 sent 13 ");
+}
+
+TEST_CASE_FIXTURE(fixture, "with the channel goes what was sent on it, and what waited is given back") {
   send({1});
   line.on_channel_closed(names(), "404 NOT_FOUND");
-  CHECK(whose.take() == "sent 1 refused 1 ");
-  CHECK(whose.reason() == "refused by the broker: 404 NOT_FOUND");
+  CHECK(whose.take() == "sent 1 interrupted alone 1 changed ");
+  CHECK(whose.why().how == ending::channel_closed);
+  CHECK(whose.why().reason == "404 NOT_FOUND");
   CHECK(line.in_flight() == 0);
-}
-
-TEST_CASE_FIXTURE(
-    fixture,
-    "a channel that is closed over one of several: they are sent again, each alone, before all others") {
-  send({1, 2});
+  send({2, 3});
   connections[0].full = true;
-  offer(3);
-  line.on_channel_closed(names(), "404");
+  send({4});
   whose.take();
-  connections[0].full = false;
-  line.on_writable();
-  CHECK(whose.take() == "sent 1 ");
-  ack(0, names(2)[0]);
-  CHECK(whose.take() == "acked 1 sent 2 ");
-  connections[0].full = true;
-  line.on_channel_closed(names(3), "404");
-  CHECK(whose.take() == "refused 2 ");
-  connections[0].full = false;
-  line.on_writable();
-  CHECK(whose.take() == "sent 3 ");
+  line.on_channel_closed(names(1), "404");
+  CHECK(whose.take() == "unsent 4 interrupted 2 interrupted 3 changed ");
+  CHECK(line.now_in() == lane::state::open);
+  CHECK(line.waiting() == 0);
 }
 
-TEST_CASE_FIXTURE(fixture, "what was sent and what waited is lost with the connection") {
+TEST_CASE_FIXTURE(fixture, "with the connection goes what was sent on it, and what waited is given back") {
   send({1, 2});
   ack(0, 1);
   offer(3);
+  offer(4, true);
   whose.take();
-  line.on_broker_down();
-  CHECK(whose.take() == "lost 2 lost 3 changed ");
+  line.on_broker_down({.how = ending::silent});
+  CHECK(whose.take() == "unsent 4 unsent 3 interrupted alone 2 changed ");
+  CHECK(whose.why().how == ending::silent);
   CHECK(line.now_in() == lane::state::down);
   ack(0, 2);
   CHECK(whose.take().empty());
@@ -204,7 +217,7 @@ TEST_CASE_FIXTURE(fixture, "who withdraws gets back what is not sent, and still 
   send({2});
   whose.take();
   line.withdraw(whose);
-  CHECK(whose.take() == "lost 2 ");
+  CHECK(whose.take() == "unsent 2 ");
   ack(0, 1);
   CHECK(whose.take() == "acked 1 ");
 }
@@ -226,7 +239,7 @@ TEST_CASE(
   const auto home = three.pool.offer(whose, 1, of, false, -1);
   REQUIRE(home);
   CHECK(*home == 7 % 3);
-  three.wires[static_cast<std::size_t>(*home)].on_broker_down();
+  three.wires[static_cast<std::size_t>(*home)].on_broker_down({});
   CHECK_FALSE(three.pool.offer(whose, 2, of, false, *home));
   CHECK(three.pool.offer(whose, 2, of, false, -1) == (*home + 1) % 3);
 }

@@ -301,7 +301,7 @@ TEST_CASE("a lane that goes down while a stream drains leaves nothing to wait fo
   it.lead();
   it.bring({row(1)});
   it.stream.drain();
-  it.wires[0].on_broker_down();
+  it.wires[0].on_broker_down({});
   CHECK_FALSE(it.asks());  // nothing is settled
   CHECK(it.stream.at().seq == 0);
   CHECK(it.stream.drained());

@@ -215,7 +215,7 @@ TEST_CASE("a batch is read when there is memory for a whole one, and none withou
   REQUIRE(it.asked.read);
   CHECK(it.asked.read->events == 2);
   it.answer();
-  it.wires[0].on_broker_down();
+  it.wires[0].on_broker_down({});
   it.stream.ring();
   CHECK_FALSE(it.asks());
 }
@@ -225,7 +225,7 @@ TEST_CASE("what was on a lost lane is sent again on another, in order") {
   it.lead();
   it.bring({row(1), row(2)});
   CHECK(it.sent(0) == numbers{1, 2});
-  it.wires[0].on_broker_down();
+  it.wires[0].on_broker_down({});
   numbers again;
   for (const auto& one : it.connections[1].sent) again.push_back(std::stoi(one.id.substr(34), nullptr, 16));
   CHECK(again == numbers{1, 2});

@@ -18,6 +18,10 @@ const char* type_of(ailment what) {
       return "t.unroutable";
     case ailment::missing:
       return "t.missing";
+    case ailment::crashing:
+      return "t.crashing";
+    case ailment::cutting:
+      return "t.cutting";
     case ailment::unencodable:
       return "unencodable";
     case ailment::unreadable:
@@ -217,7 +221,7 @@ flow::write_answer simulated_postgres::record(const std::vector<flow::failure_re
           now.attempts += one.counts_attempt ? 1 : 0;
           now.deferrals = one.counts_deferral ? now.deferrals + 1 : one.counts_attempt ? 0 : now.deferrals;
           if (one.to == exception::backing_off) now.available_at = world_.wall() + one.delay;
-          if (!one.code.empty()) now.suspect = one.code == "refused";
+          if (!one.code.empty()) now.suspect = one.code == "refused" || one.code == "connection_closed";
         },
         undoing);
   }

@@ -33,7 +33,18 @@ struct rules {
 enum class row_status : std::uint8_t { pending, waiting, published, dead };
 
 // What is wrong with an event by itself.
-enum class ailment : std::uint8_t { none, unroutable, missing, unencodable, unreadable };
+enum class ailment : std::uint8_t {
+  none,
+  unroutable,
+  missing,   // the broker closes the channel over it
+  crashing,  // the broker closes the connection over it
+  cutting,   // the connection is gone over it, without a word
+  unencodable,
+  unreadable,
+};
+constexpr bool closes_something(ailment what) {
+  return what == ailment::missing || what == ailment::crashing || what == ailment::cutting;
+}
 const char* type_of(ailment what);
 
 // What an update changes.

@@ -45,12 +45,12 @@ class simulated_rabbit final : public flow::broker {
   }
 
   // The connection breaks. What is under way may be lost or may arrive all the same; no confirm of it will.
-  void lose() {
+  void lose(const interruption& why = {}) {
     if (!up_) return;
     end();
-    process_.run([this] {
+    process_.run([this, why] {
       ++heard_;
-      listener_->on_broker_down();
+      listener_->on_broker_down(why);
     });
     connect(*listener_);
   }
@@ -124,6 +124,11 @@ class simulated_rabbit final : public flow::broker {
     }
     const ailment ill = exchange_.ailment_of(sent.row);
     if (ill == ailment::missing) return sent.session == session_ ? close_channel() : void();
+    if (ill == ailment::crashing || ill == ailment::cutting) {
+      if (sent.session != session_) return;
+      return lose(ill == ailment::crashing ? interruption{ending::connection_closed, "541 INTERNAL_ERROR"}
+                                           : interruption{ending::silent});
+    }
     if (ill == ailment::unroutable || world_.chance(exchange_.returns_in_thousand))
       return confirm({sent.name, verdict::returned, "312 NO_ROUTE"}, sent);
     if (world_.chance(exchange_.nacks_in_thousand)) {

@@ -1,0 +1,28 @@
+#include "flow/doubt.hpp"
+
+namespace outboxd::flow {
+namespace {
+
+doubt among_others(doubt before) {
+  return before == doubt::none ? doubt::once : doubt::suspect;
+}
+
+}  // namespace
+
+suspicion suspicion_after(doubt before, ending how, bool alone) {
+  switch (how) {
+    case ending::blameless:
+      return {before};
+    case ending::channel_closed:
+      return {doubt::suspect, alone};
+    case ending::connection_closed:
+      if (!alone) return {among_others(before)};
+      return {doubt::suspect, before >= doubt::suspect};
+    case ending::silent:
+      if (!alone) return {among_others(before)};
+      return {doubt::dropped, before == doubt::dropped};
+  }
+  return {before};
+}
+
+}  // namespace outboxd::flow

@@ -1,0 +1,26 @@
+// doubt: whether an event makes the broker end channels or connections: found by sending suspects alone.
+#pragma once
+
+#include <cstdint>
+
+#include "core/confirm.hpp"
+
+namespace outboxd::flow {
+
+// A broker that goes away once blames nobody. What was in flight twice when it did is under suspicion, on whatever connection.
+enum class doubt : std::uint8_t {
+  none,
+  once,     // it was in flight, among others, when a connection ended
+  suspect,  // twice, or by itself, or when a channel was closed: it travels alone
+  dropped,  // by itself, and the connection ended without a word: once more, and it is to blame
+};
+
+struct suspicion {
+  doubt now = doubt::none;
+  bool blamed = false;  // it has failed an attempt
+};
+
+// `alone`: nothing else was in flight.
+suspicion suspicion_after(doubt before, ending how, bool alone);
+
+}  // namespace outboxd::flow

@@ -1,0 +1,155 @@
+// flow_doubt_test: who is to blame when the broker ends channels and connections, and that nobody else is.
+#include "flow/doubt.hpp"
+
+#include <doctest/doctest.h>
+
+#include "flow_stream_script.hpp"
+
+using namespace outboxd;
+using namespace outboxd::flow;
+using namespace outboxd::test;
+
+namespace {
+
+using numbers = std::vector<int>;
+
+const interruption crash{ending::connection_closed, "541 INTERNAL_ERROR"};
+const interruption silence{ending::silent};
+
+// One lane, whose connection ends and comes back.
+struct reconnecting : stream_script {
+  using stream_script::stream_script;
+  void end(const interruption& why) {
+    wires[0].on_broker_down(why);
+    wires[0].on_broker_up();
+  }
+  // What is recorded next.
+  std::string next_record() {
+    while (asks() && asked.failures.empty()) stream_script::answer();
+    return recorded();
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "suspicion grows with each end of a channel or connection, and only one that was alone is to blame") {
+  struct {
+    doubt before;
+    ending how;
+    bool alone;
+    doubt now;
+    bool blamed;
+  } const all[] = {
+      {doubt::none, ending::blameless, true, doubt::none, false},
+      {doubt::suspect, ending::blameless, true, doubt::suspect, false},
+      {doubt::dropped, ending::blameless, true, doubt::dropped, false},
+      {doubt::none, ending::channel_closed, false, doubt::suspect, false},
+      {doubt::none, ending::channel_closed, true, doubt::suspect, true},
+      {doubt::none, ending::connection_closed, false, doubt::once, false},
+      {doubt::once, ending::connection_closed, false, doubt::suspect, false},
+      {doubt::none, ending::connection_closed, true, doubt::suspect, false},
+      {doubt::once, ending::connection_closed, true, doubt::suspect, false},
+      {doubt::suspect, ending::connection_closed, true, doubt::suspect, true},
+      {doubt::dropped, ending::connection_closed, true, doubt::suspect, true},
+      {doubt::none, ending::silent, false, doubt::once, false},
+      {doubt::once, ending::silent, false, doubt::suspect, false},
+      {doubt::none, ending::silent, true, doubt::dropped, false},
+      {doubt::suspect, ending::silent, true, doubt::dropped, false},
+      {doubt::dropped, ending::silent, true, doubt::dropped, true},
+  };
+  for (const auto& one : all) {
+    CAPTURE(static_cast<int>(one.before));
+    CAPTURE(static_cast<int>(one.how));
+    CAPTURE(one.alone);
+    const auto after = suspicion_after(one.before, one.how, one.alone);
+    CHECK(after.now == one.now);
+    CHECK(after.blamed == one.blamed);
+  }
+}
+
+TEST_CASE("a connection that is closed twice over one of several: each travels alone, and one is to blame") {
+  reconnecting it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 2), row(3, 3)});
+  CHECK(it.sent() == numbers{1, 2, 3});
+  it.end(crash);
+  CHECK(it.sent().size() == 3);
+  it.end(crash);
+  const auto first = it.sent();
+  REQUIRE(first.size() == 1);
+  it.ack(0, it.latest());
+  const auto second = it.sent();
+  REQUIRE(second.size() == 1);
+  it.end(crash);
+  CHECK(it.next_record() == fmt::format("{} backs off ", second[0]));
+  CHECK(it.asked.failures[0].code == "connection_closed");
+  CHECK(it.asked.failures[0].reason == "the broker closed the connection over it: 541 INTERNAL_ERROR");
+  CHECK(it.asked.failures[0].counts_attempt);
+  CHECK(it.sent().size() == 1);
+}
+
+TEST_CASE("a connection that is gone twice without a word, with the same event alone in flight") {
+  reconnecting it;
+  it.lead();
+  it.bring({row(1, 1)});
+  it.end(silence);
+  CHECK(it.sent() == numbers{1, 1});
+  it.end(silence);
+  CHECK(it.next_record() == "1 backs off ");
+  CHECK(it.asked.failures[0].code == "connection_closed");
+}
+
+TEST_CASE("a broker that shuts down blames nobody, however often") {
+  reconnecting it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 2)});
+  for (int i = 0; i < 10; ++i) {
+    CHECK(it.sent().size() == 2);
+    it.end({});
+  }
+  CHECK(it.failed.empty());
+}
+
+TEST_CASE("suspicion lasts across connections, lanes and reads, and ends with an ack") {
+  reconnecting it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 2)});
+  it.end(crash);
+  it.ack(0, it.connections[0].sent[3].name);  // the later one of the two
+  it.sent();
+  it.read({row(3, 3)});
+  CHECK(it.sent() == numbers{3});
+  it.end(crash);  // the other was in flight twice, and 3 once
+  it.ack(0, it.connections[0].sent[5].name);
+  it.end(crash);
+  CHECK(it.failed.size() == 0);
+}
+
+TEST_CASE("an event over which a connection was closed at an earlier attempt travels alone from the start") {
+  reconnecting it;
+  it.lead();
+  auto one = row(1, 1);
+  one.suspect = true;
+  it.bring({one, row(2, 2)});
+  CHECK(it.sent().size() == 1);
+  it.end(crash);
+  CHECK(it.next_record().find("1 backs off") != std::string::npos);
+}
+
+TEST_CASE("in pipelined order nothing of its aggregate is sent behind one that travels alone") {
+  auto limits = stream_script::quick();
+  limits.order = order_mode::pipelined;
+  reconnecting it(limits);
+  it.lead();
+  it.bring({row(1), row(2), row(3)});
+  CHECK(it.sent() == numbers{1, 2, 3});
+  it.end(crash);
+  CHECK(it.sent() == numbers{1, 2, 3});
+  it.end(crash);
+  CHECK(it.sent() == numbers{1});
+  it.ack(0, it.latest());
+  CHECK(it.sent() == numbers{2});
+  it.end(crash);
+  CHECK(it.next_record() == "2 backs off 3 parked ");
+}
