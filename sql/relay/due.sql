@@ -9,7 +9,7 @@ SELECT NULL::uuid AS id, NULL::tid AS place, NULL::bigint AS seq, NULL::bigint A
        (SELECT e.available_at FROM @schema@.event AS e
         WHERE e.exception IN ('scheduled', 'backing_off') AND e.available_at > (SELECT at FROM now)
         ORDER BY e.available_at LIMIT 1) AS available_at,
-       NULL::boolean AS suspect, NULL::bigint AS size, NULL::text AS aggregate_type, NULL::text AS aggregate_id,
+       NULL::text AS failure, NULL::bigint AS size, NULL::text AS aggregate_type, NULL::text AS aggregate_id,
        NULL::text AS event_type, NULL::@payload_octets@ AS payload, NULL::text AS headers, NULL::text AS exchange,
        NULL::text AS routing_key, NULL::boolean AS behind
 UNION ALL

@@ -6,7 +6,7 @@
 --
 -- The first row is the head: in seq the highest visible seq above $4, in hash the lowest seq of (b) and (c), in size their number, in
 -- event_type the snapshot. If their number is above $9 there are no other rows. Who looks around learns in available_at when a
--- waiting event is due, with the time now in created_at, and in suspect whether some aggregate holds back events.
+-- waiting event is due, with the time now in created_at, and in attempts whether some aggregate holds back events.
 --
 -- `seq + 0` leads into no index: a plan made on an empty table would take the one on seq, and walk the whole table for ever.
 WITH now AS MATERIALIZED (SELECT pg_current_snapshot() AS snapshot),
@@ -23,13 +23,14 @@ late AS MATERIALIZED (
 counted AS MATERIALIZED (SELECT count(*) AS all_late, min(seq) AS low FROM late)
 SELECT NULL::uuid AS id, NULL::tid AS place,
        (SELECT e.seq FROM @schema@.event AS e WHERE e.seq > $4 ORDER BY e.seq DESC LIMIT 1) AS seq,
-       c.low AS hash, NULL::integer AS attempts, NULL::smallint AS deferrals, NULL::text AS exception,
+       c.low AS hash, CASE WHEN $10::boolean THEN EXISTS (
+         SELECT FROM @schema@.event AS e WHERE e.exception IN ('backing_off', 'parked'))::integer END AS attempts,
+       NULL::smallint AS deferrals, NULL::text AS exception,
        CASE WHEN $10::boolean THEN clock_timestamp() END AS created_at,
        CASE WHEN $10::boolean THEN (
          SELECT e.available_at FROM @schema@.event AS e
          WHERE e.exception IN ('scheduled', 'backing_off') ORDER BY e.available_at LIMIT 1) END AS available_at,
-       CASE WHEN $10::boolean THEN EXISTS (
-         SELECT FROM @schema@.event AS e WHERE e.exception IN ('backing_off', 'parked')) END AS suspect,
+       NULL::text AS failure,
        c.all_late AS size, NULL::text AS aggregate_type, NULL::text AS aggregate_id,
        (SELECT snapshot::text FROM now) AS event_type, NULL::@payload_octets@ AS payload, NULL::text AS headers,
        NULL::text AS exchange, NULL::text AS routing_key

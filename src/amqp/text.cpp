@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/utf8.hpp"
+
 namespace outboxd::amqp {
 
 std::string printable(std::string_view text, std::size_t max_bytes) {
@@ -15,7 +17,7 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   std::replace_if(
       out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
   if (end < text.size()) out += "...";
-  return out;
+  return valid_utf8(out);
 }
 
 }  // namespace outboxd::amqp

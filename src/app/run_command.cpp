@@ -22,6 +22,13 @@ std::string_view name_of(relay::peer which) {
   return {};
 }
 
+std::string name_of(const flow::destination& which) {
+  const auto exchange = which.exchange.empty() ? std::string("the default exchange")
+                                               : fmt::format("exchange \"{}\"", which.exchange);
+  return which.routing_key.empty() ? exchange
+                                   : fmt::format("{} with routing key \"{}\"", exchange, which.routing_key);
+}
+
 // Every death is said. Of the events that wait, which may be thousands a second, one in a second.
 class failure_log {
  public:
@@ -98,6 +105,15 @@ relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
             log->warn("RabbitMQ takes nothing for now ({}); waiting until it does", reason);
           },
       .unblocked = [log] { log->info("RabbitMQ takes messages again"); },
+      .destination_down =
+          [log](const flow::destination& which, std::string_view reason) {
+            log->error("{} has stopped working: {}; its events wait, and no attempt is counted",
+                       name_of(which), reason);
+          },
+      .destination_up =
+          [log](const flow::destination& which, std::chrono::milliseconds down_for) {
+            log->info("{} works again, after {} s", name_of(which), down_for.count() / 1'000);
+          },
       .deaf = [log](const std::string& why) { log->warn("PostgreSQL: {}", why); },
       .hearing_again = [log] { log->info("PostgreSQL: notifications arrive again"); },
   };

@@ -13,6 +13,7 @@ judgement judge(failure why) {
       return {blame::event, remedy::retry};
     case failure::nacked:
     case failure::unconfirmed:
+    case failure::destination_down:
       return {blame::nobody, remedy::retry_for_ever};
   }
   return {blame::nobody, remedy::retry_for_ever};
@@ -30,6 +31,8 @@ std::string_view name_of(failure why) {
       return "nacked";
     case failure::unconfirmed:
       return "unconfirmed";
+    case failure::destination_down:
+      return "destination_down";
     case failure::unreadable:
       return "unreadable";
     case failure::connection_closed:
@@ -45,6 +48,10 @@ bool is_about_a_message(std::uint16_t reply_code) {
   constexpr std::uint16_t precondition_failed = 406;
   return reply_code == content_too_large || reply_code == access_refused || reply_code == not_found ||
          reply_code == precondition_failed;
+}
+
+bool is_about_an_exchange(std::string_view reply) {
+  return reply.starts_with("403 ") || reply.starts_with("404 ");
 }
 
 bool is_a_fault(std::uint16_t reply_code) {

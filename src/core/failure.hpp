@@ -12,6 +12,7 @@ enum class failure {
   refused,            // a channel error that is about a message, with this one alone in flight
   nacked,             // basic.nack: a queue is full or has failed
   unconfirmed,        // no confirm in time, while others got theirs: a queue hangs
+  destination_down,   // returned or refused, and others got through to its exchange and routing key before
   unreadable,         // PostgreSQL cannot read the row: an invalid encoding, a text beyond its limit
   connection_closed,  // the broker closed or dropped the connection, with this one alone in flight
 };
@@ -37,6 +38,10 @@ std::string_view name_of(failure why);
 // Is this reply code of a channel.close about a message that was published? 311 content-too-large, 403 access-refused, 404 not-found, 406 precondition-failed
 // (AMQP 0-9-1 section 1.2; RabbitMQ gives 406 for a body over its max_message_size).
 bool is_about_a_message(std::uint16_t reply_code);
+
+// Does this reply, a code with the broker's words, say that the exchange is not there (404), or that the user may not write to it
+// (403)? Then all messages for it fare alike.
+bool is_about_an_exchange(std::string_view reply);
 
 // May a message have made the broker close the connection, or a channel, with this code? 501 to 505, 540 and 541 are what it
 // gives when something inside of it fails (AMQP 0-9-1 section 1.2). 506 resource-error and 530 not-allowed are about limits of the

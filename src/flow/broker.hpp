@@ -23,6 +23,8 @@ class broker {
 
   // Drops the connection because of a fault that only the lane sees; on_broker_down follows, then a reconnect.
   virtual void drop(std::string_view why) = 0;
+  // The same, to connect to another URL, if there is one; else nothing happens.
+  virtual void move(std::string_view why) = 0;
 };
 
 class broker_listener {

@@ -7,6 +7,17 @@
 #include <vector>
 
 namespace outboxd::flow {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A login that is older may have lost a right that a new one has: a token has expired.
+constexpr auto fresh_login = 10s;
+
+// A connection on which everything is refused for so long is changed for the next URL.
+constexpr auto all_nacked = 1s;
+
+}  // namespace
 
 void lane::offer(parcel one) {
   (one.alone ? alone_ : waiting_).push_back(one);
@@ -91,7 +102,13 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
     if (which == nullptr) continue;
     const parcel what = which->what;
     close(*which);
+    if (one.what == verdict::nacked && !nacked_since_) nacked_since_ = latest_outcome_;
+    if (one.what == verdict::acked) nacked_since_.reset();
     if (what.whose != nullptr) what.whose->on_outcome(what.which, one);
+  }
+  if (nacked_since_ && latest_outcome_ - *nacked_since_ >= all_nacked) {
+    nacked_since_ = latest_outcome_;
+    broker_.move("everything is refused on it (basic.nack)");
   }
   while (!window_.empty() && !window_.front().open) {
     window_.pop_front();
@@ -102,29 +119,31 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
 
 void lane::on_channel_closed(std::span<const token>, std::string_view reason) {
   latest_outcome_ = owner_.now();
-  give_back({ending::channel_closed, std::string(reason)});
+  const bool stale = reason.starts_with("403 ") && latest_outcome_ - up_since_ > fresh_login;
+  if (stale) broker_.drop(fmt::format("{}; logging in again", reason));
+  give_back({ending::channel_closed, std::string(reason)}, in_flight_ == 1 && !stale);
 }
 
-// All of it, so that what may have been sent is offered again before its successors.
-void lane::give_back(const interruption& why) {
-  const bool alone = in_flight_ == 1;
+// All of it, so that what may have been sent is offered again before its successors. `alone`: who was in flight was that alone.
+void lane::give_back(const interruption& why, bool alone) {
   std::vector<parcel> unsent(alone_.begin(), alone_.end());
   unsent.insert(unsent.end(), waiting_.begin(), waiting_.end());
-  const auto sent = std::exchange(window_, {});
-  first_ += sent.size();
+  const auto was_sent = std::exchange(window_, {});
+  first_ += was_sent.size();
   in_flight_ = others_left_ = 0;
   waiting_.clear();
   alone_.clear();
   for (const parcel& one : unsent) one.whose->on_unsent(one.which);
-  for (const auto& one : sent)
+  for (const auto& one : was_sent)
     if (one.open && one.what.whose != nullptr) one.what.whose->on_interrupted(one.what.which, why, alone);
   owner_.on_lane_changed();
 }
 
 void lane::on_broker_up() {
   state_ = state::open;
-  latest_outcome_ = owner_.now();
+  up_since_ = latest_outcome_ = owner_.now();
   full_since_.reset();
+  nacked_since_.reset();
   owner_.on_lane_changed();
 }
 
@@ -140,7 +159,7 @@ void lane::on_blocked(bool blocked) {
 
 void lane::on_broker_down(const interruption& why) {
   state_ = state::down;
-  give_back(why);
+  give_back(why, in_flight_ == 1);
 }
 
 // A broker that has said that it takes nothing is well: dropping the connection would only repeat what it already has.

@@ -32,6 +32,8 @@ class shipper {
   virtual void on_unsent(slot which) = 0;
   // A lane has come up or gone down, or given back what it had, after all of the above.
   virtual void on_lanes_changed() = 0;
+  // A destination works again: what waits because of it may go.
+  virtual void on_destination_up() = 0;
   // Outcomes have come: there may be something to write, and room to read.
   virtual void on_progress() = 0;
 
@@ -102,7 +104,7 @@ class lane final : public broker_listener {
 
   std::optional<parcel> next() const;
   void take(const parcel& one);
-  void give_back(const interruption& why);
+  void give_back(const interruption& why, bool alone);
   sent* find(token name);
   void close(sent& one);
 
@@ -117,6 +119,8 @@ class lane final : public broker_listener {
   token first_ = 1;              // of the window
   std::size_t in_flight_ = 0;
   clock::time_point latest_outcome_{};
+  clock::time_point up_since_{};
+  std::optional<clock::time_point> nacked_since_;  // and nothing was acked on this connection
   std::optional<clock::time_point> full_since_;
 };
 

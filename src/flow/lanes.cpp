@@ -50,6 +50,11 @@ std::size_t lanes::in_flight() const {
   return sum;
 }
 
+void lanes::on_delivered(const destination& to) {
+  if (!known_.on_delivered(to, now_())) return;
+  for (shipper* one : shippers_) one->on_destination_up();
+}
+
 std::optional<clock::time_point> lanes::next_deadline() const {
   std::optional<clock::time_point> earliest;
   for (const lane* one : all_)

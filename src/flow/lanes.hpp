@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "flow/destinations.hpp"
 #include "flow/lane.hpp"
 
 namespace outboxd::flow {
@@ -12,8 +13,9 @@ namespace outboxd::flow {
 class lanes final : public lane::owner {
  public:
   // deadline_changed: next_deadline() may have become earlier.
-  lanes(std::function<clock::time_point()> now, std::function<void()> deadline_changed)
-      : now_(std::move(now)), deadline_changed_(std::move(deadline_changed)) {}
+  lanes(std::function<clock::time_point()> now, std::function<void()> deadline_changed,
+        class destinations known)
+      : now_(std::move(now)), deadline_changed_(std::move(deadline_changed)), known_(std::move(known)) {}
 
   void add(lane& one) { all_.push_back(&one); }
   // A stream that leads a shard, and one that does not any more.
@@ -34,6 +36,13 @@ class lanes final : public lane::owner {
   bool any_open() const;
   std::size_t in_flight() const;
 
+  // What is known of where messages go.
+  class destinations& destinations() {
+    return known_;
+  }
+  // A message has got there. Where that ends an outage, every stream hears of it.
+  void on_delivered(const destination& to);
+
   std::optional<clock::time_point> next_deadline() const;
   void check_deadlines();
 
@@ -44,6 +53,7 @@ class lanes final : public lane::owner {
  private:
   std::function<clock::time_point()> now_;
   std::function<void()> deadline_changed_;
+  class destinations known_;
   std::vector<lane*> all_;
   std::vector<shipper*> shippers_;
 };

@@ -30,6 +30,7 @@ struct stored_event {
   exception from = exception::none;
   bool withheld = false;  // too large to come along: its texts have to be fetched
   bool suspect = false;   // its last failure was that the broker closed a channel or a connection over it
+  bool excused = false;   // its last failure was its destination's, which had worked before
   bool earlier_waits = false;  // due: an earlier event of its aggregate backs off or is parked
   std::int64_t size = 0;       // bytes of its texts; estimated while they are withheld
   std::shared_ptr<const void> storage;
@@ -82,6 +83,11 @@ struct blocked_aggregate {
 struct blocked_answer {
   std::vector<blocked_aggregate> rows;  // in their order
   std::optional<aggregate> upto;        // there may be more after this one; nothing: that was the last page
+};
+
+// After a destination works again.
+struct recall_answer {
+  std::optional<due_cursor> upto;  // there may be more after this one
 };
 
 struct release_answer {
@@ -144,6 +150,8 @@ struct store_request {
   std::vector<event_id> by_id;     // rows of these, if they are unfinished
   std::vector<aggregate> release;  // parked rows of these
   int release_events = 0;          // of each
+  // What waits because of its destination, after this one, becomes due.
+  std::optional<due_cursor> recall_after;
   std::optional<aggregate>
       blocked_after;  // a page of the aggregates that wait, in their order, after this one
 };
@@ -166,6 +174,7 @@ struct store_answer {
   tried<std::vector<stored_event>> by_id;
   tried<release_answer> released;
   tried<blocked_answer> blocked;
+  tried<recall_answer> recalled;
 
   // Why some part was put off, or empty.
   std::string_view deferral() const {

@@ -159,7 +159,8 @@ std::optional<store_request> stream::next() {
   store_request light = out;
   ask_to_write(out);
   if (out.failures.empty() && out.marks.ids.empty() && !out.save && !out.read && !out.walk_from && !out.due &&
-      out.fetch.empty() && out.by_id.empty() && out.release.empty() && !out.blocked_after)
+      out.fetch.empty() && out.by_id.empty() && out.release.empty() && !out.blocked_after &&
+      !out.recall_after)
     return std::nullopt;
   agenda_.asked = std::move(light);
   return out;
@@ -183,6 +184,8 @@ void stream::ask_to_write(store_request& to) {
 void stream::ask_to_find(store_request& to) {
   if (phase_ == phase::draining || lanes_.now() < agenda_.not_before) return;
   to.blocked_after = agenda_.blocked_after;
+  if (std::exchange(agenda_.recall, false)) agenda_.recall_after.emplace();
+  to.recall_after = agenda_.recall_after;
   to.keys_only = lanes_.now() < agenda_.keys_only_until;
   if (phase_ == phase::loading && !to.blocked_after) to.by_id = agenda_.by_id;
 }
@@ -244,7 +247,8 @@ clock::time_point stream::next_at() const {
   if (phase_ == phase::draining) return agenda_.save && all_settled() ? at_once : to_write;
   const int free = room();
   if (agenda_.save || (may_release() && held_.asks())) return at_once;
-  const auto to_find = agenda_.blocked_after ? agenda_.not_before : never;
+  const bool finds = agenda_.blocked_after || agenda_.recall || agenda_.recall_after;
+  const auto to_find = finds ? agenda_.not_before : never;
   const auto to_fetch = may_fetch() ? writes_.fetches.due().value_or(never) : never;
   return std::min({to_write, to_find, to_fetch, reader_.next(free)});
 }
@@ -271,6 +275,7 @@ stream::news stream::on_answer(store_answer answer) {
   if (!asked.by_id.empty()) on_found(answer.by_id);
   if (!asked.release.empty()) on_released(answer.released, asked);
   if (asked.blocked_after) on_blocked(answer.blocked, asked);
+  if (asked.recall_after) on_recalled(answer.recalled);
   lanes_.pump();
   return out;
 }

@@ -102,6 +102,7 @@ class stream final : public shipper {
   void on_overdue(slot which) override;
   void on_unsent(slot which) override;
   void on_lanes_changed() override;
+  void on_destination_up() override { agenda_.recall = true; }
   void on_progress() override;
 
  private:
@@ -127,6 +128,8 @@ class stream final : public shipper {
     std::optional<position> saved;
     bool save = false;
     bool look_around = false;  // with the next read
+    bool recall = false;       // from the start
+    std::optional<due_cursor> recall_after;
     clock::time_point keys_only_until{};
     clock::time_point sure_until{};  // that it has the lead still
   };
@@ -151,6 +154,7 @@ class stream final : public shipper {
   void on_fetched(tried<std::vector<stored_event>>& got);
   void on_released(tried<release_answer>& got, const store_request& asked);
   void on_blocked(const tried<blocked_answer>& got, const store_request& asked);
+  void on_recalled(const tried<recall_answer>& got);
   boost::unordered_flat_map<aggregate, std::int64_t> lowest_to_record() const;
   std::vector<slot> slots_of(const std::vector<event_id>& ids) const;
   void say_stuck(const write_queue& what, const std::string& reason);
@@ -159,10 +163,15 @@ class stream final : public shipper {
   void admit_due(stored_event one);
   void offer_next(aggregate of);
   bool travels_alone(slot which) const;
+  bool may_leave(slot which);
   void leave_chain(slot which);
   void forget_unsent();
 
+  destination destination_of(slot which) const;
   void fail(slot which, failure why, std::string reason);
+  void excuse(slot which, failure why, std::string reason);
+  void wait_for_destination(slot which);
+  void count_attempt(slot which, failure why, std::string reason);
   void back_off(slot which, failure_record how);
   void park(slot which);
   void park_rest(aggregate of);

@@ -81,6 +81,21 @@ bool stream::travels_alone(slot which) const {
   return events_.at(which).suspected >= doubt::suspect || failed_.contains(which);
 }
 
+// A probe travels alone: the broker may close the channel over it. Dead letters go to their own exchange.
+bool stream::may_leave(slot which) {
+  if (failed_.contains(which)) return true;
+  switch (lanes_.destinations().ask(destination_of(which), lanes_.now())) {
+    case destinations::permit::send:
+      return true;
+    case destinations::permit::probe:
+      events_.at(which).suspected = std::max(events_.at(which).suspected, doubt::suspect);
+      return true;
+    case destinations::permit::wait:
+      return false;
+  }
+  return true;
+}
+
 // Sends what is next in its chain to a lane: in strict order the first only.
 void stream::offer_next(aggregate of) {
   auto* const chain = events_.find_chain(of);
@@ -94,6 +109,7 @@ void stream::offer_next(aggregate of) {
         writes_.fetches.add(which, lanes_.now());
         return;
       }
+      if (!may_leave(which)) return wait_for_destination(which);
       const auto lane =
           lanes_.offer(*this, which, of, travels_alone(which), chain->offered > 0 ? chain->lane : -1);
       if (!lane) return;
@@ -170,6 +186,15 @@ void stream::on_released(tried<release_answer>& got, const store_request& asked)
       held_.on_all_released(of);
   }
   for (const aggregate of : taken) offer_next(of);
+}
+
+void stream::on_recalled(const tried<recall_answer>& got) {
+  if (got.result != read_result::done) {
+    agenda_.not_before = lanes_.now() + page_pause;
+    return;
+  }
+  agenda_.recall_after = got.answer.upto;
+  reader_.ring_due(lanes_.now());
 }
 
 void stream::on_blocked(const tried<blocked_answer>& got, const store_request& asked) {

@@ -48,6 +48,7 @@ void stream::on_outcome(slot which, const outcome& what) {
     case verdict::acked: {
       failpoint("acked");
       const aggregate of = events_.aggregate_of(which);
+      lanes_.on_delivered(destination_of(which));
       leave_chain(which);
       events_.at(which).state = event_state::confirmed;
       writes_.marks.add(which, lanes_.now());
@@ -81,7 +82,8 @@ void stream::on_interrupted(slot which, const interruption& why, bool alone) {
                           ? "twice the connection was gone without a word, with this event alone in flight"
                           : fmt::format("the broker closed the connection over it: {}", why.reason);
   if (failed_.contains(which)) return bury(which, reason);
-  fail(which, channel ? failure::refused : failure::connection_closed, reason);
+  if (channel && is_about_an_exchange(why.reason)) return fail(which, failure::refused, reason);
+  count_attempt(which, channel ? failure::refused : failure::connection_closed, reason);
 }
 
 void stream::on_overdue(slot which) {
@@ -89,28 +91,57 @@ void stream::on_overdue(slot which) {
   fail(which, failure::unconfirmed, "the broker has confirmed others, and this one not in time");
 }
 
+destination stream::destination_of(slot which) const {
+  const event& one = events_.at(which).it.what;
+  return {.exchange = one.exchange ? *one.exchange : std::string_view(limits_.route.exchange),
+          .routing_key = one.routing_key.value_or(one.event_type)};
+}
+
 void stream::fail(slot which, failure why, std::string reason) {
+  if (judge(why).what == remedy::bury) return die(which, why, std::move(reason));
+  const auto whose = lanes_.destinations().on_failed(destination_of(which), why, events_.at(which).it.excused,
+                                                     reason, lanes_.now());
+  if (whose == destinations::finding::own) return count_attempt(which, why, std::move(reason));
+  excuse(which, why, std::move(reason));
+}
+
+// Of nobody's failures only a pause is left; others count.
+void stream::count_attempt(slot which, failure why, std::string reason) {
   const event& one = events_.at(which).it.what;
   failure_record how{.id = one.id, .code = std::string(name_of(why)), .reason = std::move(reason)};
-  switch (judge(why).what) {
-    case remedy::bury:
-      return die(which, why, std::move(how.reason));
-    case remedy::retry: {
-      const auto failures = std::int64_t{one.attempts} + 1;
-      const auto delay = failures > limits_.retry.max_attempts()
-                             ? std::nullopt
-                             : limits_.retry.delay_after(static_cast<int>(failures), chance_);
-      if (!delay)
-        return die(which, why, fmt::format("given up after {} failed attempts: {}", failures, how.reason));
-      how.counts_attempt = true;
-      how.delay = *delay;
-      return back_off(which, std::move(how));
-    }
-    case remedy::retry_for_ever:
-      how.counts_deferral = true;
-      how.delay = limits_.retry.pause_after(one.deferrals + 1, chance_);
-      return back_off(which, std::move(how));
+  if (judge(why).what == remedy::retry_for_ever) {
+    how.counts_deferral = true;
+    how.delay = limits_.retry.pause_after(one.deferrals + 1, chance_);
+    return back_off(which, std::move(how));
   }
+  const auto failures = std::int64_t{one.attempts} + 1;
+  const auto delay = failures > limits_.retry.max_attempts()
+                         ? std::nullopt
+                         : limits_.retry.delay_after(static_cast<int>(failures), chance_);
+  if (!delay)
+    return die(which, why, fmt::format("given up after {} failed attempts: {}", failures, how.reason));
+  how.counts_attempt = true;
+  how.delay = *delay;
+  back_off(which, std::move(how));
+}
+
+void stream::excuse(slot which, failure why, std::string reason) {
+  const bool counted = judge(why).what == remedy::retry;
+  if (counted) reason += "; others got through before, so no attempt is counted";
+  back_off(which, {.id = events_.at(which).it.what.id,
+                   .counts_deferral = true,
+                   .delay = lanes_.destinations().probe_pause(destination_of(which)),
+                   .code = std::string(name_of(counted ? failure::destination_down : why)),
+                   .reason = std::move(reason)});
+}
+
+// Not sent: a probe will tell when the destination works again.
+void stream::wait_for_destination(slot which) {
+  back_off(which, {.id = events_.at(which).it.what.id,
+                   .counts_deferral = true,
+                   .delay = lanes_.destinations().pause(destination_of(which)),
+                   .code = std::string(name_of(failure::destination_down)),
+                   .reason = "not sent: its exchange or routing key has stopped working"});
 }
 
 void stream::back_off(slot which, failure_record how) {

@@ -44,6 +44,7 @@ std::vector<flow::stored_event> read_events(const rows& from) {
     const auto at = [&](event_column column) { return from.at(row, static_cast<int>(column)); };
     const auto find = [&](event_column column) { return from.find(row, static_cast<int>(column)); };
     if (!find(event_column::id)) continue;
+    const auto failure = find(event_column::failure);
     out.push_back({
         .what =
             {
@@ -64,7 +65,8 @@ std::vector<flow::stored_event> read_events(const rows& from) {
             },
         .from = exception_of(find(event_column::exception)),
         .withheld = !find(event_column::aggregate_id),
-        .suspect = read_bool(at(event_column::suspect)),
+        .suspect = failure == "refused" || failure == "connection_closed",
+        .excused = failure == "destination_down",
         .earlier_waits = of_due && read_bool(at(event_column::behind)),
         .size = read_int8(at(event_column::size)),
         .storage = storage,

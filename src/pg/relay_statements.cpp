@@ -17,7 +17,7 @@ constexpr std::string_view event_open = R"((
            + coalesce(octet_length(t.exchange), 0) + coalesce(octet_length(t.routing_key), 0) AS size
   FROM (
     SELECT e.id, e.place, e.seq, e.hash, e.attempts, e.deferrals, e.exception::text AS exception, e.created_at, e.available_at,
-           e.exception IS NOT NULL AND e.last_error_code IN ('refused', 'connection_closed') AS suspect,
+           CASE WHEN e.exception IS NOT NULL THEN e.last_error_code END AS failure,
            e.aggregate_type, e.aggregate_id, e.event_type,
            CASE WHEN pg_column_size(e.payload) <= $1::bigint THEN e.payload::@payload_octets@ END AS payload,
            CASE WHEN pg_column_size(e.payload) > $1::bigint THEN pg_column_size(e.payload)::bigint
@@ -30,7 +30,7 @@ constexpr std::string_view event_close = R"() AS e
   OFFSET 0) AS f)";
 constexpr std::string_view event_columns =
     "f.id, f.place, f.seq, f.hash, f.attempts, f.deferrals, f.exception, f.created_at, f.available_at, "
-    "f.suspect, f.size,"
+    "f.failure, f.size,"
     " CASE WHEN f.size <= $1::bigint THEN f.aggregate_type END, CASE WHEN f.size <= $1::bigint THEN "
     "f.aggregate_id END,"
     " CASE WHEN f.size <= $1::bigint THEN f.event_type END, CASE WHEN f.size <= $1::bigint THEN f.payload "

@@ -35,6 +35,7 @@ inline constexpr std::string_view due = "due";
 inline constexpr std::string_view released = "released";
 inline constexpr std::string_view by_id = "by_id";
 inline constexpr std::string_view held = "held";
+inline constexpr std::string_view recall = "recall";
 inline constexpr std::string_view mark = "mark";
 inline constexpr std::string_view mark_by_id = "mark_by_id";
 inline constexpr std::string_view unfinished = "unfinished";
@@ -55,7 +56,7 @@ enum class event_column : int {
   exception,
   created_at,
   available_at,
-  suspect,
+  failure,  // the latest one's code, of an event that is not on its ordinary way
   size,
   aggregate_type,  // null, and so are all texts: larger than $1
   aggregate_id,

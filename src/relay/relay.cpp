@@ -32,7 +32,9 @@ relay::relay(boost::asio::io_context& io, relay_settings settings, relay_report 
     : io_(io),
       settings_(std::move(settings)),
       report_(std::move(report)),
-      lanes_([] { return clock::now(); }, [this] { watch_deadlines(); }),
+      lanes_([] { return clock::now(); }, [this] { watch_deadlines(); },
+             flow::destinations(settings_.leader.stream.route.exchange, {},
+                                {.on_down = report_.destination_down, .on_up = report_.destination_up})),
       deadline_timer_(io),
       grace_timer_(io) {
   database_.wanted = 1;

@@ -36,7 +36,10 @@ struct relay_report {
   std::function<void(int shard)> gave_up;                      // and does not any more
   std::function<void(std::string_view reason)> blocked;        // RabbitMQ takes nothing for now
   std::function<void()> unblocked;                             // none of its connections is blocked any more
-  std::function<void(const std::string&)> deaf;                // notifications of PostgreSQL do not arrive
+  // What has worked fails for everybody; and works again.
+  std::function<void(const flow::destination&, std::string_view reason)> destination_down;
+  std::function<void(const flow::destination&, std::chrono::milliseconds down_for)> destination_up;
+  std::function<void(const std::string&)> deaf;  // notifications of PostgreSQL do not arrive
   std::function<void()> hearing_again;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/failpoint.hpp"
+#include "core/utf8.hpp"
 #include "pg/binary.hpp"
 #include "pg/event_rows.hpp"
 #include "pg/sqlstate.hpp"
@@ -45,6 +46,7 @@ class round_trip {
                flow::tried<std::vector<flow::stored_event>>& into);
   void add_released();
   void add_held();
+  void add_recall();
 
   const flow::store_request& what_;
   const shard_view& of_;
@@ -156,7 +158,7 @@ void round_trip::add_failures() {
     deferrals.push_back(one.counts_deferral ? 1 : 0);
     delays.push_back(backs_off ? std::optional<std::int64_t>(one.delay.count()) : std::nullopt);
     codes.push_back(one.code.empty() ? std::nullopt : std::optional(one.code));
-    reasons.push_back(one.reason.empty() ? std::nullopt : std::optional(one.reason));
+    reasons.push_back(one.reason.empty() ? std::nullopt : std::optional(valid_utf8(one.reason)));
   }
   if (dead) steps_.text("SELECT set_config('synchronous_commit', 'on', true)");
   steps_.run(
@@ -230,11 +232,11 @@ void round_trip::add_read() {
     into.late_low = find_int8(rows, 0, column::hash);
     if (what_.read->looks_around) {
       into.next_due = until_due(rows);
-      into.holds = pg::read_bool(rows.at(0, static_cast<int>(column::suspect)));
+      into.holds = pg::read_int4(rows.at(0, static_cast<int>(column::attempts))) != 0;
     }
     into.rows = pg::read_events(rows);
-    std::stable_sort(into.rows.begin(), into.rows.end(),
-                     [](const auto& a, const auto& b) { return a.what.seq < b.what.seq; });
+    const auto by_seq = [](const auto& a, const auto& b) { return a.what.seq < b.what.seq; };
+    if (into.late > 0) std::stable_sort(into.rows.begin(), into.rows.end(), by_seq);
     if (!into.rows.empty()) failpoint("claimed");
     return true;
   });
@@ -291,7 +293,8 @@ void round_trip::add_released() {
     auto& into = out_.released.answer;
     for (int row = 0; row < rows.size() && rows.is_null(row, static_cast<int>(column::id)); ++row) {
       const auto hash = find_int8(rows, row, column::hash).value_or(0);
-      if (pg::read_bool(rows.at(row, static_cast<int>(column::suspect)))) into.backs_off.push_back(hash);
+      if (pg::read_int4(rows.at(row, static_cast<int>(column::attempts))) != 0)
+        into.backs_off.push_back(hash);
       if (find_int8(rows, row, column::seq)) into.more.push_back(hash);
     }
     into.rows = pg::read_events(rows);
@@ -314,6 +317,19 @@ void round_trip::add_held() {
   });
 }
 
+void round_trip::add_recall() {
+  auto parameters = event_parameters();
+  parameters.insert(parameters.end(),
+                    {pg::timestamptz(what_.recall_after->at), pg::int8(what_.recall_after->seq)});
+  add(pg::statement::recall, std::move(parameters), [this](segment& got) {
+    if (!is_read(got, out_.recalled, broken_)) return false;
+    const pg::rows& rows = got.answers.front();
+    if (rows.size() > 0)
+      out_.recalled.answer.upto = {pg::read_timestamp(rows.at(0, 0)), pg::read_int8(rows.at(0, 1))};
+    return true;
+  });
+}
+
 pg::pipeline round_trip::steps() {
   if (!what_.failures.empty()) add_failures();
   if (!what_.marks.ids.empty()) add_marks();
@@ -325,6 +341,7 @@ pg::pipeline round_trip::steps() {
   if (!what_.by_id.empty()) add_ids(what_.by_id, what_.keys_only ? -1 : of_.largest, out_.by_id);
   if (!what_.release.empty()) add_released();
   if (what_.blocked_after) add_held();
+  if (what_.recall_after) add_recall();
   return std::move(steps_);
 }
 

@@ -117,26 +117,6 @@ TEST_SUITE("alone") {
     check_dead(session, 2, "406 PRECONDITION_FAILED");
     running.stop();
   }
-
-  TEST_CASE("the relay's own exchange is declared again when it was deleted, and no event is blamed for it") {
-    const stage on;
-    relay running{on, {"--retry-base", "100ms", "--retry-cap", "200ms", "--retry-max-attempts", "10000"}};
-    running.await_connected();
-    broker{}.delete_exchange("outbox");
-    auto session = on.connect();
-    insert(session, "a", on.key(), std::nullopt, 10);
-    insert(session, "b", on.key(), std::nullopt, 10);
-    // The exchange is there again; the binding was the consumer's.
-    eventually("the events are returned", [&] {
-      return session.number("SELECT count(*) FROM outbox.event WHERE last_error LIKE 'returned%'") == 2;
-    });
-    broker{}.bind(on.queue(), "outbox", on.queue() + ".#");
-    const auto report = on.check_all();
-    CHECK_MESSAGE(report.sound(), report.words());
-    CHECK(report.delivered == 20);
-    CHECK(report.dead == 0);
-    running.stop();
-  }
 }
 
 }  // namespace outboxd::test

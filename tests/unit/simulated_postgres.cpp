@@ -221,7 +221,7 @@ flow::write_answer simulated_postgres::record(const std::vector<flow::failure_re
           now.attempts += one.counts_attempt ? 1 : 0;
           now.deferrals = one.counts_deferral ? now.deferrals + 1 : one.counts_attempt ? 0 : now.deferrals;
           if (one.to == exception::backing_off) now.available_at = world_.wall() + one.delay;
-          if (!one.code.empty()) now.suspect = one.code == "refused" || one.code == "connection_closed";
+          if (!one.code.empty()) now.failure = one.code;
         },
         undoing);
   }

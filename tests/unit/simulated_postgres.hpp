@@ -54,7 +54,7 @@ struct row_state {
   timestamp available_at;
   int attempts = 0;
   int deferrals = 0;
-  bool suspect = false;
+  std::string failure;  // the code of the latest
   std::uint32_t place = 0;
 };
 
@@ -127,6 +127,7 @@ class simulated_postgres {
   flow::tried<std::vector<flow::stored_event>> fetch(const std::vector<event_id>& ids);
   flow::tried<std::vector<flow::stored_event>> find(const std::vector<event_id>& ids, bool keys_only);
   flow::tried<flow::release_answer> release(const std::vector<flow::aggregate>& of, int most, bool keys_only);
+  flow::tried<flow::recall_answer> recall(std::size_t shard);
   flow::tried<flow::blocked_answer> blocked(std::size_t shard, flow::aggregate after);
 
   bool is_finished(const table_row& one) const {

@@ -20,11 +20,13 @@ flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
   out.what.aggregate = from.of;
   out.what.event_type = type_of(from.ill);
   out.what.headers = "{}";
+  if (from.ill == ailment::missing) out.what.exchange = "no such exchange";
   out.what.attempts = from.now.attempts;
   out.what.deferrals = from.now.deferrals;
   out.from = from.now.why;
   out.withheld = keys_only || from.large;
-  out.suspect = from.now.suspect;
+  out.suspect = from.now.failure == "refused" || from.now.failure == "connection_closed";
+  out.excused = from.now.failure == "destination_down";
   out.size = from.large ? 3'000 : 100;
   if (on_step) on_step(row, "read");
   return out;
@@ -119,6 +121,25 @@ flow::tried<flow::walk_answer> simulated_postgres::walk(std::size_t shard, std::
     }
     out.answer.walked_to = one.seq;
   }
+  return out;
+}
+
+// All in one page. What is locked waits for its own time.
+flow::tried<flow::recall_answer> simulated_postgres::recall(std::size_t shard) {
+  flow::tried<flow::recall_answer> out;
+  if (cannot_read(out)) return out;
+  std::vector<std::function<void()>> undoing;
+  for (const std::size_t row : by_seq_) {
+    const table_row& one = rows[row];
+    const auto& code = one.now.failure;
+    if (!shows(one) || shard_of(one.of) != shard || one.now.why != exception::backing_off || is_locked(row) ||
+        refuses(row) || one.now.available_at <= world_.wall())
+      continue;
+    if (code == "destination_down" || code == "nacked" || code == "unconfirmed")
+      write(
+          row, [this](row_state& now) { now.available_at = world_.wall(); }, undoing);
+  }
+  finish(std::move(undoing), false);
   return out;
 }
 

@@ -97,6 +97,7 @@ class simulated_rabbit final : public flow::broker {
     return accepted::yes;
   }
 
+  void move(std::string_view why) override { drop(why); }
   void drop(std::string_view) override {
     world_.after(world_.micros(0, 5000), [this, mine = session_] {
       if (mine == session_) lose();

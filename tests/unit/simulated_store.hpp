@@ -107,7 +107,7 @@ class simulated_store final : public flow::store {
 
   // Each statement has a snapshot of its own.
   void step(const std::shared_ptr<work>& job) {
-    while (job->next < 10) {
+    while (job->next < 11) {
       run(*job, job->next++);
       if (world_.chance(60)) {
         world_.after(world_.micros(1, 3000), [this, job, mine = server_] {
@@ -158,6 +158,9 @@ class simulated_store final : public flow::store {
           to.released = table_.release(asked.release, asked.release_events, asked.keys_only);
         if (!with_.release_below_position)
           for (auto& one : to.released.answer.rows) one.what.seq = std::min(one.what.seq, how_far().seq);
+        return;
+      case 9:
+        if (asked.recall_after) to.recalled = table_.recall(shard_);
         return;
       default:
         if (!asked.blocked_after) return;

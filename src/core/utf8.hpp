@@ -1,0 +1,12 @@
+// utf8: text that PostgreSQL and a terminal take, whatever a peer has sent.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace outboxd {
+
+// Each byte that is no part of a valid character (RFC 3629) becomes U+FFFD, and so does NUL, which PostgreSQL stores in no text.
+std::string valid_utf8(std::string_view text);
+
+}  // namespace outboxd

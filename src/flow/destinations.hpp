@@ -1,0 +1,100 @@
+// destinations: which exchanges and routing keys have worked, and which have stopped: what fails there is no fault of its event.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/failure.hpp"
+#include "flow/write_queue.hpp"
+
+namespace outboxd::flow {
+
+struct destination {
+  std::string_view exchange;
+  std::string_view routing_key;
+};
+
+struct destination_limits {
+  std::size_t most = 10'000;  // that are remembered to have worked, and that are known to fail
+  // Between two probes of one that is down; each pause is twice the one before.
+  std::chrono::milliseconds first_probe{500};
+  std::chrono::milliseconds longest_probe{5'000};
+};
+
+struct destination_hooks {
+  std::function<void(const destination&, std::string_view reason)> on_down;
+  std::function<void(const destination&, std::chrono::milliseconds down_for)> on_up;
+};
+
+// Pure. A missing exchange or a missing right concerns the exchange; everything else the exchange with the routing key.
+class destinations {
+ public:
+  // Whose fault a failure is, as far as the destination can tell.
+  enum class finding : std::uint8_t {
+    own,      // the event's: others get through, or nobody ever has
+    excused,  // perhaps the destination has just stopped working: the next failure tells
+    down,     // the destination's
+  };
+
+  // The default exchange counts as one that has worked: the relay declares it, or its operator has.
+  destinations(std::string_view default_exchange, const destination_limits& limits, destination_hooks hooks);
+
+  enum class permit : std::uint8_t {
+    send,
+    probe,  // it is down, and this one finds out whether it still is
+    wait,   // it is down, and another one has found that out not long ago
+  };
+
+  // Asked just before an event is offered to a lane.
+  permit ask(const destination& to, clock::time_point now);
+
+  // A message has been confirmed. True if it was down: what waits for it may go.
+  bool on_delivered(const destination& to, clock::time_point now);
+
+  // One was not. `excused`: this event has been excused before.
+  finding on_failed(const destination& to, failure why, bool excused, std::string_view reason,
+                    clock::time_point now);
+
+  // How long an event waits that is not sent because of it: the longer, the more do.
+  std::chrono::milliseconds pause(const destination& to);
+  // How long one waits that has failed there.
+  std::chrono::milliseconds probe_pause(const destination& to) const;
+
+  std::size_t down() const { return down_; }
+
+ private:
+  using key = std::uint64_t;
+
+  // Since its latest confirm.
+  struct trouble {
+    int failures = 0;
+    std::int64_t waiting = 0;  // events that were not sent because of it
+    bool down = false;
+    clock::time_point since{};
+    clock::time_point next_probe{};
+    std::chrono::milliseconds pause{0};
+  };
+
+  static key exchange_key(const destination& of);
+  static key full_key(const destination& of);
+  trouble* find_down(const destination& to);
+  const trouble* find_down(const destination& to) const;
+  bool end_trouble(key which, const destination& to, clock::time_point now);
+  bool has_worked(key which) const { return which == default_exchange_ || worked_.contains(which); }
+  void remember(key which);
+
+  key default_exchange_;
+  destination_limits limits_;
+  destination_hooks hooks_;
+  boost::unordered_flat_set<key> worked_;
+  boost::unordered_flat_map<key, trouble> troubles_;
+  key latest_ = 0;  // that has worked
+  std::size_t down_ = 0;
+};
+
+}  // namespace outboxd::flow

@@ -1,0 +1,98 @@
+// Guarantee 7: an event over which the broker closes the whole connection stops nobody else, and is dead in the end.
+#include <doctest/doctest.h>
+
+#include "stage.hpp"
+#include "support/servers.hpp"
+
+namespace outboxd::test {
+namespace {
+
+const arguments three_attempts{"--retry-schedule", "20ms,20ms"};
+
+// RabbitMQ takes this for the name of a queue of direct reply-to, cannot decode it, and closes the connection with 541.
+void insert_poison(database& session, const std::string& aggregate) {
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, exchange, routing_key)"
+      " VALUES ('order', $1, 'poison', '{}', '', 'amq.rabbitmq.reply-to.AAAA.key')",
+      {aggregate});
+}
+
+void insert_good(database& session, const stage& on, const std::string& aggregates, int count) {
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'order', $1 || (a % 100), $2, '{}' FROM generate_series(1, $3::int) AS a",
+      {aggregates, on.key(), std::to_string(count)});
+}
+
+void check_dead(database& session, std::int64_t count) {
+  const auto rows =
+      session.exec("SELECT attempts, last_error, last_error_code FROM outbox.event WHERE status = 'dead'");
+  CHECK(static_cast<std::int64_t>(rows.size()) == count);
+  for (const auto& row : rows) {
+    CHECK(row[0] == "3");
+    CHECK_MESSAGE(row[1]->starts_with(
+                      "given up after 3 failed attempts: the broker closed the connection over it: 541"),
+                  *row[1]);
+    CHECK(row[2] == "connection_closed");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("events over which the broker closes the connection die, and all others go through") {
+  stage on;
+  auto session = on.connect();
+  session.exec("BEGIN");
+  for (int i = 0; i < 3; ++i) {
+    insert_good(session, on, "good", 300);
+    insert_poison(session, "bad" + std::to_string(i));
+  }
+  insert_good(session, on, "bad", 100);  // some behind a poisoned one
+  session.exec("COMMIT");
+  relay running{on, three_attempts};
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.lost == 0, report.words());
+  CHECK_MESSAGE(report.sound(), report.words());
+  CHECK(report.delivered == 1'000);
+  CHECK(report.dead == 3);
+  check_dead(session, 3);
+  running.stop();
+}
+
+TEST_CASE("one lane alone and one event alone: it dies, and the next one goes through") {
+  stage on;
+  auto session = on.connect();
+  relay running{on, {"--relay-lanes", "1", "--retry-schedule", "20ms,20ms"}};
+  running.await_connected();
+  insert_poison(session, "a");
+  eventually("it is dead",
+             [&] { return session.number("SELECT count(*) FROM outbox.event WHERE status = 'dead'") == 1; });
+  check_dead(session, 1);
+  insert_good(session, on, "a", 5);
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  CHECK(report.delivered == 5);
+  running.stop();
+}
+
+TEST_CASE(
+    "words of the broker that are cut inside a character are stored replaced, and nobody is sent twice") {
+  stage on;
+  auto session = on.connect();
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, exchange)"
+      " VALUES ('order', 'x', $1, '{}', 'nn' || repeat('\u00e9', 120))",
+      {on.key()});
+  insert_good(session, on, "good", 200);
+  relay running{on, three_attempts};
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  CHECK(report.delivered == 200);
+  CHECK(
+      session.number(
+          "SELECT count(*) FROM outbox.event WHERE status = 'dead' AND last_error LIKE '%404 NOT_FOUND%'") ==
+      1);
+  running.stop();
+}
+
+}  // namespace outboxd::test

@@ -1,0 +1,153 @@
+// flow_destinations_test: a destination that stops working is an outage; an event that fails where others get through is not.
+#include "flow/destinations.hpp"
+
+#include <doctest/doctest.h>
+
+#include "flow_stream_script.hpp"
+
+using namespace outboxd;
+using namespace outboxd::flow;
+using namespace outboxd::test;
+using namespace std::chrono_literals;
+using finding = destinations::finding;
+using permit = destinations::permit;
+
+namespace {
+
+struct fixture {
+  clock::time_point now{std::chrono::hours(1)};
+  std::string said;
+  destinations it{
+      "outbox",
+      {.most = 4},
+      {.on_down =
+           [this](const destination& which, std::string_view) {
+             said += fmt::format("down {}/{} ", which.exchange, which.routing_key);
+           },
+       .on_up = [this](const destination& which,
+                       auto) { said += fmt::format("up {}/{} ", which.exchange, which.routing_key); }}};
+  const destination orders{"outbox", "orders"};
+  const destination bills{"outbox", "bills"};
+
+  bool deliver(const destination& to) { return it.on_delivered(to, now); }
+  finding fail(const destination& to, failure why, bool excused = false) {
+    return it.on_failed(to, why, excused, "reason", now);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(fixture, "where nothing has ever got through the event is to blame") {
+  CHECK(fail(orders, failure::returned) == finding::own);
+  CHECK(fail({"missing", "orders"}, failure::refused) == finding::own);
+  CHECK(it.ask(orders, now) == permit::send);
+  CHECK(said.empty());
+}
+
+TEST_CASE_FIXTURE(
+    fixture, "what has worked and fails twice in a row is down, and probed now and then until it works") {
+  deliver(orders);
+  CHECK(fail(orders, failure::returned) == finding::excused);
+  CHECK(it.ask(orders, now) == permit::send);
+  CHECK(fail(orders, failure::returned) == finding::down);
+  CHECK(said == "down outbox/orders ");
+  CHECK(it.ask(orders, now) == permit::wait);
+  CHECK(it.ask(bills, now) == permit::send);
+  now += 500ms;
+  CHECK(it.ask(orders, now) == permit::probe);
+  CHECK(it.ask(orders, now) == permit::wait);
+  CHECK(fail(orders, failure::returned) == finding::down);
+  now += 999ms;
+  CHECK(it.ask(orders, now) == permit::wait);
+  now += 1ms;
+  CHECK(it.ask(orders, now) == permit::probe);
+  CHECK(deliver(orders));
+  CHECK(said == "down outbox/orders up outbox/orders ");
+  CHECK(it.ask(orders, now) == permit::send);
+  CHECK_FALSE(deliver(orders));
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "an event that fails while others get through is excused once, and then to blame") {
+  deliver(orders);
+  CHECK(fail(orders, failure::returned) == finding::excused);
+  deliver(orders);
+  CHECK(fail(orders, failure::returned, true) == finding::own);
+  CHECK(it.ask(orders, now) == permit::send);
+}
+
+TEST_CASE_FIXTURE(
+    fixture, "a missing exchange concerns all its routing keys, and the default exchange has always worked") {
+  CHECK(fail(orders, failure::refused) == finding::excused);
+  CHECK(fail(bills, failure::refused) == finding::down);
+  CHECK(said == "down outbox/ ");
+  CHECK(it.ask(orders, now) == permit::wait);
+  CHECK(it.ask({"other", "orders"}, now) == permit::send);
+  CHECK(deliver(bills));
+  CHECK(it.ask(orders, now) == permit::send);
+}
+
+TEST_CASE_FIXTURE(fixture, "backpressure needs no earlier success") {
+  CHECK(fail(orders, failure::nacked) == finding::excused);
+  CHECK(fail(orders, failure::unconfirmed) == finding::down);
+  CHECK(fail(orders, failure::nacked, true) == finding::down);
+}
+
+TEST_CASE_FIXTURE(fixture, "what a former leader has excused tells that its destination has worked") {
+  CHECK(fail(orders, failure::returned, true) == finding::excused);
+  CHECK(fail(orders, failure::returned, true) == finding::down);
+}
+
+TEST_CASE_FIXTURE(fixture, "memory is bounded; what is forgotten has never worked") {
+  for (const char* key : {"a", "b", "c", "d", "e", "f", "g"}) deliver({"outbox", key});
+  int known = 0;
+  for (const char* key : {"a", "b", "c", "d", "e", "f", "g"})
+    known += fail({"outbox", key}, failure::returned) == finding::excused ? 1 : 0;
+  CHECK(known <= 4);
+  CHECK(known > 0);
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "the more events wait the longer each of them does, and none longer than a minute") {
+  fail(orders, failure::nacked), fail(orders, failure::nacked);
+  CHECK(it.pause(orders) == 1s);
+  for (int i = 0; i < 1'000; ++i) it.pause(orders);
+  CHECK(it.pause(orders) > 10s);
+  for (int i = 0; i < 10'000; ++i) it.pause(orders);
+  CHECK(it.pause(orders) == 60s);
+}
+
+TEST_CASE("while a destination is down its events wait unsent, a probe finds it up, and they are recalled") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1)});
+  it.ack(0, it.latest());
+  it.sent();
+  it.ask(), it.answer();  // its mark
+  it.read({row(2, 2), row(3, 3)});
+  CHECK(it.sent() == std::vector<int>{2, 3});
+  it.answer(0, it.connections[0].sent[1].name, verdict::returned, "312 NO_ROUTE");
+  it.answer(0, it.connections[0].sent[2].name, verdict::returned, "312 NO_ROUTE");
+  CHECK(it.failed.size() == 2);
+  for (const auto& one : it.failed) {
+    CHECK_FALSE(one.counts_attempt);
+    CHECK(one.code == "destination_down");
+  }
+  while (it.asks()) it.answer();
+  it.read({row(4, 4)});
+  CHECK(it.sent().empty());
+  CHECK(it.failed.size() == 3);
+  while (it.asks()) it.answer();
+  it.now += 500ms;
+  it.read({row(5, 5), row(6, 6)});
+  CHECK(it.sent() == std::vector<int>{5});  // the probe
+  it.ack(0, it.latest());
+  bool recalled = false;
+  while (it.asks()) {
+    recalled |= it.asked.recall_after.has_value();
+    it.answer();
+  }
+  CHECK(recalled);
+  it.read({row(7, 7)});
+  CHECK(it.sent() == std::vector<int>{7});
+}
