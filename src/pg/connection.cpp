@@ -152,6 +152,10 @@ int connection::backend_pid() const {
   return session_->lost ? 0 : session_->backend_pid();
 }
 
+bool connection::turned_read_only() const {
+  return !session_->lost && session_->turned_read_only();
+}
+
 const std::optional<error>& connection::lost() const {
   return session_->lost;
 }

@@ -63,6 +63,10 @@ class connection {
   // The code of the error that the last execute() returned, empty if it was none of the server's.
   const std::string& last_sqlstate() const;
 
+  // Since the login the server has begun to say that it wants no writes (default_transaction_read_only, which PostgreSQL reports with
+  // each answer). What the greeting says is not judged: a pooler may have it from long ago.
+  bool turned_read_only() const;
+
   // While it is open: the host and port that it reached, and the process there, as the greeting had it.
   std::string server() const;
   int backend_pid() const;

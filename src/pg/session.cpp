@@ -83,6 +83,7 @@ void connection::session::on_readable() {
   if (conn_ != nullptr && (!alive || PQstatus(conn_) != CONNECTION_OK))
     fail({fault::transient,
           fmt::format("the connection to PostgreSQL ended: {}", one_line(PQerrorMessage(conn_)))});
+  if (greeted_read_only_ && !says_read_only()) greeted_read_only_ = false;
   if (!notified.empty()) changed.cancel();
   if (conn_ != nullptr && writing_) flush();
 }

@@ -44,9 +44,11 @@ struct connection::session : std::enable_shared_from_this<session> {
   bool busy() const { return outstanding > 0; }
 
   std::string server() const;
+  bool turned_read_only() const { return !greeted_read_only_ && says_read_only(); }
   int backend_pid() const { return PQbackendPID(conn_); }
 
  private:
+  bool says_read_only() const;
   void give_up(unsigned attempt);
   bool start(const std::string& text, const endpoint& to, bool writable);
   void watch_socket();
@@ -62,10 +64,11 @@ struct connection::session : std::enable_shared_from_this<session> {
 
   PGconn* conn_ = nullptr;
   std::optional<asio::posix::stream_descriptor> socket_;
-  unsigned attempt_ = 0;    // to connect; a timer of an earlier one is nobody's
-  bool late_ = false;       // the deadline of this attempt has passed before
-  bool writing_ = false;    // a wait for write is out
-  std::string last_fatal_;  // the server's parting words
+  unsigned attempt_ = 0;            // to connect; a timer of an earlier one is nobody's
+  bool late_ = false;               // the deadline of this attempt has passed before
+  bool greeted_read_only_ = false;  // and nothing else was said since
+  bool writing_ = false;            // a wait for write is out
+  std::string last_fatal_;          // the server's parting words
 };
 
 }  // namespace outboxd::pg

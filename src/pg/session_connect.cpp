@@ -96,9 +96,15 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
     end();
     co_return transient("libpq refused the pipeline mode");
   }
+  greeted_read_only_ = says_read_only();
   watch_socket();
   await_readable();
   co_return result<void>();
+}
+
+bool connection::session::says_read_only() const {
+  const char* const said = PQparameterStatus(conn_, "default_transaction_read_only");
+  return said != nullptr && std::string_view(said) == "on";
 }
 
 std::string connection::session::server() const {

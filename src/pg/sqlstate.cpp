@@ -77,8 +77,10 @@ statement_failure read_failure(std::string_view sqlstate) {
 }
 
 // Users have triggers and foreign keys on the table, so almost anything may be said of one row.
+// 25006, read-only: a leader that learns that the server wants no writes still marks what it has sent.
 statement_failure write_failure(std::string_view sqlstate) {
-  if (is_class(sqlstate, {"40", "53", "55", "58"}) || sqlstate == "57014") return statement_failure::later;
+  if (sqlstate == "25006" || is_class(sqlstate, {"40", "53", "55", "58"}) || sqlstate == "57014")
+    return statement_failure::later;
   if (is_class(sqlstate, {"", "08", "25", "26", "57"})) return statement_failure::of_session;
   return statement_failure::of_a_row;
 }

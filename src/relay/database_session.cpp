@@ -90,9 +90,7 @@ boost::asio::awaitable<result<void>> check_server(pg::connection& link, const po
   if (!facts) co_return tl::make_unexpected(facts.error());
   if (facts->at(0, 0) == "t")
     co_return transient(fmt::format("the server at {} is a standby (read-only); {}", link.server(), remedy));
-  if (facts->at(0, 1) == "on")
-    co_return transient(fmt::format("the server at {} is read-only (default_transaction_read_only); {}",
-                                    link.server(), remedy));
+  if (facts->at(0, 1) == "on") co_return tl::make_unexpected(is_read_only(link));
   const auto version = number(facts->at(0, 3));
   if (version < oldest_server)
     co_return permanent(fmt::format("the server at {} is PostgreSQL {}; outboxd needs 14 or newer",
@@ -142,6 +140,11 @@ boost::asio::awaitable<result<payload_type>> open_session(pg::connection& link, 
   if (!set) co_return tl::make_unexpected(set.error());
   if (use == session_use::lock) co_return payload_type::jsonb;
   co_return co_await check_outbox(link, with);
+}
+
+error is_read_only(const pg::connection& link) {
+  return {fault::transient, fmt::format("the server at {} is read-only (default_transaction_read_only); {}",
+                                        link.server(), remedy)};
 }
 
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link,

@@ -33,6 +33,9 @@ inline constexpr std::chrono::milliseconds longest_lock_wait{1'000};
 boost::asio::awaitable<result<payload_type>> open_session(pg::connection& link, const postgres_settings& with,
                                                           session_use use);
 
+// Why a session with a server that wants no writes is closed.
+error is_read_only(const pg::connection& link);
+
 // Ends the session of a leader that has stopped half-way through a statement: its own timeout is armed only between statements. Of the
 // same user's alone, so nobody else is hit.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link, const postgres_settings& with);

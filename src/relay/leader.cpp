@@ -124,7 +124,12 @@ boost::asio::awaitable<result<bool>> leader::stand_by(pg::connection& link) {
   }
   if (lanes_.any_up() && clock::now() >= next_try_ && host_.may_lead(*this)) {
     const auto taken = co_await take_lead(link);
-    if (!taken || *taken) co_return taken;
+    if (!taken) co_return taken;
+    if (link.turned_read_only()) {
+      shard_.reset();
+      co_return tl::make_unexpected(is_read_only(link));
+    }
+    if (*taken) co_return true;
   }
   co_await link.wait_until(clock::now() + try_interval);
   link.take_notifications();
@@ -155,7 +160,7 @@ boost::asio::awaitable<result<void>> leader::lead(pg::connection& link) {
   const auto now = clock::now();
   next_sweep_ = now;
   broker_gone_since_ = now;
-  yields_ = false;
+  yields_ = read_only_ = false;
   stream_.start(std::move(*saved), payload_);
   doorbell_.start(now);
   doorbell_.set(flow::doorbell::obstacle::no_lock_session, true, now);
@@ -181,6 +186,7 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
       stream_.drain();
       if (sleep_lock_) sleep_lock_->unlock();
     }
+    if (stream_.drained() && read_only_) co_return tl::make_unexpected(is_read_only(link));
     if (stream_.drained()) co_return co_await give_up(link);
     if (now >= next_sweep_) {
       sweep(now);
@@ -197,6 +203,10 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
       if (reads) doorbell_.on_read_sent();
       auto answer = co_await store.execute(*request, view_);
       if (!answer) co_return tl::make_unexpected(answer.error());
+      if (link.turned_read_only()) {
+        const auto heeded = co_await heed_read_only(link);
+        if (!heeded) co_return heeded;
+      }
       watch_deferrals(answer->deferral(), !request->failures.empty() || !request->marks.ids.empty());
       const auto news = stream_.on_answer(std::move(*answer));
       if (reads) doorbell_.on_read(news.found, news.complete, clock::now());
@@ -205,6 +215,17 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
     const auto until = std::min(std::min(stream_.next_at(), doorbell_.next_poll()), next_sweep_);
     co_await link.wait_until(until);
   }
+}
+
+// Nothing more is read or sent. What was sent is marked all the same, or the next leader would send it again: the setting is only
+// what transactions begin with.
+boost::asio::awaitable<result<void>> leader::heed_read_only(pg::connection& link) {
+  read_only_ = true;
+  if (stream_.now_in() != flow::stream::phase::draining) stream_.drain();
+  if (sleep_lock_) sleep_lock_->unlock();
+  const auto writes = co_await ask(link, "SET default_transaction_read_only = off");
+  if (!writes) co_return tl::make_unexpected(writes.error());
+  co_return result<void>();
 }
 
 boost::asio::awaitable<result<void>> leader::give_up(pg::connection& link) {

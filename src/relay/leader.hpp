@@ -82,6 +82,7 @@ class leader {
   boost::asio::awaitable<result<void>> lead(pg::connection& link);
   boost::asio::awaitable<result<void>> relay_events(pg::connection& link);
   boost::asio::awaitable<result<void>> give_up(pg::connection& link);
+  boost::asio::awaitable<result<void>> heed_read_only(pg::connection& link);
   boost::asio::awaitable<result<void>> look_around(pg::connection& link);
   boost::asio::awaitable<result<void>> show_presence(pg::connection& link);
   boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql);
@@ -116,7 +117,8 @@ class leader {
   int others_present_ = 0;
   std::optional<clock::time_point> deferred_since_;
   bool said_deferred_ = false;
-  bool yields_ = false;  // migrate has asked for the lead
+  bool read_only_ = false;  // the server wants no writes: the lead ends when all that was sent is marked
+  bool yields_ = false;     // migrate has asked for the lead
   bool stopping_ = false;
 };
 
