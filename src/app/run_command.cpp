@@ -79,6 +79,8 @@ relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
           },
       .deferred = [log](std::string_view why) { log->warn("PostgreSQL: {}; trying again", why); },
       .deferral_over = [log] { log->info("PostgreSQL: reads and marks go on"); },
+      .culprit = [log](const std::string& words) { log->warn("PostgreSQL: {}", words); },
+      .stands_by = [log] { log->info("stands by: another relay leads"); },
       .in_doubt =
           [log](const std::vector<event_id>& ids) {
             constexpr std::size_t most = 10;

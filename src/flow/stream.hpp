@@ -92,6 +92,8 @@ class stream final : public shipper {
   const unsettled& events() const { return events_; }
   const position& at() const { return reader_.at(); }
   std::size_t held() const { return held_.size(); }
+  // Somebody's lock keeps it from writing what became of some events.
+  bool meets_lock() const { return writes_.marks.meets_lock() || writes_.records.meets_lock(); }
 
   bool may_send() const override { return lanes_.now() < agenda_.sure_until; }
   message letter_of(slot which) override;

@@ -59,6 +59,11 @@ const write_queue::group* write_queue::begin_fitting(clock::time_point now, std:
   return &*under_way_;
 }
 
+bool write_queue::meets_lock() const {
+  const auto waits = [](const group& one) { return one.mode == mark_mode::unlocked; };
+  return std::any_of(again_.begin(), again_.end(), waits) || (under_way_ && waits(*under_way_));
+}
+
 bool write_queue::idle() const {
   return fresh_.empty() && !under_way_ && std::all_of(again_.begin(), again_.end(), [](const group& one) {
            return one.pause >= refused_at_first;

@@ -53,6 +53,8 @@ class write_queue {
   void drop_stuck() { again_.pop_back(); }
   bool under_way() const { return under_way_.has_value(); }
 
+  // Somebody's lock keeps it from writing some of it.
+  bool meets_lock() const;
   // Nothing is left but rows that PostgreSQL will not write.
   bool idle() const;
   // Those rows.

@@ -43,6 +43,10 @@ inline constexpr std::string_view record = "record";
 inline constexpr std::string_view lead = "lead";
 inline constexpr std::string_view load = "load";
 inline constexpr std::string_view save = "save";
+inline constexpr std::string_view lead_holder = "lead_holder";
+inline constexpr std::string_view sleep_holder = "sleep_holder";
+inline constexpr std::string_view table_holder = "table_holder";
+inline constexpr std::string_view row_holder = "row_holder";
 }  // namespace statement
 
 // Columns of every statement that returns events, in order.
@@ -79,10 +83,12 @@ std::vector<prepared> relay_statements(const schema_name& schema, payload_type p
 // not meet.
 std::int32_t lock_class(const schema_name& schema);
 
-// Key 2: one LEAD and one SLEEP per shard, and PRESENT, which each relay that could lead holds shared.
+// Key 2: one LEAD and one SLEEP per shard, PRESENT, which each relay that could lead holds shared, and RELAY, which each session of a
+// relay holds shared: whoever holds a lead without it is somebody else.
 inline constexpr int most_shards = 64;
 inline constexpr int lead_key = 0;
 inline constexpr int sleep_key = lead_key + most_shards;
 inline constexpr int present_key = sleep_key + most_shards;
+inline constexpr int relay_key = present_key + 1;
 
 }  // namespace outboxd::pg

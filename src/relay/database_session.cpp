@@ -37,6 +37,7 @@ boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string s
 // - idle_session_timeout: a relay that hangs loses what its session holds: the lead, and that it is counted among those that could
 //   lead. One that is well never says nothing for so long, leading or not.
 // - tcp_*, client_connection_check_interval: find a relay whose host or process vanished.
+// - The lock RELAY tells our sessions from others that hold our locks. Somebody may keep it from us: then we are said to be others.
 std::string session_settings(const postgres_settings& with, session_use use) {
   constexpr std::chrono::milliseconds mark_wait{20};
   const auto idle = use == session_use::stream ? with.claim_timeout : std::chrono::milliseconds(0);
@@ -56,8 +57,9 @@ std::string session_settings(const postgres_settings& with, session_use use) {
       " set_config('idle_session_timeout', '{3}', false), set_config('lock_timeout', '{1}', false),"
       " set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),"
       " set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '{0}', false),"
-      " set_config('client_connection_check_interval', '{2}', false)",
-      with.claim_timeout.count(), lock_wait.count(), with.claim_timeout.count() / 4, idle.count());
+      " set_config('client_connection_check_interval', '{2}', false), pg_try_advisory_lock_shared({4}, {5})",
+      with.claim_timeout.count(), lock_wait.count(), with.claim_timeout.count() / 4, idle.count(),
+      pg::lock_class(with.schema), pg::relay_key);
 }
 
 // A pooler greets with a process number of its own, so that it can tell who wants to cancel. One that gives a session back after each
@@ -140,6 +142,24 @@ boost::asio::awaitable<result<payload_type>> open_session(pg::connection& link, 
   if (!set) co_return tl::make_unexpected(set.error());
   if (use == session_use::lock) co_return payload_type::jsonb;
   co_return co_await check_outbox(link, with);
+}
+
+boost::asio::awaitable<result<void>> end_former_sleeper(pg::connection& link, const postgres_settings& with,
+                                                        int shard, int own) {
+  const auto ended = co_await ask(
+      link,
+      fmt::format(
+          "WITH locks AS MATERIALIZED (SELECT l.pid, l.objid, l.mode FROM pg_locks AS l WHERE l.locktype = "
+          "'advisory'"
+          " AND l.classid = {} AND l.granted AND l.database = (SELECT d.oid FROM pg_database AS d"
+          " WHERE d.datname = current_database()))"
+          " SELECT pg_terminate_backend(a.pid) FROM locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+          " WHERE l.objid = {} AND l.mode = 'ExclusiveLock' AND a.usename = current_user AND a.pid <> {}"
+          " AND EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.objid = {})",
+          pg::lock_class(with.schema), pg::sleep_key + shard, own, pg::relay_key),
+      with.claim_timeout);
+  if (!ended) co_return tl::make_unexpected(ended.error());
+  co_return result<void>();
 }
 
 error is_read_only(const pg::connection& link) {

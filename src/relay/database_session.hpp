@@ -40,4 +40,9 @@ error is_read_only(const pg::connection& link);
 // same user's alone, so nobody else is hit.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link, const postgres_settings& with);
 
+// For who leads the shard: ends the session that holds SLEEP for a leader that hangs and has lost the lead. It has no timeout of its
+// own, for a leader that is well may sleep for days. `own` is the session that is to have SLEEP.
+boost::asio::awaitable<result<void>> end_former_sleeper(pg::connection& link, const postgres_settings& with,
+                                                        int shard, int own);
+
 }  // namespace outboxd::relay

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <cstdlib>
 #include <utility>
 
 #include "pg/binary.hpp"
@@ -17,6 +16,9 @@ using namespace std::chrono_literals;
 
 // How often a standby tries to take a lead that may have become free.
 constexpr auto try_interval = 100ms;
+
+// How often it looks for a leader that hangs.
+constexpr auto look_interval = 500ms;
 
 // A statement that PostgreSQL puts off for so long is worth a line.
 constexpr auto worth_saying = 1s;
@@ -62,7 +64,8 @@ leader::leader(const boost::asio::any_io_executor& on, const leader_settings& se
            .on_failed = [this](const event& which,
                                const flow::failure_record& how) { host_.on_failed(which, how); },
            .on_stuck = [this](const event& which, const std::string& why) { host_.on_stuck(which, why); }}),
-      doorbell_(settings.doorbell) {
+      doorbell_(settings.doorbell),
+      culprits_(settings.database.schema) {
   view_.largest = std::max<std::int64_t>(1, settings.stream.batch_bytes / settings.stream.read.batch);
 }
 
@@ -106,6 +109,8 @@ boost::asio::awaitable<error> leader::serve(pg::connection& link) {
     if (!*leads) continue;
     const auto led = co_await lead(link);
     stream_.lost();
+    for (const auto what : {kept_from::sleeping, kept_from::writing})
+      culprits_.set(what, false, clock::now());
     if (sleep_lock_) std::exchange(sleep_lock_, nullptr)->stop();
     host_.on_gave_up(*std::exchange(shard_, std::nullopt));
     if (!led) co_return led.error();
@@ -118,9 +123,12 @@ boost::asio::awaitable<result<bool>> leader::stand_by(pg::connection& link) {
   const auto shown = co_await show_presence(link);
   if (!shown) co_return tl::make_unexpected(shown.error());
   if (clock::now() >= next_look_) {
-    next_look_ = clock::now() + settings_.database.claim_timeout / 4;
+    next_look_ = clock::now() +
+                 std::min<std::chrono::milliseconds>(settings_.database.claim_timeout / 4, look_interval);
     const auto looked = co_await end_hanging_leaders(link, settings_.database);
     if (!looked) co_return tl::make_unexpected(looked.error());
+    const auto named = co_await name_culprits(link);
+    if (!named) co_return tl::make_unexpected(named.error());
   }
   if (lanes_.any_up() && clock::now() >= next_try_ && host_.may_lead(*this)) {
     const auto taken = co_await take_lead(link);
@@ -129,7 +137,9 @@ boost::asio::awaitable<result<bool>> leader::stand_by(pg::connection& link) {
       shard_.reset();
       co_return tl::make_unexpected(is_read_only(link));
     }
+    culprits_.set(kept_from::leading, !*taken, clock::now());
     if (*taken) co_return true;
+    host_.on_stands_by();
   }
   co_await link.wait_until(clock::now() + try_interval);
   link.take_notifications();
@@ -208,7 +218,9 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
         if (!heeded) co_return heeded;
       }
       watch_deferrals(answer->deferral(), !request->failures.empty() || !request->marks.ids.empty());
+      const bool put_off = !answer->deferral().empty();
       const auto news = stream_.on_answer(std::move(*answer));
+      culprits_.set(kept_from::writing, put_off || stream_.meets_lock(), clock::now());
       if (reads) doorbell_.on_read(news.found, news.complete, clock::now());
       continue;
     }
@@ -236,58 +248,6 @@ boost::asio::awaitable<result<void>> leader::give_up(pg::connection& link) {
   if (!given) co_return tl::make_unexpected(given.error());
   const auto deaf = co_await ask(link, "UNLISTEN *");
   if (!deaf) co_return tl::make_unexpected(deaf.error());
-  co_return result<void>();
-}
-
-void leader::sweep(clock::time_point now) {
-  next_sweep_ = now + settings_.sweep_interval;
-  stream_.sweep();
-  if (lanes_.any_up()) broker_gone_since_ = now;
-  doorbell_.set(flow::doorbell::obstacle::no_reads, !lanes_.any_up(), now);
-}
-
-// What a sweep does besides: prove that LISTEN works, and count relays where there is something to share.
-boost::asio::awaitable<result<void>> leader::look_around(pg::connection& link) {
-  const auto now = clock::now();
-  if (probe_.late(now)) {
-    if (probe_.on_deaf(now))
-      host_.on_deaf("notifications do not arrive; events leave by polling, and LISTEN is tried again");
-    doorbell_.set(flow::doorbell::obstacle::deaf, true, now);
-    const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
-    if (!listens) co_return tl::make_unexpected(listens.error());
-  }
-  if (probe_.due(now)) {
-    probe_.on_sent(now);
-    const auto sent = co_await ask(
-        link, fmt::format("SELECT pg_notify({}, '{}')", settings_.database.schema.literal(), own_probe()));
-    if (!sent) co_return tl::make_unexpected(sent.error());
-  }
-  const auto shown = co_await show_presence(link);
-  if (!shown) co_return shown;
-  const bool alone = view_.shards == 1;
-  if (alone ? lanes_.any_up() : !host_.counts_relays(*this) && lanes_.any_up()) co_return result<void>();
-  const auto counted =
-      co_await ask(link, fmt::format("SELECT count(*) FROM pg_locks AS l WHERE l.locktype = 'advisory' AND "
-                                     "l.classid = {} AND l.objid = {}"
-                                     " AND l.granted AND l.database = (SELECT d.oid FROM pg_database AS d "
-                                     "WHERE d.datname = current_database())",
-                                     pg::lock_class(settings_.database.schema), pg::present_key));
-  if (!counted) co_return tl::make_unexpected(counted.error());
-  const int relays = std::atoi(std::string(counted->at(0, 0)).c_str());
-  others_present_ = relays - (present_ ? 1 : 0);
-  if (host_.counts_relays(*this)) host_.on_relays_counted(relays);
-  co_return result<void>();
-}
-
-// Who could lead holds PRESENT, once per relay.
-boost::asio::awaitable<result<void>> leader::show_presence(pg::connection& link) {
-  const bool able = lanes_.any_up() && !stopping_;
-  if (!host_.counts_relays(*this) || able == present_) co_return result<void>();
-  const auto shown =
-      co_await ask(link, fmt::format("SELECT pg_advisory_{}_shared({}, {})", able ? "lock" : "unlock",
-                                     pg::lock_class(settings_.database.schema), pg::present_key));
-  if (!shown) co_return tl::make_unexpected(shown.error());
-  present_ = able;
   co_return result<void>();
 }
 
@@ -346,12 +306,16 @@ void leader::on_sleep_lock(sleep_news news) {
       doorbell_.set(flow::doorbell::obstacle::no_lock_session, false, now);
       break;
     case sleep_news::down:
+      culprits_.set(kept_from::sleeping, false, now);
       doorbell_.set(flow::doorbell::obstacle::no_lock_session, true, now);
       break;
     case sleep_news::granted:
+      culprits_.set(kept_from::sleeping, false, now);
       doorbell_.on_granted(now);
       break;
     case sleep_news::refused:
+      sleep_refused_ = true;
+      culprits_.set(kept_from::sleeping, true, now);
       doorbell_.on_refused(now);
       break;
     case sleep_news::contended:

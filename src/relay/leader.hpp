@@ -11,6 +11,7 @@
 #include "flow/doorbell.hpp"
 #include "flow/listen_probe.hpp"
 #include "flow/stream.hpp"
+#include "relay/culprit.hpp"
 #include "relay/database_session.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/reconnect_pause.hpp"
@@ -45,6 +46,10 @@ class leader_host : public link_observer {
   // PostgreSQL puts statements about events off for longer than a lock usually takes; and does them again.
   virtual void on_deferred(std::string_view reason) = 0;
   virtual void on_deferral_over() = 0;
+  // Somebody's locks are in the way for long; once each.
+  virtual void on_culprit(const std::string& words) = 0;
+  // Other relays lead; once each time.
+  virtual void on_stands_by() = 0;
   // The relay stops, and these were sent and are not marked.
   virtual void on_in_doubt(const std::vector<event_id>& ids) = 0;
   virtual void on_stuck(const event& which, const std::string& reason) = 0;
@@ -84,7 +89,10 @@ class leader {
   boost::asio::awaitable<result<void>> give_up(pg::connection& link);
   boost::asio::awaitable<result<void>> heed_read_only(pg::connection& link);
   boost::asio::awaitable<result<void>> look_around(pg::connection& link);
+  boost::asio::awaitable<result<void>> prove_hearing(pg::connection& link);
+  boost::asio::awaitable<result<void>> count_relays(pg::connection& link);
   boost::asio::awaitable<result<void>> show_presence(pg::connection& link);
+  boost::asio::awaitable<result<void>> name_culprits(pg::connection& link);
   boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql);
 
   void watch_deferrals(std::string_view reason, bool wrote);
@@ -104,6 +112,7 @@ class leader {
   flow::stream stream_;
   flow::doorbell doorbell_;
   flow::listen_probe probe_{flow::probe_limits{}};
+  culprit_watch culprits_;
   std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
   pg::connection* current_ = nullptr;
   std::optional<int> shard_;  // that it leads
@@ -117,8 +126,9 @@ class leader {
   int others_present_ = 0;
   std::optional<clock::time_point> deferred_since_;
   bool said_deferred_ = false;
-  bool read_only_ = false;  // the server wants no writes: the lead ends when all that was sent is marked
-  bool yields_ = false;     // migrate has asked for the lead
+  bool sleep_refused_ = false;  // since the latest sweep
+  bool read_only_ = false;      // the server wants no writes: the lead ends when all that was sent is marked
+  bool yields_ = false;         // migrate has asked for the lead
   bool stopping_ = false;
 };
 

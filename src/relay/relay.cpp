@@ -144,8 +144,13 @@ std::vector<std::int64_t> relay::led_shards() const {
 
 void relay::on_led(leader&, const shard_view& what) {
   shards_ = what.shards;
+  said_stands_by_ = false;
   report_.led(what);
   if (static_cast<int>(leaders_.size()) < std::min(shards_, led() + 1)) add_leader();
+}
+
+void relay::on_stands_by() {
+  if (led() == 0 && !std::exchange(said_stands_by_, true)) report_.stands_by();
 }
 
 void relay::on_gave_up(int shard) {

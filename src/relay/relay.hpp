@@ -31,6 +31,8 @@ struct relay_report {
   std::function<void(const event&, const std::string& reason)> stuck;  // what became of it cannot be written
   std::function<void(std::string_view reason)> deferred;               // PostgreSQL puts statements off
   std::function<void()> deferral_over;                                 // and does them again
+  std::function<void(const std::string& words)> culprit;  // somebody's locks are in the way for ten seconds
+  std::function<void()> stands_by;                        // other relays lead
   std::function<void(const std::vector<event_id>&)> in_doubt;  // the relay stops; these may go out again
   std::function<void(const shard_view&)> led;                  // this relay leads the shard from now on
   std::function<void(int shard)> gave_up;                      // and does not any more
@@ -88,6 +90,8 @@ class relay final : private leader_host {
   void on_failed(const event& which, const flow::failure_record& how) override;
   void on_deferred(std::string_view reason) override { report_.deferred(reason); }
   void on_deferral_over() override { report_.deferral_over(); }
+  void on_culprit(const std::string& words) override { report_.culprit(words); }
+  void on_stands_by() override;
   void on_in_doubt(const std::vector<event_id>& ids) override { report_.in_doubt(ids); }
   void on_stuck(const event& which, const std::string& reason) override { report_.stuck(which, reason); }
 
@@ -125,6 +129,7 @@ class relay final : private leader_host {
   boost::asio::steady_timer deadline_timer_;
   boost::asio::steady_timer grace_timer_;
   bool watching_ = false;
+  bool said_stands_by_ = false;  // since it led last
   stage stage_ = stage::running;
   link_state database_;
   link_state broker_;

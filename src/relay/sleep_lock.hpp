@@ -38,6 +38,9 @@ class sleep_lock {
 
   void stop();
 
+  // 0 while there is no session.
+  int backend_pid() const { return current_ != nullptr ? current_->backend_pid() : 0; }
+
  private:
   enum class errand { none, lock, unlock, probe };
 

@@ -1,0 +1,131 @@
+#include "relay/culprit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "amqp/text.hpp"
+#include "pg/binary.hpp"
+#include "pg/relay_statements.hpp"
+#include "pg/shown_statement.hpp"
+
+namespace outboxd::relay {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Two looks are ten seconds: what is over by then is not worth a line.
+constexpr auto between_looks = 5s;
+
+constexpr auto longest_look = 10s;
+
+constexpr std::array all_kinds{kept_from::leading, kept_from::sleeping, kept_from::writing};
+
+// Columns of sql/relay/*_holder.sql.
+enum column : int { number, mode, pid, user, application, query };
+
+std::string name_of(const pg::rows& row, column which) {
+  return amqp::printable(row.find(0, which).value_or(""), 100);
+}
+
+// Nobody's process has prepared a transaction and gone.
+std::string session_of(const pg::rows& row) {
+  if (row.is_null(0, pid)) return "a prepared transaction (see pg_prepared_xacts)";
+  const auto statement = row.find(0, query).value_or("");
+  // What PostgreSQL shows to those who have not pg_read_all_stats.
+  const bool hidden = statement == "<insufficient privilege>";
+  return fmt::format("pid {} (user {}, application {}, {}{})", pg::read_int4(row.at(0, pid)),
+                     name_of(row, user), name_of(row, application),
+                     hidden ? "its statement is shown to members of pg_read_all_stats" : "latest statement: ",
+                     hidden ? "" : pg::shown_statement(statement));
+}
+
+}  // namespace
+
+void culprit_watch::set(kept_from what, bool kept, clock::time_point now) {
+  watch& one = of(what);
+  if (!kept) {
+    one = {};
+  } else if (!one.next_look) {
+    one.next_look = now + between_looks;
+  }
+}
+
+bool culprit_watch::due(clock::time_point now) const {
+  return std::any_of(watches_.begin(), watches_.end(),
+                     [&](const watch& one) { return one.next_look && *one.next_look <= now; });
+}
+
+boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::look(
+    pg::connection& link, int shard, std::vector<event_id> unwritten) {
+  std::vector<std::string> out;
+  const auto now = clock::now();
+  for (const kept_from what : all_kinds) {
+    watch& one = of(what);
+    if (!one.next_look || *one.next_look > now) continue;
+    auto found = co_await find(link, what, shard, unwritten);
+    if (!found) co_return tl::make_unexpected(found.error());
+    if (!one.next_look) continue;  // over meanwhile
+    one.next_look = now + between_looks;
+    const bool again = *found && (*found)->which == one.seen && one.seen != one.said;
+    one.seen = *found ? (*found)->which : "";
+    if (!again) continue;
+    one.said = one.seen;
+    out.push_back(std::move((*found)->words));
+  }
+  co_return out;
+}
+
+boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_watch::find(
+    pg::connection& link, kept_from what, int shard, std::vector<event_id> unwritten) {
+  std::vector<std::string> parameters;
+  if (what != kept_from::writing) parameters.push_back(pg::int4(pg::lock_class(schema_)));
+  switch (what) {
+    case kept_from::leading:
+      co_return co_await ask(link, pg::statement::lead_holder, std::move(parameters));
+    case kept_from::sleeping:
+      parameters.push_back(pg::int8(shard));
+      co_return co_await ask(link, pg::statement::sleep_holder, std::move(parameters));
+    case kept_from::writing:
+      break;
+  }
+  auto by_table = co_await ask(link, pg::statement::table_holder, std::move(parameters));
+  if (!by_table || *by_table) co_return by_table;
+  std::vector<std::string> ids(1, pg::uuid_array(unwritten));
+  co_return co_await ask(link, pg::statement::row_holder, std::move(ids));
+}
+
+// A look that PostgreSQL refuses, for a lock again, has found nobody.
+boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_watch::ask(
+    pg::connection& link, std::string_view statement, std::vector<std::string> parameters) {
+  pg::pipeline steps;
+  steps.run(std::string(statement), std::move(parameters));
+  const auto answer = co_await link.execute_segments(std::move(steps), longest_look);
+  if (!answer) co_return tl::make_unexpected(answer.error());
+  const auto& only = answer->front();
+  if (only.refusal || only.answers.front().size() == 0) co_return std::optional<sighting>();
+  const pg::rows& row = only.answers.front();
+  const auto what = pg::read_int8(row.at(0, number));
+  const auto held = row.at(0, mode);
+  const auto session = row.is_null(0, pid) ? 0 : pg::read_int4(row.at(0, pid));
+  co_return sighting{fmt::format("{} {} {}", session, held, what),
+                     words_for(statement, what, held, session_of(row))};
+}
+
+std::string culprit_watch::words_for(std::string_view statement, std::int64_t number, std::string_view mode,
+                                     const std::string& who) const {
+  if (statement == pg::statement::lead_holder)
+    return fmt::format("no relay can lead shard {} of {}: {} holds the lock of its lead", number,
+                       schema_.name(), who);
+  if (statement == pg::statement::sleep_holder)
+    return fmt::format("the leader of shard {} of {} polls and cannot sleep: {} holds the lock SLEEP ({})",
+                       number, schema_.name(), who, mode);
+  if (statement == pg::statement::row_holder)
+    return fmt::format("events of {} cannot be marked: {} has locked their rows", schema_.name(), who);
+  const std::string behind = number == 0 ? "" : fmt::format(", behind pid {}", number);
+  return fmt::format("events of {} cannot be read or marked: {} {} {} on the table{}", schema_.name(), who,
+                     number == 0 ? "holds" : "waits for", mode, behind);
+}
+
+}  // namespace outboxd::relay

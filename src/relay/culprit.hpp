@@ -1,0 +1,65 @@
+// culprit: whose locks keep a relay from leading, sleeping or writing; found out after a while, and said once.
+#pragma once
+
+#include <array>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/event.hpp"
+#include "pg/connection.hpp"
+#include "pg/schema_name.hpp"
+
+namespace outboxd::relay {
+
+enum class kept_from {
+  leading,   // a standby: it gets no lead; as a rule because another relay leads
+  sleeping,  // a leader: it does not get SLEEP
+  writing,   // a leader: locks put marks or reads off
+};
+
+// PostgreSQL has no lock that only a relay could take, and any user may lock what he may see or change. So who does it for ten
+// seconds is named. A session is named if two looks in succession find it.
+class culprit_watch {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  explicit culprit_watch(const pg::schema_name& schema) : schema_(schema) {}
+
+  // Whether it is kept from this now.
+  void set(kept_from what, bool kept, clock::time_point now);
+
+  bool due(clock::time_point now) const;
+
+  // Looks for whoever it is, on a session with the relay's statements, and returns what there is to say. shard: that it leads;
+  // unwritten: events that it has to write.
+  boost::asio::awaitable<result<std::vector<std::string>>> look(pg::connection& link, int shard,
+                                                                std::vector<event_id> unwritten);
+
+ private:
+  struct watch {
+    std::optional<clock::time_point> next_look;  // while it is kept from it
+    std::string seen;                            // by the latest look: the session and its lock
+    std::string said;
+  };
+  struct sighting {
+    std::string which;
+    std::string words;
+  };
+
+  watch& of(kept_from what) { return watches_[static_cast<std::size_t>(what)]; }
+  boost::asio::awaitable<result<std::optional<sighting>>> find(pg::connection& link, kept_from what,
+                                                               int shard, std::vector<event_id> unwritten);
+  boost::asio::awaitable<result<std::optional<sighting>>> ask(pg::connection& link,
+                                                              std::string_view statement,
+                                                              std::vector<std::string> parameters);
+  std::string words_for(std::string_view statement, std::int64_t number, std::string_view mode,
+                        const std::string& who) const;
+
+  const pg::schema_name& schema_;
+  std::array<watch, 3> watches_;
+};
+
+}  // namespace outboxd::relay

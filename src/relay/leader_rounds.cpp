@@ -1,0 +1,96 @@
+// leader_rounds: what a leader does now and then, beside its events: sweeps, proofs, who else is there, who is in the way.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "relay/leader.hpp"
+
+namespace outboxd::relay {
+
+void leader::sweep(clock::time_point now) {
+  next_sweep_ = now + settings_.sweep_interval;
+  stream_.sweep();
+  if (lanes_.any_up()) broker_gone_since_ = now;
+  doorbell_.set(flow::doorbell::obstacle::no_reads, !lanes_.any_up(), now);
+}
+
+boost::asio::awaitable<result<void>> leader::look_around(pg::connection& link) {
+  const auto proved = co_await prove_hearing(link);
+  if (!proved) co_return proved;
+  const auto shown = co_await show_presence(link);
+  if (!shown) co_return shown;
+  const bool alone = view_.shards == 1;
+  if (alone ? !lanes_.any_up() : host_.counts_relays(*this) || !lanes_.any_up()) {
+    const auto counted = co_await count_relays(link);
+    if (!counted) co_return counted;
+  }
+  if (std::exchange(sleep_refused_, false)) {
+    const auto ended = co_await end_former_sleeper(link, settings_.database, *shard_,
+                                                   sleep_lock_ ? sleep_lock_->backend_pid() : 0);
+    if (!ended) co_return ended;
+  }
+  co_return co_await name_culprits(link);
+}
+
+boost::asio::awaitable<result<void>> leader::prove_hearing(pg::connection& link) {
+  const auto now = clock::now();
+  if (probe_.late(now)) {
+    if (probe_.on_deaf(now))
+      host_.on_deaf("notifications do not arrive; events leave by polling, and LISTEN is tried again");
+    doorbell_.set(flow::doorbell::obstacle::deaf, true, now);
+    const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
+    if (!listens) co_return tl::make_unexpected(listens.error());
+  }
+  if (probe_.due(now)) {
+    probe_.on_sent(now);
+    const auto sent = co_await ask(
+        link, fmt::format("SELECT pg_notify({}, '{}')", settings_.database.schema.literal(), own_probe()));
+    if (!sent) co_return tl::make_unexpected(sent.error());
+  }
+  co_return result<void>();
+}
+
+// Only whose user may lead counts: anybody can take the lock.
+boost::asio::awaitable<result<void>> leader::count_relays(pg::connection& link) {
+  const auto counted = co_await ask(
+      link,
+      fmt::format(
+          "SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+          " WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = {} AND l.granted"
+          " AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())"
+          " AND has_table_privilege(a.usesysid, format('%I.shard', {}), 'UPDATE')",
+          pg::lock_class(settings_.database.schema), pg::present_key, settings_.database.schema.literal()));
+  if (!counted) co_return tl::make_unexpected(counted.error());
+  const int relays = std::atoi(std::string(counted->at(0, 0)).c_str());
+  others_present_ = relays - (present_ ? 1 : 0);
+  if (host_.counts_relays(*this)) host_.on_relays_counted(relays);
+  co_return result<void>();
+}
+
+// Who could lead holds PRESENT, once per relay. It is never waited for: somebody else may hold it.
+boost::asio::awaitable<result<void>> leader::show_presence(pg::connection& link) {
+  const bool able = lanes_.any_up() && !stopping_;
+  if (!host_.counts_relays(*this) || able == present_) co_return result<void>();
+  const auto shown = co_await ask(
+      link, fmt::format("SELECT pg_{}_shared({}, {})", able ? "try_advisory_lock" : "advisory_unlock",
+                        pg::lock_class(settings_.database.schema), pg::present_key));
+  if (!shown) co_return tl::make_unexpected(shown.error());
+  present_ = able && shown->at(0, 0) == "t";
+  co_return result<void>();
+}
+
+boost::asio::awaitable<result<void>> leader::name_culprits(pg::connection& link) {
+  if (!culprits_.due(clock::now())) co_return result<void>();
+  std::vector<event_id> unwritten;
+  for (const auto state :
+       {flow::event_state::confirmed, flow::event_state::waiting, flow::event_state::dying}) {
+    const auto some = stream_.events_in(state);
+    unwritten.insert(unwritten.end(), some.begin(), some.end());
+  }
+  const auto words = co_await culprits_.look(link, shard_.value_or(0), std::move(unwritten));
+  if (!words) co_return tl::make_unexpected(words.error());
+  for (const std::string& one : *words) host_.on_culprit(one);
+  co_return result<void>();
+}
+
+}  // namespace outboxd::relay
