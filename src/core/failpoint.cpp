@@ -13,22 +13,28 @@ namespace {
 struct chosen_point {
   std::string name;
   long passes_left = 0;
+  int signal = SIGKILL;
 };
 
 chosen_point choose() {
   const char* const text = std::getenv("OUTBOXD_FAILPOINT");
   if (text == nullptr) return {};
-  const std::string word = text;
+  std::string word = text;
+  int signal = SIGKILL;
+  if (constexpr std::string_view stops = ":stop"; word.ends_with(stops)) {
+    word.resize(word.size() - stops.size());
+    signal = SIGSTOP;
+  }
   const auto colon = word.find(':');
-  if (colon == std::string::npos) return {word, 1};
-  return {word.substr(0, colon), std::strtol(word.c_str() + colon + 1, nullptr, 10)};
+  if (colon == std::string::npos) return {word, 1, signal};
+  return {word.substr(0, colon), std::strtol(word.c_str() + colon + 1, nullptr, 10), signal};
 }
 
 }  // namespace
 
 void failpoint(std::string_view name) {
   static chosen_point chosen = choose();
-  if (chosen.name == name && --chosen.passes_left == 0) ::kill(::getpid(), SIGKILL);
+  if (chosen.name == name && --chosen.passes_left == 0) ::kill(::getpid(), chosen.signal);
 }
 
 }  // namespace outboxd

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/failpoint.hpp"
 #include "pg/connection_string.hpp"
+#include "pg/relay_statements.hpp"
 #include "pg/sqlstate.hpp"
 
 namespace outboxd::pg {
@@ -80,6 +82,7 @@ void connection::session::on_readable() {
   const bool alive = PQconsumeInput(conn_) == 1;
   read_notifications();
   read_results();
+  if (busy()) failpoint("half_received");  // a small answer comes whole
   if (conn_ != nullptr && (!alive || PQstatus(conn_) != CONNECTION_OK))
     fail({fault::transient,
           fmt::format("the connection to PostgreSQL ended: {}", one_line(PQerrorMessage(conn_)))});
@@ -163,6 +166,10 @@ void connection::session::begin(const pipeline& steps) {
       case step::kind::prepared:
         sent = sent && PQsendQueryPrepared(conn_, one.name.c_str(), count, values.data(), lengths.data(),
                                            formats.data(), binary_format) == 1;
+        if (has_failpoints && one.name == statement::mark) {
+          flush();
+          failpoint("half_sent");
+        }
         break;
       case step::kind::unnamed:
         sent = sent && PQsendQueryParams(conn_, one.sql.c_str(), count, nullptr, values.data(),

@@ -1,6 +1,10 @@
 // Guarantee 10: a leader that hangs loses the lead after claim_timeout, another one goes on, and it comes back as a standby.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <memory>
+
 #include "load.hpp"
 #include "stage.hpp"
 #include "support/tcp_proxy.hpp"
@@ -126,6 +130,177 @@ TEST_CASE("a leader whose connection stands still loses the lead, wherever it st
       second.stop();
     }
   }
+}
+
+namespace {
+
+// How a relay reaches the stage's database.
+enum class way { tcp, socket };
+
+environment by(const stage& on, way how) {
+  if (how == way::tcp) return {};
+  const auto socket = on.connect().value("SHOW unix_socket_directories");
+  const auto url = on.database_url();
+  const auto host = url.find('@') + 1;
+  const auto end = url.find('/', host);
+  const auto local =
+      fmt::format("{}{}?host={}&port={}", url.substr(0, host), url.substr(end), socket, database_port(on));
+  return {{"OUTBOXD_DATABASE_URL", local}};
+}
+
+environment stopping_at(environment variables, const std::string& point) {
+  variables["OUTBOXD_FAILPOINT"] = point + ":1:stop";
+  return variables;
+}
+
+void await_stopped(const relay& one) {
+  eventually(
+      "the relay has stopped",
+      [&] {
+        std::ifstream status{fmt::format("/proc/{}/status", one.pid())};
+        for (std::string line; std::getline(status, line);)
+          if (line.starts_with("State:")) return line.find("(stopped)") != std::string::npos;
+        return false;
+      },
+      patience);
+}
+
+// The session that holds SLEEP of shard 0; 0 if there is none.
+std::int64_t sleeper(const stage& on) {
+  return on.connect().number(
+      "SELECT coalesce(max(l.pid), 0) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database"
+      " WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 2 AND l.objid = 64"
+      " AND l.granted AND l.mode = 'ExclusiveLock'");
+}
+
+// Many, and so large that PostgreSQL cannot send what one read brings before somebody reads it.
+void add_large(const stage& on) {
+  on.connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'file', n % 50, $1, repeat(md5(n::text), 300) FROM generate_series(1, 1000) AS n",
+      {on.key()});
+}
+
+const arguments short_claim{"--relay-claim-timeout", "2s", "--amqp-confirm-timeout", "1s"};
+
+// A standby leads, the one that hung comes back, and all is as it should be. Duplicates: what it had sent and not marked.
+void check_taken_over(const stage& on, relay& hung, relay& second) {
+  second.wait_line(leads, patience);
+  on.await_drained();
+  const auto from = hung.lines().size();
+  hung.send(SIGCONT);
+  hung.wait_line("connected to PostgreSQL", patience, from);
+  add_large(on);
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  CHECK_MESSAGE(report.duplicates <= 1000, report.words());
+  CHECK(on.shards_led() == 1);
+  hung.stop();
+  second.stop();
+}
+
+}  // namespace
+
+namespace {
+
+void check_stops(way how) {
+  for (const std::string point : {"claimed", "sent", "half_received", "half_sent", "marking", "marked"}) {
+    CAPTURE(point);
+    const stage on{{.payload = "text"}};
+    add_large(on);
+    relay first{on, short_claim, stopping_at(by(on, how), point)};
+    await_stopped(first);
+    relay second{on, short_claim};
+    check_taken_over(on, first, second);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a leader that stops in the middle of its work loses the lead, wherever it is") {
+  check_stops(way::tcp);
+}
+
+TEST_CASE("the same over a Unix-domain socket") {
+  check_stops(way::socket);
+}
+
+TEST_CASE("a leader that stops while PostgreSQL puts its mark off for a lock loses the lead, too") {
+  for (const way how : {way::tcp, way::socket}) {
+    CAPTURE(static_cast<int>(how));
+    const stage on{{.payload = "text"}};
+    relay first{on, short_claim, by(on, how)};
+    const auto leader = on.await_leader();
+    relay second{on, short_claim};
+    second.wait_line("stands by", patience);
+    first.send(SIGSTOP);  // so that there is something to mark when it goes on
+    add_large(on);
+    auto locker = on.connect();
+    locker.exec("BEGIN; LOCK TABLE outbox.event IN SHARE MODE");
+    first.send(SIGCONT);
+    eventually(
+        "a mark waits",
+        [&] {
+          return locker.number(
+                     "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock'",
+                     {std::to_string(leader)}) == 1;
+        },
+        patience);
+    first.send(SIGSTOP);
+    second.wait_line(leads, patience);
+    locker.exec("COMMIT");
+    check_taken_over(on, first, second);
+  }
+}
+
+TEST_CASE("a leader that stops while it sleeps keeps its successor neither from leading nor from sleeping") {
+  for (const way how : {way::tcp, way::socket}) {
+    CAPTURE(static_cast<int>(how));
+    const stage on{{.payload = "text"}};
+    relay first{on, short_claim, by(on, how)};
+    on.await_asleep();
+    const auto frozen = sleeper(on);
+    first.send(SIGSTOP);
+    relay second{on, short_claim};
+    second.wait_line(leads, patience);
+    eventually(
+        "the new leader sleeps",
+        [&] {
+          const auto now = sleeper(on);
+          return now != 0 && now != frozen;
+        },
+        patience);
+    check_taken_over(on, first, second);
+  }
+}
+
+TEST_CASE("of twenty relays one leads, the others say once that they stand by, and one of them follows") {
+  const stage on;
+  std::vector<std::unique_ptr<relay>> all;
+  for (int i = 0; i < 20; ++i) all.push_back(std::make_unique<relay>(on, arguments{"--relay-lanes", "1"}));
+  const auto said = [](const relay& one, std::string_view words) {
+    const auto lines = one.lines();
+    return std::count_if(lines.begin(), lines.end(),
+                         [&](const std::string& line) { return line.find(words) != std::string::npos; });
+  };
+  const auto count = [&](std::string_view words) {
+    return std::count_if(all.begin(), all.end(), [&](const auto& one) { return said(*one, words) == 1; });
+  };
+  eventually(
+      "all have found their place", [&] { return count(leads) == 1 && count("stands by") == 19; }, patience);
+  on.add_events(10, 50);
+  on.await_drained();
+  CHECK(count("stands by") == 19);
+  const auto first =
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return said(*one, leads) > 0; });
+  (*first)->stop();
+  all.erase(first);
+  on.add_events(10, 50);
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(count(leads) == 1);
+  CHECK(count("stands by") == 19);
+  CHECK(on.shards_led() == 1);
 }
 
 }  // namespace outboxd::test
