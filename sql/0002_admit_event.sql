@@ -10,45 +10,52 @@
 -- only when the shard's leader sleeps. A leader that sleeps holds the advisory lock SLEEP (key 2 is 64 + shard) exclusively. Who gets
 -- it shared says nothing, and keeps it until its commit is visible: a leader that goes to sleep gets the lock after that, and then
 -- reads once more. Rolled back to a savepoint, a writer loses the lock that it took since then with the events that it wrote.
+--
+-- It runs with the rights and the search_path of whoever inserts, so everything is named with its schema: anybody's operator could
+-- be called otherwise. (SET search_path would do it, too, and cost each INSERT more than all of this.)
 CREATE OR REPLACE FUNCTION @schema@.admit_event() RETURNS trigger LANGUAGE plpgsql AS $outboxd$
 DECLARE
-  empty text;
+  empty pg_catalog.text;
   shard integer;
 BEGIN
-  IF NEW.aggregate_type = '' OR NEW.aggregate_id = '' OR NEW.event_type = '' THEN
-    empty := CASE '' WHEN NEW.aggregate_type THEN 'aggregate_type' WHEN NEW.aggregate_id THEN 'aggregate_id' ELSE 'event_type' END;
+  IF NEW.aggregate_type OPERATOR(pg_catalog.=) '' OR NEW.aggregate_id OPERATOR(pg_catalog.=) ''
+     OR NEW.event_type OPERATOR(pg_catalog.=) '' THEN
+    empty := CASE WHEN NEW.aggregate_type OPERATOR(pg_catalog.=) '' THEN 'aggregate_type'
+             WHEN NEW.aggregate_id OPERATOR(pg_catalog.=) '' THEN 'aggregate_id' ELSE 'event_type' END;
     RAISE check_violation USING
       MESSAGE = pg_catalog.format('the %s of an event is empty', empty),
-      SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = empty, CONSTRAINT = 'event_' || empty || '_not_empty';
+      SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = empty,
+      CONSTRAINT = pg_catalog.format('event_%s_not_empty', empty);
   END IF;
-  IF pg_catalog.jsonb_typeof(NEW.headers) <> 'object' THEN
+  IF pg_catalog.jsonb_typeof(NEW.headers) OPERATOR(pg_catalog.<>) 'object' THEN
     RAISE check_violation USING
       MESSAGE = pg_catalog.format('the headers of an event are a JSON object, such as {"tenant": "a"}, but here of type %s',
         pg_catalog.jsonb_typeof(NEW.headers)),
       SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = 'headers', CONSTRAINT = 'event_headers_object';
   END IF;
-  IF NEW.attempts < 0 THEN
+  IF NEW.attempts OPERATOR(pg_catalog.<) 0 THEN
     RAISE check_violation USING
       MESSAGE = pg_catalog.format('the attempts of an event are a count: %s is below 0', NEW.attempts),
       SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = 'attempts', CONSTRAINT = 'event_attempts_not_negative';
   END IF;
   NEW.tx := pg_catalog.pg_current_xact_id();
-  NEW.hash := pg_catalog.hashtextextended(NEW.aggregate_id COLLATE "C",
-                                          pg_catalog.hashtextextended(NEW.aggregate_type COLLATE "C", 0));
+  NEW.hash := pg_catalog.hashtextextended(NEW.aggregate_id COLLATE pg_catalog."C",
+                                          pg_catalog.hashtextextended(NEW.aggregate_type COLLATE pg_catalog."C", 0));
   IF NEW.status OPERATOR(pg_catalog.=) 'pending' THEN
     NEW.exception := NULL;
-    IF NEW.available_at > pg_catalog.clock_timestamp() THEN
+    IF NEW.available_at OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN
       NEW.status := 'waiting';
       NEW.exception := 'scheduled';
     END IF;
   ELSE
-    NEW.exception := CASE NEW.status::text WHEN 'waiting' THEN 'scheduled' WHEN 'dead' THEN 'dead' END;
+    NEW.exception := CASE WHEN NEW.status OPERATOR(pg_catalog.=) 'waiting' THEN 'scheduled'
+                     WHEN NEW.status OPERATOR(pg_catalog.=) 'dead' THEN 'dead' END;
   END IF;
   IF @notifies@ THEN
-    shard := (NEW.hash & (@shards@ - 1))::integer;
-    IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(@lock_class@, 64 + shard)
-       AND pg_catalog.current_setting('outbox.notify', true) IS DISTINCT FROM 'off' THEN
-      PERFORM pg_catalog.pg_notify(@schema_text@, shard::text);
+    shard := (NEW.hash OPERATOR(pg_catalog.&) (@shards@ OPERATOR(pg_catalog.-) 1))::integer;
+    IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(@lock_class@, 64 OPERATOR(pg_catalog.+) shard)
+       AND coalesce(pg_catalog.current_setting('outbox.notify', true), '') OPERATOR(pg_catalog.<>) 'off' THEN
+      PERFORM pg_catalog.pg_notify(@schema_text@, shard::pg_catalog.text);
     END IF;
   END IF;
   RETURN NEW;

@@ -104,7 +104,7 @@ std::string reshape(const pg::schema_name& schema, const outbox_shape& shape) {
 }
 
 std::string whole_script(const pg::schema_name& schema, const outbox_shape& shape) {
-  std::string out = "BEGIN;\n\n";
+  std::string out = "BEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\n\n";
   out += fmt::format("CREATE SCHEMA IF NOT EXISTS {};\n\n", schema.identifier());
   out += record_table(schema);
   for (const migration& one : migrations()) {

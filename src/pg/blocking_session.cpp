@@ -7,13 +7,22 @@
 #include "pg/connection_string.hpp"
 
 namespace outboxd::pg {
+namespace {
+
+// - search_path: a name that is not qualified is PostgreSQL's own, whoever may create others.
+// - idle_session_timeout: a command may take its time between two statements. (PostgreSQL 14; before that there is none.)
+constexpr const char* session_settings =
+    "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);"
+    "SELECT set_config(s.name, '0', false) FROM pg_settings AS s WHERE s.name = 'idle_session_timeout'";
+
+}  // namespace
 
 result<void> blocking_session::open(const std::string& connection_string, const char* application_name) {
   const std::array<const char*, 5> keywords{"fallback_application_name", "connect_timeout", "dbname",
                                             "client_encoding", nullptr};
   const std::array<const char*, 5> values{application_name, "10", connection_string.c_str(), "UTF8", nullptr};
   connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 1));
-  if (PQstatus(connection_.get()) == CONNECTION_OK) return {};
+  if (PQstatus(connection_.get()) == CONNECTION_OK && execute(session_settings)) return {};
   return permanent(fmt::format("cannot connect to {}: {}", display(connection_string),
                                one_line(PQerrorMessage(connection_.get()))));
 }

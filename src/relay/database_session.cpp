@@ -27,7 +27,10 @@ boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string s
   co_return std::move(answers->front());
 }
 
-// - search_path: a name that is not qualified is PostgreSQL's own, whoever may create others.
+// The first statement of a session: from here on a name that is not qualified is PostgreSQL's own, whoever may create others.
+constexpr std::string_view own_search_path =
+    "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)";
+
 // - synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published again, which guarantee
 //   4 allows; so no mark waits for a flush or for a standby.
 // - row_security: with it off, a policy that would hide events is an error instead of silence.
@@ -43,8 +46,7 @@ std::string session_settings(const postgres_settings& with, session_use use) {
   const auto idle = use == session_use::stream ? with.claim_timeout : std::chrono::milliseconds(0);
   const auto lock_wait = use == session_use::stream ? mark_wait : longest_lock_wait;
   return fmt::format(
-      "SELECT set_config('search_path', 'pg_catalog, pg_temp', false), set_config('synchronous_commit', "
-      "'off', false),"
+      "SELECT set_config('synchronous_commit', 'off', false),"
       " set_config('row_security', 'off', false), set_config('enable_seqscan', 'off', false),"
       " set_config('enable_bitmapscan', 'off', false), set_config('enable_hashjoin', 'off', false),"
       " set_config('enable_mergejoin', 'off', false), set_config('enable_sort', 'off', false),"
@@ -72,9 +74,9 @@ boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, con
   pg::connection other(link.executor());
   if (const auto opened = co_await other.open(*url, with.connect_timeout); !opened)
     co_return tl::make_unexpected(opened.error());
-  const auto theirs = co_await ask(other, "SELECT pg_backend_pid()", with.connect_timeout);
+  const auto theirs = co_await ask(other, "SELECT pg_catalog.pg_backend_pid()", with.connect_timeout);
   if (!theirs) co_return tl::make_unexpected(theirs.error());
-  const auto again = co_await ask(link, "SELECT pg_backend_pid()", with.connect_timeout);
+  const auto again = co_await ask(link, "SELECT pg_catalog.pg_backend_pid()", with.connect_timeout);
   if (!again) co_return tl::make_unexpected(again.error());
   if (again->at(0, 0) == pid && theirs->at(0, 0) != pid) co_return result<void>();
   co_return permanent(
@@ -84,6 +86,8 @@ boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, con
 }
 
 boost::asio::awaitable<result<void>> check_server(pg::connection& link, const postgres_settings& with) {
+  const auto safe = co_await ask(link, std::string(own_search_path), with.connect_timeout);
+  if (!safe) co_return tl::make_unexpected(safe.error());
   const auto facts =
       co_await ask(link,
                    "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), pg_backend_pid(),"
