@@ -170,4 +170,31 @@ TEST_CASE("nobody reads the log: relaying goes on, and the lines that were lost 
   CHECK(running.wait(patience).code == 0);
 }
 
+TEST_CASE("timeouts that are set for the relay's user end no session of a relay that is well") {
+  const stage on;
+  const login user{"outbox_relay"};
+  for (const char* timeout :
+       {"idle_session_timeout", "statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"})
+    on.connect().exec(fmt::format("ALTER ROLE {} IN DATABASE {} SET {} = '100ms'", user.name(),
+                                  on.database_name(), timeout));
+  relay running{on, no_sweep, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
+  on.await_asleep();
+  auto session = on.connect();
+  eventually(
+      "both sessions are idle for longer than that",
+      [&] {
+        return session.number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+                   "application_name = "
+                   "'outboxd' AND state = 'idle' AND state_change < clock_timestamp() - interval '1 s'") == 2;
+      },
+      patience);
+  on.add_events(1, 10);
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  running.stop();
+  for (const auto& line : running.lines())
+    CHECK_MESSAGE(line.find("trying again") == std::string::npos, line);
+}
+
 }  // namespace outboxd::test
