@@ -3,15 +3,24 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 #include <optional>
+#include <thread>
 
 #include "app/migrations.hpp"
 #include "pg/blocking_session.hpp"
+#include "pg/connection_string.hpp"
+#include "pg/relay_statements.hpp"
+#include "pg/sqlstate.hpp"
 
 namespace outboxd::app {
 namespace {
 
-constexpr std::string_view lock_wait = "60s";
+using namespace std::chrono_literals;
+
+constexpr std::string_view lock_wait = "1s";
+constexpr auto between_tries = 500ms;
+constexpr auto longest = 60s;
 
 error refusal_of(const pg::refusal& why) {
   constexpr std::string_view what = "the migration failed and was rolled back";
@@ -21,8 +30,8 @@ error refusal_of(const pg::refusal& why) {
                         "has CREATEROLE, "
                         "or let an administrator run the output of `outboxd migrate --print`",
                         what, why.words)};
-  if (why.sqlstate == "55P03")
-    return {fault::transient, fmt::format("{}: another migration holds the lock; try again", what)};
+  if (pg::is_lock_timeout(why.sqlstate))
+    return {fault::transient, fmt::format("{}: others hold locks that it needs; try again", what)};
   return {fault::permanent, why.sqlstate.empty()
                                 ? fmt::format("{}: {}", what, why.words)
                                 : fmt::format("{}: {} (SQLSTATE {})", what, why.words, why.sqlstate)};
@@ -35,11 +44,15 @@ class migration_session {
   }
   result<pg::rows> execute(const std::string& sql) {
     auto answer = session_.execute(sql);
+    met_lock_ = !answer && pg::is_lock_timeout(answer.error().sqlstate);
     if (!answer) return tl::make_unexpected(refusal_of(answer.error()));
     return std::move(*answer);
   }
+  // The latest statement was given up for a lock.
+  bool met_lock() const { return met_lock_; }
 
  private:
+  bool met_lock_ = false;
   pg::blocking_session session_;
 };
 
@@ -148,7 +161,7 @@ result<migrate_result> apply(migration_session& session, const pg::schema_name& 
   if (!payload) return tl::make_unexpected(payload.error());
   const auto before = version_of(session, schema);
   if (!before) return tl::make_unexpected(before.error());
-  migrate_result out{.applied = 0, .version = *before};
+  migrate_result out{.applied = 0, .version = *before, .before = {}, .now = {}};
   const int newest = migrations().back().version;
   if (*before > newest)
     return permanent(
@@ -161,6 +174,8 @@ result<migrate_result> apply(migration_session& session, const pg::schema_name& 
   if (*before > 0 && wanted.shards < is->shards)
     return permanent(fmt::format("--shards {}: {} has {} shards already; their number can only grow",
                                  wanted.shards, schema.identifier(), is->shards));
+  out.before = *is;
+  out.now = wanted;
   for (const migration& one : migrations()) {
     if (one.version <= *before) continue;
     const auto done = session.execute(fill_in(one, schema, wanted) + record_of(one, schema));
@@ -173,17 +188,28 @@ result<migrate_result> apply(migration_session& session, const pg::schema_name& 
   if (*before == 0 || (wanted.shards == is->shards && wanted.notifies == is->notifies)) return out;
   const auto done = session.execute(reshape(schema, wanted));
   if (!done) return tl::make_unexpected(done.error());
-  out.reshaped = true;
   return out;
 }
 
-}  // namespace
+// Sessions with locks of the outbox, or of another migration: one of them is in the way.
+std::string lock_holders(migration_session& session, const pg::schema_name& schema) {
+  const auto found = session.execute(
+      fmt::format("SELECT string_agg(DISTINCT format('pid %s (user %s, application %s)', a.pid, a.usename, "
+                  "a.application_name), ', ')"
+                  " FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+                  " WHERE l.granted AND l.pid <> pg_backend_pid() AND a.datname = current_database()"
+                  " AND (l.locktype = 'relation' AND l.relation IN (SELECT c.oid FROM pg_class AS c JOIN "
+                  "pg_namespace AS n"
+                  "      ON n.oid = c.relnamespace WHERE n.nspname = {})"
+                  "  OR l.locktype = 'advisory' AND (l.classid = {} AND l.objid < {} OR a.application_name = "
+                  "'outboxd migrate'))",
+                  text_literal(schema.name()), pg::lock_class(schema), pg::most_shards));
+  if (!found || found->size() == 0 || found->is_null(0, 0)) return "nobody any more";
+  return pg::one_line(found->at(0, 0));
+}
 
-result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
-                               const migrate_wishes& wishes) {
-  migration_session session;
-  if (const auto opened = session.open(connection_string); !opened)
-    return tl::make_unexpected(opened.error());
+result<migrate_result> try_once(migration_session& session, const pg::schema_name& schema,
+                                const migrate_wishes& wishes) {
   if (const auto asked = ask_leaders_to_yield(session, schema, wishes); !asked)
     return tl::make_unexpected(asked.error());
   const auto begun = session.execute(
@@ -196,6 +222,25 @@ result<migrate_result> migrate(const std::string& connection_string, const pg::s
   if (const auto committed = session.execute("COMMIT"); !committed)
     return tl::make_unexpected(committed.error());
   return out;
+}
+
+}  // namespace
+
+result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
+                               const migrate_wishes& wishes,
+                               const std::function<void(const std::string& progress)>& say) {
+  migration_session session;
+  if (const auto opened = session.open(connection_string); !opened)
+    return tl::make_unexpected(opened.error());
+  const auto deadline = std::chrono::steady_clock::now() + longest;
+  for (;;) {
+    auto done = try_once(session, schema, wishes);
+    if (done || !session.met_lock() || std::chrono::steady_clock::now() >= deadline) return done;
+    if (const auto back = session.execute("ROLLBACK"); !back) return tl::make_unexpected(back.error());
+    say(fmt::format("others hold locks of {} that migrate needs: {}; trying again", schema.identifier(),
+                    lock_holders(session, schema)));
+    std::this_thread::sleep_for(between_tries);
+  }
 }
 
 }  // namespace outboxd::app

@@ -1,18 +1,21 @@
 // migrate: brings the outbox's schema up to this version.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "app/migrations.hpp"
 #include "core/error.hpp"
 #include "pg/schema_name.hpp"
 
 namespace outboxd::app {
 
 struct migrate_result {
-  int applied = 0;        // how many migrations this run applied
-  int version = 0;        // what the schema has now
-  bool reshaped = false;  // its shards or its doorbell were changed
+  int applied = 0;      // how many migrations this run applied
+  int version = 0;      // what the schema has now
+  outbox_shape before;  // of a schema that was there
+  outbox_shape now;
 };
 
 // What is asked for; what is not stays as it is, or is the default for a new outbox.
@@ -23,8 +26,10 @@ struct migrate_wishes {
 };
 
 // Applies what is missing in one transaction, under a lock, so that two at once do no harm and an interrupted one leaves nothing.
+// No lock is waited for longer than a second, for writers may queue up behind it: it then begins anew, for a minute, and says so.
 // Blocks.
 result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
-                               const migrate_wishes& wishes);
+                               const migrate_wishes& wishes,
+                               const std::function<void(const std::string& progress)>& say);
 
 }  // namespace outboxd::app

@@ -6,6 +6,29 @@
 
 namespace outboxd::app {
 
+namespace {
+
+std::string_view words_for(bool notifies) {
+  return notifies ? "writers ring for a leader that sleeps" : "writers do not ring";
+}
+
+std::string words_for(const migrate_result& done, const pg::schema_name& schema) {
+  const auto shards = fmt::format("{} {}", done.now.shards, done.now.shards == 1 ? "shard" : "shards");
+  if (done.applied > 0)
+    return fmt::format("schema {}: applied {} migrations, now at version {}; {}, {}", schema.identifier(),
+                       done.applied, done.version, shards, words_for(done.now.notifies));
+  std::string changes;
+  if (done.now.shards != done.before.shards)
+    changes = fmt::format("{} instead of {}", shards, done.before.shards);
+  if (done.now.notifies != done.before.notifies)
+    changes += fmt::format("{}{} from now on", changes.empty() ? "" : ", ", words_for(done.now.notifies));
+  if (changes.empty())
+    return fmt::format("schema {} is up to date (version {})", schema.identifier(), done.version);
+  return fmt::format("schema {}: {} (version {})", schema.identifier(), changes, done.version);
+}
+
+}  // namespace
+
 int migrate_command(const settings& from, const migrate_options& options) {
   const pg::schema_name& schema = from.relay.leader.database.schema;
   if (options.print) {
@@ -20,20 +43,12 @@ int migrate_command(const settings& from, const migrate_options& options) {
   }
   migrate_wishes wishes{options.payload_type, options.shards, std::nullopt};
   if (options.notify || options.no_notify) wishes.notifies = options.notify;
-  const auto done = migrate(*url, schema, wishes);
+  const auto done = migrate(*url, schema, wishes, say_error);
   if (!done) {
     say_error(done.error().message);
     return exit_failure;
   }
-  if (done->reshaped) {
-    fmt::print("schema {}: the shards and the doorbell are as asked for (version {})\n", schema.identifier(),
-               done->version);
-  } else if (done->applied == 0) {
-    fmt::print("schema {} is up to date (version {})\n", schema.identifier(), done->version);
-  } else {
-    fmt::print("schema {}: applied {} migrations, now at version {}\n", schema.identifier(), done->applied,
-               done->version);
-  }
+  fmt::print("{}\n", words_for(*done, schema));
   return exit_success;
 }
 

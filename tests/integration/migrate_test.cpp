@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "pg/relay_statements.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test {
@@ -197,6 +198,59 @@ TEST_CASE("a schema from a newer outboxd is left alone") {
   const auto refused = migrate(target.url());
   CHECK(refused.exited(1));
   CHECK_MESSAGE(refused.says("newer outboxd"), refused.text());
+}
+
+TEST_CASE("shards and doorbell change beside an open writer and a relay, and no writer waits for it") {
+  const stage on;
+  relay running{on};
+  on.await_asleep();
+  auto open = on.connect();
+  auto other = on.connect();
+  other.exec("SET statement_timeout = '30s'");
+  for (const auto& [flag, words] : {std::pair{"--no-notify", "writers do not ring from now on"},
+                                    {"--notify", "writers ring for a leader that sleeps from now on"},
+                                    {"--shards=4", "4 shards instead of 1 "}}) {
+    CAPTURE(flag);
+    open.exec("BEGIN");
+    open.exec("SELECT outbox.emit('order', 'open', $1, '{}')", {on.key()});
+    const auto done = migrate(on.database_url(), {flag});
+    CHECK_MESSAGE(done.exited(0), done.text());
+    CHECK_MESSAGE(done.lines.back().find(words) != std::string::npos, done.text());
+    other.exec("SELECT outbox.emit('order', 'other', $1, '{}')", {on.key()});
+    on.await_published(on.count("published") + 1);
+    open.exec("COMMIT");
+  }
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  running.stop();
+}
+
+TEST_CASE(
+    "a lock that migrate does not get within a second is tried again, in words, and holds no writer up") {
+  for (const std::string& lock :
+       {fmt::format("SELECT pg_advisory_xact_lock({}, 0)", pg::lock_class(*pg::schema_name::parse("outbox"))),
+        std::string("LOCK TABLE outbox.shard IN SHARE MODE"),
+        std::string("SELECT pg_advisory_xact_lock(hashtext('outboxd migrate'), hashtext('outbox'))")}) {
+    CAPTURE(lock);
+    const stage on;
+    auto holder = on.connect();
+    holder.exec("SET application_name = 'outboxd migrate'; BEGIN");
+    holder.exec(lock);
+    process running{{.program = outboxd_binary(),
+                     .arguments = {"migrate", "--shards", "2"},
+                     .environment = on.variables(),
+                     .log_file = {}}};
+    auto writer = on.connect();
+    writer.exec("SET statement_timeout = '30s'");
+    for (std::size_t said = 0; said < 2; ++said) {
+      const auto line = running.wait_line("trying again", patience, said);
+      CHECK_MESSAGE(line.find(fmt::format("pid {} ", holder.backend_pid())) != std::string::npos, line);
+      writer.exec("SELECT outbox.emit('order', '1', $1, '{}')", {on.key()});
+    }
+    holder.exec("COMMIT");
+    CHECK(running.wait(patience).code == 0);
+    CHECK(running.all_lines().back() == "schema \"outbox\": 2 shards instead of 1 (version 7)");
+  }
 }
 
 }  // namespace outboxd::test
