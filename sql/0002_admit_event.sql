@@ -41,15 +41,15 @@ BEGIN
   NEW.tx := pg_catalog.pg_current_xact_id();
   NEW.hash := pg_catalog.hashtextextended(NEW.aggregate_id COLLATE pg_catalog."C",
                                           pg_catalog.hashtextextended(NEW.aggregate_type COLLATE pg_catalog."C", 0));
-  IF NEW.status OPERATOR(pg_catalog.=) 'pending' THEN
+  IF NEW.status OPERATOR(pg_catalog.=) 'pending' OR NEW.status OPERATOR(pg_catalog.=) 'waiting' THEN
+    NEW.status := 'pending';
     NEW.exception := NULL;
     IF NEW.available_at OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN
       NEW.status := 'waiting';
       NEW.exception := 'scheduled';
     END IF;
   ELSE
-    NEW.exception := CASE WHEN NEW.status OPERATOR(pg_catalog.=) 'waiting' THEN 'scheduled'
-                     WHEN NEW.status OPERATOR(pg_catalog.=) 'dead' THEN 'dead' END;
+    NEW.exception := CASE WHEN NEW.status OPERATOR(pg_catalog.=) 'dead' THEN 'dead' END;
   END IF;
   IF @notifies@ THEN
     shard := (NEW.hash OPERATOR(pg_catalog.&) (@shards@ OPERATOR(pg_catalog.-) 1))::integer;

@@ -1,0 +1,75 @@
+// Guarantee 7: a queue that never confirms holds up its own events, and nobody else's; each of them waits with a pause that grows.
+#include <doctest/doctest.h>
+
+#include "stage.hpp"
+#include "support/servers.hpp"
+
+namespace outboxd::test {
+namespace {
+
+// The process behind a classic queue; messages to it pile up, and their confirms do not come.
+class suspended_queue {
+ public:
+  explicit suspended_queue(std::string name) : name_(std::move(name)) { tell("suspend"); }
+  ~suspended_queue() { tell("resume"); }
+  suspended_queue(const suspended_queue&) = delete;
+  suspended_queue& operator=(const suspended_queue&) = delete;
+
+ private:
+  void tell(const std::string& what) const {
+    rabbitmqctl({"-q", "eval",
+                 "{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, <<\"" + name_ +
+                     "\">>)), sys:" + what + "(amqqueue:get_pid(Q))."});
+  }
+  std::string name_;
+};
+
+void insert(database& session, const std::string& aggregates, const std::string& routing_key, int count) {
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, routing_key)"
+      " SELECT 'order', $1 || (n % 50), $2, '{}', $2 FROM generate_series(1, $3::int) AS n",
+      {aggregates, routing_key, std::to_string(count)});
+}
+
+}  // namespace
+
+TEST_CASE("events into a queue that never confirms wait with growing pauses, and all others go out once") {
+  const stage on;
+  const std::string stuck = on.queue() + "-stuck";
+  broker{}.declare_queue(stuck);
+  broker{}.bind(stuck, "outbox", stuck);
+  auto session = on.connect();
+  relay running{on, {"--amqp-confirm-timeout", "1s", "--relay-lanes", "1"}};
+  running.await_connected();
+  {
+    const suspended_queue hangs{stuck};
+    insert(session, "stuck", stuck, 3);
+    insert(session, "good", on.key(), 2'000);
+    eventually("the others are published", [&] {
+      return session.number("SELECT count(*) FROM outbox.event WHERE status = 'published'") == 2'000;
+    });
+    eventually("those of the queue wait", [&] {
+      insert(session, "more", on.key(), 1);  // something has to be confirmed meanwhile
+      return session.number(
+                 "SELECT count(*) FROM outbox.event WHERE last_error_code = 'unconfirmed'"
+                 " AND status = 'waiting'") > 0 &&
+             session.number(
+                 "SELECT count(*) FROM outbox.event WHERE status = 'pending'"
+                 " AND routing_key = '" +
+                 stuck + "'") == 0;
+    });
+    CHECK(session.number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
+  }
+  on.await_drained();
+  history seen;
+  on.read_queue(seen);
+  auto committed = committed_events(session);
+  std::erase_if(committed, [&](const committed_event& one) { return one.routing_key == stuck; });
+  const auto report = seen.check(committed);
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status <> 'published'") == 0);
+  running.stop();
+  broker{}.delete_queue(stuck);
+}
+
+}  // namespace outboxd::test
