@@ -30,6 +30,12 @@ void reader::due_within(std::chrono::milliseconds delay, clock::time_point now) 
   due_at_ = std::min(due_at_, now + delay);
 }
 
+void reader::read_again(std::int64_t seq) {
+  forget(seq);
+  read_to_ = std::min(read_to_, at_.seq);
+  wanted_ = walks_ = true;
+}
+
 void reader::add_to(store_request& to, int room, clock::time_point now) {
   if (room <= 0 || now < not_before_) return;
   if (wanted_ && walks_) {

@@ -49,6 +49,8 @@ class reader {
   std::int64_t read_to() const { return read_to_; }
   // An event with this seq is forgotten, so that it has to be read again: by the next leader.
   void forget(std::int64_t seq) { at_.seq = std::min(at_.seq, seq - 1); }
+  // The same, to be read at once. There may be many finished rows above it.
+  void read_again(std::int64_t seq);
 
  private:
   outcome pause(clock::time_point now);

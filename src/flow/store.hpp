@@ -144,6 +144,7 @@ struct store_request {
   std::vector<event_id> save_unsettled;  // with save: of events up to it that are not settled
   std::optional<read_request> read;
   std::optional<std::int64_t> walk_from;
+  std::optional<std::int64_t> check_from;  // a walk over what has been read
   std::optional<due_cursor> due;  // after this one
   int due_events = 0;
   std::vector<event_id> fetch;     // texts of withheld events
@@ -169,6 +170,7 @@ struct store_answer {
   bool saved = false;
   tried<read_answer> read;
   tried<walk_answer> walk;
+  tried<walk_answer> checked;
   tried<due_answer> due;
   tried<std::vector<stored_event>> fetched;
   tried<std::vector<stored_event>> by_id;

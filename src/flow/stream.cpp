@@ -38,6 +38,7 @@ void stream::start(saved_position from, payload_type payload) {
   agenda_.by_id = std::move(from.unsettled);
   agenda_.saved = from.at;
   reader_.start(std::move(from.at), lanes_.now());
+  stragglers_ = {};
   lanes_.join(*this);
 }
 
@@ -110,7 +111,15 @@ void stream::lost() {
 void stream::sweep() {
   if (phase_ != phase::running) return;
   agenda_.save = agenda_.look_around = true;
+  agenda_.check_from = stragglers_.next(watermark());
   reader_.ring();
+}
+
+// Up to here nothing that was read is under way.
+std::int64_t stream::watermark() const {
+  std::int64_t out = reader_.at().seq;
+  events_.for_each([&](slot, const unsettled::entry& one) { out = std::min(out, one.it.what.seq - 1); });
+  return out;
 }
 
 bool stream::memory_is_full() const {
@@ -194,7 +203,10 @@ void stream::ask_to_read(store_request& to) {
   if (phase_ != phase::running) return;
   to.keys_only = lanes_.now() < agenda_.keys_only_until;
   reader_.add_to(to, room(), lanes_.now());
-  if (to.read) to.read->looks_around = std::exchange(agenda_.look_around, false);
+  if (to.read) {
+    to.read->looks_around = std::exchange(agenda_.look_around, false);
+    to.check_from = std::exchange(agenda_.check_from, std::nullopt);
+  }
   ask_to_fetch(to);
   if (!may_release()) return;
   to.release = held_.take(most_lookups, [this](aggregate one) { return events_.length_of(one) > 0; });
@@ -267,6 +279,10 @@ stream::news stream::on_answer(store_answer answer) {
   if (!asked.fetch.empty()) on_fetched(answer.fetched);
   if (asked.walk_from) reader_.on_walked(answer.walk, lanes_.now());
   if (asked.read) out = on_read(answer.read, asked);
+  if (asked.check_from && answer.checked.result == read_result::done) {
+    const auto missed = stragglers_.on_walked(answer.checked.answer, watermark());
+    if (missed) reader_.read_again(*missed);
+  }
   if (asked.due) {
     reader_.on_due(asked, answer.due, lanes_.now());
     if (answer.due.result == read_result::refused) read_by_keys();

@@ -15,6 +15,7 @@
 #include "flow/held_aggregates.hpp"
 #include "flow/lanes.hpp"
 #include "flow/reader.hpp"
+#include "flow/stragglers.hpp"
 
 namespace outboxd::flow {
 
@@ -130,7 +131,8 @@ class stream final : public shipper {
     std::optional<position> saved;
     bool save = false;
     bool look_around = false;  // with the next read
-    bool recall = false;       // from the start
+    std::optional<std::int64_t> check_from;
+    bool recall = false;  // from the start
     std::optional<due_cursor> recall_after;
     clock::time_point keys_only_until{};
     clock::time_point sure_until{};  // that it has the lead still
@@ -138,6 +140,7 @@ class stream final : public shipper {
 
   int room() const;
   bool memory_is_full() const;
+  std::int64_t watermark() const;
   bool may_fetch() const;
   bool may_release() const;
   bool owes_proof() const;
@@ -188,6 +191,7 @@ class stream final : public shipper {
   payload_type payload_ = payload_type::jsonb;
   unsettled events_;
   reader reader_;
+  stragglers stragglers_;
   held_aggregates held_;
   writes writes_;
   boost::unordered_flat_map<slot, failed> failed_;

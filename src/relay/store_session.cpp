@@ -40,7 +40,7 @@ class round_trip {
   void add_marks();
   void add_save();
   void add_read();
-  void add_walk();
+  void add_walk(std::int64_t from, flow::tried<flow::walk_answer>& into);
   void add_due();
   void add_ids(const std::vector<event_id>& ids, std::int64_t largest,
                flow::tried<std::vector<flow::stored_event>>& into);
@@ -242,14 +242,13 @@ void round_trip::add_read() {
   });
 }
 
-void round_trip::add_walk() {
+void round_trip::add_walk(std::int64_t from, flow::tried<flow::walk_answer>& into) {
   auto parameters = event_parameters();
-  parameters.push_back(pg::int8(*what_.walk_from));
-  add(pg::statement::walk, std::move(parameters), [this](segment& got) {
-    if (!is_read(got, out_.walk, broken_)) return false;
+  parameters.push_back(pg::int8(from));
+  add(pg::statement::walk, std::move(parameters), [this, &into](segment& got) {
+    if (!is_read(got, into, broken_)) return false;
     const pg::rows& rows = got.answers.front();
-    out_.walk.answer = {pg::read_int8(rows.at(0, 0)), pg::read_bool(rows.at(0, 1)),
-                        pg::read_bool(rows.at(0, 2))};
+    into.answer = {pg::read_int8(rows.at(0, 0)), pg::read_bool(rows.at(0, 1)), pg::read_bool(rows.at(0, 2))};
     return true;
   });
 }
@@ -335,7 +334,8 @@ pg::pipeline round_trip::steps() {
   if (!what_.marks.ids.empty()) add_marks();
   if (what_.save) add_save();
   if (what_.read) add_read();
-  if (what_.walk_from) add_walk();
+  if (what_.check_from) add_walk(*what_.check_from, out_.checked);
+  if (what_.walk_from) add_walk(*what_.walk_from, out_.walk);
   if (what_.due) add_due();
   if (!what_.fetch.empty()) add_ids(what_.fetch, std::numeric_limits<std::int64_t>::max() - 1, out_.fetched);
   if (!what_.by_id.empty()) add_ids(what_.by_id, what_.keys_only ? -1 : of_.largest, out_.by_id);

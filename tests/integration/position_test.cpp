@@ -177,6 +177,24 @@ TEST_CASE("a sequence that is set back, cached or jumps hides nothing") {
   CHECK(report.lost == 0);
 }
 
+TEST_CASE(
+    "rows that are copied in without the trigger, with xids of another server and seqs long passed, go out "
+    "once") {
+  const stage on;
+  auto session = on.connect();
+  relay running{on, {"--relay-sweep-interval", "100ms"}};
+  on.add_events(1, 100);
+  on.await_published(100);
+  session.exec("SET session_replication_role = replica");
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, seq, tx)"
+      " SELECT 'copied', n::text, $1, '{}', n * 10, '3' FROM generate_series(-2, 8) AS n",
+      {on.key()});
+  on.await_published(111);
+  running.stop();
+  check_exact(on, 111);
+}
+
 TEST_CASE("a seq that is set by hand hides nothing, whichever it is") {
   const stage on;
   auto session = on.connect();

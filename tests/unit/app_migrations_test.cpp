@@ -107,7 +107,7 @@ TEST_CASE(
     const std::string script = reshape(odd, shape);
     CHECK(count(script, "pg_advisory_xact_lock(") == 4);
     for (const char* shard : {", 0);", ", 1);", ", 2);", ", 3);"}) CHECK(has(script, shard));
-    CHECK(has(script, "(NEW.hash & (4 - 1))"));
+    CHECK(has(script, "(NEW.hash OPERATOR(pg_catalog.&) (4 OPERATOR(pg_catalog.-) 1))"));
     CHECK(has(script, R"("O""d".shard)"));
     CHECK(has(script, notifies ? "SET rings = true;" : "SET rings = false;"));
     CHECK_FALSE(std::regex_search(script, std::regex("@[a-z_]+@|\\{[0-9]\\}")));

@@ -178,10 +178,22 @@ void flow_chaos::finish(const std::shared_ptr<transaction>& in) {
 
 // Operators, and sessions that lock rows.
 
+// An aggregate of its own: to come too late is out of order.
+void flow_chaos::restore() {
+  table_row row;
+  row.of = static_cast<flow::aggregate>(1'000'000 + table_.rows.size());
+  row.seq = world_.between(1, table_.sequence());
+  row.born = table_.tick();
+  row.now.available_at = world_.wall();
+  say(fmt::format("restored: {}", table_.rows.size()));
+  table_.restore(std::move(row));
+}
+
 void flow_chaos::operate() {
   if (calm_) return;
   world_.after(world_.millis(0, 800), [this] { operate(); });
   if (table_.rows.empty() || !how_.faults) return;
+  if (world_.chance(50)) return restore();
   const auto row =
       static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.rows.size()) - 1));
   const table_row& one = table_.rows[row];

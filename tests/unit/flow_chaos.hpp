@@ -47,6 +47,7 @@ class flow_chaos {
   void finish(const std::shared_ptr<transaction>& in);
   void insert(transaction& in);
   void operate();
+  void restore();
   void lock();
   void strike();
   void strike(simulated_leader& victim);

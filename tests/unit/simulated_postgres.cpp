@@ -55,6 +55,14 @@ std::size_t simulated_postgres::insert(flow::xid by, table_row row) {
   return index;
 }
 
+void simulated_postgres::restore(table_row row) {
+  constexpr flow::xid of_another_server = 3;
+  row.restored = row.visible = true;
+  row.landed = tick();
+  insert(of_another_server, std::move(row));
+  flush();
+}
+
 void simulated_postgres::end(flow::xid which, bool commit) {
   running_.erase(which);
   prepared_.erase(which);

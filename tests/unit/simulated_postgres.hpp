@@ -69,6 +69,7 @@ struct table_row {
   bool gone = false;     // it was rolled back or deleted
   bool scheduled = false;
   bool touched = false;      // an operator has changed it
+  bool restored = false;     // it came in without the trigger, with the xid of another server
   std::uint64_t born = 0;    // when its seq was taken, in the order of everything
   std::uint64_t landed = 0;  // when its transaction committed
   clock::time_point locked_until{};
@@ -97,6 +98,7 @@ class simulated_postgres {
   std::int64_t sequence() const { return next_seq_; }
   flow::xid begin();
   std::size_t insert(flow::xid by, table_row row);
+  void restore(table_row row);
   void remove(std::size_t row) { rows[row].gone = true; }  // by a rollback to a savepoint
   void prepare(flow::xid which);
   void end(flow::xid which, bool commit);
@@ -121,7 +123,7 @@ class simulated_postgres {
   flow::write_answer mark(const flow::mark_request& what);
   bool save(std::size_t shard, const flow::position& at, const std::vector<event_id>& unsettled);
   flow::tried<flow::read_answer> read(std::size_t shard, const flow::read_request& what, bool keys_only);
-  flow::tried<flow::walk_answer> walk(std::size_t shard, std::int64_t from);
+  flow::tried<flow::walk_answer> walk(std::size_t shard, std::int64_t from, std::size_t at_least = 0);
   flow::tried<flow::due_answer> due(std::size_t shard, const flow::due_cursor& after, int most,
                                     bool keys_only);
   flow::tried<std::vector<flow::stored_event>> fetch(const std::vector<event_id>& ids);

@@ -103,7 +103,8 @@ void simulated_postgres::look_around(std::size_t shard, flow::read_answer& to) c
 }
 
 // Rows of one seq are looked at together.
-flow::tried<flow::walk_answer> simulated_postgres::walk(std::size_t shard, std::int64_t from) {
+flow::tried<flow::walk_answer> simulated_postgres::walk(std::size_t shard, std::int64_t from,
+                                                        std::size_t at_least) {
   flow::tried<flow::walk_answer> out;
   if (cannot_read(out)) return out;
   out.answer.walked_to = from;
@@ -115,7 +116,7 @@ flow::tried<flow::walk_answer> simulated_postgres::walk(std::size_t shard, std::
       out.answer = {one.seq - 1, true, true};
       return out;
     }
-    if (looked++ >= bounds_.walk_rows && one.seq > out.answer.walked_to) {
+    if (looked++ >= std::max(bounds_.walk_rows, at_least) && one.seq > out.answer.walked_to) {
       out.answer.more = true;
       return out;
     }

@@ -142,6 +142,7 @@ class simulated_store final : public flow::store {
         return;
       case 4:
         if (asked.walk_from) to.walk = table_.walk(shard_, *asked.walk_from);
+        if (asked.check_from) to.checked = table_.walk(shard_, *asked.check_from, 200);
         return;
       case 5:
         if (!asked.due) return;

@@ -1,0 +1,30 @@
+// stragglers: a slow walk over what the position has passed, for pending rows that no read can find.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "flow/position.hpp"
+#include "flow/store.hpp"
+
+namespace outboxd::flow {
+
+// Rows that came in behind the relay's back (copied from another outbox with their xids, without the trigger) have a seq and a
+// transaction that the position takes for read. Now and then some rows from the low watermark down are looked at: below it nothing
+// is under way, so that nothing may be pending.
+class stragglers {
+ public:
+  // At each sweep: where to walk on from, if this one walks. `watermark`: all that was read up to here is settled.
+  std::optional<std::int64_t> next(std::int64_t watermark);
+
+  // Returns the seq of a row that is pending, and was at the sweep before: read from there again.
+  std::optional<std::int64_t> on_walked(const walk_answer& got, std::int64_t watermark);
+
+ private:
+  std::int64_t from_ = position::before_all;
+  std::optional<std::int64_t>
+      met_;  // pending; what has just been committed is, too, and is read before the next sweep
+  int sweeps_ = 0;
+};
+
+}  // namespace outboxd::flow

@@ -1,0 +1,50 @@
+// flow_stragglers_test: what came in behind the position is found by a slow walk, and nothing else is taken for it.
+#include "flow/stragglers.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace outboxd::flow;
+
+namespace {
+
+constexpr auto start = position::before_all;
+
+std::optional<std::int64_t> next_walk(stragglers& it, std::int64_t watermark) {
+  for (int i = 0; i < 9; ++i) CHECK_FALSE(it.next(watermark));
+  return it.next(watermark);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "every tenth sweep walks on from where the walk before ended, and from the start when all is seen") {
+  stragglers it;
+  CHECK(next_walk(it, 100'000) == start);
+  CHECK_FALSE(it.on_walked({.walked_to = 10'000, .met = false, .more = true}, 100'000));
+  CHECK(next_walk(it, 100'000) == 10'000);
+  CHECK_FALSE(it.on_walked({.walked_to = 11'000, .met = false, .more = false}, 100'000));
+  CHECK(next_walk(it, 100'000) == start);
+  it.on_walked({.walked_to = 10'000, .met = false, .more = true}, 100'000);
+  CHECK(next_walk(it, 5'000) == start);
+}
+
+TEST_CASE("a row that is pending at two sweeps in a row is read again") {
+  stragglers it;
+  next_walk(it, 1'000);
+  CHECK_FALSE(it.on_walked({.walked_to = 41, .met = true, .more = true}, 1'000));
+  CHECK(it.next(1'000) == 41);
+  CHECK(it.on_walked({.walked_to = 41, .met = true, .more = true}, 1'000) == 42);
+  CHECK(next_walk(it, 1'000) == 41);
+}
+
+TEST_CASE("a row that was only read late, or is under way, is left alone") {
+  stragglers it;
+  next_walk(it, 1'000);
+  it.on_walked({.walked_to = 41, .met = true, .more = true}, 1'000);
+  CHECK(it.next(1'000) == 41);
+  CHECK_FALSE(it.on_walked({.walked_to = 500, .met = false, .more = false}, 1'000));
+  next_walk(it, 1'000);
+  CHECK_FALSE(it.on_walked({.walked_to = 41, .met = true, .more = true}, 1'000));
+  CHECK(it.next(41) == start);  // it has been read meanwhile
+  CHECK_FALSE(it.on_walked({.walked_to = 41, .met = true, .more = true}, 41));
+}
