@@ -8,7 +8,9 @@
 #include <cctype>
 #include <optional>
 
+#include "app/foreign_variables.hpp"
 #include "app/setting_keys.hpp"
+#include "app/text_file.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -22,9 +24,9 @@ bool is_known(std::string_view key) {
 tl::unexpected<error> unknown(std::string_view kind, std::string_view shown, std::string_view key,
                               std::string_view origin) {
   const auto nearest = nearest_setting(key);
+  const auto meant = !nearest ? std::string() : kind == "variable" ? nearest->environment : nearest->key;
   const auto remedy =
-      nearest ? fmt::format("did you mean '{}'?", kind == "variable" ? nearest->environment : nearest->key)
-              : "`outboxd --help` lists the settings";
+      meant.empty() ? "`outboxd --help` lists the settings" : fmt::format("did you mean '{}'?", meant);
   return permanent(fmt::format("unknown {} '{}' in {}; {}", kind, shown, origin, remedy));
 }
 
@@ -64,37 +66,36 @@ result<void> read_section(const std::string& path, std::string_view section, con
   return {};
 }
 
-result<toml::table> parse_file(const std::string& path) {
+result<toml::table> parse_file(const std::string& path, std::string_view named_by) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0)
-    return permanent(fmt::format("cannot read the configuration file {}", path));
-  if (!S_ISREG(status.st_mode))
-    return permanent(fmt::format("the configuration file {} is not a file", path));
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    return permanent(fmt::format("the configuration file {} ({}) is not a file", path, named_by));
+  const auto text = read_text_file(path);
+  if (!text)
+    return permanent(
+        fmt::format("cannot read the configuration file {} ({}): {}", path, named_by, text.error().message));
   try {
-    return toml::parse_file(path);
+    return toml::parse(*text, path);
   } catch (const toml::parse_error& wrong) {
     return permanent(
         fmt::format("{} is not valid TOML: {}", origin_of(path, wrong.source()), wrong.description()));
   }
 }
 
-// OUTBOXD_RELAY_BATCH_BYTES → relay.batch_bytes; nothing for a variable that is probably not meant for us.
-std::optional<std::string> key_of(std::string_view variable) {
-  constexpr std::string_view prefix = "OUTBOXD_";
-  if (!variable.starts_with(prefix)) return std::nullopt;
+constexpr std::string_view prefix = "OUTBOXD_";
+
+// OUTBOXD_RELAY_BATCH_BYTES → relay.batch_bytes. The schema has a short name here as it has among the flags.
+std::string key_of(std::string_view variable) {
   std::string name(variable.substr(prefix.size()));
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  auto key = key_of_words(name);
-  const bool ours = key != name && is_section(key.substr(0, key.find('.')));
-  if (!ours && !nearest_setting(key)) return std::nullopt;
-  return key;
+  return name == "schema" ? "outbox.schema" : key_of_words(name);
 }
 
 }  // namespace
 
-result<raw_settings> read_file(const std::string& path) {
-  const auto table = parse_file(path);
+result<raw_settings> read_file(const std::string& path, std::string_view named_by) {
+  const auto table = parse_file(path, named_by);
   if (!table) return tl::make_unexpected(table.error());
   raw_settings out;
   for (const auto& [section, value] : *table) {
@@ -115,10 +116,16 @@ result<raw_settings> read_environment(char** environment) {
     const auto equals = entry.find('=');
     if (equals == std::string_view::npos) continue;
     const auto variable = entry.substr(0, equals);
+    const auto value = entry.substr(equals + 1);
+    if (!variable.starts_with(prefix) || variable == config_variable || is_foreign_variable(variable, value))
+      continue;
     const auto key = key_of(variable);
-    if (!key) continue;
-    if (!is_known(*key)) return unknown("variable", variable, *key, "the environment");
-    out[*key] = {std::string(entry.substr(equals + 1)), fmt::format("environment {}", variable)};
+    if (!is_known(key)) return unknown("variable", variable, key, "the environment");
+    const auto origin = fmt::format("environment {}", variable);
+    if (const auto [given, first] = out.try_emplace(key, raw_value{std::string(value), origin});
+        !first && given->second.origin != origin)
+      return permanent(
+          fmt::format("{} and {} both give {}; set one of them", given->second.origin, origin, key));
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
@@ -17,11 +18,14 @@ struct raw_value {
 
 using raw_settings = std::map<std::string, raw_value>;  // by key
 
-// The TOML file. Unknown keys are errors.
-result<raw_settings> read_file(const std::string& path);
+// Names the TOML file, as the flag --config does.
+inline constexpr std::string_view config_variable = "OUTBOXD_CONFIG";
 
-// OUTBOXD_<SECTION>_<KEY>, out of "NAME=value" strings. An unknown name in one of our sections, or
-// near to a setting, is an error; others are left alone.
+// The TOML file. Unknown keys are errors. `named_by`: where its path came from, for messages.
+result<raw_settings> read_file(const std::string& path, std::string_view named_by = "flag --config");
+
+// OUTBOXD_<SECTION>_<KEY> and OUTBOXD_SCHEMA, out of "NAME=value" strings. Any other name with OUTBOXD_ is an
+// error, but for OUTBOXD_CONFIG and those in foreign_variables.hpp.
 result<raw_settings> read_environment(char** environment);
 
 // Adds what `weaker` has and `stronger` has not. A secret's key and its key_file count as one.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "app/setting_keys.hpp"
 
 namespace outboxd::app {
@@ -13,8 +15,8 @@ constexpr const char* default_file = "/etc/outboxd/outboxd.toml";
 }  // namespace
 
 setting_flags::setting_flags(CLI::App& app) {
-  app.add_option("--config", file_, fmt::format("TOML file; {} if there is one", default_file))
-      ->type_name("FILE");
+  config_ = app.add_option("--config", file_, fmt::format("TOML file; {} if there is one", default_file))
+                ->type_name("FILE");
   for (const setting_key& one : setting_keys) {
     const auto fallback = one.fallback.empty() ? std::string() : fmt::format(" [{}]", one.fallback);
     add(app, one.key(), one.flag(), std::string(one.help) + fallback);
@@ -37,11 +39,19 @@ result<raw_settings> setting_flags::gather() const {
   auto environment = read_environment(environ);
   if (!environment) return environment;
   raw_settings all = merge(std::move(flags), *environment);
-  const bool given = !file_.empty();
-  if (!given && ::access(default_file, F_OK) != 0) return all;
-  auto file = read_file(given ? file_ : default_file);
+  const auto chosen = configuration_file();
+  if (!chosen) return all;
+  auto file = read_file(chosen->text, chosen->origin);
   if (!file) return file;
   return merge(std::move(all), *file);
+}
+
+std::optional<raw_value> setting_flags::configuration_file() const {
+  if (config_->count() > 0) return raw_value{file_, "flag --config"};
+  if (const char* const path = std::getenv(config_variable.data()); path != nullptr)
+    return raw_value{path, fmt::format("environment {}", config_variable)};
+  if (::access(default_file, F_OK) == 0) return raw_value{default_file, "the default"};
+  return std::nullopt;
 }
 
 }  // namespace outboxd::app

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <deque>
+#include <optional>
 #include <string>
 
 #include "app/raw_settings.hpp"
@@ -28,8 +29,11 @@ class setting_flags {
     CLI::Option* option = nullptr;
   };
   void add(CLI::App& app, std::string key, std::string name, const std::string& help);
+  std::optional<raw_value> configuration_file()
+      const;  // its path; none if nobody names one and the default is not there
 
   std::deque<flag> flags_;
+  CLI::Option* config_ = nullptr;
   std::string file_;
 };
 

@@ -66,18 +66,25 @@ std::string key_of_words(std::string_view words) {
 
 std::optional<setting_names> nearest_setting(std::string_view misspelled) {
   constexpr std::size_t near_enough = 4;
+  // Of a name without its section. A short word is soon near to any other.
+  const std::size_t near_enough_alone = std::min(near_enough, misspelled.size() / 3 + 1);
   std::optional<setting_names> best;
   std::size_t best_distance = near_enough;
-  const auto consider = [&](setting_names names) {
-    const std::size_t away = distance(misspelled, names.key);
-    if (away >= best_distance) return;
+  const auto consider = [&](std::string_view spelling, std::size_t limit, setting_names names) {
+    const std::size_t away = distance(misspelled, spelling);
+    if (away >= std::min(best_distance, limit)) return;
     best_distance = away;
     best = std::move(names);
   };
   for (const setting_key& one : setting_keys) {
-    consider({one.key(), one.flag(), one.environment()});
-    if (one.secret) consider({one.key() + "_file", one.flag() + "-file", one.environment() + "_FILE"});
+    const setting_names names{one.key(), one.flag(), one.environment()};
+    consider(names.key, near_enough, names);
+    consider(one.name, near_enough_alone, names);
+    if (one.secret)
+      consider(one.key() + "_file", near_enough,
+               {one.key() + "_file", one.flag() + "-file", one.environment() + "_FILE"});
   }
+  consider("config", near_enough_alone, {"", "--config", "OUTBOXD_CONFIG"});
   return best;
 }
 

@@ -71,11 +71,12 @@ struct setting_names {
 
 bool is_section(std::string_view name);
 
-// relay_batch_bytes → relay.batch_bytes, dead_letter_exchange → dead_letter.exchange. Of an unknown section the first
-// word is taken.
+// relay_batch_bytes → relay.batch_bytes, dead_letter_exchange → dead_letter.exchange. Of an unknown section
+// the first word is taken.
 std::string key_of_words(std::string_view words);
 
-// What the misspelled key was probably meant to be; nothing if none is near.
+// What the misspelled key, or a key without its section, was probably meant to be; nothing if none is near.
+// The configuration file has a flag and a variable and no key.
 std::optional<setting_names> nearest_setting(std::string_view misspelled);
 
 }  // namespace outboxd::app

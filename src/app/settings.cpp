@@ -39,6 +39,11 @@ const std::string& origin_of_secret(const setting_reader& from, const std::strin
   return from.has(key + "_file") ? from.value(key + "_file").origin : from.value(key).origin;
 }
 
+// Only a file can be unreadable.
+void fail_unreadable(setting_reader& from, const std::string& key, const error& why) {
+  from.fail(fmt::format("{}_file ({}): {}", key, origin_of_secret(from, key), why.message));
+}
+
 void check_secret_file(setting_reader& from, const std::string& key, settings& out) {
   const auto file_key = key + "_file";
   if (!from.has(file_key)) return;
@@ -55,19 +60,26 @@ void read_database(setting_reader& from, settings& out) {
   check_secret_file(from, key, out);
   out.relay.leader.database.url = secret_of(from, key);
   const auto url = out.relay.leader.database.url();
-  if (!url)
-    return from.fail(fmt::format("{} ({}): {}", key, origin_of_secret(from, key), url.error().message));
+  if (!url) return fail_unreadable(from, key, url.error());
   if (const auto checked = pg::check_connection_string(*url); !checked)
     from.fail(fmt::format("{} ({}) {}", key, origin_of_secret(from, key), checked.error().message));
 }
 
+// "a,,b" has an empty part.
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> parts;
-  while (!text.empty()) {
+  for (;;) {
     const auto comma = text.find(',');
-    if (comma != 0) parts.emplace_back(text.substr(0, comma));
-    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+    parts.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
   }
+}
+
+// Empty parts are left out: a list that a template wrote may end with a comma.
+std::vector<std::string> split_urls(std::string_view text) {
+  auto parts = split_list(text);
+  std::erase(parts, "");
   return parts;
 }
 
@@ -78,8 +90,8 @@ void read_broker_urls(setting_reader& from, settings& out) {
   const auto all = secret_of(from, key);
   const auto origin = origin_of_secret(from, key);
   const auto text = all();
-  if (!text) return from.fail(fmt::format("{} ({}): {}", key, origin, text.error().message));
-  const auto urls = split_list(*text);
+  if (!text) return fail_unreadable(from, key, text.error());
+  const auto urls = split_urls(*text);
   if (urls.empty())
     return from.fail(fmt::format("{} ({}) is empty; give amqp://user:password@host:5672/vhost", key, origin));
   for (std::size_t i = 0; i < urls.size(); ++i) {
@@ -88,7 +100,7 @@ void read_broker_urls(setting_reader& from, settings& out) {
     out.relay.broker.urls.emplace_back([all, i]() -> result<std::string> {
       auto now = all();
       if (!now) return now;
-      const auto list = split_list(*now);
+      const auto list = split_urls(*now);
       if (list.empty()) return permanent("amqp.url is empty");
       return list[i % list.size()];
     });
@@ -113,16 +125,16 @@ void read_retry_schedule(setting_reader& from, settings& out) {
     if (from.has(other))
       return from.fail(fmt::format("{} ({}) and {} ({}) are both given; give the schedule or the other three",
                                    key, from.value(key).origin, other, from.value(other).origin));
+  const auto parts = split_list(from.value(key).text);
   std::vector<milliseconds> delays;
-  for (const std::string& part : split_list(from.value(key).text)) {
+  for (const std::string& part : parts) {
     const auto delay = parse_duration(trimmed(part));
-    if (!delay || *delay < 1ms || *delay > longest_retry)
-      return from.refuse(key, fmt::format("a list of delays from 1ms to {}d, such as 1s,10s,1m",
-                                          std::chrono::floor<std::chrono::days>(longest_retry).count()));
-    delays.push_back(*delay);
+    if (delay && *delay >= 1ms && *delay <= longest_retry) delays.push_back(*delay);
   }
-  if (delays.empty() || delays.size() > static_cast<std::size_t>(most_attempts))
-    return from.refuse(key, fmt::format("a list of 1 to {} delays, such as 1s,10s,1m", most_attempts));
+  if (delays.size() != parts.size() || delays.size() > static_cast<std::size_t>(most_attempts))
+    return from.refuse(
+        key, fmt::format("a list of 1 to {} delays from 1ms to {}d, such as 1s,10s,1m", most_attempts,
+                         std::chrono::floor<std::chrono::days>(longest_retry).count()));
   out.relay.leader.stream.retry = retry_policy::scheduled(std::move(delays));
 }
 

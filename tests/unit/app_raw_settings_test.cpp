@@ -1,6 +1,8 @@
 // app_raw_settings_test: where settings come from, and which of them wins.
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "app/raw_settings.hpp"
@@ -66,7 +68,8 @@ TEST_CASE("unknown keys and sections are refused with file and line, and what wa
       {"[amqp]\nheart_beat = 4", "'amqp.heart_beat'", "F:2", "'amqp.heartbeat'"},
       {"[relay]\nno_such_thing = 4", "'relay.no_such_thing'", "F:2", "--help"},
       {"[rely]\nlanes = 4", "'rely'", "F:1", "--help"},
-      {"lanes = 4", "'lanes'", "F:1", "--help"},
+      {"lanes = 4", "'lanes'", "F:1", "'relay.lanes'"},
+      {"config = 'x'", "'config'", "F:1", "--help"},
       {"relay = 4", "'relay'", "F:1", "--help"},
       {"[Relay]\nlanes = 4", "'Relay'", "F:1", "--help"},
   };
@@ -103,11 +106,17 @@ TEST_CASE("no error shows a secret that was put into broken TOML") {
   }
 }
 
-TEST_CASE("a configuration file that is not there or is none is refused by its name") {
-  for (const char* path : {"/nonexistent.toml", "/tmp"}) {
-    const auto read = read_file(path);
+TEST_CASE(
+    "a configuration file that cannot be read is refused by its name, with who named it and the reason") {
+  for (const auto& [path, reason] : {std::pair{"/nonexistent.toml", "No such file"},
+                                     {"/etc/passwd/outboxd.toml", "Not a directory"},
+                                     {"/tmp", "not a file"},
+                                     {"/proc/self/mem", "Input/output error"}}) {
+    const auto read = read_file(path, "the one who named it");
     REQUIRE_FALSE(read.has_value());
     CHECK(has(read.error().message, path));
+    CHECK(has(read.error().message, "the one who named it"));
+    CHECK_MESSAGE(has(read.error().message, reason), read.error().message);
     CHECK(read.error().kind == fault::permanent);
   }
 }
@@ -123,21 +132,51 @@ TEST_CASE("OUTBOXD_<SECTION>_<KEY> is a setting, with the variable as its origin
   CHECK(read->at("amqp.url").text == "a=b");
 }
 
-TEST_CASE("an unknown variable in one of our sections is refused, others are not ours") {
+TEST_CASE("an unknown variable that begins with OUTBOXD_ is refused") {
   const auto wrong = from_environment({"OUTBOXD_RELAY_LANE=4"});
   REQUIRE_FALSE(wrong.has_value());
   CHECK(has(wrong.error().message, "OUTBOXD_RELAY_LANE"));
   CHECK(has(wrong.error().message, "environment"));
   CHECK(has(wrong.error().message, "OUTBOXD_RELAY_LANES"));
-  CHECK_FALSE(from_environment({"OUTBOXD_LOG_=x"}).has_value());
+  for (const char* unknown : {"OUTBOXD_LOG_", "OUTBOXD_FOO", "OUTBOXD_", "OUTBOXD_PORT", "OUTBOXD_TESTS",
+                              "OUTBOXD_SERVICE", "OUTBOXD_PORT_FOO", "OUTBOXD_NO_SUCH_SETTING"}) {
+    CAPTURE(unknown);
+    const auto read = from_environment({unknown + std::string("=canary")});
+    REQUIRE_FALSE(read.has_value());
+    CHECK(has(read.error().message, fmt::format("'{}'", unknown)));
+    CHECK(has(read.error().message, "`outboxd --help` lists the settings"));
+    CHECK_FALSE(has(read.error().message, "canary"));
+  }
+}
+
+TEST_CASE("variables of Kubernetes, of the checkout's tests and of other programs are left alone") {
   for (const char* other :
-       {"OUTBOXD_PORT=x", "OUTBOXD_SERVICE_HOST=x", "OUTBOXD_PORT_5432_TCP=x", "OUTBOXD_TEST_DATABASE_URL=x",
-        "OUTBOXD_SERVICES_DIR=x", "OUTBOXD_SERVICES_AMQP_PORT=x", "OUTBOXD_SIMULATION_SEED=x", "OUTBOXD=x",
-        "OUTBOXD_=x", "outboxd_relay_lanes=x", "no equals sign"}) {
+       {"OUTBOXD_PORT=tcp://10.0.0.1:9464", "OUTBOXD_SERVICE_HOST=10.0.0.1", "OUTBOXD_SERVICE_PORT=9464",
+        "OUTBOXD_SERVICE_PORT_HTTP=9464", "OUTBOXD_PORT_9464_TCP=tcp://10.0.0.1:9464",
+        "OUTBOXD_PORT_9464_TCP_ADDR=10.0.0.1", "OUTBOXD_METRICS_SERVICE_HOST=10.0.0.1",
+        "OUTBOXD_METRICS_PORT=tcp://10.0.0.1:9464", "OUTBOXD_TEST_DATABASE_URL=x", "OUTBOXD_SERVICES_DIR=x",
+        "OUTBOXD_SERVICES_AMQP_PORT=x", "OUTBOXD_SIMULATION_SEED=x", "OUTBOXD_BENCH_FLUSH_US=1", "OUTBOXD=x",
+        "outboxd_relay_lanes=x", "no equals sign"}) {
     CAPTURE(other);
     const auto read = from_environment({other});
     CHECK((read.has_value() && read->empty()));
   }
+}
+
+TEST_CASE("the schema has a short variable, and only one of the two may be given") {
+  const auto read = from_environment({"OUTBOXD_SCHEMA=shop"});
+  REQUIRE(read.has_value());
+  CHECK(read->at("outbox.schema").text == "shop");
+  CHECK(read->at("outbox.schema").origin == "environment OUTBOXD_SCHEMA");
+  const auto both = from_environment({"OUTBOXD_SCHEMA=shop", "OUTBOXD_OUTBOX_SCHEMA=shop"});
+  REQUIRE_FALSE(both.has_value());
+  CHECK(has(both.error().message,
+            "OUTBOXD_SCHEMA and environment OUTBOXD_OUTBOX_SCHEMA both give outbox.schema"));
+}
+
+TEST_CASE("the variable that names the file is no setting") {
+  const auto read = from_environment({"OUTBOXD_CONFIG=/etc/x.toml"});
+  CHECK((read.has_value() && read->empty()));
 }
 
 TEST_CASE("a variable that is near to a setting is refused with what was probably meant, without its value") {
@@ -145,7 +184,11 @@ TEST_CASE("a variable that is near to a setting is refused with what was probabl
                                         {"OUTBOXD_AMPQ_URL_FILE", "'OUTBOXD_AMQP_URL_FILE'"},
                                         {"OUTBOXD_DATABSE_URL", "'OUTBOXD_DATABASE_URL'"},
                                         {"OUTBOXD_REALY_BATCH_BYTES", "'OUTBOXD_RELAY_BATCH_BYTES'"},
-                                        {"OUTBOXD_RELAYLANES", "'OUTBOXD_RELAY_LANES'"}}) {
+                                        {"OUTBOXD_RELAYLANES", "'OUTBOXD_RELAY_LANES'"},
+                                        {"OUTBOXD_LANES", "'OUTBOXD_RELAY_LANES'"},
+                                        {"OUTBOXD_BATCH_BYTE", "'OUTBOXD_RELAY_BATCH_BYTES'"},
+                                        {"OUTBOXD_CONFG", "'OUTBOXD_CONFIG'"},
+                                        {"OUTBOXD_SHCEMA", "'OUTBOXD_OUTBOX_SCHEMA'"}}) {
     CAPTURE(variable);
     const auto read = from_environment({variable + std::string("=canary")});
     REQUIRE_FALSE(read.has_value());
@@ -201,6 +244,10 @@ TEST_CASE("the key nearest to a misspelled one is found, and none where none is 
   CHECK(nearest("amqp.confirm-timeout") == "amqp.confirm_timeout");
   CHECK(nearest("database.ulr") == "database.url");
   CHECK(nearest("databse.url_file") == "database.url_file");
+  CHECK(nearest("lanes") == "relay.lanes");
+  CHECK(nearest("url") == "database.url");
   CHECK(nearest("") == "");
+  CHECK(nearest("foo") == "");
+  CHECK(nearest("rely") == "");
   CHECK(nearest("something.else.entirely") == "");
 }

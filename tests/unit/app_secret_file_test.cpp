@@ -31,12 +31,17 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a path that is no readable file is refused by its name") {
-  for (const std::string path : {"/nonexistent/secret", "/tmp", "/proc/self/mem", ""}) {
+TEST_CASE("a path that is no readable file is refused by its name and with the reason") {
+  for (const auto& [path, reason] : {std::pair{"/nonexistent/secret", "No such file"},
+                                     {"/etc/passwd/secret", "Not a directory"},
+                                     {"/tmp", "Is a directory"},
+                                     {"/proc/self/mem", "Input/output error"},
+                                     {"", "No such file"}}) {
     CAPTURE(path);
     const auto read = read_secret_file(path);
     REQUIRE_FALSE(read.has_value());
     CHECK(read.error().message.find(path) != std::string::npos);
+    CHECK_MESSAGE(read.error().message.find(reason) != std::string::npos, read.error().message);
   }
 }
 

@@ -132,6 +132,9 @@ TEST_CASE("a bad value is refused with its key, itself, where it came from and w
       {"retry.max_attempts", "10001", "1 to 10000"},
       {"retry.schedule", "", "a list of 1 to 10000 delays"},
       {"retry.schedule", ",", "a list of 1 to 10000 delays"},
+      {"retry.schedule", "1s,,2s", "a list of 1 to 10000 delays"},
+      {"retry.schedule", "1s,", "a list of 1 to 10000 delays"},
+      {"retry.schedule", ",1s", "a list of 1 to 10000 delays"},
       {"retry.schedule", "1s,0s", "from 1ms to 30d"},
       {"retry.schedule", "1s,-5s", "from 1ms to 30d"},
       {"retry.schedule", "1s 5s", "from 1ms to 30d"},
@@ -234,6 +237,11 @@ TEST_CASE("a secret's file is read for every connection, and named when it is ba
     CAPTURE(words);
     CHECK(has(words, std::string("origin of ") + key));
     CHECK_FALSE(has(words, "canary"));
+  }
+  for (const char* key : {"database.url_file", "amqp.url_file"}) {
+    const std::string words = refusal(with({{key, "/nonexistent"}}));
+    CHECK_MESSAGE(words.starts_with(std::string(key) + " ("), words);
+    CHECK_MESSAGE(has(words, "/nonexistent: No such file"), words);
   }
 }
 
