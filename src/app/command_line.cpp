@@ -25,6 +25,24 @@ int version_command() {
   return exit_success;
 }
 
+namespace {
+
+// `outboxd help dead list`
+int help_command(const CLI::App& app, const std::vector<std::string>& topic) {
+  const CLI::App* at = &app;
+  std::string name = app.get_name();
+  for (const std::string& word : topic) {
+    const auto found = at->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+    if (found.empty()) return refuse_unknown_command(word);
+    at = found.front();
+    name += " " + word;
+  }
+  fmt::print("{}", at->get_formatter()->make_help(at, name, CLI::AppFormatMode::Normal));
+  return exit_success;
+}
+
+}  // namespace
+
 int run_command_line(int argc, char** argv) {
   CLI::App app("outboxd relays events from a transactional outbox in PostgreSQL to RabbitMQ.", "outboxd");
   app.require_subcommand(1);
@@ -37,15 +55,24 @@ int run_command_line(int argc, char** argv) {
   add_daemon_commands(app, commands);
   add_operator_commands(app, commands);
   CLI::App* const version = app.add_subcommand("version", "print the version");
+  app.set_version_flag("--version", OUTBOXD_VERSION, "print the version");
+  CLI::App* const help = app.add_subcommand("help", "print this help, or that of a command");
+  std::vector<std::string> topic;
+  help->add_option("command", topic, "such as: dead list")->type_name("");
 
+  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (const auto flag = flag_without_value(app, arguments)) return refuse_flag_without_value(*flag);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
+  } catch (const CLI::CallForHelp& asked) {
+    return app.exit(asked);
+  } catch (const CLI::CallForVersion&) {
+    return version_command();
   } catch (const CLI::ParseError& wrong) {
-    return refuse_command_line(app, {argv + std::min(argc, 1), argv + argc}, wrong);
+    return refuse_command_line(app, arguments, wrong);
   }
   if (version->parsed()) return version_command();
+  if (help->parsed()) return help_command(app, topic);
   for (const command& one : commands) {
     if (!one.parsed_by->parsed()) continue;
     const auto raw = flags.gather();

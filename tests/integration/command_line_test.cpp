@@ -53,9 +53,27 @@ TEST_CASE("a wrong command or flag is refused and named") {
   refused({}, {"--help"});
   refused({"relay"}, {"relay", "--help"});
   refused({"run", "--no-such-flag"}, {"--no-such-flag"});
-  refused({"run", "--relay-lanes"}, {"--relay-lanes"});
-  refused({"run", "superfluous"}, {"argument", "not a flag"});
+  refused({"run", "superfluous"}, {"argument 2 ('superfluous')", "not a flag"});
+  refused({"dead", "list", "superfluous"}, {"argument 3 ('superfluous')", "not a flag"});
+  refused({"run", "--relay-lanes", "2", "superfluous"}, {"argument 4 is not a flag"});
+  refused({"-v"}, {"unknown flag '-v'"});
+  refused({"run", "-v"}, {"unknown flag '-v'"});
+  refused({"help", "nonsense"}, {"unknown command 'nonsense'"});
+  refused({"help", "dead", "lsit"}, {"unknown command 'lsit'"});
   refused({"migrate", "--payload", "xml"}, {"--payload", "xml", "jsonb, json, text or bytea"});
+}
+
+TEST_CASE("a flag without its value is named, whatever follows it") {
+  const auto words = "flag '--relay-lanes' needs a value";
+  refused({"run", "--relay-lanes"}, {words});
+  refused({"run", "--relay-lanes", "--relay-batch", "5"}, {words});
+  refused({"run", "--relay-lanes", "--relay-batch=5"}, {words});
+  refused({"run", "--relay-lanes", "--help"}, {words});
+  refused({"--relay-lanes", "run"}, {"no command given: 'run' is the value of '--relay-lanes'"});
+  refused({"dead", "list", "--limit", "--json"}, {"flag '--limit' needs a value"});
+  refused({"migrate", "--payload", "--shards", "1"}, {"flag '--payload' needs a value"});
+  // Of this command --payload has none.
+  refused({"dead", "show", "--payload", "--json"}, {"dead show needs --id"});
 }
 
 TEST_CASE("a wrong command line is refused without the values in it, and the flag that was meant is named") {
@@ -69,14 +87,16 @@ TEST_CASE("a wrong command line is refused without the values in it, and the fla
   refused({"--databse-url=" + url}, {"'--databse-url'", meant});
   refused({"run", "--ampq-url-file", canary}, {"'--ampq-url-file'", "did you mean '--amqp-url-file'?"});
   refused({"run", "--relay-batch_byte", canary}, {"did you mean '--relay-batch-bytes'?"});
-  refused({"run", url}, {"argument", "not a flag"});
-  refused({"run", "-u", url}, {"argument", "not a flag"});
-  refused({"run", "-u" + url}, {"argument", "not a flag"});
-  refused({"run", "--", url}, {"argument", "not a flag"});
-  refused({url}, {"argument", "not a flag"});
-  refused({"-u", "canary"}, {"argument", "not a flag"});
-  refused({"run", "--database-url", "host=h", "password=" + std::string(canary)}, {"argument", "not a flag"});
-  refused({"--database-url", "host=h", canary}, {"argument", "not a flag"});
+  refused({"run", url}, {"argument 2 is not a flag"});
+  refused({"run", "-u", url}, {"unknown flag '-u'"});
+  refused({"run", "-u" + url}, {"unknown flag '-u'"});
+  refused({"run", "--", url}, {"argument 3 is not a flag"});
+  refused({url}, {"argument 1 is not a flag"});
+  refused({"-u", canary}, {"unknown flag '-u'"});
+  refused({"help", canary}, {"unknown command"});
+  refused({"run", "--database-url", "host=h", "password=" + std::string(canary)},
+          {"argument 4 is not a flag"});
+  refused({"--database-url", "host=h", canary}, {"argument 3 is not a flag"});
   refused({"run", "--database-url", url, "--amqp-url"}, {"--amqp-url"});
   refused({"run", "--database-url", url, "--database-url"}, {"--database-url"});
   refused({"run", "--config", canary, "--config", canary}, {"--config"});
@@ -93,10 +113,31 @@ TEST_CASE("an unknown key of the file is refused with its line and a suggestion"
   refused_file("[relay]\nlanes = \n", {":2", "TOML"});
   refused_file("[relay]\nlanes = 1.5\n", {"relay.lanes", ":2"});
   refused_file(fmt::format("[database]\nurl = \"postgresql://u:{}@h/d\nx = 1\n", canary), {"TOML"});
-  refused({"run", "--config", "/no/such/file.toml"}, {"/no/such/file.toml"});
+  refused({"run", "--config", "/no/such/file.toml"}, {"/no/such/file.toml", "flag --config", "No such file"});
 }
 
-TEST_CASE("an unknown variable of our sections is refused with a suggestion") {
+TEST_CASE("OUTBOXD_CONFIG names the file, unless the flag does") {
+  const text_file file{"[relay]\nlanes = 65\n"};
+  const text_file other{"[relay]\nlanes = 66\n"};
+  refused({"run"}, {"relay.lanes", "'65'", file.path()}, {{"OUTBOXD_CONFIG", file.path()}});
+  refused({"run", "--config", other.path()}, {"'66'", other.path()}, {{"OUTBOXD_CONFIG", file.path()}});
+  refused({"run"}, {"/no/such/file.toml", "environment OUTBOXD_CONFIG", "No such file"},
+          {{"OUTBOXD_CONFIG", "/no/such/file.toml"}});
+  refused({"run"}, {"environment OUTBOXD_CONFIG"}, {{"OUTBOXD_CONFIG", ""}});
+}
+
+TEST_CASE("OUTBOXD_SCHEMA names the schema") {
+  const fresh_database target;
+  const environment variables{{"OUTBOXD_DATABASE_URL", target.url()}, {"OUTBOXD_SCHEMA", "elsewhere"}};
+  const auto done = run_outboxd({"migrate"}, variables);
+  REQUIRE_MESSAGE(done.exited(0), done.text());
+  CHECK(target.connect().number("SELECT count(*) FROM elsewhere.event") == 0);
+  refused({"run"}, {"outbox.schema", "OUTBOXD_SCHEMA"}, {{"OUTBOXD_SCHEMA", ""}});
+}
+
+TEST_CASE("an unknown variable that begins with OUTBOXD_ is refused with a suggestion") {
+  refused({"run"}, {"OUTBOXD_LANES", "did you mean 'OUTBOXD_RELAY_LANES'"}, {{"OUTBOXD_LANES", "3"}});
+  refused({"run"}, {"OUTBOXD_FOO", "--help"}, {{"OUTBOXD_FOO", canary}});
   refused({"run"}, {"OUTBOXD_RELAY_LANEZ", "did you mean 'OUTBOXD_RELAY_LANES'"},
           {{"OUTBOXD_RELAY_LANEZ", "3"}});
   refused({"run"}, {"OUTBOXD_AMQP_URLS"}, {{"OUTBOXD_AMQP_URLS", canary}});
@@ -146,7 +187,8 @@ TEST_CASE("a secret file that holds no secret is refused and named") {
   const text_file malformed{fmt::format("amqp://u:{}:x@h/\n", canary)};
   // Without a URL of their own: a file and a URL from the same place would be one too many.
   for (const auto* flag : {"--database-url-file", "--amqp-url-file"}) {
-    refused({"run", flag, "/no/such/secret"}, {"/no/such/secret"});
+    const auto key = std::string(flag).substr(2, 4) == "data" ? "database.url_file" : "amqp.url_file";
+    refused({"run", flag, "/no/such/secret"}, {key, flag, "/no/such/secret", "No such file"});
     refused({"run", flag, empty.path()}, {empty.path(), "empty"});
     refused({"run", flag, newline.path()}, {newline.path(), "empty"});
     refused({"run", flag, two_lines.path()}, {two_lines.path(), "line"});
@@ -200,6 +242,23 @@ TEST_CASE("help and version exit 0") {
   CHECK(run_outboxd({"run", "--help"}).exited(0));
   CHECK(run_outboxd({"version"}).exited(0));
   CHECK(run_outboxd({"version"}).says("outboxd 0."));
+  for (const arguments& words : {arguments{"--version"}, arguments{"run", "--version"}}) {
+    CHECK(run_outboxd(words).text() == run_outboxd({"version"}).text());
+    CHECK(run_outboxd(words).exited(0));
+  }
+}
+
+TEST_CASE("help says what --help says") {
+  const auto same = [](const arguments& words, const arguments& as) {
+    const auto help = run_outboxd(words);
+    CHECK(help.exited(0));
+    CHECK(help.lines.size() > 5);
+    CHECK(help.text() == run_outboxd(as).text());
+  };
+  same({"help"}, {"--help"});
+  same({"help", "run"}, {"run", "--help"});
+  same({"help", "dead"}, {"dead", "--help"});
+  same({"help", "dead", "list"}, {"dead", "list", "--help"});
 }
 
 }  // namespace outboxd::test
