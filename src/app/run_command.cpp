@@ -121,11 +121,20 @@ relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
   };
 }
 
-// The first signal drains, the second ends the process at once (as pgbouncer does).
+// nohup ignores it for the program that it starts.
+bool is_ignored(int signal) {
+  struct sigaction now {};
+  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+// The first signal drains, the second ends the process at once (as pgbouncer does). SIGHUP drains and never
+// does more: systemd may send it right after SIGTERM (SendSIGHUP=), and a terminal that closes may send it
+// twice.
 class signals {
  public:
   signals(asio::io_context& io, relay::relay& stops, std::shared_ptr<spdlog::logger> log)
       : set_(io, SIGTERM, SIGINT), relay_(stops), log_(std::move(log)) {
+    if (!is_ignored(SIGHUP)) set_.add(SIGHUP);
     wait();
   }
   void cancel() { set_.cancel(); }
@@ -134,6 +143,7 @@ class signals {
   void wait() {
     set_.async_wait([this](const boost::system::error_code& cancelled, int number) {
       if (cancelled) return;
+      if (asked_ && number == SIGHUP) return wait();
       if (asked_) ::_exit(128 + number);
       asked_ = true;
       log_->info("stopping: no new reads, waiting for outstanding confirms");
@@ -156,6 +166,7 @@ int run_command(const settings& from) {
   log->info("outboxd {}: schema {}, {} lanes, reads of {}", OUTBOXD_VERSION,
             from.relay.leader.database.schema.name(), from.relay.lanes, from.relay.leader.stream.read.batch);
   std::signal(SIGPIPE, SIG_IGN);  // a closed log pipe or socket is an error of its write
+  for (const int unused : {SIGUSR1, SIGUSR2}) std::signal(unused, SIG_IGN);  // they would end the process
 
   asio::io_context io(1);
   relay::relay relay(io, from.relay, log_to(log));

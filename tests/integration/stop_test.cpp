@@ -37,6 +37,36 @@ TEST_CASE("SIGINT under load does the same") {
   stop_under_load(SIGINT);
 }
 
+TEST_CASE("SIGHUP under load does the same") {
+  stop_under_load(SIGHUP);
+}
+
+TEST_CASE("a relay under nohup outlives its terminal") {
+  const stage on;
+  auto variables = on.variables();
+  process running{{.program = "/usr/bin/nohup",
+                   .arguments = {outboxd_binary(), "run"},
+                   .environment = variables,
+                   .log_file = {}}};
+  running.wait_line("leads shard 0 of 1", patience);
+  running.send(SIGHUP);
+  on.add_events(1, 10);
+  on.await_published(10);
+  running.send(SIGTERM);
+  CHECK(running.wait(patience).code == 0);
+}
+
+TEST_CASE("SIGUSR1 and SIGUSR2 change nothing") {
+  const stage on;
+  relay running{on};
+  running.await_connected();
+  for (const int unused : {SIGUSR1, SIGUSR2}) running.send(unused);
+  on.add_events(1, 10);
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  running.stop();
+}
+
 TEST_CASE("SIGTERM before anything is connected exits 0") {
   const stage on;
   relay nowhere{on,
@@ -80,6 +110,8 @@ TEST_CASE("a second SIGTERM ends at once") {
   stopped.send(SIGTERM);
   stopped.wait_line("stopping", patience);
   CHECK(stopped.running());
+  stopped.send(SIGHUP);  // no second signal: service managers send it behind SIGTERM
+  stopped.send(SIGHUP);
   stopped.send(SIGTERM);
   CHECK(stopped.wait(patience).code == 128 + SIGTERM);
   eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
