@@ -4,6 +4,7 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <memory>
@@ -46,6 +47,9 @@ std::vector<std::string> split(std::string_view list) {
   }
 }
 
+constexpr std::array<std::string_view, 6> ssl_modes{"disable", "allow",     "prefer",
+                                                    "require", "verify-ca", "verify-full"};
+
 bool is_port(std::string_view text) {
   int port = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -64,6 +68,10 @@ result<void> check_connection_string(std::string_view text) {
   for (const auto& port : ports)
     if (!port.empty() && !is_port(port))
       return permanent("has a port that is not a number from 1 to 65535; percent-encode @ : / in a password");
+  if (const auto mode = find(parsed.get(), "sslmode");
+      !mode.empty() && std::find(ssl_modes.begin(), ssl_modes.end(), mode) == ssl_modes.end())
+    return permanent(
+        fmt::format("has an sslmode that PostgreSQL does not know; use {}", fmt::join(ssl_modes, ", ")));
   return {};
 }
 

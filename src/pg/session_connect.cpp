@@ -15,7 +15,7 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 error refused_login(std::string_view words) {
   const auto login = parse_refusal(words);
-  return refused(login.sqlstate, login.words);
+  return login.sqlstate.empty() ? failed_login(login.words) : refused(login.sqlstate, login.words);
 }
 
 }  // namespace

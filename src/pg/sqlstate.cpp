@@ -43,6 +43,39 @@ constexpr std::array meanings{
     meaning{"57P05", fault::transient, "the relay hung for longer than relay.claim_timeout"},
 };
 
+// What libpq 13 to 17 says, in fe-connect.c, fe-auth.c and fe-secure-openssl.c, of what no server can mend.
+// In English: it translates only for programs that call setlocale.
+struct local_mistake {
+  std::string_view words;
+  std::string_view remedy;
+};
+constexpr std::string_view check_url = "check database.url and the PG* variables";
+constexpr std::string_view check_tls =
+    "check sslmode, sslrootcert, sslcert and sslkey in database.url, or the PGSSL* variables";
+
+constexpr std::array local_mistakes{
+    local_mistake{"no password supplied",
+                  "give one in database.url, database.url_file, PGPASSWORD or a passfile"},
+    local_mistake{"sslmode value", check_tls},
+    local_mistake{"_protocol_version value", check_tls},
+    local_mistake{"SSL protocol version range", check_tls},
+    local_mistake{"channel_binding value", check_url},
+    local_mistake{"gssencmode value", check_url},
+    local_mistake{"target_session_attrs value", check_url},
+    local_mistake{"invalid integer value", check_url},
+    local_mistake{"invalid port number", check_url},
+    local_mistake{"host names to", check_url},
+    local_mistake{"port numbers to", check_url},
+    local_mistake{"definition of service", "check service, PGSERVICE and the service file"},
+    local_mistake{"service file", "check PGSERVICEFILE"},
+    local_mistake{"root certificate file", check_tls},
+    local_mistake{"certificate file", check_tls},
+    local_mistake{"private key file", check_tls},
+    local_mistake{"server does not support SSL, but SSL was required", check_tls},
+    local_mistake{"certificate verify failed", check_tls},
+    local_mistake{"does not match host name", check_tls},
+};
+
 const meaning* find(std::string_view sqlstate) {
   const auto* const at = std::find_if(meanings.begin(), meanings.end(),
                                       [&](const meaning& one) { return one.sqlstate == sqlstate; });
@@ -103,6 +136,14 @@ error refused(std::string_view sqlstate, std::string_view words) {
   if (!sqlstate.empty()) message += fmt::format(" (SQLSTATE {})", sqlstate);
   if (const auto remedy = remedy_for(sqlstate); !remedy.empty()) message += fmt::format("; {}", remedy);
   return {fault_of(sqlstate), std::move(message)};
+}
+
+error failed_login(std::string_view words) {
+  const auto* const known =
+      std::find_if(local_mistakes.begin(), local_mistakes.end(),
+                   [&](const local_mistake& one) { return words.find(one.words) != std::string_view::npos; });
+  if (known == local_mistakes.end()) return {fault::transient, std::string(words)};
+  return {fault::permanent, fmt::format("{}; {}", words, known->remedy)};
 }
 
 error refused_statement(std::string_view sqlstate, std::string_view words) {

@@ -30,11 +30,16 @@ bool is_lost_statement(std::string_view sqlstate);
 // lock_timeout has passed.
 bool is_lock_timeout(std::string_view sqlstate);
 
-// Whether the server's words may quote a row: data exceptions, violated constraints and what a user's trigger raises.
+// Whether the server's words may quote a row: data exceptions, violated constraints and what a user's trigger
+// raises.
 bool may_quote_a_row(std::string_view sqlstate);
 
 // The error for a login that the server refused: "its words (SQLSTATE 28P01); remedy".
 error refused(std::string_view sqlstate, std::string_view words);
+
+// The error for a login that failed with libpq's words and no answer of the server. Mostly the server is
+// away; but a setting of the connection that cannot work waits for somebody to act.
+error failed_login(std::string_view words);
 
 // The same for a statement; words that may quote a row are left out.
 error refused_statement(std::string_view sqlstate, std::string_view words);

@@ -94,6 +94,47 @@ TEST_CASE("a database that does not exist is named and ends the relay") {
   migrate_fails(with_database_url(nowhere), {"no_such_database", "does not exist"});
 }
 
+TEST_CASE("an sslmode that there is not ends the relay, and a migration, at once") {
+  const stage on;
+  const auto url = fmt::format("postgresql://user:{}@h/d?sslmode=nonsense", canary);
+  for (const auto* command : {"run", "migrate"}) {
+    const auto result = run_outboxd({command}, with_database_url(url));
+    CHECK(result.exited(2));
+    CHECK_MESSAGE(result.says("OUTBOXD_DATABASE_URL"), result.text());
+    CHECK_MESSAGE(result.says("verify-full"), result.text());
+    CHECK_FALSE(result.says(canary));
+  }
+  gives_up(on, {{"PGSSLMODE", "nonsense"}}, {"sslmode", "nonsense", "PGSSL"});
+}
+
+TEST_CASE("TLS that the server does not speak is named and ends the relay") {
+  const stage on;
+  gives_up(on, with_database_url(on.database_url() + "?sslmode=require"),
+           {"does not support SSL", "check sslmode"});
+}
+
+TEST_CASE("a password that is missing is named and ends the relay") {
+  const stage on;
+  const login user{"outbox_relay"};
+  auto url = user.url(on);
+  const auto password = url.find(':', url.find("://") + 3);
+  url.erase(password, url.find('@') - password);
+  const environment without{{"OUTBOXD_DATABASE_URL", url}, {"PGPASSFILE", "/no/such/passfile"}};
+  gives_up(on, without, {"no password supplied", "PGPASSWORD"});
+  migrate_fails(without, {"no password supplied"});
+}
+
+TEST_CASE("a schema that is older or newer than the relay is named with what to do") {
+  const stage on;
+  auto session = on.connect();
+  session.exec("INSERT INTO outbox.migration VALUES (1000, 'of the future')");
+  gives_up(on, {}, {"version 1000", "run a newer outboxd"});
+  session.exec(
+      "DELETE FROM outbox.migration WHERE version >= (SELECT max(version) FROM outbox.migration WHERE "
+      "version < 1000)");
+  gives_up(on, {}, {"schema outbox has version", "run `outboxd migrate`"});
+}
+
 TEST_CASE("a missing outbox is named with outboxd migrate as the remedy") {
   const stage on{{.migrated = false}};
   gives_up(on, {}, {"outboxd migrate"});

@@ -60,6 +60,20 @@ TEST_CASE_FIXTURE(no_pg_variables, "bad strings are refused with what is allowed
 }
 
 TEST_CASE_FIXTURE(no_pg_variables,
+                  "an sslmode that there is not is refused with those that there are, and not shown") {
+  for (const char* bad : {"host=h sslmode=canary", "postgresql://h/d?sslmode=canary", "sslmode='verify full'",
+                          "sslmode=Require"}) {
+    CAPTURE(bad);
+    CHECK(
+        refusal(bad).ends_with("sslmode that PostgreSQL does not know; use disable, allow, prefer, require, "
+                               "verify-ca, verify-full"));
+    CHECK_FALSE(has(display(bad), "canary"));
+  }
+  for (const char* good : {"sslmode=verify-full", "sslmode=", "host=h sslmode=disable"})
+    CHECK_MESSAGE(refusal(good) == "", good);
+}
+
+TEST_CASE_FIXTURE(no_pg_variables,
                   "whatever characters a password has, it is shown neither in an error nor in the display") {
   for (const std::string_view between :
        {"@", ":", "/", "?", "#", " ", "%", "%zz", "=", "&", ",", "'", "\\", "@@", "/@", "@:", "/1"}) {

@@ -41,6 +41,37 @@ TEST_CASE("the error says what happened, in the server's words, with the code an
 }
 
 TEST_CASE(
+    "a setting of the connection that cannot work waits for somebody to act, in libpq's words and with a "
+    "remedy") {
+  for (const char* words :
+       {"connection to server at \"h\" (10.0.0.1), port 5432 failed: fe_sendauth: no password supplied",
+        "invalid sslmode value: \"nonsense\"", "invalid target_session_attrs value: \"x\"",
+        "connection to server at \"h\", port 5432 failed: root certificate file \"/none\" does not exist "
+        "Either provide the file or change sslmode to disable server certificate verification.",
+        "could not open certificate file \"/none\": No such file or directory",
+        "connection to server at \"h\", port 5432 failed: server does not support SSL, but SSL was required",
+        "definition of service \"x\" not found"}) {
+    const error why = failed_login(words);
+    CHECK_MESSAGE(why.kind == fault::permanent, words);
+    CHECK_MESSAGE(why.message.starts_with(std::string(words) + "; "), why.message);
+  }
+}
+
+TEST_CASE("a server that is away or goes away at the login will be well again by itself") {
+  for (const char* words :
+       {"connection to server at \"h\" (10.0.0.1), port 5432 failed: Connection refused Is the server "
+        "running on "
+        "that host and accepting TCP/IP connections?",
+        "connection to server at \"h\", port 5432 failed: server closed the connection unexpectedly",
+        "could not translate host name \"h\" to address: Temporary failure in name resolution",
+        "connection to server at \"h\", port 5432 failed: SSL SYSCALL error: EOF detected", ""}) {
+    const error why = failed_login(words);
+    CHECK_MESSAGE(why.kind == fault::transient, words);
+    CHECK(why.message == words);
+  }
+}
+
+TEST_CASE(
     "words of a refused statement that may quote a row are left out, and the code and what to do stay") {
   for (const char* code : {"22P02", "22001", "23505", "23514", "P0001", "P0004"}) {
     CAPTURE(code);
