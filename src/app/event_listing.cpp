@@ -1,8 +1,11 @@
 #include "app/event_listing.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace outboxd::app {
 namespace {
@@ -22,15 +25,44 @@ std::size_t width(std::string_view text) {
   return out;
 }
 
-std::string line_of(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
+constexpr std::string_view gap = "  ";
+
+// The cells from `first` to before `last`, each as wide as its column.
+std::string line_of(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,
+                    std::size_t first, std::size_t last) {
   std::string out;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) out += "  ";
+  for (std::size_t i = first; i < last; ++i) {
+    if (i > first) out += gap;
     out += cells[i];
-    if (i + 1 < cells.size()) out.append(widths[i] - width(cells[i]), ' ');
+    if (i + 1 < last) out.append(widths[i] - width(cells[i]), ' ');
   }
   const auto end = out.find_last_not_of(' ');
   return out.substr(0, end + 1);
+}
+
+std::vector<std::size_t> widths_of(const std::vector<std::vector<std::string>>& lines) {
+  std::vector<std::size_t> widths(lines.front().size());
+  for (const auto& cells : lines)
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width(cells[i]));
+  return widths;
+}
+
+// At most so wide, the end of a longer text replaced by an ellipsis.
+std::string cut(const std::string& text, std::size_t most) {
+  if (width(text) <= most || most == 0) return text;
+  std::size_t at = 0;
+  for (std::size_t seen = 0; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U;
+    if (begins && ++seen == most) break;
+  }
+  return text.substr(0, at) + "…";
+}
+
+// The columns of the terminal; none where the table goes to a file or a pipe.
+std::optional<std::size_t> terminal_columns() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return std::nullopt;
+  return size.ws_col > 0 ? std::optional<std::size_t>(size.ws_col) : std::nullopt;
 }
 
 }  // namespace
@@ -65,6 +97,27 @@ std::string_view json_of_event() {
          " (SELECT coalesce(json_agg(k ORDER BY k), '[]') FROM jsonb_object_keys(e.headers) AS k)";
 }
 
+std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
+                                     std::optional<std::size_t> columns) {
+  constexpr std::size_t texts = event_type - id;  // before it are columns that nobody can do without
+  std::vector<std::string> out;
+  auto widths = widths_of(rows);
+  const std::size_t all = widths.size();
+  const auto natural = std::accumulate(widths.begin(), widths.end(), gap.size() * (all - 1));
+  if (!columns || natural <= *columns) {
+    for (const auto& cells : rows) out.push_back(line_of(cells, widths, 0, all));
+    return out;
+  }
+  for (auto& cells : rows)
+    for (std::size_t i = texts; i + 1 < all; ++i) cells[i] = cut(cells[i], *columns / 4);
+  widths = widths_of(rows);
+  for (const auto& cells : rows) {
+    out.push_back(line_of(cells, widths, 0, texts));
+    out.push_back(cut(std::string(gap) + line_of(cells, widths, texts, all), *columns));
+  }
+  return out;
+}
+
 outcome<event_listing> read_listing(operator_session& session, const selectors& resolved, event_set of,
                                     int limit) {
   const auto which = condition_of(resolved, of);
@@ -85,10 +138,7 @@ void print_table(const event_listing& events) {
     auto& cells = lines.emplace_back();
     for (int at = id; at <= last_error; ++at) cells.push_back(printable(events.rows.at(row, at)));
   }
-  std::vector<std::size_t> widths(lines.front().size());
-  for (const auto& cells : lines)
-    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width(cells[i]));
-  for (const auto& cells : lines) fmt::print("{}\n", line_of(cells, widths));
+  for (const auto& line : table_lines(std::move(lines), terminal_columns())) fmt::print("{}\n", line);
 }
 
 void print_json(const event_listing& events) {

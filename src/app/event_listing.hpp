@@ -1,8 +1,10 @@
 // event_listing: events as an operator sees them, without their payloads and header values.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/operator_session.hpp"
 
@@ -19,8 +21,12 @@ struct event_listing {
 outcome<event_listing> read_listing(operator_session& session, const selectors& resolved, event_set of,
                                     int limit);
 
-// A table, one line for each event.
+// A table, one line for each event. Where that does not fit a terminal, two lines for each, cut to its width.
 void print_table(const event_listing& events);
+
+// Its lines. `rows`: the titles, then the events; `columns`: of the terminal, none if it is none.
+std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
+                                     std::optional<std::size_t> columns);
 
 // The objects of a JSON array, one on a line.
 void print_json(const event_listing& events);
