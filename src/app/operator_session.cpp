@@ -86,6 +86,7 @@ command_failure operator_session::refusal_of(const pg::refusal& why) const {
   constexpr std::string_view privilege = "42501";
   constexpr std::string_view lock_timeout = "55P03";
   constexpr std::string_view no_cursor = "34000";
+  constexpr std::string_view cursor_of_another = "42P03";  // who had the session before has left one
   constexpr std::string_view bad_encoding = "22021";
   if (why.sqlstate.empty())
     return {exit_failure,
@@ -101,10 +102,11 @@ command_failure operator_session::refusal_of(const pg::refusal& why) const {
             "a relay, or somebody else, has held these events locked for 60 s; see whether a relay "
             "hangs, and run the command again"};
   if (why.sqlstate == bad_encoding) return {exit_usage, "a selector is not text in UTF-8"};
-  if (why.sqlstate == no_cursor)
+  if (why.sqlstate == no_cursor || why.sqlstate == cursor_of_another)
     return {exit_failure,
-            "PostgreSQL has forgotten the selection, as it does behind a pooler in transaction mode; "
-            "connect to PostgreSQL directly, or to a pool in session mode"};
+            "PostgreSQL does not keep the selection of this command apart, as behind a pooler that changes "
+            "the session "
+            "between transactions; connect to PostgreSQL directly, or to a pool in session mode"};
   return {exit_failure, pg::refused_statement(why.sqlstate, why.words).message};
 }
 

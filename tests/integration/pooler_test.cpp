@@ -24,6 +24,8 @@ void check_refused(const std::string& mode, const std::string& words) {
     const auto text = fmt::format("{}", fmt::join(refused.all_lines(), "\n"));
     CHECK_MESSAGE(status.code == 1, text);
     CHECK_MESSAGE(text.find(words) != std::string::npos, text);
+    for (const auto* named : {"transaction mode", "statement mode"})  // it cannot know which
+      CHECK_MESSAGE(text.find(named) == std::string::npos, text);
   }
   CHECK(on.count("pending") == 3);
   CHECK(on.shards_led() == 0);
@@ -37,6 +39,20 @@ TEST_CASE("a pooler in transaction mode is refused, and session mode named") {
 
 TEST_CASE("a pooler in statement mode is refused, and session mode named") {
   check_refused("statement", "in session mode");
+}
+
+// The first command leaves its selection in the session that the second one gets.
+TEST_CASE("an operator's command through a pooler that shares sessions names session mode, and no other") {
+  for (const auto* mode : {"transaction", "statement"}) {
+    CAPTURE(mode);
+    const stage on;
+    const pooler pool{mode};
+    run_outboxd({"replay", "--all"}, through(pool, on));
+    const auto second = run_outboxd({"replay", "--all"}, through(pool, on));
+    CHECK(second.exited(1));
+    CHECK_MESSAGE(second.says("in session mode"), second.text());
+    CHECK_FALSE(second.says("transaction mode"));
+  }
 }
 
 TEST_CASE(
