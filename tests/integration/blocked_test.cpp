@@ -1,4 +1,5 @@
-// connection.blocked: while the broker has an alarm the leader keeps the lead, nothing spins, and work resumes after it.
+// connection.blocked: while the broker has an alarm the leader keeps the lead, nothing spins, and work
+// resumes after it.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -30,7 +31,8 @@ class memory_alarm {
   bool on_ = true;
 };
 
-const arguments quick{"--amqp-confirm-timeout", "1s", "--relay-claim-timeout", "4s"};
+// Less than five sweeps, and more than a busy machine takes to confirm.
+const arguments quick{"--amqp-confirm-timeout", "4s", "--relay-claim-timeout", "4s"};
 constexpr auto said_blocked = "RabbitMQ takes nothing for now";
 
 // Several sweeps go by: after each the session that leads is idle since another time.

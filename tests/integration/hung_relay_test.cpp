@@ -13,8 +13,7 @@ namespace outboxd::test {
 namespace {
 
 constexpr int batch = 50;
-const arguments short_lead{"--relay-claim-timeout", "2s", "--amqp-confirm-timeout", "1s", "--relay-batch",
-                           std::to_string(batch)};
+const arguments short_lead{"--relay-claim-timeout", "2s", "--relay-batch", std::to_string(batch)};
 
 constexpr auto leads = "leads shard 0 of 1";
 
@@ -24,6 +23,14 @@ environment through(const tcp_proxy& proxy, const stage& on) {
   const auto host = url.find('@') + 1;
   return {{"OUTBOXD_DATABASE_URL",
            url.replace(host, url.find('/', host) - host, fmt::format("127.0.0.1:{}", proxy.port()))}};
+}
+
+// How often it took the lead. On a busy machine a leader may hang for claim_timeout without being told to.
+int leads_taken(const process& by) {
+  const auto lines = by.lines();
+  return static_cast<int>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.find(leads) != std::string::npos;
+  }));
 }
 
 std::uint16_t database_port(const stage& on) {
@@ -54,15 +61,17 @@ TEST_CASE("a leader that hangs under load loses the lead, and the other one goes
   on.add_events(1, 10);  // for the first one alone
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
-  CHECK_MESSAGE(report.duplicates <= 2 * 4 * batch, report.words());
   first.stop();
+  const auto lost = leads_taken(first) + leads_taken(second);  // each with four batches in memory at most
+  CHECK_MESSAGE(report.duplicates <= static_cast<std::size_t>(lost * 4 * batch), report.words());
 }
 
 TEST_CASE("a leader that hangs while it sleeps loses the lead, and what is committed meanwhile leaves") {
   const stage on;
-  relay first{on, short_lead};
+  const arguments patient{"--relay-claim-timeout", "5s"};  // for the second one, on a busy machine
+  relay first{on, patient};
   on.await_asleep();
-  relay second{on, short_lead};
+  relay second{on, patient};
   second.await_connected();
   first.send(SIGSTOP);
   on.add_events(5, 10);

@@ -9,11 +9,12 @@
 namespace outboxd::test {
 
 /// Calls `condition` until it returns something true, and returns that. Throws deadline_passed naming `what`.
-/// An exception from `condition` is not swallowed. It is asked once more after the deadline, so that a slow
-/// answer does not turn into a failure.
+/// The limit is for what never comes: far beyond what a busy machine needs. An exception from `condition` is
+/// not swallowed. It is asked once more after the deadline, so that a slow answer does not turn into a
+/// failure.
 template <class Condition>
 auto eventually(const std::string& what, Condition condition,
-                std::chrono::milliseconds limit = std::chrono::seconds{10}) {
+                std::chrono::milliseconds limit = std::chrono::seconds{60}) {
   const auto deadline = steady_clock::now() + limit;
   for (;;) {
     const bool last = steady_clock::now() >= deadline;

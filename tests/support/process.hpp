@@ -50,22 +50,22 @@ class process {
   void send(int signal);
 
   /// Waits for the end; throws deadline_passed, with the last lines of output, when it does not come.
-  exit_status wait(std::chrono::milliseconds patience = std::chrono::seconds{10});
+  exit_status wait(std::chrono::milliseconds patience = std::chrono::seconds{60});
   bool running();
 
   /// Waits for a line, past or to come, that the predicate accepts, and returns it. Lines before the position
   /// `from` are skipped: pass lines().size() to wait for what is still to come. Throws deadline_passed when
   /// none comes in time and std::runtime_error when the output ends first.
   std::string wait_line(const predicate& accept,
-                        std::chrono::milliseconds patience = std::chrono::seconds{10}, std::size_t from = 0);
+                        std::chrono::milliseconds patience = std::chrono::seconds{60}, std::size_t from = 0);
   /// The same for a line that contains `part`.
   std::string wait_line(const std::string& part,
-                        std::chrono::milliseconds patience = std::chrono::seconds{10}, std::size_t from = 0);
+                        std::chrono::milliseconds patience = std::chrono::seconds{60}, std::size_t from = 0);
 
   /// A copy of all complete lines so far.
   std::vector<std::string> lines() const;
   /// Waits until nobody has the output open any more, and returns all there was.
-  std::vector<std::string> all_lines(std::chrono::milliseconds patience = std::chrono::seconds{10});
+  std::vector<std::string> all_lines(std::chrono::milliseconds patience = std::chrono::seconds{60});
   /// The last few lines, for a message.
   std::string tail(std::size_t count = 10) const;
 
