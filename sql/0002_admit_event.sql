@@ -44,12 +44,15 @@ BEGIN
   IF NEW.status OPERATOR(pg_catalog.=) 'pending' OR NEW.status OPERATOR(pg_catalog.=) 'waiting' THEN
     NEW.status := 'pending';
     NEW.exception := NULL;
+    NEW.published_at := NULL;
     IF NEW.available_at OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN
       NEW.status := 'waiting';
       NEW.exception := 'scheduled';
     END IF;
   ELSE
     NEW.exception := CASE WHEN NEW.status OPERATOR(pg_catalog.=) 'dead' THEN 'dead' END;
+    NEW.published_at := CASE WHEN NEW.status OPERATOR(pg_catalog.=) 'published'
+                        THEN coalesce(NEW.published_at, pg_catalog.clock_timestamp()) END;
   END IF;
   IF @notifies@ THEN
     shard := (NEW.hash OPERATOR(pg_catalog.&) (@shards@ OPERATOR(pg_catalog.-) 1))::integer;

@@ -60,7 +60,7 @@ BEGIN
 END
 $outboxd$;
 
-CREATE TRIGGER event_agree_on_status AFTER UPDATE OF status, exception ON @schema@.event
+CREATE TRIGGER event_agree_on_status AFTER UPDATE OF status, exception, published_at ON @schema@.event
   FOR EACH ROW
   WHEN (NEW.status = 'pending' AND (OLD.status <> 'pending' OR NEW.exception IS NOT NULL)
         OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead'

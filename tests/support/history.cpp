@@ -128,6 +128,17 @@ bool history::delivered(const std::string& id) const {
   return events_.contains(id);
 }
 
+std::size_t history::times(const std::string& id) const {
+  const std::lock_guard lock{mutex_};
+  const auto known = events_.find(id);
+  return known == events_.end() ? 0 : 1 + known->second.duplicates + known->second.redelivered;
+}
+
+std::vector<std::string> history::order() const {
+  const std::lock_guard lock{mutex_};
+  return order_;
+}
+
 history_report history::check(const std::vector<committed_event>& committed,
                               const expectations& expected) const {
   const std::lock_guard lock{mutex_};

@@ -65,6 +65,10 @@ class history {
   /// Different events so far.
   std::size_t events() const;
   bool delivered(const std::string& id) const;
+  /// How often this event came.
+  std::size_t times(const std::string& id) const;
+  /// The events by their first delivery.
+  std::vector<std::string> order() const;
   history_report check(const std::vector<committed_event>& committed,
                        const expectations& expected = {}) const;
 
