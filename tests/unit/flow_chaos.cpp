@@ -76,8 +76,9 @@ void flow_chaos::run() {
     check_position();
   }
   heal();
-  // The last pause, claim_timeout, reconnects, backoffs, pauses of writes that were refused, and the drain.
-  for (const auto latest = world_.now() + 40s; world_.now() < latest && !at_rest();) {
+  // The last pause, claim_timeout, reconnects, backoffs, pauses of writes that were refused, probes of destinations, connections
+  // that bad events end, and the drain.
+  for (const auto latest = world_.now() + 120s; world_.now() < latest && !at_rest();) {
     world_.run_until(world_.now() + 200ms);
     check_position();
   }

@@ -136,9 +136,11 @@ flow::tried<flow::recall_answer> simulated_postgres::recall(std::size_t shard) {
     if (!shows(one) || shard_of(one.of) != shard || one.now.why != exception::backing_off || is_locked(row) ||
         refuses(row) || one.now.available_at <= world_.wall())
       continue;
-    if (code == "destination_down" || code == "nacked" || code == "unconfirmed")
+    if (code == "destination_down" || code == "nacked" || code == "unconfirmed") {
+      if (on_step) on_step(row, "recalled");
       write(
           row, [this](row_state& now) { now.available_at = world_.wall(); }, undoing);
+    }
   }
   finish(std::move(undoing), false);
   return out;

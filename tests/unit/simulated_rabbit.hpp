@@ -97,7 +97,10 @@ class simulated_rabbit final : public flow::broker {
     return accepted::yes;
   }
 
-  void move(std::string_view why) override { drop(why); }
+  // To another broker: what is in flight is lost with the connection, as with any fault.
+  void move(std::string_view why) override {
+    if (exchange_.nacks_may_deliver) drop(why);
+  }
   void drop(std::string_view) override {
     world_.after(world_.micros(0, 5000), [this, mine = session_] {
       if (mine == session_) lose();
