@@ -145,7 +145,7 @@ struct store_request {
   std::optional<read_request> read;
   std::optional<std::int64_t> walk_from;
   std::optional<std::int64_t> check_from;  // a walk over what has been read
-  std::optional<due_cursor> due;  // after this one
+  std::optional<due_cursor> due;           // after this one
   int due_events = 0;
   std::vector<event_id> fetch;     // texts of withheld events
   std::vector<event_id> by_id;     // rows of these, if they are unfinished

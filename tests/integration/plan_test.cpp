@@ -72,7 +72,8 @@ const std::vector<expected> plans{
      2},  // EXPLAIN does not show what a recursive part looks up
     {pg::statement::recall,
      "0, 0, 0, '-infinity', 0",
-     {"using event_due on event e", "AND (available_at <= (now()", "Tid Scan on event e_1", "Tid Scan on event u"},
+     {"using event_due on event e", "AND (available_at <= (now()", "Tid Scan on event e_1",
+      "Tid Scan on event u"},
      3},
     {pg::statement::by_id, "1000, 0, 0, '{}'", {"using event_pkey", "Index Cond: (id = ANY ($4))"}, 1},
     {pg::statement::mark, "'{}', '{}'", {"Tid Scan on event e", "TID Cond: (ctid = m.place)"}, 1},
