@@ -3,7 +3,7 @@
 -- Nobody waits because of a destination for longer than a minute; locked rows wait for their own time.
 WITH page AS MATERIALIZED (
   SELECT e.ctid AS place, e.available_at, e.seq,
-         (e.hash & $2) = $3 AND e.last_error_code IN ('destination_down', 'nacked', 'unconfirmed') AS wanted
+         (e.hash & $2) = $3 AND e.last_error_code IN ('not_sent', 'destination_down', 'nacked', 'unconfirmed') AS wanted
   FROM @schema@.event AS e
   WHERE e.exception IN ('scheduled', 'backing_off') AND $1::bigint IS NOT NULL
     AND (e.available_at, e.seq) > (greatest($4, now()), $5) AND e.available_at <= now() + interval '1 minute'

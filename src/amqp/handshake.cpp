@@ -188,6 +188,9 @@ result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
           "false, or delete it",
           exchange));
     case AMQP_NOT_ALLOWED:
+      if (text.find("limit") != std::string_view::npos)  // of connections, of the vhost or the user
+        return transient(fmt::format("{}; raise the limit, or close other connections", said));
+      [[fallthrough]];
     case AMQP_INVALID_PATH:
       return fail("check that the vhost exists and that the user may use it");
     case AMQP_NOT_FOUND:

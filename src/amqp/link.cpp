@@ -97,6 +97,7 @@ void link::take_frames() {
   }
   const bool closed = news_.closed;
   if (news_.fault) interrupted_ = {ending::connection_closed, *news_.fault};
+  if (!ok || closed) closing_ = true;  // nothing is published into it any more
   deliver();
   if (end_) return;
   if (!ok) {

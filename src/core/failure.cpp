@@ -14,6 +14,7 @@ judgement judge(failure why) {
     case failure::nacked:
     case failure::unconfirmed:
     case failure::destination_down:
+    case failure::not_sent:
       return {blame::nobody, remedy::retry_for_ever};
   }
   return {blame::nobody, remedy::retry_for_ever};
@@ -33,6 +34,8 @@ std::string_view name_of(failure why) {
       return "unconfirmed";
     case failure::destination_down:
       return "destination_down";
+    case failure::not_sent:
+      return "not_sent";
     case failure::unreadable:
       return "unreadable";
     case failure::connection_closed:

@@ -13,6 +13,7 @@ enum class failure {
   nacked,             // basic.nack: a queue is full or has failed
   unconfirmed,        // no confirm in time, while others got theirs: a queue hangs
   destination_down,   // returned or refused, and others got through to its exchange and routing key before
+  not_sent,           // its destination was down
   unreadable,         // PostgreSQL cannot read the row: an invalid encoding, a text beyond its limit
   connection_closed,  // the broker closed or dropped the connection, with this one alone in flight
 };

@@ -5,7 +5,7 @@
 namespace outboxd {
 namespace {
 
-constexpr std::string_view replacement = "\xEF\xBF\xBD";
+constexpr std::string_view replacement = "?";
 
 struct form {
   std::size_t length;                    // bytes of the character

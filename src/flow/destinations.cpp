@@ -8,17 +8,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// One failure may be the event's own. Two in a row, and nothing confirmed between them, are not.
-constexpr int failures_in_a_row = 2;
+// A probe that is not answered, because its queue hangs, is followed by another one after so long.
+constexpr auto probe_patience = 15s;
 
 // Events that wait are tried again so many a second, all of a destination together.
 constexpr std::int64_t tried_per_second = 100;
 constexpr auto shortest_pause = 1s;
 constexpr auto longest_pause = 60s;
-
-bool concerns_exchange(failure why) {
-  return why == failure::refused;
-}
 
 // Not counted as attempts in any case.
 bool is_backpressure(failure why) {
@@ -26,6 +22,11 @@ bool is_backpressure(failure why) {
 }
 
 }  // namespace
+
+// RabbitMQ refuses with 403 also a single routing key, where users have permissions for topics.
+bool destinations::concerns_exchange(failure why, std::string_view reason) {
+  return why == failure::refused && reason.find("topic '") == std::string_view::npos;
+}
 
 destinations::destinations(std::string_view default_exchange, const destination_limits& limits,
                            destination_hooks hooks)
@@ -44,12 +45,15 @@ destinations::key destinations::full_key(const destination& of) {
   return (exchange * 0x9E3779B97F4A7C15ULL + routing_key) & ~key{1};
 }
 
+const destinations::trouble* destinations::find_down(key which) const {
+  const auto found = troubles_.find(which);
+  return found != troubles_.end() && found->second.down ? &found->second : nullptr;
+}
+
 const destinations::trouble* destinations::find_down(const destination& to) const {
   if (down_ == 0) return nullptr;
-  for (const key which : {exchange_key(to), full_key(to)})
-    if (const auto found = troubles_.find(which); found != troubles_.end() && found->second.down)
-      return &found->second;
-  return nullptr;
+  const trouble* const exchange = find_down(exchange_key(to));
+  return exchange != nullptr ? exchange : find_down(full_key(to));
 }
 
 destinations::trouble* destinations::find_down(const destination& to) {
@@ -60,9 +64,8 @@ destinations::permit destinations::ask(const destination& to, clock::time_point 
   trouble* const one = find_down(to);
   if (one == nullptr) return permit::send;
   if (now < one->next_probe) return permit::wait;
-  one->pause = std::min(one->pause * 2, limits_.longest_probe);
-  one->next_probe = now + one->pause;
-  return permit::probe;
+  one->next_probe = now + probe_patience;
+  return one == find_down(exchange_key(to)) ? permit::probe_alone : permit::probe;
 }
 
 bool destinations::end_trouble(key which, const destination& to, clock::time_point now) {
@@ -92,22 +95,29 @@ bool destinations::on_delivered(const destination& to, clock::time_point now) {
   return end_trouble(exchange_key(to), {.exchange = to.exchange, .routing_key = {}}, now) || key_up;
 }
 
-destinations::finding destinations::on_failed(const destination& to, failure why, bool excused,
-                                              std::string_view reason, clock::time_point now) {
-  const bool exchange = concerns_exchange(why);
-  const key which = exchange ? exchange_key(to) : full_key(to);
-  const auto known = troubles_.find(which);
-  const bool is_down = known != troubles_.end() && known->second.down;
-  if (is_down) return finding::down;
-  // One that was excused by a former leader says that it has worked.
-  if (!has_worked(which) && !excused && !is_backpressure(why)) return finding::own;
-  const bool first = known == troubles_.end();
-  // Excused before, and others have got through since: it is this event.
-  if (first && excused && worked_.contains(which) && !is_backpressure(why)) return finding::own;
-  if (first && troubles_.size() >= limits_.most) return finding::own;
-  trouble& one = troubles_[which];
-  if (one.failures++ == 0) one.since = now;
-  if (one.failures < failures_in_a_row) return finding::excused;
+destinations::finding destinations::on_failed(const destination& to, failure why, const event_id& which,
+                                              excuse before, std::string_view reason, clock::time_point now) {
+  const bool exchange = concerns_exchange(why, reason);
+  const key where = exchange ? exchange_key(to) : full_key(to);
+  const auto known = troubles_.find(where);
+  if (known != troubles_.end() && known->second.down) {
+    trouble& one = known->second;
+    one.pause = std::min(one.pause * 2, limits_.longest_probe);
+    one.next_probe = now + one.pause;
+    one.waiting /= 2;
+    return finding::down;
+  }
+  if (!has_worked(where) && before == excuse::none && !is_backpressure(why)) return finding::own;
+  if (known == troubles_.end()) {
+    if (troubles_.size() >= limits_.most) return finding::own;
+    troubles_[where] = {.first = which, .since = now};
+    // Excused before, and others have got through since: it is this event.
+    return before == excuse::failed && worked_.contains(where) && !is_backpressure(why) ? finding::own
+                                                                                        : finding::excused;
+  }
+  // One event by itself takes nothing down, however often it fails.
+  trouble& one = known->second;
+  if (one.first == which) return finding::excused;
   one.down = true;
   ++down_;
   one.pause = limits_.first_probe;

@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/event.hpp"
 #include "core/failure.hpp"
+#include "flow/store.hpp"
 #include "flow/write_queue.hpp"
 
 namespace outboxd::flow {
@@ -46,8 +48,9 @@ class destinations {
 
   enum class permit : std::uint8_t {
     send,
-    probe,  // it is down, and this one finds out whether it still is
-    wait,   // it is down, and another one has found that out not long ago
+    probe,        // it is down, and this one finds out whether it still is
+    probe_alone,  // the same, and the broker may close the channel over it
+    wait,         // it is down, and another one has found that out not long ago, or is about to
   };
 
   // Asked just before an event is offered to a lane.
@@ -56,9 +59,9 @@ class destinations {
   // A message has been confirmed. True if it was down: what waits for it may go.
   bool on_delivered(const destination& to, clock::time_point now);
 
-  // One was not. `excused`: this event has been excused before.
-  finding on_failed(const destination& to, failure why, bool excused, std::string_view reason,
-                    clock::time_point now);
+  // One was not. `before`: what this event's earlier failure says.
+  finding on_failed(const destination& to, failure why, const event_id& which, excuse before,
+                    std::string_view reason, clock::time_point now);
 
   // How long an event waits that is not sent because of it: the longer, the more do.
   std::chrono::milliseconds pause(const destination& to);
@@ -72,16 +75,18 @@ class destinations {
 
   // Since its latest confirm.
   struct trouble {
-    int failures = 0;
-    std::int64_t waiting = 0;  // events that were not sent because of it
+    event_id first;            // that failed
+    std::int64_t waiting = 0;  // events that were lately not sent because of it
     bool down = false;
     clock::time_point since{};
     clock::time_point next_probe{};
     std::chrono::milliseconds pause{0};
   };
 
+  static bool concerns_exchange(failure why, std::string_view reason);
   static key exchange_key(const destination& of);
   static key full_key(const destination& of);
+  const trouble* find_down(key which) const;
   trouble* find_down(const destination& to);
   const trouble* find_down(const destination& to) const;
   bool end_trouble(key which, const destination& to, clock::time_point now);

@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 // A login that is older may have lost a right that a new one has: a token has expired.
 constexpr auto fresh_login = 10s;
 
-// A connection on which everything is refused for so long is changed for the next URL.
+// A connection on which so many destinations and nothing else are refused for so long is changed for the next URL.
+constexpr std::size_t enough_nacked = 3;
 constexpr auto all_nacked = 1s;
 
 }  // namespace
@@ -102,19 +103,27 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
     if (which == nullptr) continue;
     const parcel what = which->what;
     close(*which);
-    if (one.what == verdict::nacked && !nacked_since_) nacked_since_ = latest_outcome_;
-    if (one.what == verdict::acked) nacked_since_.reset();
+    if (one.what == verdict::acked) nacked_.clear();
+    if (one.what == verdict::nacked && what.whose != nullptr) on_nacked(what);
     if (what.whose != nullptr) what.whose->on_outcome(what.which, one);
-  }
-  if (nacked_since_ && latest_outcome_ - *nacked_since_ >= all_nacked) {
-    nacked_since_ = latest_outcome_;
-    broker_.move("everything is refused on it (basic.nack)");
   }
   while (!window_.empty() && !window_.front().open) {
     window_.pop_front();
     ++first_;
   }
+  // One queue that is full is no reason; nor are others' messages in flight to be lost for it.
+  if (nacked_.size() >= enough_nacked && in_flight_ == 0 && latest_outcome_ - nacked_since_ >= all_nacked) {
+    nacked_.clear();
+    broker_.move("everything is refused on it (basic.nack)");
+  }
   owner_.on_lane_progress();
+}
+
+void lane::on_nacked(const parcel& what) {
+  if (nacked_.empty()) nacked_since_ = latest_outcome_;
+  if (nacked_.size() >= enough_nacked) return;
+  const message refused = what.whose->letter_of(what.which);
+  nacked_.emplace(refused.exchange, refused.routing_key);
 }
 
 void lane::on_channel_closed(std::span<const token>, std::string_view reason) {
@@ -143,7 +152,7 @@ void lane::on_broker_up() {
   state_ = state::open;
   up_since_ = latest_outcome_ = owner_.now();
   full_since_.reset();
-  nacked_since_.reset();
+  nacked_.clear();
   owner_.on_lane_changed();
 }
 
@@ -174,7 +183,9 @@ std::optional<clock::time_point> lane::deadline() const {
 void lane::check() {
   const auto due = deadline();
   if (!due || owner_.now() < *due) return;
-  if (window_.empty() || latest_outcome_ + limits_.confirm_timeout <= owner_.now())
+  const bool quiet = latest_outcome_ + limits_.confirm_timeout <= owner_.now();
+  // Of one that was in flight alone silence says nothing about the connection.
+  if (window_.empty() || (quiet && !window_.front().what.alone))
     return broker_.drop(fmt::format("no confirm for {} ms", limits_.confirm_timeout.count()));
   while (!window_.empty() &&
          (!window_.front().open || window_.front().at + limits_.confirm_timeout <= owner_.now())) {

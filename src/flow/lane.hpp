@@ -4,7 +4,9 @@
 #include <chrono>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "flow/broker.hpp"
@@ -104,6 +106,7 @@ class lane final : public broker_listener {
 
   std::optional<parcel> next() const;
   void take(const parcel& one);
+  void on_nacked(const parcel& what);
   void give_back(const interruption& why, bool alone);
   sent* find(token name);
   void close(sent& one);
@@ -120,7 +123,9 @@ class lane final : public broker_listener {
   std::size_t in_flight_ = 0;
   clock::time_point latest_outcome_{};
   clock::time_point up_since_{};
-  std::optional<clock::time_point> nacked_since_;  // and nothing was acked on this connection
+  // Exchanges and routing keys that were refused since the latest ack.
+  std::set<std::pair<std::string, std::string>> nacked_;
+  clock::time_point nacked_since_{};
   std::optional<clock::time_point> full_since_;
 };
 

@@ -24,13 +24,20 @@ enum class exception : std::uint8_t {
   dead,
 };
 
+// What an event's latest failure says of its destination: that it had worked before, in both cases.
+enum class excuse : std::uint8_t {
+  none,
+  not_sent,  // it was down
+  failed,    // the event failed there, and was not to blame
+};
+
 // A row as it was read. The views of `what` point into `storage`.
 struct stored_event {
   event what;
   exception from = exception::none;
   bool withheld = false;  // too large to come along: its texts have to be fetched
   bool suspect = false;   // its last failure was that the broker closed a channel or a connection over it
-  bool excused = false;   // its last failure was its destination's, which had worked before
+  excuse excused = excuse::none;
   bool earlier_waits = false;  // due: an earlier event of its aggregate backs off or is parked
   std::int64_t size = 0;       // bytes of its texts; estimated while they are withheld
   std::shared_ptr<const void> storage;

@@ -193,10 +193,11 @@ void stream::ask_to_write(store_request& to) {
 void stream::ask_to_find(store_request& to) {
   if (phase_ == phase::draining || lanes_.now() < agenda_.not_before) return;
   to.blocked_after = agenda_.blocked_after;
-  if (std::exchange(agenda_.recall, false)) agenda_.recall_after.emplace();
-  to.recall_after = agenda_.recall_after;
   to.keys_only = lanes_.now() < agenda_.keys_only_until;
   if (phase_ == phase::loading && !to.blocked_after) to.by_id = agenda_.by_id;
+  if (phase_ != phase::running || lanes_.now() < agenda_.recall_not_before) return;
+  if (std::exchange(agenda_.recall, false)) agenda_.recall_after.emplace();
+  to.recall_after = agenda_.recall_after;
 }
 
 void stream::ask_to_read(store_request& to) {
@@ -259,8 +260,10 @@ clock::time_point stream::next_at() const {
   if (phase_ == phase::draining) return agenda_.save && all_settled() ? at_once : to_write;
   const int free = room();
   if (agenda_.save || (may_release() && held_.asks())) return at_once;
-  const bool finds = agenda_.blocked_after || agenda_.recall || agenda_.recall_after;
-  const auto to_find = finds ? agenda_.not_before : never;
+  const auto to_page = agenda_.blocked_after ? agenda_.not_before : never;
+  const bool recalls = agenda_.recall || agenda_.recall_after;
+  const auto to_recall = recalls ? std::max(agenda_.not_before, agenda_.recall_not_before) : never;
+  const auto to_find = std::min(to_page, to_recall);
   const auto to_fetch = may_fetch() ? writes_.fetches.due().value_or(never) : never;
   return std::min({to_write, to_find, to_fetch, reader_.next(free)});
 }

@@ -134,6 +134,7 @@ class stream final : public shipper {
     std::optional<std::int64_t> check_from;
     bool recall = false;  // from the start
     std::optional<due_cursor> recall_after;
+    clock::time_point recall_not_before{};
     clock::time_point keys_only_until{};
     clock::time_point sure_until{};  // that it has the lead still
   };
@@ -174,7 +175,7 @@ class stream final : public shipper {
 
   destination destination_of(slot which) const;
   void fail(slot which, failure why, std::string reason);
-  void excuse(slot which, failure why, std::string reason);
+  void excuse(slot which, failure why, std::string reason, destinations::finding whose);
   void wait_for_destination(slot which);
   void count_attempt(slot which, failure why, std::string reason);
   void back_off(slot which, failure_record how);

@@ -13,6 +13,10 @@ using namespace std::chrono_literals;
 // After a row could not be read, rows come without their texts for so long: time to find out which one it is.
 constexpr auto by_keys_for = 10s;
 
+// Between two pages of what is recalled; and after one that met a lock.
+constexpr auto recall_pause = 100ms;
+constexpr auto recall_retry = 1s;
+
 // After a look at what is blocked, or at a former leader's events, has failed.
 constexpr auto page_pause = 20ms;
 
@@ -81,13 +85,15 @@ bool stream::travels_alone(slot which) const {
   return events_.at(which).suspected >= doubt::suspect || failed_.contains(which);
 }
 
-// A probe travels alone: the broker may close the channel over it. Dead letters go to their own exchange.
+// Dead letters go to their own exchange.
 bool stream::may_leave(slot which) {
   if (failed_.contains(which)) return true;
   switch (lanes_.destinations().ask(destination_of(which), lanes_.now())) {
     case destinations::permit::send:
       return true;
     case destinations::permit::probe:
+      return true;
+    case destinations::permit::probe_alone:
       events_.at(which).suspected = std::max(events_.at(which).suspected, doubt::suspect);
       return true;
     case destinations::permit::wait:
@@ -188,12 +194,12 @@ void stream::on_released(tried<release_answer>& got, const store_request& asked)
   for (const aggregate of : taken) offer_next(of);
 }
 
+// Page by page, with pauses: others' events are read meanwhile. What PostgreSQL refuses to change becomes due by itself.
 void stream::on_recalled(const tried<recall_answer>& got) {
-  if (got.result != read_result::done) {
-    agenda_.not_before = lanes_.now() + page_pause;
-    return;
-  }
-  agenda_.recall_after = got.answer.upto;
+  agenda_.recall_not_before =
+      lanes_.now() + (got.result == read_result::deferred ? recall_retry : recall_pause);
+  if (got.result == read_result::deferred) return;
+  agenda_.recall_after = got.result == read_result::done ? got.answer.upto : std::nullopt;
   reader_.ring_due(lanes_.now());
 }
 

@@ -73,10 +73,10 @@ void stream::on_unencodable(slot which, std::string reason) {
 
 void stream::on_interrupted(slot which, const interruption& why, bool alone) {
   auto& one = events_.at(which);
+  const bool channel = why.how == ending::channel_closed;
   const auto [now, blamed] = suspicion_after(one.suspected, why.how, alone);
   one.suspected = now;
   if (!blamed) return on_unsent(which);
-  const bool channel = why.how == ending::channel_closed;
   const auto reason = channel ? fmt::format("refused by the broker: {}", why.reason)
                       : why.reason.empty()
                           ? "twice the connection was gone without a word, with this event alone in flight"
@@ -99,10 +99,11 @@ destination stream::destination_of(slot which) const {
 
 void stream::fail(slot which, failure why, std::string reason) {
   if (judge(why).what == remedy::bury) return die(which, why, std::move(reason));
-  const auto whose = lanes_.destinations().on_failed(destination_of(which), why, events_.at(which).it.excused,
+  const stored_event& one = events_.at(which).it;
+  const auto whose = lanes_.destinations().on_failed(destination_of(which), why, one.what.id, one.excused,
                                                      reason, lanes_.now());
   if (whose == destinations::finding::own) return count_attempt(which, why, std::move(reason));
-  excuse(which, why, std::move(reason));
+  excuse(which, why, std::move(reason), whose);
 }
 
 // Of nobody's failures only a pause is left; others count.
@@ -125,12 +126,17 @@ void stream::count_attempt(slot which, failure why, std::string reason) {
   back_off(which, std::move(how));
 }
 
-void stream::excuse(slot which, failure why, std::string reason) {
+// Of a destination that is down it comes back after those that were not tried: the next probe should be another one.
+void stream::excuse(slot which, failure why, std::string reason, destinations::finding whose) {
+  constexpr auto after_others = std::chrono::milliseconds(1'500);
   const bool counted = judge(why).what == remedy::retry;
   if (counted) reason += "; others got through before, so no attempt is counted";
+  const auto delay = whose == destinations::finding::down
+                         ? lanes_.destinations().probe_pause(destination_of(which)) + after_others
+                         : limits_.retry.pause_after(events_.at(which).it.what.deferrals + 1, chance_);
   back_off(which, {.id = events_.at(which).it.what.id,
                    .counts_deferral = true,
-                   .delay = lanes_.destinations().probe_pause(destination_of(which)),
+                   .delay = delay,
                    .code = std::string(name_of(counted ? failure::destination_down : why)),
                    .reason = std::move(reason)});
 }
@@ -140,7 +146,7 @@ void stream::wait_for_destination(slot which) {
   back_off(which, {.id = events_.at(which).it.what.id,
                    .counts_deferral = true,
                    .delay = lanes_.destinations().pause(destination_of(which)),
-                   .code = std::string(name_of(failure::destination_down)),
+                   .code = std::string(name_of(failure::not_sent)),
                    .reason = "not sent: its exchange or routing key has stopped working"});
 }
 

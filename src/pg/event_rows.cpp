@@ -18,6 +18,12 @@ flow::exception exception_of(std::optional<std::string_view> name) {
   return flow::exception::dead;
 }
 
+flow::excuse excuse_of(std::optional<std::string_view> failure) {
+  if (failure == "not_sent") return flow::excuse::not_sent;
+  if (failure == "destination_down" || failure == "exchange_down") return flow::excuse::failed;
+  return flow::excuse::none;
+}
+
 }  // namespace
 
 std::optional<payload_type> payload_type_of(Oid type) {
@@ -65,8 +71,8 @@ std::vector<flow::stored_event> read_events(const rows& from) {
             },
         .from = exception_of(find(event_column::exception)),
         .withheld = !find(event_column::aggregate_id),
-        .suspect = failure == "refused" || failure == "connection_closed",
-        .excused = failure == "destination_down",
+        .suspect = failure == "refused" || failure == "connection_closed" || failure == "exchange_down",
+        .excused = excuse_of(failure),
         .earlier_waits = of_due && read_bool(at(event_column::behind)),
         .size = read_int8(at(event_column::size)),
         .storage = storage,

@@ -17,7 +17,9 @@ constexpr std::string_view event_open = R"((
            + coalesce(octet_length(t.exchange), 0) + coalesce(octet_length(t.routing_key), 0) AS size
   FROM (
     SELECT e.id, e.place, e.seq, e.hash, e.attempts, e.deferrals, e.exception::text AS exception, e.created_at, e.available_at,
-           CASE WHEN e.exception IS NOT NULL THEN e.last_error_code END AS failure,
+           CASE WHEN e.exception IS NULL THEN NULL
+             WHEN e.last_error_code = 'destination_down' AND e.last_error LIKE 'refused%' THEN 'exchange_down'
+             ELSE e.last_error_code END AS failure,
            e.aggregate_type, e.aggregate_id, e.event_type,
            CASE WHEN pg_column_size(e.payload) <= $1::bigint THEN e.payload::@payload_octets@ END AS payload,
            CASE WHEN pg_column_size(e.payload) > $1::bigint THEN pg_column_size(e.payload)::bigint

@@ -60,7 +60,7 @@ enum class event_column : int {
   exception,
   created_at,
   available_at,
-  failure,  // the latest one's code, of an event that is not on its ordinary way
+  failure,  // the latest one's code, of an event that is not on its ordinary way; exchange_down: refused, and excused
   size,
   aggregate_type,  // null, and so are all texts: larger than $1
   aggregate_id,

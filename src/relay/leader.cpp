@@ -310,6 +310,7 @@ void leader::on_sleep_lock(sleep_news news) {
       doorbell_.set(flow::doorbell::obstacle::no_lock_session, true, now);
       break;
     case sleep_news::granted:
+      sleep_refused_ = false;
       culprits_.set(kept_from::sleeping, false, now);
       doorbell_.on_granted(now);
       break;

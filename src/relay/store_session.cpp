@@ -321,7 +321,12 @@ void round_trip::add_recall() {
   parameters.insert(parameters.end(),
                     {pg::timestamptz(what_.recall_after->at), pg::int8(what_.recall_after->seq)});
   add(pg::statement::recall, std::move(parameters), [this](segment& got) {
-    if (!is_read(got, out_.recalled, broken_)) return false;
+    flow::write_answer changed;  // it is no read, and fails like a write
+    if (!is_written(got, changed, broken_)) {
+      out_.recalled.result = changed.result == flow::write_result::refused ? flow::read_result::refused
+                                                                           : flow::read_result::deferred;
+      return false;
+    }
     const pg::rows& rows = got.answers.front();
     if (rows.size() > 0)
       out_.recalled.answer.upto = {pg::read_timestamp(rows.at(0, 0)), pg::read_int8(rows.at(0, 1))};

@@ -12,8 +12,11 @@ void add_old(database& session, const stage& on, const std::string& status, cons
              int count = 1) {
   session.exec(
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, created_at,"
-      " published_at) SELECT 'order', n, $1, '{}', $2::outbox.event_status, now() - $3::interval,"
-      " CASE WHEN $2 = 'published' THEN now() - $3::interval END FROM generate_series(1, $4::int) AS n",
+      " published_at, available_at)"
+      " SELECT 'order', n, $1, '{}', $2::outbox.event_status, now() - $3::interval,"
+      " CASE WHEN $2 = 'published' THEN now() - $3::interval END,"
+      " CASE WHEN $2 = 'waiting' THEN now() + interval '1 h' ELSE now() END FROM generate_series(1, $4::int) "
+      "AS n",
       {on.key(), status, age, std::to_string(count)});
 }
 

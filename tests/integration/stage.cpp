@@ -51,7 +51,7 @@ program_result run_outboxd(const arguments& words, const environment& variables)
 }
 
 stage::stage(const stage_options& options)
-    : database_{options.server_url},
+    : database_{options.server_url, options.encoding},
       queue_{unique_key()},
       schema_{options.schema},
       payload_{options.payload} {

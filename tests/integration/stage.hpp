@@ -41,6 +41,7 @@ struct stage_options {
   std::string schema = "outbox";
   bool migrated = true;
   std::string server_url = required_environment("OUTBOXD_DATABASE_URL");
+  std::string encoding = {};  // of the database; empty: the server's default
 };
 
 class stage {

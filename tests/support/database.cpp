@@ -115,9 +115,12 @@ std::string required_environment(const char* name) {
   return value;
 }
 
-fresh_database::fresh_database(std::string server_url)
+fresh_database::fresh_database(std::string server_url, const std::string& encoding)
     : server_url_{std::move(server_url)}, name_{unique_name()}, url_{with_database(server_url_, name_)} {
-  database{server_url_}.exec("CREATE DATABASE " + name_);
+  database{server_url_}.exec(
+      "CREATE DATABASE " + name_ +
+      (encoding.empty() ? ""
+                        : " ENCODING '" + encoding + "' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"));
 }
 
 fresh_database::~fresh_database() {

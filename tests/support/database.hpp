@@ -62,7 +62,9 @@ std::string required_environment(const char* name);
 class fresh_database {
  public:
   /// `server_url` is any database of the server, with a login that may create databases.
-  explicit fresh_database(std::string server_url = required_environment("OUTBOXD_DATABASE_URL"));
+  /// `encoding`: another one than the server's default, with collation C.
+  explicit fresh_database(std::string server_url = required_environment("OUTBOXD_DATABASE_URL"),
+                          const std::string& encoding = {});
   ~fresh_database();
   fresh_database(const fresh_database&) = delete;
   fresh_database& operator=(const fresh_database&) = delete;

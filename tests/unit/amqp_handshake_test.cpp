@@ -178,6 +178,13 @@ TEST_CASE("a wrong password is permanent and says what to check") {
 }
 
 TEST_CASE("a vhost that is missing or not allowed is permanent and says so") {
+  for (const char* limit :
+       {"NOT_ALLOWED - access to vhost 'shop' refused for user 'a': connection limit (5) is reached",
+        "NOT_ALLOWED - access to vhost 'shop' refused for user 'a': user connection limit (5) is reached"}) {
+    const std::string answer = after(2, wire::connection_close(530, limit));
+    CHECK_MESSAGE(answer.starts_with("transient: "), answer);
+    CHECK(answer.find("raise the limit") != std::string::npos);
+  }
   for (const std::uint64_t code : {530, 402}) {
     const std::string answer = after(2, wire::connection_close(code, "NOT_ALLOWED - vhost shop not found"));
     CHECK(answer.starts_with("permanent: "));

@@ -21,6 +21,7 @@ TEST_CASE("every failure has its blame and its remedy") {
       {failure::connection_closed, blame::event, remedy::retry, "connection_closed"},
       {failure::unconfirmed, blame::nobody, remedy::retry_for_ever, "unconfirmed"},
       {failure::destination_down, blame::nobody, remedy::retry_for_ever, "destination_down"},
+      {failure::not_sent, blame::nobody, remedy::retry_for_ever, "not_sent"},
       {failure::unreadable, blame::event, remedy::bury, "unreadable"},
   };
   for (const auto& one : all) {

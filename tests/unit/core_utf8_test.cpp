@@ -14,14 +14,14 @@ TEST_CASE("valid text stays as it is") {
 }
 
 TEST_CASE("each byte that is no part of a character is replaced") {
-  const std::string bad = "\uFFFD";
-  CHECK(valid_utf8("n\xC3") == "n" + bad);                // cut inside a character
-  CHECK(valid_utf8("\xA9x") == bad + "x");                // a part without its beginning
-  CHECK(valid_utf8("\xE2\x82") == bad + bad);             // two of three bytes
-  CHECK(valid_utf8("\xC0\xAF") == bad + bad);             // overlong
-  CHECK(valid_utf8("\xE0\x80\x80") == bad + bad + bad);   // overlong
-  CHECK(valid_utf8("\xED\xA0\x80") == bad + bad + bad);   // a surrogate
-  CHECK(valid_utf8("\xF4\x90\x80\x80").size() == 4 * 3);  // above U+10FFFF
+  const std::string bad = "?";
+  CHECK(valid_utf8("n\xC3") == "n" + bad);                         // cut inside a character
+  CHECK(valid_utf8("\xA9x") == bad + "x");                         // a part without its beginning
+  CHECK(valid_utf8("\xE2\x82") == bad + bad);                      // two of three bytes
+  CHECK(valid_utf8("\xC0\xAF") == bad + bad);                      // overlong
+  CHECK(valid_utf8("\xE0\x80\x80") == bad + bad + bad);            // overlong
+  CHECK(valid_utf8("\xED\xA0\x80") == bad + bad + bad);            // a surrogate
+  CHECK(valid_utf8("\xF4\x90\x80\x80") == bad + bad + bad + bad);  // above U+10FFFF
   CHECK(valid_utf8("\xFF\xFE") == bad + bad);
   CHECK(valid_utf8(std::string_view("a\0b", 3)) == "a" + bad + "b");
 }

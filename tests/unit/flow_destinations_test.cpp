@@ -30,9 +30,12 @@ struct fixture {
   const destination bills{"outbox", "bills"};
 
   bool deliver(const destination& to) { return it.on_delivered(to, now); }
-  finding fail(const destination& to, failure why, bool excused = false) {
-    return it.on_failed(to, why, excused, "reason", now);
+  // Each of an event of its own, unless it says which.
+  finding fail(const destination& to, failure why, excuse before = excuse::none, int which = 0) {
+    return it.on_failed(to, why, id_of(which != 0 ? which : ++events), before, reason, now);
   }
+  int events = 0;
+  std::string reason = "reason";
 };
 
 }  // namespace
@@ -56,6 +59,7 @@ TEST_CASE_FIXTURE(
   now += 500ms;
   CHECK(it.ask(orders, now) == permit::probe);
   CHECK(it.ask(orders, now) == permit::wait);
+  CHECK(it.ask(orders, now + 14s) == permit::wait);
   CHECK(fail(orders, failure::returned) == finding::down);
   now += 999ms;
   CHECK(it.ask(orders, now) == permit::wait);
@@ -72,7 +76,7 @@ TEST_CASE_FIXTURE(fixture,
   deliver(orders);
   CHECK(fail(orders, failure::returned) == finding::excused);
   deliver(orders);
-  CHECK(fail(orders, failure::returned, true) == finding::own);
+  CHECK(fail(orders, failure::returned, excuse::failed) == finding::own);
   CHECK(it.ask(orders, now) == permit::send);
 }
 
@@ -87,15 +91,52 @@ TEST_CASE_FIXTURE(
   CHECK(it.ask(orders, now) == permit::send);
 }
 
+TEST_CASE_FIXTURE(fixture, "one event by itself takes nothing down, however often it fails") {
+  deliver(orders);
+  for (int i = 0; i < 10; ++i)
+    CHECK(fail(orders, failure::returned, i > 0 ? excuse::failed : excuse::none, 7) == finding::excused);
+  CHECK(it.ask(orders, now) == permit::send);
+  CHECK(fail(orders, failure::returned, excuse::none, 8) == finding::down);
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "after a flap at most one event is to blame, and the next failure takes it down again") {
+  deliver(orders);
+  fail(orders, failure::returned), fail(orders, failure::returned);
+  deliver(orders);
+  CHECK(fail(orders, failure::returned, excuse::failed) == finding::own);
+  CHECK(fail(orders, failure::returned, excuse::failed) == finding::down);
+}
+
+TEST_CASE_FIXTURE(
+    fixture, "a probe of a missing exchange travels alone, and a topic that is refused concerns that topic") {
+  fail(orders, failure::refused), fail(bills, failure::refused);
+  now += 500ms;
+  CHECK(it.ask(orders, now) == permit::probe_alone);
+  const destination other{"other", "orders"};
+  deliver(other);
+  reason = "403 ACCESS_REFUSED - write access to topic 'orders' in exchange 'other'";
+  fail(other, failure::refused), fail(other, failure::refused);
+  CHECK(it.ask({"other", "bills"}, now) == permit::send);
+  CHECK(it.ask(other, now) == permit::wait);
+}
+
 TEST_CASE_FIXTURE(fixture, "backpressure needs no earlier success") {
   CHECK(fail(orders, failure::nacked) == finding::excused);
   CHECK(fail(orders, failure::unconfirmed) == finding::down);
-  CHECK(fail(orders, failure::nacked, true) == finding::down);
+  CHECK(fail(orders, failure::nacked, excuse::failed) == finding::down);
 }
 
 TEST_CASE_FIXTURE(fixture, "what a former leader has excused tells that its destination has worked") {
-  CHECK(fail(orders, failure::returned, true) == finding::excused);
-  CHECK(fail(orders, failure::returned, true) == finding::down);
+  CHECK(fail(orders, failure::returned, excuse::failed) == finding::excused);
+  CHECK(fail(orders, failure::returned, excuse::failed) == finding::down);
+}
+
+TEST_CASE_FIXTURE(
+    fixture, "what a former leader has not sent tells the same, and blames nobody when others get through") {
+  CHECK(fail(orders, failure::returned, excuse::not_sent) == finding::excused);
+  deliver(orders);
+  CHECK(fail(orders, failure::returned, excuse::not_sent) == finding::excused);
 }
 
 TEST_CASE_FIXTURE(fixture, "memory is bounded; what is forgotten has never worked") {

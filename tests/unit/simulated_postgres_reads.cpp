@@ -26,7 +26,8 @@ flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
   out.from = from.now.why;
   out.withheld = keys_only || from.large;
   out.suspect = from.now.failure == "refused" || from.now.failure == "connection_closed";
-  out.excused = from.now.failure == "destination_down";
+  if (from.now.failure == "not_sent") out.excused = flow::excuse::not_sent;
+  if (from.now.failure == "destination_down") out.excused = flow::excuse::failed;
   out.size = from.large ? 3'000 : 100;
   if (on_step) on_step(row, "read");
   return out;
@@ -136,7 +137,7 @@ flow::tried<flow::recall_answer> simulated_postgres::recall(std::size_t shard) {
     if (!shows(one) || shard_of(one.of) != shard || one.now.why != exception::backing_off || is_locked(row) ||
         refuses(row) || one.now.available_at <= world_.wall())
       continue;
-    if (code == "destination_down" || code == "nacked" || code == "unconfirmed") {
+    if (code == "not_sent" || code == "destination_down" || code == "nacked" || code == "unconfirmed") {
       if (on_step) on_step(row, "recalled");
       write(
           row, [this](row_state& now) { now.available_at = world_.wall(); }, undoing);
