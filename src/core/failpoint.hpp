@@ -5,11 +5,12 @@
 
 namespace outboxd {
 
-// With OUTBOXD_FAILPOINT=name:n in the environment the process kills itself when it passes that place for the n-th
-// time (n is 1 if it is missing); with name:n:stop it stops, as by kill -STOP. The places: claimed (events are read and nothing
-// sent), sent (publishes are in the socket), acked (the first confirms are read), marking (the marks are about to be sent),
-// half_sent (PostgreSQL has a mark, and not yet the end of its transaction), half_received (a part of PostgreSQL's answer is
-// read), marked (the marks are committed and the relay has not acted on it). In other builds this is nothing.
+// With OUTBOXD_FAILPOINT=name:n in the environment the process kills itself when it passes that place for the
+// n-th time (n is 1 if it is missing); with name:n:stop it stops, as by kill -STOP. The places: claimed
+// (events are read and nothing sent), sent (publishes are in the socket), acked (the first confirms are
+// read), marking (the marks are about to be sent), half_sent (PostgreSQL has a mark, and not yet the end of
+// its transaction), half_received (a part of PostgreSQL's answer is read), marked (the marks are committed
+// and the relay has not acted on it). In other builds this is nothing.
 #ifdef OUTBOXD_FAILPOINTS
 inline constexpr bool has_failpoints = true;
 void failpoint(std::string_view name);

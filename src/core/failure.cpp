@@ -9,8 +9,10 @@ judgement judge(failure why) {
       return {blame::event, remedy::bury};
     case failure::returned:
     case failure::refused:
+    case failure::forbidden:
     case failure::connection_closed:
       return {blame::event, remedy::retry};
+    case failure::login_refused:
     case failure::nacked:
     case failure::unconfirmed:
     case failure::destination_down:
@@ -27,7 +29,10 @@ std::string_view name_of(failure why) {
     case failure::returned:
       return "returned";
     case failure::refused:
+    case failure::forbidden:
       return "refused";
+    case failure::login_refused:
+      return "login_refused";
     case failure::nacked:
       return "nacked";
     case failure::unconfirmed:

@@ -2,12 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 namespace outboxd {
 
-// Views point into what was read, and live as long as the event does.
+struct message_header {
+  std::string name;
+  std::variant<bool, std::int64_t, double, std::string> value;
+};
+
+// Views point into what was read and into its route, and live as long as the event does.
 struct message {
   std::string_view exchange;      // empty: the default exchange
   std::string_view routing_key;   // at most 255 bytes on the wire
@@ -20,8 +29,17 @@ struct message {
   std::int64_t seq = 0;
   std::string occurred_at;   // created_at, ISO 8601 in UTC with microseconds
   std::string_view headers;  // the row's own headers: the text of a JSON object
-  std::string_view body;     // the payload as stored
-  // A dead letter says why, and where it should have gone; headers dead_reason, dead_exchange, dead_routing_key.
+  std::string_view body;     // the payload as stored, or made_body
+  // What only a route asks for.
+  std::string_view correlation_id{};  // empty: none
+  std::string expiration{};           // milliseconds as text; empty: never
+  std::optional<std::uint8_t> priority{};
+  bool persistent = true;                          // delivery_mode 2, else 1
+  std::vector<message_header> format_headers{};    // they replace the row's of the same name
+  std::vector<message_header> default_headers{};   // the row's of the same name replace them
+  std::shared_ptr<const std::string> made_body{};  // of a format that is not raw
+  // A dead letter says why, and where it should have gone; headers dead_reason, dead_exchange,
+  // dead_routing_key.
   std::string_view dead_reason{};  // empty: not a dead letter
   std::string_view dead_exchange{};
   std::string_view dead_routing_key{};  // empty: cannot be said

@@ -12,18 +12,20 @@ class retry_policy {
  public:
   using duration = std::chrono::milliseconds;
 
-  // After the n-th failure evenly between nothing and min(cap, base * 2^(n-1)): full jitter ("Exponential Backoff And
-  // Jitter", AWS Architecture Blog). Dead with failure number max_attempts. All above zero, cap not below base.
+  // After the n-th failure evenly between nothing and min(cap, base * 2^(n-1)): full jitter ("Exponential
+  // Backoff And Jitter", AWS Architecture Blog). Dead with failure number max_attempts. All above zero, cap
+  // not below base.
   static retry_policy exponential(duration base, duration cap, int max_attempts);
 
-  // After the n-th failure exactly the n-th delay; dead with the failure after the last. Not empty, all above zero.
+  // After the n-th failure exactly the n-th delay; dead with the failure after the last. Not empty, all above
+  // zero.
   static retry_policy scheduled(std::vector<duration> delays);
 
   // `failures`: so far, the latest included. Nothing: it is given up.
   std::optional<duration> delay_after(int failures, std::mt19937_64& chance) const;
 
-  // The same for what is never given up: the broker had no room, `times` in a row. At most half a minute, for the
-  // queue may be drained any moment.
+  // The same for what is never given up: the broker had no room, `times` in a row. At most half a minute, for
+  // the queue may be drained any moment.
   duration pause_after(int times, std::mt19937_64& chance) const;
 
   int max_attempts() const { return max_attempts_; }

@@ -6,8 +6,8 @@
 
 namespace outboxd {
 
-// Each byte that is no part of a valid character (RFC 3629) becomes '?', which every encoding of a database has; and so does NUL,
-// which PostgreSQL stores in no text.
+// Each byte that is no part of a valid character (RFC 3629) becomes '?', which every encoding of a database
+// has; and so does NUL, which PostgreSQL stores in no text.
 std::string valid_utf8(std::string_view text);
 
 }  // namespace outboxd

@@ -17,6 +17,8 @@ TEST_CASE("every failure has its blame and its remedy") {
       {failure::unencodable, blame::event, remedy::bury, "unencodable"},
       {failure::returned, blame::event, remedy::retry, "returned"},
       {failure::refused, blame::event, remedy::retry, "refused"},
+      {failure::forbidden, blame::event, remedy::retry, "refused"},
+      {failure::login_refused, blame::nobody, remedy::retry_for_ever, "login_refused"},
       {failure::nacked, blame::nobody, remedy::retry_for_ever, "nacked"},
       {failure::connection_closed, blame::event, remedy::retry, "connection_closed"},
       {failure::unconfirmed, blame::nobody, remedy::retry_for_ever, "unconfirmed"},

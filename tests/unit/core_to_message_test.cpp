@@ -1,7 +1,8 @@
-// core_envelope_test: the message that the contract promises for an event.
+// core_to_message_test: the message that the contract promises for an event.
 #include <doctest/doctest.h>
 
-#include "core/envelope.hpp"
+#include "core/iso8601.hpp"
+#include "core/to_message.hpp"
 
 using namespace outboxd;
 using namespace std::chrono_literals;
@@ -26,7 +27,7 @@ event sample() {
 TEST_CASE("every field of the event has its place in the message") {
   const routing to;
   const event from = sample();
-  const message m = envelope(from, payload_type::jsonb, to);
+  const message m = to_message(from, payload_type::jsonb, to);
   CHECK(m.exchange == "outbox");
   CHECK(m.routing_key == "order.created");
   CHECK(m.message_id == "00112233-4455-6677-8899-aabbccddeeff");
@@ -43,32 +44,32 @@ TEST_CASE("every field of the event has its place in the message") {
 TEST_CASE("the row's own exchange and routing key go before the route's, even when they are empty") {
   const routing to{.exchange = "elsewhere"};
   event from = sample();
-  CHECK(envelope(from, payload_type::jsonb, to).exchange == "elsewhere");
+  CHECK(to_message(from, payload_type::jsonb, to).exchange == "elsewhere");
   from.exchange = "own";
   from.routing_key = "own.key";
-  CHECK(envelope(from, payload_type::jsonb, to).exchange == "own");
-  CHECK(envelope(from, payload_type::jsonb, to).routing_key == "own.key");
+  CHECK(to_message(from, payload_type::jsonb, to).exchange == "own");
+  CHECK(to_message(from, payload_type::jsonb, to).routing_key == "own.key");
   from.exchange = "";
   from.routing_key = "";
-  CHECK(envelope(from, payload_type::jsonb, to).exchange == "");
-  CHECK(envelope(from, payload_type::jsonb, to).routing_key == "");
+  CHECK(to_message(from, payload_type::jsonb, to).exchange == "");
+  CHECK(to_message(from, payload_type::jsonb, to).routing_key == "");
 }
 
 TEST_CASE("the content type follows the payload's type") {
   const event from = sample();
-  CHECK(envelope(from, payload_type::jsonb, {}).content_type == "application/json");
-  CHECK(envelope(from, payload_type::json, {}).content_type == "application/json");
-  CHECK(envelope(from, payload_type::text, {}).content_type == "text/plain");
-  CHECK(envelope(from, payload_type::bytea, {}).content_type == "application/octet-stream");
+  CHECK(to_message(from, payload_type::jsonb, {}).content_type == "application/json");
+  CHECK(to_message(from, payload_type::json, {}).content_type == "application/json");
+  CHECK(to_message(from, payload_type::text, {}).content_type == "text/plain");
+  CHECK(to_message(from, payload_type::bytea, {}).content_type == "application/octet-stream");
 }
 
 TEST_CASE("the timestamp is rounded down to seconds, and is 0 before 1970") {
   event from = sample();
   from.created_at = timestamp(1'999'999us);
-  CHECK(envelope(from, payload_type::json, {}).timestamp == 1);
+  CHECK(to_message(from, payload_type::json, {}).timestamp == 1);
   from.created_at = timestamp(-1us);
-  CHECK(envelope(from, payload_type::json, {}).timestamp == 0);
-  CHECK(envelope(from, payload_type::json, {}).occurred_at == "1969-12-31T23:59:59.999999Z");
+  CHECK(to_message(from, payload_type::json, {}).timestamp == 0);
+  CHECK(to_message(from, payload_type::json, {}).occurred_at == "1969-12-31T23:59:59.999999Z");
 }
 
 TEST_CASE("times are written in ISO 8601 with six digits, also at the edges of days and leap years") {

@@ -1,0 +1,43 @@
+#include "core/trace_parent.hpp"
+
+#include "core/event_headers.hpp"
+
+namespace outboxd {
+namespace {
+
+// Lower case only, as the recommendation has it.
+bool is_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_zero(std::string_view text) {
+  return text.find_first_not_of('0') == std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<std::string_view> trace_id_of(std::string_view traceparent) {
+  constexpr std::size_t length = 55;  // 2 + 1 + 32 + 1 + 16 + 1 + 2
+  if (traceparent.size() < length) return std::nullopt;
+  const auto version = traceparent.substr(0, 2);
+  const auto trace = traceparent.substr(3, 32);
+  const auto span = traceparent.substr(36, 16);
+  const auto flags = traceparent.substr(53, 2);
+  for (const std::size_t dash : {2U, 35U, 52U})
+    if (traceparent[dash] != '-') return std::nullopt;
+  for (const auto part : {version, trace, span, flags})
+    if (!is_hex(part)) return std::nullopt;
+  if (version == "ff" || is_zero(trace) || is_zero(span)) return std::nullopt;
+  // A later version may say more, after another dash.
+  if (traceparent.size() > length && (version == "00" || traceparent[length] != '-')) return std::nullopt;
+  return trace;
+}
+
+std::optional<std::string> trace_id_of_headers(std::string_view headers) {
+  const auto parent = find_header(headers, "traceparent");
+  if (!parent || !parent->is_text) return std::nullopt;
+  const auto id = trace_id_of(parent->text);
+  return id ? std::optional<std::string>(*id) : std::nullopt;
+}
+
+}  // namespace outboxd
