@@ -1,0 +1,30 @@
+// allowed_hosts: which Host header is answered. A web page can make a browser ask 127.0.0.1 under a name of
+// its own (DNS rebinding); it then sends that name.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace outboxd::http {
+
+class allowed_hosts {
+ public:
+  // IP addresses and localhost, and nothing else.
+  allowed_hosts() = default;
+
+  // These names as well, separated by commas; "*" is every name, empty is none. The error says what
+  // is allowed.
+  static result<allowed_hosts> parse(std::string_view text);
+
+  // `host`: the value of the header, with or without a port.
+  bool allow(std::string_view host) const;
+
+ private:
+  std::vector<std::string> names_;  // lower case
+  bool every_ = false;
+};
+
+}  // namespace outboxd::http

@@ -1,0 +1,195 @@
+// Beast is included here and in client.cpp alone.
+#include "http/connection.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <ctime>
+#include <utility>
+
+namespace outboxd::http {
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+using boost::system::error_code;
+
+namespace {
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+// A close while the client still sends would be a reset, which can overtake the answer.
+constexpr std::chrono::milliseconds linger_for{1'000};
+constexpr std::size_t linger_bytes = 256 * 1024;
+
+// Without a body: none is taken.
+using parser_type = beast::http::request_parser<beast::http::empty_body>;
+
+// Empty: nothing to be said, the client is gone.
+std::optional<response> refusal_of(const error_code& failed) {
+  using beast::http::error;
+  if (failed == error::end_of_stream || failed == error::partial_message) return std::nullopt;
+  if (failed == error::header_limit || failed == error::buffer_overflow)
+    return response{431, std::string(plain_text), "the header is too large\n"};
+  if (failed == error::bad_version) return response{505, std::string(plain_text), "HTTP/1.1 or HTTP/1.0\n"};
+  if (failed.category() == beast::http::make_error_code(error::bad_method).category())
+    return response{400, std::string(plain_text), "this is no HTTP request\n"};
+  return std::nullopt;
+}
+
+// The same for a request that is HTTP, and not for us.
+std::optional<response> refusal_of(const parser_type& parser, const allowed_hosts& hosts, bool local) {
+  const auto& asked = parser.get();
+  if (asked.method() != beast::http::verb::get && asked.method() != beast::http::verb::head)
+    return response{405, std::string(plain_text), "GET and HEAD only\n"};
+  if (!parser.is_done()) return response{413, std::string(plain_text), "a request has no body here\n"};
+  if (!asked.target().starts_with('/'))
+    return response{400, std::string(plain_text), "the path begins with a slash\n"};
+  const auto named = asked.count(beast::http::field::host);
+  if (named > 1 || (named == 0 && asked.version() >= 11))
+    return response{400, std::string(plain_text), "exactly one Host header is needed\n"};
+  if (local || named == 0 || hosts.allow(asked[beast::http::field::host])) return std::nullopt;
+  return response{421, std::string(plain_text), "this Host is not in http.allowed_hosts\n"};
+}
+
+std::string date() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::string text(sizeof("Sun, 06 Nov 1994 08:49:37 GMT") + 8, '\0');
+  text.resize(std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &utc));
+  return text;
+}
+
+}  // namespace
+
+struct connection::reading {
+  explicit reading(std::size_t most) : buffer(most) {}
+  beast::flat_buffer buffer;  // what has come; pipelined requests wait in it
+};
+
+connection::connection(socket_type socket, std::shared_ptr<service> of, bool local)
+    : socket_(std::move(socket)),
+      service_(std::move(of)),
+      local_(local),
+      limit_timer_(socket_.get_executor()),
+      turn_timer_(socket_.get_executor()),
+      reading_(std::make_unique<reading>(service_->within.header_bytes)) {}
+
+connection::~connection() = default;
+
+void connection::close() {
+  error_code ignored;
+  limit_timer_.cancel();
+  turn_timer_.cancel();
+  socket_.close(ignored);
+}
+
+void connection::limit(std::chrono::milliseconds within) {
+  limit_timer_.expires_after(within);
+  limit_timer_.async_wait([self = weak_from_this()](const error_code& cancelled) {
+    const auto alive = self.lock();
+    // A handler may be queued already when the next limit is set.
+    if (cancelled || !alive || alive->limit_timer_.expiry() > asio::steady_timer::clock_type::now()) return;
+    alive->close();
+  });
+}
+
+asio::awaitable<void> connection::serve(std::shared_ptr<connection> self) {
+  bool first = true;
+  while (co_await serve_one(self, std::exchange(first, false)) == next::another_request) {
+  }
+  self->close();
+}
+
+// False: the client has closed the connection, or the time was up.
+asio::awaitable<bool> connection::await_request(std::shared_ptr<connection> self, bool first) {
+  auto& buffer = self->reading_->buffer;
+  const limits& within = self->service_->within;
+  self->limit(first ? within.request : within.idle);
+  if (buffer.size() == 0) {
+    const auto room = buffer.prepare(buffer.max_size());
+    const auto [failed, got] = co_await self->socket_.async_read_some(room, as_result);
+    if (failed) co_return false;
+    buffer.commit(got);
+  }
+  if (!first) self->limit(within.request);
+  co_return true;
+}
+
+asio::awaitable<connection::next> connection::serve_one(std::shared_ptr<connection> self, bool first) {
+  if (!co_await await_request(self, first)) co_return next::close;
+  parser_type parser;
+  parser.header_limit(static_cast<std::uint32_t>(self->service_->within.header_bytes));
+  parser.body_limit(boost::none);  // no body is read: one that is announced is refused
+  const auto [failed, size] =
+      co_await beast::http::async_read_header(self->socket_, self->reading_->buffer, parser, as_result);
+  if (failed) {
+    auto refused = refusal_of(failed);
+    if (refused) co_await respond(self, std::move(*refused), false, false);
+    co_return next::close;
+  }
+  // Its turn: others are answered meanwhile, and so is the relay's own work.
+  self->limit(self->service_->within.write);
+  const auto now = pace::clock::now();
+  if (const auto turn = self->service_->turns.next(now); turn > now) {
+    self->turn_timer_.expires_at(turn);
+    co_await self->turn_timer_.async_wait(as_result);
+  }
+  const auto& asked = parser.get();
+  const bool without_body = asked.method() == beast::http::verb::head;
+  if (auto refused = refusal_of(parser, self->service_->hosts, self->local_)) {
+    co_await respond(self, std::move(*refused), without_body, false);
+    co_return next::close;
+  }
+  response answer;
+  try {
+    answer = self->service_->answer({asked.method_string(), asked.target()});
+  } catch (const std::exception&) {
+    answer = {500, std::string(plain_text), "this could not be answered\n"};
+  }
+  co_return co_await respond(self, std::move(answer), without_body, asked.keep_alive());
+}
+
+asio::awaitable<connection::next> connection::respond(std::shared_ptr<connection> self, response what,
+                                                      bool without_body, bool keep_alive) {
+  using beast::http::field;
+  beast::http::response<beast::http::string_body> out;
+  out.result(static_cast<unsigned>(what.status));
+  out.set(field::date, date());
+  out.set(field::content_type, what.content_type);
+  out.set(field::cache_control, "no-store");
+  out.set("X-Content-Type-Options", "nosniff");
+  if (what.status == 405) out.set(field::allow, "GET, HEAD");
+  out.keep_alive(keep_alive);
+  out.content_length(what.body.size());
+  if (!without_body) out.body() = std::move(what.body);
+  self->limit(self->service_->within.write);
+  beast::http::response_serializer<beast::http::string_body> serializer(out);
+  error_code failed;
+  if (without_body)
+    std::tie(failed, std::ignore) =
+        co_await beast::http::async_write_header(self->socket_, serializer, as_result);
+  else
+    std::tie(failed, std::ignore) = co_await beast::http::async_write(self->socket_, serializer, as_result);
+  if (failed) co_return next::close;
+  if (keep_alive) co_return next::another_request;
+  co_await linger(self);
+  co_return next::close;
+}
+
+// Until the client has closed its side, too, but not for long.
+asio::awaitable<void> connection::linger(std::shared_ptr<connection> self) {
+  error_code failed;
+  self->socket_.shutdown(socket_type::shutdown_send, failed);
+  auto& buffer = self->reading_->buffer;
+  buffer.clear();
+  self->limit(std::min(linger_for, self->service_->within.request));
+  for (std::size_t all = 0; !failed && all < linger_bytes;) {
+    std::size_t got = 0;
+    std::tie(failed, got) =
+        co_await self->socket_.async_read_some(buffer.prepare(buffer.max_size()), as_result);
+    all += got;
+  }
+}
+
+}  // namespace outboxd::http

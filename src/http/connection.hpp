@@ -1,0 +1,66 @@
+// connection: one client: its requests in turn, each within its limits.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+
+#include "http/allowed_hosts.hpp"
+#include "http/message.hpp"
+#include "http/pace.hpp"
+
+namespace outboxd::http {
+
+struct limits {
+  std::size_t connections = 64;              // at a time; the next one is told 503 and closed
+  std::size_t header_bytes = 8192;           // of a request, its first line included
+  std::chrono::milliseconds request{5'000};  // from connecting, or from its first byte, until it has arrived
+  std::chrono::milliseconds idle{30'000};    // between two requests
+  std::chrono::milliseconds write{10'000};   // for a response
+  int answers_per_second = 100;              // of all connections
+};
+
+// What all connections of a server share.
+struct service {
+  handler answer;
+  allowed_hosts hosts;
+  limits within;
+  pace turns;
+};
+
+class connection : public std::enable_shared_from_this<connection> {
+ public:
+  using socket_type = boost::asio::generic::stream_protocol::socket;
+
+  // `local`: over a Unix socket, which no web page can reach, so any Host is answered.
+  connection(socket_type socket, std::shared_ptr<service> of, bool local);
+  ~connection();
+
+  // Once, until the connection is closed.
+  static boost::asio::awaitable<void> serve(std::shared_ptr<connection> self);
+
+  void close();
+
+ private:
+  struct reading;
+  enum class next { another_request, close };
+
+  static boost::asio::awaitable<next> serve_one(std::shared_ptr<connection> self, bool first);
+  static boost::asio::awaitable<bool> await_request(std::shared_ptr<connection> self, bool first);
+  static boost::asio::awaitable<next> respond(std::shared_ptr<connection> self, response what,
+                                              bool without_body, bool keep_alive);
+  static boost::asio::awaitable<void> linger(std::shared_ptr<connection> self);
+  // The connection is closed when this has passed and no other limit was set.
+  void limit(std::chrono::milliseconds within);
+
+  socket_type socket_;
+  std::shared_ptr<service> service_;
+  bool local_;
+  boost::asio::steady_timer limit_timer_;
+  boost::asio::steady_timer turn_timer_;
+  std::unique_ptr<reading> reading_;
+};
+
+}  // namespace outboxd::http

@@ -1,0 +1,34 @@
+// server: answers HTTP/1.1 on the relay's own reactor. GET and HEAD only, and whatever a client does is
+// bounded.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+
+#include "http/address.hpp"
+#include "http/allowed_hosts.hpp"
+#include "http/connection.hpp"
+#include "http/message.hpp"
+
+namespace outboxd::http {
+
+// For one thread. The reactor does not run out of work before stop().
+class server {
+ public:
+  server(boost::asio::any_io_executor executor, handler answer, allowed_hosts hosts = {}, limits within = {});
+  ~server();
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+
+  // May be called for several addresses. Answers with the address, with the port that was found for port 0.
+  result<address> listen(const address& where);
+
+  // Closes everything, and removes the files of Unix sockets.
+  void stop();
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace outboxd::http

@@ -1,0 +1,97 @@
+#include "http/url.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/base64.hpp"
+#include "core/percent_encoding.hpp"
+#include "http/text.hpp"
+
+namespace outboxd::http {
+namespace {
+
+constexpr auto encode_hint = "in a user or password write ':' as %3A, '/' as %2F, '@' as %40, '%' as %25";
+
+result<credentials> parse_login(std::string_view text) {
+  const auto colon = text.find(':');
+  const auto user = percent_decoded(text.substr(0, colon));
+  const auto password =
+      percent_decoded(colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1));
+  if (!user || !password)
+    return permanent(fmt::format("the URL has a '%' without two digits; {}", encode_hint));
+  if (text.find(':', colon + 1) != std::string_view::npos && colon != std::string_view::npos)
+    return permanent(fmt::format("the URL has more than one ':' before the '@'; {}", encode_hint));
+  if (user->find(':') != std::string::npos)
+    return permanent("the user of the URL has a ':', which HTTP's Basic authentication cannot say");
+  return credentials{*user, *password};
+}
+
+bool in_host_name(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||
+         c == '_';
+}
+
+// host, host:port, [address] or [address]:port
+result<void> parse_host_port(std::string_view text, url& out) {
+  const auto end = text.starts_with('[') ? text.find(']') + 1 : std::min(text.find(':'), text.size());
+  const bool bracketed = text.starts_with('[') && end > 1;
+  out.host = bracketed ? text.substr(1, end - 2) : text.substr(0, end);
+  const bool good = bracketed
+                        ? is_ipv6(out.host)
+                        : !out.host.empty() && std::all_of(out.host.begin(), out.host.end(), in_host_name);
+  if (!good)
+    return permanent(fmt::format("the host of the URL is neither a name nor an address; {}", encode_hint));
+  text.remove_prefix(end);
+  if (text.empty()) return {};
+  const char* const last = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data() + 1, last, out.port);
+  if (text.front() != ':' || failed != std::errc() || stop != last || out.port == 0)
+    return permanent(fmt::format("the port of the URL is not a number from 1 to 65535; {}", encode_hint));
+  return {};
+}
+
+}  // namespace
+
+std::string url::display() const {
+  const bool ipv6 = host.find(':') != std::string::npos;
+  return fmt::format("http://{}{}{}:{}{}", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port, path);
+}
+
+result<url> parse_url(std::string_view text, std::uint16_t default_port) {
+  constexpr std::string_view scheme = "http://";
+  if (text.starts_with("https://"))
+    return permanent("https:// is not supported yet; use http://, or put a TLS tunnel in front");
+  if (!text.starts_with(scheme)) return permanent("the URL must look like http://user:password@host:port");
+  text.remove_prefix(scheme.size());
+  const auto odd = [](unsigned char c) { return c <= 0x20 || c >= 0x7F || c == '?' || c == '#'; };
+  if (std::any_of(text.begin(), text.end(), odd))
+    return permanent(fmt::format(
+        "the URL has a '?', a '#', a blank or a character that is not ASCII; percent-encode it ({})",
+        encode_hint));
+  const auto slash = std::min(text.find('/'), text.size());
+  auto authority = text.substr(0, slash);
+  auto path = text.substr(slash);
+  if (std::count(text.begin(), text.end(), '@') > 1 || path.find('@') != std::string_view::npos)
+    return permanent(fmt::format("the URL has an '@' that is not the one before the host; {}", encode_hint));
+  while (path.ends_with('/')) path.remove_suffix(1);
+  url out{.login = {}, .host = {}, .port = default_port, .path = std::string(path)};
+  if (const auto at = authority.find('@'); at != std::string_view::npos) {
+    auto login = parse_login(authority.substr(0, at));
+    if (!login) return tl::make_unexpected(login.error());
+    out.login = std::move(*login);
+    authority.remove_prefix(at + 1);
+  }
+  if (const auto parsed = parse_host_port(authority, out); !parsed)
+    return tl::make_unexpected(parsed.error());
+  return out;
+}
+
+std::string basic_authorization(const credentials& of) {
+  std::string out = "Basic ";
+  append_base64(out, of.user + ":" + of.password);
+  return out;
+}
+
+}  // namespace outboxd::http
