@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace outboxd::amqp {
 
 std::string_view channel_opening::awaited() const {
@@ -12,6 +14,8 @@ std::string_view channel_opening::awaited() const {
       return "the channel";
     case step::confirm:
       return "confirm mode";
+    case step::look:
+      return "word of the exchange";
     case step::declare:
       return "the declaration of the exchange";
     case step::done:
@@ -25,8 +29,14 @@ std::string_view channel_opening::declaring() const {
 }
 
 result<void> channel_opening::begin(std::string& out) {
-  step_ = step::channel;
   declared_ = 0;
+  missing_ = false;
+  created_.clear();
+  return open(out);
+}
+
+result<void> channel_opening::open(std::string& out) {
+  step_ = step::channel;
   const amqp_channel_open_t open{};
   return codec::append_method(out, channel_, AMQP_CHANNEL_OPEN_METHOD, &open);
 }
@@ -41,11 +51,15 @@ result<void> channel_opening::take(const method& answer, std::string& out) {
     }
     case step::confirm:
       if (answer.id != AMQP_CONFIRM_SELECT_OK_METHOD) break;
-      return declare_next(out);
+      return look_or_declare(out);
+    case step::look:
+      if (answer.id != AMQP_EXCHANGE_DECLARE_OK_METHOD) break;
+      return declare(out, false);  // it may be of another type
     case step::declare:
       if (answer.id != AMQP_EXCHANGE_DECLARE_OK_METHOD) break;
+      if (std::exchange(missing_, false)) created_.push_back(exchanges_[declared_]);
       ++declared_;
-      return declare_next(out);
+      return look_or_declare(out);
     case step::idle:
     case step::done:
       break;
@@ -54,15 +68,30 @@ result<void> channel_opening::take(const method& answer, std::string& out) {
       fmt::format("the broker sent method {} while waiting for {}", method_number(answer.id), awaited()));
 }
 
-result<void> channel_opening::declare_next(std::string& out) {
+result<bool> channel_opening::take_missing(const amqp_channel_close_t& close, std::string& out) {
+  if (step_ != step::look || close.reply_code != AMQP_NOT_FOUND) return false;
+  missing_ = true;
+  const amqp_channel_close_ok_t ok{};
+  auto sent = codec::append_method(out, channel_, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok);
+  if (sent) sent = open(out);
+  if (!sent) return tl::make_unexpected(sent.error());
+  return true;
+}
+
+result<void> channel_opening::look_or_declare(std::string& out) {
   if (declared_ == exchanges_.size()) {
     step_ = step::done;
     return {};
   }
-  step_ = step::declare;
+  return declare(out, manner_ == manner::looks_first && !missing_);
+}
+
+result<void> channel_opening::declare(std::string& out, bool passive) {
+  step_ = passive ? step::look : step::declare;
   amqp_exchange_declare_t declare{};
   declare.exchange = as_bytes(exchanges_[declared_]);
   declare.type = as_bytes("topic");
+  declare.passive = passive ? 1 : 0;
   declare.durable = 1;
   return codec::append_method(out, channel_, AMQP_EXCHANGE_DECLARE_METHOD, &declare);
 }

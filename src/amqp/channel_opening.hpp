@@ -11,12 +11,17 @@
 
 namespace outboxd::amqp {
 
-// channel.open, confirm.select (https://www.rabbitmq.com/docs/confirms), and exchange.declare for each exchange:
-// durable, of type topic. For the first opening and for that after the broker has closed the channel.
+// channel.open, confirm.select (https://www.rabbitmq.com/docs/confirms), and exchange.declare for each
+// exchange: durable, of type topic. For the first opening and for that after the broker has closed the
+// channel. AMQP cannot tell what is bound to an exchange. But an exchange that was not there before has no
+// bindings: the first opening looks whether each is there (a passive declare), and the broker closes the
+// channel over one that is not.
 class channel_opening {
  public:
-  channel_opening(std::uint16_t channel, std::vector<std::string> exchanges)
-      : channel_(channel), exchanges_(std::move(exchanges)) {}
+  enum class manner : std::uint8_t { looks_first, declares };
+
+  channel_opening(std::uint16_t channel, std::vector<std::string> exchanges, manner how)
+      : channel_(channel), exchanges_(std::move(exchanges)), manner_(how) {}
 
   // Appends the first request. May begin again after done() or a failure.
   result<void> begin(std::string& out);
@@ -24,20 +29,31 @@ class channel_opening {
   // The broker's answer; appends the next request. Transient error: it is not the one that is awaited.
   result<void> take(const method& answer, std::string& out);
 
+  // channel.close over an exchange that it looked for: answers it, opens the channel again and declares that
+  // exchange. False: it did not look for one, or the close says something else.
+  result<bool> take_missing(const amqp_channel_close_t& close, std::string& out);
+
   bool done() const { return step_ == step::done; }
+  // Exchanges that were not there before.
+  const std::vector<std::string>& created() const { return created_; }
   // For messages: what is awaited now.
   std::string_view awaited() const;
   // The exchange that is being declared; empty if none is.
   std::string_view declaring() const;
 
  private:
-  enum class step { idle, channel, confirm, declare, done };
+  enum class step { idle, channel, confirm, look, declare, done };
 
-  result<void> declare_next(std::string& out);
+  result<void> open(std::string& out);
+  result<void> look_or_declare(std::string& out);
+  result<void> declare(std::string& out, bool passive);
 
   std::uint16_t channel_;
   std::vector<std::string> exchanges_;
+  manner manner_;
   std::size_t declared_ = 0;
+  bool missing_ = false;  // the next one to declare
+  std::vector<std::string> created_;
   step step_ = step::idle;
 };
 

@@ -11,8 +11,8 @@
 namespace outboxd::amqp {
 namespace {
 
-// connection.start is the only one with a table. decode() bounds its size, and so its nesting: rabbitmq-c recurses
-// without a limit.
+// connection.start is the only one with a table. decode() bounds its size, and so its nesting: rabbitmq-c
+// recurses without a limit.
 bool expected_from_broker(amqp_method_number_t id) {
   switch (id) {
     case AMQP_CONNECTION_START_METHOD:

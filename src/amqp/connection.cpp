@@ -32,6 +32,12 @@ std::size_t connection::unconfirmed() const {
 std::vector<token> connection::abandon() {
   return link_->abandon();
 }
+const std::vector<std::string>& connection::created() const {
+  return link_->created();
+}
+std::optional<std::chrono::system_clock::time_point> connection::certificate_expires() const {
+  return link_->certificate_expires();
+}
 const interruption& connection::interrupted() const {
   return link_->interrupted();
 }

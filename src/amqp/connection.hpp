@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "amqp/confirm_ledger.hpp"
+#include "amqp/greeting.hpp"
+#include "amqp/tls_context.hpp"
 #include "amqp/url.hpp"
 #include "core/error.hpp"
 #include "core/message.hpp"
@@ -30,6 +32,8 @@ struct connection_settings {
   std::size_t max_unconfirmed = 4096;                 // publishes without an answer
   // Bytes accepted and not yet handed to a write; a write under way holds as much again.
   std::size_t max_buffered = std::size_t{1024} * 1024;
+  login_by login = login_by::plain;
+  tls_settings tls;  // for a target with amqps://
 };
 
 // What a running connection tells its owner, on the connection's executor, never from inside publish().
@@ -38,8 +42,8 @@ class handler {
   virtual ~handler() = default;
   // Everything that one read has settled.
   virtual void on_outcomes(std::span<const outcome> outcomes) = 0;
-  // The broker closed the channel over one of these publishes, oldest first (is_about_a_message(), core/failure.hpp); the
-  // fate of each is unknown. It is opened again; until then publish() says full.
+  // The broker closed the channel over one of these publishes, oldest first (is_about_a_message(),
+  // core/failure.hpp); the fate of each is unknown. It is opened again; until then publish() says full.
   virtual void on_channel_closed(std::span<const token> unknown, std::string_view reason) = 0;
   // There is room again after publish() said full.
   virtual void on_writable() = 0;
@@ -65,6 +69,13 @@ class connection {
 
   // Connects and brings the channel into confirm mode. Permanent errors need an operator (handshake.hpp).
   boost::asio::awaitable<result<void>> open();
+
+  // After open(): exchanges that it has declared and that were not there before. Nothing is bound to them
+  // yet.
+  const std::vector<std::string>& created() const;
+
+  // After open(): when the certificate expires that was shown to the broker.
+  std::optional<std::chrono::system_clock::time_point> certificate_expires() const;
 
   // Reads, writes and keeps the heartbeat until the connection ends, and returns why (transient). The fate of
   // every publish without an outcome is then unknown. After open(), once.

@@ -15,12 +15,15 @@ namespace {
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 }
 
-dialer::dialer(asio::any_io_executor executor, handshake_settings settings, std::chrono::milliseconds limit)
+dialer::dialer(asio::any_io_executor executor, handshake_settings settings, std::chrono::milliseconds limit,
+               tls_settings tls)
     : peer_(settings.target.display()),
       host_(settings.target.host),
       port_(settings.target.port),
+      wants_tls_(settings.target.tls),
+      tls_(std::move(tls)),
       limit_(limit),
-      socket_(executor),
+      wire_(std::make_unique<transport>(executor)),
       resolver_(executor),
       limit_timer_(executor),
       resolved_timer_(executor),
@@ -28,11 +31,10 @@ dialer::dialer(asio::any_io_executor executor, handshake_settings settings, std:
 
 void dialer::stop(std::string_view why) {
   if (stopped_.empty()) stopped_ = why;
-  error_code ignored;
   limit_timer_.cancel();
   resolved_timer_.cancel();
   resolver_.cancel();
-  socket_.close(ignored);
+  if (wire_) wire_->close();
 }
 
 void dialer::arm_limit() {
@@ -69,24 +71,47 @@ asio::awaitable<result<dialer::endpoints>> dialer::resolve(std::shared_ptr<diale
 
 asio::awaitable<result<void>> dialer::connect(std::shared_ptr<dialer> self, endpoints to) {
   std::string problem = "the host has no address";
+  tcp::socket& socket = self->wire_->socket();
   for (const tcp::endpoint& endpoint : to) {
     error_code ignored;
-    self->socket_.close(ignored);
-    const auto [ec] = co_await self->socket_.async_connect(endpoint, as_result);
+    socket.close(ignored);
+    const auto [ec] = co_await socket.async_connect(endpoint, as_result);
     if (!self->stopped_.empty() || ec == asio::error::operation_aborted) co_return self->failed("cancelled");
     if (ec) {
       problem = fmt::format("{} port {}: {}", endpoint.address().to_string(), endpoint.port(), ec.message());
       continue;
     }
-    self->socket_.set_option(tcp::no_delay(true), ignored);
+    socket.set_option(tcp::no_delay(true), ignored);
     // No TCP_USER_TIMEOUT: the heartbeat finds a dead broker, and that option would also end a connection
     // whose broker, in an alarm, reads nothing but is well (tcp_probe_timer in Linux counts a closed window
     // as well).
-    self->socket_.set_option(asio::socket_base::keep_alive(true), ignored);
-    self->socket_.non_blocking(true, ignored);
+    socket.set_option(asio::socket_base::keep_alive(true), ignored);
+    socket.non_blocking(true, ignored);
     co_return result<void>();
   }
   co_return self->failed(problem);
+}
+
+// The files are read anew each time: certificates are renewed while the relay runs.
+asio::awaitable<result<void>> dialer::secure(std::shared_ptr<dialer> self) {
+  auto context = make_tls_context(self->tls_);
+  if (!context)
+    co_return permanent(fmt::format("connecting to {}: {}", self->peer_, context.error().message));
+  self->certificate_expires_ = context->certificate_expires;
+  auto& stream = self->wire_->secure(context->it);
+  name_peer(stream.native_handle(), self->host_, self->tls_.verify == verification::full);
+  // Of the first certificate that is refused OpenSSL tells by this call alone.
+  stream.set_verify_callback([self](bool good, asio::ssl::verify_context& of) {
+    if (!good) self->refused_ = refusal_of(of.native_handle());
+    return good;
+  });
+  const auto [ec] = co_await stream.async_handshake(asio::ssl::stream_base::client, as_result);
+  if (!self->stopped_.empty()) co_return self->failed("");
+  if (!ec) co_return result<void>();
+  const auto words =
+      fmt::format("connecting to {}: {}", self->peer_, tls_words(ec, self->refused_, self->host_));
+  if (is_about_tls(ec) || self->refused_.code != 0) co_return permanent(words);
+  co_return transient(words);
 }
 
 asio::awaitable<result<void>> dialer::shake_hands(std::shared_ptr<dialer> self) {
@@ -94,23 +119,27 @@ asio::awaitable<result<void>> dialer::shake_hands(std::shared_ptr<dialer> self) 
   for (;;) {
     if (!shake.output().empty()) {
       const auto [ec, sent] =
-          co_await asio::async_write(self->socket_, asio::buffer(shake.output()), as_result);
+          co_await asio::async_write(*self->wire_, asio::buffer(shake.output()), as_result);
       if (!self->stopped_.empty()) co_return self->failed("");
-      if (ec)
+      // Why a broker has ended TLS is still to be read.
+      if (ec && !self->wants_tls_)
         co_return tl::make_unexpected(shake.interrupted(fmt::format("sending failed ({})", ec.message())));
       shake.output().clear();
     }
     const auto room = self->parser_.prepare();
     const auto [ec, got] =
-        co_await self->socket_.async_read_some(asio::buffer(room.data(), room.size()), as_result);
+        co_await self->wire_->async_read_some(asio::buffer(room.data(), room.size()), as_result);
     if (!self->stopped_.empty()) co_return self->failed("");
-    if (ec == asio::error::eof) co_return tl::make_unexpected(shake.interrupted("the broker hung up"));
+    if (is_end_of_stream(ec)) co_return tl::make_unexpected(shake.interrupted("the broker hung up"));
+    // In TLS 1.3 the broker looks at our certificate behind the handshake.
+    if (is_about_tls(ec))
+      co_return permanent(
+          fmt::format("connecting to {}: {}", self->peer_, tls_words(ec, self->refused_, self->host_)));
     if (ec) co_return tl::make_unexpected(shake.interrupted(ec.message()));
     self->parser_.commit(got);
     const auto done = shake.receive(self->parser_);
     if (!done) {
-      error_code ignored;  // the close-ok; it does not matter much
-      self->socket_.write_some(asio::buffer(shake.output()), ignored);
+      self->wire_->try_write(shake.output());  // the close-ok; it does not matter much
       co_return tl::make_unexpected(done.error());
     }
     if (*done) co_return result<void>();
@@ -123,6 +152,7 @@ asio::awaitable<result<dialer::line>> dialer::run(std::shared_ptr<dialer> self) 
   auto to = co_await resolve(self);
   result<void> ok = to ? result<void>() : tl::make_unexpected(to.error());
   if (ok) ok = co_await connect(self, std::move(*to));
+  if (ok && self->wants_tls_) ok = co_await secure(self);
   if (ok) ok = co_await shake_hands(self);
   self->limit_timer_.cancel();
   if (ok && !self->stopped_.empty()) ok = self->failed("");
@@ -130,8 +160,9 @@ asio::awaitable<result<dialer::line>> dialer::run(std::shared_ptr<dialer> self) 
     self->stop("done");
     co_return tl::make_unexpected(ok.error());
   }
-  co_return line{std::move(self->socket_), std::move(self->parser_), self->handshake_.tuned(),
-                 self->handshake_.blocked()};
+  co_return line{std::move(self->wire_),     std::move(self->parser_),   self->handshake_.tuned(),
+                 self->handshake_.blocked(), self->handshake_.created(), self->handshake_.broker(),
+                 self->certificate_expires_};
 }
 
 }  // namespace outboxd::amqp

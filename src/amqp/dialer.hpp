@@ -1,4 +1,4 @@
-// dialer: from a URL to a socket whose channel is in confirm mode, within a time limit.
+// dialer: from a URL to a transport whose channel is in confirm mode, within a time limit.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -13,6 +13,9 @@
 
 #include "amqp/frame.hpp"
 #include "amqp/handshake.hpp"
+#include "amqp/tls_context.hpp"
+#include "amqp/tls_words.hpp"
+#include "amqp/transport.hpp"
 #include "core/error.hpp"
 
 namespace outboxd::amqp {
@@ -22,13 +25,18 @@ class dialer : public std::enable_shared_from_this<dialer> {
   using tcp = boost::asio::ip::tcp;
 
   struct line {
-    tcp::socket socket;
+    std::unique_ptr<transport> wire;
     frame_parser parser;  // may hold frames already
     tuning tuned;
     std::optional<std::string> blocked;
+    std::vector<std::string> created;  // exchanges
+    identity broker;
+    // Of the certificate that we have shown.
+    std::optional<std::chrono::system_clock::time_point> certificate_expires;
   };
 
-  dialer(boost::asio::any_io_executor executor, handshake_settings settings, std::chrono::milliseconds limit);
+  dialer(boost::asio::any_io_executor executor, handshake_settings settings, std::chrono::milliseconds limit,
+         tls_settings tls);
 
   // Once. The dialer owns itself through `self` until it has returned.
   static boost::asio::awaitable<result<line>> run(std::shared_ptr<dialer> self);
@@ -41,6 +49,7 @@ class dialer : public std::enable_shared_from_this<dialer> {
 
   static boost::asio::awaitable<result<endpoints>> resolve(std::shared_ptr<dialer> self);
   static boost::asio::awaitable<result<void>> connect(std::shared_ptr<dialer> self, endpoints to);
+  static boost::asio::awaitable<result<void>> secure(std::shared_ptr<dialer> self);
   static boost::asio::awaitable<result<void>> shake_hands(std::shared_ptr<dialer> self);
   void arm_limit();
   // Why it was stopped, if it was, else `otherwise`.
@@ -49,8 +58,10 @@ class dialer : public std::enable_shared_from_this<dialer> {
   std::string peer_;
   std::string host_;
   std::uint16_t port_;
+  bool wants_tls_;
+  tls_settings tls_;
   std::chrono::milliseconds limit_;
-  tcp::socket socket_;
+  std::unique_ptr<transport> wire_;
   tcp::resolver resolver_;
   boost::asio::steady_timer limit_timer_;
   boost::asio::steady_timer resolved_timer_;  // cancelled when names are resolved
@@ -58,6 +69,8 @@ class dialer : public std::enable_shared_from_this<dialer> {
   std::string stopped_;  // why; empty: not stopped
   handshake handshake_;
   frame_parser parser_{frame_max_untuned};
+  certificate_refusal refused_;
+  std::optional<std::chrono::system_clock::time_point> certificate_expires_;
 };
 
 }  // namespace outboxd::amqp

@@ -80,8 +80,8 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
             "is refused: RabbitMQ would send the message to other routing keys as well; to allow it set "
             "amqp.allow_cc = true");
     }
-    // A field name begins with a letter, '$' or '#' (section 4.2.5.5). RabbitMQ is not that strict, but consumers on
-    // rabbitmq-c cannot read a table with an empty name.
+    // A field name begins with a letter, '$' or '#' (section 4.2.5.5). RabbitMQ is not that strict, but
+    // consumers on rabbitmq-c cannot read a table with an empty name.
     if (name.empty()) return fail("has an empty name, which AMQP does not allow");
     if (name.size() > max_header_name)
       return fail(fmt::format("has a name of {} bytes; AMQP allows {}", name.size(), max_header_name));
@@ -162,8 +162,8 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  // RabbitMQ's sender-selected distribution (https://www.rabbitmq.com/docs/sender-selected). It closes the channel when
-  // the value is no array, and the connection when there is something else than texts in it.
+  // RabbitMQ's sender-selected distribution (https://www.rabbitmq.com/docs/sender-selected). It closes the
+  // channel when the value is no array, and the connection when there is something else than texts in it.
   static bool is_cc(std::string_view name) { return name == "CC" || name == "BCC"; }
   bool breaks_cc(int kind) const {
     if (!is_cc(top_name_)) return false;
@@ -221,6 +221,27 @@ amqp_table_entry_t integer_entry(std::string_view name, std::int64_t value) {
   return entry;
 }
 
+// The texts stay in the message.
+amqp_table_entry_t entry_of(const message_header& from) {
+  amqp_table_entry_t entry{};
+  entry.key = as_bytes(from.name);
+  if (const auto* text = std::get_if<std::string>(&from.value)) return text_entry(from.name, *text);
+  if (const auto* number = std::get_if<std::int64_t>(&from.value)) return integer_entry(from.name, *number);
+  if (const auto* flag = std::get_if<bool>(&from.value)) {
+    entry.value.kind = AMQP_FIELD_KIND_BOOLEAN;
+    entry.value.value.boolean = *flag ? 1 : 0;
+  } else {
+    entry.value.kind = AMQP_FIELD_KIND_F64;
+    entry.value.value.f64 = std::get<double>(from.value);
+  }
+  return entry;
+}
+
+bool has(const std::vector<amqp_table_entry_t>& all, std::string_view name) {
+  return std::any_of(all.begin(), all.end(),
+                     [&](const amqp_table_entry_t& one) { return as_view(one.key) == name; });
+}
+
 }  // namespace
 
 result<amqp_table_t> field_table::build(const message& message, std::size_t max_bytes) {
@@ -233,7 +254,9 @@ result<amqp_table_t> field_table::build(const message& message, std::size_t max_
     if (!message.dead_routing_key.empty())
       standard_.push_back(text_entry("dead_routing_key", message.dead_routing_key));
   }
-  if (message.headers == "{}") return amqp_table_t{static_cast<int>(standard_.size()), standard_.data()};
+  for (const message_header& one : message.format_headers) standard_.push_back(entry_of(one));
+  if (message.headers == "{}" && message.default_headers.empty())
+    return amqp_table_t{static_cast<int>(standard_.size()), standard_.data()};
 
   if (fields_.capacity() > kept_fields) {  // after one with unusually many headers
     fields_ = {};
@@ -246,11 +269,10 @@ result<amqp_table_t> field_table::build(const message& message, std::size_t max_
   if (!nlohmann::json::sax_parse(message.headers, &builder)) return permanent(std::move(builder.problem));
 
   merged_.assign(standard_.begin(), standard_.end());
-  for (const field& f : fields_) {
-    const bool ours = std::any_of(standard_.begin(), standard_.end(),
-                                  [&f](const amqp_table_entry_t& s) { return as_view(s.key) == name_of(f); });
-    if (!ours) merged_.push_back(f.entry);
-  }
+  for (const field& f : fields_)
+    if (!has(standard_, name_of(f))) merged_.push_back(f.entry);
+  for (const message_header& one : message.default_headers)
+    if (!has(merged_, one.name)) merged_.push_back(entry_of(one));
   return amqp_table_t{static_cast<int>(merged_.size()), merged_.data()};
 }
 

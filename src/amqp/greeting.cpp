@@ -7,6 +7,8 @@
 #include <array>
 #include <span>
 
+#include "amqp/text.hpp"
+
 namespace outboxd::amqp {
 namespace {
 
@@ -70,19 +72,23 @@ result<void> check_greeting(std::string_view bytes) {
   if (std::string_view("AMQP").starts_with(bytes)) return {};
   if (bytes[0] == 0x15 || bytes[0] == 0x16)
     return permanent(
-        "the port answers with TLS, which is not supported yet; use the broker's plain AMQP port, usually "
-        "5672");
+        "the port answers with TLS; use amqps:// for it, or the broker's plain AMQP port, usually 5672");
   if (bytes.starts_with("HTTP/"))
     return permanent("the port answers with HTTP, not AMQP; use the broker's AMQP port, usually 5672");
   if (std::string_view("HTTP/").starts_with(bytes)) return {};
   return permanent("the port does not answer with AMQP 0-9-1; use the broker's AMQP port, usually 5672");
 }
 
-result<void> check_offer(const amqp_connection_start_t& start) {
+result<void> check_offer(const amqp_connection_start_t& start, login_by how) {
   if (start.version_major != 0 || start.version_minor != 9)
     return permanent(
         fmt::format("the broker speaks AMQP {}-{}, not 0-9-1", start.version_major, start.version_minor));
-  if (!has_word(as_view(start.mechanisms), "PLAIN"))
+  if (how == login_by::external && !has_word(as_view(start.mechanisms), "EXTERNAL"))
+    return permanent(
+        "the broker does not offer login by certificate; enable its plugin rabbitmq_auth_mechanism_ssl and "
+        "add "
+        "EXTERNAL to auth_mechanisms, or set amqp.auth = \"plain\"");
+  if (how == login_by::plain && !has_word(as_view(start.mechanisms), "PLAIN"))
     return permanent(
         "the broker does not offer login with user and password; allow PLAIN in auth_mechanisms");
   for (const std::string_view needed : {"publisher_confirms", "basic.nack"})
@@ -93,18 +99,31 @@ result<void> check_offer(const amqp_connection_start_t& start) {
   return {};
 }
 
-result<void> append_start_ok(std::string& out, const url& target, std::string_view connection_name) {
+identity identity_of(const amqp_connection_start_t& start) {
+  const auto text = [&](std::string_view name) {
+    const auto* const value = find(start.server_properties, name);
+    const bool is_text =
+        value != nullptr && (value->kind == AMQP_FIELD_KIND_UTF8 || value->kind == AMQP_FIELD_KIND_BYTES);
+    return is_text ? printable(as_view(value->value.bytes), 60) : std::string();
+  };
+  return {.product = text("product"), .version = text("version")};
+}
+
+result<void> append_start_ok(std::string& out, const url& target, login_by how,
+                             std::string_view connection_name) {
   std::array capabilities{capability("publisher_confirms"), capability("basic.nack"),
                           capability("connection.blocked"), capability("consumer_cancel_notify"),
                           capability("authentication_failure_close")};
   std::array properties{entry("product", "outboxd"), entry("version", OUTBOXD_VERSION),
                         entry("platform", "C++"), entry("connection_name", connection_name),
                         table_entry("capabilities", capabilities)};
-  std::string response;  // RFC 4616: authorization identity (none), user, password
-  response.append(1, '\0').append(target.user).append(1, '\0').append(target.password);
+  // RFC 4616: authorization identity (none), user, password. RFC 4422 of EXTERNAL: the identity (none).
+  std::string response;
+  if (how == login_by::plain)
+    response.append(1, '\0').append(target.user).append(1, '\0').append(target.password);
   amqp_connection_start_ok_t ok{};
   ok.client_properties = {static_cast<int>(properties.size()), properties.data()};
-  ok.mechanism = as_bytes("PLAIN");
+  ok.mechanism = as_bytes(how == login_by::plain ? "PLAIN" : "EXTERNAL");
   ok.response = as_bytes(response);
   ok.locale = as_bytes("en_US");
   return codec::append_method(out, 0, AMQP_CONNECTION_START_OK_METHOD, &ok);

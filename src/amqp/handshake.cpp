@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "amqp/greeting.hpp"
 #include "amqp/text.hpp"
 
 namespace outboxd::amqp {
@@ -39,7 +38,7 @@ result<tuning> negotiate(const tuning& broker, const handshake_settings& ours) {
 handshake::handshake(handshake_settings settings)
     : settings_(std::move(settings)),
       output_(protocol_header),
-      channel_(publish_channel, settings_.declare_exchanges) {}
+      channel_(publish_channel, settings_.declare_exchanges, channel_opening::manner::looks_first) {}
 
 std::string_view handshake::awaited() const {
   switch (step_) {
@@ -104,6 +103,9 @@ result<void> handshake::on_method(const method& m, frame_parser& in) {
     }
     case AMQP_CHANNEL_CLOSE_METHOD: {
       const auto& close = m.as<amqp_channel_close_t>();
+      const auto missing = channel_.take_missing(close, output_);
+      if (!missing) return tl::make_unexpected(missing.error());
+      if (*missing) return {};
       const amqp_channel_close_ok_t ok{};
       if (auto sent = send(AMQP_CHANNEL_CLOSE_OK_METHOD, &ok, publish_channel); !sent) return sent;
       return on_close(close.reply_code, as_view(close.reply_text));
@@ -129,8 +131,9 @@ result<void> handshake::on_answer(const method& m, frame_parser& in) {
     case step::start:
       if (m.id != AMQP_CONNECTION_START_METHOD) break;
       step_ = step::tune;
-      if (auto ok = check_offer(m.as<amqp_connection_start_t>()); !ok) return ok;
-      return append_start_ok(output_, settings_.target, settings_.connection_name);
+      broker_ = identity_of(m.as<amqp_connection_start_t>());
+      if (auto ok = check_offer(m.as<amqp_connection_start_t>(), settings_.login); !ok) return ok;
+      return append_start_ok(output_, settings_.target, settings_.login, settings_.connection_name);
     case step::tune:
       if (m.id != AMQP_CONNECTION_TUNE_METHOD) break;
       step_ = step::open;
@@ -181,7 +184,14 @@ result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
             "grant the user the configure permission on exchange \"{}\", or declare it yourself and "
             "set amqp.declare = false",
             exchange));
-      return fail("check the user, its password and its permissions");
+      return permanent(
+          fmt::format(
+              "{}; {}", said,
+              settings_.login == login_by::plain
+                  ? "check the user, its password and its permissions"
+                  : "check that a user has the name of our certificate (ssl_cert_login_from) and that "
+                    "ssl_options.verify is verify_peer; the broker's log says why"),
+          cause::login);
     case AMQP_PRECONDITION_FAILED:
       return fail(fmt::format(
           "exchange \"{}\" exists with other properties: declare it yourself and set amqp.declare = "

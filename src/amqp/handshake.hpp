@@ -11,6 +11,7 @@
 #include "amqp/channel_opening.hpp"
 #include "amqp/codec.hpp"
 #include "amqp/frame.hpp"
+#include "amqp/greeting.hpp"
 #include "amqp/url.hpp"
 #include "core/error.hpp"
 
@@ -24,6 +25,7 @@ struct handshake_settings {
   std::chrono::seconds heartbeat{10};          // 0: what the broker proposes
   std::uint32_t frame_max = frame_max_own;     // bytes, the most that we take
   std::vector<std::string> declare_exchanges;  // durable, of type topic
+  login_by login = login_by::plain;
 };
 
 // What connection.tune and tune-ok agreed on.
@@ -56,9 +58,12 @@ class handshake {
   error interrupted(std::string_view how) const;
 
   const tuning& tuned() const { return tuned_; }
+  const identity& broker() const { return broker_; }
   // Why the broker blocks publishers right now, if it does
   // (https://www.rabbitmq.com/docs/connection-blocked).
   const std::optional<std::string>& blocked() const { return blocked_; }
+  // Exchanges that were not there before: nothing is bound to them yet.
+  const std::vector<std::string>& created() const { return channel_.created(); }
 
  private:
   enum class step { start, tune, open, channel, done };
@@ -79,6 +84,7 @@ class handshake {
   codec codec_;
   channel_opening channel_;
   tuning tuned_;
+  identity broker_;
   std::optional<std::string> blocked_;
 };
 

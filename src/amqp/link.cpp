@@ -30,7 +30,6 @@ link::link(asio::any_io_executor executor, connection_settings settings)
     : executor_(std::move(executor)),
       settings_(std::move(settings)),
       peer_(settings_.target.display()),
-      socket_(executor_),
       heartbeat_timer_(executor_),
       close_timer_(executor_) {}
 
@@ -38,8 +37,9 @@ asio::awaitable<result<void>> link::open(std::shared_ptr<link> self) {
   if (self->end_ || self->dialer_ || self->session_)
     co_return transient("a connection is opened only once; make a new one");
   const connection_settings& s = self->settings_;
-  handshake_settings shake{s.target, s.connection_name, s.heartbeat, frame_max_own, s.declare_exchanges};
-  self->dialer_ = std::make_shared<dialer>(self->executor_, std::move(shake), s.connect_timeout);
+  handshake_settings shake{s.target,      s.connection_name,   s.heartbeat,
+                           frame_max_own, s.declare_exchanges, s.login};
+  self->dialer_ = std::make_shared<dialer>(self->executor_, std::move(shake), s.connect_timeout, s.tls);
   auto line = co_await dialer::run(self->dialer_);
   self->dialer_.reset();
   if (self->end_) co_return tl::make_unexpected(*self->end_);
@@ -52,13 +52,15 @@ asio::awaitable<result<void>> link::open(std::shared_ptr<link> self) {
 }
 
 void link::begin(dialer::line line) {
-  socket_ = std::move(line.socket);
+  wire_ = std::move(line.wire);
   parser_ = std::move(line.parser);
   session_.emplace(session_settings{.channel = publish_channel,
                                     .frame_max = line.tuned.frame_max,
                                     .declare_exchanges = settings_.declare_exchanges,
                                     .limits = {settings_.max_message_size, settings_.allow_cc}});
   blocked_at_open_ = std::move(line.blocked);
+  created_ = std::move(line.created);
+  certificate_expires_ = line.certificate_expires;
   heartbeat_ = line.tuned.heartbeat;
   last_read_ = last_write_ = clock::now();
   arm_heartbeat();
@@ -72,7 +74,7 @@ asio::awaitable<error> link::run(std::shared_ptr<link> self, handler* owner) {
   while (!self->end_) {
     const auto room = self->parser_.prepare();
     const auto [ec, got] =
-        co_await self->socket_.async_read_some(asio::buffer(room.data(), room.size()), as_result);
+        co_await self->wire_->async_read_some(asio::buffer(room.data(), room.size()), as_result);
     if (self->end_) break;
     if (ec) {
       self->read_failed(ec);
@@ -101,8 +103,8 @@ void link::take_frames() {
   deliver();
   if (end_) return;
   if (!ok) {
-    error_code ignored;  // the close-ok; in the middle of a write it would be damage
-    if (!writing_ && !reply.empty()) socket_.write_some(asio::buffer(reply), ignored);
+    // The close-ok; in the middle of a write it would be damage.
+    if (!writing_ && !reply.empty()) wire_->try_write(reply);
     return end(ok.error().message);
   }
   if (closed) return end("closed on request");
@@ -131,8 +133,8 @@ void link::read_failed(error_code ec) {
   if (ec == asio::error::operation_aborted) return end("cancelled");
   interrupted_ = {.how = ending::silent};
   // The kernel tells an error once, to the reader or to the writer; the other sees a mere end.
-  if (ec == asio::error::eof && write_error_) ec = write_error_;
-  if (ec == asio::error::eof) return end("the broker hung up without a word");
+  if (is_end_of_stream(ec) && write_error_) ec = write_error_;
+  if (is_end_of_stream(ec)) return end("the broker hung up without a word");
   end(fmt::format("the connection broke: {}", ec.message()));
 }
 
@@ -173,7 +175,7 @@ void link::flush() {
   if (writing_ || pending_.empty() || write_error_ || end_) return;
   std::swap(pending_, sending_);
   writing_ = true;
-  asio::async_write(socket_, asio::buffer(sending_),
+  asio::async_write(*wire_, asio::buffer(sending_),
                     [self = shared_from_this()](error_code ec, std::size_t) { self->written(ec); });
 }
 
@@ -209,8 +211,7 @@ void link::heartbeat_due() {
   const auto now = clock::now();
   if (now >= last_read_ + 2 * heartbeat_) {
     // After a stop of this very process the bytes are there and only unread.
-    error_code ignored;
-    if (socket_.available(ignored) == 0)
+    if (!wire_->has_unread())
       return end(fmt::format(
           "no byte from the broker for {} s, two heartbeat intervals: it hangs or the network is cut",
           2 * heartbeat_.count()));
@@ -251,10 +252,9 @@ void link::abort() {
 void link::end(std::string_view why) {
   if (end_) return;
   end_ = error{fault::transient, fmt::format("{}: {}", peer_, why)};
-  error_code ignored;
   heartbeat_timer_.cancel();
   close_timer_.cancel();
-  socket_.close(ignored);
+  if (wire_) wire_->close();
 }
 
 }  // namespace outboxd::amqp

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <optional>
@@ -29,10 +28,13 @@ class link : public std::enable_shared_from_this<link> {
   std::vector<token> abandon() { return session_ ? session_->abandon() : std::vector<token>(); }
   void abort();
   const interruption& interrupted() const { return interrupted_; }
+  const std::vector<std::string>& created() const { return created_; }
+  std::optional<std::chrono::system_clock::time_point> certificate_expires() const {
+    return certificate_expires_;
+  }
 
  private:
   using clock = std::chrono::steady_clock;
-  using tcp = boost::asio::ip::tcp;
   using error_code = boost::system::error_code;
 
   void begin(dialer::line line);
@@ -53,10 +55,12 @@ class link : public std::enable_shared_from_this<link> {
   std::string peer_;
   std::shared_ptr<dialer> dialer_;  // while opening
 
-  tcp::socket socket_;
+  std::unique_ptr<transport> wire_;  // once it is open
   frame_parser parser_{frame_max_untuned};
   std::optional<session> session_;
   std::optional<std::string> blocked_at_open_;
+  std::vector<std::string> created_;  // exchanges
+  std::optional<std::chrono::system_clock::time_point> certificate_expires_;
   session::news news_;
   handler* owner_ = nullptr;  // while run() goes on
 

@@ -54,11 +54,23 @@ result<std::size_t> publish_encoder::encode_header(const message& message, char*
                       AMQP_BASIC_APP_ID_FLAG;
   properties.content_type = as_bytes(message.content_type);
   properties.headers = *table;
-  properties.delivery_mode = 2;
+  properties.delivery_mode = message.persistent ? 2 : 1;
   properties.message_id = as_bytes(message.message_id);
   properties.timestamp = message.timestamp;
   properties.type = as_bytes(message.type);
   properties.app_id = as_bytes("outboxd");
+  if (message.priority) {
+    properties._flags |= AMQP_BASIC_PRIORITY_FLAG;
+    properties.priority = *message.priority;
+  }
+  if (!message.expiration.empty()) {
+    properties._flags |= AMQP_BASIC_EXPIRATION_FLAG;
+    properties.expiration = as_bytes(message.expiration);
+  }
+  if (!message.correlation_id.empty()) {
+    properties._flags |= AMQP_BASIC_CORRELATION_ID_FLAG;
+    properties.correlation_id = as_bytes(message.correlation_id);
+  }
 
   store_big_endian<std::uint16_t>(out, AMQP_BASIC_CLASS);
   store_big_endian<std::uint16_t>(out + 2, 0);
@@ -79,6 +91,7 @@ result<void> publish_encoder::append(const message& message, std::string& out) {
   if (auto ok = check_short(message.type, "event type"); !ok) return ok;
   if (auto ok = check_short(message.content_type, "content type"); !ok) return ok;
   if (auto ok = check_short(message.message_id, "message id"); !ok) return ok;
+  if (auto ok = check_short(message.correlation_id, "correlation id"); !ok) return ok;
 
   if (message.body.size() > limits_.max_body)
     return permanent(fmt::format("the body is {} bytes long; amqp.max_message_size allows {}",

@@ -22,7 +22,7 @@ class publish_encoder {
   // `frame_max` as negotiated, bytes.
   publish_encoder(std::uint16_t channel, std::uint32_t frame_max, message_limits limits = {});
 
-  // Appends the message's frames: mandatory, persistent (delivery_mode 2), app_id outboxd. An error is
+  // Appends the message's frames: mandatory, app_id outboxd. An error is
   // permanent and the event's own fault (a text over 255 bytes, bad headers); it names the field and the
   // limit, and nothing is appended. No allocation of its own for a message whose headers are {}.
   result<void> append(const message& message, std::string& out);

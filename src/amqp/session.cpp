@@ -32,7 +32,7 @@ void session::news::clear() {
 session::session(session_settings settings)
     : channel_(settings.channel),
       encoder_(settings.channel, settings.frame_max, settings.limits),
-      opening_(settings.channel, std::move(settings.declare_exchanges)) {}
+      opening_(settings.channel, std::move(settings.declare_exchanges), channel_opening::manner::declares) {}
 
 result<void> session::publish(token id, const message& message, std::string& out) {
   if (auto ok = encoder_.append(message, out); !ok) return ok;
@@ -119,8 +119,9 @@ result<void> session::on_channel_method(const method& m, news& into, std::string
   return transient(fmt::format("the broker sent method {}, which is not expected now", method_number(m.id)));
 }
 
-// What was published behind the culprit was discarded, and what before it is not confirmed may have been routed: all of
-// that is unknown. Delivery tags start again (https://www.rabbitmq.com/docs/channels, "Channel exceptions").
+// What was published behind the culprit was discarded, and what before it is not confirmed may have been
+// routed: all of that is unknown. Delivery tags start again (https://www.rabbitmq.com/docs/channels, "Channel
+// exceptions").
 result<void> session::on_channel_closed(const amqp_channel_close_t& close, news& into, std::string& out) {
   const amqp_channel_close_ok_t ok{};
   if (auto sent = codec::append_method(out, channel_, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok); !sent) return sent;

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
+
+#include "core/percent_encoding.hpp"
 
 namespace outboxd::amqp {
 namespace {
@@ -15,51 +16,20 @@ constexpr std::string_view encode_hint =
     "in a user, password or vhost write ':' as %3A, '/' as %2F, '@' as %40, '?' as %3F, '#' as %23, '%' as "
     "%25";
 
-std::optional<unsigned> hex(char c) {
-  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
-  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
-  return std::nullopt;
-}
-
 result<std::string> decode(std::string_view text, std::string_view part) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    const auto high = i + 2 < text.size() ? hex(text[i + 1]) : std::nullopt;
-    const auto low = high ? hex(text[i + 2]) : std::nullopt;
-    if (!low)
-      return permanent(fmt::format(
-          "the {} of the AMQP URL has a '%' that is not followed by two hexadecimal digits; write '%' as %25",
-          part));
-    out += static_cast<char>(*high * 16 + *low);
-    i += 2;
-  }
+  auto out = percent_decoded(text);
+  if (!out)
+    return permanent(fmt::format(
+        "the {} of the AMQP URL has a '%' that is not followed by two hexadecimal digits; write '%' as %25",
+        part));
   // PLAIN separates user and password with NUL (RFC 4616); a vhost or host with one is a mistake as well.
-  if (out.find('\0') != std::string::npos)
+  if (out->find('\0') != std::string::npos)
     return permanent(fmt::format("the {} of the AMQP URL contains a NUL byte (%00); remove it", part));
-  return out;
+  return std::move(*out);
 }
 
 bool alphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-std::string encode(std::string_view text, std::string_view plain_as_well = "") {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = alphanumeric(c) || std::string_view("-._~").find(c) != std::string_view::npos ||
-                       plain_as_well.find(c) != std::string_view::npos;
-    if (plain)
-      out += c;
-    else
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
 }
 
 result<void> parse_userinfo(std::string_view text, url& out) {
@@ -150,14 +120,17 @@ result<void> refuse_query(std::string_view query) {
       a_name && !name.empty() ? fmt::format("'{}'", name) : std::string("(unreadable)")));
 }
 
-result<std::string_view> take_scheme(std::string_view text) {
+result<std::string_view> take_scheme(std::string_view text, url& out) {
   const auto end = text.find("://");
   std::string scheme(text.substr(0, end == std::string_view::npos ? 0 : end));
   std::transform(scheme.begin(), scheme.end(), scheme.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  if (scheme == "amqps")
-    return permanent("amqps:// (TLS) is not supported yet; use amqp://, or put a TLS tunnel in front");
-  if (scheme != "amqp") return permanent(fmt::format("the AMQP URL must look like {}", form));
+  if (scheme == "amqps") {
+    out.tls = true;
+    out.port = 5671;
+  } else if (scheme != "amqp") {
+    return permanent(fmt::format("the AMQP URL must look like {}, or begin with amqps:// for TLS", form));
+  }
   return text.substr(end + 3);
 }
 
@@ -165,8 +138,17 @@ result<std::string_view> take_scheme(std::string_view text) {
 
 std::string url::display() const {
   const bool ipv6 = host.find(':') != std::string::npos;
-  return fmt::format("amqp://{}@{}{}{}:{}/{}", encode(user), ipv6 ? "[" : "", encode(host, ipv6 ? ":" : ""),
-                     ipv6 ? "]" : "", port, encode(vhost));
+  return fmt::format("{}://{}@{}{}{}:{}/{}", tls ? "amqps" : "amqp", percent_encoded(user), ipv6 ? "[" : "",
+                     percent_encoded(host, ipv6 ? ":" : ""), ipv6 ? "]" : "", port, percent_encoded(vhost));
+}
+
+std::string without_password(std::string_view text) {
+  constexpr std::string_view scheme_end = "://";
+  const auto begin = text.find(scheme_end) + scheme_end.size();
+  const auto at = text.find('@', begin);
+  const auto colon = text.find(':', begin);
+  if (at == std::string_view::npos || colon > at) return std::string(text);
+  return fmt::format("{}***{}", text.substr(0, colon + 1), text.substr(at));
 }
 
 result<url> parse_url(std::string_view text) {
@@ -177,12 +159,12 @@ result<url> parse_url(std::string_view text) {
     return permanent(fmt::format(
         "byte {} of the AMQP URL is a space, a control or a non-ASCII character; remove or percent-encode it",
         bad - text.begin() + 1));
-  auto rest = take_scheme(text);
+  url out;
+  auto rest = take_scheme(text, out);
   if (!rest) return tl::make_unexpected(rest.error());
   if (rest->find('#') != std::string_view::npos)
     return permanent(fmt::format("the AMQP URL has a '#'; {}", encode_hint));
 
-  url out;
   const auto authority_end = std::min(rest->find_first_of("/?"), rest->size());
   auto authority = rest->substr(0, authority_end);
   auto path = rest->substr(authority_end);

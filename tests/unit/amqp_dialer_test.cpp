@@ -8,7 +8,8 @@ using namespace outboxd::test;
 namespace {
 
 constexpr shake_step all_steps[] = {shake_step::greeting, shake_step::tune,    shake_step::open,
-                                    shake_step::channel,  shake_step::confirm, shake_step::declare};
+                                    shake_step::channel,  shake_step::confirm, shake_step::look,
+                                    shake_step::declare};
 
 std::size_t bytes_of_the_handshake() {
   std::size_t bytes = 0;

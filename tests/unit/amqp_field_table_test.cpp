@@ -211,3 +211,32 @@ TEST_CASE("where CC and BCC are allowed they are lists of routing keys and nothi
     CHECK(allowed(R"({"CC":)" + std::string(value) + "}") ==
           "error: header \"CC\" is not a list of routing keys, which RabbitMQ wants it to be");
 }
+
+TEST_CASE("what a format adds replaces the row's header, which replaces the route's default") {
+  field_table table;
+  outboxd::message m;
+  m.aggregate_type = "order";
+  m.aggregate_id = "42";
+  m.seq = 7;
+  m.occurred_at = "now";
+  m.format_headers = {{"ce-id", std::string("ours")}};
+  m.default_headers = {{"tenant", std::string("route's")},
+                       {"n", std::int64_t{3}},
+                       {"f", 0.5},
+                       {"b", true},
+                       {"seq", std::string("no")}};
+  const auto text = [&](std::string_view headers) {
+    m.headers = headers;
+    auto built = table.build(m, 1000);
+    REQUIRE(built);
+    std::string bytes(1000, '\0');
+    std::size_t offset = 0;
+    REQUIRE(amqp_encode_table({bytes.size(), bytes.data()}, &*built, &offset) == 0);
+    return wire::table_text(std::string_view(bytes).substr(4, offset - 4));
+  };
+  const std::string ours = "{" + std::string(standard) + ",ce-id:S\"ours\"";
+  CHECK(text(R"({"ce-id":"row's","tenant":"row's"})") == ours + ",tenant:S\"row's\",n:l3,f:d0.500000,b:t1}");
+  CHECK(text("{}") == ours + ",tenant:S\"route's\",n:l3,f:d0.500000,b:t1}");
+  m.default_headers.clear();
+  CHECK(text("{}") == ours + "}");
+}

@@ -55,13 +55,19 @@ struct script {
 
 // A broker's answers in order, and whose word each is the answer to.
 const std::vector<std::string> happy = {wire::start(),           wire::tune(),      wire::open_ok(),
-                                        wire::channel_open_ok(), wire::select_ok(), wire::declare_ok()};
+                                        wire::channel_open_ok(), wire::select_ok(), wire::declare_ok(),
+                                        wire::declare_ok()};
 
 // The answer to the first `steps` steps and then `last`.
 std::string after(std::size_t steps, const std::string& last, bool declare = true) {
   script s(settings(declare));
   for (std::size_t i = 0; i < steps; ++i) REQUIRE(s.feed(happy[i]) == "more");
   return s.feed(last);
+}
+
+std::string declare_outbox(std::uint8_t bits) {
+  return wire::u16(0) + wire::short_string("outbox") + wire::short_string("topic") + wire::u8(bits) +
+         wire::long_string("");
 }
 
 bool has(const std::string& text, std::string_view part) {
@@ -112,12 +118,47 @@ TEST_CASE("the handshake opens a channel in confirm mode and declares the exchan
   out = s.sent();
   REQUIRE(out.size() == 1);
   CHECK(out[0].name() == "40.10");
-  CHECK(out[0].payload.substr(4) == wire::u16(0) + wire::short_string("outbox") +
-                                        wire::short_string("topic") + wire::u8(2) +
-                                        wire::long_string(""));  // 2: durable, not passive
+  CHECK(out[0].payload.substr(4) == declare_outbox(3));  // durable, passive
+
+  CHECK(s.feed(wire::declare_ok()) == "more");
+  out = s.sent();
+  REQUIRE(out.size() == 1);
+  CHECK(out[0].name() == "40.10");
+  CHECK(out[0].payload.substr(4) == declare_outbox(2));  // durable
   CHECK(s.feed(wire::declare_ok()) == "done");
   CHECK(s.sent().empty());
   CHECK(s.shake.tuned().heartbeat == 10s);
+  CHECK(s.shake.created().empty());
+}
+
+TEST_CASE("an exchange that is not there is declared on a new channel, and remembered as new") {
+  script s;
+  for (std::size_t i = 0; i < 5; ++i) REQUIRE(s.feed(happy[i]) == "more");
+  s.sent();
+  CHECK(s.feed(wire::channel_close(404, "NOT_FOUND - no exchange 'outbox' in vhost 'shop'")) == "more");
+  auto out = s.sent();
+  REQUIRE(out.size() == 2);
+  CHECK(out[0].name() == "20.41");  // close-ok
+  CHECK(out[1].name() == "20.10");
+  CHECK(s.feed(wire::channel_open_ok()) == "more");
+  CHECK(s.feed(wire::select_ok()) == "more");
+  out = s.sent();
+  REQUIRE(out.size() == 2);
+  CHECK(out[1].payload.substr(4) == declare_outbox(2));
+  CHECK(s.shake.created().empty());
+  CHECK(s.feed(wire::declare_ok()) == "done");
+  CHECK(s.shake.created() == std::vector<std::string>{"outbox"});
+}
+
+TEST_CASE("of several exchanges each is looked for") {
+  auto two = settings();
+  two.declare_exchanges = {"outbox", "dead"};
+  script s(two);
+  for (std::size_t i = 0; i < 5; ++i) REQUIRE(s.feed(happy[i]) == "more");
+  const std::string missing = wire::channel_close(404, "NOT_FOUND");
+  const std::string again = wire::channel_open_ok() + wire::select_ok() + wire::declare_ok();
+  CHECK(s.feed(missing + again + missing + again) == "done");
+  CHECK(s.shake.created() == std::vector<std::string>{"outbox", "dead"});
 }
 
 TEST_CASE("without an exchange to declare the handshake ends with confirm mode") {
@@ -195,11 +236,11 @@ TEST_CASE("a vhost that is missing or not allowed is permanent and says so") {
 TEST_CASE(
     "an exchange with other properties, or that may not be declared, is permanent and names the way out") {
   const std::string other =
-      after(5, wire::channel_close(406, "PRECONDITION_FAILED - inequivalent arg 'type'"));
+      after(6, wire::channel_close(406, "PRECONDITION_FAILED - inequivalent arg 'type'"));
   CHECK(other.starts_with("permanent: "));
   CHECK(has(other, "exchange \"outbox\""));
   CHECK(has(other, "amqp.declare = false"));
-  const std::string forbidden = after(5, wire::channel_close(403, "ACCESS_REFUSED - access to exchange"));
+  const std::string forbidden = after(6, wire::channel_close(403, "ACCESS_REFUSED - access to exchange"));
   CHECK(forbidden.starts_with("permanent: "));
   CHECK(has(forbidden, "configure permission"));
   CHECK(has(forbidden, "amqp.declare = false"));
@@ -223,7 +264,7 @@ TEST_CASE("an answer to something else is a protocol error at every step") {
     for (std::size_t other = 0; other < happy.size(); ++other) {
       CAPTURE(step);
       CAPTURE(other);
-      if (other != step) CHECK(has(after(step, happy[other]), "while waiting for"));
+      if (happy[other] != happy[step]) CHECK(has(after(step, happy[other]), "while waiting for"));
     }
 }
 
@@ -245,7 +286,8 @@ TEST_CASE("a broker that blocks inside the handshake is remembered, and one that
   CHECK(s.shake.blocked() == "low on memory");
   CHECK(s.feed(happy[3]) == "more");
   CHECK(s.feed(happy[4]) == "more");
-  CHECK(s.feed(happy[5]) == "done");
+  CHECK(s.feed(happy[5]) == "more");
+  CHECK(s.feed(happy[6]) == "done");
   CHECK(s.shake.blocked() == "low on memory");
 }
 
@@ -288,4 +330,19 @@ TEST_CASE("a user or vhost that no frame can carry is refused for good") {
   auto s = settings();
   s.target.password.assign(10'000, 'x');
   CHECK(script(s).feed(wire::start()).starts_with("permanent: "));
+}
+
+TEST_CASE("a login by certificate names no user and no password") {
+  auto how = settings();
+  how.login = login_by::external;
+  script refused{how};
+  refused.sent();
+  CHECK(has(refused.feed(wire::start(true, true, "PLAIN")), "rabbitmq_auth_mechanism_ssl"));
+  script taken{how};
+  taken.sent();
+  CHECK(taken.feed(wire::start(true, true, "PLAIN EXTERNAL")) == "more");
+  const auto sent = taken.sent();
+  REQUIRE(sent.size() == 1);
+  CHECK(has(sent[0].payload, "EXTERNAL"));
+  CHECK_FALSE(has(sent[0].payload, "canary"));
 }

@@ -214,7 +214,8 @@ TEST_CASE("what a publisher does not expect is a protocol error and no crash") {
   CHECK(refused(script(1).feed(wire::frame(1, 1, "abc"))));
 }
 
-// A second greeting may be as large as any frame, and its table nested as deep as that: some megabytes of stack.
+// A second greeting may be as large as any frame, and its table nested as deep as that: some megabytes of
+// stack.
 TEST_CASE("a late greeting with a deeply nested table is refused before it is decoded") {
   std::string nested = wire::short_string("");
   for (std::size_t left = 100'000; left > 5; left -= 5) nested += "A" + wire::u32(left - 5);

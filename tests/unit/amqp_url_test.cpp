@@ -65,7 +65,7 @@ TEST_CASE("a bad URL is refused with what is wrong and what is allowed") {
   CHECK(has(refusal(""), "amqp://user:password@host:port/vhost"));
   CHECK(has(refusal("localhost:5672"), "amqp://"));
   CHECK(has(refusal("http://h"), "amqp://"));
-  CHECK(has(refusal("amqps://h"), "TLS"));
+  CHECK(has(refusal("amqpss://h"), "amqps://"));
   CHECK(has(refusal("amqp://ho%3Ast"), "host name"));
   CHECK(has(refusal("amqp://ho[st"), "host name"));
   CHECK(has(refusal("amqp://h:0"), "1 to 65535"));
@@ -114,4 +114,15 @@ TEST_CASE("the zone of an IPv6 address is encoded where the URL is shown") {
   CHECK(u->host == "fe80::1%eth0");
   CHECK(u->display() == "amqp://guest@[fe80::1%25eth0]:5672/%2F");
   CHECK(parts(u->display()) == "guest|guest|fe80::1%eth0|5672|/");
+}
+
+TEST_CASE("amqps:// is the same with TLS, on a port of its own") {
+  const auto bare = parse_url("amqps://h");
+  REQUIRE(bare);
+  CHECK(bare->tls);
+  CHECK(bare->port == 5671);
+  CHECK(bare->display() == "amqps://guest@h:5671/%2F");
+  CHECK(parse_url("AMQPS://u:p@h:5672/v")->port == 5672);
+  CHECK_FALSE(parse_url("amqp://h")->tls);
+  CHECK(parse_url("amqps://[::1]/v")->display() == "amqps://guest@[::1]:5671/v");
 }

@@ -1,0 +1,71 @@
+// inquiry: single questions to a broker whose channel is open, each without a trace in the broker: for who
+// only wants to know.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "amqp/codec.hpp"
+#include "amqp/dialer.hpp"
+
+namespace outboxd::amqp {
+
+// What the broker said: yes, or the code and words with which it closed the channel (which is opened again).
+struct reply {
+  std::uint16_t code = 0;  // 0: yes
+  std::string words;       // of the refusal
+};
+
+// One question at a time. An error (transient) is the end of the connection: it broke, or there was no answer
+// in time.
+class inquiry {
+ public:
+  template <class T>
+  using answer = boost::asio::awaitable<result<T>>;
+
+  explicit inquiry(dialer::line line, std::chrono::milliseconds patience = std::chrono::seconds(10));
+
+  const tuning& tuned() const { return line_.tuned; }
+  const identity& broker() const { return line_.broker; }
+  // TLSv1.3; empty: without TLS.
+  std::string_view protocol() const { return line_.wire->protocol(); }
+  std::optional<std::chrono::system_clock::time_point> certificate_expires() const {
+    return line_.certificate_expires;
+  }
+  // Why the broker takes no messages now, if it said so.
+  const std::optional<std::string>& blocked() const { return line_.blocked; }
+
+  // A passive declaration, which wants no permission: 404 if there is none.
+  answer<reply> exchange_exists(std::string_view name);
+
+  // Declares a durable topic exchange, as the relay does, for an exchange that exists: 406 if it is another
+  // one, 403 without the configure permission.
+  answer<reply> same_as_declared(std::string_view name);
+
+  // The configure permission for an exchange that does not exist: a declaration that RabbitMQ refuses (406)
+  // because its alternate-exchange is no text, which it looks at behind the permission (403) and before it
+  // makes anything.
+  answer<reply> may_declare(std::string_view name);
+
+  // The write permission: an empty message that RabbitMQ refuses (406) because its expiration is no number,
+  // which it looks at behind the permission (403) and the existence of the exchange (404), and before it
+  // routes. No binding can get it.
+  answer<reply> may_publish(std::string_view exchange);
+
+  // Says goodbye, for the broker's log; the connection is of no use after it.
+  boost::asio::awaitable<void> close();
+
+ private:
+  answer<reply> ask(std::string request, amqp_method_number_t yes);
+  answer<method> next_method();
+  boost::asio::awaitable<result<void>> send(std::string_view bytes);
+
+  dialer::line line_;
+  std::chrono::milliseconds patience_;
+  codec codec_;
+};
+
+}  // namespace outboxd::amqp
