@@ -1,4 +1,5 @@
-// broker: what a lane needs of RabbitMQ. One implementation talks to the real one; a simulation may be another.
+// broker: what a lane needs of RabbitMQ. One implementation talks to the real one; a simulation may be
+// another.
 #pragma once
 
 #include <span>
@@ -17,11 +18,13 @@ class broker {
   broker& operator=(const broker&) = delete;
   virtual ~broker() = default;
 
-  // Sends without waiting; the confirm follows through the listener, never from inside the call. full: nothing was sent,
-  // on_writable will follow. An error is the message's own: it cannot be encoded, and nothing was sent.
+  // Sends without waiting; the confirm follows through the listener, never from inside the call. full:
+  // nothing was sent, on_writable will follow. An error is the message's own: it cannot be encoded, and
+  // nothing was sent.
   virtual result<accepted> publish(token name, const message& what) = 0;
 
-  // Drops the connection because of a fault that only the lane sees; on_broker_down follows, then a reconnect.
+  // Drops the connection because of a fault that only the lane sees; on_broker_down follows, then a
+  // reconnect.
   virtual void drop(std::string_view why) = 0;
   // The same, to connect to another URL, if there is one; else nothing happens.
   virtual void move(std::string_view why) = 0;
@@ -31,8 +34,8 @@ class broker_listener {
  public:
   virtual void on_broker_up() = 0;
   virtual void on_outcomes(std::span<const outcome> outcomes) = 0;
-  // The broker closed the channel over one of these publishes; what became of each is unknown. The channel is opened
-  // again: publish() says full until then.
+  // The broker closed the channel over one of these publishes; what became of each is unknown. The channel is
+  // opened again: publish() says full until then.
   virtual void on_channel_closed(std::span<const token> unknown, std::string_view reason) = 0;
   virtual void on_writable() = 0;
   // The broker takes nothing for now (connection.blocked), or takes again.

@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A probe that is not answered, because its queue hangs, is followed by another one after so long.
-constexpr auto probe_patience = 15s;
+constexpr auto probe_timeout = 15s;
 
 // Events that wait are tried again so many a second, all of a destination together.
 constexpr std::int64_t tried_per_second = 100;
@@ -21,11 +21,29 @@ bool is_backpressure(failure why) {
   return why == failure::nacked || why == failure::unconfirmed;
 }
 
+// What an earlier failure says of that part of the destination at which the event has failed now: a key that
+// has worked vouches for its exchange, an exchange that has worked for none of its keys.
+excuse vouched(excuse before, bool for_exchange) {
+  switch (before) {
+    case excuse::none:
+    case excuse::not_sent:
+    case excuse::failed:
+    case excuse::refused:
+      return before;
+    case excuse::exchange_not_sent:
+      return for_exchange ? excuse::not_sent : excuse::none;
+    case excuse::exchange_failed:
+      return for_exchange ? excuse::failed : excuse::none;
+  }
+  return excuse::none;
+}
+
 }  // namespace
 
 // RabbitMQ refuses with 403 also a single routing key, where users have permissions for topics.
 bool destinations::concerns_exchange(failure why, std::string_view reason) {
-  return why == failure::refused && reason.find("topic '") == std::string_view::npos;
+  return (why == failure::refused || why == failure::forbidden) &&
+         reason.find("topic '") == std::string_view::npos;
 }
 
 destinations::destinations(std::string_view default_exchange, const destination_limits& limits,
@@ -33,6 +51,12 @@ destinations::destinations(std::string_view default_exchange, const destination_
     : default_exchange_(exchange_key({.exchange = default_exchange, .routing_key = {}})),
       limits_(limits),
       hooks_(std::move(hooks)) {}
+
+void destinations::trust(const std::vector<std::string>& exchanges) {
+  trusted_.clear();
+  for (const std::string& one : exchanges)
+    trusted_.insert(exchange_key({.exchange = one, .routing_key = {}}));
+}
 
 // The lowest bit tells the two apart.
 destinations::key destinations::exchange_key(const destination& of) {
@@ -47,7 +71,7 @@ destinations::key destinations::full_key(const destination& of) {
 
 const destinations::trouble* destinations::find_down(key which) const {
   const auto found = troubles_.find(which);
-  return found != troubles_.end() && found->second.down ? &found->second : nullptr;
+  return found != troubles_.end() && found->second.now == condition::down ? &found->second : nullptr;
 }
 
 const destinations::trouble* destinations::find_down(const destination& to) const {
@@ -64,7 +88,7 @@ destinations::permit destinations::ask(const destination& to, clock::time_point 
   trouble* const one = find_down(to);
   if (one == nullptr) return permit::send;
   if (now < one->next_probe) return permit::wait;
-  one->next_probe = now + probe_patience;
+  one->next_probe = now + probe_timeout;
   return one == find_down(exchange_key(to)) ? permit::probe_alone : permit::probe;
 }
 
@@ -73,7 +97,7 @@ bool destinations::end_trouble(key which, const destination& to, clock::time_poi
   if (found == troubles_.end()) return false;
   const trouble was = found->second;
   troubles_.erase(found);
-  if (!was.down) return false;
+  if (was.now != condition::down) return false;
   --down_;
   if (hooks_.on_up) hooks_.on_up(to, std::chrono::duration_cast<std::chrono::milliseconds>(now - was.since));
   return true;
@@ -86,28 +110,41 @@ void destinations::remember(key which) {
 
 bool destinations::on_delivered(const destination& to, clock::time_point now) {
   const key full = full_key(to);
-  if (full == latest_ && troubles_.empty()) return false;
+  const bool login_works = forbidden_.size() > 1;
+  if (!forbidden_.empty()) forbidden_.clear();
+  if (full == latest_ && troubles_.empty()) return login_works;
   latest_ = full;
   remember(full);
   remember(exchange_key(to));
-  if (troubles_.empty()) return false;
+  if (troubles_.empty()) return login_works;
   const bool key_up = end_trouble(full, to, now);
-  return end_trouble(exchange_key(to), {.exchange = to.exchange, .routing_key = {}}, now) || key_up;
+  return end_trouble(exchange_key(to), {.exchange = to.exchange, .routing_key = {}}, now) || key_up ||
+         login_works;
+}
+
+// A login may lose all its rights at once: its token has expired, somebody has changed them. It is not to
+// blame if the broker, asked again after a pause, still refuses it for a single exchange.
+bool destinations::login_is_to_blame(key exchange, excuse before) {
+  if (forbidden_.size() < limits_.most) forbidden_.insert(exchange);
+  return before != excuse::refused || forbidden_.size() > 1;
 }
 
 destinations::finding destinations::on_failed(const destination& to, failure why, const event_id& which,
                                               excuse before, std::string_view reason, clock::time_point now) {
   const bool exchange = concerns_exchange(why, reason);
   const key where = exchange ? exchange_key(to) : full_key(to);
+  before = vouched(before, exchange);
+  const bool refused_login = why == failure::forbidden && exchange && login_is_to_blame(where, before);
   const auto known = troubles_.find(where);
-  if (known != troubles_.end() && known->second.down) {
+  if (known != troubles_.end() && known->second.now == condition::down) {
     trouble& one = known->second;
     one.pause = std::min(one.pause * 2, limits_.longest_probe);
     one.next_probe = now + one.pause;
     one.waiting /= 2;
     return finding::down;
   }
-  if (!has_worked(where) && before == excuse::none && !is_backpressure(why)) return finding::own;
+  const bool worked = has_worked(where) || before == excuse::not_sent || before == excuse::failed;
+  if (!worked && !is_backpressure(why)) return refused_login ? finding::login : finding::own;
   if (known == troubles_.end()) {
     if (troubles_.size() >= limits_.most) return finding::own;
     troubles_[where] = {.first = which, .since = now};
@@ -118,7 +155,7 @@ destinations::finding destinations::on_failed(const destination& to, failure why
   // One event by itself takes nothing down, however often it fails.
   trouble& one = known->second;
   if (one.first == which) return finding::excused;
-  one.down = true;
+  one.now = condition::down;
   ++down_;
   one.pause = limits_.first_probe;
   one.next_probe = now + one.pause;

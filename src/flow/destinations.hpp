@@ -1,4 +1,5 @@
-// destinations: which exchanges and routing keys have worked, and which have stopped: what fails there is no fault of its event.
+// destinations: which exchanges and routing keys have worked, and which have stopped: what fails there is no
+// fault of its event.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -8,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/event.hpp"
 #include "core/failure.hpp"
@@ -33,7 +35,8 @@ struct destination_hooks {
   std::function<void(const destination&, std::chrono::milliseconds down_for)> on_up;
 };
 
-// Pure. A missing exchange or a missing right concerns the exchange; everything else the exchange with the routing key.
+// Pure. A missing exchange or a missing right concerns the exchange; everything else the exchange with the
+// routing key.
 class destinations {
  public:
   // Whose fault a failure is, as far as the destination can tell.
@@ -41,10 +44,15 @@ class destinations {
     own,      // the event's: others get through, or nobody ever has
     excused,  // perhaps the destination has just stopped working: the next failure tells
     down,     // the destination's
+    login,    // perhaps the broker refuses whatever this login sends
   };
 
   // The default exchange counts as one that has worked: the relay declares it, or its operator has.
   destinations(std::string_view default_exchange, const destination_limits& limits, destination_hooks hooks);
+
+  // So do those that the settings name: that one is missing is no fault of an event. Those named before are
+  // forgotten.
+  void trust(const std::vector<std::string>& exchanges);
 
   enum class permit : std::uint8_t {
     send,
@@ -56,28 +64,37 @@ class destinations {
   // Asked just before an event is offered to a lane.
   permit ask(const destination& to, clock::time_point now);
 
-  // A message has been confirmed. True if it was down: what waits for it may go.
+  // A message has been confirmed. True if it was down, or the login was in doubt: what waits for that may go.
   bool on_delivered(const destination& to, clock::time_point now);
 
   // One was not. `before`: what this event's earlier failure says.
   finding on_failed(const destination& to, failure why, const event_id& which, excuse before,
                     std::string_view reason, clock::time_point now);
 
-  // How long an event waits that is not sent because of it: the longer, the more do.
-  std::chrono::milliseconds pause(const destination& to);
-  // How long one waits that has failed there.
-  std::chrono::milliseconds probe_pause(const destination& to) const;
+  // That is down, and not its routing key.
+  bool is_exchange_down(const destination& to) const { return find_down(exchange_key(to)) != nullptr; }
 
+  // How long an event waits that is not sent because its destination is down: the longer, the more events
+  // wait.
+  std::chrono::milliseconds pause(const destination& to);
+  // How many are known to be down.
   std::size_t down() const { return down_; }
+
+  // How long until the next probe, for an event that has failed there.
+  std::chrono::milliseconds probe_pause(const destination& to) const;
 
  private:
   using key = std::uint64_t;
 
-  // Since its latest confirm.
+  // Of a destination that has failed since its latest confirm.
+  enum class condition : std::uint8_t {
+    doubtful,  // one event has failed: it is sent to as before, and another one's failure takes it down
+    down,      // its events wait unsent, but for probes
+  };
   struct trouble {
     event_id first;            // that failed
     std::int64_t waiting = 0;  // events that were lately not sent because of it
-    bool down = false;
+    condition now = condition::doubtful;
     clock::time_point since{};
     clock::time_point next_probe{};
     std::chrono::milliseconds pause{0};
@@ -90,15 +107,21 @@ class destinations {
   trouble* find_down(const destination& to);
   const trouble* find_down(const destination& to) const;
   bool end_trouble(key which, const destination& to, clock::time_point now);
-  bool has_worked(key which) const { return which == default_exchange_ || worked_.contains(which); }
+  bool login_is_to_blame(key exchange, excuse before);
+  bool has_worked(key which) const {
+    return which == default_exchange_ || trusted_.contains(which) || worked_.contains(which);
+  }
   void remember(key which);
 
   key default_exchange_;
   destination_limits limits_;
   destination_hooks hooks_;
   boost::unordered_flat_set<key> worked_;
+  boost::unordered_flat_set<key> trusted_;  // exchanges
   boost::unordered_flat_map<key, trouble> troubles_;
   key latest_ = 0;  // that has worked
+  // Exchanges that have refused the login since the latest confirm.
+  boost::unordered_flat_set<key> forbidden_;
   std::size_t down_ = 0;
 };
 

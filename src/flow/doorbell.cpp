@@ -89,7 +89,8 @@ doorbell::action doorbell::take_action() {
 }
 
 bool doorbell::wants_contention_probe(clock::time_point now) {
-  if (state_ != state::asleep || now < next_probe_ || notified_.lately(now, limits_.window) < limits_.brisk)
+  if (state_ != state::asleep || now < next_probe_ ||
+      notified_.lately(now, limits_.window) < limits_.probe_rate)
     return false;
   next_probe_ = now + limits_.contention_probe;
   return true;

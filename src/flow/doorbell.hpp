@@ -1,4 +1,5 @@
-// doorbell: whether the leader of a shard polls, or sleeps until a writer rings. See sql/0002_admit_event.sql for the writers' part.
+// doorbell: whether the leader of a shard polls, or sleeps until a writer rings. See sql/0002_admit_event.sql
+// for the writers' part.
 #pragma once
 
 #include <chrono>
@@ -9,18 +10,20 @@
 namespace outboxd::flow {
 
 struct doorbell_limits {
-  // So many notifications in a window are worth polling instead: to be woken is quicker than to poll, and a notification costs
-  // little as long as no commit waits for another one's. Fewer, for a while after that was seen.
+  // So many notifications in a window are worth polling instead: to be woken is quicker than to poll, and a
+  // notification costs little as long as no commit waits for another one's. Fewer, for a while after that was
+  // seen.
   std::chrono::milliseconds window{100};
   int busy = 50;
   int busy_contended = 10;
   std::chrono::milliseconds contention_lasts{10'000};
   // From so many on it is worth asking whether commits wait for each other; at most once in this time.
-  int brisk = 5;
+  int probe_rate = 5;
   std::chrono::milliseconds contention_probe{1'000};
   // Awake and nothing found for so long: time to sleep.
   std::chrono::milliseconds quiet{250};
-  // Between two polls: a part of the time in which nothing was found, within bounds; the longest is the sweep interval.
+  // Between two polls: a part of the time in which nothing was found, within bounds; the longest is the sweep
+  // interval.
   int poll_share = 8;
   std::chrono::microseconds shortest_poll{1'000};
   std::chrono::milliseconds longest_poll{1'000};
@@ -51,6 +54,9 @@ class doorbell {
   };
 
   explicit doorbell(const doorbell_limits& limits) : limits_(limits) {}
+
+  // From the next poll on.
+  void poll_within(std::chrono::milliseconds longest) { limits_.longest_poll = longest; }
 
   // The lead has just been taken: awake.
   void start(clock::time_point now);

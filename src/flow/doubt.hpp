@@ -7,7 +7,8 @@
 
 namespace outboxd::flow {
 
-// A broker that goes away once blames nobody. What was in flight twice when it did is under suspicion, on whatever connection.
+// A broker that goes away once blames nobody. What was in flight twice when it did is under suspicion, on
+// whatever connection.
 enum class doubt : std::uint8_t {
   none,
   once,     // it was in flight, among others, when a connection ended

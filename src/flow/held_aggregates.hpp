@@ -16,7 +16,8 @@ enum class hold : std::uint8_t {
   draining,    // only parked ones are left: they are looked up in portions
 };
 
-// Bounded. Above the bound every aggregate counts as held: its events are parked, which costs a write, and looked up again.
+// Bounded. Above the bound every aggregate counts as held: its events are parked, which costs a write, and
+// looked up again.
 class held_aggregates {
  public:
   explicit held_aggregates(std::size_t most) : most_(most) {}
@@ -25,6 +26,7 @@ class held_aggregates {
     return overflown_ || held_.contains(which) || to_record_.contains(which);
   }
   std::size_t size() const { return held_.size(); }
+  bool knows(aggregate which) const { return held_.contains(which); }
 
   // An event of it backs off, or parked ones were found: then they are looked up.
   void begin(aggregate which, hold how);
@@ -36,7 +38,8 @@ class held_aggregates {
   void on_to_record(aggregate which);
   void on_recorded(aggregate which);
 
-  // Aggregates to look up now, at most so many; `busy`: has events in memory, which go first and then call for a look-up.
+  // Aggregates to look up now, at most so many; `busy`: has events in memory, which go first and then call
+  // for a look-up.
   template <class Busy>
   std::vector<aggregate> take(std::size_t most, Busy&& busy) {
     std::vector<aggregate> out;
@@ -55,7 +58,8 @@ class held_aggregates {
   // Everything parked of it has come. What is still to be recorded is looked up after that.
   void on_all_released(aggregate which);
 
-  // A page of the table's: all that wait there after `after`, up to `last`. What is not there any more is looked up.
+  // A page of the table's: all that wait there after `after`, up to `last`. What is not there any more is
+  // looked up.
   void on_page(const std::vector<blocked_aggregate>& page, aggregate after, aggregate last);
 
   void clear();

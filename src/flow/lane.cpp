@@ -14,9 +14,9 @@ using namespace std::chrono_literals;
 // A login that is older may have lost a right that a new one has: a token has expired.
 constexpr auto fresh_login = 10s;
 
-// A connection on which so many destinations and nothing else are refused for so long is changed for the next URL.
-constexpr std::size_t enough_nacked = 3;
-constexpr auto all_nacked = 1s;
+// What is in flight when a connection is to be renewed has so long to be confirmed; else it is kept, and
+// renewed another time.
+constexpr auto renewal_patience = 1s;
 
 }  // namespace
 
@@ -48,13 +48,19 @@ void lane::take(const parcel& one) {
 }
 
 void lane::pump() {
+  while (send_next()) continue;
+}
+
+bool lane::send_next() {
   while (state_ == state::open) {
     const auto one = next();
-    if (!one) return;
-    const auto taken = broker_.publish(first_ + window_.size(), one->whose->letter_of(one->which));
+    if (!one) return false;
+    const auto taken = one->whose->letter_of(one->which).and_then([this](const message& what) {
+      return broker_.publish(first_ + window_.size(), what);
+    });
     if (taken && *taken == accepted::full) {
       if (!full_since_) full_since_ = owner_.now();
-      return;
+      return false;
     }
     full_since_.reset();
     take(*one);
@@ -65,7 +71,9 @@ void lane::pump() {
     window_.push_back({*one, owner_.now()});
     ++in_flight_;
     one->whose->on_sent(one->which);
+    return true;
   }
+  return false;
 }
 
 void lane::withdraw(shipper& whose) {
@@ -96,34 +104,58 @@ void lane::close(sent& one) {
   --in_flight_;
 }
 
+// Each message once: those before are older.
+void lane::overtake(token by) {
+  for (token one = std::max(overtaken_to_, first_); one < by; ++one)
+    window_[static_cast<std::size_t>(one - first_)].overtaken = latest_outcome_;
+  overtaken_to_ = std::max(overtaken_to_, by);
+}
+
+// A broker that is slow confirms in order, however long that takes: only others' confirms tell that one is
+// missing. Nothing is sent behind one that travels alone.
+clock::time_point lane::late_at(const sent& one) const {
+  if (one.overtaken) return *one.overtaken + limits_.confirm_timeout;
+  const auto silent_since = one.what.alone ? one.at : std::max(one.at, latest_outcome_);
+  return silent_since + limits_.confirm_timeout;
+}
+
 void lane::on_outcomes(std::span<const outcome> outcomes) {
   latest_outcome_ = owner_.now();
   for (const outcome& one : outcomes) {
     sent* const which = find(one.id);
     if (which == nullptr) continue;
     const parcel what = which->what;
+    const auto after_sent = latest_outcome_ - which->at;
     close(*which);
-    if (one.what == verdict::acked) nacked_.clear();
-    if (one.what == verdict::nacked && what.whose != nullptr) on_nacked(what);
+    overtake(one.id);
+    if (one.what == verdict::acked) owner_.on_acknowledged(after_sent);
+    if (what.whose != nullptr) note_refusal(what, one.what);
     if (what.whose != nullptr) what.whose->on_outcome(what.which, one);
   }
   while (!window_.empty() && !window_.front().open) {
     window_.pop_front();
     ++first_;
   }
-  // One queue that is full is no reason; nor are others' messages in flight to be lost for it.
-  if (nacked_.size() >= enough_nacked && in_flight_ == 0 && latest_outcome_ - nacked_since_ >= all_nacked) {
-    nacked_.clear();
-    broker_.move("everything is refused on it (basic.nack)");
-  }
+  renew_if_refused();
   owner_.on_lane_progress();
 }
 
-void lane::on_nacked(const parcel& what) {
-  if (nacked_.empty()) nacked_since_ = latest_outcome_;
-  if (nacked_.size() >= enough_nacked) return;
-  const message refused = what.whose->letter_of(what.which);
-  nacked_.emplace(refused.exchange, refused.routing_key);
+void lane::note_refusal(const parcel& what, verdict said) {
+  if (said == verdict::nacked) refusals_.on_nacked(what.whose->target_of(what.which), latest_outcome_);
+  if (said == verdict::acked && !refusals_.empty()) refusals_.on_acked(what.whose->target_of(what.which));
+}
+
+// Others' messages in flight are not to be sent twice for it.
+void lane::renew_if_refused() {
+  if (state_ == state::open && refusals_.worth_renewing(latest_outcome_)) {
+    refusals_.on_renewal();
+    state_ = state::renewing;
+    renewing_until_ = latest_outcome_ + renewal_patience;
+  }
+  if (in_flight_ > 0) return;
+  if (refusals_.nothing_else(latest_outcome_)) broker_.move("everything is refused on it (basic.nack)");
+  if (state_ == state::renewing)
+    broker_.drop("it has refused messages for long (basic.nack); a new connection may do better");
 }
 
 void lane::on_channel_closed(std::span<const token>, std::string_view reason) {
@@ -131,9 +163,11 @@ void lane::on_channel_closed(std::span<const token>, std::string_view reason) {
   const bool stale = reason.starts_with("403 ") && latest_outcome_ - up_since_ > fresh_login;
   if (stale) broker_.drop(fmt::format("{}; logging in again", reason));
   give_back({ending::channel_closed, std::string(reason)}, in_flight_ == 1 && !stale);
+  renew_if_refused();
 }
 
-// All of it, so that what may have been sent is offered again before its successors. `alone`: who was in flight was that alone.
+// All of it, so that what may have been sent is offered again before its successors. `alone`: who was in
+// flight was that alone.
 void lane::give_back(const interruption& why, bool alone) {
   std::vector<parcel> unsent(alone_.begin(), alone_.end());
   unsent.insert(unsent.end(), waiting_.begin(), waiting_.end());
@@ -152,7 +186,7 @@ void lane::on_broker_up() {
   state_ = state::open;
   up_since_ = latest_outcome_ = owner_.now();
   full_since_.reset();
-  nacked_.clear();
+  refusals_.on_up(latest_outcome_);
   owner_.on_lane_changed();
 }
 
@@ -161,7 +195,10 @@ void lane::on_blocked(bool blocked) {
   state_ = blocked ? state::blocked : state::open;
   latest_outcome_ = owner_.now();
   // The time while it was blocked does not count.
-  for (sent& one : window_) one.at = latest_outcome_;
+  for (sent& one : window_) {
+    one.at = latest_outcome_;
+    if (one.overtaken) one.overtaken = latest_outcome_;
+  }
   if (full_since_) full_since_ = latest_outcome_;
   owner_.on_lane_changed();
 }
@@ -171,10 +208,13 @@ void lane::on_broker_down(const interruption& why) {
   give_back(why, in_flight_ == 1);
 }
 
-// A broker that has said that it takes nothing is well: dropping the connection would only repeat what it already has.
+// A broker that has said that it takes nothing is well: dropping the connection would only repeat what it
+// already has.
 std::optional<clock::time_point> lane::deadline() const {
+  if (state_ == state::renewing && !window_.empty())
+    return std::min(renewing_until_, late_at(window_.front()));
   if (state_ != state::open) return std::nullopt;
-  if (!window_.empty()) return window_.front().at + limits_.confirm_timeout;
+  if (!window_.empty()) return late_at(window_.front());
   // Only those that nobody waits for any longer take up its room.
   if (full_since_) return *full_since_ + limits_.confirm_timeout;
   return std::nullopt;
@@ -183,12 +223,17 @@ std::optional<clock::time_point> lane::deadline() const {
 void lane::check() {
   const auto due = deadline();
   if (!due || owner_.now() < *due) return;
-  const bool quiet = latest_outcome_ + limits_.confirm_timeout <= owner_.now();
+  if (state_ == state::renewing) {
+    state_ = state::open;
+    return owner_.on_lane_progress();
+  }
   // Of one that was in flight alone silence says nothing about the connection.
-  if (window_.empty() || (quiet && !window_.front().what.alone))
+  if (window_.empty() || (!window_.front().overtaken && !window_.front().what.alone))
     return broker_.drop(fmt::format("no confirm for {} ms", limits_.confirm_timeout.count()));
-  while (!window_.empty() &&
-         (!window_.front().open || window_.front().at + limits_.confirm_timeout <= owner_.now())) {
+  const auto is_late = [this](const sent& one) {
+    return (one.overtaken || one.what.alone) && late_at(one) <= owner_.now();
+  };
+  while (!window_.empty() && (!window_.front().open || is_late(window_.front()))) {
     sent late = std::move(window_.front());
     window_.pop_front();
     ++first_;

@@ -4,12 +4,12 @@
 #include <chrono>
 #include <deque>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "flow/broker.hpp"
+#include "flow/refusals.hpp"
 #include "flow/unsettled.hpp"
 #include "flow/write_queue.hpp"
 
@@ -20,8 +20,10 @@ class shipper {
  public:
   // Whether it still has what it needs to send: else nothing is, until lanes::pump().
   virtual bool may_send() const { return true; }
-  // The message to send now; it is used at once.
-  virtual message letter_of(slot which) = 0;
+  // The message to send now; it is used at once. An error is its own: it cannot become a message.
+  virtual result<message> letter_of(slot which) = 0;
+  // Where that message goes. Valid until the next change of the shipper.
+  virtual destination target_of(slot which) const = 0;
   virtual void on_sent(slot which) = 0;
   virtual void on_outcome(slot which, const outcome& what) = 0;
   // It cannot be encoded, and nothing was sent.
@@ -50,12 +52,14 @@ struct lane_limits {
 class lane final : public broker_listener {
  public:
   enum class state {
-    down,     // no connection
-    open,     // sends
-    blocked,  // connected, but the broker takes nothing for now
+    down,      // no connection
+    open,      // sends
+    renewing,  // sends nothing more: when nothing is in flight, its connection is given up for a new one
+    blocked,   // connected, but the broker takes nothing for now
   };
 
-  // A parcel travels alone if the broker may close the channel or the connection over it: then nobody else is in doubt.
+  // A parcel travels alone if the broker may close the channel or the connection over it: then nobody else is
+  // in doubt.
   struct parcel {
     shipper* whose = nullptr;  // null: nobody waits for its outcome any more
     slot which = no_slot;
@@ -67,6 +71,7 @@ class lane final : public broker_listener {
     virtual clock::time_point now() const = 0;
     virtual void on_lane_changed() = 0;   // up or down
     virtual void on_lane_progress() = 0;  // outcomes have come
+    virtual void on_acknowledged(clock::duration after_sent) = 0;
 
    protected:
     ~owner() = default;
@@ -74,9 +79,14 @@ class lane final : public broker_listener {
 
   lane(broker& to, owner& of, const lane_limits& limits) : broker_(to), owner_(of), limits_(limits) {}
 
+  // Also for what is in flight.
+  void adopt(const lane_limits& limits) { limits_ = limits; }
+
   void offer(parcel one);
   // Sends what may be sent now. Call it after offers.
   void pump();
+  // Sends one message; false if there is none, or it may not be sent now.
+  bool send_next();
   // Those of this shipper that are not sent yet are lost to it.
   void withdraw(shipper& whose);
   // The same without a word, and nobody waits for the outcomes of those that are sent.
@@ -84,6 +94,11 @@ class lane final : public broker_listener {
 
   state now_in() const { return state_; }
   std::size_t in_flight() const { return in_flight_; }
+  // When the oldest message without an outcome was sent. The time while the broker took nothing does not
+  // count.
+  std::optional<clock::time_point> oldest_in_flight() const {
+    return window_.empty() ? std::nullopt : std::optional(window_.front().at);
+  }
   std::size_t waiting() const { return waiting_.size() + alone_.size(); }
 
   // When check() wants to be called: a confirm, or room for another publish, is overdue then.
@@ -101,15 +116,19 @@ class lane final : public broker_listener {
   struct sent {
     parcel what;
     clock::time_point at;
-    bool open = true;  // no outcome yet
+    bool open = true;                              // no outcome yet
+    std::optional<clock::time_point> overtaken{};  // one that was sent after it has an outcome since then
   };
 
   std::optional<parcel> next() const;
   void take(const parcel& one);
-  void on_nacked(const parcel& what);
+  void note_refusal(const parcel& what, verdict said);
+  void renew_if_refused();
   void give_back(const interruption& why, bool alone);
   sent* find(token name);
   void close(sent& one);
+  void overtake(token by);
+  clock::time_point late_at(const sent& one) const;
 
   broker& broker_;
   owner& owner_;
@@ -120,12 +139,12 @@ class lane final : public broker_listener {
   std::size_t others_left_ = 0;  // of waiting_, that go before the next of alone_
   std::deque<sent> window_;      // from the oldest without an outcome on; tokens number it
   token first_ = 1;              // of the window
+  token overtaken_to_ = 1;       // all before it are overtaken
   std::size_t in_flight_ = 0;
   clock::time_point latest_outcome_{};
   clock::time_point up_since_{};
-  // Exchanges and routing keys that were refused since the latest ack.
-  std::set<std::pair<std::string, std::string>> nacked_;
-  clock::time_point nacked_since_{};
+  refusals refusals_;
+  clock::time_point renewing_until_{};
   std::optional<clock::time_point> full_since_;
 };
 

@@ -30,8 +30,35 @@ std::optional<int> lanes::offer(shipper& whose, slot which, aggregate of, bool a
 }
 
 void lanes::pump() {
-  for (lane* one : all_) one->pump();
+  if (limit_.is_set())
+    pump_in_turns();
+  else
+    for (lane* one : all_) one->pump();
   if (deadline_changed_) deadline_changed_();
+}
+
+void lanes::limit_to(rate_limit limit) {
+  limit_ = limit;
+  next_pump_.reset();
+  pump();
+}
+
+// One message each: what the limit allows is not for the first lane alone.
+void lanes::pump_in_turns() {
+  next_pump_.reset();
+  for (std::size_t idle = 0; idle < all_.size();) {
+    if (!limit_.allows(now_())) {
+      next_pump_ = limit_.ask_again_at(now_());
+      return;
+    }
+    turn_ = (turn_ + 1) % all_.size();
+    if (!all_[turn_]->send_next()) {
+      ++idle;
+      continue;
+    }
+    idle = 0;
+    limit_.count(now_());
+  }
 }
 
 bool lanes::any_up() const {
@@ -39,15 +66,22 @@ bool lanes::any_up() const {
                      [](const lane* one) { return one->now_in() != lane::state::down; });
 }
 
-bool lanes::any_open() const {
-  return std::any_of(all_.begin(), all_.end(),
-                     [](const lane* one) { return one->now_in() == lane::state::open; });
-}
-
 std::size_t lanes::in_flight() const {
   std::size_t sum = 0;
   for (const lane* one : all_) sum += one->in_flight();
   return sum;
+}
+
+std::size_t lanes::count(lane::state in) const {
+  return static_cast<std::size_t>(
+      std::count_if(all_.begin(), all_.end(), [in](const lane* one) { return one->now_in() == in; }));
+}
+
+std::optional<clock::time_point> lanes::oldest_in_flight() const {
+  std::optional<clock::time_point> out;
+  for (const lane* one : all_)
+    if (const auto sent = one->oldest_in_flight(); sent && (!out || *sent < *out)) out = sent;
+  return out;
 }
 
 void lanes::on_delivered(const destination& to) {

@@ -22,7 +22,7 @@ void listen_probe::on_sent(time_point now) {
 
 void listen_probe::on_unsent(time_point now) {
   state_ = state::resting;
-  next_ = now + limits_.interval;
+  next_ = now;
 }
 
 bool listen_probe::on_heard(time_point now) {

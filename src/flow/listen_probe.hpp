@@ -24,7 +24,7 @@ class listen_probe {
 
   bool due(time_point now) const { return state_ == state::resting && now >= next_; }
   void on_sent(time_point now);
-  // It could not be sent, which proves nothing.
+  // It could not be sent, which proves nothing: it is due again.
   void on_unsent(time_point now);
 
   // The answer is overdue. Look once more before on_deaf(): this process may have been stopped.

@@ -1,4 +1,5 @@
-// position: how far a shard has been read, exactly: every row up to `seq` that is visible in `seen` has been read.
+// position: how far a shard has been read, exactly: every row up to `seq` that is visible in `seen` has been
+// read.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace outboxd::flow {
 // A transaction's id as PostgreSQL's xid8: never reused by one server.
 using xid = std::uint64_t;
 
-// pg_snapshot (PostgreSQL manual, "Transaction ID and Snapshot Information Functions"): what was committed before xmax and is not
-// listed as in progress is visible.
+// pg_snapshot (PostgreSQL manual, "Transaction ID and Snapshot Information Functions"): what was committed
+// before xmax and is not listed as in progress is visible.
 struct snapshot {
   xid xmin = 3;
   xid xmax = 3;
@@ -45,7 +46,8 @@ struct position {
   // A read has brought all that has become visible since, up to this seq.
   void advance(std::int64_t to, snapshot now);
 
-  // More became visible below than one read may bring, the lowest of it at this seq: everything from there on is read again.
+  // More became visible below than one read may bring, the lowest of it at this seq: everything from there on
+  // is read again.
   void go_back(std::int64_t lowest, snapshot now);
 
   bool operator==(const position&) const = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace outboxd::flow {
 namespace {
@@ -30,10 +31,27 @@ void reader::due_within(std::chrono::milliseconds delay, clock::time_point now) 
   due_at_ = std::min(due_at_, now + delay);
 }
 
+void reader::forget(std::int64_t seq) {
+  at_.seq = std::min(at_.seq, seq - 1);
+  if (resume_at_) resume_at_->seq = std::min(resume_at_->seq, seq - 1);
+}
+
 void reader::read_again(std::int64_t seq) {
-  forget(seq);
+  if (!resume_at_ && read_to_ == at_.seq && seq <= at_.seq) resume_at_ = at_;
+  at_.seq = std::min(at_.seq, seq - 1);
   read_to_ = std::min(read_to_, at_.seq);
   wanted_ = walks_ = true;
+}
+
+// To a position that is older in what it has seen: it only finds again what has become visible meanwhile.
+bool reader::resume() {
+  auto back = std::exchange(resume_at_, std::nullopt);
+  if (!back || back->seq <= at_.seq) return false;
+  at_ = std::move(*back);
+  read_to_ = at_.seq;
+  walks_ = false;
+  wanted_ = true;
+  return true;
 }
 
 void reader::add_to(store_request& to, int room, clock::time_point now) {
@@ -70,10 +88,11 @@ reader::outcome reader::on_read(const store_request& asked, const tried<read_ans
   if (got.result != read_result::done) return pause(now);
   pause_ = 0ms;
   const read_answer& it = got.answer;
-  if (asked.read->looks_around && it.next_due)
+  if (asked.read->with_summary && it.next_due)
     due_within(std::max(*it.next_due, std::chrono::milliseconds(0)), now);
   if (it.late > asked.read->events && it.late_low) {
     at_.go_back(*it.late_low, it.now);
+    resume_at_.reset();
     read_to_ = std::min(read_to_, at_.seq);
     wanted_ = walks_ = true;
     return outcome::incomplete;
@@ -93,6 +112,7 @@ reader::outcome reader::on_read(const store_request& asked, const tried<read_ans
   at_.advance(to, it.now);
   read_to_ = at_.seq;
   walks_ = beyond && !above;
+  if (!full && resume()) return outcome::incomplete;
   if (!full && !beyond) return outcome::complete;
   wanted_ = true;
   return outcome::incomplete;
@@ -107,6 +127,7 @@ void reader::on_walked(const tried<walk_answer>& got, clock::time_point now) {
   pause_ = 0ms;
   walks_ = got.answer.more && !got.answer.met;
   at_.seq = std::max(at_.seq, got.answer.walked_to);
+  if (walks_) resume();
 }
 
 void reader::on_due(const store_request& asked, const tried<due_answer>& got, clock::time_point now) {

@@ -13,7 +13,6 @@ namespace outboxd::flow {
 struct read_limits {
   int batch = 1'500;               // most rows in one read
   std::int64_t seq_span = 20'000;  // how far (a) goes in one read
-  std::chrono::milliseconds sweep_interval{1'000};
 };
 
 // Pure. The parts of a request that read, and what their answers mean.
@@ -45,18 +44,22 @@ class reader {
   void on_due(const store_request& asked, const tried<due_answer>& got, clock::time_point now);
 
   const position& at() const { return at_; }
-  // What is visible up to here has been read since the lead was taken: a walk alone does not find what committed late.
+  // What is visible up to here has been read since the lead was taken: a walk alone does not find what
+  // committed late.
   std::int64_t read_to() const { return read_to_; }
   // An event with this seq is forgotten, so that it has to be read again: by the next leader.
-  void forget(std::int64_t seq) { at_.seq = std::min(at_.seq, seq - 1); }
-  // The same, to be read at once. There may be many finished rows above it.
+  void forget(std::int64_t seq);
+  // The same, to be read at once; then the position is what it was before: there may be many finished rows in
+  // between.
   void read_again(std::int64_t seq);
 
  private:
   outcome pause(clock::time_point now);
+  bool resume();
 
   read_limits limits_;
   position at_;
+  std::optional<position> resume_at_;  // while something below is read again
   std::int64_t read_to_ = position::before_all;
   bool wanted_ = false;
   bool walks_ = false;  // the next pending row may be far away

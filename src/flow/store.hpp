@@ -1,4 +1,5 @@
-// store: what a stream needs of PostgreSQL. One implementation talks to the real one; a simulation is another.
+// store: what a stream needs of PostgreSQL. One implementation talks to the real one; a simulation is
+// another.
 #pragma once
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "core/event.hpp"
+#include "flow/pauses.hpp"
 #include "flow/position.hpp"
 
 namespace outboxd::flow {
@@ -24,11 +26,15 @@ enum class exception : std::uint8_t {
   dead,
 };
 
-// What an event's latest failure says of its destination: that it had worked before, in both cases.
+// What an event's latest failure says of its destination: that it had worked before, where nothing else is
+// said. An exchange that has worked tells nothing of a routing key.
 enum class excuse : std::uint8_t {
   none,
-  not_sent,  // it was down
-  failed,    // the event failed there, and was not to blame
+  not_sent,           // its exchange with its routing key was down
+  failed,             // the event failed there, and was not to blame
+  exchange_not_sent,  // its exchange was down
+  exchange_failed,    // the event failed at its exchange, and was not to blame
+  refused,            // it had not worked; that the event is refused is no news
 };
 
 // A row as it was read. The views of `what` point into `storage`.
@@ -48,7 +54,7 @@ struct read_request {
   position from;
   std::int64_t seq_limit = 0;  // how far (a) goes
   int events = 0;              // most rows
-  bool looks_around = false;   // also tells what is due and what waits
+  bool with_summary = false;   // also tells what is due and what waits
 };
 
 struct read_answer {
@@ -58,9 +64,11 @@ struct read_answer {
   std::int64_t late = 0;                 // rows of (b) and (c)
   std::optional<std::int64_t> late_low;  // their lowest seq
   std::vector<stored_event> rows;        // in seq order; none if late is more than was asked for
-  // Of one that looks around: until an event is due, if any ever is, and whether some aggregate holds back events.
+  // With the summary: until an event is due, if any ever is, whether some aggregate holds back events, and
+  // the time.
   std::optional<std::chrono::milliseconds> next_due = std::chrono::milliseconds(0);
   bool holds = true;
+  std::optional<timestamp> server_time;
 };
 
 // Where the first pending row above a seq is, looking at a bounded number of rows.
@@ -97,6 +105,31 @@ struct recall_answer {
   std::optional<due_cursor> upto;  // there may be more after this one
 };
 
+// What is paused, and when the first of these pauses ends by itself.
+struct pauses_answer {
+  std::vector<pause> in_force;
+  std::optional<std::chrono::milliseconds> next_end;
+};
+
+// What waits for the end of a pause that has ended. The store goes by the pauses that the stream knows, not by
+// those that are in force: one that comes and goes before the stream knows of it would leave events behind.
+struct resume_request {
+  std::int64_t after = 0;  // this seq
+  int events = 0;          // most rows to look at
+  std::vector<pause> paused;
+};
+
+struct resumed_answer {
+  std::vector<stored_event> rows;    // in seq order
+  std::optional<std::int64_t> upto;  // there may be more after this seq
+};
+
+// Aggregates with dead events.
+struct dead_answer {
+  std::vector<aggregate> of;
+  std::optional<std::int64_t> upto;  // there may be more after this seq
+};
+
 struct release_answer {
   std::vector<stored_event> rows;    // parked ones, in seq order within each aggregate
   std::vector<aggregate> backs_off;  // these still have an event that backs off: nothing was looked for
@@ -109,8 +142,9 @@ struct failure_record {
   exception to = exception::backing_off;  // backing_off, parked or dead
   bool counts_attempt = false;
   bool counts_deferral = false;
-  std::chrono::milliseconds delay{0};  // backing_off
-  std::string code;                    // empty: last_error and its code stay as they are
+  // backing_off. Nothing: until its pause ends.
+  std::optional<std::chrono::milliseconds> delay = std::chrono::milliseconds(0);
+  std::string code;  // empty: last_error and its code stay as they are
   std::string reason;
 };
 
@@ -122,7 +156,9 @@ enum class mark_mode : std::uint8_t {
 
 struct mark_request {
   std::vector<event_id> ids;
-  std::vector<row_place> places;  // by_place
+  std::vector<row_place> places;  // by_place, and so are these: the bounds of their seqs
+  std::int64_t lowest = 0;
+  std::int64_t highest = 0;
   mark_mode mode = mark_mode::by_place;
 };
 
@@ -160,8 +196,14 @@ struct store_request {
   int release_events = 0;          // of each
   // What waits because of its destination, after this one, becomes due.
   std::optional<due_cursor> recall_after;
+  bool pauses = false;  // what is paused
+  std::optional<resume_request> resume;
+  std::optional<std::int64_t> dead_after;  // a page of the dead events, after this seq
   std::optional<aggregate>
       blocked_after;  // a page of the aggregates that wait, in their order, after this one
+
+  // Whether its answer tells if reads and marks get through: the rest may, while the table is locked.
+  bool reads_or_writes_events() const { return !failures.empty() || !marks.ids.empty() || read || due; }
 };
 
 template <class Answer>
@@ -184,8 +226,11 @@ struct store_answer {
   tried<release_answer> released;
   tried<blocked_answer> blocked;
   tried<recall_answer> recalled;
+  tried<pauses_answer> pauses;
+  tried<resumed_answer> resumed;
+  tried<dead_answer> dead;
 
-  // Why some part was put off, or empty.
+  // Why some part of what reads_or_writes_events was put off, or empty.
   std::string_view deferral() const {
     for (const write_answer* one : {&failures, &marks})
       if (one->result == write_result::deferred) return one->reason;

@@ -13,6 +13,10 @@ using namespace std::chrono_literals;
 constexpr std::size_t most_lookups = 100;
 constexpr int released_at_once = 200;
 
+// Between two looks at what is paused, and at what is dead. Commands ring; who changes the tables by hand
+// does not.
+constexpr auto look_interval = 10s;
+
 // Transactions: a part of those that the next leader looks through in one read.
 constexpr xid worth_saving = 5'000;
 
@@ -35,10 +39,13 @@ void stream::start(saved_position from, payload_type payload) {
   payload_ = payload;
   agenda_ = {};
   agenda_.blocked_after = std::numeric_limits<aggregate>::min();
+  agenda_.resume_after = position::before_all;  // of pauses that have ended while nobody led
+  if (limits_.after_dead == after_dead::hold) begin_look_at_dead();
   agenda_.by_id = std::move(from.unsettled);
   agenda_.saved = from.at;
   reader_.start(std::move(from.at), lanes_.now());
   stragglers_ = {};
+  server_clock_ = {};
   lanes_.join(*this);
 }
 
@@ -101,6 +108,8 @@ void stream::lost() {
   phase_ = phase::idle;
   events_.clear();
   held_.clear();
+  dead_ = {};
+  pauses_ = {};
   writes_.marks.clear();
   writes_.records.clear();
   writes_.fetches.clear();
@@ -108,10 +117,23 @@ void stream::lost() {
   agenda_ = {};
 }
 
+// A dead event that was retried is due; one that was discarded is gone.
+void stream::ring_due() {
+  reader_.ring_due(lanes_.now());
+  if (limits_.after_dead == after_dead::hold) agenda_.dead_at = lanes_.now();
+}
+
+void stream::begin_look_at_dead() {
+  dead_.begin_look();
+  agenda_.dead_after = position::before_all;
+  agenda_.dead_at = lanes_.now() + look_interval;
+}
+
 void stream::sweep() {
   if (phase_ != phase::running) return;
-  agenda_.save = agenda_.look_around = true;
+  agenda_.save = agenda_.summary_wanted = true;
   agenda_.check_from = stragglers_.next(watermark());
+  if (lanes_.now() - agenda_.pauses_known_at >= look_interval) ring_pauses();
   reader_.ring();
 }
 
@@ -143,13 +165,15 @@ bool stream::may_fetch() const {
 
 // What is read and not settled is bounded, by number and by bytes; without a broker nothing is read.
 int stream::room() const {
-  if (phase_ != phase::running || !lanes_.any_up()) return 0;
+  if (phase_ != phase::running || !lanes_.any_up() || pauses_.everything()) return 0;
   if (memory_is_full()) return 0;
-  const int free = limits_.read.batch * limits_.batches - static_cast<int>(events_.size());
-  return free < limits_.read.batch ? 0 : free;  // many small reads cost more than one
+  const int batch = lanes_.limit().worth_reading(limits_.read.batch);
+  const int free = batch * limits_.batches - static_cast<int>(events_.size());
+  return free < batch ? 0 : free;  // many small reads cost more than one
 }
 
-// Nothing is sent until an answer proves the lead, and nothing else may be there to ask for: memory may be full.
+// Nothing is sent until an answer proves the lead, and nothing else may be there to ask for: memory may be
+// full.
 bool stream::owes_proof() const {
   return phase_ != phase::loading && !may_send() && events_.size() > 0;
 }
@@ -169,9 +193,10 @@ std::optional<store_request> stream::next() {
   ask_to_write(out);
   if (out.failures.empty() && out.marks.ids.empty() && !out.save && !out.read && !out.walk_from && !out.due &&
       out.fetch.empty() && out.by_id.empty() && out.release.empty() && !out.blocked_after &&
-      !out.recall_after)
+      !out.recall_after && !out.pauses && !out.resume && !out.dead_after)
     return std::nullopt;
   agenda_.asked = std::move(light);
+  agenda_.asked_at = lanes_.now();
   return out;
 }
 
@@ -183,18 +208,31 @@ void stream::ask_to_write(store_request& to) {
   if (const auto* group = writes_.marks.begin(now, all)) {
     to.marks.mode = group->mode;
     for (const slot which : group->slots) {
-      to.marks.ids.push_back(events_.at(which).it.what.id);
-      if (group->mode == mark_mode::by_place) to.marks.places.push_back(events_.at(which).it.what.place);
+      const event& it = events_.at(which).it.what;
+      to.marks.ids.push_back(it.id);
+      if (group->mode != mark_mode::by_place) continue;
+      const bool first = to.marks.places.empty();
+      to.marks.places.push_back(it.place);
+      to.marks.lowest = first ? it.seq : std::min(to.marks.lowest, it.seq);
+      to.marks.highest = first ? it.seq : std::max(to.marks.highest, it.seq);
     }
   }
 }
 
-// What holds back events, and then the events that a former leader could not settle. Nothing is sent before that is known.
+bool stream::is_loaded() const {
+  return !agenda_.blocked_after && !agenda_.dead_after && agenda_.pauses_at > lanes_.now();
+}
+
+// What holds back events and what is paused, and then the events that a former leader could not settle.
+// Nothing is sent before that is known.
 void stream::ask_to_find(store_request& to) {
   if (phase_ == phase::draining || lanes_.now() < agenda_.not_before) return;
+  if (!agenda_.dead_after && lanes_.now() >= agenda_.dead_at) begin_look_at_dead();
+  to.dead_after = agenda_.dead_after;
   to.blocked_after = agenda_.blocked_after;
   to.keys_only = lanes_.now() < agenda_.keys_only_until;
-  if (phase_ == phase::loading && !to.blocked_after) to.by_id = agenda_.by_id;
+  to.pauses = lanes_.now() >= agenda_.pauses_at;
+  if (phase_ == phase::loading && is_loaded()) to.by_id = agenda_.by_id;
   if (phase_ != phase::running || lanes_.now() < agenda_.recall_not_before) return;
   if (std::exchange(agenda_.recall, false)) agenda_.recall_after.emplace();
   to.recall_after = agenda_.recall_after;
@@ -205,12 +243,16 @@ void stream::ask_to_read(store_request& to) {
   to.keys_only = lanes_.now() < agenda_.keys_only_until;
   reader_.add_to(to, room(), lanes_.now());
   if (to.read) {
-    to.read->looks_around = std::exchange(agenda_.look_around, false);
+    to.read->with_summary = std::exchange(agenda_.summary_wanted, false);
     to.check_from = std::exchange(agenda_.check_from, std::nullopt);
   }
   ask_to_fetch(to);
+  const int free = room();
+  if (agenda_.resume_after && free > 0 && lanes_.now() >= agenda_.not_before)
+    to.resume = {*agenda_.resume_after, std::min(free, limits_.read.batch), pauses_.in_force()};
   if (!may_release()) return;
-  to.release = held_.take(most_lookups, [this](aggregate one) { return events_.length_of(one) > 0; });
+  to.release = held_.take(most_lookups,
+                          [this](aggregate one) { return events_.length_of(one) > 0 || dead_.holds(one); });
   if (to.release.empty()) return;
   to.release_events = std::clamp(room() / static_cast<int>(to.release.size()), 1, released_at_once);
 }
@@ -261,9 +303,11 @@ clock::time_point stream::next_at() const {
   const int free = room();
   if (agenda_.save || (may_release() && held_.asks())) return at_once;
   const auto to_page = agenda_.blocked_after ? agenda_.not_before : never;
-  const bool recalls = agenda_.recall || agenda_.recall_after;
-  const auto to_recall = recalls ? std::max(agenda_.not_before, agenda_.recall_not_before) : never;
-  const auto to_find = std::min(to_page, to_recall);
+  const auto to_recall = agenda_.recall || agenda_.recall_after ? agenda_.recall_not_before : never;
+  const auto to_dead = agenda_.dead_after ? at_once : agenda_.dead_at;
+  const auto to_resume = agenda_.resume_after && free > 0 ? at_once : never;
+  const auto to_find =
+      std::max(agenda_.not_before, std::min({to_page, to_recall, to_resume, to_dead, agenda_.pauses_at}));
   const auto to_fetch = may_fetch() ? writes_.fetches.due().value_or(never) : never;
   return std::min({to_write, to_find, to_fetch, reader_.next(free)});
 }
@@ -293,8 +337,12 @@ stream::news stream::on_answer(store_answer answer) {
   }
   if (!asked.by_id.empty()) on_found(answer.by_id);
   if (!asked.release.empty()) on_released(answer.released, asked);
+  if (asked.pauses) on_pauses(answer.pauses);
+  if (asked.dead_after) on_dead_page(answer.dead);
   if (asked.blocked_after) on_blocked(answer.blocked, asked);
   if (asked.recall_after) on_recalled(answer.recalled);
+  if (asked.resume) on_resumed(answer.resumed, asked);
+  if (phase_ == phase::loading && is_loaded() && agenda_.by_id.empty()) phase_ = phase::running;
   lanes_.pump();
   return out;
 }

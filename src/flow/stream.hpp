@@ -1,4 +1,5 @@
-// stream: one shard's events on their way: read, offered to the lanes, and marked, by whoever leads the shard.
+// stream: one shard's events on their way: read, offered to the lanes, and marked, by whoever leads the
+// shard.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -8,16 +9,26 @@
 #include <random>
 #include <string>
 
-#include "core/envelope.hpp"
 #include "core/failure.hpp"
 #include "core/order_mode.hpp"
 #include "core/retry_policy.hpp"
+#include "core/routing.hpp"
+#include "flow/dead_aggregates.hpp"
 #include "flow/held_aggregates.hpp"
 #include "flow/lanes.hpp"
+#include "flow/pauses.hpp"
 #include "flow/reader.hpp"
+#include "flow/server_clock.hpp"
+#include "flow/step_observer.hpp"
 #include "flow/stragglers.hpp"
 
 namespace outboxd::flow {
+
+// What a dead event means for the later ones of its aggregate.
+enum class after_dead : std::uint8_t {
+  go_on,
+  hold,  // they wait until it is retried or discarded
+};
 
 struct stream_limits {
   read_limits read;
@@ -27,10 +38,12 @@ struct stream_limits {
   std::uint32_t longest_chain = 500;  // events of one aggregate in memory; more are parked
   std::size_t most_held = 200'000;    // aggregates that hold back events, known by name
   order_mode order = order_mode::strict;
+  flow::after_dead after_dead = flow::after_dead::go_on;
   routing route;
   retry_policy retry = retry_policy::exponential(std::chrono::seconds(1), std::chrono::minutes(5), 20);
   std::string dead_letter_exchange;  // empty: none
-  // A process that was stopped may find the lead gone: so long after an answer of its session it sends nothing before the next one.
+  // A process that was stopped may find the lead gone: so long after an answer of its session it sends
+  // nothing before the next one.
   std::chrono::milliseconds lead_lasts{3'600'000};
   std::uint64_t seed = 1;  // of the retries' jitter
 };
@@ -38,10 +51,16 @@ struct stream_limits {
 // What is worth telling; all optional.
 struct stream_hooks {
   std::function<void()> on_progress;  // next_at() may have become earlier
-  std::function<void(std::size_t events)> on_published;
+  // By one route; empty: by none.
+  std::function<void(std::size_t events, const std::string& route)> on_published;
+  // Acknowledged, so long after the start of the transaction that inserted it; below 0 if the server's clock
+  // was set back.
+  std::function<void(std::chrono::microseconds after)> on_delivered;
   std::function<void(const event&, const failure_record&)> on_failed;
   std::function<void(const event&, const std::string& reason)>
       on_stuck;  // PostgreSQL will not write what became of it
+  std::function<void(const std::vector<pause>& in_force)> on_pauses;  // other parts are paused than before
+  step_observer* steps = nullptr;
 };
 
 struct saved_position {
@@ -61,13 +80,23 @@ class stream final : public shipper {
 
   stream(lanes& over, stream_limits limits, stream_hooks hooks);
 
+  // From the next failure on.
+  void retry_by(retry_policy policy) { limits_.retry = std::move(policy); }
+  // From the next event on that is read.
+  void route_by(routing routes) { limits_.route = std::move(routes); }
+
   // The lead is taken.
   void start(saved_position from, payload_type payload);
+  // The server has told its time; later reads with a summary do so, too.
+  void on_server_time(clock::time_point asked, timestamp told) {
+    server_clock_.on_answer(asked, lanes_.now(), told);
+  }
   // Reads and sends nothing more; drained() follows when all that is in flight is settled.
   void drain();
   // Waits no longer for confirms.
   void abandon();
-  // Events in this state: `offered`, of a draining stream, are in flight, and `confirmed` not marked. If it ends now, they go out again.
+  // Events in this state: `offered`, of a draining stream, are in flight, and `confirmed` not marked. If it
+  // ends now, they go out again.
   std::vector<event_id> events_in(event_state which) const;
   bool drained() const;
   // The lead is lost, and whatever is in memory with it.
@@ -75,7 +104,8 @@ class stream final : public shipper {
 
   // There may be new events; there may be due ones; it is time to look at everything.
   void ring() { reader_.ring(); }
-  void ring_due() { reader_.ring_due(lanes_.now()); }
+  void ring_due();
+  void ring_pauses() { agenda_.pauses_at = clock::time_point::min(); }
   void sweep();
 
   // What to ask the store for now, if anything. One request at a time: on_answer or lost() follows.
@@ -92,13 +122,17 @@ class stream final : public shipper {
   phase now_in() const { return phase_; }
   const unsettled& events() const { return events_; }
   const position& at() const { return reader_.at(); }
-  std::size_t held() const { return held_.size(); }
+  std::size_t held() const {
+    return held_.size() + dead_.count_if([this](aggregate one) { return !held_.knows(one); });
+  }
+  bool is_paused() const { return pauses_.everything(); }
   // Somebody's lock keeps it from writing what became of some events.
   bool meets_lock() const { return writes_.marks.meets_lock() || writes_.records.meets_lock(); }
 
   bool may_send() const override { return lanes_.now() < agenda_.sure_until; }
-  message letter_of(slot which) override;
-  void on_sent(slot) override {}
+  result<message> letter_of(slot which) override;
+  destination target_of(slot which) const override;
+  void on_sent(slot which) override { tell(step::sent, which); }
   void on_outcome(slot which, const outcome& what) override;
   void on_unencodable(slot which, std::string reason) override;
   void on_interrupted(slot which, const interruption& why, bool alone) override;
@@ -124,17 +158,23 @@ class stream final : public shipper {
   // The round trip under way, without what it writes, and what a later one is to do.
   struct agenda {
     std::optional<store_request> asked;
+    clock::time_point asked_at{};
     std::optional<aggregate> blocked_after;  // a page is wanted
     aggregate next_page = std::numeric_limits<aggregate>::min();
     std::vector<event_id> by_id;     // rows to read, of a former leader
     clock::time_point not_before{};  // of the page and these rows
     std::optional<position> saved;
     bool save = false;
-    bool look_around = false;  // with the next read
+    bool summary_wanted = false;  // with the next read
     std::optional<std::int64_t> check_from;
     bool recall = false;  // from the start
     std::optional<due_cursor> recall_after;
     clock::time_point recall_not_before{};
+    clock::time_point pauses_at = clock::time_point::min();  // when to ask what is paused
+    clock::time_point pauses_known_at{};
+    clock::time_point dead_at = clock::time_point::max();  // when to begin a look at what is dead
+    std::optional<std::int64_t> dead_after;                // one is under way
+    std::optional<std::int64_t> resume_after;  // a look at what waits for the end of a pause is wanted
     clock::time_point keys_only_until{};
     clock::time_point sure_until{};  // that it has the lead still
   };
@@ -161,8 +201,21 @@ class stream final : public shipper {
   void on_released(tried<release_answer>& got, const store_request& asked);
   void on_blocked(const tried<blocked_answer>& got, const store_request& asked);
   void on_recalled(const tried<recall_answer>& got);
+  void on_pauses(tried<pauses_answer>& got);
+  void on_dead_page(const tried<dead_answer>& got);
+  void begin_look_at_dead();
+  bool is_held(aggregate which) const { return held_.holds(which) || dead_.holds(which); }
+  bool is_loaded() const;
+  void on_resumed(tried<resumed_answer>& got, const store_request& asked);
   boost::unordered_flat_map<aggregate, std::int64_t> lowest_to_record() const;
   std::vector<slot> slots_of(const std::vector<event_id>& ids) const;
+  void say_delivered(slot which) const;
+  void tell(step what, slot which) const {
+    if (hooks_.steps != nullptr && hooks_.steps->listens()) say_step(what, which);
+  }
+  void on_texts(slot which);
+  void say_step(step what, slot which) const;
+  void count_published(const std::vector<slot>& done) const;
   void say_stuck(const write_queue& what, const std::string& reason);
 
   bool admit(stored_event one);
@@ -176,16 +229,19 @@ class stream final : public shipper {
   destination destination_of(slot which) const;
   void fail(slot which, failure why, std::string reason);
   void excuse(slot which, failure why, std::string reason, destinations::finding whose);
+  void wait_for_login(slot which, std::string reason);
   void wait_for_destination(slot which);
   void count_attempt(slot which, failure why, std::string reason);
   void back_off(slot which, failure_record how);
+  void hold_back(slot which);
+  void wait(slot which, failure_record how);
   void park(slot which);
   void park_rest(aggregate of);
   void die(slot which, failure why, std::string reason);
   void bury(slot which, std::string_view trouble);
 
   lanes& lanes_;
-  const stream_limits limits_;
+  stream_limits limits_;
   const stream_hooks hooks_;
 
   phase phase_ = phase::idle;
@@ -193,7 +249,10 @@ class stream final : public shipper {
   unsettled events_;
   reader reader_;
   stragglers stragglers_;
+  server_clock server_clock_;
   held_aggregates held_;
+  dead_aggregates dead_;
+  pauses pauses_;
   writes writes_;
   boost::unordered_flat_map<slot, failed> failed_;
   agenda agenda_;

@@ -13,11 +13,14 @@ using namespace std::chrono_literals;
 // After a row could not be read, rows come without their texts for so long: time to find out which one it is.
 constexpr auto by_keys_for = 10s;
 
+// After a look at what is paused has failed.
+constexpr auto pauses_retry = 1s;
+
 // Between two pages of what is recalled; and after one that met a lock.
 constexpr auto recall_pause = 100ms;
 constexpr auto recall_retry = 1s;
 
-// After a look at what is blocked, or at a former leader's events, has failed.
+// After a look at what is blocked or paused, or at a former leader's events, has failed.
 constexpr auto page_pause = 20ms;
 
 }  // namespace
@@ -31,7 +34,8 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
   if (got.result == read_result::refused) read_by_keys();
   news out{.read = how != reader::outcome::failed, .complete = how == reader::outcome::complete};
   if (got.result != read_result::done) return out;
-  if (asked.read->looks_around && (got.answer.holds || held_.size() > 0))
+  if (got.answer.server_time) on_server_time(agenda_.asked_at, *got.answer.server_time);
+  if (asked.read->with_summary && (got.answer.holds || held_.size() > 0))
     agenda_.blocked_after = agenda_.next_page;
   if (got.answer.late > asked.read->events) return out;
   for (stored_event& one : got.answer.rows) {
@@ -54,12 +58,20 @@ void stream::on_found(tried<std::vector<stored_event>>& got) {
     if (one.from == exception::none) admit(std::move(one));
 }
 
+void stream::on_texts(slot which) {
+  auto& one = events_.at(which);
+  if (one.it.withheld) return;
+  if (!limits_.route.routes.empty()) one.route = resolve(one.it.what, limits_.route);
+  tell(step::read, which);
+}
+
 // True if it is news.
 bool stream::admit(stored_event one) {
   const aggregate of = one.what.aggregate;
-  const bool parked = held_.holds(of) || events_.length_of(of) >= limits_.longest_chain;
+  const bool parked = is_held(of) || events_.length_of(of) >= limits_.longest_chain;
   const auto added = events_.add(std::move(one));
   if (!added) return false;
+  on_texts(*added);
   if (parked)
     park(*added);
   else
@@ -67,14 +79,16 @@ bool stream::admit(stored_event one) {
   return true;
 }
 
-// The first of its aggregate that backs off goes out before all others of it; a scheduled one takes its place behind them.
+// The first of its aggregate that backs off goes out before all others of it; a scheduled one takes its place
+// behind them.
 void stream::admit_due(stored_event one) {
   const aggregate of = one.what.aggregate;
   const bool heads = one.from == exception::backing_off;
-  const bool parked = one.earlier_waits || (!heads && held_.holds(of));
+  const bool parked = one.earlier_waits || (!heads && is_held(of));
   if (heads && !held_.holds(of)) held_.begin(of, hold::head_waits);  // somebody has set it back by hand
   const auto added = events_.add(std::move(one));
   if (!added) return;
+  on_texts(*added);
   if (parked)
     park(*added);
   else
@@ -105,7 +119,7 @@ bool stream::may_leave(slot which) {
 // Sends what is next in its chain to a lane: in strict order the first only.
 void stream::offer_next(aggregate of) {
   auto* const chain = events_.find_chain(of);
-  if (chain == nullptr || phase_ != phase::running) return;
+  if (chain == nullptr || phase_ != phase::running || pauses_.everything()) return;
   for (slot which = chain->first; which != no_slot; which = events_.at(which).after) {
     auto& one = events_.at(which);
     if (one.state == event_state::dying || one.state == event_state::fetching) return;
@@ -115,11 +129,13 @@ void stream::offer_next(aggregate of) {
         writes_.fetches.add(which, lanes_.now());
         return;
       }
+      if (pauses_.holds(one.it.what) && !failed_.contains(which)) return hold_back(which);
       if (!may_leave(which)) return wait_for_destination(which);
       const auto lane =
           lanes_.offer(*this, which, of, travels_alone(which), chain->offered > 0 ? chain->lane : -1);
       if (!lane) return;
       one.state = event_state::offered;
+      one.lane = static_cast<std::int16_t>(*lane);
       chain->lane = *lane;
       ++chain->offered;
     }
@@ -142,6 +158,7 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got) {
     const slot which = events_.find(one.what.id);
     if (which == no_slot) continue;
     events_.complete(which, std::move(one));
+    on_texts(which);
     events_.at(which).state = event_state::queued;
     std::erase(done, which);
     offer_next(events_.aggregate_of(which));
@@ -183,7 +200,10 @@ void stream::on_released(tried<release_answer>& got, const store_request& asked)
       more.push_back(of);
       continue;
     }
-    if (events_.add(std::move(one)) && (taken.empty() || taken.back() != of)) taken.push_back(of);
+    const auto added = events_.add(std::move(one));
+    if (!added) continue;
+    on_texts(*added);
+    if (taken.empty() || taken.back() != of) taken.push_back(of);
   }
   for (const aggregate of : asked.release) {
     if (std::find(it.backs_off.begin(), it.backs_off.end(), of) != it.backs_off.end())
@@ -194,13 +214,44 @@ void stream::on_released(tried<release_answer>& got, const store_request& asked)
   for (const aggregate of : taken) offer_next(of);
 }
 
-// Page by page, with pauses: others' events are read meanwhile. What PostgreSQL refuses to change becomes due by itself.
+// Page by page, with pauses: others' events are read meanwhile. What PostgreSQL refuses to change becomes due
+// by itself.
 void stream::on_recalled(const tried<recall_answer>& got) {
   agenda_.recall_not_before =
       lanes_.now() + (got.result == read_result::deferred ? recall_retry : recall_pause);
   if (got.result == read_result::deferred) return;
   agenda_.recall_after = got.result == read_result::done ? got.answer.upto : std::nullopt;
   reader_.ring_due(lanes_.now());
+}
+
+// What is with the lanes and not sent yet comes back: a lane may be blocked for long.
+void stream::on_pauses(tried<pauses_answer>& got) {
+  if (got.result != read_result::done) {
+    if (phase_ == phase::running) agenda_.pauses_at = lanes_.now() + pauses_retry;
+    agenda_.not_before = lanes_.now() + page_pause;
+    return;
+  }
+  const auto& end = got.answer.next_end;
+  agenda_.pauses_at = end ? lanes_.now() + *end : clock::time_point::max();
+  agenda_.pauses_known_at = lanes_.now();
+  const auto changed = pauses_.set(std::move(got.answer.in_force));
+  if (!changed.more && !changed.fewer) return;
+  if (hooks_.on_pauses) hooks_.on_pauses(pauses_.in_force());
+  if (changed.more) lanes_.withdraw(*this);
+  if (changed.fewer) agenda_.resume_after = position::before_all;
+  on_lanes_changed();
+}
+
+// They are as good as due. Nothing is written of that: who leads next finds them again. The look may have been
+// sent back to the start meanwhile.
+void stream::on_resumed(tried<resumed_answer>& got, const store_request& asked) {
+  if (got.result == read_result::refused) read_by_keys();
+  if (got.result != read_result::done) {
+    agenda_.not_before = lanes_.now() + page_pause;
+    return;
+  }
+  if (agenda_.resume_after == asked.resume->after) agenda_.resume_after = got.answer.upto;
+  for (stored_event& one : got.answer.rows) admit_due(std::move(one));
 }
 
 void stream::on_blocked(const tried<blocked_answer>& got, const store_request& asked) {
@@ -212,13 +263,21 @@ void stream::on_blocked(const tried<blocked_answer>& got, const store_request& a
   held_.on_page(got.answer.rows, *asked.blocked_after,
                 got.answer.upto.value_or(std::numeric_limits<aggregate>::max()));
   agenda_.blocked_after.reset();
-  if (phase_ != phase::loading) {
-    agenda_.next_page = got.answer.upto.value_or(first);
-  } else if (got.answer.upto) {
+  if (phase_ == phase::loading)
     agenda_.blocked_after = got.answer.upto;
-  } else if (agenda_.by_id.empty()) {
-    phase_ = phase::running;
+  else
+    agenda_.next_page = got.answer.upto.value_or(first);
+}
+
+void stream::on_dead_page(const tried<dead_answer>& got) {
+  if (got.result != read_result::done) {
+    agenda_.not_before = lanes_.now() + page_pause;
+    return;
   }
+  dead_.on_page(got.answer.of);
+  agenda_.dead_after = got.answer.upto;
+  if (agenda_.dead_after) return;
+  for (const aggregate of : dead_.end_look()) held_.begin(of, hold::draining);
 }
 
 }  // namespace outboxd::flow

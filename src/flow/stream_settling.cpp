@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/failpoint.hpp"
+#include "core/to_message.hpp"
 #include "flow/stream.hpp"
 
 namespace outboxd::flow {
@@ -13,19 +14,26 @@ namespace {
 // The forms of a dead letter: as the event was, without what may not be encodable, and without its body.
 constexpr int letter_forms = 3;
 
+// RabbitMQ refuses with 403 also an exchange that nobody may publish to (amq.rabbitmq.trace).
+bool is_about_rights(std::string_view reply) {
+  return reply.starts_with("403 ") && reply.find("internal exchange") == std::string_view::npos;
+}
+
 }  // namespace
 
-message stream::letter_of(slot which) {
-  const auto& one = events_.at(which).it.what;
-  message out = envelope(one, payload_, limits_.route);
+result<message> stream::letter_of(slot which) {
+  const auto& one = events_.at(which);
+  auto formed = to_message(one.it.what, payload_, limits_.route, one.route.get());
   const auto found = failed_.find(which);
-  if (found == failed_.end()) return out;
+  if (found == failed_.end()) return formed;
+  message out = formed ? std::move(*formed) : to_message(one.it.what, payload_, limits_.route);
   out.dead_reason = found->second.how.reason;
   out.dead_exchange = out.exchange;
   out.dead_routing_key = out.routing_key;
   out.exchange = limits_.dead_letter_exchange;
   if (found->second.letter > 1) {
     out.headers = "{}";
+    out.default_headers.clear();
     out.routing_key = "dead";
     out.dead_routing_key = {};
   }
@@ -47,8 +55,10 @@ void stream::on_outcome(slot which, const outcome& what) {
   switch (what.what) {
     case verdict::acked: {
       failpoint("acked");
+      tell(step::acked, which);
       const aggregate of = events_.aggregate_of(which);
       lanes_.on_delivered(destination_of(which));
+      say_delivered(which);
       leave_chain(which);
       events_.at(which).state = event_state::confirmed;
       writes_.marks.add(which, lanes_.now());
@@ -56,10 +66,28 @@ void stream::on_outcome(slot which, const outcome& what) {
       return;
     }
     case verdict::returned:
+      tell(step::returned, which);
       return fail(which, failure::returned, fmt::format("returned by the broker: {}", what.reason));
     case verdict::nacked:
+      tell(step::nacked, which);
       return fail(which, failure::nacked, "nacked by the broker: it could not take the message");
   }
+}
+
+void stream::say_delivered(slot which) const {
+  if (!hooks_.on_delivered) return;
+  if (const auto now = server_clock_.at(lanes_.now()))
+    hooks_.on_delivered(*now - events_.at(which).it.what.created_at);
+}
+
+void stream::say_step(step what, slot which) const {
+  const auto& one = events_.at(which);
+  destination to = destination_of(which);
+  if (what == step::sent && failed_.contains(which)) {
+    what = step::letter_sent;
+    to = target_of(which);
+  }
+  hooks_.steps->on_step({.what = what, .of = one.it.what, .to = to, .lane = one.lane});
 }
 
 void stream::on_unencodable(slot which, std::string reason) {
@@ -72,6 +100,7 @@ void stream::on_unencodable(slot which, std::string reason) {
 }
 
 void stream::on_interrupted(slot which, const interruption& why, bool alone) {
+  tell(step::interrupted, which);
   auto& one = events_.at(which);
   const bool channel = why.how == ending::channel_closed;
   const auto [now, blamed] = suspicion_after(one.suspected, why.how, alone);
@@ -82,7 +111,8 @@ void stream::on_interrupted(slot which, const interruption& why, bool alone) {
                           ? "twice the connection was gone without a word, with this event alone in flight"
                           : fmt::format("the broker closed the connection over it: {}", why.reason);
   if (failed_.contains(which)) return bury(which, reason);
-  if (channel && is_about_an_exchange(why.reason)) return fail(which, failure::refused, reason);
+  if (channel && is_about_an_exchange(why.reason))
+    return fail(which, is_about_rights(why.reason) ? failure::forbidden : failure::refused, reason);
   count_attempt(which, channel ? failure::refused : failure::connection_closed, reason);
 }
 
@@ -92,9 +122,18 @@ void stream::on_overdue(slot which) {
 }
 
 destination stream::destination_of(slot which) const {
-  const event& one = events_.at(which).it.what;
+  const auto& found = events_.at(which);
+  if (found.route) return {.exchange = found.route->exchange, .routing_key = found.route->routing_key};
+  const event& one = found.it.what;
   return {.exchange = one.exchange ? *one.exchange : std::string_view(limits_.route.exchange),
           .routing_key = one.routing_key.value_or(one.event_type)};
+}
+
+// A dead letter keeps its routing key.
+destination stream::target_of(slot which) const {
+  destination out = destination_of(which);
+  if (failed_.contains(which)) out.exchange = limits_.dead_letter_exchange;
+  return out;
 }
 
 void stream::fail(slot which, failure why, std::string reason) {
@@ -102,8 +141,15 @@ void stream::fail(slot which, failure why, std::string reason) {
   const stored_event& one = events_.at(which).it;
   const auto whose = lanes_.destinations().on_failed(destination_of(which), why, one.what.id, one.excused,
                                                      reason, lanes_.now());
-  if (whose == destinations::finding::own) return count_attempt(which, why, std::move(reason));
-  excuse(which, why, std::move(reason), whose);
+  switch (whose) {
+    case destinations::finding::own:
+      return count_attempt(which, why, std::move(reason));
+    case destinations::finding::login:
+      return wait_for_login(which, std::move(reason));
+    case destinations::finding::excused:
+    case destinations::finding::down:
+      return excuse(which, why, std::move(reason), whose);
+  }
 }
 
 // Of nobody's failures only a pause is left; others count.
@@ -126,7 +172,8 @@ void stream::count_attempt(slot which, failure why, std::string reason) {
   back_off(which, std::move(how));
 }
 
-// Of a destination that is down it comes back after those that were not tried: the next probe should be another one.
+// Of a destination that is down it comes back after those that were not tried: the next probe should be
+// another one.
 void stream::excuse(slot which, failure why, std::string reason, destinations::finding whose) {
   constexpr auto after_others = std::chrono::milliseconds(1'500);
   const bool counted = judge(why).what == remedy::retry;
@@ -141,20 +188,47 @@ void stream::excuse(slot which, failure why, std::string reason, destinations::f
                    .reason = std::move(reason)});
 }
 
+// By the time that it is sent again, others that the login may not write to have been refused, or somebody is
+// confirmed.
+void stream::wait_for_login(slot which, std::string reason) {
+  constexpr std::chrono::milliseconds shortest = std::chrono::seconds(5);
+  const event& one = events_.at(which).it.what;
+  back_off(which, {.id = one.id,
+                   .counts_deferral = true,
+                   .delay = std::max(shortest, limits_.retry.pause_after(one.deferrals + 1, chance_)),
+                   .code = std::string(name_of(failure::login_refused)),
+                   .reason = std::move(reason) +
+                             "; perhaps this login has lost its rights, so no attempt is counted"});
+}
+
 // Not sent: a probe will tell when the destination works again.
 void stream::wait_for_destination(slot which) {
   back_off(which, {.id = events_.at(which).it.what.id,
                    .counts_deferral = true,
                    .delay = lanes_.destinations().pause(destination_of(which)),
                    .code = std::string(name_of(failure::not_sent)),
-                   .reason = "not sent: its exchange or routing key has stopped working"});
+                   .reason = lanes_.destinations().is_exchange_down(destination_of(which))
+                                 ? "not sent: its exchange has stopped working"
+                                 : "not sent: its routing key has stopped working"});
 }
 
 void stream::back_off(slot which, failure_record how) {
+  if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, how);
+  wait(which, std::move(how));
+}
+
+// Nothing has failed, and nothing is counted.
+void stream::hold_back(slot which) {
+  wait(which, {.id = events_.at(which).it.what.id,
+               .delay = std::nullopt,
+               .code = std::string(paused_code),
+               .reason = "its event type or its aggregate type is paused"});
+}
+
+void stream::wait(slot which, failure_record how) {
   const aggregate of = events_.aggregate_of(which);
   leave_chain(which);
   events_.at(which).state = event_state::waiting;
-  if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, how);
   failed_[which].how = std::move(how);
   held_.begin(of, hold::head_waits);
   held_.on_to_record(of);
@@ -163,6 +237,7 @@ void stream::back_off(slot which, failure_record how) {
 }
 
 void stream::park(slot which) {
+  tell(step::parked, which);
   const aggregate of = events_.aggregate_of(which);
   leave_chain(which);
   events_.at(which).state = event_state::waiting;
@@ -190,17 +265,22 @@ void stream::park_rest(aggregate of) {
   }
 }
 
-// With a dead letter exchange its letter is sent first. It stays in its chain until it is recorded: if that is lost, it comes
-// back before its successors.
+// With a dead letter exchange its letter is sent first. It stays in its chain until it is recorded: if that
+// is lost, it comes back before its successors. While the lead is given up nothing more is sent: the next
+// leader finds the same, and sends the letter.
 void stream::die(slot which, failure why, std::string reason) {
+  const bool has_letter = !limits_.dead_letter_exchange.empty() && why != failure::unreadable;
+  if (has_letter && phase_ != phase::running)
+    return back_off(
+        which,
+        {.id = events_.at(which).it.what.id, .code = std::string(name_of(why)), .reason = std::move(reason)});
   auto& of = failed_[which];
   of.how = {.id = events_.at(which).it.what.id,
             .to = exception::dead,
             .counts_attempt = true,
             .code = std::string(name_of(why)),
             .reason = std::move(reason)};
-  if (limits_.dead_letter_exchange.empty() || why == failure::unreadable || phase_ != phase::running)
-    return bury(which, {});
+  if (!has_letter) return bury(which, {});
   of.letter = 1;
   on_unsent(which);
   offer_next(events_.aggregate_of(which));
@@ -231,14 +311,21 @@ void stream::on_recorded(const write_answer& got) {
     failed_.erase(found);
     if (how.to == exception::dead) {
       events_.leave_chain(which);
+      if (limits_.after_dead == after_dead::hold) {
+        dead_.add(of);
+        held_.begin(of, hold::draining);
+        park_rest(of);
+      }
       if (events_.length_of(of) == 0) held_.on_head_settled(of);
       events_.erase(which);
       offer_next(of);
       continue;
     }
+    const bool is_paused = pauses_.holds(events_.at(which).it.what);
     events_.erase(which);
     held_.on_recorded(of);
-    if (how.to == exception::backing_off) reader_.due_within(how.delay, lanes_.now());
+    if (how.code == paused_code && !is_paused) agenda_.resume_after = position::before_all;
+    if (how.to == exception::backing_off && how.delay) reader_.due_within(*how.delay, lanes_.now());
   }
 }
 
@@ -246,12 +333,23 @@ void stream::on_marked(const write_answer& got) {
   const auto done = writes_.marks.end(got.result, slots_of(got.left), lanes_.now());
   say_stuck(writes_.marks, got.reason);
   failpoint("marked");
+  count_published(done);
   for (const slot which : done) {
+    tell(step::marked, which);
     const aggregate of = events_.aggregate_of(which);
     events_.erase(which);
     if (events_.length_of(of) == 0) held_.on_head_settled(of);
   }
-  if (!done.empty() && hooks_.on_published) hooks_.on_published(done.size());
+}
+
+void stream::count_published(const std::vector<slot>& done) const {
+  if (!hooks_.on_published) return;
+  boost::unordered_flat_map<const route*, std::size_t> by_route;
+  for (const slot which : done) {
+    const auto& of = events_.at(which).route;
+    ++by_route[of ? of->by.get() : nullptr];
+  }
+  for (const auto& [one, events] : by_route) hooks_.on_published(events, one != nullptr ? one->name : "");
 }
 
 }  // namespace outboxd::flow

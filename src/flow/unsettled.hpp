@@ -1,11 +1,14 @@
-// unsettled: the events that a stream has read and not yet settled: their states, and their aggregates as chains.
+// unsettled: the events that a stream has read and not yet settled: their states, and their aggregates as
+// chains.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "core/routing.hpp"
 #include "flow/doubt.hpp"
 #include "flow/store.hpp"
 
@@ -32,6 +35,8 @@ class unsettled {
     slot before = no_slot;  // in its chain
     slot after = no_slot;
     doubt suspected = doubt::none;
+    std::int16_t lane = -1;               // that it was offered to last
+    std::shared_ptr<const routed> route;  // null: none, or its texts are not here
   };
 
   // An aggregate's events in the order in which they go out.

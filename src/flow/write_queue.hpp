@@ -1,4 +1,5 @@
-// write_queue: what has to be written to the outbox, in groups: gathered a little, taken apart when a row will not be written.
+// write_queue: what has to be written to the outbox, in groups: gathered a little, taken apart when a row
+// will not be written.
 #pragma once
 
 #include <chrono>
@@ -20,8 +21,9 @@ struct write_limits {
   std::size_t most = 10'000;            // in one statement
 };
 
-// A group is one statement. One that PostgreSQL refuses is halved until the row that it will not write is alone; that one is
-// tried again with growing pauses, and so is what somebody has locked. Nobody else waits for them.
+// A group is one statement. One that PostgreSQL refuses is halved until the row that it will not write is
+// alone; that one is tried again with growing pauses, and so is what somebody has locked. Nobody else waits
+// for them.
 class write_queue {
  public:
   struct group {
@@ -38,8 +40,8 @@ class write_queue {
   // When there will be something to write; nothing while a group is on its way.
   std::optional<clock::time_point> due() const;
 
-  // The group to write now, or nothing. `all`: without lingering. It is on its way until end(). `fitting`: how many of the
-  // fresh ones, at least one, may go in one group.
+  // The group to write now, or nothing. `all`: without lingering. It is on its way until end(). `fitting`:
+  // how many of the fresh ones, at least one, may go in one group.
   const group* begin(clock::time_point now, bool all = false);
   const group* begin_fitting(clock::time_point now, std::size_t fitting);
   const std::vector<slot>& fresh() const { return fresh_; }

@@ -24,6 +24,8 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   stream.longest_chain = world_.one_of<std::uint32_t>({2, 5, 500});
   stream.most_held = world_.one_of<std::size_t>({2, 5, 200'000, 200'000});
   stream.order = how.order;
+  stream.after_dead = how.after_dead;
+  settings_.max_rate = how.max_rate;
   stream.retry = retry_policy::exponential(50ms, 300ms, 8);
   if (world_.chance(300)) stream.dead_letter_exchange = "dead";
   stream.lead_lasts = settings_.claim_timeout * 3 / 4;
@@ -48,6 +50,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   for (auto count = world_.between(1, 3); count-- > 0;) start_relay();
   write();
   operate();
+  if (how.pauses) pause();
   lock();
   if (how.faults || hand_overs_) strike();
 }
@@ -76,8 +79,8 @@ void flow_chaos::run() {
     check_position();
   }
   heal();
-  // The last pause, claim_timeout, reconnects, backoffs, pauses of writes that were refused, probes of destinations, connections
-  // that bad events end, and the drain.
+  // The last pause, claim_timeout, reconnects, backoffs, pauses of writes that were refused, probes of
+  // destinations, connections that bad events end, and the drain.
   for (const auto latest = world_.now() + 120s; world_.now() < latest && !at_rest();) {
     world_.run_until(world_.now() + 200ms);
     check_position();
@@ -237,6 +240,38 @@ void flow_chaos::operate() {
     if (world_.chance(500)) each->ring_due(table_.shard_of(one.of));
 }
 
+// Again and again: what is freed may have bad ones, too.
+void flow_chaos::discard_dead() {
+  for (std::size_t row = 0; row < table_.rows.size(); ++row)
+    if (table_.rows[row].now.status == row_status::dead && !table_.rows[row].gone)
+      table_.change(row, [](table_row& of) { of.gone = true; });
+  for (auto& each : relays_)
+    for (std::size_t shard = 0; shard < table_.shards(); ++shard) each->ring_due(shard);
+  world_.after(milliseconds(500), [this] { discard_dead(); });
+}
+
+// One more part for a while or until it is resumed, or one less.
+void flow_chaos::pause() {
+  if (calm_) return;
+  world_.after(world_.millis(0, 1'500), [this] { pause(); });
+  if (!table_.paused.empty() && world_.chance(600)) {
+    say("resumes");
+    table_.paused.pop_back();
+  } else {
+    using part = flow::paused_part;
+    flow::pause what{world_.one_of({part::everything, part::event_type, part::aggregate_type}), {}, {}, {}};
+    if (what.part == part::aggregate_type) what.name = world_.chance(500) ? "even" : "odd";
+    if (what.part == part::event_type)
+      what.name = type_of(world_.one_of({ailment::none, ailment::unroutable, ailment::crashing}));
+    const auto end = world_.chance(400) ? world_.now() + world_.millis(0, 2'000) : clock::time_point::max();
+    say(fmt::format("pauses {}", what.name.empty() ? "everything" : what.name));
+    table_.paused.push_back({std::move(what), end});
+  }
+  for (auto& each : relays_)
+    for (std::size_t shard = 0; shard < table_.shards(); ++shard)
+      if (world_.chance(700)) each->ring_pauses(shard);
+}
+
 void flow_chaos::lock() {
   if (calm_) return;
   world_.after(world_.millis(0, 300), [this] { lock(); });
@@ -286,6 +321,10 @@ void flow_chaos::strike(simulated_leader& victim) {
       say(fmt::format("a lane of {} freezes", who));
       return rabbit.freeze(world_.millis(0, 3'000));
     case 3:
+      if (world_.chance(300)) {
+        say(fmt::format("a lane of {} is refused until it connects anew", who));
+        return rabbit.refuse();
+      }
       say(fmt::format("a lane of {} is blocked", who));
       return rabbit.block(world_.millis(0, 3'000));
     case 4:
@@ -329,6 +368,8 @@ void flow_chaos::heal() {
   calm_ = true;
   exchange_.nacks_in_thousand = exchange_.returns_in_thousand = 0;
   exchange_.hangs.clear();
+  table_.paused.clear();
+  if (how_.after_dead == flow::after_dead::hold) discard_dead();
   if (std::none_of(relays_.begin(), relays_.end(), [](const auto& one) { return one->running(); }))
     start_relay();
 }

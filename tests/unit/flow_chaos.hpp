@@ -13,7 +13,10 @@ struct chaos {
   bool faults = true;
   bool refusals = true;  // by the broker and by PostgreSQL
   bool tricks = true;    // the sequence is set back
+  bool pauses = true;
+  flow::after_dead after_dead = flow::after_dead::go_on;
   order_mode order = order_mode::strict;
+  std::int64_t max_rate = 0;  // messages a second of each relay; 0: no limit
   rules with;
 };
 
@@ -47,6 +50,8 @@ class flow_chaos {
   void finish(const std::shared_ptr<transaction>& in);
   void insert(transaction& in);
   void operate();
+  void pause();
+  void discard_dead();
   void restore();
   void lock();
   void strike();

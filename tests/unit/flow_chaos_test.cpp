@@ -54,7 +54,8 @@ tally run(std::uint64_t count, const chaos& how) {
 std::pair<std::uint64_t, std::string> noticed_by(const rules& with, std::uint64_t most) {
   for (std::uint64_t seed = 1; seed <= most; ++seed)
     for (const bool faults : {true, false}) {
-      flow_chaos one(seed, {.faults = faults, .with = with});
+      const auto after = with.dead_first ? flow::after_dead::go_on : flow::after_dead::hold;
+      flow_chaos one(seed, {.faults = faults, .after_dead = after, .with = with});
       one.run();
       if (!one.broken().empty()) return {seed, one.broken().front()};
     }
@@ -68,8 +69,16 @@ TEST_CASE(
   run(150, {});
 }
 
+TEST_CASE("where dead events hold their aggregates nothing goes out behind one, until it is discarded") {
+  run(50, {.after_dead = flow::after_dead::hold, .with = {}});
+}
+
 TEST_CASE("pipelined, too, no event is lost and none is published without its ack") {
   run(50, {.order = order_mode::pipelined, .with = {}});
+}
+
+TEST_CASE("under a rate limit, too, no event is lost and none is published without its ack") {
+  run(30, {.max_rate = 60, .with = {}});
 }
 
 TEST_CASE(
@@ -96,6 +105,8 @@ TEST_CASE("every rule is needed: left out, it is missed") {
       {"what is blocked is known before the first send", &rules::blocked_first, 2'000},
       {"an empty look-up sees all that is parked", &rules::look_up_after_records, 2'000},
       {"parked events above the position stay", &rules::release_below_position, 2'000},
+      {"a new leader looks for what waits for pauses that have ended", &rules::resumed_at_start, 2'000},
+      {"a new leader that holds behind dead events knows them before it sends", &rules::dead_first, 100},
       {"the saved seq is below what is unsettled", &rules::saved_below_unsettled, 100},
   };
   for (const left_out& one : all) {

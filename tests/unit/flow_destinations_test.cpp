@@ -1,4 +1,5 @@
-// flow_destinations_test: a destination that stops working is an outage; an event that fails where others get through is not.
+// flow_destinations_test: a destination that stops working is an outage; an event that fails where others get
+// through is not.
 #include "flow/destinations.hpp"
 
 #include <doctest/doctest.h>
@@ -91,6 +92,18 @@ TEST_CASE_FIXTURE(
   CHECK(it.ask(orders, now) == permit::send);
 }
 
+TEST_CASE_FIXTURE(fixture,
+                  "an exchange that the settings name counts as one that has worked, as long as they do") {
+  it.trust({"shop"});
+  CHECK(fail({"shop", "a"}, failure::refused) == finding::excused);
+  CHECK(fail({"shop", "b"}, failure::refused) == finding::down);
+  CHECK(fail({"other", "a"}, failure::refused) == finding::own);
+  CHECK(fail({"shop", "c"}, failure::returned) == finding::own);  // of its keys nothing is known
+  it.trust({});
+  CHECK(deliver({"shop", "a"}));
+  CHECK(it.down() == 0);
+}
+
 TEST_CASE_FIXTURE(fixture, "one event by itself takes nothing down, however often it fails") {
   deliver(orders);
   for (int i = 0; i < 10; ++i)
@@ -137,6 +150,48 @@ TEST_CASE_FIXTURE(
   CHECK(fail(orders, failure::returned, excuse::not_sent) == finding::excused);
   deliver(orders);
   CHECK(fail(orders, failure::returned, excuse::not_sent) == finding::excused);
+}
+
+TEST_CASE_FIXTURE(fixture, "what two new exchanges refuse is the login's fault until anything is confirmed") {
+  const destination first{"first", "key"}, second{"second", "key"}, third{"third", "key"};
+  CHECK(fail(first, failure::forbidden) == finding::login);
+  CHECK(fail(second, failure::forbidden) == finding::login);
+  CHECK(fail(first, failure::forbidden, excuse::refused) == finding::login);
+  CHECK(fail(second, failure::forbidden, excuse::refused) == finding::login);
+  CHECK(fail(third, failure::refused) == finding::own);  // it does not exist
+  CHECK(deliver(third));                                 // recalls what waits
+  CHECK(fail(first, failure::forbidden, excuse::refused) == finding::own);
+  CHECK_FALSE(deliver(orders));
+  CHECK(fail(second, failure::forbidden, excuse::refused) == finding::own);
+  CHECK(said.empty());
+}
+
+TEST_CASE_FIXTURE(fixture, "what a single new exchange refuses is excused once") {
+  CHECK(fail({"first", "orders"}, failure::forbidden) == finding::login);
+  CHECK(fail({"first", "bills"}, failure::forbidden) == finding::login);
+  CHECK(fail({"first", "orders"}, failure::forbidden, excuse::refused) == finding::own);
+  CHECK_FALSE(deliver(orders));
+  CHECK(fail({"first", "orders"}, failure::forbidden, excuse::refused) == finding::own);
+}
+
+TEST_CASE_FIXTURE(fixture, "an exchange that has worked and refuses is down, and tells of the login, too") {
+  CHECK(fail(orders, failure::forbidden) == finding::excused);
+  CHECK(fail({"new", "key"}, failure::forbidden, excuse::refused) == finding::login);
+  CHECK(fail(bills, failure::forbidden) == finding::down);
+}
+
+TEST_CASE_FIXTURE(
+    fixture, "that an exchange has worked says nothing of a routing key for which no queue was ever bound") {
+  for (const auto before : {excuse::exchange_not_sent, excuse::exchange_failed}) {
+    CHECK(fail(orders, failure::returned, before) == finding::own);
+    CHECK(fail(orders, failure::returned, before) == finding::own);
+  }
+  CHECK(it.ask(orders, now) == permit::send);
+  const destination other{"other", "orders"};
+  CHECK(fail(other, failure::refused, excuse::exchange_not_sent) == finding::excused);
+  CHECK(fail(other, failure::refused, excuse::exchange_failed) == finding::down);
+  CHECK(it.is_exchange_down(other));
+  CHECK_FALSE(it.is_exchange_down(orders));
 }
 
 TEST_CASE_FIXTURE(fixture, "memory is bounded; what is forgotten has never worked") {

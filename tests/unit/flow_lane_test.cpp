@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <array>
+
 #include "scripted_lanes.hpp"
 
 using namespace outboxd;
@@ -16,11 +18,16 @@ namespace {
 // Notes down what it is told.
 class notes final : public shipper {
  public:
-  message letter_of(slot which) override {
+  result<message> letter_of(slot which) override {
     message out{};
     out.message_id = std::to_string(which);
     out.type = which == 99 ? "unencodable" : "t";
     return out;
+  }
+  // So many destinations.
+  destination target_of(slot which) const override {
+    static constexpr std::array keys{"a", "b", "c", "d"};
+    return {.exchange = "outbox", .routing_key = keys[static_cast<std::size_t>(which) % keys.size()]};
   }
   void on_sent(slot which) override { say("sent", which); }
   void on_outcome(slot which, const outcome& what) override {
@@ -173,8 +180,15 @@ TEST_CASE_FIXTURE(fixture, "when others are confirmed nobody waits any longer fo
   now += 9s;
   send({3});
   ack(0, 2);
+  CHECK(line.deadline() == now + 10s);
+  now += 5s;
+  send({4});
+  ack(0, 3);
   whose.take();
-  now += 1s;
+  now += 5s - 1ms;
+  line.check();
+  CHECK(whose.take().empty());
+  now += 1ms;
   line.check();
   CHECK(whose.take() == "overdue 1 ");
   CHECK(connections[0].dropped.empty());
@@ -183,11 +197,34 @@ TEST_CASE_FIXTURE(fixture, "when others are confirmed nobody waits any longer fo
   CHECK(line.in_flight() == 1);
 }
 
+TEST_CASE_FIXTURE(fixture, "a broker that confirms slowly, one after the other, is waited for") {
+  send({1, 2, 3, 4, 5, 6, 7, 8});
+  whose.take();
+  for (slot one = 1; one <= 8; ++one) {
+    now += 9s;
+    line.check();
+    ack(0, one);
+    CHECK(whose.take() == fmt::format("acked {} ", one));
+  }
+  CHECK(connections[0].dropped.empty());
+  CHECK(line.in_flight() == 0);
+}
+
+TEST_CASE_FIXTURE(fixture, "a slow broker that falls silent is dropped") {
+  send({1, 2, 3});
+  now += 30s;
+  ack(0, 1);
+  CHECK(line.deadline() == now + 10s);
+  now += 10s;
+  line.check();
+  CHECK(connections[0].dropped.size() == 1);
+}
+
 TEST_CASE_FIXTURE(fixture, "a connection whose room is taken up by what nobody waits for is dropped") {
   send({1, 2});
   now += 9s;
   ack(0, 2);
-  now += 1s;
+  now += 10s;
   line.check();
   connections[0].full = true;
   send({3});
@@ -243,4 +280,110 @@ TEST_CASE(
   three.wires[static_cast<std::size_t>(*home)].on_broker_down({});
   CHECK_FALSE(three.pool.offer(whose, 2, of, false, *home));
   CHECK(three.pool.offer(whose, 2, of, false, -1) == (*home + 1) % 3);
+}
+
+TEST_CASE_FIXTURE(fixture, "the time from a publish to its ack is noted, and that of a nack is not") {
+  send({1, 2});
+  now += 30ms;
+  ack(0, 1);
+  answer(0, 2, verdict::nacked);
+  CHECK(pool.publish_times().count() == 1);
+  CHECK(pool.publish_times().sum() == doctest::Approx(0.03));
+  send({3});
+  now += 20ms;
+  CHECK(pool.oldest_in_flight() == now - 20ms);
+  ack(0, 3);
+  CHECK_FALSE(pool.oldest_in_flight());
+}
+
+TEST_CASE_FIXTURE(fixture, "what is refused for ten seconds is tried on a new connection") {
+  const auto refuse = [this](slot which) {
+    send({which});
+    answer(0, names().back(), verdict::nacked);
+  };
+  refuse(1);
+  now += 9s;
+  refuse(1);
+  CHECK(connections[0].dropped.empty());
+  now += 1s;
+  refuse(1);
+  REQUIRE(connections[0].dropped.size() == 1);
+  whose.take();
+  line.on_broker_down({ending::silent, "dropped"});
+  line.on_broker_up();
+  CHECK(whose.take().find("interrupted") == std::string::npos);
+
+  SUBCASE("one that did not help is followed by the next after twice the time") {
+    refuse(1);
+    now += 19s;
+    refuse(1);
+    CHECK(connections[0].dropped.size() == 1);
+    now += 1s;
+    refuse(1);
+    CHECK(connections[0].dropped.size() == 2);
+  }
+  SUBCASE("one that did ends it") {
+    send({1});
+    ack(0, names().back());
+    for (int i = 0; i < 10; ++i) {
+      refuse(1);
+      now += 9s;
+      send({1});
+      ack(0, names().back());
+    }
+    CHECK(connections[0].dropped.size() == 1);
+  }
+}
+
+TEST_CASE_FIXTURE(fixture, "others' confirms do not hide a destination that is refused for long") {
+  for (int second = 0; second <= 10; ++second, now += 1s) {
+    send({1, 2});
+    const auto both = names(connections[0].sent.size() - 2);
+    answer(0, both[0], verdict::nacked);
+    CHECK(connections[0].dropped.empty());
+    ack(0, both[1]);
+  }
+  CHECK(connections[0].dropped.size() == 1);
+  CHECK(connections[0].moved.empty());
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "a connection is renewed when nothing is in flight on it, and nobody waits long for that") {
+  send({1});
+  answer(0, names().back(), verdict::nacked);
+  now += 10s;
+  send({2, 1});
+  const auto both = names(1);
+  answer(0, both[1], verdict::nacked);
+  CHECK(line.now_in() == lane::state::renewing);
+  send({3});
+  whose.take();
+  SUBCASE("it is given up when the last one is confirmed") {
+    ack(0, both[0]);
+    CHECK(connections[0].dropped.size() == 1);
+    CHECK(whose.take() == "acked 2 ");
+    line.on_broker_down({ending::silent, "dropped"});
+    CHECK(whose.take() == "unsent 3 changed ");
+  }
+  SUBCASE("so it is when the broker closes the channel over it") {
+    line.on_channel_closed(both, "404 NOT_FOUND");
+    CHECK(connections[0].dropped.size() == 1);
+  }
+  SUBCASE("one that is not confirmed keeps it") {
+    REQUIRE(line.deadline() == now + 1s);
+    now += 1s;
+    pool.check_deadlines();
+    CHECK(line.now_in() == lane::state::open);
+    CHECK(whose.take() == "sent 3 ");
+    CHECK(connections[0].dropped.empty());
+  }
+}
+
+TEST_CASE_FIXTURE(fixture, "when all of many destinations are refused, another node is tried") {
+  for (const slot one : {1, 2, 3}) {
+    send({one});
+    answer(0, names().back(), verdict::nacked);
+    now += 500ms;
+  }
+  CHECK(connections[0].moved.size() == 1);
 }

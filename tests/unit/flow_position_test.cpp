@@ -57,7 +57,8 @@ TEST_CASE("a position advances, and never by a lower seq; it goes back, and neve
 
 namespace {
 
-// Writers in any order, and a reader that follows the rules: each row that is committed is found, and once if it never went back.
+// Writers in any order, and a reader that follows the rules: each row that is committed is found, and once if
+// it never went back.
 class readings {
  public:
   explicit readings(std::uint64_t seed, bool tricks)

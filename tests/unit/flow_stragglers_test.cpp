@@ -1,4 +1,5 @@
-// flow_stragglers_test: what came in behind the position is found by a slow walk, and nothing else is taken for it.
+// flow_stragglers_test: what came in behind the position is found by a slow walk, and nothing else is taken
+// for it.
 #include "flow/stragglers.hpp"
 
 #include <doctest/doctest.h>

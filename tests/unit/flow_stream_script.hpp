@@ -36,14 +36,18 @@ inline flow::stored_event row(int number, flow::aggregate of = 1,
 
 class stream_script : public scripted_lanes {
  public:
-  explicit stream_script(const flow::stream_limits& limits = quick(), std::size_t lane_count = 1)
-      : scripted_lanes(lane_count),
-        stream(pool, limits,
-               {.on_progress = {},
-                .on_published = {},
-                .on_failed = [this](const event&, const flow::failure_record& how) { failed.push_back(how); },
-                .on_stuck = [this](const event& one,
-                                   const std::string&) { stuck.push_back(number_of(one.id)); }}) {}
+  explicit stream_script(const flow::stream_limits& limits = quick(), std::size_t lane_count = 1,
+                         flow::step_observer* steps = nullptr, flow::rate_limit rate = flow::rate_limit())
+      : scripted_lanes(lane_count, {}, rate),
+        stream(
+            pool, limits,
+            {.on_progress = {},
+             .on_published = {},
+             .on_delivered = [this](std::chrono::microseconds after) { delivered.push_back(after); },
+             .on_failed = [this](const event&, const flow::failure_record& how) { failed.push_back(how); },
+             .on_stuck = [this](const event& one, const std::string&) { stuck.push_back(number_of(one.id)); },
+             .on_pauses = {},
+             .steps = steps}) {}
 
   static flow::stream_limits quick() {
     flow::stream_limits out;
@@ -121,6 +125,7 @@ class stream_script : public scripted_lanes {
 
   flow::stream stream;
   flow::store_request asked;
+  std::vector<std::chrono::microseconds> delivered;
   std::vector<flow::failure_record> failed;
   std::vector<int> stuck;
 

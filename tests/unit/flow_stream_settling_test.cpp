@@ -1,4 +1,4 @@
-// flow_stream_settling_test: what becomes of events that are refused, marks that are, and streams that end.
+// flow_stream_settling_test: what becomes of events that are refused, and of marks that are.
 #include <doctest/doctest.h>
 
 #include "flow_stream_script.hpp"
@@ -159,7 +159,7 @@ TEST_CASE("an overdue confirm backs off its event alone") {
   it.bring({row(1, 1), row(2, 2)});
   it.now += 9s;
   it.ack(0, 2);
-  it.now += 2s;
+  it.now += 10s;
   it.pool.check_deadlines();
   while (it.asks() && it.asked.failures.empty()) it.answer();
   CHECK(it.recorded() == "1 backs off ");
@@ -208,6 +208,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("while the lead is given up nobody dies without a letter: the next leader sends it") {
+  auto last = row(1);
+  last.what.attempts = 1'000'000;
+  for (const bool with_letters : {true, false}) {
+    stream_script it(with_letters ? with_dead_letters() : stream_script::quick());
+    it.lead();
+    it.bring({last});
+    it.stream.drain();
+    it.answer(0, 1, verdict::returned, "312");
+    it.ask();
+    CHECK(it.recorded() == (with_letters ? "1 backs off " : "1 dead "));
+    CHECK(it.asked.failures[0].counts_attempt == !with_letters);
+  }
+}
+
 TEST_CASE("rows that have moved are marked by id") {
   stream_script it;
   it.lead();
@@ -215,6 +230,8 @@ TEST_CASE("rows that have moved are marked by id") {
   it.ack(0, 1);
   it.ask();
   CHECK(it.asked.marks.places.size() == 1);
+  CHECK(it.asked.marks.lowest == 1);
+  CHECK(it.asked.marks.highest == 1);
   store_answer missed;
   missed.marks.result = write_result::missed;
   it.answer(missed);
@@ -274,106 +291,25 @@ TEST_CASE(
   CHECK(it.asked.save_unsettled == std::vector{id_of(1)});
 }
 
-TEST_CASE("a stream that drains sends nothing more, waits for its confirms, and saves what it has settled") {
+TEST_CASE("how old an event is at its confirm is told by the server's clock, once that is known") {
   stream_script it;
   it.lead();
-  it.bring({row(1, 1), row(2, 1), row(3, 2)});
-  CHECK(it.sent() == numbers{1, 3});
-  it.stream.drain();
-  CHECK_FALSE(it.stream.drained());
-  it.ack(0, 1);
-  CHECK(it.sent().empty());
-  it.ack(0, 2);
+  it.bring({row(1)});
+  it.ack(0, it.latest());
+  CHECK(it.delivered.empty());
+
+  constexpr timestamp noon{std::chrono::microseconds(1'700'000'000'000'000)};
+  auto young = row(2);
+  young.what.created_at = noon - 30ms;
+  it.stream.sweep();
   it.ask();
-  CHECK(it.marked() == numbers{1, 3});
-  CHECK_FALSE(it.asked.save);
-  it.answer();
-  it.ask();
-  REQUIRE(it.asked.save);
-  CHECK(it.asked.save->seq == 1);  // 2 has to be read again
-  CHECK_FALSE(it.stream.drained());
-  it.answer();
-  CHECK(it.stream.drained());
-}
-
-TEST_CASE("a lane that goes down while a stream drains leaves nothing to wait for") {
-  stream_script it;
-  it.lead();
-  it.bring({row(1)});
-  it.stream.drain();
-  it.wires[0].on_broker_down({});
-  CHECK_FALSE(it.asks());  // nothing is settled
-  CHECK(it.stream.at().seq == 0);
-  CHECK(it.stream.drained());
-}
-
-TEST_CASE("who does not wait any longer gives the rest back") {
-  stream_script it;
-  it.lead();
-  it.bring({row(1)});
-  it.stream.drain();
-  it.stream.abandon();
-  it.ack(0, 1);  // nobody hears it
-  CHECK_FALSE(it.asks());
-  CHECK(it.stream.at().seq == 0);
-  CHECK(it.stream.drained());
-}
-
-TEST_CASE("with the lead everything in memory is lost, and a confirm that comes later marks nothing") {
-  stream_script it;
-  it.lead();
-  it.bring({row(1), row(2)});
-  it.stream.lost();
-  CHECK(it.stream.events().size() == 0);
-  CHECK(it.stream.now_in() == stream::phase::idle);
-  it.ack(0, 1);
-  CHECK_FALSE(it.asks());
-  it.lead();
-  it.sent();
-  it.bring({row(1)});
-  CHECK(it.sent() == numbers{1});
-}
-
-TEST_CASE(
-    "nothing is sent long after the last answer, and one is asked for even when there is nothing to ask") {
-  auto limits = stream_script::quick();
-  limits.lead_lasts = 7s;
-  limits.read.batch = 1;
-  limits.batches = 1;
-  stream_script it(limits);
-  it.lead();
-  it.connections[0].full = true;
-  it.bring({row(1)});
-  CHECK_FALSE(it.asks());
-  it.now += 8s;
-  it.connections[0].full = false;
-  it.wires[0].on_writable();
-  CHECK(it.sent().empty());
-  CHECK(it.stream.next_at() <= it.now);
-  it.ask();
-  CHECK(it.asked.save);
-  it.answer();
-  CHECK(it.sent() == numbers{1});
-}
-
-TEST_CASE("who may not send holds up nobody else on the lane") {
-  auto limits = stream_script::quick();
-  limits.lead_lasts = 7s;
-  stream_script it(limits);
-  it.lead();
-  it.connections[0].full = true;
-  it.bring({row(1)});
-  it.now += 8s;
-  flow::stream other(it.pool, stream_script::quick(), {});
-  other.start({{0, {}}, {}}, payload_type::jsonb);
-  other.next(), other.on_answer({});
-  other.next(), other.on_answer({});
-  other.next();
-  store_answer one;
-  one.read.answer.saw_all = true;
-  one.read.answer.rows = {row(2)};
-  other.on_answer(one);
-  it.connections[0].full = false;
-  it.wires[0].on_writable();
-  CHECK(it.sent() == numbers{2});
+  REQUIRE(it.asked.read);
+  CHECK(it.asked.read->with_summary);
+  store_answer out;
+  out.read.answer = {
+      .now = {9, 9, {}}, .saw_all = true, .top = 2, .late_low = {}, .rows = {young}, .server_time = noon};
+  it.answer(std::move(out));
+  it.now += 70ms;
+  it.ack(0, it.latest());
+  CHECK(it.delivered == std::vector<std::chrono::microseconds>{100ms});
 }

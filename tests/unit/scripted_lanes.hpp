@@ -1,4 +1,5 @@
-// scripted_lanes: a broker and a clock that a test drives by hand, for the flow's lanes and what stands on them.
+// scripted_lanes: a broker and a clock that a test drives by hand, for the flow's lanes and what stands on
+// them.
 #pragma once
 
 #include <deque>
@@ -36,7 +37,9 @@ class scripted_connection final : public flow::broker {
 
 // So many lanes, all up.
 struct scripted_lanes {
-  explicit scripted_lanes(std::size_t count, const flow::lane_limits& limits = {}) {
+  explicit scripted_lanes(std::size_t count, const flow::lane_limits& limits = {},
+                          flow::rate_limit rate = flow::rate_limit())
+      : pool([this] { return now; }, {}, {"outbox", {}, {}}, rate) {
     for (std::size_t i = 0; i < count; ++i)
       pool.add(wires.emplace_back(connections.emplace_back(), pool, limits));
     for (auto& one : wires) one.on_broker_up();
@@ -49,7 +52,7 @@ struct scripted_lanes {
   void ack(std::size_t lane, token name) { answer(lane, name, verdict::acked); }
 
   flow::clock::time_point now{std::chrono::hours(1)};
-  flow::lanes pool{[this] { return now; }, {}, {"outbox", {}, {}}};
+  flow::lanes pool;
   std::deque<scripted_connection> connections;
   std::deque<flow::lane> wires;
 };

@@ -18,6 +18,7 @@ class simulated_leader {
     clock::duration sweep_interval = milliseconds(300);
     milliseconds claim_timeout{2'000};
     bool renews_lanes = true;  // when a session is lost
+    std::int64_t max_rate = 0;
   };
   using complaint = std::function<void(const char*)>;
 
@@ -28,7 +29,8 @@ class simulated_leader {
         how_(how),
         with_(with),
         complain_(std::move(complain)),
-        process_(world) {
+        process_(world),
+        pool_([this] { return world_.now(); }, {}, {"outbox", {}, {}}, flow::rate_limit(how.max_rate)) {
     for (int i = 0; i < lane_count; ++i) {
       auto& one = rabbits_.emplace_back(world, process_, exchange);
       one.on_acked = [this](std::size_t row) { acked_.insert(row); };
@@ -41,6 +43,10 @@ class simulated_leader {
     }
     for (std::size_t shard = 0; shard < table.shards(); ++shard) open(shard);
     every(milliseconds(100), [this] { pool_.check_deadlines(); });
+    if (how.max_rate > 0)
+      every(milliseconds(10), [this] {
+        if (pool_.next_pump() && *pool_.next_pump() <= world_.now()) pool_.pump();
+      });
     every(how.sweep_interval, [this] {
       for (auto& one : shards_)
         if (one.leads) one.stream.sweep(), arrange(one);
@@ -53,6 +59,12 @@ class simulated_leader {
     process_.run([this, shard] {
       auto& one = shards_[shard];
       if (one.leads) one.stream.ring(), arrange(one);
+    });
+  }
+  void ring_pauses(std::size_t shard) {
+    process_.run([this, shard] {
+      auto& one = shards_[shard];
+      if (one.leads) one.stream.ring_pauses(), arrange(one);
     });
   }
   // Something may be due.
@@ -125,8 +137,10 @@ class simulated_leader {
           stream(of.pool_, of.limits_for(which),
                  {.on_progress = [this, &of] { of.arrange(*this); },
                   .on_published = {},
+                  .on_delivered = {},
                   .on_failed = {},
-                  .on_stuck = {}}) {}
+                  .on_stuck = {},
+                  .on_pauses = {}}) {}
     std::size_t shard;
     simulated_store session;
     flow::stream stream;
@@ -252,7 +266,7 @@ class simulated_leader {
   const rules& with_;
   complaint complain_;
   virtual_process process_;
-  flow::lanes pool_{[this] { return world_.now(); }, {}, {"outbox", {}, {}}};
+  flow::lanes pool_;
   std::deque<simulated_rabbit> rabbits_;
   std::deque<flow::lane> wires_;
   std::deque<led> shards_;

@@ -228,7 +228,8 @@ flow::write_answer simulated_postgres::record(const std::vector<flow::failure_re
           now.why = one.to;
           now.attempts += one.counts_attempt ? 1 : 0;
           now.deferrals = one.counts_deferral ? now.deferrals + 1 : one.counts_attempt ? 0 : now.deferrals;
-          if (one.to == exception::backing_off) now.available_at = world_.wall() + one.delay;
+          if (one.to == exception::backing_off)
+            now.available_at = one.delay ? world_.wall() + *one.delay : timestamp::max();
           if (!one.code.empty()) now.failure = one.code;
         },
         undoing);

@@ -1,4 +1,5 @@
-// simulated_postgres: a small PostgreSQL with one outbox: transactions, snapshots, locks, crashes, and the statements of a store.
+// simulated_postgres: a small PostgreSQL with one outbox: transactions, snapshots, locks, crashes, and the
+// statements of a store.
 #pragma once
 
 #include <functional>
@@ -27,7 +28,9 @@ struct rules {
   bool blocked_first = true;           // a new leader learns what is blocked before it sends
   bool look_up_after_records = true;   // an empty look-up sees all that has been parked
   bool release_below_position = true;  // parked events above the position stay where they are
-  bool saved_below_unsettled = true;   // the saved seq is below the lowest event that is not settled
+  bool resumed_at_start = true;        // a new leader looks for what waits for pauses that have ended
+  bool dead_first = true;             // a new leader that holds behind dead events knows them before it sends
+  bool saved_below_unsettled = true;  // the saved seq is below the lowest event that is not settled
 };
 
 enum class row_status : std::uint8_t { pending, waiting, published, dead };
@@ -56,6 +59,12 @@ struct row_state {
   int deferrals = 0;
   std::string failure;  // the code of the latest
   std::uint32_t place = 0;
+};
+
+// In force until its end.
+struct timed_pause {
+  flow::pause what;
+  clock::time_point end = clock::time_point::max();
 };
 
 struct table_row {
@@ -131,6 +140,10 @@ class simulated_postgres {
   flow::tried<flow::release_answer> release(const std::vector<flow::aggregate>& of, int most, bool keys_only);
   flow::tried<flow::recall_answer> recall(std::size_t shard);
   flow::tried<flow::blocked_answer> blocked(std::size_t shard, flow::aggregate after);
+  flow::tried<flow::dead_answer> dead(std::size_t shard, std::int64_t after) const;
+  flow::tried<flow::pauses_answer> in_force() const;
+  flow::tried<flow::resumed_answer> resumed(std::size_t shard, const flow::resume_request& what,
+                                            bool keys_only);
 
   bool is_finished(const table_row& one) const {
     return one.gone || one.now.status == row_status::published || one.now.status == row_status::dead;
@@ -145,6 +158,7 @@ class simulated_postgres {
   static std::size_t row_of(const std::string& message_id);
 
   std::vector<table_row> rows;
+  std::vector<timed_pause> paused;
   int crashes = 0;
   clock::time_point writes_locked_until{};  // the table, for writes
   clock::time_point reads_locked_until{};   // and for reads
@@ -158,6 +172,8 @@ class simulated_postgres {
     std::function<void()> how;
   };
 
+  static bool is_paused(const table_row& one, const std::vector<flow::pause>& by);
+  bool waits_before(const flow::stored_event& one) const;
   bool shows(const table_row& one) const { return one.visible && !one.gone; }
   bool refuses(std::size_t row) const { return rows[row].refuses_until > world_.now(); }
   bool is_locked(std::size_t row) const { return rows[row].locked_until > world_.now(); }
@@ -167,7 +183,7 @@ class simulated_postgres {
   void finish(std::vector<std::function<void()>> undoing, bool synchronous);
   void flush();
   flow::stored_event stored(std::size_t row, bool keys_only);
-  void look_around(std::size_t shard, flow::read_answer& to) const;
+  void add_summary(std::size_t shard, flow::read_answer& to) const;
   template <class Answer>
   bool cannot_read(flow::tried<Answer>& out) const;
   // Fills the rows in, or says that one of them cannot be read.

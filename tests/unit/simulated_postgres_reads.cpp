@@ -8,6 +8,14 @@ namespace outboxd::test {
 using flow::exception;
 using flow::read_result;
 
+namespace {
+
+const char* aggregate_type_of(flow::aggregate which) {
+  return (which & (flow::aggregate{1} << 40U)) == 0 ? "even" : "odd";
+}
+
+}  // namespace
+
 flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
   const table_row& from = rows[row];
   flow::stored_event out;
@@ -18,6 +26,7 @@ flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
   std::memcpy(out.what.place.bytes.data(), &from.now.place, sizeof from.now.place);
   out.what.seq = from.seq;
   out.what.aggregate = from.of;
+  out.what.aggregate_type = aggregate_type_of(from.of);
   out.what.event_type = type_of(from.ill);
   out.what.headers = "{}";
   if (from.ill == ailment::missing) out.what.exchange = "no such exchange";
@@ -25,9 +34,12 @@ flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
   out.what.deferrals = from.now.deferrals;
   out.from = from.now.why;
   out.withheld = keys_only || from.large;
-  out.suspect = from.now.failure == "refused" || from.now.failure == "connection_closed";
+  out.suspect = from.now.failure == "refused" || from.now.failure == "connection_closed" ||
+                from.now.failure == "login_refused";
   if (from.now.failure == "not_sent") out.excused = flow::excuse::not_sent;
   if (from.now.failure == "destination_down") out.excused = flow::excuse::failed;
+  if (from.now.failure == "refused" || from.now.failure == "login_refused")
+    out.excused = flow::excuse::refused;
   out.size = from.large ? 3'000 : 100;
   if (on_step) on_step(row, "read");
   return out;
@@ -83,20 +95,20 @@ flow::tried<flow::read_answer> simulated_postgres::read(std::size_t shard, const
   answer.saw_all = upper == now.xmax;
   answer.late = static_cast<std::int64_t>(late.size());
   if (!late.empty()) answer.late_low = rows[late.front()].seq;
-  if (what.looks_around) look_around(shard, answer);
+  if (what.with_summary) add_summary(shard, answer);
   const bool goes_back = answer.late > what.events;
   if (!goes_back) late.insert(late.end(), fresh.begin(), fresh.end());
   if (!goes_back || !with_.going_back_alone) bring(goes_back ? fresh : late, keys_only, out, answer.rows);
   return out;
 }
 
-void simulated_postgres::look_around(std::size_t shard, flow::read_answer& to) const {
+void simulated_postgres::add_summary(std::size_t shard, flow::read_answer& to) const {
   to.next_due.reset();
   to.holds = false;
   for (const table_row& one : rows) {
     if (!shows(one) || shard_of(one.of) != shard || one.now.status != row_status::waiting) continue;
     to.holds |= one.now.why != exception::scheduled;
-    if (one.now.why == exception::parked) continue;
+    if (one.now.why == exception::parked || one.now.available_at == timestamp::max()) continue;
     const auto left =
         std::max(milliseconds(0), std::chrono::ceil<milliseconds>(one.now.available_at - world_.wall()));
     to.next_due = std::min(to.next_due.value_or(left), left);
@@ -137,7 +149,8 @@ flow::tried<flow::recall_answer> simulated_postgres::recall(std::size_t shard) {
     if (!shows(one) || shard_of(one.of) != shard || one.now.why != exception::backing_off || is_locked(row) ||
         refuses(row) || one.now.available_at <= world_.wall())
       continue;
-    if (code == "not_sent" || code == "destination_down" || code == "nacked" || code == "unconfirmed") {
+    if (code == "not_sent" || code == "destination_down" || code == "login_refused" || code == "nacked" ||
+        code == "unconfirmed") {
       if (on_step) on_step(row, "recalled");
       write(
           row, [this](row_state& now) { now.available_at = world_.wall(); }, undoing);
@@ -145,6 +158,74 @@ flow::tried<flow::recall_answer> simulated_postgres::recall(std::size_t shard) {
   }
   finish(std::move(undoing), false);
   return out;
+}
+
+flow::tried<flow::dead_answer> simulated_postgres::dead(std::size_t shard, std::int64_t after) const {
+  flow::tried<flow::dead_answer> out;
+  if (cannot_read(out)) return out;
+  for (const std::size_t row : by_seq_) {
+    const table_row& one = rows[row];
+    if (!shows(one) || shard_of(one.of) != shard || one.now.status != row_status::dead || one.seq <= after)
+      continue;
+    if (out.answer.of.size() >= bounds_.page && out.answer.upto != one.seq) return out;
+    out.answer.of.push_back(one.of);
+    out.answer.upto = one.seq;
+  }
+  out.answer.upto.reset();
+  return out;
+}
+
+flow::tried<flow::pauses_answer> simulated_postgres::in_force() const {
+  flow::tried<flow::pauses_answer> out;
+  if (cannot_read(out)) return out;
+  for (const timed_pause& one : paused) {
+    if (one.end <= world_.now()) continue;
+    out.answer.in_force.push_back(one.what);
+    if (one.end == clock::time_point::max()) continue;
+    const auto left = std::chrono::ceil<milliseconds>(one.end - world_.now());
+    out.answer.next_end = std::min(out.answer.next_end.value_or(left), left);
+  }
+  return out;
+}
+
+bool simulated_postgres::is_paused(const table_row& one, const std::vector<flow::pause>& by) {
+  return std::any_of(by.begin(), by.end(), [&](const flow::pause& each) {
+    const auto type = each.part == flow::paused_part::event_type       ? type_of(one.ill)
+                      : each.part == flow::paused_part::aggregate_type ? aggregate_type_of(one.of)
+                                                                       : "";
+    return each.name == type;
+  });
+}
+
+// It looks at so many of those that wait for the end of a pause.
+flow::tried<flow::resumed_answer> simulated_postgres::resumed(std::size_t shard,
+                                                              const flow::resume_request& what,
+                                                              bool keys_only) {
+  flow::tried<flow::resumed_answer> out;
+  if (cannot_read(out)) return out;
+  std::vector<std::size_t> found;
+  int left = what.events;
+  for (const std::size_t row : by_seq_) {
+    const table_row& one = rows[row];
+    if (!shows(one) || one.now.why != exception::backing_off || one.now.available_at != timestamp::max() ||
+        one.seq <= what.after)
+      continue;
+    const bool tie = out.answer.upto == one.seq;
+    if (left-- <= 0 && !tie) break;
+    out.answer.upto = one.seq;
+    if (shard_of(one.of) == shard && !is_paused(one, what.paused)) found.push_back(row);
+  }
+  if (left >= 0) out.answer.upto.reset();
+  bring(found, keys_only, out, out.answer.rows);
+  for (auto& one : out.answer.rows) one.earlier_waits = waits_before(one);
+  return out;
+}
+
+bool simulated_postgres::waits_before(const flow::stored_event& one) const {
+  return std::any_of(rows.begin(), rows.end(), [&](const table_row& other) {
+    return shows(other) && other.of == one.what.aggregate && other.seq < one.what.seq &&
+           (other.now.why == exception::backing_off || other.now.why == exception::parked);
+  });
 }
 
 flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const flow::due_cursor& after,
@@ -156,7 +237,7 @@ flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const f
   for (const std::size_t row : by_seq_) {
     const table_row& one = rows[row];
     if (!shows(one) || shard_of(one.of) != shard || one.now.status != row_status::waiting ||
-        one.now.why == exception::parked)
+        one.now.why == exception::parked || one.now.available_at == timestamp::max())
       continue;
     if (one.now.available_at > now) {
       const auto left = std::chrono::ceil<milliseconds>(one.now.available_at - now);
@@ -171,11 +252,7 @@ flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const f
   if (found.size() > static_cast<std::size_t>(most)) found.resize(static_cast<std::size_t>(most));
   if (!found.empty()) out.answer.last = {place(found.back()).first, place(found.back()).second};
   bring(found, keys_only, out, out.answer.rows);
-  for (auto& one : out.answer.rows)
-    one.earlier_waits = std::any_of(rows.begin(), rows.end(), [&](const table_row& other) {
-      return shows(other) && other.of == one.what.aggregate && other.seq < one.what.seq &&
-             (other.now.why == exception::backing_off || other.now.why == exception::parked);
-    });
+  for (auto& one : out.answer.rows) one.earlier_waits = waits_before(one);
   return out;
 }
 

@@ -1,4 +1,5 @@
-// simulated_rabbit: a RabbitMQ that takes, refuses and delays messages, and one lane's connection to it, with faults.
+// simulated_rabbit: a RabbitMQ that takes, refuses and delays messages, and one lane's connection to it, with
+// faults.
 #pragma once
 
 #include <functional>
@@ -55,7 +56,7 @@ class simulated_rabbit final : public flow::broker {
     connect(*listener_);
   }
   void end() {
-    up_ = blocked_ = full_ = reopening_ = false;
+    up_ = blocked_ = full_ = reopening_ = refuses_ = false;
     open_.clear();
     client_channel_ = ++channel_;
     cut_after_ = world_.now() + (world_.chance(500)   ? microseconds(0)
@@ -64,6 +65,9 @@ class simulated_rabbit final : public flow::broker {
     ++session_;
     confirms_.clear();
   }
+
+  // The channel's idea of its queues is wrong, and only a new one mends it.
+  void refuse() { refuses_ = up_; }
 
   void freeze(clock::duration pause) { thaws_ = world_.now() + pause; }
   // The process stops. What it has buffered leaves when it goes on.
@@ -135,6 +139,7 @@ class simulated_rabbit final : public flow::broker {
     }
     if (ill == ailment::unroutable || world_.chance(exchange_.returns_in_thousand))
       return confirm({sent.name, verdict::returned, "312 NO_ROUTE"}, sent);
+    if (refuses_ && sent.session == session_) return confirm({sent.name, verdict::nacked, {}}, sent);
     if (world_.chance(exchange_.nacks_in_thousand)) {
       if (exchange_.nacks_may_deliver && world_.chance(300)) exchange_.on_delivered(sent.row);
       return confirm({sent.name, verdict::nacked, {}}, sent);
@@ -214,6 +219,7 @@ class simulated_rabbit final : public flow::broker {
   std::size_t room_ = 1;
   std::vector<token> open_;  // unconfirmed, as the client sees it
   bool reopening_ = false;
+  bool refuses_ = false;
   std::uint64_t channel_ = 0;  // counts the channels that the broker has opened
   std::uint64_t client_channel_ = 0;
   std::vector<std::pair<outcome, arrival>> confirms_;

@@ -1,4 +1,5 @@
-// simulated_store: one session of a relay with the simulated PostgreSQL: it may be cut at any moment, on either side first.
+// simulated_store: one session of a relay with the simulated PostgreSQL: it may be cut at any moment, on
+// either side first.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,7 @@ class simulated_store final : public flow::store {
     world_.after(world_.millis(1, 150), [this, mine = client_] {
       if (mine != client_ || process_.killed()) return;
       server_ = table_.tick();  // a number that no other has
-      first_page_ = true;
+      first_page_ = first_resume_ = first_dead_ = true;
       process_.run([this, mine] {
         if (mine != client_) return;
         up_ = true;
@@ -107,7 +108,7 @@ class simulated_store final : public flow::store {
 
   // Each statement has a snapshot of its own.
   void step(const std::shared_ptr<work>& job) {
-    while (job->next < 11) {
+    while (job->next < 14) {
       run(*job, job->next++);
       if (world_.chance(60)) {
         world_.after(world_.micros(1, 3000), [this, job, mine = server_] {
@@ -163,6 +164,18 @@ class simulated_store final : public flow::store {
       case 9:
         if (asked.recall_after) to.recalled = table_.recall(shard_);
         return;
+      case 10:
+        if (asked.pauses) to.pauses = table_.in_force();
+        return;
+      case 12:
+        if (asked.dead_after && (with_.dead_first || !std::exchange(first_dead_, false)))
+          to.dead = table_.dead(shard_, *asked.dead_after);
+        return;
+      case 11:
+        if (!asked.resume) return;
+        if (with_.resumed_at_start || !std::exchange(first_resume_, false))
+          to.resumed = table_.resumed(shard_, *asked.resume, asked.keys_only);
+        return;
       default:
         if (!asked.blocked_after) return;
         if (with_.blocked_first || !std::exchange(first_page_, false))
@@ -200,6 +213,8 @@ class simulated_store final : public flow::store {
   std::size_t shard_;
   bool up_ = false;
   bool first_page_ = true;
+  bool first_resume_ = true;
+  bool first_dead_ = true;
   bool late_ = false;         // it has to go back
   std::uint64_t client_ = 1;  // counts the relay's connections
   std::uint64_t server_ = 0;  // the session that the server has; 0: none

@@ -1,4 +1,5 @@
-// virtual_world: virtual time and chance: everything that happens, happens here, in an order that the seed decides.
+// virtual_world: virtual time and chance: everything that happens, happens here, in an order that the seed
+// decides.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +77,8 @@ class virtual_world {
   std::mt19937_64 random_;
 };
 
-// A relay's process: what reaches it, reaches it in order, not while it is stopped (SIGSTOP), and not after its end.
+// A relay's process: what reaches it, reaches it in order, not while it is stopped (SIGSTOP), and not after
+// its end.
 class virtual_process {
  public:
   explicit virtual_process(virtual_world& world) : world_(world) {}

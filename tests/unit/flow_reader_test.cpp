@@ -1,0 +1,86 @@
+// flow_reader_test: what is read again does not make the reader walk over everything above it.
+#include "flow/reader.hpp"
+
+#include <doctest/doctest.h>
+
+#include <utility>
+
+using namespace outboxd;
+using namespace outboxd::flow;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::int64_t far = 1'000'000;
+
+struct fixture {
+  clock::time_point now{std::chrono::hours(1)};
+  reader it{{}};
+  snapshot seen{12, 12, {}};  // by the next read
+
+  fixture() {
+    it.start({far, {10, 10, {}}}, now);
+    REQUIRE(walks_from() == far);
+    walked(far, false, false);
+    REQUIRE(reads_from() == far);
+    REQUIRE(read(std::nullopt, std::nullopt) == reader::outcome::complete);
+  }
+  store_request ask() {
+    store_request out;
+    it.add_to(out, 1'500, now);
+    asked = out;
+    return out;
+  }
+  std::optional<std::int64_t> walks_from() { return ask().walk_from; }
+  std::optional<std::int64_t> reads_from() {
+    const auto to = ask().read;
+    return to ? std::optional(to->from.seq) : std::nullopt;
+  }
+  void walked(std::int64_t to, bool met, bool more) {
+    tried<walk_answer> got;
+    got.answer = {.walked_to = to, .met = met, .more = more};
+    it.on_walked(got, now);
+  }
+  // Brings one row, or none.
+  reader::outcome read(std::optional<std::int64_t> row, std::optional<std::int64_t> top) {
+    tried<read_answer> got;
+    got.answer.now = seen;
+    got.answer.saw_all = true;
+    got.answer.top = top;
+    if (row) got.answer.rows.emplace_back().what.seq = *row;
+    return it.on_read(asked, got, now);
+  }
+  store_request asked;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(fixture, "what is read again far below is read, and the position is what it was before") {
+  it.read_again(500);
+  CHECK(walks_from() == 499);
+  walked(499, true, true);
+  CHECK(reads_from() == 499);
+  const snapshot before = std::exchange(seen, {14, 14, {}});
+  CHECK(read(500, far) == reader::outcome::incomplete);
+  CHECK(it.at().seq == far);
+  CHECK(it.at().seen == before);  // what became visible meanwhile is still to be found
+  CHECK(it.read_to() == far);
+  CHECK(reads_from() == far);
+}
+
+TEST_CASE_FIXTURE(fixture, "the same when it is not there any more") {
+  it.read_again(500);
+  CHECK(walks_from() == 499);
+  walked(10'499, false, true);
+  CHECK(reads_from() == far);
+}
+
+TEST_CASE_FIXTURE(fixture, "what is forgotten meanwhile is not passed over") {
+  it.read_again(500);
+  it.forget(900'000);
+  CHECK(walks_from() == 499);
+  walked(499, true, true);
+  CHECK(reads_from() == 499);
+  read(500, far);
+  CHECK(it.at().seq == 899'999);
+}

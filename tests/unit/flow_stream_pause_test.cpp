@@ -1,0 +1,173 @@
+// flow_stream_pause_test: what becomes of events while their type, or everything, is paused, and after that.
+#include <doctest/doctest.h>
+
+#include "flow_stream_script.hpp"
+
+using namespace outboxd;
+using namespace outboxd::flow;
+using namespace outboxd::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using numbers = std::vector<int>;
+
+const flow::pause everything{paused_part::everything, {}, {}, {}};
+const flow::pause all_t{paused_part::event_type, "t", {}, {}};
+const flow::pause all_u{paused_part::event_type, "u", {}, {}};
+
+stored_event of_type(int number, const char* type, aggregate of = 1, exception from = exception::none) {
+  auto out = row(number, of, from);
+  out.what.event_type = type;
+  return out;
+}
+
+// Rings, and tells what is paused.
+void tell(stream_script& it, std::vector<flow::pause> in_force,
+          std::optional<std::chrono::milliseconds> end = {}) {
+  it.stream.ring_pauses();
+  it.ask();
+  REQUIRE(it.asked.pauses);
+  store_answer told;
+  told.pauses.answer = {std::move(in_force), end};
+  it.answer(std::move(told));
+}
+
+}  // namespace
+
+TEST_CASE("an event of a paused type waits for ever, its aggregate behind it, and others go out") {
+  stream_script it;
+  it.lead(), it.bring({});
+  tell(it, {all_u});
+  it.read({of_type(1, "u"), row(2), row(3, 2)});
+  CHECK(it.sent() == numbers{3});
+  it.ask();
+  CHECK(it.recorded() == "1 backs off 2 parked ");
+  CHECK(it.asked.failures[0].code == "paused");
+  CHECK_FALSE(it.asked.failures[0].delay);
+  CHECK_FALSE(it.asked.failures[0].counts_attempt);
+  CHECK_FALSE(it.asked.failures[0].counts_deferral);
+  CHECK(it.failed.empty());
+  it.answer();
+  it.read({row(4)});
+  it.ask();
+  CHECK(it.recorded() == "4 parked ");
+}
+
+TEST_CASE("when its pause has ended it is looked for, and goes out before what waits behind it") {
+  stream_script it;
+  it.lead(), it.bring({});
+  tell(it, {all_u});
+  it.read({of_type(1, "u"), row(2)});
+  it.ask(), it.answer();
+  tell(it, {});
+  it.ask();
+  REQUIRE(it.asked.resume);
+  CHECK(it.asked.resume->paused.empty());
+  store_answer found;
+  found.resumed.answer.rows = {of_type(1, "u", 1, exception::backing_off)};
+  it.answer(std::move(found));
+  CHECK(it.sent() == numbers{1});
+  CHECK(it.stream.held() == 1);
+}
+
+TEST_CASE("what is recorded as paused after its pause has ended is looked for again") {
+  stream_script it;
+  it.lead(), it.bring({});
+  tell(it, {all_u});
+  it.read({of_type(1, "u")});
+  it.ask();
+  REQUIRE(it.recorded() == "1 backs off ");
+  store_answer locked;
+  locked.failures.result = write_result::deferred;
+  it.answer(std::move(locked));
+  tell(it, {});
+  it.ask();
+  store_answer page;
+  page.resumed.answer.upto = 5;
+  it.answer(page);
+  it.now += 10s;
+  it.ask();
+  REQUIRE(it.recorded() == "1 backs off ");
+  REQUIRE(it.asked.resume);
+  CHECK(it.asked.resume->after == 5);
+  page.resumed.answer.upto = 9;
+  it.answer(page);
+  it.ask();
+  REQUIRE(it.asked.resume);
+  CHECK(it.asked.resume->after == position::before_all);
+}
+
+TEST_CASE("while everything is paused nothing is read and nothing more is sent, and then it goes on") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1), row(2)});
+  CHECK(it.sent() == numbers{1});
+  tell(it, {everything});
+  it.ack(0, it.latest());
+  CHECK(it.sent().empty());
+  it.ask();
+  CHECK(it.marked() == numbers{1});
+  it.answer();
+  it.stream.ring();
+  CHECK_FALSE(it.asks());
+  tell(it, {});
+  CHECK(it.sent() == numbers{2});
+  it.ask();
+  CHECK(it.asked.read);
+}
+
+TEST_CASE("what a blocked lane has not sent yet comes back when it is paused") {
+  stream_script it;
+  it.lead();
+  it.connections[0].full = true;
+  it.bring({row(1), row(2, 2)});
+  tell(it, {all_t});
+  it.connections[0].full = false;
+  it.pool.on_lane_progress();
+  CHECK(it.sent().empty());
+  it.ask();
+  CHECK(it.recorded() == "1 backs off 2 backs off ");
+}
+
+TEST_CASE("a pause that ends by itself is asked for again when it does") {
+  stream_script it;
+  it.lead(), it.bring({});
+  tell(it, {everything}, 5s);
+  CHECK(it.stream.next_at() == it.now + 5s);
+  it.now += 5s;
+  it.ask();
+  CHECK(it.asked.pauses);
+}
+
+TEST_CASE("a dead letter is sent although its event's type is paused meanwhile") {
+  auto limits = stream_script::quick();
+  limits.dead_letter_exchange = "dead";
+  limits.retry = retry_policy::exponential(1s, 1s, 1);
+  stream_script it(limits);
+  it.lead();
+  it.bring({row(1)});
+  it.answer(0, it.latest(), verdict::returned, "312");
+  tell(it, {all_t});
+  REQUIRE(it.connections[0].sent.size() == 2);
+  CHECK(it.connections[0].sent[1].body == "dead");
+  it.ack(0, it.latest());
+  it.ask();
+  CHECK(it.recorded() == "1 dead ");
+}
+
+TEST_CASE("nothing is sent before it is known what is paused") {
+  stream_script it;
+  it.stream.start({{0, {}}, {}}, payload_type::jsonb);
+  it.ask();
+  CHECK(it.asked.pauses);
+  store_answer late;
+  late.pauses.result = read_result::deferred;
+  it.answer(std::move(late));
+  CHECK(it.stream.now_in() == stream::phase::loading);
+  it.now += 1s;
+  it.ask();
+  CHECK(it.asked.pauses);
+  it.answer();
+  CHECK(it.stream.now_in() == stream::phase::running);
+}
