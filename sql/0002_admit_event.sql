@@ -1,18 +1,21 @@
--- What happens to each event that is inserted: checks, the transaction, the hash, and the doorbell. `migrate --shards` and
--- `--notify` put this file in again with other values.
+-- What happens to each event that is inserted: checks, the transaction, the hash, and the doorbell. `migrate
+-- --shards` and `--notify` put this file in again with other values.
 
--- Refuses (23514, check_violation) what no event may be like. As CHECK constraints these conditions would cost a writer six times
--- as much: PostgreSQL parses those anew for every statement.
+-- Refuses (23514, check_violation) what no event may be like. As CHECK constraints these conditions would
+-- cost a writer six times as much: PostgreSQL parses those anew for every statement.
 --
--- The hash has to stay the same when the server is upgraded: PostgreSQL keeps this one for the sake of hash-partitioned tables.
+-- The hash has to stay the same when the server is upgraded: PostgreSQL keeps this one for the sake of
+-- hash-partitioned tables.
 --
--- The doorbell: a commit that carries a NOTIFY takes a lock of the whole cluster and holds it through its flush. So it is sent
--- only when the shard's leader sleeps. A leader that sleeps holds the advisory lock SLEEP (key 2 is 64 + shard) exclusively. Who gets
--- it shared says nothing, and keeps it until its commit is visible: a leader that goes to sleep gets the lock after that, and then
--- reads once more. Rolled back to a savepoint, a writer loses the lock that it took since then with the events that it wrote.
+-- The doorbell: a commit that carries a NOTIFY takes a lock of the whole cluster and holds it through its
+-- flush. So it is sent only when the shard's leader sleeps. A leader that sleeps holds the advisory lock
+-- SLEEP (key 2 is 64 + shard) exclusively. Who gets it shared says nothing, and keeps it until its commit is
+-- visible: a leader that goes to sleep gets the lock after that, and then reads once more. Rolled back to a
+-- savepoint, a writer loses the lock that it took since then with the events that it wrote.
 --
--- It runs with the rights and the search_path of whoever inserts, so everything is named with its schema: anybody's operator could
--- be called otherwise. (SET search_path would do it, too, and cost each INSERT more than all of this.)
+-- It runs with the rights and the search_path of whoever inserts, so everything is named with its schema:
+-- anybody's operator could be called otherwise. (SET search_path would do it, too, and cost each INSERT more
+-- than all of this.)
 CREATE OR REPLACE FUNCTION @schema@.admit_event() RETURNS trigger LANGUAGE plpgsql AS $outboxd$
 DECLARE
   empty pg_catalog.text;

@@ -6,7 +6,8 @@ CREATE TRIGGER event_admit BEFORE INSERT ON @schema@.event
 ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_admit;
 
 -- Writes one event and returns its id. A plain INSERT into event works just as well.
--- available_at: not before this time. id: chosen by the caller; the same id twice is a unique violation (23505).
+-- available_at: not before this time. id: chosen by the caller; the same id twice is a unique violation
+-- (23505).
 CREATE FUNCTION @schema@.emit(
   aggregate_type text,
   aggregate_id   text,

@@ -1,11 +1,12 @@
--- Changes by hand: whoever changes an event need not know of the columns that are the relay's, and cannot break them.
+-- Changes by hand: whoever changes an event need not know of the columns that are the relay's, and cannot
+-- break them.
 --
--- These are AFTER triggers with a condition, and what they mend they mend with another UPDATE: a BEFORE trigger would lock every row
--- once more before the relay's marks, condition or not.
+-- These are AFTER triggers with a condition, and what they mend they mend with another UPDATE: a BEFORE
+-- trigger would lock every row once more before the relay's marks, condition or not.
 
--- The place of an event stays what it was when it was inserted: an upsert that writes all columns changes nothing here. An event that
--- is not finished keeps its aggregate, too (23514, check_violation): others of it may be waiting behind it. The UPDATE that mends
--- changes seq and tx as well: it is known by a setting.
+-- The place of an event stays what it was when it was inserted: an upsert that writes all columns changes
+-- nothing here. An event that is not finished keeps its aggregate, too (23514, check_violation): others of it
+-- may be waiting behind it. The UPDATE that mends changes seq and tx as well: it is known by a setting.
 CREATE FUNCTION @schema@.keep_place() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET outbox.keeps_place = 'on'
@@ -21,7 +22,7 @@ BEGIN
   UPDATE @schema@.event AS e
   SET seq = OLD.seq, tx = OLD.tx,
       hash = hashtextextended(NEW.aggregate_id COLLATE "C", hashtextextended(NEW.aggregate_type COLLATE "C", 0))
-  WHERE e.id = NEW.id;
+  WHERE e.id = NEW.id AND e.seq = NEW.seq;
   RETURN NULL;
 END
 $outboxd$;
@@ -34,8 +35,8 @@ CREATE TRIGGER event_keep_place AFTER UPDATE OF seq, tx, hash, aggregate_type, a
   EXECUTE FUNCTION @schema@.keep_place();
 ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_keep_place;
 
--- Status and exception agree, always. What is set to pending by hand becomes waiting and due: the leader has read past its place,
--- and finds it there. It keeps what it waited for, so that its followers stay behind it.
+-- Status and exception agree, always. What is set to pending by hand becomes waiting and due: the leader has
+-- read past its place, and finds it there. It keeps what it waited for, so that its followers stay behind it.
 CREATE FUNCTION @schema@.agree_on_status() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -52,7 +53,7 @@ BEGIN
       available_at = CASE WHEN again AND NEW.available_at = OLD.available_at THEN least(NEW.available_at, clock_timestamp())
                      ELSE NEW.available_at END,
       published_at = CASE WHEN NEW.status = 'published' THEN coalesce(NEW.published_at, clock_timestamp()) END
-  WHERE e.id = NEW.id;
+  WHERE e.id = NEW.id AND e.seq = NEW.seq;
   IF again THEN
     PERFORM pg_notify(@schema_text@, 'due');
   END IF;

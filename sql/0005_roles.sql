@@ -1,4 +1,5 @@
--- Three roles to grant to your own users. None can log in. Roles belong to the whole cluster, so they may exist already.
+-- Three roles to grant to your own users. None can log in. Roles belong to the whole cluster, so they may
+-- exist already.
 
 DO $outboxd$
 DECLARE
@@ -24,8 +25,8 @@ REVOKE ALL ON FUNCTION
 GRANT SELECT ON @schema@.migration TO outbox_relay, outbox_operator;
 GRANT USAGE ON SCHEMA @schema@ TO outbox_writer, outbox_relay, outbox_operator;
 
--- Producers: the columns that are theirs to set, and emit. To read only what INSERT ... RETURNING of an ORM asks for: other
--- applications' payloads are in the table.
+-- Producers: the columns that are theirs to set, and emit. To read only what INSERT ... RETURNING of an ORM
+-- asks for: other applications' payloads are in the table.
 GRANT INSERT (id, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key, available_at)
   ON @schema@.event TO outbox_writer;
 GRANT SELECT (id, seq) ON @schema@.event TO outbox_writer;

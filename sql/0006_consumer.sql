@@ -14,14 +14,15 @@ COMMENT ON TABLE @schema@.processed_event IS 'What consumers have processed: see
 -- What pruning by age reads.
 CREATE INDEX processed_event_age ON @schema@.processed_event (processed_at);
 
--- True if this consumer has not processed this event yet; then it is recorded, in the caller's transaction. A consumer
--- calls it in the transaction that applies the event's effect, and applies the effect only if it is true. Whatever
--- rolls the effect back takes the record with it, so true is returned in exactly one transaction that commits.
+-- True if this consumer has not processed this event yet; then it is recorded, in the caller's transaction. A
+-- consumer calls it in the transaction that applies the event's effect, and applies the effect only if it is
+-- true. Whatever rolls the effect back takes the record with it, so true is returned in exactly one
+-- transaction that commits.
 --
--- While another transaction that got true is still open, the call waits for its end: false if it commits, true if it rolls
--- back. That is READ COMMITTED. In REPEATABLE READ and SERIALIZABLE, where the caller's snapshot may be older than the
--- other's commit, the call fails with 40001 instead of returning false, and the transaction has to be run again, as these
--- levels ask for anyway.
+-- While another transaction that got true is still open, the call waits for its end: false if it commits,
+-- true if it rolls back. That is READ COMMITTED. In REPEATABLE READ and SERIALIZABLE, where the caller's
+-- snapshot may be older than the other's commit, the call fails with 40001 instead of returning false, and
+-- the transaction has to be run again, as these levels ask for anyway.
 --
 -- It runs with the caller's own rights, which need no more than the INSERT: see docs/consuming.md.
 CREATE FUNCTION @schema@.first_time(consumer_name text, event_id uuid) RETURNS boolean LANGUAGE plpgsql AS $outboxd$
@@ -33,26 +34,5 @@ BEGIN
 END
 $outboxd$;
 
--- Deletes at most `most` records of events that were processed before older_than, the oldest first, and returns how many.
--- An event that is delivered again after its record was pruned is processed again.
-CREATE FUNCTION @schema@.prune_processed(older_than timestamptz, most integer) RETURNS bigint LANGUAGE plpgsql
-SET search_path = @schema@, pg_temp
-SET enable_seqscan = off
-AS $outboxd$
-DECLARE
-  pruned bigint;
-BEGIN
-  DELETE FROM processed_event AS p
-  WHERE p.ctid = ANY (ARRAY(
-      SELECT o.ctid FROM processed_event AS o
-      WHERE o.processed_at < prune_processed.older_than
-      ORDER BY o.processed_at LIMIT prune_processed.most))
-    AND p.processed_at < prune_processed.older_than;
-  GET DIAGNOSTICS pruned = ROW_COUNT;
-  RETURN pruned;
-END
-$outboxd$;
-
-REVOKE ALL ON FUNCTION @schema@.first_time(text, uuid), @schema@.prune_processed(timestamptz, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @schema@.first_time(text, uuid) FROM PUBLIC;
 GRANT SELECT, DELETE ON @schema@.processed_event TO outbox_operator;
-GRANT EXECUTE ON FUNCTION @schema@.prune_processed(timestamptz, integer) TO outbox_operator;

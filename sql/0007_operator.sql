@@ -1,24 +1,131 @@
--- The operators' side: dead letters, replay, pruning. The functions take as many events as the caller wants to change in
--- one transaction; some thousands are a good portion. To be called in READ COMMITTED.
+-- The operators' side: evidence, dead letters, replay, pauses, pruning. The functions take as many events as the
+-- caller wants to change in one transaction; some thousands are a good portion. To be called in READ
+-- COMMITTED.
+
+-- Who did what: one row for each command, written in the transactions that it tells about, by these functions
+-- alone. The functions that change events run with the rights of the schema's owner, so nobody else need be
+-- able to write here.
+CREATE TABLE @schema@.audit (
+  id         bigint       PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  at         timestamptz  NOT NULL DEFAULT clock_timestamp(),
+  who        text         NOT NULL,
+  what       text         NOT NULL,
+  selection  text,
+  events     bigint       NOT NULL DEFAULT 0,
+  reason     text,
+  detail     jsonb,
+
+  CONSTRAINT audit_what_known CHECK (what IN ('retry', 'discard', 'replay', 'prune', 'pause', 'resume'))
+);
+COMMENT ON TABLE @schema@.audit IS 'What operators did: one row for each command.';
+COMMENT ON COLUMN @schema@.audit.who IS 'The user who logged in, with application_name and address.';
+COMMENT ON COLUMN @schema@.audit.selection IS 'What was selected, in the words of the command line.';
+COMMENT ON COLUMN @schema@.audit.events IS 'How many events were changed.';
+
+-- What was discarded: the event without its payload and the values of its headers.
+CREATE TABLE @schema@.discarded (
+  audit  bigint  NOT NULL REFERENCES @schema@.audit,
+  id     uuid    NOT NULL,
+  event  jsonb   NOT NULL,
+
+  CONSTRAINT discarded_pkey PRIMARY KEY (id, audit)
+);
+COMMENT ON TABLE @schema@.discarded IS 'Events that were discarded, without their payloads.';
+
+-- session_user and not current_user: that is the owner of a function with his rights.
+CREATE FUNCTION @schema@.audit_who() RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+  SELECT format('%s (%s, %s)', session_user, coalesce(nullif(current_setting('application_name'), ''), 'no application name'),
+                coalesce(host(inet_client_addr()), 'local socket'));
+$outboxd$;
+
+-- Writes one row and returns its id. Texts are cut, so that no row grows without bound.
+CREATE FUNCTION @schema@.audit_write(what text, selection text, events bigint, reason text DEFAULT NULL, detail jsonb DEFAULT NULL)
+RETURNS bigint LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+  INSERT INTO @schema@.audit (who, what, selection, events, reason, detail)
+  VALUES (@schema@.audit_who(), what, left(selection, 4000), events, left(reason, 4000), detail)
+  RETURNING id;
+$outboxd$;
+
+-- Opens the row of a command that changes events portion by portion, and returns its id for the functions
+-- below, which count there.
+CREATE FUNCTION @schema@.audit_begin(what text, selection text, reason text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+BEGIN
+  IF what IS NULL OR what NOT IN ('retry', 'discard', 'replay', 'prune') THEN
+    RAISE invalid_parameter_value USING
+      MESSAGE = format('no command of an operator is called %L', what), HINT = 'There are retry, discard, replay and prune.';
+  END IF;
+  RETURN @schema@.audit_write(what, selection, 0, reason);
+END
+$outboxd$;
+
+-- Counts a portion: in the row that the same user has opened for the same kind of command; without one in a
+-- row of its own, unless nothing was changed. `records`: of processed events, which are no events.
+CREATE FUNCTION @schema@.audit_count(audit bigint, what text, selection text, events bigint, records bigint DEFAULT 0)
+RETURNS bigint LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+#variable_conflict use_variable
+DECLARE
+  row_id bigint := audit;
+BEGIN
+  IF audit IS NOT NULL THEN
+    UPDATE @schema@.audit AS a
+    SET events = a.events + events,
+        detail = CASE WHEN records = 0 THEN a.detail
+                 ELSE coalesce(a.detail, '{}') || jsonb_build_object('processed_events',
+                   coalesce((a.detail ->> 'processed_events')::bigint, 0) + records) END
+    WHERE a.id = audit AND a.what = what AND a.who = @schema@.audit_who();
+    IF NOT FOUND THEN
+      RAISE insufficient_privilege USING
+        MESSAGE = format('row %s of the audit is not one that this session has opened for %s', audit, what);
+    END IF;
+  ELSIF events > 0 OR records > 0 THEN
+    row_id := @schema@.audit_write(what, selection, events, NULL,
+      CASE WHEN records > 0 THEN jsonb_build_object('processed_events', records) END);
+  END IF;
+  RETURN row_id;
+END
+$outboxd$;
+
+-- What a caller without a command line has selected: the first ids, and how many there are.
+CREATE FUNCTION @schema@.audit_ids(ids uuid[]) RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+  SELECT '--id ' || array_to_string(ids[1:10], ' --id ')
+         || CASE WHEN cardinality(ids) > 10 THEN format(' (the first of %s)', cardinality(ids)) ELSE '' END;
+$outboxd$;
 
 -- Dead events in seq order.
-CREATE INDEX event_dead ON @schema@.event (seq) WHERE exception = 'dead';
+-- dead is the last of them. With = the planner would take the column for a constant, and event_order for as good.
+CREATE INDEX event_dead ON @schema@.event (exception, seq) WHERE exception >= 'dead';
 
--- Has those of these events published once more that have the status `were`, dead or published, and returns how many. They keep their
--- id and their seq. From the moment that the leader reads them, later events of their aggregate wait behind them.
-CREATE FUNCTION @schema@.requeue(ids uuid[], were @schema@.event_status) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = @schema@, pg_temp
+-- Has those of these events published once more that have the status `were`, dead or published, and returns
+-- how many. They keep their id and their seq. From the moment that the leader reads them, later events of
+-- their aggregate wait behind them.
+CREATE FUNCTION @schema@.requeue(ids uuid[], were @schema@.event_status, to_exchange text DEFAULT NULL,
+  to_routing_key text DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $outboxd$
 DECLARE
   changed bigint;
 BEGIN
-  UPDATE event AS e
+  UPDATE @schema@.event AS e
   SET status = 'waiting', exception = 'backing_off', attempts = 0, deferrals = 0, available_at = clock_timestamp(),
-      published_at = NULL
+      published_at = NULL,
+      replay_exchange = CASE WHEN were = 'published' THEN to_exchange ELSE e.replay_exchange END,
+      replay_routing_key = CASE WHEN were = 'published' THEN to_routing_key ELSE e.replay_routing_key END
   WHERE e.id IN (
-    SELECT w.id FROM event AS w WHERE w.id = ANY (ids) AND w.status = were
-    ORDER BY w.id FOR UPDATE);
+    SELECT w.id FROM @schema@.event AS w WHERE w.id = ANY (ids) AND w.status = were
+    ORDER BY w.id FOR UPDATE)
+    AND e.status = were;  -- in a partitioned outbox another event may have the id
   GET DIAGNOSTICS changed = ROW_COUNT;
   IF changed > 0 THEN
     PERFORM pg_notify(@schema_text@, 'due');
@@ -27,40 +134,178 @@ BEGIN
 END
 $outboxd$;
 
-CREATE FUNCTION @schema@.dead_retry(ids uuid[]) RETURNS bigint LANGUAGE sql
-AS $outboxd$
-  SELECT @schema@.requeue(ids, 'dead');
-$outboxd$;
-
--- They are published once more, with the same id and seq.
-CREATE FUNCTION @schema@.replay(ids uuid[]) RETURNS bigint LANGUAGE sql
-AS $outboxd$
-  SELECT @schema@.requeue(ids, 'published');
-$outboxd$;
-
--- Deletes the dead ones of these events and returns how many. No other event waits for a dead one.
-CREATE FUNCTION @schema@.dead_discard(ids uuid[]) RETURNS bigint LANGUAGE plpgsql
-SET search_path = @schema@, pg_temp
-SET enable_seqscan = off
+-- Here and below: `audit` is what audit_begin returned; without it the call has a row of its own.
+CREATE FUNCTION @schema@.dead_retry(ids uuid[], audit bigint DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
-  changed bigint;
+  changed CONSTANT bigint := @schema@.requeue(ids, 'dead');
 BEGIN
-  DELETE FROM event AS e
-  WHERE e.id IN (
-    SELECT d.id FROM event AS d WHERE d.id = ANY (ids) AND d.status = 'dead'
-    ORDER BY d.id FOR UPDATE);
-  GET DIAGNOSTICS changed = ROW_COUNT;
+  PERFORM @schema@.audit_count(audit, 'retry', @schema@.audit_ids(ids), changed);
   RETURN changed;
 END
 $outboxd$;
 
--- Deletes at most `most` events that were published before older_than, the oldest first, and returns how many; 0 if there are no
--- more. Events that are pending, waiting or dead are never pruned, however old; one that somebody has locked is left to him.
--- No index lists what is published, which every mark would pay for: it goes through the events in seq order, until a
--- thousand in a row were created too late.
-CREATE FUNCTION @schema@.prune_published(older_than timestamptz, most integer) RETURNS bigint LANGUAGE plpgsql
-SET search_path = @schema@, pg_temp
+-- They are published once more, with the same id and seq: to this exchange and with this routing key, if
+-- given, until they are replayed again. Their own ones stay.
+CREATE FUNCTION @schema@.replay(ids uuid[], audit bigint DEFAULT NULL, exchange text DEFAULT NULL, routing_key text DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+DECLARE
+  changed CONSTANT bigint := @schema@.requeue(ids, 'published', exchange, routing_key);
+BEGIN
+  PERFORM @schema@.audit_count(audit, 'replay', @schema@.audit_ids(ids), changed);
+  RETURN changed;
+END
+$outboxd$;
+
+-- An event as it is kept when it is discarded: neither its payload nor the values of its headers, and no text
+-- beyond a bound. The row may be dead because PostgreSQL cannot read it: that must not keep it from being
+-- discarded.
+CREATE FUNCTION @schema@.without_payload(which uuid) RETURNS jsonb LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+BEGIN
+  RETURN (
+    SELECT jsonb_build_object('id', e.id, 'seq', e.seq, 'aggregate_type', left(e.aggregate_type, 1000),
+      'aggregate_id', left(e.aggregate_id, 1000), 'event_type', left(e.event_type, 1000),
+      'exchange', left(e.exchange, 1000), 'routing_key', left(e.routing_key, 1000), 'status', e.status,
+      'attempts', e.attempts, 'available_at', e.available_at, 'created_at', e.created_at,
+      'last_error', left(e.last_error, 1000), 'last_error_code', left(e.last_error_code, 1000),
+      'header_names', (SELECT coalesce(jsonb_agg(left(k.name, 100) ORDER BY k.name), '[]')
+                       FROM (SELECT name FROM jsonb_object_keys(e.headers) AS name LIMIT 100) AS k))
+    FROM @schema@.event AS e WHERE e.id = which ORDER BY e.status = 'dead' DESC LIMIT 1);
+EXCEPTION WHEN OTHERS THEN
+  RETURN jsonb_build_object('id', which, 'unreadable', SQLSTATE);
+END
+$outboxd$;
+
+-- Deletes the dead ones of these events and returns how many; discarded keeps what is to be known of them. Others
+-- wait for a dead one where relay.after_dead is hold: the leader is told.
+CREATE FUNCTION @schema@.dead_discard(ids uuid[], audit bigint DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+DECLARE
+  chosen CONSTANT uuid[] := ARRAY(
+    SELECT d.id FROM @schema@.event AS d WHERE d.id = ANY (ids) AND d.status = 'dead' ORDER BY d.id FOR UPDATE);
+  row_id CONSTANT bigint := @schema@.audit_count(audit, 'discard', @schema@.audit_ids(ids), cardinality(chosen));
+BEGIN
+  INSERT INTO @schema@.discarded (audit, id, event)
+  SELECT row_id, f.id, @schema@.without_payload(f.id) FROM (SELECT DISTINCT c FROM unnest(chosen) AS c) AS f(id);
+  DELETE FROM @schema@.event AS e WHERE e.id = ANY (chosen) AND e.status = 'dead';
+  IF cardinality(chosen) > 0 THEN
+    PERFORM pg_notify(@schema_text@, 'due');
+  END IF;
+  RETURN cardinality(chosen);
+END
+$outboxd$;
+
+-- What relays leave alone for now. They are told by a notification, and look here every ten seconds.
+CREATE TABLE @schema@.pause (
+  part    text         NOT NULL,
+  name    text         NOT NULL DEFAULT '',
+  since   timestamptz  NOT NULL DEFAULT clock_timestamp(),
+  until   timestamptz,
+  reason  text,
+  who     text         NOT NULL,
+
+  CONSTRAINT pause_pkey PRIMARY KEY (part, name),
+  CONSTRAINT pause_part_known CHECK (part IN ('everything', 'event_type', 'aggregate_type')),
+  CONSTRAINT pause_name_of_type CHECK ((part = 'everything') = (name = ''))
+);
+COMMENT ON TABLE @schema@.pause IS 'What is paused: one row for each event type or aggregate type, or for everything.';
+COMMENT ON COLUMN @schema@.pause.until IS 'It ends by itself; null: when it is resumed.';
+
+-- The parts of these event types and aggregate types, and of everything.
+CREATE FUNCTION @schema@.pause_parts(event_types text[], aggregate_types text[], everything boolean)
+RETURNS TABLE (part text, name text) LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+  SELECT 'event_type', t FROM unnest(event_types) AS t
+  UNION
+  SELECT 'aggregate_type', t FROM unnest(aggregate_types) AS t
+  UNION
+  SELECT 'everything', '' WHERE everything;
+$outboxd$;
+
+-- As the command line has them.
+CREATE FUNCTION @schema@.pause_words(event_types text[], aggregate_types text[], everything boolean)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+  SELECT string_agg(CASE p.part WHEN 'everything' THEN '--all' WHEN 'event_type' THEN '--event-type ' || p.name
+                    ELSE '--aggregate-type ' || p.name END, ' ' ORDER BY p.part, p.name)
+  FROM @schema@.pause_parts(event_types, aggregate_types, everything) AS p;
+$outboxd$;
+
+-- Keeps relays from publishing events of these types, or any, until `until` or until they are resumed, and
+-- returns how many parts that are. What is paused already gets the new end and reason. Events that are under
+-- way to the broker still arrive.
+CREATE FUNCTION @schema@.pause(event_types text[], aggregate_types text[] DEFAULT '{}', everything boolean DEFAULT false,
+  until timestamptz DEFAULT NULL, reason text DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+#variable_conflict use_variable
+DECLARE
+  longest CONSTANT integer := 1000;
+  bad     text;
+  changed bigint;
+BEGIN
+  SELECT p.name INTO bad FROM @schema@.pause_parts(event_types, aggregate_types, everything) AS p
+  WHERE p.part <> 'everything' AND (p.name IS NULL OR p.name = '' OR octet_length(p.name) > longest) LIMIT 1;
+  IF FOUND THEN
+    RAISE invalid_parameter_value USING
+      MESSAGE = format('a type to pause has 1 to %s bytes, and not %s', longest, coalesce(octet_length(bad), 0));
+  END IF;
+  IF until <= clock_timestamp() THEN
+    RAISE invalid_parameter_value USING MESSAGE = format('a pause cannot end at %s, which has passed', until);
+  END IF;
+  DELETE FROM @schema@.pause AS p WHERE p.until <= clock_timestamp();
+  INSERT INTO @schema@.pause AS p (part, name, until, reason, who)
+  SELECT n.part, n.name, nullif(until, 'infinity'), left(reason, 4000), @schema@.audit_who()
+  FROM @schema@.pause_parts(event_types, aggregate_types, everything) AS n
+  ON CONFLICT ON CONSTRAINT pause_pkey DO UPDATE SET until = excluded.until, reason = excluded.reason, who = excluded.who;
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  PERFORM @schema@.audit_write('pause', @schema@.pause_words(event_types, aggregate_types, everything), 0, reason,
+    CASE WHEN until IS NOT NULL THEN jsonb_build_object('until', until) END)
+  WHERE changed > 0;
+  PERFORM pg_notify(@schema_text@, 'pause');
+  RETURN changed;
+END
+$outboxd$;
+
+-- Ends the pauses of these types; `everything`: all pauses there are. Returns how many it has ended.
+CREATE FUNCTION @schema@.resume(event_types text[], aggregate_types text[] DEFAULT '{}', everything boolean DEFAULT false,
+  reason text DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+#variable_conflict use_variable
+DECLARE
+  ended bigint;
+BEGIN
+  DELETE FROM @schema@.pause AS p WHERE p.until <= clock_timestamp();
+  DELETE FROM @schema@.pause AS p
+  WHERE everything OR (p.part, p.name) IN (SELECT n.part, n.name FROM @schema@.pause_parts(event_types, aggregate_types, false) AS n);
+  GET DIAGNOSTICS ended = ROW_COUNT;
+  PERFORM @schema@.audit_write('resume', @schema@.pause_words(event_types, aggregate_types, everything), 0, reason,
+    jsonb_build_object('pauses', ended))
+  WHERE ended > 0;
+  PERFORM pg_notify(@schema_text@, 'pause');
+  RETURN ended;
+END
+$outboxd$;
+
+-- Deletes at most `most` events that were published before older_than, the oldest first, and returns how
+-- many; 0 if there are no more. Events that are pending, waiting or dead are never pruned, however old; one
+-- that somebody has locked is left to him. No index lists what is published, which every mark would pay for:
+-- it goes through the events in seq order, until a thousand in a row were created too late.
+CREATE FUNCTION @schema@.prune_published(older_than timestamptz, most integer, audit bigint DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $outboxd$
@@ -70,41 +315,93 @@ DECLARE
   young  integer := 0;
   one    record;
   places tid[];
+  seqs   bigint[];
   pruned bigint;
 BEGIN
   LOOP
     places := '{}';
+    seqs := '{}';
     FOR one IN
       SELECT e.ctid AS place, e.seq, e.created_at, e.status = 'published' AND e.published_at < older_than AS old
-      FROM event AS e WHERE e.seq > after ORDER BY e.seq
+      FROM @schema@.event AS e WHERE e.seq > after ORDER BY e.seq
     LOOP
       young := CASE WHEN one.created_at < older_than THEN 0 ELSE young + 1 END;
       EXIT WHEN young > 1000;
       after := one.seq;
       IF one.old THEN
         places := places || one.place;
+        seqs := seqs || one.seq;
         EXIT WHEN cardinality(places) >= most;
       END IF;
     END LOOP;
-    DELETE FROM event AS e
-    WHERE e.ctid = ANY (ARRAY(
-      SELECT p.ctid FROM event AS p
-      WHERE p.ctid = ANY (places) AND p.status = 'published' AND p.published_at < older_than
-      FOR UPDATE SKIP LOCKED));
+    -- Each partition has a row at such a place, the seq tells which; src/pg/relay_statements.cpp tells the rest.
+    WITH found AS MATERIALIZED (
+      SELECT e.ctid AS place, e.seq FROM unnest(places, seqs) AS k(place, seq), @schema@.event AS e
+      WHERE e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0 AND k.place BETWEEN '(0,0)' AND '(4294967295,65535)'
+        AND e.status = 'published' AND e.published_at < older_than
+      FOR UPDATE OF e SKIP LOCKED)
+    DELETE FROM @schema@.event AS e USING found AS k
+    WHERE e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0 AND k.place BETWEEN '(0,0)' AND '(4294967295,65535)';
     GET DIAGNOSTICS pruned = ROW_COUNT;
     EXIT WHEN pruned > 0 OR cardinality(places) < most OR most < 1;
   END LOOP;
+  PERFORM @schema@.audit_count(audit, 'prune', format('--older-than %s', older_than), pruned);
+  RETURN pruned;
+END
+$outboxd$;
+
+-- Deletes at most `most` records of events that were processed before older_than and not before `from_time`, the
+-- oldest first; those that somebody has locked stay. Says how many, and up to which time: what comes next need
+-- not go through what was deleted here once more. For prune_processed, and for the relay (retention.processed).
+CREATE FUNCTION @schema@.forget_processed(from_time timestamptz, older_than timestamptz, most integer,
+  OUT records bigint, OUT reached timestamptz)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+BEGIN
+  WITH gone AS (
+    DELETE FROM @schema@.processed_event AS p
+    WHERE p.ctid = ANY (ARRAY(
+      SELECT o.ctid FROM @schema@.processed_event AS o
+      WHERE o.processed_at >= from_time AND o.processed_at < older_than
+      ORDER BY o.processed_at LIMIT most
+      FOR UPDATE SKIP LOCKED))
+    RETURNING p.processed_at)
+  SELECT count(*), coalesce(max(g.processed_at), from_time) INTO records, reached FROM gone AS g;
+END
+$outboxd$;
+
+-- Deletes at most `most` records of events that were processed before older_than, the oldest first, and
+-- returns how many. An event that is delivered again after its record was pruned is processed again.
+CREATE FUNCTION @schema@.prune_processed(older_than timestamptz, most integer, audit bigint DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+DECLARE
+  pruned CONSTANT bigint := (SELECT f.records FROM @schema@.forget_processed('-infinity', older_than, most) AS f);
+BEGIN
+  PERFORM @schema@.audit_count(audit, 'prune', format('--older-than %s', older_than), 0, pruned);
   RETURN pruned;
 END
 $outboxd$;
 
 REVOKE ALL ON FUNCTION
-  @schema@.requeue(uuid[], @schema@.event_status),
-  @schema@.dead_retry(uuid[]), @schema@.dead_discard(uuid[]), @schema@.replay(uuid[]),
-  @schema@.prune_published(timestamptz, integer)
+  @schema@.audit_who(), @schema@.audit_write(text, text, bigint, text, jsonb), @schema@.audit_begin(text, text, text),
+  @schema@.audit_count(bigint, text, text, bigint, bigint), @schema@.audit_ids(uuid[]),
+  @schema@.requeue(uuid[], @schema@.event_status, text, text), @schema@.without_payload(uuid),
+  @schema@.dead_retry(uuid[], bigint), @schema@.dead_discard(uuid[], bigint), @schema@.replay(uuid[], bigint, text, text),
+  @schema@.pause_parts(text[], text[], boolean), @schema@.pause_words(text[], text[], boolean),
+  @schema@.pause(text[], text[], boolean, timestamptz, text), @schema@.resume(text[], text[], boolean, text),
+  @schema@.prune_published(timestamptz, integer, bigint), @schema@.prune_processed(timestamptz, integer, bigint),
+  @schema@.forget_processed(timestamptz, timestamptz, integer)
   FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-  @schema@.requeue(uuid[], @schema@.event_status),
-  @schema@.dead_retry(uuid[]), @schema@.dead_discard(uuid[]), @schema@.replay(uuid[]),
-  @schema@.prune_published(timestamptz, integer)
+  @schema@.audit_begin(text, text, text),
+  @schema@.dead_retry(uuid[], bigint), @schema@.dead_discard(uuid[], bigint), @schema@.replay(uuid[], bigint, text, text),
+  @schema@.pause(text[], text[], boolean, timestamptz, text), @schema@.resume(text[], text[], boolean, text),
+  @schema@.prune_published(timestamptz, integer, bigint), @schema@.prune_processed(timestamptz, integer, bigint)
   TO outbox_operator;
+GRANT SELECT ON @schema@.audit, @schema@.discarded, @schema@.pause TO outbox_operator;
+GRANT SELECT ON @schema@.pause TO outbox_relay;
+GRANT EXECUTE ON FUNCTION @schema@.forget_processed(timestamptz, timestamptz, integer) TO outbox_relay;

@@ -1,8 +1,8 @@
 -- Waiting events that are due, in the order of that.
 -- $1 largest, $2 mask, $3 shard, $4 and $5 after this available_at and seq, $6 most events
 --
--- The first row is the head: in available_at when the next one is due, in created_at the time now. In `behind` of the
--- others: an earlier event of the aggregate waits, too.
+-- The first row is the head: in available_at when the next one is due, in created_at the time now. In
+-- `behind` of the others: an earlier event of the aggregate waits, too.
 WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at)
 SELECT NULL::uuid AS id, NULL::tid AS place, NULL::bigint AS seq, NULL::bigint AS hash, NULL::integer AS attempts,
        NULL::smallint AS deferrals, NULL::text AS exception, (SELECT at FROM now) AS created_at,
@@ -13,13 +13,7 @@ SELECT NULL::uuid AS id, NULL::tid AS place, NULL::bigint AS seq, NULL::bigint A
        NULL::text AS event_type, NULL::@payload_octets@ AS payload, NULL::text AS headers, NULL::text AS exchange,
        NULL::text AS routing_key, NULL::boolean AS behind
 UNION ALL
-SELECT @event_columns@,
-       coalesce((SELECT h.seq FROM @schema@.event AS h
-                 WHERE h.exception IN ('backing_off', 'parked') AND h.hash = f.hash
-                 ORDER BY h.exception, h.seq LIMIT 1) < f.seq, false)
-       OR coalesce((SELECT h.seq FROM @schema@.event AS h
-                    WHERE h.exception IN ('backing_off', 'parked') AND h.hash = f.hash AND h.exception >= 'parked'
-                    ORDER BY h.exception, h.seq LIMIT 1) < f.seq, false)
+SELECT @event_columns@, @event_behind@
 FROM @event_open@
   SELECT e.ctid AS place, e.*
   FROM @schema@.event AS e

@@ -1,4 +1,5 @@
--- A page of the aggregates that hold back events, of all shards: the hash, and whether an event of it backs off.
+-- A page of the aggregates that hold back events, of all shards: the hash, and whether an event of it backs
+-- off.
 -- $1 after this hash. It goes from one aggregate to the next, however many events each has.
 -- backing_off is before parked; IN and ORDER BY lead into no index but event_held.
 WITH RECURSIVE page(hash, place) AS (

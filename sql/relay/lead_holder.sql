@@ -1,5 +1,6 @@
--- Who holds the lead of a shard without being a relay: every session of a relay holds the lock RELAY as well, and its user may save
--- positions. $1 key 1 of the locks. Columns as in each statement that names a culprit: see relay/culprit.
+-- Who holds the lead of a shard without being a relay: every session of a relay holds the lock RELAY as well,
+-- and its user may save positions. $1 key 1 of the locks. Columns as in each statement that names a culprit:
+-- see relay/culprit.
 WITH locks AS MATERIALIZED (
   SELECT l.pid, l.objid, l.mode
   FROM pg_locks AS l

@@ -1,5 +1,6 @@
--- Where the last leader of a shard has left off: $1 shard. Null where it is of no use: another server's, or the server has lost
--- transactions that it had seen. Then the ids of unsettled events, a snapshot, the number of shards, whether writers ring, and whether what is saved is of no use.
+-- Where the last leader of a shard has left off: $1 shard. Null where it is of no use: another server's, or
+-- the server has lost transactions that it had seen. Then the ids of unsettled events, a snapshot, the number
+-- of shards, whether writers ring, whether what is saved is of no use, and the time.
 SELECT CASE WHEN k.known THEN s.seq END, CASE WHEN k.known THEN s.seen::text END, s.unsettled,
        pg_current_snapshot()::text, (SELECT count(*) FROM @schema@.shard),
        s.rings AND EXISTS (
@@ -7,7 +8,8 @@ SELECT CASE WHEN k.known THEN s.seq END, CASE WHEN k.known THEN s.seen::text END
          JOIN pg_class AS c ON c.oid = t.tgrelid
          JOIN pg_namespace AS n ON n.oid = c.relnamespace
          WHERE n.nspname = @schema_text@ AND c.relname = 'event' AND t.tgname = 'event_admit' AND t.tgenabled = 'A'),
-       s.seq IS NOT NULL AND k.known IS NOT TRUE
+       s.seq IS NOT NULL AND k.known IS NOT TRUE,
+       clock_timestamp()
 FROM @schema@.shard AS s
 CROSS JOIN LATERAL (
   SELECT s.system_identifier = (SELECT c.system_identifier FROM pg_control_system() AS c)

@@ -1,14 +1,19 @@
--- What has become visible since a position, in one statement and so in one snapshot. See docs/design.md, "The position".
+-- What has become visible since a position, in one statement and so in one snapshot. See docs/design.md, "The
+-- position".
 -- $1 largest, $2 mask, $3 shard: as in every statement that returns events, see event_columns
--- $4 position.seq  $5 xid8[] that were in progress in the position's snapshot  $6 its xmax  $7 xmax up to which (c) looks
--- $8 seq up to which (a) looks  $9 most events  $10 whether to look around
--- As long as (c) does not see up to now, (a) brings nothing: it could bring an event before an earlier one of its aggregate.
+-- $4 position.seq  $5 xid8[] that were in progress in the position's snapshot  $6 its xmax  $7 xmax up to
+-- which (c) looks
+-- $8 seq up to which (a) looks  $9 most events  $10 whether with the summary
+-- As long as (c) does not see up to now, (a) brings nothing: it could bring an event before an earlier one of
+-- its aggregate.
 --
--- The first row is the head: in seq the highest visible seq above $4, in hash the lowest seq of (b) and (c), in size their number, in
--- event_type the snapshot. If their number is above $9 there are no other rows. Who looks around learns in available_at when a
--- waiting event is due, with the time now in created_at, and in attempts whether some aggregate holds back events.
+-- The first row is the head: in seq the highest visible seq above $4, in hash the lowest seq of (b) and (c),
+-- in size their number, in event_type the snapshot. If their number is above $9 there are no other rows. The
+-- summary tells in available_at when a waiting event is due, with the time now in created_at, and in attempts
+-- whether some aggregate holds back events.
 --
--- `seq + 0` leads into no index: a plan made on an empty table would take the one on seq, and walk the whole table for ever.
+-- `seq + 0` leads into no index: a plan made on an empty table would take the one on seq, and walk the whole
+-- table for ever.
 WITH now AS MATERIALIZED (SELECT pg_current_snapshot() AS snapshot),
 late AS MATERIALIZED (
   SELECT e.ctid AS place, e.seq                                                     -- (b)
@@ -39,8 +44,8 @@ UNION ALL
 SELECT @event_columns@
 FROM @event_open@
   SELECT e.ctid AS place, e.*
-  FROM @schema@.event AS e
-  WHERE e.ctid = ANY (CASE WHEN (SELECT all_late FROM counted) <= $9::bigint THEN ARRAY(SELECT place FROM late) END)
+  FROM late AS k, @schema@.event AS e
+  WHERE @event_at@ AND (SELECT all_late FROM counted) <= $9::bigint
   UNION ALL
   (SELECT e.ctid, e.*                                                               -- (a)
    FROM @schema@.event AS e

@@ -1,11 +1,12 @@
--- Parked events of these aggregates, the first of each in seq order, unless one of the aggregate's events backs off.
+-- Parked events of these aggregates, the first of each in seq order, unless one of the aggregate's events
+-- backs off.
 -- $1 largest, $2 and $3 unused, $4 aggregates, $5 how many of each
 --
--- For each aggregate there is one row without an id: `attempts` says whether an event of it backs off, in `seq` from where on there
--- are more than these.
+-- For each aggregate there is one row without an id: `attempts` says whether an event of it backs off, in
+-- `seq` from where on there are more than these.
 --
--- backing_off is before parked. `= 'parked'` would lead into other indexes, too: a plan made on an empty table would take the one on
--- seq, and walk the whole table for ever.
+-- backing_off is before parked. `= 'parked'` would lead into other indexes, too: a plan made on an empty
+-- table would take the one on seq, and walk the whole table for ever.
 WITH asked AS MATERIALIZED (
   SELECT a.hash,
          (SELECT h.exception FROM @schema@.event AS h

@@ -1,4 +1,5 @@
--- Who holds SLEEP of a shard, whose leader does not get it: an exclusive holder, else the oldest transaction. $1 key 1 of the locks,
+-- Who holds SLEEP of a shard, whose leader does not get it: an exclusive holder, else the oldest transaction.
+-- $1 key 1 of the locks,
 -- $2 shard. Columns as in lead_holder.
 SELECT $2::bigint, l.mode, l.pid, a.usename::text, a.application_name, a.query
 FROM pg_locks AS l

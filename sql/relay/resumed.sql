@@ -1,0 +1,31 @@
+-- Events that wait for the end of a pause, and the pause has ended; in seq order.
+-- $1 largest, $2 mask, $3 shard, $4 after this seq, $5 most rows to look at, $6 event types and $7 aggregate
+-- types that the leader knows to be paused. It does not look at the pauses themselves: one that comes and goes
+-- before the leader knows of it would leave events behind.
+--
+-- The first row is the head: in seq how far it has looked, if there may be more. `behind` as in due. `seq + 0`
+-- leads into no index, as in read.
+WITH page AS MATERIALIZED (
+  SELECT e.ctid AS place, e.seq,
+         (e.hash & $2) = $3 AND e.last_error_code = 'paused'
+           AND e.event_type <> ALL ($6::text[]) AND e.aggregate_type <> ALL ($7::text[]) AS wanted
+  FROM @schema@.event AS e
+  WHERE e.exception IN ('scheduled', 'backing_off') AND (e.available_at, e.seq) > ('infinity', $4)
+  ORDER BY e.available_at, e.seq
+  FETCH FIRST ($5::bigint) ROWS WITH TIES)
+SELECT NULL::uuid AS id, NULL::tid AS place,
+       (SELECT max(p.seq) FROM page AS p HAVING count(*) >= $5::bigint) AS seq, NULL::bigint AS hash,
+       NULL::integer AS attempts, NULL::smallint AS deferrals, NULL::text AS exception,
+       NULL::timestamptz AS created_at, NULL::timestamptz AS available_at, NULL::text AS failure,
+       NULL::bigint AS size, NULL::text AS aggregate_type, NULL::text AS aggregate_id,
+       NULL::text AS event_type, NULL::@payload_octets@ AS payload, NULL::text AS headers,
+       NULL::text AS exchange, NULL::text AS routing_key, NULL::boolean AS behind
+UNION ALL
+SELECT @event_columns@, @event_behind@
+FROM @event_open@
+  SELECT e.ctid AS place, e.*
+  FROM page AS k, @schema@.event AS e
+  WHERE @event_at@ AND k.wanted
+    AND (e.exception = 'backing_off') IS TRUE AND e.last_error_code = 'paused'
+  ORDER BY e.seq + 0
+@event_close@

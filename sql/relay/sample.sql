@@ -1,0 +1,64 @@
+-- What the table holds, for metrics: one row. $1 most rows to look at of each kind: so far numbers are exact.
+--
+-- What is pending lies above the lowest saved position, or is named there as unsettled. What lies there and
+-- is published already is walked over, too. Beyond $1 rows the pending ones are estimated: as many as there
+-- are numbers up to the end of the sequence. The first one by seq is taken for the oldest one; if
+-- none of the rows looked at is pending, those beyond are taken to be as old as the last of these. Of what
+-- backs off or waits behind that, a tenth of $1 rows is asked for its age.
+WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at),
+-- Between the partitions there are numbers that no event has.
+ranges AS MATERIALIZED (
+  SELECT p.number << 32 AS low, ((p.number + 1) << 32) - 1 AS high FROM @schema@.event_partition AS p
+  WHERE p.number >= 0 AND p.began_at IS NOT NULL
+  UNION ALL
+  SELECT bigint '-9223372036854775807', bigint '9223372036854775807' WHERE NOT EXISTS (SELECT FROM @schema@.event_partition)),
+low AS MATERIALIZED (SELECT min(coalesce(s.seq, -9223372036854775808)) AS seq FROM @schema@.shard AS s),
+walked AS MATERIALIZED (
+  SELECT e.seq, e.status = 'pending' AS pending, e.created_at
+  FROM @schema@.event AS e
+  WHERE e.seq > (SELECT seq FROM low)
+  ORDER BY e.seq
+  LIMIT $1::bigint),
+above AS MATERIALIZED (
+  SELECT count(*) AS rows, count(*) FILTER (WHERE w.pending) AS pending, max(w.seq) AS last,
+         coalesce((SELECT f.created_at FROM walked AS f WHERE f.pending LIMIT 1),
+                  CASE WHEN count(*) >= $1::bigint THEN max(w.created_at) END) AS oldest
+  FROM walked AS w),
+named AS MATERIALIZED (
+  SELECT count(*) AS pending, min(e.created_at) AS oldest
+  FROM @schema@.event AS e
+  WHERE e.id = ANY (ARRAY(SELECT u FROM @schema@.shard AS s CROSS JOIN LATERAL unnest(s.unsettled) AS u))
+    AND e.status = 'pending' AND e.seq + 0 <= (SELECT seq FROM low)),
+waits AS MATERIALIZED (
+  SELECT (SELECT count(*) FROM (
+            SELECT FROM @schema@.event AS e WHERE e.exception IN ('scheduled', 'backing_off') LIMIT $1::bigint) AS x)
+         + (SELECT count(*) FROM (
+              SELECT FROM @schema@.event AS e
+              WHERE e.exception IN ('backing_off', 'parked') AND e.exception >= 'parked' LIMIT $1::bigint) AS x) AS events,
+         (SELECT count(*) FROM (
+            SELECT FROM @schema@.event AS e
+            WHERE e.exception IN ('scheduled', 'backing_off') AND e.available_at <= (SELECT at FROM now)
+            LIMIT $1::bigint) AS x) AS due,
+         (SELECT e.available_at FROM @schema@.event AS e
+          WHERE e.exception IN ('scheduled', 'backing_off') AND e.available_at <= (SELECT at FROM now)
+          ORDER BY e.available_at LIMIT 1) AS oldest_due,
+         (SELECT min(x.created_at) FROM (
+            SELECT e.created_at FROM @schema@.event AS e
+            WHERE e.exception IN ('backing_off', 'parked') LIMIT $1::bigint / 10) AS x) AS oldest)
+SELECT a.pending + m.pending
+         + CASE WHEN a.rows < $1::bigint THEN 0
+           ELSE (SELECT coalesce(sum(greatest(t.seq - greatest(a.last, r.low - 1), 0)), 0)::bigint
+                 FROM ranges AS r CROSS JOIN LATERAL (
+                   SELECT e.seq FROM @schema@.event AS e WHERE e.seq BETWEEN r.low AND r.high ORDER BY e.seq DESC LIMIT 1) AS t)
+           END AS pending,
+       a.rows >= $1::bigint AS is_estimate,
+       w.events AS waiting,
+       w.due,
+       (SELECT count(*) FROM (SELECT FROM @schema@.event AS e WHERE e.exception = 'dead' LIMIT $1::bigint) AS d) AS dead,
+       (SELECT sum(greatest(c.reltuples, 0))::bigint FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = @schema_text@ AND c.relkind = 'r' AND (c.relname = 'event' OR EXISTS (
+          SELECT FROM pg_inherits AS i JOIN pg_class AS p ON p.oid = i.inhparent
+          WHERE i.inhrelid = c.oid AND p.relname = 'event' AND p.relnamespace = n.oid))) AS all_rows,
+       (extract(epoch FROM greatest(n.at - least(a.oldest, m.oldest, w.oldest_due), '0')) * 1000)::bigint AS oldest_due_ms,
+       (extract(epoch FROM greatest(n.at - w.oldest, '0')) * 1000)::bigint AS oldest_waiting_ms
+FROM above AS a CROSS JOIN named AS m CROSS JOIN waits AS w CROSS JOIN now AS n
