@@ -10,7 +10,8 @@ namespace outboxd::pg {
 namespace {
 
 // - search_path: a name that is not qualified is PostgreSQL's own, whoever may create others.
-// - idle_session_timeout: a command may take its time between two statements. (PostgreSQL 14; before that there is none.)
+// - idle_session_timeout: a command may take its time between two statements. (PostgreSQL 14; before that
+//   there is none.)
 constexpr const char* session_settings =
     "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);"
     "SELECT set_config(s.name, '0', false) FROM pg_settings AS s WHERE s.name = 'idle_session_timeout'";

@@ -22,7 +22,8 @@ class blocking_session {
  public:
   result<void> open(const std::string& connection_string, const char* application_name);
 
-  // Without parameters the text may be several statements; the rows are the last one's. Everything is in text format.
+  // Without parameters the text may be several statements; the rows are the last one's. Everything is in text
+  // format.
   tl::expected<rows, refusal> execute(const std::string& sql);
   tl::expected<rows, refusal> execute(const std::string& sql, const std::vector<std::string>& parameters);
 

@@ -22,7 +22,8 @@ time_point share_of(time_point deadline, std::size_t among) {
   return now + (deadline - now) / static_cast<int>(among);
 }
 
-// A machine that is gone answers nothing at all: it may not cost more than this where there is another one to try.
+// A machine that is gone answers nothing at all: it may not cost more than this where there is another one to
+// try.
 constexpr auto reach_limit = std::chrono::milliseconds(1500);
 
 // Why none of the hosts would do.
@@ -150,6 +151,14 @@ std::string connection::server() const {
 
 int connection::backend_pid() const {
   return session_->lost ? 0 : session_->backend_pid();
+}
+
+bool connection::encrypted() const {
+  return !session_->lost && session_->encrypted();
+}
+
+std::string connection::sslmode() const {
+  return session_->lost ? std::string() : session_->sslmode();
 }
 
 bool connection::turned_read_only() const {

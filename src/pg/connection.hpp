@@ -26,16 +26,17 @@ class connection {
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
-  // Connects and enters pipeline mode. Names are resolved without blocking. Every address of every host is tried in
-  // turn, each with its share of the time; with several hosts only one that takes writes will do, unless the string has
-  // a target_session_attrs of its own.
+  // Connects and enters pipeline mode. Names are resolved without blocking. Every address of every host is
+  // tried in turn, each with its share of the time; with several hosts only one that takes writes will do,
+  // unless the string has a target_session_attrs of its own.
   asio::awaitable<result<void>> open(std::string connection_string, std::chrono::milliseconds within);
 
   // Sends the steps in one go and waits for all answers: one rows per step, or the first error. An error of
   // the connection itself, or no answer in time, also ends the connection: see lost().
   asio::awaitable<result<std::vector<rows>>> execute(pipeline steps, std::chrono::milliseconds within);
 
-  // The same for a pipeline of several segments: what each has come to. An error of the connection itself is returned.
+  // The same for a pipeline of several segments: what each has come to. An error of the connection itself is
+  // returned.
   struct segment {
     std::vector<rows> answers;
     std::optional<error> refusal;  // of its first failed step
@@ -63,13 +64,17 @@ class connection {
   // The code of the error that the last execute() returned, empty if it was none of the server's.
   const std::string& last_sqlstate() const;
 
-  // Since the login the server has begun to say that it wants no writes (default_transaction_read_only, which PostgreSQL reports with
-  // each answer). What the greeting says is not judged: a pooler may have it from long ago.
+  // Since the login the server has begun to say that it wants no writes (default_transaction_read_only, which
+  // PostgreSQL reports with each answer). What the greeting says is not judged: a pooler may have it from
+  // long ago.
   bool turned_read_only() const;
 
   // While it is open: the host and port that it reached, and the process there, as the greeting had it.
   std::string server() const;
   int backend_pid() const;
+  // Whether TLS protects it, and the sslmode that it was opened with, wherever that came from.
+  bool encrypted() const;
+  std::string sslmode() const;
 
   void close();
 

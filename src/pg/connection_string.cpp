@@ -9,14 +9,21 @@
 #include <cstdlib>
 #include <memory>
 
+#include "core/percent_encoding.hpp"
+
 namespace outboxd::pg {
 namespace {
 
 using options = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
 
-// libpq takes what follows an unencoded @ or / of a password for the host, the port or the database, which are shown.
+bool is_uri(std::string_view text) {
+  return text.starts_with("postgresql://") || text.starts_with("postgres://");
+}
+
+// libpq takes what follows an unencoded @ or / of a password for the host, the port or the database, which
+// are shown.
 bool has_stray_at(std::string_view text) {
-  if (!text.starts_with("postgresql://") && !text.starts_with("postgres://")) return false;
+  if (!is_uri(text)) return false;
   text.remove_prefix(text.find("://") + 3);
   const auto end = text.find_first_of("@/");
   if (end != std::string_view::npos && text[end] == '@') text.remove_prefix(end + 1);
@@ -35,6 +42,42 @@ std::string find(const PQconninfoOption* from, std::string_view keyword) {
   for (; from != nullptr && from->keyword != nullptr; ++from)
     if (from->keyword == keyword) return from->val != nullptr ? from->val : "";
   return {};
+}
+
+constexpr std::string_view password_mask = "***";
+
+// libpq marks what a dialogue would show as asterisks.
+bool is_password(const PQconninfoOption& one) {
+  return one.dispchar != nullptr && *one.dispchar == '*';
+}
+
+// One that can be read, that is.
+bool holds_password(const options& parsed) {
+  for (const PQconninfoOption* one = parsed.get(); one != nullptr && one->keyword != nullptr; ++one)
+    if (is_password(*one) && one->val != nullptr && *one->val != '\0' && one->val != password_mask)
+      return true;
+  return false;
+}
+
+// postgresql://user:password@host
+std::string mask_userinfo(const std::string& text) {
+  const auto scheme = text.find("://");
+  if (scheme == std::string::npos) return text;
+  const auto begin = scheme + 3;
+  const auto end = text.find_first_of("@/", begin);
+  const auto colon = text.find(':', begin);
+  if (end == std::string::npos || text[end] != '@' || colon == std::string::npos || colon > end) return text;
+  return text.substr(0, colon + 1) + std::string(password_mask) + text.substr(end);
+}
+
+// A value of key=value pairs (manual, "Keyword/Value Connection Strings").
+std::string quoted(std::string_view value) {
+  std::string out = "'";
+  for (const char c : value) {
+    if (c == '\'' || c == '\\') out.push_back('\\');
+    out.push_back(c);
+  }
+  return out + "'";
 }
 
 std::vector<std::string> split(std::string_view list) {
@@ -108,18 +151,50 @@ bool says_session_attrs(const std::string& text) {
          std::getenv("PGTARGETSESSIONATTRS") != nullptr;
 }
 
-std::string display(const std::string& text) {
-  if (!check_connection_string(text)) return "a database (the connection string is not valid)";
+login_target target_of(const std::string& text) {
   const options parsed = parse(text);
   const options defaults(PQconndefaults(), &PQconninfoFree);
   const auto value = [&](std::string_view keyword) {
     auto own = find(parsed.get(), keyword);
     return own.empty() ? find(defaults.get(), keyword) : own;
   };
-  const auto host = value("hostaddr").empty() ? value("host") : value("hostaddr");
-  const auto database = value("dbname").empty() ? value("user") : value("dbname");
-  return fmt::format("database '{}' at {}:{} as user '{}'", database,
-                     host.empty() ? "the local socket" : host, value("port"), value("user"));
+  return {.user = value("user"),
+          .host = value("hostaddr").empty() ? value("host") : value("hostaddr"),
+          .port = value("port"),
+          .database = value("dbname").empty() ? value("user") : value("dbname")};
+}
+
+std::string display(const std::string& text) {
+  if (!check_connection_string(text)) return "a database (the connection string is not valid)";
+  const login_target to = target_of(text);
+  return fmt::format("database '{}' at {}:{} as user '{}'", to.database,
+                     to.host.empty() ? "the local socket" : to.host, to.port, to.user);
+}
+
+std::string without_passwords(const std::string& text) {
+  if (!holds_password(parse(text))) return text;
+  if (auto masked = mask_userinfo(text); !holds_password(parse(masked))) return masked;
+  std::string pairs;
+  const options parsed = parse(text);
+  for (const PQconninfoOption* one = parsed.get(); one != nullptr && one->keyword != nullptr; ++one)
+    if (one->val != nullptr)
+      pairs += fmt::format("{}{}={}", pairs.empty() ? "" : " ", one->keyword,
+                           is_password(*one) ? password_mask : quoted(one->val));
+  return pairs;
+}
+
+bool has_password(const std::string& text) {
+  return !find(parse(text).get(), "password").empty();
+}
+
+std::string with_password(const std::string& text, std::string_view password) {
+  if (!is_uri(text)) return fmt::format("{} password={}", text, quoted(password));
+  const bool goes_on = text.ends_with('?') || text.ends_with('&');
+  return fmt::format("{}{}password={}", text,
+                     goes_on                               ? ""
+                     : text.find('?') == std::string::npos ? "?"
+                                                           : "&",
+                     percent_encoded(password));
 }
 
 std::string one_line(std::string_view words) {

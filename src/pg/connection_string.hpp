@@ -20,14 +20,35 @@ struct host_entry {
 result<void> check_connection_string(std::string_view text);
 
 // The hosts that libpq would try, in their order, from the string and the PG* variables. Empty: libpq's
-// default, or something that libpq had better resolve itself (a service file) or complain of (lists that do not match).
+// default, or something that libpq had better resolve itself (a service file) or complain of (lists that do
+// not match).
 std::vector<host_entry> hosts_of(const std::string& text);
 
 // Does the string, or PGTARGETSESSIONATTRS, say which kind of server will do?
 bool says_session_attrs(const std::string& text);
 
+// Who would log in where, as far as it can be told without trying; several hosts are a list, as they were
+// given.
+struct login_target {
+  std::string user;
+  std::string host;  // or address; empty: the local socket
+  std::string port;
+  std::string database;
+};
+login_target target_of(const std::string& text);
+
 // For logs: user, host, port and database, never the password.
 std::string display(const std::string& text);
+
+// The same string with *** for each password; if a password is not where one usually is, key=value pairs with
+// the same meaning.
+std::string without_passwords(const std::string& text);
+
+// Does the string have a password that is not empty?
+bool has_password(const std::string& text);
+
+// The same string with this password, for one without. `text` is one that check_connection_string takes.
+std::string with_password(const std::string& text, std::string_view password);
 
 // libpq's message on one line: "connection to server at … failed: Connection refused".
 std::string one_line(std::string_view words);

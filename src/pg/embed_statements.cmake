@@ -1,11 +1,13 @@
-# Writes the C++ source that holds the files of sql/relay. Usage: cmake -DOUT=… -DSQL_DIR=… -P embed_statements.cmake
+# Writes the C++ source that holds the files of a folder of sql/, as an array that FUNCTION of NAMESPACE returns.
+# Usage: cmake -DOUT=… -DSQL_DIR=… -DHEADER=… -DNAMESPACE=… -DTYPE=… -DFUNCTION=… -P embed_statements.cmake
 file(GLOB files ${SQL_DIR}/*.sql)
 list(SORT files)
-set(source "// Generated from sql/relay.\n#include \"pg/relay_statements.hpp\"\n\n#include <array>\n\nnamespace outboxd::pg {\nnamespace {\n\nconstexpr std::array all{\n")
+get_filename_component(folder ${SQL_DIR} NAME)
+set(source "// Generated from sql/${folder}.\n#include \"${HEADER}\"\n\n#include <array>\n\nnamespace ${NAMESPACE} {\nnamespace {\n\nconstexpr std::array all{\n")
 foreach(file IN LISTS files)
   get_filename_component(name ${file} NAME_WE)
   file(READ ${file} text)
-  string(APPEND source "    statement_text{\"${name}\", R\"~~~(${text})~~~\"},\n")
+  string(APPEND source "    ${TYPE}{\"${name}\", R\"~~~(${text})~~~\"},\n")
 endforeach()
-string(APPEND source "};\n\n}  // namespace\n\nstd::span<const statement_text> statement_texts() { return all; }\n\n}  // namespace outboxd::pg\n")
+string(APPEND source "};\n\n}  // namespace\n\nstd::span<const ${TYPE}> ${FUNCTION}() { return all; }\n\n}  // namespace ${NAMESPACE}\n")
 file(WRITE ${OUT} "${source}")

@@ -20,8 +20,17 @@ flow::exception exception_of(std::optional<std::string_view> name) {
 
 flow::excuse excuse_of(std::optional<std::string_view> failure) {
   if (failure == "not_sent") return flow::excuse::not_sent;
-  if (failure == "destination_down" || failure == "exchange_down") return flow::excuse::failed;
+  if (failure == "destination_down" || failure == "topic_down") return flow::excuse::failed;
+  if (failure == "exchange_not_sent") return flow::excuse::exchange_not_sent;
+  if (failure == "exchange_down") return flow::excuse::exchange_failed;
+  if (failure == "refused" || failure == "login_refused") return flow::excuse::refused;
   return flow::excuse::none;
+}
+
+// The broker closed a channel or a connection over it.
+bool is_suspect(std::optional<std::string_view> failure) {
+  return failure == "refused" || failure == "connection_closed" || failure == "exchange_down" ||
+         failure == "topic_down" || failure == "login_refused";
 }
 
 }  // namespace
@@ -71,7 +80,7 @@ std::vector<flow::stored_event> read_events(const rows& from) {
             },
         .from = exception_of(find(event_column::exception)),
         .withheld = !find(event_column::aggregate_id),
-        .suspect = failure == "refused" || failure == "connection_closed" || failure == "exchange_down",
+        .suspect = is_suspect(failure),
         .excused = excuse_of(failure),
         .earlier_waits = of_due && read_bool(at(event_column::behind)),
         .size = read_int8(at(event_column::size)),

@@ -15,8 +15,8 @@ struct step {
   std::vector<std::string> parameters;  // prepared, unnamed: in binary format
 };
 
-// One result per step. The first that fails ends its segment, and the next segment goes on. Outside of BEGIN and COMMIT the steps
-// of a segment are one transaction.
+// One result per step. The first that fails ends its segment, and the next segment goes on. Outside of BEGIN
+// and COMMIT the steps of a segment are one transaction.
 class pipeline {
  public:
   pipeline& prepare(std::string name, std::string sql) {

@@ -12,7 +12,7 @@
 namespace outboxd::pg {
 
 // The number of the latest migration in sql/, which these statements go with.
-inline constexpr int schema_version = 7;
+inline constexpr int schema_version = 9;
 
 // What becomes of an event that was published.
 enum class after_publish {
@@ -36,6 +36,9 @@ inline constexpr std::string_view released = "released";
 inline constexpr std::string_view by_id = "by_id";
 inline constexpr std::string_view held = "held";
 inline constexpr std::string_view recall = "recall";
+inline constexpr std::string_view pauses = "pauses";
+inline constexpr std::string_view resumed = "resumed";
+inline constexpr std::string_view dead = "dead";
 inline constexpr std::string_view mark = "mark";
 inline constexpr std::string_view mark_by_id = "mark_by_id";
 inline constexpr std::string_view unfinished = "unfinished";
@@ -43,6 +46,14 @@ inline constexpr std::string_view record = "record";
 inline constexpr std::string_view lead = "lead";
 inline constexpr std::string_view load = "load";
 inline constexpr std::string_view save = "save";
+inline constexpr std::string_view sample = "sample";
+inline constexpr std::string_view prune = "prune";
+inline constexpr std::string_view prune_processed = "prune_processed";
+inline constexpr std::string_view layout = "layout";
+inline constexpr std::string_view turn = "turn";
+inline constexpr std::string_view over = "over";
+inline constexpr std::string_view scan = "scan";
+inline constexpr std::string_view drop = "drop";
 inline constexpr std::string_view lead_holder = "lead_holder";
 inline constexpr std::string_view sleep_holder = "sleep_holder";
 inline constexpr std::string_view table_holder = "table_holder";
@@ -60,7 +71,8 @@ enum class event_column : int {
   exception,
   created_at,
   available_at,
-  failure,  // the latest one's code, of an event that is not on its ordinary way; exchange_down: refused, and excused
+  failure,  // the latest one's code, of an event that is not on its ordinary way; exchange_ and topic_: what of its destination
+            // was down
   size,
   aggregate_type,  // null, and so are all texts: larger than $1
   aggregate_id,
@@ -79,12 +91,12 @@ struct prepared {
 
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then);
 
-// Key 1 of all advisory locks of this outbox: a hash of the schema's name, so that two outboxes and the application's own locks do
-// not meet.
+// Key 1 of all advisory locks of this outbox: a hash of the schema's name, so that two outboxes and the
+// application's own locks do not meet.
 std::int32_t lock_class(const schema_name& schema);
 
-// Key 2: one LEAD and one SLEEP per shard, PRESENT, which each relay that could lead holds shared, and RELAY, which each session of a
-// relay holds shared: whoever holds a lead without it is somebody else.
+// Key 2: one LEAD and one SLEEP per shard, PRESENT, which each relay that could lead holds shared, and RELAY,
+// which each session of a relay holds shared: whoever holds a lead without it is somebody else.
 inline constexpr int most_shards = 64;
 inline constexpr int lead_key = 0;
 inline constexpr int sleep_key = lead_key + most_shards;

@@ -20,8 +20,8 @@ struct endpoint {
   std::string port;
 };
 
-// libpq resolves names inside PQconnectPoll, which blocks; with hostaddr it does not. Cancelling the timer interrupts it: a
-// look-up that hangs in the system's resolver is left behind. Never empty.
+// libpq resolves names inside PQconnectPoll, which blocks; with hostaddr it does not. Cancelling the timer
+// interrupts it: a look-up that hangs in the system's resolver is left behind. Never empty.
 boost::asio::awaitable<result<std::vector<endpoint>>> resolve_host(
     host_entry host, std::chrono::steady_clock::time_point deadline,
     std::shared_ptr<boost::asio::steady_timer> timer);

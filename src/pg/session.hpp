@@ -21,8 +21,9 @@ struct connection::session : std::enable_shared_from_this<session> {
   explicit session(const asio::any_io_executor& on) : executor(on), changed(on) {}
   ~session() { end(); }
 
-  // One attempt, to be done by the deadline, and to have reached the machine by then, too. The error has the server's
-  // words alone. writable: only a server that takes writes will do, unless the string says otherwise.
+  // One attempt, to be done by the deadline, and to have reached the machine by then, too. The error has the
+  // server's words alone. writable: only a server that takes writes will do, unless the string says
+  // otherwise.
   asio::awaitable<result<void>> connect(const std::string& text, const endpoint& to, bool writable,
                                         std::chrono::steady_clock::time_point reached_by,
                                         std::chrono::steady_clock::time_point deadline);
@@ -46,6 +47,8 @@ struct connection::session : std::enable_shared_from_this<session> {
   std::string server() const;
   bool turned_read_only() const { return !greeted_read_only_ && says_read_only(); }
   int backend_pid() const { return PQbackendPID(conn_); }
+  bool encrypted() const { return PQsslInUse(conn_) != 0; }
+  std::string sslmode() const;
 
  private:
   bool says_read_only() const;

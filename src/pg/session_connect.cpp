@@ -1,6 +1,8 @@
 // session_connect: one attempt to log in, of the session in session.hpp.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -10,6 +12,15 @@
 
 namespace outboxd::pg {
 namespace {
+
+// As pg_stat_activity shows the sessions of this relay. PostgreSQL cuts a name at 63 bytes.
+std::string own_name() {
+  constexpr std::size_t longest = 63;
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host.front() = '\0';
+  const std::string name = fmt::format("outboxd {} on {}", OUTBOXD_VERSION, host.data());
+  return name.substr(0, longest);
+}
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
@@ -28,7 +39,8 @@ bool connection::session::start(const std::string& text, const endpoint& to, boo
     values.push_back(value);
   };
   // Ours first, so that the string may say otherwise.
-  add("fallback_application_name", "outboxd");
+  static const std::string name = own_name();
+  add("fallback_application_name", name.c_str());
   add("keepalives_idle", "10");
   add("keepalives_interval", "5");
   add("keepalives_count", "3");
@@ -111,6 +123,13 @@ std::string connection::session::server() const {
   const std::string host = conn_ != nullptr && PQhost(conn_) != nullptr ? PQhost(conn_) : "";
   const std::string port = conn_ != nullptr && PQport(conn_) != nullptr ? PQport(conn_) : "";
   return fmt::format("{}:{}", host.empty() ? "the local socket" : host, port);
+}
+
+std::string connection::session::sslmode() const {
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> all(PQconninfo(conn_), &PQconninfoFree);
+  for (const PQconninfoOption* one = all.get(); one != nullptr && one->keyword != nullptr; ++one)
+    if (std::string_view(one->keyword) == "sslmode") return one->val != nullptr ? one->val : "";
+  return {};
 }
 
 // A timer's handler may be queued already when its attempt ends.

@@ -118,6 +118,12 @@ statement_failure write_failure(std::string_view sqlstate) {
   return statement_failure::of_a_row;
 }
 
+cause cause_of(std::string_view sqlstate) {
+  if (sqlstate.starts_with("28")) return cause::login;
+  if (sqlstate == "25006") return cause::read_only;
+  return remedy_for(sqlstate) == no_outbox ? cause::schema_missing : cause::other;
+}
+
 bool is_lost_statement(std::string_view sqlstate) {
   return sqlstate == "26000" || sqlstate == "42P05";
 }
@@ -135,7 +141,7 @@ error refused(std::string_view sqlstate, std::string_view words) {
   std::string message(words);
   if (!sqlstate.empty()) message += fmt::format(" (SQLSTATE {})", sqlstate);
   if (const auto remedy = remedy_for(sqlstate); !remedy.empty()) message += fmt::format("; {}", remedy);
-  return {fault_of(sqlstate), std::move(message)};
+  return {fault_of(sqlstate), std::move(message), cause_of(sqlstate)};
 }
 
 error failed_login(std::string_view words) {

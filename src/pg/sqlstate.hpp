@@ -15,6 +15,9 @@ fault fault_of(std::string_view sqlstate);
 // What to do about it, to be put behind the server's words; empty where there is nothing useful to say.
 std::string_view remedy_for(std::string_view sqlstate);
 
+// What readiness calls it.
+cause cause_of(std::string_view sqlstate);
+
 // What the refusal of a statement about events means.
 enum class statement_failure {
   later,       // a lock, a full disk, a deadlock, no memory: the same statement again

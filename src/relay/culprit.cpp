@@ -110,7 +110,21 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
   const auto held = row.at(0, mode);
   const auto session = row.is_null(0, pid) ? 0 : pg::read_int4(row.at(0, pid));
   co_return sighting{fmt::format("{} {} {}", session, held, what),
-                     words_for(statement, what, held, session_of(row))};
+                     words_for(statement, what, held, session_of(row)), session};
+}
+
+boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection& link,
+                                                                  const pg::schema_name& schema) {
+  culprit_watch watch(schema);
+  std::vector<culprit> out;
+  for (const std::string_view statement : {pg::statement::lead_holder, pg::statement::table_holder}) {
+    std::vector<std::string> parameters;
+    if (statement == pg::statement::lead_holder) parameters.push_back(pg::int4(pg::lock_class(schema)));
+    auto found = co_await watch.ask(link, statement, std::move(parameters));
+    if (!found) co_return tl::make_unexpected(found.error());
+    if (*found) out.push_back({(*found)->pid, std::move((*found)->words)});
+  }
+  co_return out;
 }
 
 std::string culprit_watch::words_for(std::string_view statement, std::int64_t number, std::string_view mode,

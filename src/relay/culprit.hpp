@@ -1,4 +1,5 @@
-// culprit: whose locks keep a relay from leading, sleeping or writing; found out after a while, and said once.
+// culprit: whose locks keep a relay from leading, sleeping or writing; found out after a while, and said
+// once.
 #pragma once
 
 #include <array>
@@ -14,14 +15,25 @@
 
 namespace outboxd::relay {
 
+// A session whose lock is in the way.
+struct culprit {
+  int pid = 0;  // 0: a prepared transaction
+  std::string words;
+};
+
+// Who holds the lead of a shard without being a relay, or a lock on the table that no mark gets past, at this
+// moment. On a session with the relay's statements; at most one of each.
+boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection& link,
+                                                                  const pg::schema_name& schema);
+
 enum class kept_from {
   leading,   // a standby: it gets no lead; as a rule because another relay leads
   sleeping,  // a leader: it does not get SLEEP
   writing,   // a leader: locks put marks or reads off
 };
 
-// PostgreSQL has no lock that only a relay could take, and any user may lock what he may see or change. So who does it for ten
-// seconds is named. A session is named if two looks in succession find it.
+// PostgreSQL has no lock that only a relay could take, and any user may lock what he may see or change. So
+// who does it for ten seconds is named. A session is named if two looks in succession find it.
 class culprit_watch {
  public:
   using clock = std::chrono::steady_clock;
@@ -33,12 +45,14 @@ class culprit_watch {
 
   bool due(clock::time_point now) const;
 
-  // Looks for whoever it is, on a session with the relay's statements, and returns what there is to say. shard: that it leads;
-  // unwritten: events that it has to write.
+  // Looks for whoever it is, on a session with the relay's statements, and returns what there is to say.
+  // shard: that it leads; unwritten: events that it has to write.
   boost::asio::awaitable<result<std::vector<std::string>>> look(pg::connection& link, int shard,
                                                                 std::vector<event_id> unwritten);
 
  private:
+  friend boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection&,
+                                                                           const pg::schema_name&);
   struct watch {
     std::optional<clock::time_point> next_look;  // while it is kept from it
     std::string seen;                            // by the latest look: the session and its lock
@@ -47,6 +61,7 @@ class culprit_watch {
   struct sighting {
     std::string which;
     std::string words;
+    int pid = 0;
   };
 
   watch& of(kept_from what) { return watches_[static_cast<std::size_t>(what)]; }

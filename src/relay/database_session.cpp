@@ -13,7 +13,6 @@ namespace {
 constexpr std::string_view remedy =
     "name the writable host in database.url, or several with target_session_attrs=read-write";
 
-constexpr int oldest_server = 140'000;
 std::int64_t number(std::string_view text) {
   return std::strtoll(std::string(text).c_str(), nullptr, 10);
 }
@@ -27,20 +26,22 @@ boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string s
   co_return std::move(answers->front());
 }
 
-// The first statement of a session: from here on a name that is not qualified is PostgreSQL's own, whoever may create others.
+// The first statement of a session: from here on a name that is not qualified is PostgreSQL's own, whoever
+// may create others.
 constexpr std::string_view own_search_path =
     "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)";
 
-// - synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published again, which guarantee
-//   4 allows; so no mark waits for a flush or for a standby.
+// - synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published
+//   again, which guarantee 4 allows; so no mark waits for a flush or for a standby.
 // - row_security: with it off, a policy that would hide events is an error instead of silence.
-// - enable_*, plan_cache_mode, jit: every statement has one right plan, through the indexes, also when it is planned on an empty
-//   table, and is planned once.
+// - enable_*, plan_cache_mode, jit: every statement has one right plan, through the indexes, also when it is
+//   planned on an empty table, and is planned once.
 // - lock_timeout: a mark that meets a lock may not keep what stands behind it waiting.
-// - idle_session_timeout: a relay that hangs loses what its session holds: the lead, and that it is counted among those that could
-//   lead. One that is well never says nothing for so long, leading or not.
+// - idle_session_timeout: a relay that hangs loses what its session holds: the lead, and that it is counted
+//   among those that could lead. One that is well never says nothing for so long, leading or not.
 // - tcp_*, client_connection_check_interval: find a relay whose host or process vanished.
-// - The lock RELAY tells our sessions from others that hold our locks. Somebody may keep it from us: then we are said to be others.
+// - The lock RELAY tells our sessions from others that hold our locks. Somebody may keep it from us: then we
+//   are said to be others.
 std::string session_settings(const postgres_settings& with, session_use use) {
   constexpr std::chrono::milliseconds mark_wait{20};
   const auto idle = use == session_use::stream ? with.claim_timeout : std::chrono::milliseconds(0);
@@ -64,12 +65,60 @@ std::string session_settings(const postgres_settings& with, session_use use) {
       pg::lock_class(with.schema), pg::relay_key);
 }
 
-// A pooler greets with a process number of its own, so that it can tell who wants to cancel. One that gives a session back after each
-// transaction gives the same one to whoever comes next.
+boost::asio::awaitable<result<void>> check_server(pg::connection& link, const postgres_settings& with) {
+  const auto safe = co_await ask(link, std::string(own_search_path), with.connect_timeout);
+  if (!safe) co_return tl::make_unexpected(safe.error());
+  const auto facts =
+      co_await ask(link,
+                   "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), pg_backend_pid(),"
+                   " current_setting('server_version_num')",
+                   with.connect_timeout);
+  if (!facts) co_return tl::make_unexpected(facts.error());
+  if (facts->at(0, 0) == "t")
+    co_return transient(fmt::format("the server at {} is a standby (read-only); {}", link.server(), remedy),
+                        cause::read_only);
+  if (facts->at(0, 1) == "on") co_return tl::make_unexpected(is_read_only(link));
+  const auto version = number(facts->at(0, 3));
+  if (version < oldest_server)
+    co_return permanent(fmt::format("the server at {} is PostgreSQL {}; outboxd needs 14 or newer",
+                                    link.server(), version / 10'000));
+  co_return co_await prove_own_session(link, with, std::string(facts->at(0, 2)));
+}
+
+boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
+                                                          const postgres_settings& with) {
+  const auto facts = co_await ask(
+      link,
+      fmt::format(
+          "SELECT a.atttypid, (SELECT max(m.version) FROM {}.migration AS m), row_security_active(c.oid)"
+          " FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid"
+          " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+          " WHERE n.nspname = {} AND c.relname = 'event' AND a.attname = 'payload'",
+          with.schema.identifier(), with.schema.literal()),
+      with.connect_timeout);
+  if (!facts) co_return tl::make_unexpected(facts.error());
+  const auto version = facts->size() == 0 ? 0 : number(facts->at(0, 1));
+  if (const auto known = check_version(with.schema, version); !known)
+    co_return tl::make_unexpected(known.error());
+  if (facts->at(0, 2) == "t")
+    co_return permanent(fmt::format(
+        "row security is enabled on {}.event and would hide events; disable it, or give the relay a user"
+        " with BYPASSRLS",
+        with.schema.name()));
+  const auto payload = pg::payload_type_of(static_cast<Oid>(number(facts->at(0, 0))));
+  if (!payload)
+    co_return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");
+  co_return outbox_facts{*payload, version};
+}
+
+}  // namespace
+
+// A pooler greets with a process number of its own, so that it can tell who wants to cancel. One that gives a
+// session back after each transaction gives the same one to whoever comes next.
 boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, const postgres_settings& with,
                                                        std::string pid) {
   if (pid == std::to_string(link.backend_pid())) co_return result<void>();
-  const auto url = with.url();
+  const auto url = co_await with.url.read();
   if (!url) co_return tl::make_unexpected(url.error());
   pg::connection other(link.executor());
   if (const auto opened = co_await other.open(*url, with.connect_timeout); !opened)
@@ -85,58 +134,18 @@ boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, con
       "do not survive there. Give it the server itself, or a pool in session mode");
 }
 
-boost::asio::awaitable<result<void>> check_server(pg::connection& link, const postgres_settings& with) {
-  const auto safe = co_await ask(link, std::string(own_search_path), with.connect_timeout);
-  if (!safe) co_return tl::make_unexpected(safe.error());
-  const auto facts =
-      co_await ask(link,
-                   "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), pg_backend_pid(),"
-                   " current_setting('server_version_num')",
-                   with.connect_timeout);
-  if (!facts) co_return tl::make_unexpected(facts.error());
-  if (facts->at(0, 0) == "t")
-    co_return transient(fmt::format("the server at {} is a standby (read-only); {}", link.server(), remedy));
-  if (facts->at(0, 1) == "on") co_return tl::make_unexpected(is_read_only(link));
-  const auto version = number(facts->at(0, 3));
-  if (version < oldest_server)
-    co_return permanent(fmt::format("the server at {} is PostgreSQL {}; outboxd needs 14 or newer",
-                                    link.server(), version / 10'000));
-  co_return co_await prove_own_session(link, with, std::string(facts->at(0, 2)));
+result<void> check_version(const pg::schema_name& schema, std::int64_t version) {
+  if (version == pg::schema_version || version == pg::schema_version + 1) return {};
+  return permanent(
+      fmt::format("the schema {} has version {}, and this outboxd works with {} and {}; {}", schema.name(),
+                  version, pg::schema_version, pg::schema_version + 1,
+                  version < pg::schema_version ? "run `outboxd migrate`" : "run a newer outboxd"),
+      version == 0 ? cause::schema_missing : cause::schema_version);
 }
 
-boost::asio::awaitable<result<payload_type>> check_outbox(pg::connection& link,
-                                                          const postgres_settings& with) {
-  const auto facts = co_await ask(
-      link,
-      fmt::format(
-          "SELECT a.atttypid, (SELECT max(m.version) FROM {}.migration AS m), row_security_active(c.oid)"
-          " FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid"
-          " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
-          " WHERE n.nspname = {} AND c.relname = 'event' AND a.attname = 'payload'",
-          with.schema.identifier(), with.schema.literal()),
-      with.connect_timeout);
-  if (!facts) co_return tl::make_unexpected(facts.error());
-  const auto version = facts->size() == 0 ? 0 : number(facts->at(0, 1));
-  if (version != pg::schema_version)
-    co_return permanent(fmt::format(
-        "the schema {} has version {}, and this outboxd works with {}; {}", with.schema.name(), version,
-        pg::schema_version, version < pg::schema_version ? "run `outboxd migrate`" : "run a newer outboxd"));
-  if (facts->at(0, 2) == "t")
-    co_return permanent(fmt::format(
-        "row security is enabled on {}.event and would hide events; disable it, or give the relay a user"
-        " with BYPASSRLS",
-        with.schema.name()));
-  const auto payload = pg::payload_type_of(static_cast<Oid>(number(facts->at(0, 0))));
-  if (!payload)
-    co_return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");
-  co_return *payload;
-}
-
-}  // namespace
-
-boost::asio::awaitable<result<payload_type>> open_session(pg::connection& link, const postgres_settings& with,
+boost::asio::awaitable<result<outbox_facts>> open_session(pg::connection& link, const postgres_settings& with,
                                                           session_use use) {
-  const auto url = with.url();
+  const auto url = co_await with.url.read();
   if (!url) co_return tl::make_unexpected(url.error());
   const auto opened = co_await link.open(*url, with.connect_timeout);
   if (!opened) co_return tl::make_unexpected(opened.error());
@@ -144,8 +153,14 @@ boost::asio::awaitable<result<payload_type>> open_session(pg::connection& link, 
   if (!checked) co_return tl::make_unexpected(checked.error());
   const auto set = co_await ask(link, session_settings(with, use), with.connect_timeout);
   if (!set) co_return tl::make_unexpected(set.error());
-  if (use == session_use::lock) co_return payload_type::jsonb;
+  if (use == session_use::lock) co_return outbox_facts{};
   co_return co_await check_outbox(link, with);
+}
+
+boost::asio::awaitable<result<int>> server_process(pg::connection& link, const postgres_settings& with) {
+  const auto pid = co_await ask(link, "SELECT pg_backend_pid()", with.connect_timeout);
+  if (!pid) co_return tl::make_unexpected(pid.error());
+  co_return static_cast<int>(number(pid->at(0, 0)));
 }
 
 boost::asio::awaitable<result<void>> end_former_sleeper(pg::connection& link, const postgres_settings& with,
@@ -167,8 +182,10 @@ boost::asio::awaitable<result<void>> end_former_sleeper(pg::connection& link, co
 }
 
 error is_read_only(const pg::connection& link) {
-  return {fault::transient, fmt::format("the server at {} is read-only (default_transaction_read_only); {}",
-                                        link.server(), remedy)};
+  return {
+      fault::transient,
+      fmt::format("the server at {} is read-only (default_transaction_read_only); {}", link.server(), remedy),
+      cause::read_only};
 }
 
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link,

@@ -3,6 +3,8 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <cstdint>
+#include <string>
 
 #include "pg/connection.hpp"
 #include "pg/relay_statements.hpp"
@@ -27,21 +29,43 @@ enum class session_use {
 // To wait holds a snapshot, while somebody is in the way, which holds back vacuum by itself.
 inline constexpr std::chrono::milliseconds longest_lock_wait{1'000};
 
-// Refused for good: a server older than 14, a pooler that changes the session between transactions, row security on the table, a
-// schema that this version does not know. A standby or a read-only server is refused for now: it comes back as a primary, or another
-// host does. Returns the type of the payload; for `lock` any.
-boost::asio::awaitable<result<payload_type>> open_session(pg::connection& link, const postgres_settings& with,
+// What a session finds.
+struct outbox_facts {
+  payload_type payload = payload_type::jsonb;
+  std::int64_t version = pg::schema_version;  // of the schema
+};
+
+// Refused for good: a server older than 14, a pooler that changes the session between transactions, row
+// security on the table, a schema that this version does not know. A standby or a read-only server is refused
+// for now: it comes back as a primary, or another host does. For `lock` nothing is found.
+boost::asio::awaitable<result<outbox_facts>> open_session(pg::connection& link, const postgres_settings& with,
                                                           session_use use);
+
+// The server's number for the session. Behind a pooler it is not the one of the greeting
+// (pg::connection::backend_pid).
+boost::asio::awaitable<result<int>> server_process(pg::connection& link, const postgres_settings& with);
+
+// Refuses (permanent) a pooler that changes the session between transactions. `pid`: what pg_backend_pid()
+// says on the session.
+boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, const postgres_settings& with,
+                                                       std::string pid);
+
+// Refuses (permanent) a schema that this version does not work with; 0: there is none. It works with its own
+// and the next one: a schema is migrated before its relays are replaced.
+result<void> check_version(const pg::schema_name& schema, std::int64_t version);
+
+inline constexpr int oldest_server = 140'000;  // server_version_num
 
 // Why a session with a server that wants no writes is closed.
 error is_read_only(const pg::connection& link);
 
-// Ends the session of a leader that has stopped half-way through a statement: its own timeout is armed only between statements. Of the
-// same user's alone, so nobody else is hit.
+// Ends the session of a leader that has stopped half-way through a statement: its own timeout is armed only
+// between statements. Of the same user's alone, so nobody else is hit.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link, const postgres_settings& with);
 
-// For who leads the shard: ends the session that holds SLEEP for a leader that hangs and has lost the lead. It has no timeout of its
-// own, for a leader that is well may sleep for days. `own` is the session that is to have SLEEP.
+// For who leads the shard: ends the session that holds SLEEP for a leader that hangs and has lost the lead.
+// It has no timeout of its own, for a leader that is well may sleep for days. `own` is the server's process
+// of the session that is to have SLEEP.
 boost::asio::awaitable<result<void>> end_former_sleeper(pg::connection& link, const postgres_settings& with,
                                                         int shard, int own);
 

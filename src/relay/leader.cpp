@@ -20,20 +20,18 @@ constexpr auto try_interval = 100ms;
 // How often it looks for a leader that hangs.
 constexpr auto look_interval = 500ms;
 
-// A statement that PostgreSQL puts off for so long is worth a line.
-constexpr auto worth_saying = 1s;
-
 constexpr auto after_giving_up = 1s;
 
 // A leader without a broker for so long makes way for a relay that has one.
 constexpr auto without_broker = 1s;
 
-// Each statement that writes once, for no event: a privilege that is missing shows now and not with the first event.
-void add_trial(pg::pipeline& to) {
+// Each statement that writes once, for no event: a privilege that is missing shows now and not with the first
+// event.
+void add_privilege_probe(pg::pipeline& to) {
   const auto none = pg::uuid_array({});
   const auto no_number = pg::int8_array(std::vector<std::int64_t>());
   const auto no_text = pg::text_array({});
-  to.run(std::string(pg::statement::mark), {none, pg::tid_array({})});
+  to.run(std::string(pg::statement::mark), {none, pg::tid_array({}), pg::int8(0), pg::int8(0)});
   to.run(std::string(pg::statement::mark_by_id), {none});
   to.run(std::string(pg::statement::record),
          {none, no_text, no_number, no_number, no_number, no_text, no_text});
@@ -54,16 +52,20 @@ leader::leader(const boost::asio::any_io_executor& on, const leader_settings& se
       lanes_(lanes),
       host_(host),
       pause_(on),
-      stream_(
-          lanes, settings.stream,
-          {.on_progress =
-               [this] {
-                 if (current_ != nullptr) current_->interrupt();
-               },
-           .on_published = [this](std::size_t events) { host_.on_published(events); },
-           .on_failed = [this](const event& which,
-                               const flow::failure_record& how) { host_.on_failed(which, how); },
-           .on_stuck = [this](const event& which, const std::string& why) { host_.on_stuck(which, why); }}),
+      stream_(lanes, settings.stream,
+              {.on_progress =
+                   [this] {
+                     if (current_ != nullptr) current_->interrupt();
+                   },
+               .on_published = [this](std::size_t events,
+                                      const std::string& route) { count_published(events, route); },
+               .on_delivered =
+                   [this](std::chrono::microseconds after) { host_.so_far().delivery_times.add(after); },
+               .on_failed = [this](const event& which,
+                                   const flow::failure_record& how) { host_.on_failed(which, how); },
+               .on_stuck = [this](const event& which, const std::string& why) { host_.on_stuck(which, why); },
+               .on_pauses = [this](const std::vector<flow::pause>& all) { host_.on_pauses(all); },
+               .steps = host.steps()}),
       doorbell_(settings.doorbell),
       culprits_(settings.database.schema) {
   view_.largest = std::max<std::int64_t>(1, settings.stream.batch_bytes / settings.stream.read.batch);
@@ -71,6 +73,7 @@ leader::leader(const boost::asio::any_io_executor& on, const leader_settings& se
 
 boost::asio::awaitable<void> leader::run() {
   while (!stopping_) {
+    latest_step_ = clock::now();
     pg::connection link(executor_);
     current_ = &link;
     const auto opened = co_await open(link);
@@ -87,15 +90,17 @@ boost::asio::awaitable<void> leader::run() {
 }
 
 boost::asio::awaitable<result<void>> leader::open(pg::connection& link) {
-  const auto payload = co_await open_session(link, settings_.database, session_use::stream);
-  if (!payload) co_return tl::make_unexpected(payload.error());
-  payload_ = *payload;
+  const auto found = co_await open_session(link, settings_.database, session_use::stream);
+  if (!found) co_return tl::make_unexpected(found.error());
+  if (found->version > pg::schema_version) host_.on_newer_schema(found->version);
+  if (const auto why = misfit(settings_.stream.route, found->payload)) co_return permanent(*why);
+  payload_ = found->payload;
   present_ = false;
   pg::pipeline steps;
   for (auto& one :
-       pg::relay_statements(settings_.database.schema, payload_, settings_.database.after_publish))
+       pg::relay_statements(settings_.database.schema, *payload_, settings_.database.after_publish))
     steps.prepare(std::move(one.name), std::move(one.sql));
-  add_trial(steps);
+  add_privilege_probe(steps);
   const auto prepared = co_await link.execute(std::move(steps), settings_.database.connect_timeout);
   if (!prepared) co_return tl::make_unexpected(prepared.error());
   co_return result<void>();
@@ -120,6 +125,7 @@ boost::asio::awaitable<error> leader::serve(pg::connection& link) {
 
 // True: it has the lead.
 boost::asio::awaitable<result<bool>> leader::stand_by(pg::connection& link) {
+  latest_step_ = clock::now();
   const auto shown = co_await show_presence(link);
   if (!shown) co_return tl::make_unexpected(shown.error());
   if (clock::now() >= next_look_) {
@@ -158,12 +164,14 @@ boost::asio::awaitable<result<bool>> leader::take_lead(pg::connection& link) {
   co_return true;
 }
 
-// LISTEN is on its own: it takes effect with the end of its transaction, and the first read has to begin after that.
+// LISTEN is on its own: it takes effect with the end of its transaction, and the first read has to begin
+// after that.
 boost::asio::awaitable<result<void>> leader::lead(pg::connection& link) {
   const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
   if (!listens) co_return tl::make_unexpected(listens.error());
   view_.shard = *shard_;
   store_session store(link, settings_.database.claim_timeout);
+  const auto asked_at = clock::now();
   auto saved = co_await store.load(view_);
   if (!saved) co_return tl::make_unexpected(saved.error());
   pause_.reset();
@@ -171,7 +179,8 @@ boost::asio::awaitable<result<void>> leader::lead(pg::connection& link) {
   next_sweep_ = now;
   broker_gone_since_ = now;
   yields_ = read_only_ = false;
-  stream_.start(std::move(*saved), payload_);
+  stream_.start(std::move(*saved), *payload_);
+  stream_.on_server_time(asked_at, view_.server_time);
   doorbell_.start(now);
   doorbell_.set(flow::doorbell::obstacle::no_lock_session, true, now);
   doorbell_.set(flow::doorbell::obstacle::deaf, true, now);
@@ -190,7 +199,7 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
   store_session store(link, settings_.database.claim_timeout);
   for (;;) {
     if (link.lost()) co_return tl::make_unexpected(*link.lost());
-    const auto now = clock::now();
+    const auto now = latest_step_ = clock::now();
     take_notifications(link);
     if (must_give_up(now) && stream_.now_in() != flow::stream::phase::draining) {
       stream_.drain();
@@ -200,7 +209,7 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
     if (stream_.drained()) co_return co_await give_up(link);
     if (now >= next_sweep_) {
       sweep(now);
-      const auto looked = co_await look_around(link);
+      const auto looked = co_await make_rounds(link);
       if (!looked) co_return looked;
     }
     if (now >= doorbell_.next_poll()) {
@@ -213,14 +222,17 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
       if (reads) doorbell_.on_read_sent();
       auto answer = co_await store.execute(*request, view_);
       if (!answer) co_return tl::make_unexpected(answer.error());
+      count(*request, now);
       if (link.turned_read_only()) {
         const auto heeded = co_await heed_read_only(link);
         if (!heeded) co_return heeded;
       }
-      watch_deferrals(answer->deferral(), !request->failures.empty() || !request->marks.ids.empty());
+      const bool tells = request->reads_or_writes_events();
       const bool put_off = !answer->deferral().empty();
+      if (tells)
+        watch_deferrals(answer->deferral(), !request->failures.empty() || !request->marks.ids.empty());
       const auto news = stream_.on_answer(std::move(*answer));
-      culprits_.set(kept_from::writing, put_off || stream_.meets_lock(), clock::now());
+      if (tells) culprits_.set(kept_from::writing, put_off || stream_.meets_lock(), clock::now());
       if (reads) doorbell_.on_read(news.found, news.complete, clock::now());
       continue;
     }
@@ -229,8 +241,8 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
   }
 }
 
-// Nothing more is read or sent. What was sent is marked all the same, or the next leader would send it again: the setting is only
-// what transactions begin with.
+// Nothing more is read or sent. What was sent is marked all the same, or the next leader would send it again:
+// the setting is only what transactions begin with.
 boost::asio::awaitable<result<void>> leader::heed_read_only(pg::connection& link) {
   read_only_ = true;
   if (stream_.now_in() != flow::stream::phase::draining) stream_.drain();
@@ -277,13 +289,30 @@ void leader::take_notifications(pg::connection& link) {
       doorbell_.set(flow::doorbell::obstacle::deaf, false, now);
     } else if (payload == "due") {
       stream_.ring_due();
+    } else if (payload == "pause") {
+      stream_.ring_pauses();
     } else if (payload == "yield") {
       yields_ = true;
     } else if (payload == std::to_string(*shard_)) {
       doorbell_.on_notified(count, now);
+      host_.so_far().notifications += static_cast<std::uint64_t>(count);
       stream_.ring();
     }
   }
+}
+
+void leader::count_published(std::size_t events, const std::string& route) {
+  host_.so_far().published_by_route[route] += events;
+  host_.so_far().published += events;
+  host_.so_far().last_published = std::chrono::system_clock::now();
+}
+
+void leader::count(const flow::store_request& what, clock::time_point asked_at) {
+  counts& all = host_.so_far();
+  if (!what.marks.ids.empty()) ++all.marks;
+  if (!what.read) return;
+  ++all.reads;
+  all.read_times.add(clock::now() - asked_at);
 }
 
 void leader::act_on_doorbell() {
@@ -326,6 +355,14 @@ void leader::on_sleep_lock(sleep_news news) {
   if (current_ != nullptr) current_->interrupt();
 }
 
+void leader::adopt() {
+  stream_.retry_by(settings_.stream.retry);
+  stream_.route_by(settings_.stream.route);
+  doorbell_.poll_within(settings_.doorbell.longest_poll);
+  next_sweep_ = std::min(next_sweep_, clock::now() + settings_.sweep_interval);
+  if (shard_ && current_ != nullptr) current_->interrupt();  // not a session that is being opened
+}
+
 void leader::stop() {
   stopping_ = true;
   pause_.stop();
@@ -340,21 +377,6 @@ void leader::abandon() {
   say_in_doubt(flow::event_state::offered);
   stream_.abandon();
   if (current_ != nullptr) current_->interrupt();
-}
-
-// Over it is when something is written again; what is deferred waits for its pauses while reads go on.
-void leader::watch_deferrals(std::string_view reason, bool wrote) {
-  const auto now = clock::now();
-  if (reason.empty()) {
-    if (!wrote && stream_.events().size() > 0) return;
-    deferred_since_.reset();
-    if (std::exchange(said_deferred_, false)) host_.on_deferral_over();
-    return;
-  }
-  if (!deferred_since_) deferred_since_ = now;
-  if (said_deferred_ || now - *deferred_since_ < worth_saying) return;
-  said_deferred_ = true;
-  host_.on_deferred(reason);
 }
 
 void leader::say_in_doubt(flow::event_state which) {

@@ -13,6 +13,7 @@
 #include "flow/stream.hpp"
 #include "relay/culprit.hpp"
 #include "relay/database_session.hpp"
+#include "relay/figures.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/reconnect_pause.hpp"
 #include "relay/sleep_lock.hpp"
@@ -41,18 +42,25 @@ class leader_host : public link_observer {
   virtual void on_relays_counted(int relays) = 0;
   virtual bool has_too_many(const leader& one) const = 0;
   virtual bool counts_relays(const leader& one) const = 0;
-  virtual void on_published(std::size_t events) = 0;
+  // What the leader counts.
+  virtual counts& so_far() = 0;
+  // Who traces events, or null.
+  virtual flow::step_observer* steps() = 0;
   virtual void on_failed(const event& which, const flow::failure_record& how) = 0;
   // PostgreSQL puts statements about events off for longer than a lock usually takes; and does them again.
   virtual void on_deferred(std::string_view reason) = 0;
   virtual void on_deferral_over() = 0;
   // Somebody's locks are in the way for long; once each.
   virtual void on_culprit(const std::string& words) = 0;
+  // The outbox was migrated by the next version of this program, and this one works with it.
+  virtual void on_newer_schema(std::int64_t version) = 0;
   // Other relays lead; once each time.
   virtual void on_stands_by() = 0;
   // The relay stops, and these were sent and are not marked.
   virtual void on_in_doubt(const std::vector<event_id>& ids) = 0;
   virtual void on_stuck(const event& which, const std::string& reason) = 0;
+  // Other parts of the outbox are paused than before.
+  virtual void on_pauses(const std::vector<flow::pause>& in_force) = 0;
 
  protected:
   ~leader_host() = default;
@@ -66,6 +74,12 @@ class leader {
   // Connects, stands by, leads, reconnects, until stop().
   boost::asio::awaitable<void> run();
 
+  // The settings that it was made with have changed: retries, and how often it sweeps and polls.
+  void adopt();
+
+  // Of the outbox, once a session has been open.
+  std::optional<payload_type> payload() const { return payload_; }
+
   // Gives the lead up in order; run() then returns.
   void stop();
   // Waits no longer for confirms.
@@ -76,6 +90,9 @@ class leader {
   std::optional<int> leads() const { return shard_; }
   bool hears() const { return probe_.hears(); }
   const flow::stream& events() const { return stream_; }
+  bool asleep() const { return shard_ && doorbell_.now_in() == flow::doorbell::state::asleep; }
+  // Its latest turn: whatever it waits for is bounded by a timeout.
+  std::chrono::steady_clock::time_point latest_step() const { return latest_step_; }
 
  private:
   using clock = std::chrono::steady_clock;
@@ -88,13 +105,15 @@ class leader {
   boost::asio::awaitable<result<void>> relay_events(pg::connection& link);
   boost::asio::awaitable<result<void>> give_up(pg::connection& link);
   boost::asio::awaitable<result<void>> heed_read_only(pg::connection& link);
-  boost::asio::awaitable<result<void>> look_around(pg::connection& link);
+  boost::asio::awaitable<result<void>> make_rounds(pg::connection& link);
   boost::asio::awaitable<result<void>> prove_hearing(pg::connection& link);
   boost::asio::awaitable<result<void>> count_relays(pg::connection& link);
   boost::asio::awaitable<result<void>> show_presence(pg::connection& link);
   boost::asio::awaitable<result<void>> name_culprits(pg::connection& link);
   boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql);
 
+  void count_published(std::size_t events, const std::string& route);
+  void count(const flow::store_request& what, clock::time_point asked_at);
   void watch_deferrals(std::string_view reason, bool wrote);
   void say_in_doubt(flow::event_state which);
   void take_notifications(pg::connection& link);
@@ -117,8 +136,9 @@ class leader {
   pg::connection* current_ = nullptr;
   std::optional<int> shard_;  // that it leads
   shard_view view_;
-  payload_type payload_ = payload_type::jsonb;
-  bool present_ = false;  // holds PRESENT
+  std::optional<payload_type> payload_;  // of the outbox, once a session has been open
+  bool present_ = false;                 // holds PRESENT
+  clock::time_point latest_step_ = clock::now();
   clock::time_point next_try_{};
   clock::time_point next_sweep_{};
   clock::time_point next_look_{};          // for relays that hang or are counted

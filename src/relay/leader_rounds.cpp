@@ -1,20 +1,36 @@
-// leader_rounds: what a leader does now and then, beside its events: sweeps, proofs, who else is there, who is in the way.
+// leader_rounds: what a leader does now and then, beside its events: sweeps, proofs, who else is there, who
+// is in the way, what is put off.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "pg/sqlstate.hpp"
 #include "relay/leader.hpp"
 
 namespace outboxd::relay {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A proof of hearing that could not be sent is tried again after so long.
+constexpr auto next_turn = 1s;
+
+// A statement that PostgreSQL puts off for so long is worth a line.
+constexpr auto worth_saying = 1s;
+
+}  // namespace
 
 void leader::sweep(clock::time_point now) {
   next_sweep_ = now + settings_.sweep_interval;
   stream_.sweep();
+  ++host_.so_far().sweeps;
+  host_.so_far().last_sweep = std::chrono::system_clock::now();
   if (lanes_.any_up()) broker_gone_since_ = now;
-  doorbell_.set(flow::doorbell::obstacle::no_reads, !lanes_.any_up(), now);
+  doorbell_.set(flow::doorbell::obstacle::no_reads, !lanes_.any_up() || stream_.is_paused(), now);
 }
 
-boost::asio::awaitable<result<void>> leader::look_around(pg::connection& link) {
+boost::asio::awaitable<result<void>> leader::make_rounds(pg::connection& link) {
   const auto proved = co_await prove_hearing(link);
   if (!proved) co_return proved;
   const auto shown = co_await show_presence(link);
@@ -25,8 +41,8 @@ boost::asio::awaitable<result<void>> leader::look_around(pg::connection& link) {
     if (!counted) co_return counted;
   }
   if (std::exchange(sleep_refused_, false)) {
-    const auto ended = co_await end_former_sleeper(link, settings_.database, *shard_,
-                                                   sleep_lock_ ? sleep_lock_->backend_pid() : 0);
+    const int own = sleep_lock_ ? sleep_lock_->process() : 0;
+    const auto ended = co_await end_former_sleeper(link, settings_.database, *shard_, own);
     if (!ended) co_return ended;
   }
   co_return co_await name_culprits(link);
@@ -45,7 +61,13 @@ boost::asio::awaitable<result<void>> leader::prove_hearing(pg::connection& link)
     probe_.on_sent(now);
     const auto sent = co_await ask(
         link, fmt::format("SELECT pg_notify({}, '{}')", settings_.database.schema.literal(), own_probe()));
-    if (!sent) co_return tl::make_unexpected(sent.error());
+    if (!sent && !pg::is_lock_timeout(link.last_sqlstate())) co_return tl::make_unexpected(sent.error());
+    // All of the server's commits that notify take turns by one lock: where they are slow, the turn did not
+    // come in time.
+    if (!sent) {
+      probe_.on_unsent(now);
+      next_sweep_ = std::min(next_sweep_, now + next_turn);
+    }
   }
   co_return result<void>();
 }
@@ -91,6 +113,21 @@ boost::asio::awaitable<result<void>> leader::name_culprits(pg::connection& link)
   if (!words) co_return tl::make_unexpected(words.error());
   for (const std::string& one : *words) host_.on_culprit(one);
   co_return result<void>();
+}
+
+// Over it is when something is written again; what is deferred waits for its pauses while reads go on.
+void leader::watch_deferrals(std::string_view reason, bool wrote) {
+  const auto now = clock::now();
+  if (reason.empty()) {
+    if (!wrote && stream_.events().size() > 0) return;
+    deferred_since_.reset();
+    if (std::exchange(said_deferred_, false)) host_.on_deferral_over();
+    return;
+  }
+  if (!deferred_since_) deferred_since_ = now;
+  if (said_deferred_ || now - *deferred_since_ < worth_saying) return;
+  said_deferred_ = true;
+  host_.on_deferred(reason);
 }
 
 }  // namespace outboxd::relay

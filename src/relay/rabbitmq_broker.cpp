@@ -35,12 +35,14 @@ boost::asio::awaitable<void> rabbitmq_broker::run(flow::broker_listener& listene
   }
 }
 
-// A broker may accept the connection and close it at once, again and again: connecting alone does not make the
-// pause short.
+// A broker may accept the connection and close it at once, again and again: connecting alone does not make
+// the pause short.
 boost::asio::awaitable<void> rabbitmq_broker::serve() {
   up_ = true;
   refused_for_good_ = 0;
   const auto since = std::chrono::steady_clock::now();
+  for (const std::string& one : link_->created()) observer_.on_exchange_created(one);
+  if (const auto expires = link_->certificate_expires()) observer_.on_certificate_shown(*expires);
   observer_.on_link_up(peer::broker);
   listener_->on_broker_up();
   error why = co_await link_->run(*this);
@@ -61,8 +63,9 @@ void rabbitmq_broker::refused(error why) {
 }
 
 boost::asio::awaitable<result<void>> rabbitmq_broker::open() {
-  const auto text = settings_.urls[next_url_ % settings_.urls.size()]();
+  const auto text = co_await settings_.urls[next_url_ % settings_.urls.size()].read();
   if (!text) co_return tl::make_unexpected(text.error());
+  if (stopping_) co_return transient("stopped");
   auto target = amqp::parse_url(*text);
   if (!target) co_return tl::make_unexpected(target.error());
   amqp::connection_settings how{
@@ -75,6 +78,8 @@ boost::asio::awaitable<result<void>> rabbitmq_broker::open() {
       .allow_cc = settings_.allow_cc,
       .max_unconfirmed = settings_.max_unconfirmed,
       .max_buffered = settings_.max_buffered,
+      .login = settings_.login,
+      .tls = settings_.tls,
   };
   link_ = std::make_shared<amqp::connection>(executor_, std::move(how));
   co_return co_await link_->open();

@@ -27,6 +27,8 @@ struct rabbitmq_settings {
   bool allow_cc = false;
   std::size_t max_unconfirmed = 4096;
   std::size_t max_buffered = 65'536;  // bytes
+  amqp::login_by login = amqp::login_by::plain;
+  amqp::tls_settings tls;
 };
 
 class rabbitmq_broker final : public flow::broker, private amqp::handler {

@@ -17,6 +17,10 @@ constexpr auto last_writes = 2s;
 // The same for the orderly close of the connections.
 constexpr auto last_close = 2s;
 
+boost::asio::awaitable<void> keep(std::shared_ptr<sampler> one) {
+  co_await one->run();
+}
+
 }  // namespace
 
 // A lane and the connection behind it.
@@ -32,13 +36,22 @@ relay::relay(boost::asio::io_context& io, relay_settings settings, relay_report 
     : io_(io),
       settings_(std::move(settings)),
       report_(std::move(report)),
-      lanes_([] { return clock::now(); }, [this] { watch_deadlines(); },
-             flow::destinations(settings_.leader.stream.route.exchange, {},
-                                {.on_down = report_.destination_down, .on_up = report_.destination_up})),
+      lanes_([] { return clock::now(); },
+             [this] {
+               watch_deadlines();
+               watch_rate();
+             },
+             flow::destinations(
+                 settings_.leader.stream.route.exchange, {},
+                 {.on_down = [this](const auto& which, auto reason) { on_destination_down(which, reason); },
+                  .on_up = [this](const auto& which, auto down_for) { on_destination_up(which, down_for); }}),
+             flow::rate_limit(settings_.max_rate)),
       deadline_timer_(io),
+      rate_timer_(io),
       grace_timer_(io) {
   database_.wanted = 1;
   broker_.wanted = settings_.lanes;
+  take_routes();
 }
 
 relay::~relay() = default;
@@ -65,7 +78,8 @@ void relay::add_leader() {
   });
 }
 
-// A coroutine of the relay never throws on purpose: what comes out is a programming error, and ends the process.
+// A coroutine of the relay never throws on purpose: what comes out is a programming error, and ends the
+// process.
 void relay::spawn(boost::asio::awaitable<void> activity, std::function<void()> then) {
   ++active_;
   boost::asio::co_spawn(io_, std::move(activity), [this, then = std::move(then)](std::exception_ptr thrown) {
@@ -80,9 +94,37 @@ void relay::stopped(bool clean) {
   if (on_stopped_) std::exchange(on_stopped_, nullptr)(clean);
 }
 
+void relay::adopt(const relay_settings& changed) {
+  settings_.shutdown_grace = changed.shutdown_grace;
+  settings_.lane = changed.lane;
+  settings_.leader.stream.retry = changed.leader.stream.retry;
+  settings_.leader.sweep_interval = changed.leader.sweep_interval;
+  settings_.leader.doorbell.longest_poll = changed.leader.doorbell.longest_poll;
+  settings_.leader.stream.route = changed.leader.stream.route;
+  take_routes();
+  for (const auto& one : pipes_) one->line.adopt(settings_.lane);
+  for (const auto& one : leaders_) one->adopt();
+  if (std::exchange(settings_.max_rate, changed.max_rate) != changed.max_rate)
+    lanes_.limit_to(flow::rate_limit(settings_.max_rate));
+  if (std::exchange(settings_.keep, changed.keep) != changed.keep && leads_first()) begin_pruning();
+  deadline_timer_.cancel();  // the next deadline may be an earlier one
+}
+
+// Each route has its counter from the start.
+void relay::take_routes() {
+  const routing& all = settings_.leader.stream.route;
+  for (const auto& one : all.routes) counts_.published_by_route.try_emplace(one->name, 0);
+  lanes_.destinations().trust(fixed_exchanges(all));
+}
+
+std::optional<payload_type> relay::payload() const {
+  return leaders_.empty() ? std::nullopt : leaders_.front()->payload();
+}
+
 void relay::stop() {
   if (stage_ != stage::running) return;
   stage_ = stage::draining;
+  stopped_at_ = std::chrono::system_clock::now();
   grace_timer_.expires_after(settings_.shutdown_grace);
   grace_timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (cancelled) return;
@@ -92,6 +134,7 @@ void relay::stop() {
       if (!again) close_lanes();
     });
   });
+  settings_.leader.database.url.stop();
   for (const auto& one : leaders_) one->stop();
 }
 
@@ -99,7 +142,9 @@ void relay::close_lanes() {
   if (stage_ == stage::closing) return;
   stage_ = stage::closing;
   deadline_timer_.cancel();
+  rate_timer_.cancel();
   for (const auto& one : leaders_) one->cut();
+  for (const auto& one : settings_.broker.urls) one.stop();
   for (const auto& one : pipes_) one->broker.stop();
   grace_timer_.expires_after(last_close);
   grace_timer_.async_wait([this](const boost::system::error_code& cancelled) {
@@ -116,9 +161,19 @@ void relay::watch_deadlines() {
   deadline_timer_.expires_at(*next);
   deadline_timer_.async_wait([this](const boost::system::error_code& cancelled) {
     watching_ = false;
-    if (cancelled) return;
-    lanes_.check_deadlines();
+    if (!cancelled) lanes_.check_deadlines();
     watch_deadlines();
+  });
+}
+
+void relay::watch_rate() {
+  const auto next = lanes_.next_pump();
+  if (!next || waits_for_rate_ || stage_ == stage::closing) return;
+  waits_for_rate_ = true;
+  rate_timer_.expires_at(*next);
+  rate_timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    waits_for_rate_ = false;
+    if (!cancelled) lanes_.pump();
   });
 }
 
@@ -144,9 +199,30 @@ std::vector<std::int64_t> relay::led_shards() const {
 
 void relay::on_led(leader&, const shard_view& what) {
   shards_ = what.shards;
+  ++counts_.takeovers;
   said_stands_by_ = false;
   report_.led(what);
+  if (what.shard == first_shard) {
+    if (settings_.samples_table) begin_sampling();
+    begin_pruning();
+  }
   if (static_cast<int>(leaders_.size()) < std::min(shards_, led() + 1)) add_leader();
+}
+
+void relay::begin_sampling() {
+  sampler_ = std::make_shared<sampler>(io_.get_executor(), settings_.leader.database,
+                                       [this](const table_sample& seen) { table_ = seen; });
+  spawn(keep(sampler_));
+}
+
+void relay::end_sampling() {
+  if (sampler_) std::exchange(sampler_, nullptr)->stop();
+  table_.reset();
+}
+
+// Each session finds it.
+void relay::on_newer_schema(std::int64_t version) {
+  if (std::exchange(said_schema_, version) != version) report_.newer_schema(version);
 }
 
 void relay::on_stands_by() {
@@ -154,7 +230,17 @@ void relay::on_stands_by() {
 }
 
 void relay::on_gave_up(int shard) {
+  if (shard == first_shard) {
+    end_sampling();
+    end_pruning();
+  }
+  if (led() == 0) paused_.clear();
   if (stage_ == stage::running) report_.gave_up(shard);
+}
+
+// Each leader finds them for itself.
+void relay::on_pauses(const std::vector<flow::pause>& in_force) {
+  if (std::exchange(paused_, in_force) != in_force) report_.paused(in_force);
 }
 
 // The latest leader gives up first.
@@ -166,7 +252,9 @@ bool relay::has_too_many(const leader& one) const {
 }
 
 void relay::on_failed(const event& which, const flow::failure_record& how) {
-  ++(how.to == flow::exception::dead ? totals_.dead : totals_.retried);
+  ++(how.to == flow::exception::dead ? counts_.dead : counts_.retried);
+  for (std::size_t i = 0; i < all_failures.size(); ++i)
+    if (name_of(all_failures[i]) == how.code) ++counts_.failures[i];
   report_.failed(which, how);
 }
 
@@ -177,11 +265,18 @@ void relay::on_link_up(peer which) {
   state.ever_up = true;
   state.said_up = true;
   state.said_down.clear();
+  if (which == peer::broker) said_created_.clear();
   report_.connected(which);
 }
 
+// Several connections may have looked for it at the same time.
+void relay::on_exchange_created(const std::string& name) {
+  if (std::exchange(said_created_, name) != name) report_.exchange_created(name);
+}
+
 void relay::on_link_down(peer which, const error& why) {
-  --state_of(which).up;
+  if (--state_of(which).up == 0) state_of(which).none_since = std::chrono::system_clock::now();
+  ++(which == peer::database ? counts_.database_losses : counts_.broker_losses);
   say_down(which, why);
 }
 
@@ -195,6 +290,8 @@ void relay::on_link_refused(peer which, const error& why) {
 }
 
 void relay::on_link_blocked(std::string_view reason) {
+  blocked_because_ = reason;
+  if (blocked_ == 0) blocked_since_ = std::chrono::system_clock::now();
   if (++blocked_ == 1) report_.blocked(reason);
 }
 
@@ -205,6 +302,7 @@ void relay::on_link_unblocked() {
 // Several sessions meet the same fault; it is worth one line.
 void relay::say_down(peer which, const error& why) {
   link_state& state = state_of(which);
+  state.latest = why;
   if (stage_ != stage::running) return;
   state.said_up = false;
   if (state.said_down == why.message) return;

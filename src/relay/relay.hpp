@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "flow/lanes.hpp"
+#include "relay/figures.hpp"
 #include "relay/leader.hpp"
+#include "relay/pruner.hpp"
 #include "relay/rabbitmq_broker.hpp"
+#include "relay/sampler.hpp"
 
 namespace outboxd::relay {
 
@@ -20,8 +23,14 @@ struct relay_settings {
   rabbitmq_settings broker;
   flow::lane_limits lane;
   int lanes = 2;
+  std::int64_t max_rate = 0;  // messages a second; 0: no limit
+  bool samples_table = true;  // somebody can see it
+  retention_settings keep{};
   std::chrono::milliseconds shutdown_grace{10'000};
 };
+
+// What is deleted by age: with relay.after_publish = delete no published event gets old.
+retention_settings retention_of(const relay_settings& from);
 
 // What there is to log; called on the reactor.
 struct relay_report {
@@ -31,25 +40,31 @@ struct relay_report {
   std::function<void(const event&, const std::string& reason)> stuck;  // what became of it cannot be written
   std::function<void(std::string_view reason)> deferred;               // PostgreSQL puts statements off
   std::function<void()> deferral_over;                                 // and does them again
-  std::function<void(const std::string& words)> culprit;  // somebody's locks are in the way for ten seconds
-  std::function<void()> stands_by;                        // other relays lead
+  std::function<void(const std::string& words)> culprit;   // somebody's locks are in the way for ten seconds
+  std::function<void(std::int64_t version)> newer_schema;  // than this version's own; it works with it
+  std::function<void()> stands_by;                         // other relays lead
   std::function<void(const std::vector<event_id>&)> in_doubt;  // the relay stops; these may go out again
   std::function<void(const shard_view&)> led;                  // this relay leads the shard from now on
   std::function<void(int shard)> gave_up;                      // and does not any more
   std::function<void(std::string_view reason)> blocked;        // RabbitMQ takes nothing for now
   std::function<void()> unblocked;                             // none of its connections is blocked any more
+  std::function<void(const std::string& name)> exchange_created;  // nothing is bound to it yet
   // What has worked fails for everybody; and works again.
   std::function<void(const flow::destination&, std::string_view reason)> destination_down;
   std::function<void(const flow::destination&, std::chrono::milliseconds down_for)> destination_up;
+  std::function<void(const std::vector<flow::pause>& in_force)> paused;  // other parts than before, or none
   std::function<void(const std::string&)> deaf;  // notifications of PostgreSQL do not arrive
   std::function<void()> hearing_again;
+  std::function<void(prunable, std::int64_t rows)> pruned;  // deleted by one statement
+  std::function<void(const prune_run&)> prune_ended;
+  std::function<void(prunable, const error&)> prune_refused;
+  // A partition: see turn_partition in sql/0008_partitions.sql.
+  std::function<void(std::string_view what, std::int64_t number)> turned;
+  flow::step_observer* steps = nullptr;  // outlives the relay
 };
 
-struct relay_totals {
-  std::uint64_t published = 0;
-  std::uint64_t retried = 0;  // backing off after a failed attempt or because the broker could not take it
-  std::uint64_t dead = 0;
-};
+// What concerns the whole table, its figures and retention, is done by one relay: the one that leads this shard.
+inline constexpr int first_shard = 0;
 
 // Runs until stop(). For one thread; the io_context has to outlive it.
 class relay final : private leader_host {
@@ -57,18 +72,29 @@ class relay final : private leader_host {
   relay(boost::asio::io_context& io, relay_settings settings, relay_report report);
   ~relay();
 
-  // on_stopped: the sessions are closed, or the time for that is up; false then, and something may still hold on to the
-  // reactor.
+  // on_stopped: the sessions are closed, or the time for that is up; false then, and something may still hold
+  // on to the reactor.
   void start(std::function<void(bool clean)> on_stopped);
 
-  // Guarantee 11: no new reads, outstanding confirms up to shutdown_grace, the lead given up. Then the reactor runs out of work.
+  // Takes up what can change at run time: routes, retries, sweep_interval, confirm_timeout, shutdown_grace,
+  // max_rate and retention.
+  void adopt(const relay_settings& changed);
+
+  // Guarantee 11: no new reads, outstanding confirms up to shutdown_grace, the lead given up. Then the
+  // reactor runs out of work.
   void stop();
 
   // Set when the relay has stopped by itself, because it met a permanent error before it ever was connected.
   const std::optional<error>& failure() const { return failure_; }
-  const relay_totals& totals() const { return totals_; }
+  const counts& totals() const { return counts_; }
+  // Of the outbox, once it is known.
+  std::optional<payload_type> payload() const;
+  relay_figures figures() const;
+  // The reason why it does not go on although nothing tells it to wait, or nothing.
+  std::optional<std::string> stuck() const;
 
  private:
+  void take_routes();
   struct pipe;
 
   void on_link_up(peer which) override;
@@ -76,6 +102,10 @@ class relay final : private leader_host {
   void on_link_refused(peer which, const error& why) override;
   void on_link_blocked(std::string_view reason) override;
   void on_link_unblocked() override;
+  void on_exchange_created(const std::string& name) override;
+  void on_certificate_shown(std::chrono::system_clock::time_point expires) override {
+    certificate_expires_ = expires;
+  }
   void on_deaf(const std::string& why) override { report_.deaf(why); }
   void on_hearing_again() override { report_.hearing_again(); }
 
@@ -86,20 +116,35 @@ class relay final : private leader_host {
   void on_relays_counted(int relays) override { relays_ = std::max(1, relays); }
   bool has_too_many(const leader& one) const override;
   bool counts_relays(const leader& one) const override { return &one == leaders_.front().get(); }
-  void on_published(std::size_t events) override { totals_.published += events; }
+  counts& so_far() override { return counts_; }
+  flow::step_observer* steps() override { return report_.steps; }
   void on_failed(const event& which, const flow::failure_record& how) override;
   void on_deferred(std::string_view reason) override { report_.deferred(reason); }
   void on_deferral_over() override { report_.deferral_over(); }
   void on_culprit(const std::string& words) override { report_.culprit(words); }
+  void on_newer_schema(std::int64_t version) override;
   void on_stands_by() override;
   void on_in_doubt(const std::vector<event_id>& ids) override { report_.in_doubt(ids); }
   void on_stuck(const event& which, const std::string& reason) override { report_.stuck(which, reason); }
+  void on_pauses(const std::vector<flow::pause>& in_force) override;
 
+  std::vector<obstacle> obstacles() const;
+  void on_destination_down(const flow::destination& which, std::string_view reason);
+  void on_destination_up(const flow::destination& which, std::chrono::milliseconds down_for);
+  void begin_sampling();
+  void end_sampling();
+  bool leads_first() const;
+  void begin_pruning();
+  void end_pruning();
+  void on_pruned(prunable what, std::int64_t rows);
+  void on_prune_ended(const prune_run& run);
+  flow::prune_pace::load load() const;
   int led() const;
   int share() const { return (shards_ + relays_ - 1) / relays_; }
   void add_leader();
   void say_down(peer which, const error& why);
   void watch_deadlines();
+  void watch_rate();
   void close_lanes();
   void spawn(boost::asio::awaitable<void> activity, std::function<void()> then = nullptr);
   void stopped(bool clean);
@@ -110,6 +155,8 @@ class relay final : private leader_host {
     bool ever_up = false;  // all at once
     bool said_up = false;
     std::string said_down;
+    error latest;  // why it is not up
+    std::chrono::system_clock::time_point none_since = std::chrono::system_clock::now();
   };
   link_state& state_of(peer which) { return which == peer::database ? database_ : broker_; }
 
@@ -121,15 +168,19 @@ class relay final : private leader_host {
   };
 
   boost::asio::io_context& io_;
-  const relay_settings settings_;
+  relay_settings settings_;
   relay_report report_;
   flow::lanes lanes_;
   std::vector<std::unique_ptr<pipe>> pipes_;
   std::vector<std::unique_ptr<leader>> leaders_;
   boost::asio::steady_timer deadline_timer_;
+  boost::asio::steady_timer rate_timer_;
   boost::asio::steady_timer grace_timer_;
   bool watching_ = false;
+  bool waits_for_rate_ = false;
   bool said_stands_by_ = false;  // since it led last
+  std::int64_t said_schema_ = 0;
+  std::string said_created_;  // an exchange; since not all lanes were up
   stage stage_ = stage::running;
   link_state database_;
   link_state broker_;
@@ -137,10 +188,20 @@ class relay final : private leader_host {
   int active_ = 0;   // coroutines
   int leading_ = 0;  // of them, those of leaders
   int blocked_ = 0;  // connections
+  std::string blocked_because_;
+  std::chrono::system_clock::time_point blocked_since_;
+  std::chrono::system_clock::time_point missing_since_;  // the exchange
+  std::chrono::system_clock::time_point stopped_at_;
+  std::string exchange_missing_;  // why messages for the default exchange fail, or empty
   int shards_ = 1;
   int relays_ = 1;
   std::optional<error> failure_;
-  relay_totals totals_;
+  counts counts_;
+  std::shared_ptr<sampler> sampler_;  // while it leads shard 0
+  std::shared_ptr<pruner> pruner_;    // the same
+  std::optional<table_sample> table_;
+  std::optional<std::chrono::system_clock::time_point> certificate_expires_;
+  std::vector<flow::pause> paused_;  // while it leads a shard
 };
 
 }  // namespace outboxd::relay

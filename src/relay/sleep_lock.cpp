@@ -30,13 +30,14 @@ boost::asio::awaitable<void> sleep_lock::run() {
   while (!stopping_) {
     pg::connection link(executor_);
     current_ = &link;
-    const auto opened = co_await open_session(link, settings_, session_use::lock);
+    const auto opened = co_await open(link);
     if (opened) {
       pause_.reset();
       wanted_ = errand::none;
       tell_(sleep_news::up);
       const error why = co_await serve(link);
       held_ = false;
+      process_ = 0;
       tell_(sleep_news::down);
       if (!stopping_) observer_.on_link_refused(peer::database, why);
     } else if (!stopping_) {
@@ -45,6 +46,15 @@ boost::asio::awaitable<void> sleep_lock::run() {
     current_ = nullptr;
     if (!stopping_) co_await pause_.wait();
   }
+}
+
+boost::asio::awaitable<result<void>> sleep_lock::open(pg::connection& link) {
+  const auto opened = co_await open_session(link, settings_, session_use::lock);
+  if (!opened) co_return tl::make_unexpected(opened.error());
+  const auto process = co_await server_process(link, settings_);
+  if (!process) co_return tl::make_unexpected(process.error());
+  process_ = *process;
+  co_return result<void>();
 }
 
 boost::asio::awaitable<error> sleep_lock::serve(pg::connection& link) {

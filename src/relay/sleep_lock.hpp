@@ -38,13 +38,14 @@ class sleep_lock {
 
   void stop();
 
-  // 0 while there is no session.
-  int backend_pid() const { return current_ != nullptr ? current_->backend_pid() : 0; }
+  // At the server; 0 while there is no session.
+  int process() const { return process_; }
 
  private:
   enum class errand { none, lock, unlock, probe };
 
   void want(errand what);
+  boost::asio::awaitable<result<void>> open(pg::connection& link);
   boost::asio::awaitable<error> serve(pg::connection& link);
   boost::asio::awaitable<result<void>> lock(pg::connection& link);
   boost::asio::awaitable<result<bool>> ask_server(pg::connection& link, std::string sql);
@@ -56,6 +57,7 @@ class sleep_lock {
   std::function<void(sleep_news)> tell_;
   reconnect_pause pause_;
   pg::connection* current_ = nullptr;
+  int process_ = 0;
   errand wanted_ = errand::none;
   bool held_ = false;
   bool stopping_ = false;

@@ -20,6 +20,7 @@ struct shard_view {
   bool rings = true;         // writers do, for this shard
   bool afresh = false;       // the saved position is of no use: everything is read
   std::int64_t largest = 0;  // bytes of one event's texts
+  timestamp server_time;     // when it was loaded
 };
 
 // The statements of pg::relay_statements are prepared on the session.
@@ -27,7 +28,8 @@ class store_session {
  public:
   store_session(pg::connection& link, std::chrono::milliseconds timeout) : link_(link), timeout_(timeout) {}
 
-  // Where the last leader has left off. Ask when the lead is held. Sets the number of shards, and whether writers ring.
+  // Where the last leader has left off. Ask when the lead is held. Sets the number of shards, and whether
+  // writers ring.
   boost::asio::awaitable<result<flow::saved_position>> load(shard_view& of);
 
   // One round trip, each part in a transaction of its own. An error means that the session is of no more use.

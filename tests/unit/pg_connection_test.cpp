@@ -1,4 +1,5 @@
-// pg_connection_test: what a connection does at its limits, against a server that says just enough of the protocol.
+// pg_connection_test: what a connection does at its limits, against a server that says just enough of the
+// protocol.
 #include <doctest/doctest.h>
 
 #include <array>

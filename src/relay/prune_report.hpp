@@ -1,0 +1,32 @@
+// prune_report: what the pruner tells the relay of its work.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "flow/prune_pace.hpp"
+#include "relay/retention.hpp"
+
+namespace outboxd::relay {
+
+// A run: it ends where nothing is old, or where PostgreSQL has had enough of it.
+struct prune_run {
+  prunable what = prunable::published;
+  std::int64_t rows = 0;  // deleted; or partitions dropped
+  std::chrono::milliseconds took{};
+  bool complete = false;
+};
+
+struct prune_report {
+  std::function<void(prunable, std::int64_t rows)> deleted;  // by one statement
+  std::function<void(const prune_run&)> ended;
+  std::function<void(prunable, const error&)> refused;  // again and again; once for each reason
+  // A partition has begun, was made, or is left alone: `what` as in turn_partition.
+  std::function<void(std::string_view what, std::int64_t number)> turned;
+  std::function<flow::prune_pace::load()> load;
+};
+
+}  // namespace outboxd::relay

@@ -1,0 +1,120 @@
+// What a relay tells of itself: the part of relay.hpp that is asked by metrics, health and readiness.
+#include <fmt/format.h>
+
+#include "relay/relay.hpp"
+
+namespace outboxd::relay {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+// A confirm that takes so long is overdue: far beyond what a broker that is well takes, and long before
+// confirm_timeout.
+constexpr auto overdue_after = 3s;
+
+// Beyond every timeout that a step may wait for.
+constexpr auto stuck_after = 15s;
+
+std::string_view code_of(cause why, std::string_view otherwise) {
+  switch (why) {
+    case cause::login:
+      return "login_refused";
+    case cause::read_only:
+      return "database_read_only";
+    case cause::schema_missing:
+      return "schema_missing";
+    case cause::schema_version:
+      return "schema_version";
+    case cause::other:
+      return otherwise;
+  }
+  return otherwise;
+}
+
+}  // namespace
+
+void relay::on_destination_down(const flow::destination& which, std::string_view reason) {
+  if (which.exchange == settings_.leader.stream.route.exchange && which.routing_key.empty()) {
+    exchange_missing_ = reason;
+    missing_since_ = std::chrono::system_clock::now();
+  }
+  report_.destination_down(which, reason);
+}
+
+void relay::on_destination_up(const flow::destination& which, std::chrono::milliseconds down_for) {
+  if (which.exchange == settings_.leader.stream.route.exchange && which.routing_key.empty())
+    exchange_missing_.clear();
+  report_.destination_up(which, down_for);
+}
+
+std::vector<obstacle> relay::obstacles() const {
+  std::vector<obstacle> out;
+  const auto away = [](const link_state& of, std::string_view otherwise) {
+    const error& why = of.latest;
+    return obstacle{code_of(why.why, otherwise), why.message.empty() ? "not connected yet" : why.message,
+                    of.none_since};
+  };
+  if (stage_ != stage::running) out.push_back({"stopping", "the relay was told to stop", stopped_at_});
+  if (database_.up == 0) out.push_back(away(database_, "database_down"));
+  if (!lanes_.any_up()) out.push_back(away(broker_, "broker_down"));
+  if (blocked_ > 0)
+    out.push_back({"broker_blocked", fmt::format("RabbitMQ takes nothing for now ({})", blocked_because_),
+                   blocked_since_});
+  if (!exchange_missing_.empty()) out.push_back({"exchange_missing", exchange_missing_, missing_since_});
+  if (const auto oldest = lanes_.oldest_in_flight(); oldest && clock::now() - *oldest > overdue_after) {
+    const auto age = clock::now() - *oldest;
+    out.push_back({"confirms_overdue",
+                   fmt::format("a message has been in flight for {} s without a confirm", age / 1s),
+                   std::chrono::system_clock::now() -
+                       std::chrono::duration_cast<std::chrono::system_clock::duration>(age)});
+  }
+  return out;
+}
+
+relay_figures relay::figures() const {
+  relay_figures out;
+  const auto tried = [](const link_state& of) { return of.up > 0 || !of.latest.message.empty(); };
+  out.now_in = stage_ != stage::running             ? progress::stopping
+               : tried(database_) && tried(broker_) ? progress::running
+                                                    : progress::starting;
+  out.so_far = counts_;
+  out.publish_times = lanes_.publish_times();
+  out.lanes_open = lanes_.count(flow::lane::state::open) + lanes_.count(flow::lane::state::renewing);
+  out.lanes_blocked = lanes_.count(flow::lane::state::blocked);
+  out.lanes_down = lanes_.count(flow::lane::state::down);
+  out.in_flight = lanes_.in_flight();
+  out.destinations_down = lanes_.destinations().down();
+  out.shards = shards_;
+  out.shards_led = led();
+  out.relays = relays_;
+  out.database_up = database_.up > 0;
+  out.broker_up = lanes_.any_up();
+  out.broker_blocked = blocked_ > 0;
+  out.obstacles = obstacles();
+  out.certificate_expires = certificate_expires_;
+  out.table = table_;
+  out.paused = paused_;
+  for (const auto& one : leaders_) {
+    if (!one->leads()) continue;
+    out.unsettled += one->events().events().size();
+    out.held_aggregates += one->events().held();
+    if (one->asleep()) ++out.asleep;
+  }
+  return out;
+}
+
+std::optional<std::string> relay::stuck() const {
+  const auto longest =
+      settings_.leader.database.claim_timeout + settings_.leader.database.connect_timeout + stuck_after;
+  for (const auto& one : leaders_)
+    if (clock::now() - one->latest_step() > longest)
+      return fmt::format("a session with PostgreSQL has made no step for {} s",
+                         (clock::now() - one->latest_step()) / 1s);
+  if (const auto due = lanes_.next_deadline(); due && clock::now() - *due > stuck_after)
+    return fmt::format("a lane has not looked after its overdue confirms for {} s",
+                       (clock::now() - *due) / 1s);
+  return std::nullopt;
+}
+
+}  // namespace outboxd::relay

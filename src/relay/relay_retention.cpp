@@ -1,0 +1,66 @@
+// What a relay deletes when it has become old: the part of relay.hpp that is about retention.
+#include <algorithm>
+#include <utility>
+
+#include "relay/relay.hpp"
+
+namespace outboxd::relay {
+namespace {
+
+boost::asio::awaitable<void> keep(std::shared_ptr<pruner> one) {
+  co_await one->run();
+}
+
+}  // namespace
+
+retention_settings retention_of(const relay_settings& from) {
+  auto out = from.keep;
+  if (from.leader.database.after_publish == pg::after_publish::remove) out.published.reset();
+  return out;
+}
+
+bool relay::leads_first() const {
+  return std::any_of(leaders_.begin(), leaders_.end(),
+                     [](const auto& one) { return one->leads() == first_shard; });
+}
+
+// Also where nothing is to be deleted: partitions have to begin all the same.
+void relay::begin_pruning() {
+  end_pruning();
+  pruner_ = std::make_shared<pruner>(
+      io_.get_executor(), settings_.leader.database, retention_of(settings_),
+      prune_report{
+          .deleted = [this](prunable what, std::int64_t rows) { on_pruned(what, rows); },
+          .ended = [this](const prune_run& run) { on_prune_ended(run); },
+          .refused = [this](prunable what, const error& why) { report_.prune_refused(what, why); },
+          .turned = [this](std::string_view what, std::int64_t number) { report_.turned(what, number); },
+          .load = [this] { return load(); }});
+  spawn(keep(pruner_));
+}
+
+void relay::end_pruning() {
+  if (pruner_) std::exchange(pruner_, nullptr)->stop();
+}
+
+void relay::on_pruned(prunable what, std::int64_t rows) {
+  counts_.pruned[static_cast<std::size_t>(what)] += static_cast<std::uint64_t>(rows);
+  report_.pruned(what, rows);
+}
+
+void relay::on_prune_ended(const prune_run& run) {
+  if (run.complete)
+    counts_.last_pruned[static_cast<std::size_t>(run.what)] = std::chrono::system_clock::now();
+  report_.prune_ended(run);
+}
+
+// More in memory than one read brings: more than one read was to be had.
+flow::prune_pace::load relay::load() const {
+  std::size_t unsettled = 0;
+  for (const auto& one : leaders_)
+    if (one->leads()) unsettled += one->events().events().size();
+  return unsettled >= static_cast<std::size_t>(settings_.leader.stream.read.batch)
+             ? flow::prune_pace::load::backlog
+             : flow::prune_pace::load::light;
+}
+
+}  // namespace outboxd::relay

@@ -1,0 +1,37 @@
+// retention: how long what is done with is kept.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace outboxd::relay {
+
+struct retention_settings {
+  using age = std::optional<std::chrono::milliseconds>;  // none: for ever
+
+  age published;  // events
+  age processed;  // records of consumers
+
+  friend bool operator==(const retention_settings&, const retention_settings&) = default;
+};
+
+// What gets old.
+enum class prunable { published, processed, partitions };
+inline constexpr std::array all_prunable{prunable::published, prunable::processed, prunable::partitions};
+
+constexpr std::string_view name_of(prunable what) {
+  switch (what) {
+    case prunable::published:
+      return "published";
+    case prunable::processed:
+      return "processed";
+    case prunable::partitions:
+      return "partitions";
+  }
+  return {};
+}
+
+}  // namespace outboxd::relay

@@ -1,0 +1,197 @@
+// The statements that read: the other part of round_trip.hpp.
+#include <algorithm>
+#include <utility>
+
+#include "core/failpoint.hpp"
+#include "pg/binary.hpp"
+#include "pg/event_rows.hpp"
+#include "relay/round_trip.hpp"
+
+namespace outboxd::relay {
+namespace {
+
+using namespace std::chrono_literals;
+using column = pg::event_column;
+
+// How many transactions (c) of docs/design.md goes through in one read.
+constexpr flow::xid xids_at_once = 20'000;
+
+std::optional<std::int64_t> find_int8(const pg::rows& from, int row, column which) {
+  const auto field = from.find(row, static_cast<int>(which));
+  return field ? std::optional(pg::read_int8(*field)) : std::nullopt;
+}
+
+// Of a head: from created_at to available_at. Infinity is never.
+std::optional<std::chrono::milliseconds> until_due(const pg::rows& head) {
+  const auto at = head.find(0, static_cast<int>(column::available_at));
+  if (!at || pg::read_timestamp(*at) == timestamp::max()) return std::nullopt;
+  const timestamp now = pg::read_timestamp(head.at(0, static_cast<int>(column::created_at)));
+  const timestamp due = std::max(pg::read_timestamp(*at), timestamp());
+  return std::chrono::ceil<std::chrono::milliseconds>(due - now);
+}
+
+flow::paused_part part_of(std::string_view name) {
+  if (name == "event_type") return flow::paused_part::event_type;
+  if (name == "aggregate_type") return flow::paused_part::aggregate_type;
+  return flow::paused_part::everything;
+}
+
+}  // namespace
+
+void round_trip::add_read() {
+  const auto& asked = *what_.read;
+  auto parameters = event_parameters();
+  const flow::xid upper = asked.from.seen.xmax + xids_at_once;
+  parameters.insert(parameters.end(), {pg::int8(asked.from.seq), pg::xid8_array(asked.from.seen.in_progress),
+                                       pg::int8(static_cast<std::int64_t>(asked.from.seen.xmax)),
+                                       pg::int8(static_cast<std::int64_t>(upper)), pg::int8(asked.seq_limit),
+                                       pg::int8(asked.events), pg::boolean(asked.with_summary)});
+  add(pg::statement::read, std::move(parameters), [this, upper](segment& got) {
+    if (!is_read(got, out_.read)) return false;
+    const pg::rows& rows = got.answers.front();
+    auto& into = out_.read.answer;
+    const auto now = flow::snapshot::parse(rows.at(0, static_cast<int>(column::event_type)));
+    if (!now) {
+      broken_ =
+          error{fault::permanent, "PostgreSQL has sent a snapshot that this version of outboxd cannot read"};
+      return false;
+    }
+    into.saw_all = now->xmax <= upper;
+    into.now = now->cut_at(upper);
+    into.top = find_int8(rows, 0, column::seq);
+    into.late = find_int8(rows, 0, column::size).value_or(0);
+    into.late_low = find_int8(rows, 0, column::hash);
+    if (what_.read->with_summary) {
+      into.next_due = until_due(rows);
+      into.server_time = pg::read_timestamp(rows.at(0, static_cast<int>(column::created_at)));
+      into.holds = pg::read_int4(rows.at(0, static_cast<int>(column::attempts))) != 0;
+    }
+    into.rows = pg::read_events(rows);
+    const auto by_seq = [](const auto& a, const auto& b) { return a.what.seq < b.what.seq; };
+    if (into.late > 0) std::stable_sort(into.rows.begin(), into.rows.end(), by_seq);
+    if (!into.rows.empty()) failpoint("claimed");
+    return true;
+  });
+}
+
+void round_trip::add_walk(std::int64_t from, flow::tried<flow::walk_answer>& into) {
+  auto parameters = event_parameters();
+  parameters.push_back(pg::int8(from));
+  add(pg::statement::walk, std::move(parameters), [this, &into](segment& got) {
+    if (!is_read(got, into)) return false;
+    const pg::rows& rows = got.answers.front();
+    into.answer = {pg::read_int8(rows.at(0, 0)), pg::read_bool(rows.at(0, 1)), pg::read_bool(rows.at(0, 2))};
+    return true;
+  });
+}
+
+void round_trip::add_due() {
+  auto parameters = event_parameters();
+  parameters.insert(parameters.end(),
+                    {pg::timestamptz(what_.due->at), pg::int8(what_.due->seq), pg::int8(what_.due_events)});
+  add(pg::statement::due, std::move(parameters), [this](segment& got) {
+    if (!is_read(got, out_.due)) return false;
+    const pg::rows& rows = got.answers.front();
+    auto& into = out_.due.answer;
+    into.rows = pg::read_events(rows);
+    const auto time = [&](int row, column which) {
+      return pg::read_timestamp(rows.at(row, static_cast<int>(which)));
+    };
+    if (const int last = rows.size() - 1; last > 0)
+      into.last = {time(last, column::available_at), find_int8(rows, last, column::seq).value_or(0)};
+    into.next = until_due(rows);
+    return true;
+  });
+}
+
+void round_trip::add_ids(const std::vector<event_id>& ids, std::int64_t largest,
+                         flow::tried<std::vector<flow::stored_event>>& into) {
+  auto parameters = events_of(largest);
+  parameters.push_back(pg::uuid_array(ids));
+  add(pg::statement::by_id, std::move(parameters), [this, &into](segment& got) {
+    if (!is_read(got, into)) return false;
+    into.answer = pg::read_events(got.answers.front());
+    return true;
+  });
+}
+
+void round_trip::add_released() {
+  auto parameters = event_parameters();
+  parameters.insert(parameters.end(), {pg::int8_array(what_.release), pg::int8(what_.release_events)});
+  add(pg::statement::released, std::move(parameters), [this](segment& got) {
+    if (!is_read(got, out_.released)) return false;
+    const pg::rows& rows = got.answers.front();
+    auto& into = out_.released.answer;
+    for (int row = 0; row < rows.size() && rows.is_null(row, static_cast<int>(column::id)); ++row) {
+      const auto hash = find_int8(rows, row, column::hash).value_or(0);
+      if (pg::read_int4(rows.at(row, static_cast<int>(column::attempts))) != 0)
+        into.backs_off.push_back(hash);
+      if (find_int8(rows, row, column::seq)) into.more.push_back(hash);
+    }
+    into.rows = pg::read_events(rows);
+    return true;
+  });
+}
+
+void round_trip::add_held() {
+  constexpr int page = 500;
+  add(pg::statement::held, {pg::int8(*what_.blocked_after)}, [this](segment& got) {
+    if (!is_read(got, out_.blocked)) return false;
+    const pg::rows& rows = got.answers.front();
+    for (int row = 0; row < rows.size(); ++row) {
+      const auto hash = pg::read_int8(rows.at(row, 0));
+      if ((hash & (of_.shards - 1)) == of_.shard)
+        out_.blocked.answer.rows.push_back({hash, pg::read_bool(rows.at(row, 1))});
+      if (row + 1 == page) out_.blocked.answer.upto = hash;
+    }
+    return true;
+  });
+}
+
+void round_trip::add_pauses() {
+  add(pg::statement::pauses, {}, [this](segment& got) {
+    if (!is_read(got, out_.pauses)) return false;
+    const pg::rows& rows = got.answers.front();
+    auto& into = out_.pauses.answer;
+    for (int row = 0; row < rows.size(); ++row) {
+      const auto words = [&](int cell) { return std::string(rows.find(row, cell).value_or("")); };
+      into.in_force.push_back({part_of(rows.at(row, 0)), words(1), words(2), words(3)});
+      if (rows.is_null(row, 4)) continue;
+      const auto left = std::max(std::chrono::milliseconds(pg::read_int8(rows.at(row, 4))), 1ms);
+      into.next_end = std::min(into.next_end.value_or(left), left);
+    }
+    return true;
+  });
+}
+
+void round_trip::add_resumed() {
+  auto parameters = event_parameters();
+  std::vector<std::optional<std::string>> event_types, aggregate_types;
+  for (const flow::pause& one : what_.resume->paused) {
+    if (one.part == flow::paused_part::event_type) event_types.emplace_back(one.name);
+    if (one.part == flow::paused_part::aggregate_type) aggregate_types.emplace_back(one.name);
+  }
+  parameters.insert(parameters.end(), {pg::int8(what_.resume->after), pg::int8(what_.resume->events),
+                                       pg::text_array(event_types), pg::text_array(aggregate_types)});
+  add(pg::statement::resumed, std::move(parameters), [this](segment& got) {
+    if (!is_read(got, out_.resumed)) return false;
+    const pg::rows& rows = got.answers.front();
+    out_.resumed.answer = {pg::read_events(rows), find_int8(rows, 0, column::seq)};
+    return true;
+  });
+}
+
+void round_trip::add_dead() {
+  constexpr int page = 2000;
+  auto parameters = event_parameters();
+  parameters.push_back(pg::int8(*what_.dead_after));
+  add(pg::statement::dead, std::move(parameters), [this](segment& got) {
+    if (!is_read(got, out_.dead)) return false;
+    const pg::rows& rows = got.answers.front();
+    for (int row = 0; row < rows.size(); ++row) out_.dead.answer.of.push_back(pg::read_int8(rows.at(row, 0)));
+    if (rows.size() == page) out_.dead.answer.upto = pg::read_int8(rows.at(page - 1, 1));
+    return true;
+  });
+}
+
+}  // namespace outboxd::relay

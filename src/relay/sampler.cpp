@@ -1,0 +1,65 @@
+#include "relay/sampler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "pg/binary.hpp"
+
+namespace outboxd::relay {
+namespace {
+
+// A server that needs longer has better things to do.
+constexpr auto longest_look = std::chrono::seconds(1);
+
+table_sample read_sample(const pg::rows& from) {
+  const auto number = [&](int column) { return pg::read_int8(from.at(0, column)); };
+  const auto seconds = [&](int column) {
+    return from.is_null(0, column) ? 0.0 : static_cast<double>(number(column)) / 1'000;
+  };
+  table_sample out;
+  out.at = std::chrono::system_clock::now();
+  const auto due = number(3);
+  out.pending = number(0);
+  out.backlog = out.pending + due;
+  out.backlog_is_estimate = pg::read_bool(from.at(0, 1)) || due >= table_sample::exact_to;
+  out.waiting = number(2);
+  out.dead = number(4);
+  out.published = std::max<std::int64_t>(0, number(5) - out.pending - out.waiting - out.dead);
+  out.oldest_due_seconds = seconds(6);
+  out.oldest_waiting_seconds = seconds(7);
+  return out;
+}
+
+}  // namespace
+
+sampler::sampler(const boost::asio::any_io_executor& on, const postgres_settings& settings,
+                 std::function<void(const table_sample&)> tell)
+    : settings_(settings), tell_(std::move(tell)), session_(on, settings) {}
+
+boost::asio::awaitable<void> sampler::run() {
+  co_await session_.run([this](pg::connection& link) { return serve(link); });
+}
+
+boost::asio::awaitable<result<void>> sampler::serve(pg::connection& link) {
+  pg::pipeline first;
+  first.text(fmt::format("SET statement_timeout = {}", std::chrono::milliseconds(longest_look).count()));
+  for (auto& one : pg::relay_statements(settings_.schema, payload_type::jsonb, settings_.after_publish))
+    if (one.name == pg::statement::sample) first.prepare(std::move(one.name), std::move(one.sql));
+  const auto prepared = co_await link.execute(std::move(first), settings_.connect_timeout);
+  if (!prepared) co_return tl::make_unexpected(prepared.error());
+  while (!session_.stopping()) {
+    pg::pipeline look;
+    look.run(std::string(pg::statement::sample), {pg::int8(table_sample::exact_to)});
+    const auto found = co_await link.execute(std::move(look), settings_.claim_timeout);
+    if (!found) co_return tl::make_unexpected(found.error());
+    session_.reset_pause();
+    if (!session_.stopping()) tell_(read_sample(found->front()));
+    co_await session_.rest(link, kept_session::clock::now() + sample_interval);
+    if (link.lost()) co_return tl::make_unexpected(*link.lost());
+  }
+  co_return result<void>();
+}
+
+}  // namespace outboxd::relay

@@ -1,0 +1,34 @@
+// sampler: looks at the table now and then, on a session of its own, for metrics.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+
+#include "relay/database_session.hpp"
+#include "relay/figures.hpp"
+#include "relay/kept_session.hpp"
+
+namespace outboxd::relay {
+
+inline constexpr std::chrono::seconds sample_interval{15};
+
+// Beside the stream, which a look of up to 50 ms would keep from its events. Shared: its coroutine holds it.
+class sampler {
+ public:
+  sampler(const boost::asio::any_io_executor& on, const postgres_settings& settings,
+          std::function<void(const table_sample&)> tell);
+
+  // Until stop().
+  boost::asio::awaitable<void> run();
+  void stop() { session_.stop(); }
+
+ private:
+  boost::asio::awaitable<result<void>> serve(pg::connection& link);
+
+  const postgres_settings& settings_;
+  std::function<void(const table_sample&)> tell_;
+  kept_session session_;
+};
+
+}  // namespace outboxd::relay
