@@ -1,0 +1,193 @@
+#include "app/adopt/adoption_sql.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/adopt/quoting.hpp"
+
+namespace outboxd::app {
+namespace {
+
+// Statement triggers cost half of what row triggers do when many rows come at once. But they fire for the
+// table that the statement names, and a partition takes rows through another one.
+bool takes_row_by_row(const source_table& table) {
+  return table.partitioned || table.is_partition;
+}
+
+// Rows of tables that inherit are not in the table itself.
+std::string rows_of(const source_table& table) {
+  return (table.partitioned ? "" : "ONLY ") + table.identifier();
+}
+
+std::string function_name(const source_table& table, std::string_view does) {
+  return fmt::format("{}.{}", quoted_name(table.schema),
+                     quoted_name(fmt::format("outboxd_{}_{}", does, table.oid)));
+}
+
+std::string insert_head(const adoption& what) {
+  std::string names;
+  for (const auto& one : what.event)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(one.field));
+  return fmt::format("INSERT INTO {}.event ({})", what.outbox.identifier(), names);
+}
+
+std::string expressions(const adoption& what) {
+  std::string out;
+  for (const auto& one : what.event) out += fmt::format("{}\n    {}", out.empty() ? "" : ",", one.sql);
+  return out;
+}
+
+// On lines of its own: it may end in a comment.
+std::string condition(const adoption& what, std::string_view before) {
+  return what.where.empty() ? "" : fmt::format("{}(\n{}\n)", before, what.where);
+}
+
+// Everybody may use a function as a trigger of a table of his own, unless it is taken from PUBLIC.
+std::string function(const std::string& name, std::string_view settings, const std::string& body,
+                     const std::string& comment) {
+  return fmt::format(
+      "CREATE FUNCTION {0}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER{1} AS {2};\n"
+      "REVOKE ALL ON FUNCTION {0}() FROM PUBLIC;\n"
+      "COMMENT ON FUNCTION {0}() IS {3};\n",
+      name, settings, quoted_body(body), quoted_text(comment));
+}
+
+// The body of a statement's trigger has the user's condition in it, so its search_path is set. The others
+// name everything with its schema: to set it would cost as much for each row as all the rest of them.
+std::string copy_function(const adoption& what, const std::string& comment) {
+  const auto name = function_name(what.from, "copy");
+  if (takes_row_by_row(what.from))
+    return function(name, "",
+                    fmt::format("\nBEGIN\n  {}\n  VALUES ({});\n  RETURN NULL;\nEND\n", insert_head(what),
+                                expressions(what)),
+                    comment);
+  return function(
+      name, "\nSET search_path = pg_catalog, pg_temp",
+      fmt::format("\n#variable_conflict use_column\nBEGIN\n  {}\n  SELECT{}\n  FROM outboxd_rows AS "
+                  "new{};\n  RETURN NULL;\nEND\n",
+                  insert_head(what), expressions(what), condition(what, "\n  WHERE ")),
+      comment);
+}
+
+constexpr std::string_view not_moving =
+    "pg_catalog.current_setting('outboxd.moves', true) IS DISTINCT FROM 'on'";
+
+// WHEN decides when the row is inserted, at hardly any cost.
+std::string when(const adoption& what) {
+  if (what.from.partitioned) return fmt::format("\n  WHEN ({}{})", not_moving, condition(what, " AND "));
+  return condition(what, "\n  WHEN ");
+}
+
+std::string copy_trigger(const adoption& what) {
+  const auto name = function_name(what.from, "copy");
+  if (takes_row_by_row(what.from))
+    return fmt::format(
+        "CREATE TRIGGER outboxd_copy AFTER INSERT ON {}\n  FOR EACH ROW{}\n  EXECUTE FUNCTION {}();\n",
+        what.from.identifier(), when(what), name);
+  return fmt::format(
+      "CREATE TRIGGER outboxd_copy AFTER INSERT ON {}\n  REFERENCING NEW TABLE AS outboxd_rows\n"
+      "  FOR EACH STATEMENT EXECUTE FUNCTION {}();\n",
+      what.from.identifier(), name);
+}
+
+std::string same_key(const adoption& what, std::string_view left, std::string_view right) {
+  std::string out;
+  for (const auto& column : what.from.primary_key)
+    out += fmt::format("{}{}.{} OPERATOR(pg_catalog.=) {}.{}", out.empty() ? "" : " AND ", left,
+                       quoted_name(column), right, quoted_name(column));
+  return out;
+}
+
+// At the end of the transaction, so that whoever inserts a row can read, change and delete it until then.
+std::string emptying(const adoption& what) {
+  const auto name = function_name(what.from, "empty");
+  return function(name, "",
+                  fmt::format("\nBEGIN\n  DELETE FROM {} AS held WHERE {};\n  RETURN NULL;\nEND\n",
+                              rows_of(what.from), same_key(what, "held", "NEW")),
+                  fmt::format("outboxd adopt: removes what was copied from {}", what.from.shown())) +
+         fmt::format(
+             "CREATE CONSTRAINT TRIGGER outboxd_empty AFTER INSERT ON {}\n  DEFERRABLE INITIALLY DEFERRED\n"
+             "  FOR EACH ROW{}\n  EXECUTE FUNCTION {}();\n",
+             what.from.identifier(), when(what), name);
+}
+
+// An UPDATE that moves a row to another partition inserts it there, which is no new event.
+std::string move_guard(const adoption& what) {
+  const auto name = function_name(what.from, "move");
+  auto out = function(
+      name, "",
+      "\nBEGIN\n  PERFORM pg_catalog.set_config('outboxd.moves', CASE TG_WHEN WHEN 'BEFORE' THEN 'on' "
+      "ELSE '' END, true);\n  RETURN NULL;\nEND\n",
+      fmt::format("outboxd adopt: tells moved rows of {} from new ones", what.from.shown()));
+  for (const auto& [trigger, time] :
+       {std::pair{"outboxd_move_begins", "BEFORE"}, {"outboxd_move_ends", "AFTER"}})
+    out += fmt::format("CREATE TRIGGER {} {} UPDATE ON {}\n  FOR EACH STATEMENT EXECUTE FUNCTION {}();\n",
+                       trigger, time, what.from.identifier(), name);
+  return out;
+}
+
+std::string order(const adoption& what, std::string_view place) {
+  std::string out;
+  const auto add = [&](const std::string& sql) { out += (out.empty() ? " ORDER BY " : ", ") + sql; };
+  for (const auto& column : what.order_by)
+    add(column == "ctid" ? std::string(place) : "NEW." + quoted_name(column));
+  for (const auto& column : what.from.primary_key) add("NEW." + quoted_name(column));
+  return out;
+}
+
+}  // namespace
+
+std::string lock_statement(const source_table& table) {
+  return fmt::format("LOCK TABLE {} IN {} MODE;\n", table.identifier(),
+                     table.adoption ? "ACCESS EXCLUSIVE" : "SHARE ROW EXCLUSIVE");
+}
+
+std::string removal_statements(const source_table& table) {
+  std::string out;
+  if (!table.adoption) return out;
+  for (const auto& one : table.adoption->triggers)
+    out += fmt::format("DROP TRIGGER {} ON {};\n", one, table.identifier());
+  for (const auto& one : table.adoption->functions) out += fmt::format("DROP FUNCTION {}();\n", one);
+  return out;
+}
+
+std::string adoption_statements(const adoption& what, const std::string& backlog_taken) {
+  const bool kept = what.keeps || (what.from.adoption && what.from.adoption->kept);
+  std::string comment = fmt::format("outboxd adopt: copies into {}.event what is inserted into {}; kept={}",
+                                    what.outbox.name(), what.from.shown(), kept ? "yes" : "no");
+  if (!backlog_taken.empty()) comment += " backlog=" + backlog_taken;
+  auto out = copy_function(what, comment) + copy_trigger(what);
+  if (!what.keeps) out += emptying(what);
+  if (what.from.partitioned) out += move_guard(what);
+  return out;
+}
+
+backlog_statements backlog_of(const adoption& what) {
+  const auto table = rows_of(what.from);
+  if (!what.keeps) {
+    // What is deleted is what is inserted, whatever others do to these rows; and is not there a second time.
+    const auto place = what.from.partitioned ? "" : ", new.ctid AS outboxd_place";
+    const auto take = fmt::format(
+        "WITH gone AS (DELETE FROM {} AS new{} RETURNING new.*{})\n{}\nSELECT{}\nFROM gone AS new{}", table,
+        condition(what, " WHERE "), place, insert_head(what), expressions(what),
+        order(what, "NEW.outboxd_place"));
+    return {{take}, {take}};
+  }
+  const auto insert =
+      fmt::format("{}\nSELECT{}\nFROM {} AS new", insert_head(what), expressions(what), table);
+  const auto ordered = order(what, "NEW.ctid");
+  if (what.from.primary_key.empty()) return {{}, {insert + condition(what, " WHERE ") + ordered}};
+  std::string key;
+  for (const auto& column : what.from.primary_key)
+    key += (key.empty() ? "new." : ", new.") + quoted_name(column);
+  // Which rows the first pass takes is one snapshot; no row of an aggregate is in it without those before.
+  return {{fmt::format("CREATE TEMPORARY TABLE outboxd_taken ON COMMIT DROP AS SELECT {} FROM {} AS new{}",
+                       key, table, condition(what, " WHERE ")),
+           "ANALYZE pg_temp.outboxd_taken",
+           fmt::format("{} JOIN pg_temp.outboxd_taken AS taken ON {}{}", insert,
+                       same_key(what, "taken", "NEW"), ordered)},
+          {fmt::format("{} WHERE NOT EXISTS (SELECT FROM pg_temp.outboxd_taken AS taken WHERE {}){}{}",
+                       insert, same_key(what, "taken", "NEW"), condition(what, " AND "), ordered)}};
+}
+
+}  // namespace outboxd::app

@@ -1,0 +1,159 @@
+// app_adopt_test: what --map and --header mean, which types fit, and that no name gets out of its quotes.
+#include <doctest/doctest.h>
+
+#include "app/adopt/adoption_sql.hpp"
+#include "app/adopt/column_fit.hpp"
+#include "app/adopt/mapping.hpp"
+#include "app/adopt/quoting.hpp"
+
+using namespace outboxd;
+using namespace outboxd::app;
+
+namespace {
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string refusal(const std::string& preset, const std::vector<std::string>& maps,
+                    const std::vector<std::string>& headers = {}) {
+  const auto read = read_mapping(preset, maps, headers);
+  return read ? "" : read.error().message;
+}
+
+source_column column(const std::string& name, const std::string& base, char category = 'U') {
+  return {.name = name, .type = base, .base = base, .category = category, .not_null = false, .counts = false};
+}
+
+source_table table() {
+  source_table out;
+  out.oid = "4711";
+  out.schema = "public";
+  out.name = "outboxevent";
+  out.owner = "shop";
+  out.columns = {column("id", "uuid"), column("aggregatetype", "varchar", 'S'),
+                 column("aggregateid", "varchar", 'S'), column("type", "varchar", 'S'),
+                 column("payload", "jsonb")};
+  out.primary_key = {"id"};
+  return out;
+}
+
+adoption debezium(source_table from) {
+  const auto mapping = read_mapping("debezium", {}, {});
+  auto event = fit_columns(from, *mapping, payload_type::jsonb);
+  return {std::move(from), *pg::schema_name::parse("outbox"), *event, {}, false, {}};
+}
+
+// How a column of this type becomes this field; the refusal if it does not.
+std::string fitted(event_field field, const source_column& as, payload_type payload = payload_type::jsonb) {
+  source_table from;
+  from.columns = {as};
+  column_mapping mapping;
+  mapping.fields[field] = {field_source::kind::column, as.name};
+  const auto event = fit_columns(from, mapping, payload);
+  return event ? event->front().sql : event.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a mapping is a preset, what is mapped besides, and headers") {
+  const auto read =
+      read_mapping("debezium", {"event_type=kind", "id=", "aggregate_type='it''s'"}, {"t=tenant"});
+  REQUIRE(read);
+  CHECK(read->fields.at(event_field::event_type).text == "kind");
+  CHECK(read->fields.at(event_field::aggregate_id).text == "aggregateid");
+  CHECK(!read->fields.contains(event_field::id));
+  CHECK(read->fields.at(event_field::aggregate_type).what == field_source::kind::constant);
+  CHECK(read->fields.at(event_field::aggregate_type).text == "it's");
+  CHECK(read->headers.front().name == "t");
+  CHECK(!read->keeps);
+  CHECK(read_mapping("spring-modulith", {}, {})->keeps);
+}
+
+TEST_CASE("a mapping that is none is refused and told why") {
+  CHECK(has(refusal("debezum", {}), "--preset 'debezum'"));
+  CHECK(has(refusal("", {}), "no column is mapped to aggregate_type"));
+  CHECK(has(refusal("debezium", {"payload="}), "no column is mapped to payload"));
+  for (const char* one : {"event_type", "=type", "", "kind=type", "payload='{}'", "event_type=''",
+                          "event_type='", "event_type='a'b'", "status=x", "seq=x"})
+    CHECK_MESSAGE(has(refusal("debezium", {one}), "--map"), one);
+  CHECK(has(refusal("debezium", {"id=a", "id=b"}), "more than once"));
+  for (const char* one : {"tenant", "=a", "tenant=", ""})
+    CHECK_MESSAGE(has(refusal("debezium", {}, {one}), "--header"), one);
+  CHECK(has(refusal("debezium", {}, {"a=b", "a=c"}), "more than once"));
+  CHECK(has(refusal("debezium", {}, {std::string(256, 'x') + "=c"}), "256 bytes"));
+}
+
+TEST_CASE("a column becomes a field if its type fits, and is refused if not") {
+  using enum event_field;
+  CHECK(fitted(id, column("c", "uuid")) == R"(NEW."c")");
+  CHECK(fitted(id, column("c", "text", 'S')) == R"(NEW."c"::pg_catalog.text::pg_catalog.uuid)");
+  CHECK(has(fitted(id, column("c", "int8", 'N')), "--map id="));
+  CHECK(fitted(aggregate_id, column("c", "int8", 'N')) == R"(NEW."c"::pg_catalog.text)");
+  CHECK(fitted(event_type, column("c", "", 'E')) == R"(NEW."c"::pg_catalog.text)");
+  for (const char* type : {"jsonb", "bytea", "timestamptz", "bool"})
+    CHECK_MESSAGE(has(fitted(aggregate_id, column("c", type)), "is of type"), type);
+  CHECK(has(fitted(available_at, column("c", "timestamptz", 'D')), "now()"));
+  CHECK(has(fitted(available_at, column("c", "timestamp", 'D')), "with time zone"));
+  CHECK(has(fitted(headers, column("c", "text", 'S')), "::pg_catalog.jsonb"));
+  CHECK(has(fitted(headers, column("c", "bytea")), "is of type bytea"));
+}
+
+TEST_CASE("a payload is cast to the outbox's type, or refused") {
+  const auto payload = [](const source_column& as, payload_type to) {
+    return fitted(event_field::payload, as, to);
+  };
+  CHECK(payload(column("p", "jsonb"), payload_type::jsonb) == R"(NEW."p"::pg_catalog.jsonb)");
+  CHECK(payload(column("p", "text", 'S'), payload_type::json) ==
+        R"(NEW."p"::pg_catalog.text::pg_catalog.json)");
+  CHECK(payload(column("p", "jsonb"), payload_type::text) == R"(NEW."p"::pg_catalog.text)");
+  CHECK(payload(column("p", "bytea"), payload_type::bytea) == R"(NEW."p")");
+  CHECK(has(payload(column("p", "text", 'S'), payload_type::bytea), "convert_to"));
+  for (const auto to : {payload_type::jsonb, payload_type::json, payload_type::text})
+    CHECK(has(payload(column("p", "bytea"), to), "is of type bytea"));
+  for (const auto to : {payload_type::jsonb, payload_type::json, payload_type::text, payload_type::bytea})
+    CHECK(has(payload(column("p", "int8", 'N'), to), "is of type int8"));
+}
+
+TEST_CASE("a missing column is named beside those that there are") {
+  auto from = table();
+  const auto mapping = read_mapping("debezium", {"event_type=kind"}, {});
+  const auto event = fit_columns(from, *mapping, payload_type::jsonb);
+  REQUIRE(!event);
+  CHECK(has(event.error().message, "no column kind; it has id, aggregatetype, aggregateid, type, payload"));
+}
+
+TEST_CASE("names and texts stay within their quotes") {
+  CHECK(quoted_name("a\"b") == R"("a""b")");
+  CHECK(quoted_text("it's") == "'it''s'");
+  CHECK(quoted_text("a\\'") == R"(E'a\\''')");
+  CHECK(quoted_body("x") == "$outboxd$x$outboxd$");
+  CHECK(quoted_body("$outboxd$ $outboxd_") == "$outboxd__$$outboxd$ $outboxd_$outboxd__$");
+  CHECK(quoted_body("$outboxd") == "$outboxd_$$outboxd$outboxd_$");  // else the end would begin too early
+}
+
+TEST_CASE("an ordinary table has one trigger for each statement, a partition one for each row") {
+  auto from = table();
+  CHECK(has(adoption_statements(debezium(from), ""), "FOR EACH STATEMENT"));
+  CHECK(lock_statement(from) == "LOCK TABLE \"public\".\"outboxevent\" IN SHARE ROW EXCLUSIVE MODE;\n");
+  CHECK(removal_statements(from).empty());
+  from.is_partition = true;
+  const auto rows = adoption_statements(debezium(from), "");
+  CHECK(!has(rows, "FOR EACH STATEMENT"));
+  CHECK(!has(rows, "outboxd_move"));
+  from.partitioned = true;
+  CHECK(has(adoption_statements(debezium(from), ""), "outboxd_move_begins BEFORE UPDATE"));
+}
+
+TEST_CASE("rows that were kept once are remembered until the adoption is removed") {
+  auto from = table();
+  auto what = debezium(from);
+  CHECK(has(adoption_statements(what, ""), "kept=no"));
+  CHECK(has(adoption_statements(what, ""), "outboxd_empty"));
+  what.keeps = true;
+  CHECK(has(adoption_statements(what, "2026-01-31T14:00:00Z"), "kept=yes backlog=2026-01-31T14:00:00Z"));
+  CHECK(!has(adoption_statements(what, ""), "outboxd_empty"));
+  from.adoption =
+      adoption_record{.triggers = {}, .functions = {}, .kept = true, .backlog_taken = {}, .through = {}};
+  CHECK(has(adoption_statements(debezium(from), ""), "kept=yes"));
+}
