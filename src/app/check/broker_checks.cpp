@@ -1,0 +1,247 @@
+// broker_checks: each RabbitMQ of amqp.url: the login, what was agreed on, the exchanges, and the permission
+// to publish there.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <deque>
+#include <memory>
+
+#include "amqp/inquiry.hpp"
+#include "app/check/broker_remedy.hpp"
+#include "app/check/checks.hpp"
+
+namespace outboxd::app::check {
+namespace {
+
+constexpr int most_connections = 8;  // that are tried at once
+
+constexpr std::array<const char*, 7> after_login{"broker.tls",         "broker.tuning", "broker.exchange",
+                                                 "broker.permission",  "broker.alarm",  "broker.connections",
+                                                 "broker.message_size"};
+
+// One broker, and the reactor that its questions run on.
+struct subject {
+  const settings& from;
+  boost::asio::io_context& io;
+  const amqp::url& target;
+
+  result<amqp::dialer::line> dial() const {
+    amqp::handshake_settings how{
+        target, "outboxd check",        from.relay.broker.heartbeat, amqp::frame_max_own,
+        {},     from.relay.broker.login};
+    auto dialer = std::make_shared<amqp::dialer>(io.get_executor(), std::move(how),
+                                                 from.relay.broker.connect_timeout, from.relay.broker.tls);
+    return wait_for(io, amqp::dialer::run(std::move(dialer)));
+  }
+  void hang_up(amqp::inquiry& line) const {
+    const auto close = [&]() -> boost::asio::awaitable<bool> {
+      co_await line.close();
+      co_return true;
+    };
+    wait_for(io, close());
+  }
+};
+
+// An exchange that events go to, and whether the relay declares it.
+struct place {
+  std::string exchange;
+  bool declared;
+};
+
+std::vector<place> places_of(const settings& from) {
+  const auto& stream = from.relay.leader.stream;
+  std::vector<place> out{{stream.route.exchange, !from.relay.broker.declare_exchanges.empty()}};
+  if (!stream.dead_letter_exchange.empty() && stream.dead_letter_exchange != stream.route.exchange)
+    out.push_back({stream.dead_letter_exchange, false});
+  for (const std::string& one : fixed_exchanges(stream.route)) {
+    const auto is_same = [&](const place& other) { return other.exchange == one; };
+    if (std::none_of(out.begin(), out.end(), is_same)) out.push_back({one, false});
+  }
+  return out;
+}
+
+finding check_certificate(std::chrono::system_clock::time_point expires, const std::string& words) {
+  constexpr auto soon = std::chrono::days(14);
+  const auto left = expires - std::chrono::system_clock::now();
+  const auto days = std::chrono::floor<std::chrono::days>(left).count();
+  if (left < soon)
+    return warning(fmt::format("{}; our certificate expires in {} days", words, days),
+                   "openssl x509 -noout -dates -in CERTIFICATE  # amqp.tls.certificate_file; renew it");
+  return ok(fmt::format("{}; our certificate is good for {} days", words, days));
+}
+
+finding check_transport(const amqp::url& target, const amqp::inquiry& line, amqp::verification verify) {
+  const bool here = target.host == "localhost" || target.host == "::1" || target.host.starts_with("127.");
+  if (target.tls) {
+    const std::string protocol(line.protocol());
+    if (verify == amqp::verification::none)
+      return warning(protocol + ", but the certificate is not verified: the broker may be anybody",
+                     "amqp.tls.verify = \"full\"");
+    if (verify == amqp::verification::ca)
+      return warning(protocol + ", but any host with a certificate of that CA may be the broker",
+                     "amqp.tls.verify = \"full\"");
+    const auto words = protocol + ", and the broker's certificate is verified";
+    return line.certificate_expires() ? check_certificate(*line.certificate_expires(), words) : ok(words);
+  }
+  if (here) return ok("no TLS, and none needed: the broker is on this machine");
+  return warning(fmt::format("no TLS to {}: the network can read events, and the password", target.host),
+                 "amqp.url = \"amqps://...\"  # the broker's TLS port, usually 5671");
+}
+
+finding check_tuning(const amqp::tuning& tuned) {
+  const auto words =
+      fmt::format("frame_max {} bytes, heartbeat {} s", tuned.frame_max, tuned.heartbeat.count());
+  if (tuned.heartbeat.count() == 0)
+    return warning(words + ": a broker that hangs is not noticed", "rabbitmq.conf: heartbeat = 60");
+  return ok(words);
+}
+
+finding check_declared(const subject& at, amqp::inquiry& line, const place& where, bool exists) {
+  const auto same =
+      wait_for(at.io, exists ? line.same_as_declared(where.exchange) : line.may_declare(where.exchange));
+  if (!same) return not_checked(same.error().message);
+  if (same->code == AMQP_ACCESS_REFUSED)
+    return failure(fmt::format("{}, and the relay could not declare it: {}",
+                               exists ? "is there" : "does not exist", same->words),
+                   exists ? "amqp.declare = false  # it is there already"
+                          : permission_remedy(at.target, where.exchange, true));
+  if (!exists) return ok("does not exist yet; the relay will declare it");
+  if (same->code == 0) return ok("a durable topic exchange");
+  return failure(
+      same->words,
+      fmt::format("amqp.declare = false  # to use it as it is; or delete exchange {} and let the relay "
+                  "declare it",
+                  where.exchange));
+}
+
+finding check_exchange(const subject& at, amqp::inquiry& line, const place& where) {
+  const auto there = wait_for(at.io, line.exchange_exists(where.exchange));
+  if (!there) return not_checked(there.error().message);
+  const bool exists = there->code == 0;
+  if (!exists && there->code != AMQP_NOT_FOUND) return failure(there->words, "rabbitmqctl list_exchanges");
+  if (where.declared && (exists || line.broker().product == "RabbitMQ"))
+    return check_declared(at, line, where, exists);
+  if (exists) return ok("exists; its type is not told");
+  if (where.declared) return not_checked("does not exist; the relay will try to declare it");
+  return failure("does not exist, and the relay does not declare it",
+                 fmt::format("rabbitmqadmin declare exchange --vhost={} name={} type=topic durable=true",
+                             shell_word(at.target.vhost), shell_word(where.exchange)));
+}
+
+finding check_permission(const subject& at, amqp::inquiry& line, const place& where) {
+  constexpr auto how_it_shows =
+      "a missing permission to publish would show as 403 ACCESS_REFUSED in the relay's log, and events would "
+      "wait";
+  if (line.broker().product != "RabbitMQ") return not_checked(how_it_shows);
+  const auto said = wait_for(at.io, line.may_publish(where.exchange));
+  if (!said) return not_checked(fmt::format("{}; {}", said.error().message, how_it_shows));
+  switch (said->code) {
+    case AMQP_PRECONDITION_FAILED:  // as meant, see inquiry
+    case AMQP_NOT_FOUND:            // looked at behind the permission
+      return ok("the user may publish there");
+    case AMQP_ACCESS_REFUSED:
+      return failure(said->words, permission_remedy(at.target, where.exchange, false));
+    default:
+      return not_checked(fmt::format("{} {}; {}", said->code, said->words, how_it_shows));
+  }
+}
+
+finding check_alarm(const std::optional<std::string>& blocked) {
+  if (!blocked) return ok("the broker takes messages");
+  return warning(fmt::format("the broker takes no messages for now: {}", *blocked),
+                 "rabbitmq-diagnostics alarms");
+}
+
+finding check_lanes(const subject& at) {
+  const int wanted = std::min(at.from.relay.lanes, most_connections);
+  std::deque<amqp::inquiry> more;  // they stay where they are
+  std::optional<error> refused;
+  while (!refused && static_cast<int>(more.size()) + 1 < wanted) {
+    auto line = at.dial();
+    if (line)
+      more.emplace_back(std::move(*line));
+    else
+      refused = line.error();
+  }
+  const auto got = more.size() + 1;
+  for (amqp::inquiry& one : more) at.hang_up(one);
+  if (refused)
+    return warning(fmt::format("{} of {} connections (relay.lanes): {}", got, wanted, refused->message),
+                   limit_remedy(at.target));
+  return ok(fmt::format("{} at once, as relay.lanes wants{}", got,
+                        at.from.relay.lanes > wanted ? ", of which no more were tried" : ""));
+}
+
+finding check_message_size(const settings& from, const amqp::identity& broker) {
+  constexpr std::size_t of_rabbitmq_4 = std::size_t{16} * 1024 * 1024;
+  const auto most = from.relay.broker.max_message_size;
+  auto words = fmt::format(
+      "events up to {} bytes (amqp.max_message_size), read {} bytes at a time (relay.batch_bytes)", most,
+      from.relay.leader.stream.batch_bytes);
+  int major = 0;
+  std::from_chars(broker.version.data(), broker.version.data() + broker.version.size(), major);
+  if (broker.product == "RabbitMQ" && major >= 4 && most > of_rabbitmq_4)
+    words += "; RabbitMQ 4 refuses what is above 16 MiB unless its own max_message_size is raised";
+  return ok(words);
+}
+
+void check_one(const subject& at, findings& out) {
+  auto dialled = at.dial();
+  if (!dialled) {
+    out.push_back(named("broker.login",
+                        failure(dialled.error().message, login_remedy(dialled.error().message, at.target))));
+    for (const char* name : after_login)
+      out.push_back(named(name, not_checked("no login to " + at.target.display())));
+    return;
+  }
+  amqp::inquiry line(std::move(*dialled));
+  out.push_back(named("broker.login", ok(fmt::format("{}, {} {}", at.target.display(), line.broker().product,
+                                                     line.broker().version))));
+  out.push_back(named("broker.tls", check_transport(at.target, line, at.from.relay.broker.tls.verify)));
+  out.push_back(named("broker.tuning", check_tuning(line.tuned())));
+  const auto of_exchange = [](const place& where, finding one) {
+    one.words = fmt::format("\"{}\": {}", where.exchange, one.words);
+    return one;
+  };
+  const auto places = places_of(at.from);
+  for (const place& one : places)
+    out.push_back(named("broker.exchange", of_exchange(one, check_exchange(at, line, one))));
+  for (const place& one : places)
+    out.push_back(named("broker.permission", of_exchange(one, check_permission(at, line, one))));
+  out.push_back(named("broker.alarm", check_alarm(line.blocked())));
+  out.push_back(named("broker.connections", check_lanes(at)));
+  out.push_back(named("broker.message_size", check_message_size(at.from, line.broker())));
+  at.hang_up(line);
+}
+
+}  // namespace
+
+findings check_broker(const settings& from) {
+  boost::asio::io_context io(1);
+  findings out;
+  bool any = false;  // a relay goes on to the next of the list, so one is enough
+  for (const relay::secret& one : from.relay.broker.urls) {
+    const auto text = one.read_blocking();
+    const auto target = text ? amqp::parse_url(*text) : tl::make_unexpected(text.error());
+    if (!target) {
+      out.push_back(
+          named("broker.login", failure(target.error().message, "mend amqp.url, or the file that it is in")));
+      continue;
+    }
+    const auto first = out.size();
+    check_one({from, io, *target}, out);
+    any = any || out.at(first).how == verdict::ok;
+  }
+  if (any)
+    for (finding& one : out)
+      if (one.name == "broker.login" && one.how == verdict::failure) one.how = verdict::warning;
+  std::vector<std::string> exchanges;
+  for (const place& one : places_of(from)) exchanges.push_back(one.exchange);
+  for (finding& one : check_policies(from, exchanges))
+    out.push_back(named("broker.policies", std::move(one)));
+  return out;
+}
+
+}  // namespace outboxd::app::check

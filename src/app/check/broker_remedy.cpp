@@ -1,0 +1,99 @@
+#include "app/check/broker_remedy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace outboxd::app::check {
+namespace {
+
+// A regular expression for this name alone.
+std::string pattern_of(const std::string& name) {
+  std::string out = "^";
+  for (const char c : name) {
+    if (std::string_view(R"(\.[]{}()*+?^$|)").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out + "$";
+}
+
+}  // namespace
+
+std::string shell_word(std::string_view text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return std::string(text);
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string login_remedy(const std::string& words, const amqp::url& target) {
+  const auto says = [&](std::string_view part) { return words.find(part) != std::string::npos; };
+  const auto user = shell_word(target.user);
+  const auto vhost = shell_word(target.vhost);
+  if (says("limit")) return limit_remedy(target);
+  if (says("answered 403"))
+    return fmt::format(
+        "rabbitmqctl authenticate_user {0}  # then amqp.url, or rabbitmqctl change_password {0}", user);
+  if (says("answered 530") && says("not found"))
+    return fmt::format("rabbitmqctl add_vhost {}  # or amqp.url", vhost);
+  if (says("answered 530"))
+    return fmt::format("rabbitmqctl set_permissions -p {} {} '^outbox$' '^outbox$' '^$'", vhost, user);
+  if (says("certificate") || says("no TLS of version"))
+    return fmt::format(
+        "openssl s_client -connect {}:{} -showcerts < /dev/null  # the broker's; ours: openssl x509 -noout "
+        "-text "
+        "-in FILE",
+        shell_word(target.host), target.port);
+  if (says("TLS") || says("HTTP") || says("AMQP 0-9-1"))
+    return fmt::format("rabbitmq-diagnostics listeners  # which port is amqp; {} is not", target.port);
+  return fmt::format("rabbitmq-diagnostics check_port_listener {0}  # there; and here: nc -vz {1} {0}",
+                     target.port, shell_word(target.host));
+}
+
+// rabbitmqctl replaces all three patterns.
+std::string permission_remedy(const amqp::url& target, const std::string& exchange, bool declares) {
+  const auto pattern = shell_word(pattern_of(exchange));
+  return fmt::format(
+      "rabbitmqctl set_permissions -p {} {} {} {} '^$'  # and what rabbitmqctl list_user_permissions {} "
+      "shows now",
+      shell_word(target.vhost), shell_word(target.user), declares ? pattern : "'^$'", pattern,
+      shell_word(target.user));
+}
+
+std::string limit_remedy(const amqp::url& target) {
+  return fmt::format(
+      "rabbitmqctl clear_user_limits {} max-connections  # or clear_vhost_limits -p {}; list_user_limits "
+      "tells",
+      shell_word(target.user), shell_word(target.vhost));
+}
+
+std::string alternate_remedy(const std::string& vhost, const std::string& exchange,
+                             const std::string& policy) {
+  if (policy.empty())
+    return fmt::format(
+        "rabbitmqadmin delete exchange --vhost={} name={}  # then declare and bind it anew, without the "
+        "argument "
+        "alternate-exchange",
+        shell_word(vhost), shell_word(exchange));
+  return fmt::format("rabbitmqctl clear_policy -p {} {}  # or set it without alternate-exchange",
+                     shell_word(vhost), shell_word(policy));
+}
+
+// Of several policies only one applies to a queue.
+std::string dead_letters_remedy(const std::string& vhost, const std::string& queue,
+                                const std::string& policy) {
+  if (policy.empty())
+    return fmt::format(
+        "rabbitmqctl set_policy -p {} --apply-to queues dead-letters {} "
+        "'{{\"dead-letter-exchange\":\"NAME\"}}'  # an exchange with a queue bound to it",
+        shell_word(vhost), shell_word(pattern_of(queue)));
+  return fmt::format(
+      "rabbitmqctl list_policies -p {}  # and add dead-letter-exchange to {} with rabbitmqctl set_policy",
+      shell_word(vhost), shell_word(policy));
+}
+
+}  // namespace outboxd::app::check

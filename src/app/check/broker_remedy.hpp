@@ -1,0 +1,31 @@
+// broker_remedy: what to do about what RabbitMQ refuses, as commands of its administrator.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "amqp/url.hpp"
+
+namespace outboxd::app::check {
+
+// A word of a shell's command line, quoted where it has to be.
+std::string shell_word(std::string_view text);
+
+// words: of the refused login.
+std::string login_remedy(const std::string& words, const amqp::url& target);
+
+// For writing to the exchange, and for declaring it, too.
+std::string permission_remedy(const amqp::url& target, const std::string& exchange, bool declares);
+
+// More connections.
+std::string limit_remedy(const amqp::url& target);
+
+// Against an alternate exchange. policy: that gives it; empty: an argument of the exchange.
+std::string alternate_remedy(const std::string& vhost, const std::string& exchange,
+                             const std::string& policy);
+
+// A dead letter exchange for a queue. policy: that applies to it now; empty: none.
+std::string dead_letters_remedy(const std::string& vhost, const std::string& queue,
+                                const std::string& policy);
+
+}  // namespace outboxd::app::check

@@ -1,0 +1,82 @@
+// checks: everything that the doctor looks at, in the order of the report.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/check/finding.hpp"
+#include "app/check/patient.hpp"
+
+namespace outboxd::app::check {
+
+// configuration_checks.cpp
+findings check_configuration(const settings& from);
+
+// database_checks.cpp: all of PostgreSQL; when the login fails, the rest is not checked.
+findings check_database(patient& of);
+
+// server_checks.cpp
+finding refused_login(const patient& of, const error& why);
+finding check_version(patient& of);
+finding check_tls(patient& of);
+finding check_writable(patient& of);
+finding check_pooler(patient& of);
+// Pure. host: as connection::server() has it.
+finding judge_transport(const std::string& host, bool encrypted, const std::string& sslmode);
+
+// outbox_checks.cpp
+finding check_schema(patient& of);
+finding check_row_security(patient& of);
+finding check_triggers(patient& of);
+finding check_indexes(patient& of);
+finding check_sequence(patient& of);
+finding check_autovacuum(patient& of);
+
+// partition_checks.cpp
+finding check_partitions(patient& of);
+
+// privilege_checks.cpp
+finding check_privileges(patient& of);
+
+// session_checks.cpp
+finding check_relay_session(patient& of);
+finding check_settings(patient& of);
+finding check_notification(patient& of);
+finding check_clock(patient& of);
+// Pure. offset: the server's clock minus this machine's, known to within `error`.
+finding judge_clock(std::chrono::duration<double> offset, std::chrono::duration<double> error);
+
+// activity_checks.cpp
+finding check_connections(patient& of);
+finding check_locks(patient& of);
+finding check_snapshots(patient& of);
+// The oldest of each kind that holds back vacuum; texts as PostgreSQL gives them.
+struct snapshot_holders {
+  struct session {
+    std::chrono::seconds age;
+    std::string pid, user, application;
+  };
+  struct prepared_transaction {
+    std::chrono::seconds age;
+    std::string id;  // a literal
+  };
+  struct unused_slot {
+    std::string transactions;
+    std::string name;  // a literal
+  };
+  std::optional<session> open;
+  std::optional<prepared_transaction> prepared;
+  std::optional<unused_slot> slot;
+};
+// Pure. Nothing: none that is old enough to hurt.
+std::optional<finding> judge_snapshots(const snapshot_holders& held);
+
+// broker_checks.cpp: each URL of amqp.url.
+findings check_broker(const settings& from);
+
+// policy_checks.cpp: what only RabbitMQ's management API tells about these exchanges.
+findings check_policies(const settings& from, const std::vector<std::string>& exchanges);
+
+}  // namespace outboxd::app::check

@@ -1,0 +1,188 @@
+// outbox_checks: the outbox itself: its version, and whether anybody has changed what migrate made.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "app/check/checks.hpp"
+#include "app/migrations.hpp"
+#include "relay/database_session.hpp"
+
+namespace outboxd::app::check {
+namespace {
+
+// Of the script that makes the outbox, the one statement that begins so, on one line.
+std::string statement_of(const pg::schema_name& schema, const std::string& beginning) {
+  const auto script = whole_script(schema, {});
+  const auto at = script.find("\n" + beginning);
+  if (at == std::string::npos) return "outboxd migrate --print";
+  std::string out;
+  for (const char c : script.substr(at + 1, script.find(";\n", at) - at)) {
+    const bool blank = c == '\n' || c == ' ';
+    if (!blank || out.empty() || out.back() != ' ') out += blank ? ' ' : c;
+  }
+  return out;
+}
+
+constexpr std::array triggers{"event_admit", "event_keep_place", "event_agree_on_status"};
+constexpr std::array indexes{"event_pkey", "event_order", "event_tx",
+                             "event_due",  "event_held",  "event_dead"};
+
+}  // namespace
+
+// A migration table that may not be read is a matter of privileges, and there is an outbox.
+finding check_schema(patient& of) {
+  const auto& schema = of.database().schema;
+  // Without it, the next question is refused.
+  const auto usable = of.ask(
+      fmt::format("SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace AS n WHERE n.nspname = {}",
+                  of.schema_literal()));
+  if (!usable) return not_checked(usable.error().message);
+  if (usable->size() > 0 && usable->at(0, 0) == "f")
+    return failure(fmt::format("user {} may not use the schema {}", of.known.user, schema.name()),
+                   fmt::format("GRANT outbox_relay TO {};", sql_name(of.known.user)));
+  const auto there =
+      of.ask(fmt::format("SELECT to_regclass(format('%I.event', {0})) IS NOT NULL,"
+                         " to_regclass(format('%I.migration', {0})) IS NOT NULL",
+                         of.schema_literal()));
+  if (!there) return not_checked(there.error().message);
+  if (there->at(0, 0) == "f" || there->at(0, 1) == "f")
+    return failure(
+        fmt::format("there is no outbox in schema {} of database {}", schema.name(), of.known.database),
+        "outboxd migrate  # or name its schema in outbox.schema");
+  const auto version = of.ask(fmt::format("SELECT max(m.version) FROM {}.migration AS m", of.schema()));
+  if (!version) {
+    of.known.has_outbox = true;
+    return failure(version.error().message,
+                   fmt::format("GRANT outbox_relay TO {};", sql_name(of.known.user)));
+  }
+  const auto number = std::atoi(std::string(version->at(0, 0)).c_str());
+  if (const auto known = relay::check_version(schema, number); !known)
+    return failure(known.error().message, number < pg::schema_version
+                                              ? "outboxd migrate"
+                                              : "install the outboxd that migrated it, or a newer one");
+  of.known.has_outbox = true;
+  if (number > pg::schema_version)
+    return warning(
+        fmt::format("schema {} has version {}, and this outboxd is made for {}; it works with both",
+                    schema.name(), number, pg::schema_version),
+        "install the outboxd that migrated it");
+  return ok(fmt::format("schema {} has version {}", schema.name(), number));
+}
+
+finding check_row_security(patient& of) {
+  const auto active =
+      of.ask(fmt::format("SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = {}::text::regnamespace"
+                         " AND c.relname IN ('event', 'shard') AND row_security_active(c.oid)",
+                         "quote_ident(" + of.schema_literal() + ")"));
+  if (!active) return not_checked(active.error().message);
+  if (active->size() == 0) return ok("hides nothing from this user");
+  return failure(fmt::format("row-level security on {}.{} hides rows from user {}", of.schema(),
+                             active->at(0, 0), of.known.user),
+                 fmt::format("ALTER TABLE {}.{} DISABLE ROW LEVEL SECURITY;  -- or ALTER ROLE {} BYPASSRLS;",
+                             of.schema(), active->at(0, 0), sql_name(of.known.user)));
+}
+
+// A trigger of its own name that does something else is not found out.
+finding check_triggers(patient& of) {
+  const auto found =
+      of.ask(fmt::format("SELECT t.tgname, t.tgenabled FROM pg_trigger AS t"
+                         " WHERE t.tgrelid = format('%I.event', {})::regclass AND NOT t.tgisinternal",
+                         of.schema_literal()));
+  if (!found) return not_checked(found.error().message);
+  for (const std::string name : triggers) {
+    const auto always = fmt::format("ALTER TABLE {}.event ENABLE ALWAYS TRIGGER {};", of.schema(), name);
+    std::string enabled;
+    for (int i = 0; i < found->size(); ++i)
+      if (found->at(i, 0) == name) enabled = found->at(i, 1);
+    if (enabled.empty())
+      return failure(
+          fmt::format("the trigger {} of {}.event is gone", name, of.schema()),
+          fmt::format("{} {}", statement_of(of.database().schema, "CREATE TRIGGER " + name), always));
+    if (enabled == "D")
+      return failure(fmt::format("the trigger {} of {}.event is disabled", name, of.schema()), always);
+    if (enabled != "A")
+      return warning(
+          fmt::format("the trigger {} of {}.event does not fire in {}", name, of.schema(),
+                      enabled == "R" ? "ordinary sessions"
+                                     : "logical replication and with session_replication_role = replica"),
+          always);
+  }
+  return ok(fmt::format("{} are enabled, always", fmt::join(triggers, ", ")));
+}
+
+finding check_indexes(patient& of) {
+  const auto found = of.ask(fmt::format(
+      "SELECT c.relname, i.indisvalid FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid"
+      " WHERE i.indrelid = format('%I.event', {0})::regclass"
+      // Each partition has ids of its own.
+      " UNION ALL SELECT 'event_pkey', bool_and(EXISTS (SELECT FROM pg_index AS k WHERE k.indrelid = "
+      "p.inhrelid"
+      " AND k.indisprimary AND k.indisvalid)) FROM pg_inherits AS p"
+      " WHERE p.inhparent = format('%I.event', {0})::regclass HAVING count(*) > 0",
+      of.schema_literal()));
+  if (!found) return not_checked(found.error().message);
+  for (const std::string name : indexes) {
+    std::string valid;
+    for (int i = 0; i < found->size(); ++i)
+      if (found->at(i, 0) == name) valid = found->at(i, 1);
+    if (valid == "t") continue;
+    if (valid == "f")
+      return warning(fmt::format("the index {} is not valid, and nothing uses it", name),
+                     fmt::format("REINDEX INDEX CONCURRENTLY {}.{};", of.schema(), name));
+    const auto make =
+        name == "event_pkey"
+            ? fmt::format("ALTER TABLE {}.event ADD CONSTRAINT event_pkey PRIMARY KEY (id);", of.schema())
+            : statement_of(of.database().schema, "CREATE INDEX " + name);
+    return failure(fmt::format("the index {} of {}.event is gone; the relay reads by it", name, of.schema()),
+                   make);
+  }
+  return ok("all there and valid");
+}
+
+finding check_sequence(patient& of) {
+  const auto found = of.ask(
+      fmt::format("SELECT s.seqrelid::regclass, s.seqcache, s.seqincrement FROM pg_sequence AS s"
+                  " WHERE s.seqrelid = pg_get_serial_sequence(format('%I.event', {}), 'seq')::regclass",
+                  of.schema_literal()));
+  if (!found) return not_checked(found.error().message);
+  if (found->size() == 0)
+    return failure(
+        fmt::format("{}.event.seq has no sequence", of.schema()),
+        fmt::format("ALTER TABLE {}.event ALTER seq ADD GENERATED BY DEFAULT AS IDENTITY;", of.schema()));
+  const auto name = found->at(0, 0);
+  if (std::atoll(std::string(found->at(0, 2)).c_str()) < 1)
+    return failure(fmt::format("{} counts down: events would go out in the wrong order", name),
+                   fmt::format("ALTER SEQUENCE {} INCREMENT BY 1;", name));
+  if (found->at(0, 1) != "1")
+    return warning(
+        fmt::format("{} is cached ({}): two transactions that write one aggregate after each other may get "
+                    "numbers in the wrong order, and events follow those",
+                    name, found->at(0, 1)),
+        fmt::format("ALTER SEQUENCE {} CACHE 1;", name));
+  return ok("counts up, uncached");
+}
+
+finding check_autovacuum(patient& of) {
+  const auto found = of.ask(fmt::format(
+      "SELECT current_setting('autovacuum'), current_setting('track_counts'), (SELECT min(format('%I.%I', "
+      "{0}, c.relname))"
+      " FROM pg_class AS c CROSS JOIN pg_options_to_table(c.reloptions) AS o"
+      " WHERE (c.oid = format('%I.event', {0})::regclass OR c.oid IN (SELECT i.inhrelid FROM pg_inherits AS i"
+      " WHERE i.inhparent = format('%I.event', {0})::regclass)) AND o.option_name = 'autovacuum_enabled'"
+      " AND NOT o.option_value::boolean)",
+      of.schema_literal()));
+  if (!found) return not_checked(found.error().message);
+  if (!found->is_null(0, 2))
+    return warning(
+        fmt::format("autovacuum is switched off for {}, which will grow and grow", found->at(0, 2)),
+        fmt::format("ALTER TABLE {} RESET (autovacuum_enabled);", found->at(0, 2)));
+  for (const auto& [column, name] : {std::pair{0, "autovacuum"}, std::pair{1, "track_counts"}})
+    if (found->at(0, column) == "off")
+      return warning(fmt::format("{} is off: no table of this server is vacuumed by itself", name),
+                     fmt::format("ALTER SYSTEM SET {} = on; SELECT pg_reload_conf();", name));
+  return ok("on");
+}
+
+}  // namespace outboxd::app::check

@@ -1,0 +1,69 @@
+#include "app/check/patient.hpp"
+
+#include <algorithm>
+
+#include "relay/database_session.hpp"
+
+namespace outboxd::app::check {
+
+std::string sql_name(std::string_view name) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  const bool starts_well = !name.empty() && (name.front() < '0' || name.front() > '9');
+  if (starts_well && std::all_of(name.begin(), name.end(), plain)) return std::string(name);
+  std::string out = "\"";
+  for (const char c : name) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+result<void> patient::open() {
+  const auto url = database().url.read_blocking();
+  if (!url) return tl::make_unexpected(url.error());
+  if (const auto opened = wait_for(io_, raw_.open(*url, database().connect_timeout)); !opened) return opened;
+  const auto given =
+      ask("SELECT s.name, pg_catalog.current_setting(s.name), s.setting, s.source, s.boot_val"
+          " FROM pg_catalog.pg_settings AS s WHERE s.setting OPERATOR(pg_catalog.<>) s.boot_val");
+  if (!given) return tl::make_unexpected(given.error());
+  for (int i = 0; i < given->size(); ++i)
+    known.settings.push_back({std::string(given->at(i, 0)), std::string(given->at(i, 1)),
+                              std::string(given->at(i, 2)), std::string(given->at(i, 3)),
+                              std::string(given->at(i, 4))});
+  const auto facts =
+      ask("SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false), current_user,"
+          " pg_catalog.current_database()");
+  if (!facts) return tl::make_unexpected(facts.error());
+  known.user = facts->at(0, 1);
+  known.database = facts->at(0, 2);
+  return {};
+}
+
+result<void> patient::open_as_relay() {
+  const auto opened = wait_for(io_, relay::open_session(own_, database(), relay::session_use::stream));
+  if (!opened) return tl::make_unexpected(opened.error());
+  // Those first that name whoever has a lock: a lock on the table keeps others from being prepared.
+  pg::pipeline steps;
+  pg::pipeline others;
+  for (auto& one : pg::relay_statements(database().schema, opened->payload, database().after_publish)) {
+    auto& to =
+        (one.name == pg::statement::lead_holder || one.name == pg::statement::table_holder) ? steps : others;
+    to.prepare(std::move(one.name), std::move(one.sql));
+  }
+  const auto looks = wait_for(io_, own_.execute(std::move(steps), database().connect_timeout));
+  if (!looks) return tl::make_unexpected(looks.error());
+  known.opened_as_relay = true;
+  const auto prepared = wait_for(io_, own_.execute(std::move(others), database().connect_timeout));
+  if (!prepared) return tl::make_unexpected(prepared.error());
+  return {};
+}
+
+result<pg::rows> patient::ask(pg::connection& on, std::string sql) {
+  pg::pipeline steps;
+  steps.text(std::move(sql));
+  auto answers = wait_for(io_, on.execute(std::move(steps), database().connect_timeout));
+  if (!answers) return tl::make_unexpected(answers.error());
+  return std::move(answers->front());
+}
+
+}  // namespace outboxd::app::check

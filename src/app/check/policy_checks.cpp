@@ -1,0 +1,161 @@
+// policy_checks: what RabbitMQ's management API tells about the exchanges and the queues bound to them: who
+// gets what cannot be routed, and which queues throw messages away.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "amqp/url.hpp"
+#include "app/check/broker_remedy.hpp"
+#include "app/check/checks.hpp"
+#include "app/check/management_api.hpp"
+#include "app/check/policy_judge.hpp"
+#include "core/percent_encoding.hpp"
+
+namespace outboxd::app::check {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+constexpr auto patience = 10s;
+constexpr std::size_t most_queues = 100;  // of an exchange, that are looked at
+constexpr std::size_t most_names = 3;     // of queues, in a line
+
+using answer = tl::expected<json, finding>;
+
+struct subject {
+  const management_api& api;
+  std::string vhost;
+  int major;  // of RabbitMQ's version
+
+  answer ask(const char* what, const std::string& name, const std::string& more = "") const {
+    return api.get(fmt::format("/api/{}/{}/{}{}", what, percent_encoded(vhost), percent_encoded(name), more));
+  }
+};
+
+tl::expected<int, finding> major_of(const management_api& api) {
+  const auto said = api.get("/api/overview?columns=rabbitmq_version");
+  if (!said) return tl::make_unexpected(said.error());
+  const auto version = text_in(*said, "rabbitmq_version");
+  int major = 0;
+  if (version) std::from_chars(version->data(), version->data() + version->size(), major);
+  if (major > 0) return major;
+  return tl::make_unexpected(
+      warning(fmt::format("{} does not answer as RabbitMQ's management API does", api.where().display()),
+              "rabbitmq-plugins enable rabbitmq_management  # on the broker; or mend amqp.management_url"));
+}
+
+finding check_alternate(const subject& at, const std::string& name, const json& exchange) {
+  json definition = object_in(exchange, "effective_policy_definition");
+  const auto policy = text_in(exchange, "policy").value_or("");
+  if (definition.empty() && !policy.empty()) {
+    auto said = at.ask("policies", policy);
+    if (!said)
+      return not_checked(
+          fmt::format("has policy {}, which is not told: {}", in_quotes(policy), said.error().words));
+    definition = object_in(*said, "definition");
+  }
+  const auto found = alternate_of(exchange, definition);
+  if (!found) return ok("no alternate exchange: what has no queue comes back");
+  return warning(
+      fmt::format(
+          "has the alternate exchange {} ({}): what no queue is bound for goes there and does not come "
+          "back, so a wrong routing key counts as published",
+          in_quotes(found->exchange),
+          found->policy.empty() ? "an argument" : "policy " + in_quotes(found->policy)),
+      alternate_remedy(at.vhost, name, found->policy));
+}
+
+// Names of the queues that are bound to it; those behind another exchange are left out.
+tl::expected<std::set<std::string>, finding> queues_of(const subject& at, const std::string& exchange) {
+  const auto said = at.ask("exchanges", exchange, "/bindings/source?columns=destination,destination_type");
+  if (!said) return tl::make_unexpected(said.error());
+  std::set<std::string> out;
+  if (said->is_array())
+    for (const json& one : *said)
+      if (text_in(one, "destination_type") == "queue")
+        if (auto name = text_in(one, "destination")) out.insert(std::move(*name));
+  return out;
+}
+
+struct lossy_queue {
+  std::string name;
+  queue_fate fate;
+};
+
+finding of_lossy(const subject& at, const std::vector<lossy_queue>& all) {
+  std::string list;
+  for (std::size_t i = 0; i < std::min(all.size(), most_names); ++i)
+    list += fmt::format("{}{} after {}", i == 0 ? "" : ", ", in_quotes(all[i].name), all[i].fate.limit);
+  if (all.size() > most_names) list += fmt::format(", and {} more", all.size() - most_names);
+  return warning(
+      fmt::format("quorum queues bound to it throw away a message that comes back too often, for they have a "
+                  "delivery limit and no dead letter exchange: {}",
+                  list),
+      dead_letters_remedy(at.vhost, all.front().name, all.front().fate.policy));
+}
+
+finding check_queues(const subject& at, const std::string& exchange) {
+  const auto names = queues_of(at, exchange);
+  if (!names) return names.error();
+  std::vector<lossy_queue> lossy;
+  std::vector<std::string> untold;
+  std::size_t seen = 0;
+  std::size_t quorum = 0;
+  for (const std::string& name : *names) {
+    if (seen == most_queues) break;
+    const auto queue = at.ask("queues", name, fmt::format("?columns={}", queue_columns));
+    if (!queue) return queue.error();
+    if (queue->is_null()) continue;  // deleted meanwhile
+    ++seen;
+    auto fate = judge_queue(*queue, at.major);
+    if (fate.quorum) ++quorum;
+    if (fate.what == fate::untold) untold.push_back(name);
+    if (fate.what == fate::dropped) lossy.push_back({name, std::move(fate)});
+  }
+  if (!lossy.empty()) return of_lossy(at, lossy);
+  if (!untold.empty())
+    return not_checked(
+        fmt::format("RabbitMQ does not tell the policy of queue {} yet; ask again in ten seconds",
+                    in_quotes(untold.front())));
+  return ok(fmt::format(
+      "{} queues bound to it{}, {} of them quorum queues, none of which drops what comes back", names->size(),
+      seen < names->size() ? fmt::format(" ({} looked at)", seen) : std::string(), quorum));
+}
+
+findings check_exchange(const subject& at, const std::string& name) {
+  const auto exchange =
+      at.ask("exchanges", name, "?columns=name,arguments,policy,effective_policy_definition");
+  if (!exchange) return {exchange.error()};
+  if (exchange->is_null())
+    return {not_checked(fmt::format("does not exist in vhost {}", in_quotes(at.vhost)))};
+  return {check_alternate(at, name, *exchange), check_queues(at, name)};
+}
+
+}  // namespace
+
+findings check_policies(const settings& from, const std::vector<std::string>& exchanges) {
+  if (!from.management_url)
+    return {not_checked(
+        "alternate exchanges and delivery limits of quorum queues: only RabbitMQ's management API "
+        "tells, and amqp.management_url is not set; see rabbitmqctl list_policies")};
+  const auto where = from.management_url();
+  const auto text = from.relay.broker.urls.front().read_blocking();
+  const auto broker = text ? amqp::parse_url(*text) : tl::make_unexpected(text.error());
+  if (!where) return {warning(where.error().message, "mend amqp.management_url, or the file that it is in")};
+  if (!broker) return {not_checked(broker.error().message)};
+  const management_api api(*where, {broker->user, broker->password}, patience);
+  const auto major = major_of(api);
+  if (!major) return {major.error()};
+  findings out;
+  for (const std::string& name : exchanges)
+    for (finding& one : check_exchange({api, broker->vhost, *major}, name)) {
+      one.words = fmt::format("{}: {}", in_quotes(name), one.words);
+      out.push_back(std::move(one));
+    }
+  return out;
+}
+
+}  // namespace outboxd::app::check

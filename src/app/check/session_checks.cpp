@@ -1,0 +1,154 @@
+// session_checks: what a relay's session with PostgreSQL is like: its settings, its clock, and whether it
+// hears.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+#include "app/check/checks.hpp"
+#include "relay/database_session.hpp"
+
+namespace outboxd::app::check {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A relay sets the most of these itself. It cannot before its first statements, and what it does not set it
+// has to live with.
+constexpr std::array hurtful{"statement_timeout",
+                             "lock_timeout",
+                             "idle_in_transaction_session_timeout",
+                             "idle_session_timeout",
+                             "transaction_timeout",
+                             "default_transaction_isolation",
+                             "default_transaction_read_only",
+                             "session_replication_role",
+                             "search_path"};
+
+constexpr std::int64_t too_soon = 1'000;  // ms; a login over a network, and its first statements
+
+std::string remedy_of(const server_setting& one, const patient::knowledge& known) {
+  const auto user = sql_name(known.user);
+  const auto database = sql_name(known.database);
+  if (one.source == "user") return fmt::format("ALTER ROLE {} RESET {};", user, one.name);
+  if (one.source == "database") return fmt::format("ALTER DATABASE {} RESET {};", database, one.name);
+  if (one.source == "database user")
+    return fmt::format("ALTER ROLE {} IN DATABASE {} RESET {};", user, database, one.name);
+  if (one.source == "client")
+    return fmt::format("take {} out of the options in database.url or PGOPTIONS", one.name);
+  return fmt::format("ALTER ROLE {} SET {} = '{}';", user, one.name, one.fallback);
+}
+
+bool is_timeout(std::string_view name) {
+  return name.ends_with("_timeout");
+}
+
+// The clock's offset as one exchange tells it, and how far that may be wrong.
+struct reading {
+  double offset;
+  double error;
+};
+
+result<reading> read_clock(patient& of) {
+  const auto seconds = [](std::chrono::system_clock::time_point at) {
+    return std::chrono::duration<double>(at.time_since_epoch()).count();
+  };
+  const double before = seconds(std::chrono::system_clock::now());
+  const auto theirs = of.ask("SELECT extract(epoch FROM clock_timestamp())");
+  const double after = seconds(std::chrono::system_clock::now());
+  if (!theirs) return tl::make_unexpected(theirs.error());
+  return reading{std::strtod(std::string(theirs->at(0, 0)).c_str(), nullptr) - (before + after) / 2,
+                 std::abs(after - before) / 2};
+}
+
+}  // namespace
+
+finding check_relay_session(patient& of) {
+  if (of.known.failed) return not_checked("not opened, for what is said above");
+  const auto opened = of.open_as_relay();
+  if (!opened) return failure(opened.error().message, "outboxd run --log-level debug  # says the same");
+  return ok("opens, and takes the statements of a relay");
+}
+
+finding check_settings(patient& of) {
+  std::vector<std::string> harmless;
+  for (const server_setting& one : of.known.settings) {
+    if (std::find(hurtful.begin(), hurtful.end(), one.name) == hurtful.end()) continue;
+    const auto said = fmt::format("{} = {} ({})", one.name, one.value, one.source);
+    if (is_timeout(one.name) && std::atoll(one.base.c_str()) < too_soon)
+      return warning(fmt::format("{} may end a session before a relay has set its own", said),
+                     remedy_of(one, of.known));
+    if (one.name == "default_transaction_read_only") continue;  // see check_writable
+    if (of.known.opened_as_relay) {
+      const auto own = of.ask(of.as_relay(), fmt::format("SELECT current_setting('{}')", one.name));
+      if (!own) return not_checked(own.error().message);
+      if (own->at(0, 0) == one.value && one.name != "session_replication_role")
+        return warning(fmt::format("{} holds for relays, too", said), remedy_of(one, of.known));
+    }
+    harmless.push_back(said);
+  }
+  if (harmless.empty()) return ok("none that hurts");
+  return ok(fmt::format("{}: a relay sets its own, or does not mind", fmt::join(harmless, ", ")));
+}
+
+// On a channel of its own: no relay and no writer is disturbed.
+finding check_notification(patient& of) {
+  if (!of.known.writable) return not_checked("the server takes no writes");
+  if (!of.known.own_session) return not_checked("the pooler gives this session to others");
+  constexpr auto patience = 5s;
+  const auto channel = fmt::format("outboxd_check_{}", ::getpid());
+  const auto token = fmt::format("{}", std::chrono::steady_clock::now().time_since_epoch().count());
+  for (const auto& sql : {fmt::format("LISTEN {}", channel), fmt::format("NOTIFY {}, '{}'", channel, token)})
+    if (const auto done = of.ask(sql); !done)
+      return failure(done.error().message,
+                     "SELECT pg_notification_queue_usage();  -- whether the queue is full");
+  const auto begun = std::chrono::steady_clock::now();
+  bool heard = false;
+  const auto listen = [&]() -> boost::asio::awaitable<bool> {
+    for (;;) {
+      heard = of.raw().take_notifications().contains(token);
+      if (heard || of.raw().lost() || std::chrono::steady_clock::now() >= begun + patience) co_return heard;
+      co_await of.raw().wait_until(begun + patience);
+    }
+  };
+  if (!wait_for(of.io(), listen()))
+    return failure("a notification to oneself did not arrive within 5 s; events would leave by polling",
+                   "database.url: the server itself, or a proxy and a pool that pass notifications on");
+  of.ask(fmt::format("UNLISTEN {}", channel));
+  const auto usage = of.ask("SELECT (100 * pg_notification_queue_usage())::int");
+  if (usage && std::atoi(std::string(usage->at(0, 0)).c_str()) >= 50)
+    return warning(fmt::format("the queue of notifications is full to {} %; when it is full, commits fail",
+                               usage->at(0, 0)),
+                   "SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start LIMIT 5;  -- end "
+                   "the oldest listener");
+  const auto rings = of.known.has_outbox
+                         ? of.ask(fmt::format("SELECT bool_or(s.rings) FROM {}.shard AS s", of.schema()))
+                         : tl::make_unexpected(error{});
+  if (rings && rings->at(0, 0) == "f") return ok("arrives; but writers send none (migrate --no-notify)");
+  return ok("arrives");
+}
+
+finding check_clock(patient& of) {
+  std::optional<reading> best;
+  for (int i = 0; i < 3; ++i) {
+    const auto one = read_clock(of);
+    if (!one) return not_checked(one.error().message);
+    if (!best || one->error < best->error) best = *one;
+  }
+  return judge_clock(std::chrono::duration<double>(best->offset), std::chrono::duration<double>(best->error));
+}
+
+finding judge_clock(std::chrono::duration<double> offset, std::chrono::duration<double> error) {
+  const auto words =
+      fmt::format("PostgreSQL's clock is {:.3f} s {} this machine's (to within {:.3f} s)",
+                  std::abs(offset.count()), offset.count() < 0 ? "behind" : "ahead of", error.count());
+  if (std::chrono::duration<double>(std::abs(offset.count())) - error <= 1s) return ok(words);
+  return warning(words + "; ages of events would be wrong by that",
+                 "timedatectl set-ntp true  # on both machines");
+}
+
+}  // namespace outboxd::app::check

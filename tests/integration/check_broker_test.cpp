@@ -1,0 +1,178 @@
+// outboxd check: faults planted one by one on the real RabbitMQ are named, each with its remedy.
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include "broker_url.hpp"
+#include "clinic.hpp"
+#include "management_plugin.hpp"
+#include "support/servers.hpp"
+
+namespace outboxd::test {
+namespace {
+
+// A vhost of the test's own and a user with these permissions there.
+class private_vhost {
+ public:
+  explicit private_vhost(const std::string& configure = ".*", const std::string& write = ".*") {
+    static int counter = 0;
+    name_ = fmt::format("check-{}-{}", ::getpid(), ++counter);
+    rabbitmqctl({"-q", "add_vhost", name_});
+    rabbitmqctl({"-q", "set_permissions", "-p", name_, "outboxd", ".*", ".*", ".*"});
+    rabbitmqctl({"-q", "add_user", name_, "pa55word"});
+    rabbitmqctl({"-q", "set_permissions", "-p", name_, name_, configure, write, "^$"});
+  }
+  ~private_vhost() {
+    try {
+      rabbitmqctl({"-q", "delete_vhost", name_});
+      rabbitmqctl({"-q", "delete_user", name_});
+    } catch (const std::exception&) {
+    }
+  }
+  private_vhost(const private_vhost&) = delete;
+  private_vhost& operator=(const private_vhost&) = delete;
+
+  const std::string& name() const { return name_; }
+  std::string url() const { return amqp_url(name_, "pa55word", name_); }
+  std::string admin_url() const { return amqp_url("outboxd", admin_password(), name_); }
+
+ private:
+  std::string name_;
+};
+
+}  // namespace
+
+TEST_CASE("check names a login to RabbitMQ that is refused") {
+  clinic at;
+  at.variables["OUTBOXD_AMQP_URL"] = amqp_url("outboxd", canary);
+  finds(at, "broker.login", "failure", "403", "rabbitmqctl authenticate_user outboxd");
+  at.variables["OUTBOXD_AMQP_URL"] = amqp_url("outboxd", admin_password(), "no-such-vhost");
+  finds(at, "broker.login", "failure", "no-such-vhost", "rabbitmqctl add_vhost no-such-vhost");
+  at.variables["OUTBOXD_AMQP_URL"] = fmt::format("amqp://user:{}@127.0.0.1:1", canary);
+  finds(at, "broker.login", "failure", "refused", "nc -vz 127.0.0.1 1");
+  // A relay would go on to the next of the list.
+  at.variables["OUTBOXD_AMQP_URL"] += "," + amqp_url("outboxd", admin_password());
+  finds(at, "broker.login", "warning", "refused", "nc -vz 127.0.0.1 1");
+}
+
+TEST_CASE("check names an exchange that is missing, of another type, or not the user's to declare") {
+  clinic at;
+  const private_vhost own;
+  at.variables["OUTBOXD_AMQP_URL"] = own.url();
+  const auto fresh = at.check();
+  CHECK_MESSAGE(fresh.exited(0), fresh.text());
+  CHECK_MESSAGE(fresh.says("the relay will declare it"), fresh.text());
+  finds(at, "broker.exchange", "failure", "does not exist", "rabbitmqadmin declare exchange",
+        {"--amqp-declare", "false"});
+  finds(at, "broker.exchange", "failure", "\"graveyard\": does not exist", "name=graveyard",
+        {"--dead-letter-exchange", "graveyard"});
+  const private_vhost limited{"^$"};
+  at.variables["OUTBOXD_AMQP_URL"] = limited.url();
+  finds(at, "broker.exchange", "failure", "could not declare it", "'^outbox$' '^outbox$'");
+  at.variables["OUTBOXD_AMQP_URL"] = own.url();
+  broker{own.admin_url()}.declare_exchange("outbox", "fanout");
+  finds(at, "broker.exchange", "failure", "'topic' but current is 'fanout'", "amqp.declare = false");
+  CHECK(at.check({"--amqp-declare", "false"}).exited(0));
+}
+
+TEST_CASE("check declares nothing, and its question whether it may publish reaches nobody") {
+  clinic at;
+  const private_vhost own{"^outbox$", "^outbox$"};
+  at.variables["OUTBOXD_AMQP_URL"] = own.url();
+  CHECK(at.check().exited(0));
+  broker again{own.admin_url()};
+  again.declare_queue("everything");
+  CHECK_THROWS_AS(again.bind("everything", "outbox", "#"), broker_error);  // there is no such exchange
+  again.declare_exchange("outbox");
+  again.bind("everything", "outbox", "#");
+  CHECK(at.check().exited(0));
+  const auto said = at.check();
+  CHECK_MESSAGE(said.says("the user may publish there"), said.text());
+  CHECK(again.message_count("everything") == 0);
+}
+
+TEST_CASE("check names a user that may not publish, whether the exchange is there or not") {
+  clinic at;
+  const private_vhost own{"^outbox$", "^$"};
+  at.variables["OUTBOXD_AMQP_URL"] = own.url();
+  for (const bool declared : {false, true}) {
+    if (declared) broker{own.admin_url()}.declare_exchange("outbox");
+    finds(at, "broker.permission", "failure", "ACCESS_REFUSED",
+          "rabbitmqctl set_permissions -p " + own.name());
+  }
+}
+
+TEST_CASE("check names a limit of connections below relay.lanes") {
+  clinic at;
+  const private_vhost own;
+  at.variables["OUTBOXD_AMQP_URL"] = own.url();
+  rabbitmqctl({"-q", "set_user_limits", own.name(), R"({"max-connections": 1})"});
+  finds(at, "broker.connections", "warning", "1 of 2 connections", "clear_user_limits " + own.name());
+}
+
+TEST_CASE("check names a management API that cannot be reached or is none, and exits 0") {
+  clinic at;
+  at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = fmt::format("http://user:{}@127.0.0.1:1", canary);
+  finds(at, "broker.policies", "warning", "http://127.0.0.1:1: Connection refused",
+        "rabbitmq-plugins enable rabbitmq_management");
+  at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] =
+      fmt::format("http://user:{}@127.0.0.1:{}", canary, required_environment("OUTBOXD_TEST_AMQP_PORT"));
+  finds(at, "broker.policies", "warning", "the answer is no HTTP", "rabbitmq-plugins");
+}
+
+TEST_SUITE("alone") {
+  TEST_CASE("check names an alarm of the broker, and ends during it") {
+    const clinic at;
+    memory_alarm alarm;
+    finds(at, "broker.alarm", "warning", "takes no messages for now: low on memory",
+          "rabbitmq-diagnostics alarms");
+    alarm.end();
+    CHECK(at.check().exited(0));
+  }
+
+  TEST_CASE("check asks RabbitMQ's management API what becomes of events that nobody takes") {
+    clinic at;
+    const private_vhost own;
+    const management_plugin plugin;
+    at.variables["OUTBOXD_AMQP_URL"] = own.url();
+    at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = plugin.url();
+    finds(at, "broker.policies", "warning", "answers 401: \"Not management user\"",
+          "rabbitmqctl set_user_tags " + own.name() + " management");
+    rabbitmqctl({"-q", "set_user_tags", own.name(), "policymaker"});
+    at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = plugin.url("outboxd", canary);
+    finds(at, "broker.policies", "warning", "Login failed", "rabbitmqctl authenticate_user outboxd");
+    at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = plugin.url();
+
+    broker topology{own.admin_url()};
+    topology.declare_exchange("outbox");
+    topology.declare_queue("plain");
+    topology.declare_queue("loses", queue_type::quorum, {{"x-delivery-limit", 5}});
+    topology.declare_queue("saves", queue_type::quorum,
+                           {{"x-delivery-limit", 5}, {"x-dead-letter-exchange", "amq.fanout"}});
+    for (const char* queue : {"plain", "saves"}) topology.bind(queue, "outbox", "#");
+    const auto sound = at.check();
+    CHECK_MESSAGE(sound.says("broker.policies: \"outbox\": no alternate exchange"), sound.text());
+    CHECK_MESSAGE(sound.says("2 queues bound to it, 1 of them quorum queues, none of which drops"),
+                  sound.text());
+
+    rabbitmqctl({"-q", "set_policy", "-p", own.name(), "--apply-to", "exchanges", "take-all", "^outbox$",
+                 R"({"alternate-exchange":"amq.fanout"})"});
+    finds(at, "broker.policies", "warning", "alternate exchange \"amq.fanout\" (policy \"take-all\")",
+          fmt::format("rabbitmqctl clear_policy -p {} take-all", own.name()));
+    rabbitmqctl({"-q", "clear_policy", "-p", own.name(), "take-all"});
+
+    topology.bind("loses", "outbox", "#");
+    eventually(
+        "RabbitMQ tells the policy of the new queue", [&] { return at.check().says("throw away"); },
+        patience);
+    finds(at, "broker.policies", "warning", "no dead letter exchange: \"loses\" after 5",
+          fmt::format("rabbitmqctl set_policy -p {} --apply-to queues", own.name()));
+    rabbitmqctl({"-q", "set_policy", "-p", own.name(), "--apply-to", "queues", "dead-letters", "^loses$",
+                 R"({"dead-letter-exchange":"amq.fanout"})"});
+    eventually(
+        "RabbitMQ tells the dead letter exchange", [&] { return !at.check().says("throw away"); }, patience);
+    CHECK_FALSE(at.check().says("warning"));
+  }
+}
+
+}  // namespace outboxd::test
