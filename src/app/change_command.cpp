@@ -1,20 +1,25 @@
 // dead retry, dead discard and replay: changing the fate of selected events, portion by portion.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "app/commands.hpp"
 #include "app/event_listing.hpp"
+#include "app/progress.hpp"
 
 namespace outboxd::app {
 namespace {
 
-constexpr int portion = 1000;  // most events in one transaction
+constexpr std::int64_t portion = 1000;  // most events in one transaction
+constexpr std::int64_t unasked = 1000;  // more need --yes
 constexpr int shown_by_dry_run = 100;
 
 struct change_words {
   std::string_view command;
-  std::string_view function;  // see sql/0007_operator.sql
+  std::string_view audited;  // as what, see sql/0007_operator.sql
+  std::string_view function;
   std::string_view done;
   event_set from;
 };
@@ -22,11 +27,11 @@ struct change_words {
 change_words words_of(change what) {
   switch (what) {
     case change::retry:
-      return {"dead retry", "dead_retry", "pending again", event_set::dead};
+      return {"dead retry", "retry", "dead_retry", "pending again", event_set::dead};
     case change::discard:
-      return {"dead discard", "dead_discard", "deleted", event_set::dead};
+      return {"dead discard", "discard", "dead_discard", "deleted", event_set::dead};
     case change::replay:
-      return {"replay", "replay", "pending again", event_set::published};
+      return {"replay", "replay", "replay", "pending again", event_set::published};
   }
   return {};
 }
@@ -44,46 +49,83 @@ struct counts {
   std::int64_t changed = 0;
 };
 
-// A line on standard error now and then, for those who wait.
-class progress {
+// Keeps to a rate: portions of a quarter of a second, and a pause before each for those before it.
+class pace {
  public:
-  explicit progress(bool quiet) : quiet_(quiet) {}
-  void show(const counts& now) {
-    const auto at = std::chrono::steady_clock::now();
-    if (quiet_ || at < next_) return;
-    next_ = at + interval;
-    say_error(fmt::format("{} so far", events(now.changed)));
+  explicit pace(std::optional<std::int64_t> rate) : rate_(rate) {}
+  std::int64_t most() const { return rate_ ? std::clamp<std::int64_t>(*rate_ / 4, 1, portion) : portion; }
+  void wait() {
+    std::this_thread::sleep_until(next_);
+    next_ = std::chrono::steady_clock::now();
+  }
+  void took(std::int64_t events) {
+    if (rate_) next_ += std::chrono::microseconds(events * 1'000'000 / *rate_);
   }
 
  private:
-  static constexpr std::chrono::seconds interval{5};
-  bool quiet_;
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + interval;
+  std::optional<std::int64_t> rate_;
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now();
 };
 
-// The selection is made once and kept by the server, outside of any transaction; then each portion is a transaction of its own.
-outcome<counts> change_all(operator_session& session, const change_words& how, const condition& which,
-                           bool quiet) {
+// The selection is made once and kept by the server, outside of any transaction: what comes to match it later
+// is not in it. Returns how many events it has.
+outcome<std::int64_t> make_selection(operator_session& session, const change_words& how,
+                                     const selectors& resolved) {
+  const auto which = condition_of(resolved, how.from);
   const auto selected = session.execute(
-      fmt::format("DECLARE selected NO SCROLL CURSOR WITH HOLD FOR SELECT e.id FROM {{0}}.event AS e"
+      fmt::format("DECLARE selected SCROLL CURSOR WITH HOLD FOR SELECT e.id FROM {{0}}.event AS e"
                   " WHERE {} ORDER BY e.seq",
                   which.sql),
       which.parameters);
   if (!selected) return tl::make_unexpected(selected.error());
+  const auto counted = session.execute("MOVE FORWARD ALL IN selected");
+  if (!counted) return tl::make_unexpected(counted.error());
+  const auto back = session.execute("MOVE ABSOLUTE 0 IN selected");
+  if (!back) return tl::make_unexpected(back.error());
+  return counted->affected();
+}
+
+// As they would be given on the command line.
+std::string words_of_change(const change_options& options) {
+  std::string out = words_of(options.which);
+  if (options.rate) out += fmt::format(" --rate {}", *options.rate);
+  if (options.exchange) out += " --exchange " + shell_word(*options.exchange);
+  if (options.routing_key) out += " --routing-key " + shell_word(*options.routing_key);
+  return out;
+}
+
+// Each portion is a transaction of its own.
+outcome<counts> change_selected(operator_session& session, const change_words& how, std::int64_t all,
+                                const change_options& options) {
+  const auto audit = session.begin_audit(how.audited, words_of_change(options), options.reason);
+  if (!audit) return tl::make_unexpected(audit.error());
+  std::string call = fmt::format("SELECT {{0}}.{}($1::uuid[], audit => $2::bigint", how.function);
+  std::vector<std::string> parameters{"", *audit};
+  const auto add = [&](std::string_view name, const std::optional<std::string>& value) {
+    if (!value) return;
+    parameters.push_back(*value);
+    call += fmt::format(", {} => ${}::text", name, parameters.size());
+  };
+  add("exchange", options.exchange);
+  add("routing_key", options.routing_key);
+  call += ")";
   counts out;
-  progress line(quiet);
+  progress line(std::string(how.command), all, options.json);
+  pace at(options.rate);
   for (;;) {
-    const auto next = session.execute(fmt::format("FETCH {} FROM selected", portion));
+    const auto next = session.execute(fmt::format("FETCH {} FROM selected", at.most()));
     if (!next) return tl::make_unexpected(next.error());
     if (next->size() == 0) return out;
     std::vector<std::string> ids;
     for (int row = 0; row < next->size(); ++row) ids.emplace_back(next->at(row, 0));
-    const auto done =
-        session.execute(fmt::format("SELECT {{0}}.{}($1::uuid[])", how.function), {array_literal(ids)});
+    parameters.front() = array_literal(ids);
+    at.wait();
+    const auto done = session.execute(call, parameters);
     if (!done) return tl::make_unexpected(done.error());
-    out.matched += static_cast<std::int64_t>(ids.size());
+    at.took(next->size());
+    out.matched += next->size();
     out.changed += number(done->at(0, 0));
-    line.show(out);
+    line.show(out.matched);
   }
 }
 
@@ -109,17 +151,37 @@ outcome<int> preview(operator_session& session, const change_words& how, const s
   return exit_success;
 }
 
+// Both are short strings of AMQP 0-9-1, which are up to 255 bytes long.
+result<void> check_destination(const change_options& options) {
+  constexpr std::size_t longest = 255;
+  for (const auto& [flag, value] :
+       {std::pair{"--exchange", &options.exchange}, std::pair{"--routing-key", &options.routing_key}})
+    if (*value && (*value)->size() > longest)
+      return permanent(
+          fmt::format("{} has {} bytes; AMQP has names of up to {}", flag, (*value)->size(), longest));
+  return {};
+}
+
 outcome<int> run_change(const settings& from, change what, const change_options& options) {
   const auto how = words_of(what);
   if (const auto given = require_selectors(options.which, how.command); !given)
     return usage_failure(given.error().message);
   if (const auto good = check_selectors(options.which); !good) return usage_failure(good.error().message);
+  if (const auto good = check_destination(options); !good) return usage_failure(good.error().message);
+  if (const auto good = check_reason(options.reason); !good) return usage_failure(good.error().message);
   auto session = operator_session::open(from, fmt::format("outboxd {}", how.command));
   if (!session) return tl::make_unexpected(session.error());
   const auto resolved = session->resolve(options.which);
   if (!resolved) return tl::make_unexpected(resolved.error());
   if (options.dry_run) return preview(*session, how, *resolved, options.json);
-  const auto done = change_all(*session, how, condition_of(*resolved, how.from), options.json);
+  const auto all = make_selection(*session, how, *resolved);
+  if (!all) return tl::make_unexpected(all.error());
+  const bool asks = what == change::replay || options.which.all;
+  if (*all > unasked && asks && !options.yes)
+    return usage_failure(
+        fmt::format("{} would touch {}; give --yes if you mean it, or --dry-run to see which", how.command,
+                    events(*all)));
+  const auto done = change_selected(*session, how, *all, options);
   if (!done) return tl::make_unexpected(done.error());
   if (options.json) {
     fmt::print("{{\"dry_run\": false, \"matched\": {}, \"changed\": {}}}\n", done->matched, done->changed);

@@ -7,7 +7,9 @@
 #include "app/command_refusal.hpp"
 #include "app/command_set.hpp"
 #include "app/commands.hpp"
+#include "app/completion.hpp"
 #include "app/setting_flags.hpp"
+#include "app/version.hpp"
 
 namespace outboxd::app {
 
@@ -21,7 +23,7 @@ int refuse(std::string_view message) {
 }
 
 int version_command() {
-  fmt::print("outboxd {}\n", OUTBOXD_VERSION);
+  fmt::print("{}", version_text());
   return exit_success;
 }
 
@@ -41,6 +43,13 @@ int help_command(const CLI::App& app, const std::vector<std::string>& topic) {
   return exit_success;
 }
 
+int completion_command(const CLI::App& app, std::string_view name) {
+  const auto of = parse_shell(name);
+  if (!of) return refuse(fmt::format("completion '{}' is not allowed; give bash, zsh or fish", name));
+  fmt::print("{}", completion_script(app, *of));
+  return exit_success;
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -52,13 +61,20 @@ int run_command_line(int argc, char** argv) {
       "a flag beats the environment, the environment beats the file.");
   const setting_flags flags(app);
   command_set commands;
-  add_daemon_commands(app, commands);
+  add_daemon_commands(app, flags, commands);
+  add_adopt_command(app, commands);
   add_operator_commands(app, commands);
-  CLI::App* const version = app.add_subcommand("version", "print the version");
-  app.set_version_flag("--version", OUTBOXD_VERSION, "print the version");
+  CLI::App* const version =
+      app.add_subcommand("version", "print the version, the commit, and the libraries' versions");
+  app.set_version_flag("--version", OUTBOXD_VERSION,
+                       "print the version, the commit, and the libraries' versions");
   CLI::App* const help = app.add_subcommand("help", "print this help, or that of a command");
   std::vector<std::string> topic;
   help->add_option("command", topic, "such as: dead list")->type_name("");
+  // For packages: nobody types it twice, so help does not show it.
+  CLI::App* const completion = app.add_subcommand("completion", "print completions for a shell")->group("");
+  std::string shell_name;
+  completion->add_option("shell", shell_name, "bash, zsh or fish")->required()->type_name("");
 
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (const auto flag = flag_without_value(app, arguments)) return refuse_flag_without_value(*flag);
@@ -73,6 +89,7 @@ int run_command_line(int argc, char** argv) {
   }
   if (version->parsed()) return version_command();
   if (help->parsed()) return help_command(app, topic);
+  if (completion->parsed()) return completion_command(app, shell_name);
   for (const command& one : commands) {
     if (!one.parsed_by->parsed()) continue;
     const auto raw = flags.gather();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "app/setting_flags.hpp"
 #include "app/settings.hpp"
 
 namespace outboxd::app {
@@ -17,8 +18,10 @@ struct command {
 
 using command_set = std::vector<command>;
 
-// Each adds commands of one kind to the command line.
-void add_daemon_commands(CLI::App& app, command_set& to);    // run, migrate
+// Each adds commands of one kind to the command line. `run` reads the flags again at SIGHUP.
+void add_daemon_commands(CLI::App& app, const setting_flags& flags,
+                         command_set& to);  // run, migrate, health, check, route
+void add_adopt_command(CLI::App& app, command_set& to);
 void add_operator_commands(CLI::App& app, command_set& to);  // dead, replay, prune
 
 }  // namespace outboxd::app

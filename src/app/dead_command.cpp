@@ -7,12 +7,52 @@
 namespace outboxd::app {
 namespace {
 
+// One line for each last_error_code, those with most events first.
+outcome<int> list_by_reason(operator_session& session, const selectors& resolved, bool json) {
+  const auto which = condition_of(resolved, event_set::dead);
+  const auto found = session.execute(
+      fmt::format(
+          "SELECT json_build_object('code', g.code, 'events', g.events, 'oldest', g.oldest,"
+          " 'newest', g.newest, 'example', json_build_object('id', x.id, 'last_error', x.last_error)),"
+          " coalesce(g.code, 'none'), g.events, to_char(g.oldest, 'YYYY-MM-DD HH24:MI:SS\"Z\"'),"
+          " to_char(g.newest, 'YYYY-MM-DD HH24:MI:SS\"Z\"'), x.id, x.last_error"
+          " FROM (SELECT e.last_error_code AS code, count(*) AS events, min(e.created_at) AS oldest,"
+          "       max(e.created_at) AS newest, max(e.seq) AS last"
+          "       FROM {{0}}.event AS e WHERE {} GROUP BY 1) AS g"
+          " CROSS JOIN LATERAL (SELECT e.id, e.last_error FROM {{0}}.event AS e"
+          "   WHERE e.exception = 'dead' AND e.seq = g.last LIMIT 1) AS x"
+          " ORDER BY g.events DESC, 2",
+          which.sql),
+      which.parameters);
+  if (!found) return tl::make_unexpected(found.error());
+  if (json) {
+    fmt::print("[\n");
+    for (int row = 0; row < found->size(); ++row)
+      fmt::print("  {}{}\n", found->at(row, 0), row + 1 < found->size() ? "," : "");
+    fmt::print("]\n");
+    return exit_success;
+  }
+  if (found->size() == 0) {
+    fmt::print("0 dead events\n");
+    return exit_success;
+  }
+  std::vector<std::vector<std::string>> lines{
+      {"code", "events", "oldest", "newest", "an event", "its last error"}};
+  for (int row = 0; row < found->size(); ++row) {
+    auto& cells = lines.emplace_back();
+    for (int at = 1; at < found->columns(); ++at) cells.push_back(printable(found->at(row, at)));
+  }
+  print_rows(std::move(lines));
+  return exit_success;
+}
+
 outcome<int> list(const settings& from, const dead_list_options& options) {
   if (const auto good = check_selectors(options.which); !good) return usage_failure(good.error().message);
   auto session = operator_session::open(from, "outboxd dead list");
   if (!session) return tl::make_unexpected(session.error());
   const auto which = session->resolve(options.which);
   if (!which) return tl::make_unexpected(which.error());
+  if (options.by_reason) return list_by_reason(*session, *which, options.json);
   const auto events = read_listing(*session, *which, event_set::dead, options.limit);
   if (!events) return tl::make_unexpected(events.error());
   if (options.json) {
@@ -33,7 +73,8 @@ outcome<int> list(const settings& from, const dead_list_options& options) {
 // With the payload as PostgreSQL writes it: bytea as \x and hexadecimal digits.
 outcome<int> show(const settings& from, const dead_show_options& options) {
   if (options.id.empty()) return usage_failure("dead show needs --id, as `outboxd dead list` shows it");
-  const selectors which{.ids = {options.id}, .event_types = {}, .aggregates = {}, .since = {}, .until = {}};
+  const selectors which{
+      .ids = {options.id}, .event_types = {}, .aggregates = {}, .codes = {}, .since = {}, .until = {}};
   if (const auto good = check_selectors(which); !good) return usage_failure(good.error().message);
   auto session = operator_session::open(from, "outboxd dead show");
   if (!session) return tl::make_unexpected(session.error());

@@ -93,7 +93,7 @@ std::string_view json_of_event() {
          " 'aggregate_id', e.aggregate_id, 'event_type', e.event_type, 'exchange', e.exchange,"
          " 'routing_key', e.routing_key, 'status', e.status, 'attempts', e.attempts,"
          " 'available_at', e.available_at, 'created_at', e.created_at, 'published_at', e.published_at,"
-         " 'last_error', e.last_error, 'header_names',"
+         " 'last_error', e.last_error, 'last_error_code', e.last_error_code, 'header_names',"
          " (SELECT coalesce(json_agg(k ORDER BY k), '[]') FROM jsonb_object_keys(e.headers) AS k)";
 }
 
@@ -138,7 +138,11 @@ void print_table(const event_listing& events) {
     auto& cells = lines.emplace_back();
     for (int at = id; at <= last_error; ++at) cells.push_back(printable(events.rows.at(row, at)));
   }
-  for (const auto& line : table_lines(std::move(lines), terminal_columns())) fmt::print("{}\n", line);
+  print_rows(std::move(lines));
+}
+
+void print_rows(std::vector<std::vector<std::string>> rows) {
+  for (const auto& line : table_lines(std::move(rows), terminal_columns())) fmt::print("{}\n", line);
 }
 
 void print_json(const event_listing& events) {

@@ -24,6 +24,9 @@ outcome<event_listing> read_listing(operator_session& session, const selectors& 
 // A table, one line for each event. Where that does not fit a terminal, two lines for each, cut to its width.
 void print_table(const event_listing& events);
 
+// Any table: the titles, then the rows.
+void print_rows(std::vector<std::vector<std::string>> rows);
+
 // Its lines. `rows`: the titles, then the events; `columns`: of the terminal, none if it is none.
 std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
                                      std::optional<std::size_t> columns);

@@ -4,9 +4,11 @@
 
 #include "app/command_line.hpp"
 #include "app/commands.hpp"
+#include "app/core_dumps.hpp"
 
 int main(int argc, char** argv) {
   try {
+    outboxd::app::forbid_core_dumps();
     const int status = outboxd::app::run_command_line(argc, argv);
     // A full disk must not look like an empty list.
     if (std::fflush(stdout) == 0) return status;

@@ -98,6 +98,13 @@ result<int> version_of(migration_session& session, const pg::schema_name& schema
   return version;
 }
 
+result<void> check_is_known(int version, const pg::schema_name& schema) {
+  const int newest = migrations().back().version;
+  if (version <= newest) return {};
+  return permanent(fmt::format("{} was migrated to version {} by a newer outboxd; this one knows version {}",
+                               schema.identifier(), version, newest));
+}
+
 result<void> create_record(migration_session& session, const pg::schema_name& schema) {
   // Asked first: IF NOT EXISTS wants the privilege to create also where there is nothing to create.
   const auto exists = one_value(
@@ -139,7 +146,8 @@ result<outbox_shape> shape_of(migration_session& session, const pg::schema_name&
   return out;
 }
 
-// Leaders that hear it make way for a moment, for whoever waits for their locks. In a transaction of its own, before the one that does.
+// Leaders that hear it make way for a moment, for whoever waits for their locks. In a transaction of its own,
+// before the one that does.
 result<void> ask_leaders_to_yield(migration_session& session, const pg::schema_name& schema,
                                   const migrate_wishes& wishes) {
   if (!wishes.shards && !wishes.notifies) return {};
@@ -162,11 +170,7 @@ result<migrate_result> apply(migration_session& session, const pg::schema_name& 
   const auto before = version_of(session, schema);
   if (!before) return tl::make_unexpected(before.error());
   migrate_result out{.applied = 0, .version = *before, .before = {}, .now = {}};
-  const int newest = migrations().back().version;
-  if (*before > newest)
-    return permanent(
-        fmt::format("{} was migrated to version {} by a newer outboxd; this one knows version {}",
-                    schema.identifier(), *before, newest));
+  if (const auto known = check_is_known(*before, schema); !known) return tl::make_unexpected(known.error());
   const auto is = shape_of(session, schema, *payload);
   if (!is) return tl::make_unexpected(is.error());
   const outbox_shape wanted{*payload, wishes.shards.value_or(is->shards),
@@ -225,6 +229,27 @@ result<migrate_result> try_once(migration_session& session, const pg::schema_nam
 }
 
 }  // namespace
+
+result<pending_migrations> look_for_migrations(const std::string& connection_string,
+                                               const pg::schema_name& schema) {
+  migration_session session;
+  if (const auto opened = session.open(connection_string); !opened)
+    return tl::make_unexpected(opened.error());
+  pending_migrations out;
+  const auto recorded = one_value(
+      session, fmt::format("SELECT to_regclass({})", text_literal(schema.identifier() + ".migration")));
+  if (!recorded) return tl::make_unexpected(recorded.error());
+  if (*recorded) {
+    const auto version = version_of(session, schema);
+    if (!version) return tl::make_unexpected(version.error());
+    out.version = *version;
+  }
+  if (const auto known = check_is_known(out.version, schema); !known)
+    return tl::make_unexpected(known.error());
+  for (const migration& one : migrations())
+    if (one.version > out.version) out.names.push_back(one.name);
+  return out;
+}
 
 result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
                                const migrate_wishes& wishes,

@@ -4,6 +4,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "app/migrations.hpp"
 #include "core/error.hpp"
@@ -18,6 +20,14 @@ struct migrate_result {
   outbox_shape now;
 };
 
+// What `migrate` would apply, in order; an error if a newer outboxd has migrated the schema. Changes nothing.
+struct pending_migrations {
+  int version = 0;  // what the schema has; 0: nothing
+  std::vector<std::string_view> names;
+};
+result<pending_migrations> look_for_migrations(const std::string& connection_string,
+                                               const pg::schema_name& schema);
+
 // What is asked for; what is not stays as it is, or is the default for a new outbox.
 struct migrate_wishes {
   std::string payload_type;      // empty: not asked for
@@ -25,9 +35,9 @@ struct migrate_wishes {
   std::optional<bool> notifies;  // whether writers ring for a relay that sleeps
 };
 
-// Applies what is missing in one transaction, under a lock, so that two at once do no harm and an interrupted one leaves nothing.
-// No lock is waited for longer than a second, for writers may queue up behind it: it then begins anew, for a minute, and says so.
-// Blocks.
+// Applies what is missing in one transaction, under a lock, so that two at once do no harm and an interrupted
+// one leaves nothing. No lock is waited for longer than a second, for writers may queue up behind it: it then
+// begins anew, for a minute, and says so. Blocks.
 result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
                                const migrate_wishes& wishes,
                                const std::function<void(const std::string& progress)>& say);

@@ -1,8 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
 
 #include "app/commands.hpp"
 #include "app/migrate.hpp"
 #include "app/migrations.hpp"
+#include "app/partitioning.hpp"
 
 namespace outboxd::app {
 
@@ -27,6 +31,30 @@ std::string words_for(const migrate_result& done, const pg::schema_name& schema)
   return fmt::format("schema {}: {} (version {})", schema.identifier(), changes, done.version);
 }
 
+std::string words_for(const partition_result& done, const pg::schema_name& schema) {
+  if (done.before == done.now)
+    return fmt::format("schema {}: event is partitioned {} already", schema.identifier(), done.now);
+  if (done.before.empty())
+    return fmt::format("schema {}: event is partitioned {}", schema.identifier(), done.now);
+  return fmt::format("schema {}: partitions of event begin {} instead of {}", schema.identifier(), done.now,
+                     done.before);
+}
+
+int check_migrations(const std::string& url, const pg::schema_name& schema) {
+  const auto found = look_for_migrations(url, schema);
+  if (!found) {
+    say_error(found.error().message);
+    return exit_failure;
+  }
+  if (found->names.empty()) {
+    fmt::print("schema {} is up to date (version {})\n", schema.identifier(), found->version);
+    return exit_success;
+  }
+  fmt::print("schema {} has version {}; pending: {}\n", schema.identifier(), found->version,
+             fmt::join(found->names, ", "));
+  return exit_failure;
+}
+
 }  // namespace
 
 int migrate_command(const settings& from, const migrate_options& options) {
@@ -34,13 +62,15 @@ int migrate_command(const settings& from, const migrate_options& options) {
   if (options.print) {
     fmt::print("{}", whole_script(schema, {options.payload_type.empty() ? "jsonb" : options.payload_type,
                                            options.shards.value_or(1), !options.no_notify}));
+    if (!options.partition.empty()) fmt::print("{}", partition_script(schema, options.partition));
     return exit_success;
   }
-  const auto url = from.relay.leader.database.url();
+  const auto url = from.relay.leader.database.url.read_blocking();
   if (!url) {
     say_error(url.error().message);
-    return exit_usage;
+    return url.error().kind == fault::permanent ? exit_usage : exit_failure;
   }
+  if (options.check) return check_migrations(*url, schema);
   migrate_wishes wishes{options.payload_type, options.shards, std::nullopt};
   if (options.notify || options.no_notify) wishes.notifies = options.notify;
   const auto done = migrate(*url, schema, wishes, say_error);
@@ -49,6 +79,14 @@ int migrate_command(const settings& from, const migrate_options& options) {
     return exit_failure;
   }
   fmt::print("{}\n", words_for(*done, schema));
+  if (options.partition.empty()) return exit_success;
+  std::fflush(stdout);
+  const auto divided = partition_outbox(*url, schema, options.partition, say_error);
+  if (!divided) {
+    say_error(divided.error().message);
+    return exit_failure;
+  }
+  fmt::print("{}\n", words_for(*divided, schema));
   return exit_success;
 }
 

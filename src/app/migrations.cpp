@@ -69,8 +69,8 @@ namespace {
 
 constexpr std::string_view admit_event = "0002_admit_event";
 
-// Nothing that a leader of an old shard had not read may be above the position of a new one: the lowest seq, and what all of them
-// had seen.
+// Nothing that a leader of an old shard had not read may be above the position of a new one: the lowest seq,
+// and what all of them had seen.
 constexpr std::string_view merge_positions = R"(
 INSERT INTO {0}.shard (shard, seq, seen, unsettled, system_identifier)
 SELECT n, m.seq, m.seen, m.unsettled, m.server

@@ -36,8 +36,8 @@ std::string fill_in(const migration& which, const pg::schema_name& schema, const
 std::string record_table(const pg::schema_name& schema);
 std::string record_of(const migration& which, const pg::schema_name& schema);
 
-// Gives an outbox that exists another number of shards, not below its own, or another doorbell. It waits for the leaders of all
-// shards, which give up at a notification, and for no writer.
+// Gives an outbox that exists another number of shards, not below its own, or another doorbell. It waits for
+// the leaders of all shards, which give up at a notification, and for no writer.
 std::string reshape(const pg::schema_name& schema, const outbox_shape& shape);
 
 // Everything that `outboxd migrate` would do to an empty schema, for people who run their own migration tool.

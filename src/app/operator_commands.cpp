@@ -1,4 +1,4 @@
-// dead, replay and prune: their options.
+// dead, replay, pause, prune, status and trace: their options.
 #include <fmt/format.h>
 
 #include <memory>
@@ -10,7 +10,8 @@
 namespace outboxd::app {
 namespace {
 
-void add_selectors(CLI::App& to, selectors& which, std::string_view time) {
+void add_selectors(CLI::App& to, selectors& which, event_set of) {
+  const auto time = of == event_set::dead ? "created" : "published";
   const auto add_list = [&](const char* name, std::vector<std::string>& values, const std::string& help) {
     to.add_option(name, values, help)->allow_extra_args(false)->type_name("")->group("Selectors");
   };
@@ -24,6 +25,9 @@ void add_selectors(CLI::App& to, selectors& which, std::string_view time) {
   add_list("--id", which.ids, "the event with this id; may be given again, as may the next two");
   add_list("--event-type", which.event_types, "events of exactly this type");
   add_list("--aggregate", which.aggregates, "events of this aggregate, as TYPE/ID: order/42");
+  if (of == event_set::dead)
+    add_list("--code", which.codes,
+             "dead of this reason, as `dead list --by reason` shows it; may be given again");
   add_time("--since", which.since,
            fmt::format("{} at or after this time ('2026-01-31 14:00' UTC) or so long ago (2h)", time));
   add_time("--until", which.until, fmt::format("{} before this time, in the same forms", time));
@@ -34,12 +38,44 @@ void add_json(CLI::App& to, bool& json) {
   to.add_flag("--json", json, "print JSON");
 }
 
-void add_change(CLI::App& to, command_set& commands, change what, std::string_view time) {
+void add_reason(CLI::App& to, std::optional<std::string>& reason) {
+  to.add_option_function<std::string>(
+        "--reason", [&reason](const std::string& given) { reason = given; },
+        "why, for the row in outbox.audit: 'ticket 4711'")
+      ->take_last()
+      ->type_name("TEXT");
+}
+
+void add_replay(CLI::App& to, change_options& options, std::string& rate) {
+  const auto add = [&](const char* name, std::optional<std::string>& value, const char* help) {
+    to.add_option_function<std::string>(
+          name, [&value](const std::string& given) { value = given; }, help)
+        ->take_last()
+        ->type_name("");
+  };
+  to.add_option("--rate", rate, "most events in a second [no limit]")->take_last()->type_name("N");
+  add("--exchange", options.exchange, "publish them there, and not to their own exchange");
+  add("--routing-key", options.routing_key, "publish them with this routing key, and not with their own");
+}
+
+void add_change(CLI::App& to, command_set& commands, change what, event_set of) {
   const auto options = std::make_shared<change_options>();
-  add_selectors(to, options->which, time);
+  add_selectors(to, options->which, of);
+  add_reason(to, options->reason);
   to.add_flag("--dry-run", options->dry_run, "show what would be touched and change nothing");
+  to.add_flag("--yes", options->yes, "also if that are more than 1000 events");
   add_json(to, options->json);
-  commands.push_back({&to, purpose::migration, [options, what](const settings& from) {
+  const auto rate = std::make_shared<std::string>();
+  if (what == change::replay) add_replay(to, *options, *rate);
+  commands.push_back({&to, purpose::migration, [options, what, rate](const settings& from) {
+                        constexpr int most = 1'000'000;
+                        if (!rate->empty()) {
+                          const auto given = parse_integer(*rate);
+                          if (!given || *given < 1 || *given > most)
+                            return refuse(fmt::format(
+                                "--rate '{}' is not allowed; give 1 to {} events a second", *rate, most));
+                          options->rate = *given;
+                        }
                         return change_command(from, what, *options);
                       }});
 }
@@ -47,12 +83,17 @@ void add_change(CLI::App& to, command_set& commands, change what, std::string_vi
 void add_list(CLI::App& to, command_set& commands) {
   const auto options = std::make_shared<dead_list_options>();
   const auto limit = std::make_shared<std::string>();
-  add_selectors(to, options->which, "created");
+  add_selectors(to, options->which, event_set::dead);
+  const auto by = std::make_shared<std::string>();
+  to.add_option("--by", *by, "reason: one line for each reason, with counts")->take_last()->type_name("");
   to.add_option("--limit", *limit, fmt::format("most events to list [{}]", options->limit))
       ->take_last()
       ->type_name("");
   add_json(to, options->json);
-  commands.push_back({&to, purpose::migration, [options, limit](const settings& from) {
+  commands.push_back({&to, purpose::migration, [options, limit, by](const settings& from) {
+                        if (!by->empty() && *by != "reason")
+                          return refuse(fmt::format("--by '{}' is not allowed; give reason", *by));
+                        options->by_reason = !by->empty();
                         constexpr int most = 100'000;
                         if (!limit->empty()) {
                           const auto given = parse_integer(*limit);
@@ -74,27 +115,76 @@ void add_show(CLI::App& to, command_set& commands) {
                       [options](const settings& from) { return dead_show_command(from, *options); }});
 }
 
+enum class pausing { begin, end };
+
+void add_pausing(CLI::App& to, command_set& commands, pausing what) {
+  const auto options = std::make_shared<pause_options>();
+  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* help) {
+    to.add_option(name, values, help)->allow_extra_args(false)->type_name("")->group("Selectors");
+  };
+  add_list("--event-type", options->event_types, "events of exactly this type; may be given again");
+  add_list("--aggregate-type", options->aggregate_types,
+           "events of aggregates of exactly this type; may be given again");
+  to.add_flag("--all", options->all, what == pausing::begin ? "everything" : "all pauses there are")
+      ->group("Selectors");
+  if (what == pausing::begin)
+    to.add_option_function<std::string>(
+          "--until", [options](const std::string& given) { options->until = given; },
+          "it ends by itself at this time ('2026-01-31 14:00' UTC) or after so long (2h)")
+        ->take_last()
+        ->type_name("");
+  add_reason(to, options->reason);
+  add_json(to, options->json);
+  commands.push_back({&to, purpose::migration, [options, what](const settings& from) {
+                        return what == pausing::begin ? pause_command(from, *options)
+                                                      : resume_command(from, *options);
+                      }});
+}
+
 void add_prune(CLI::App& to, command_set& commands) {
   const auto options = std::make_shared<prune_options>();
   to.add_option("--older-than", options->older_than, "how long to keep them: 7d")->take_last()->type_name("");
+  add_reason(to, options->reason);
   to.add_flag("--dry-run", options->dry_run, "count what would be deleted and delete nothing");
   add_json(to, options->json);
   commands.push_back(
       {&to, purpose::migration, [options](const settings& from) { return prune_command(from, *options); }});
 }
 
+void add_status(CLI::App& to, command_set& commands) {
+  const auto options = std::make_shared<status_options>();
+  to.add_flag("--watch", options->watch, "again every 2 s, until Ctrl-C");
+  add_json(to, options->json);
+  commands.push_back(
+      {&to, purpose::migration, [options](const settings& from) { return status_command(from, *options); }});
+}
+
+void add_trace(CLI::App& to, command_set& commands) {
+  const auto options = std::make_shared<trace_options>();
+  to.add_option("--id", options->id, "its id, which is the message_id")->take_last()->type_name("");
+  add_json(to, options->json);
+  commands.push_back(
+      {&to, purpose::migration, [options](const settings& from) { return trace_command(from, *options); }});
+}
+
 }  // namespace
 
 void add_operator_commands(CLI::App& app, command_set& to) {
+  add_status(*app.add_subcommand("status", "how far behind it is, what is stuck, and who leads"), to);
+  add_trace(*app.add_subcommand("trace", "where one event is and why it is not out yet"), to);
   CLI::App* const dead = app.add_subcommand("dead", "events that could not be published");
   dead->require_subcommand(1);
   add_list(*dead->add_subcommand("list", "the oldest dead events and why they are dead"), to);
   add_show(*dead->add_subcommand("show", "everything about one dead event"), to);
   add_change(*dead->add_subcommand("retry", "make dead events pending again, in their old places"), to,
-             change::retry, "created");
-  add_change(*dead->add_subcommand("discard", "delete dead events for good"), to, change::discard, "created");
+             change::retry, event_set::dead);
+  add_change(*dead->add_subcommand("discard", "delete dead events for good"), to, change::discard,
+             event_set::dead);
   add_change(*app.add_subcommand("replay", "publish published events once more, with the same ids"), to,
-             change::replay, "published");
+             change::replay, event_set::published);
+  add_pausing(*app.add_subcommand("pause", "keep relays from publishing events of a type, or any"), to,
+              pausing::begin);
+  add_pausing(*app.add_subcommand("resume", "have them published again"), to, pausing::end);
   add_prune(*app.add_subcommand("prune", "delete published events, and records of processed ones, by age"),
             to);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/commands.hpp"
+#include "app/status_statements.hpp"
 #include "app/units.hpp"
 #include "pg/sqlstate.hpp"
 
@@ -10,8 +11,10 @@ namespace outboxd::app {
 namespace {
 
 // - timezone: times are read and shown in UTC, wherever the server stands.
-// - statement_timeout: a portion is short, but the selection of all that a command is about may take its time.
-// - lock_timeout: a row is waited for as long as a mark takes, and not as long as somebody forgets a transaction.
+// - statement_timeout: a portion is short, but the selection of all that a command is about may take its
+//   time.
+// - lock_timeout: a row is waited for as long as a mark takes, and not as long as somebody forgets a
+//   transaction.
 // - row_security: with it off, a policy that would hide events is an error instead of silence.
 constexpr std::string_view session_settings =
     "SELECT set_config('timezone', 'UTC', false), set_config('datestyle', 'ISO, MDY', false),"
@@ -34,14 +37,26 @@ tl::unexpected<command_failure> run_failure(std::string message) {
   return tl::make_unexpected(command_failure{exit_failure, std::move(message)});
 }
 
+result<void> check_reason(const std::optional<std::string>& given) {
+  constexpr std::size_t longest = 1'000;  // bytes
+  if (!given) return {};
+  if (given->find_first_not_of(" \t\n") == std::string::npos)
+    return permanent("--reason is empty; say why, for example --reason 'ticket 4711', or leave it away");
+  if (given->size() > longest)
+    return permanent(fmt::format("--reason has {} bytes; up to {} are allowed", given->size(), longest));
+  return {};
+}
+
 int report(const command_failure& why) {
   say_error(why.message);
   return why.status;
 }
 
 outcome<operator_session> operator_session::open(const settings& from, const std::string& command) {
-  const auto url = from.relay.leader.database.url();
-  if (!url) return usage_failure(url.error().message);
+  const auto url = from.relay.leader.database.url.read_blocking();
+  if (!url)
+    return url.error().kind == fault::permanent ? usage_failure(url.error().message)
+                                                : run_failure(url.error().message);
   operator_session out(from.relay.leader.database.schema);
   if (const auto opened = out.session_.open(*url, command.c_str()); !opened)
     return run_failure(opened.error().message);
@@ -58,18 +73,56 @@ outcome<pg::rows> operator_session::execute(std::string_view sql,
   return std::move(*answer);
 }
 
-outcome<std::string> operator_session::resolve_time(std::string_view flag, const std::string& text) {
-  const auto ago = parse_duration(text);
+// - enable_*: every statement has one right plan, through the indexes.
+// - The timeouts: who looks at an outbox with a problem does not become part of it.
+outcome<void> operator_session::look_only() {
+  constexpr std::string_view looking =
+      "SELECT set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
+      " set_config('jit', 'off', false), set_config('max_parallel_workers_per_gather', '0', false),"
+      " set_config('statement_timeout', '10s', false), set_config('lock_timeout', '1s', false),"
+      " set_config('default_transaction_read_only', 'on', false)";
+  if (const auto set = session_.execute(std::string(looking)); !set)
+    return tl::make_unexpected(refusal_of(set.error()));
+  return {};
+}
+
+outcome<std::optional<std::string>> operator_session::ask(std::string_view statement,
+                                                          const std::vector<std::string>& parameters) {
+  constexpr std::string_view lock_timeout = "55P03";
+  constexpr std::string_view cancelled = "57014";
+  const auto sql = status_statement(statement, schema_);
+  const auto answer = parameters.empty() ? session_.execute(sql) : session_.execute(sql, parameters);
+  if (!answer && answer.error().sqlstate == lock_timeout)
+    return run_failure(fmt::format("{} cannot be read: somebody holds a lock on the table", statement));
+  if (!answer && answer.error().sqlstate == cancelled)
+    return run_failure(fmt::format("{} cannot be read within 10 s", statement));
+  if (!answer) return tl::make_unexpected(refusal_of(answer.error()));
+  if (answer->size() == 0) return std::optional<std::string>();
+  return std::optional<std::string>(answer->at(0, 0));
+}
+
+outcome<std::string> operator_session::begin_audit(std::string_view what, const std::string& selection,
+                                                   const std::optional<std::string>& reason) {
+  auto opened = execute("SELECT {0}.audit_begin($1, $2, nullif($3, ''))",
+                        {std::string(what), selection, reason.value_or("")});
+  if (!opened) return tl::make_unexpected(opened.error());
+  return std::string(opened->at(0, 0));
+}
+
+outcome<std::string> operator_session::resolve_time(std::string_view flag, const std::string& text,
+                                                    counted durations) {
+  const auto duration = parse_duration(text);
+  const auto sign = durations == counted::back ? -1 : 1;
   const auto found =
-      ago ? session_.execute("SELECT clock_timestamp() - $1::float8 * interval '1 millisecond'",
-                             {std::to_string(ago->count())})
-          : session_.execute("SELECT $1::timestamptz", {text});
+      duration ? session_.execute("SELECT clock_timestamp() + $1::float8 * interval '1 millisecond'",
+                                  {std::to_string(sign * duration->count())})
+               : session_.execute("SELECT $1::timestamptz", {text});
   if (found) return std::string(found->at(0, 0));
   if (!is_data_exception(found.error().sqlstate)) return tl::make_unexpected(refusal_of(found.error()));
   return usage_failure(fmt::format(
       "{} '{}' is no time; give one such as '2026-01-31 14:00' (UTC, or with a zone: '… 14:00+02'), "
-      "or how long ago, such as 2h (ms, s, m, h or d)",
-      flag, text));
+      "or how long{}, such as 2h (ms, s, m, h or d)",
+      flag, text, durations == counted::back ? " ago" : ""));
 }
 
 outcome<selectors> operator_session::resolve(selectors given) {
@@ -101,7 +154,7 @@ command_failure operator_session::refusal_of(const pg::refusal& why) const {
     return {exit_failure,
             "a relay, or somebody else, has held these events locked for 60 s; see whether a relay "
             "hangs, and run the command again"};
-  if (why.sqlstate == bad_encoding) return {exit_usage, "a selector is not text in UTF-8"};
+  if (why.sqlstate == bad_encoding) return {exit_usage, "a selector or the reason is not text in UTF-8"};
   if (why.sqlstate == no_cursor || why.sqlstate == cursor_of_another)
     return {exit_failure,
             "PostgreSQL does not keep the selection of this command apart, as behind a pooler that changes "

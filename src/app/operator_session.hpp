@@ -1,6 +1,7 @@
 // operator_session: the outbox as an operator's command sees it: statements, and errors that say what to do.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ using outcome = tl::expected<T, command_failure>;
 tl::unexpected<command_failure> usage_failure(std::string message);
 tl::unexpected<command_failure> run_failure(std::string message);
 
+// A reason for outbox.audit is words, and fits into its row. The error names the flag.
+result<void> check_reason(const std::optional<std::string>& given);
+
 // Says it in one line and returns the exit status.
 int report(const command_failure& why);
 
@@ -32,8 +36,21 @@ class operator_session {
   // {0} in the statement is the schema, quoted.
   outcome<pg::rows> execute(std::string_view sql, const std::vector<std::string>& parameters = {});
 
-  // Times in UTC. `flag`: for the message.
-  outcome<std::string> resolve_time(std::string_view flag, const std::string& text);
+  // A statement of sql/status by its name, in short: it waits for no lock and for no long look. Its one cell,
+  // if it has a row.
+  outcome<std::optional<std::string>> ask(std::string_view statement,
+                                          const std::vector<std::string>& parameters = {});
+  outcome<void> look_only();  // before the first of them
+
+  // Opens the row of outbox.audit of a command that changes events, and returns its id. `what`: see
+  // sql/0007_operator.sql.
+  outcome<std::string> begin_audit(std::string_view what, const std::string& selection,
+                                   const std::optional<std::string>& reason);
+
+  // Times in UTC. `flag`: for the message. A duration counts back from now, or ahead.
+  enum class counted { back, ahead };
+  outcome<std::string> resolve_time(std::string_view flag, const std::string& text,
+                                    counted durations = counted::back);
   outcome<selectors> resolve(selectors given);
 
  private:

@@ -28,9 +28,10 @@ std::int64_t number(std::string_view text) {
   return std::strtoll(std::string(text).c_str(), nullptr, 10);
 }
 
+// `audit`: none for a dry run.
 outcome<std::int64_t> prune(operator_session& session, const kind& what, const std::string& before,
-                            bool dry_run) {
-  if (dry_run) {
+                            const std::optional<std::string>& audit) {
+  if (!audit) {
     const auto counted = session.execute(what.count, {before});
     if (!counted) return tl::make_unexpected(counted.error());
     return number(counted->at(0, 0));
@@ -38,7 +39,8 @@ outcome<std::int64_t> prune(operator_session& session, const kind& what, const s
   std::int64_t all = 0;
   for (;;) {
     const auto done = session.execute(
-        fmt::format("SELECT {{0}}.{}($1::timestamptz, {})", what.function, portion), {before});
+        fmt::format("SELECT {{0}}.{}($1::timestamptz, {}, $2::bigint)", what.function, portion),
+        {before, *audit});
     if (!done) return tl::make_unexpected(done.error());
     const auto pruned = number(done->at(0, 0));
     if (pruned == 0) return all;
@@ -54,14 +56,21 @@ outcome<int> run_prune(const settings& from, const prune_options& options) {
     return usage_failure(
         fmt::format("--older-than '{}' is not allowed; give a duration up to 36500d, for example 7d or 12h",
                     options.older_than));
+  if (const auto good = check_reason(options.reason); !good) return usage_failure(good.error().message);
   auto session = operator_session::open(from, "outboxd prune");
   if (!session) return tl::make_unexpected(session.error());
   // Once, by the server's clock: what gets old enough while this goes on is left for the next time.
   const auto before = session->resolve_time("--older-than", options.older_than);
   if (!before) return tl::make_unexpected(before.error());
-  const auto published = prune(*session, published_events, *before, options.dry_run);
+  std::optional<std::string> audit;
+  if (!options.dry_run) {
+    auto opened = session->begin_audit("prune", "--older-than " + options.older_than, options.reason);
+    if (!opened) return tl::make_unexpected(opened.error());
+    audit = std::move(*opened);
+  }
+  const auto published = prune(*session, published_events, *before, audit);
   if (!published) return tl::make_unexpected(published.error());
-  const auto processed = prune(*session, processed_events, *before, options.dry_run);
+  const auto processed = prune(*session, processed_events, *before, audit);
   if (!processed) return tl::make_unexpected(processed.error());
   if (options.json) {
     fmt::print(

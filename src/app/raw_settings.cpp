@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <vector>
 
 #include "app/foreign_variables.hpp"
+#include "app/password_setting.hpp"
+#include "app/route_keys.hpp"
+#include "app/route_tables.hpp"
 #include "app/setting_keys.hpp"
 #include "app/text_file.hpp"
 
@@ -30,25 +33,17 @@ tl::unexpected<error> unknown(std::string_view kind, std::string_view shown, std
   return permanent(fmt::format("unknown {} '{}' in {}; {}", kind, shown, origin, remedy));
 }
 
-// One value as the text that a flag would have. A list is joined with commas.
-std::optional<std::string> text_of(const toml::node& value) {
-  if (const auto* text = value.as_string()) return text->get();
-  if (const auto* number = value.as_integer()) return std::to_string(number->get());
-  if (const auto* flag = value.as_boolean()) return flag->get() ? "true" : "false";
-  if (const auto* list = value.as_array()) {
-    std::string joined;
-    for (const auto& item : *list) {
-      const auto* text = item.as_string();
-      if (text == nullptr) return std::nullopt;
-      joined += (joined.empty() ? "" : ",") + text->get();
-    }
-    return joined;
+// A list of words is one program with its arguments; other lists are lists.
+std::optional<std::string> text_for(std::string_view key, const toml::node& value) {
+  const auto* list = value.as_array();
+  if (list == nullptr || !key.ends_with(".password_command")) return text_of(value);
+  std::vector<std::string> words;
+  for (const auto& item : *list) {
+    const auto* text = item.as_string();
+    if (text == nullptr) return std::nullopt;
+    words.push_back(text->get());
   }
-  return std::nullopt;
-}
-
-std::string origin_of(const std::string& path, const toml::source_region& where) {
-  return fmt::format("{}:{}", path, where.begin.line);
+  return join_command(words);
 }
 
 result<void> read_section(const std::string& path, std::string_view section, const toml::table& table,
@@ -56,8 +51,12 @@ result<void> read_section(const std::string& path, std::string_view section, con
   for (const auto& [name, value] : table) {
     const auto key = fmt::format("{}.{}", section, name.str());
     const auto origin = origin_of(path, value.source());
+    if (const auto* const inner = value.as_table(); inner != nullptr && is_section(key)) {
+      if (const auto read = read_section(path, key, *inner, out); !read) return read;
+      continue;
+    }
     if (!is_known(key)) return unknown("key", key, key, origin);
-    auto text = text_of(value);
+    auto text = text_for(key, value);
     if (!text)
       return permanent(fmt::format(
           "{} in {} is neither a string, a whole number, true or false, nor a list of strings", key, origin));
@@ -100,6 +99,11 @@ result<raw_settings> read_file(const std::string& path, std::string_view named_b
   raw_settings out;
   for (const auto& [section, value] : *table) {
     const auto origin = origin_of(path, value.source());
+    if (section.str() == "route") {
+      if (const auto read = read_route_tables(path, value, out); !read)
+        return tl::make_unexpected(read.error());
+      continue;
+    }
     const auto* inner = value.as_table();
     if (!is_section(section.str()) || inner == nullptr)
       return unknown(inner != nullptr ? "section" : "key", section.str(), section.str(), origin);

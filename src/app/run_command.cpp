@@ -1,16 +1,23 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
-#include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <utility>
 
 #include "app/commands.hpp"
+#include "app/effective_settings.hpp"
 #include "app/log.hpp"
-#include "app/setting_keys.hpp"
+#include "app/pause_words.hpp"
+#include "app/relay_endpoints.hpp"
+#include "app/reload.hpp"
+#include "app/run_signals.hpp"
+#include "app/service_notices.hpp"
+#include "app/step_log.hpp"
+#include "http/server.hpp"
+#include "pg/relay_statements.hpp"
 
 namespace outboxd::app {
 namespace {
-
-namespace asio = boost::asio;
 
 std::string_view name_of(relay::peer which) {
   switch (which) {
@@ -32,22 +39,47 @@ std::string name_of(const flow::destination& which) {
 // Every death is said. Of the events that wait, which may be thousands a second, one in a second.
 class failure_log {
  public:
-  explicit failure_log(std::shared_ptr<spdlog::logger> log) : log_(std::move(log)) {}
+  failure_log(std::shared_ptr<logger> log, std::string default_exchange)
+      : log_(std::move(log)), default_exchange_(std::move(default_exchange)) {}
 
   void say(const event& which, const flow::failure_record& how) {
     if (how.to == flow::exception::dead)
-      log_->error("event {} is dead: {}", to_string(which.id), how.reason);
+      say_of(which, how, spdlog::level::err, "give_up",
+             fmt::format("event {} is dead: {}", to_string(which.id), how.reason));
     else
       say_waits(which, how);
+    if (how.code == name_of(failure::returned)) say_unbound(which);
   }
 
  private:
+  void say_of(const event& which, const flow::failure_record& how, spdlog::level::level_enum level,
+              std::string_view operation, const std::string& message) {
+    const flow::destination to{.exchange = which.exchange.value_or(default_exchange_),
+                               .routing_key = which.routing_key.value_or(which.event_type)};
+    auto fields = fields_of(which, to, operation);
+    fields.push_back({"error.type", how.code});
+    log_->say(level, message, fields);
+  }
+
+  // Once: of somebody who has forgotten the bindings all events come back.
+  void say_unbound(const event& which) {
+    const std::string_view exchange = which.exchange.value_or(default_exchange_);
+    if (exchange != default_exchange_ || std::exchange(said_unbound_, true)) return;
+    log_->warn(
+        "no queue is bound to exchange \"{}\" for routing key \"{}\"; declare a queue and bind it (see "
+        "docs/first-session.md)",
+        exchange, which.routing_key.value_or(which.event_type));
+  }
+
   void say_waits(const event& which, const flow::failure_record& how) {
     const auto now = std::chrono::steady_clock::now();
     const bool quiet = now < said_ + std::chrono::seconds(1);
-    log_->log(quiet ? spdlog::level::debug : spdlog::level::warn, "event {} waits {} ms: {}{}",
-              to_string(which.id), how.delay.count(), how.reason,
-              unsaid_ > 0 ? fmt::format(" (and {} more)", unsaid_) : "");
+    const auto level = quiet ? spdlog::level::debug : spdlog::level::warn;
+    if (log_->should_log(level))
+      say_of(which, how, level, "wait",
+             fmt::format("event {} waits {} ms: {}{}", to_string(which.id),
+                         how.delay.value_or(std::chrono::milliseconds(0)).count(), how.reason,
+                         unsaid_ > 0 ? fmt::format(" (and {} more)", unsaid_) : ""));
     if (quiet) {
       ++unsaid_;
       return;
@@ -56,20 +88,23 @@ class failure_log {
     said_ = now;
   }
 
-  std::shared_ptr<spdlog::logger> log_;
+  std::shared_ptr<logger> log_;
+  std::string default_exchange_;
+  bool said_unbound_ = false;
   std::chrono::steady_clock::time_point said_;
   std::size_t unsaid_ = 0;
 };
 
-relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
+relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string& default_exchange,
+                           step_log& steps) {
   return {
       .connected = [log](relay::peer which) { log->info("connected to {}", name_of(which)); },
       .disconnected =
           [log](relay::peer which, const error& why) {
             log->warn("{}: {}; trying again", name_of(which), why.message);
           },
-      .failed = [said = failure_log(log)](const event& which,
-                                          const flow::failure_record& how) mutable { said.say(which, how); },
+      .failed = [said = failure_log(log, default_exchange)](
+                    const event& which, const flow::failure_record& how) mutable { said.say(which, how); },
       .stuck =
           [log](const event& which, const std::string& why) {
             log->error(
@@ -80,6 +115,13 @@ relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
       .deferred = [log](std::string_view why) { log->warn("PostgreSQL: {}; trying again", why); },
       .deferral_over = [log] { log->info("PostgreSQL: reads and marks go on"); },
       .culprit = [log](const std::string& words) { log->warn("PostgreSQL: {}", words); },
+      .newer_schema =
+          [log](std::int64_t version) {
+            log->warn(
+                "the schema has version {}, and this outboxd is made for {}; it works with both; run a newer "
+                "outboxd before the next migration",
+                version, pg::schema_version);
+          },
       .stands_by = [log] { log->info("stands by: another relay leads"); },
       .in_doubt =
           [log](const std::vector<event_id>& ids) {
@@ -107,6 +149,14 @@ relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
             log->warn("RabbitMQ takes nothing for now ({}); waiting until it does", reason);
           },
       .unblocked = [log] { log->info("RabbitMQ takes messages again"); },
+      .exchange_created =
+          [log](const std::string& name) {
+            log->warn(
+                "RabbitMQ had no exchange \"{}\", and has it now: no queue is bound to it, so that events "
+                "come "
+                "back and wait; declare a queue and bind it (see docs/first-session.md)",
+                name);
+          },
       .destination_down =
           [log](const flow::destination& which, std::string_view reason) {
             log->error("{} has stopped working: {}; its events wait, and no attempt is counted",
@@ -116,76 +166,150 @@ relay::relay_report log_to(const std::shared_ptr<spdlog::logger>& log) {
           [log](const flow::destination& which, std::chrono::milliseconds down_for) {
             log->info("{} works again, after {} s", name_of(which), down_for.count() / 1'000);
           },
+      .paused =
+          [log](const std::vector<flow::pause>& in_force) {
+            if (in_force.empty()) return log->info("nothing is paused any more");
+            for (const auto& one : in_force) log->warn("paused: {}", words_of(one));
+          },
       .deaf = [log](const std::string& why) { log->warn("PostgreSQL: {}", why); },
       .hearing_again = [log] { log->info("PostgreSQL: notifications arrive again"); },
+      .pruned = [log](
+                    relay::prunable what,
+                    std::int64_t rows) { log->debug("retention.{}: {} rows deleted", name_of(what), rows); },
+      .prune_ended =
+          [log](const relay::prune_run& run) {
+            if (run.rows > 0 && run.what == relay::prunable::partitions)
+              log->info("retention.published: {} partitions dropped", run.rows);
+            else if (run.rows > 0)
+              log->info("retention.{}: {} rows deleted in {:.1f} s", name_of(run.what), run.rows,
+                        static_cast<double>(run.took.count()) / 1'000);
+          },
+      .prune_refused =
+          [log](relay::prunable what, const error& why) {
+            if (what == relay::prunable::partitions)
+              return log->warn("partitions: PostgreSQL makes and drops none: {}; trying again", why.message);
+            log->warn("retention.{}: PostgreSQL deletes nothing: {}; trying again", name_of(what),
+                      why.message);
+          },
+      .turned =
+          [log](std::string_view what, std::int64_t number) {
+            if (what == "began") return log->info("partition event_p{} begins", number);
+            if (what == "made") return log->info("partition event_p{} is ready", number);
+            if (what == "mended")
+              return log->warn(
+                  "the sequence of the outbox was set to where no event may go: it goes on in partition "
+                  "event_p{}",
+                  number);
+            if (what == "detached")
+              return log->warn("partition event_p{} was detached by hand, and is left alone", number);
+            log->warn("the table event_p{} is in the way of a partition of that name, which is left out",
+                      number);
+          },
+      .steps = &steps,
   };
 }
 
-// nohup ignores it for the program that it starts.
-bool is_ignored(int signal) {
-  struct sigaction now {};
-  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+result<void> listen(http::server& server, const http_settings& on, spdlog::logger& log) {
+  for (const auto& where : on.listen) {
+    const auto found = server.listen(where);
+    if (!found) return tl::make_unexpected(found.error());
+    log.info("listening on {}", http::url_of(*found));
+  }
+  return {};
 }
 
-// The first signal drains, the second ends the process at once (as pgbouncer does). SIGHUP drains and never
-// does more: systemd may send it right after SIGTERM (SendSIGHUP=), and a terminal that closes may send it
-// twice.
-class signals {
- public:
-  signals(asio::io_context& io, relay::relay& stops, std::shared_ptr<spdlog::logger> log)
-      : set_(io, SIGTERM, SIGINT), relay_(stops), log_(std::move(log)) {
-    if (!is_ignored(SIGHUP)) set_.add(SIGHUP);
-    wait();
+// SIGHUP. What is not good leaves everything as it is; true: it was good.
+bool take_up(const result<raw_settings>& found, settings& in_force, relay::relay& relay, logger& log) {
+  auto changed = found ? reload(in_force, *found) : tl::make_unexpected(found.error());
+  if (const auto payload = relay.payload(); changed && payload)
+    if (const auto why = misfit(changed->in_force.relay.leader.stream.route, *payload))
+      changed = permanent(*why);
+  if (!changed) {
+    log.error("the settings stay as they are: {}", changed.error().message);
+    return false;
   }
-  void cancel() { set_.cancel(); }
-
- private:
-  void wait() {
-    set_.async_wait([this](const boost::system::error_code& cancelled, int number) {
-      if (cancelled) return;
-      if (asked_ && number == SIGHUP) return wait();
-      if (asked_) ::_exit(128 + number);
-      asked_ = true;
-      log_->info("stopping: no new reads, waiting for outstanding confirms");
-      wait();  // first: a stop that has nothing to wait for cancels it
-      relay_.stop();
-    });
+  const settings before = std::exchange(in_force, std::move(changed->in_force));
+  relay.adopt(in_force.relay);
+  log.adopt(in_force.log);
+  for (const std::string& key : changed->taken_up) {
+    const auto now = value_of(in_force, key);
+    log.info("{} = '{}' ({}) from now on; it was '{}'", key, now.text, now.origin,
+             value_of(before, key).text);
   }
+  for (const std::string& key : changed->at_restart)
+    log.warn("{} has changed, and stays as it was until the relay is restarted", key);
+  if (changed->taken_up.empty() && changed->at_restart.empty())
+    log.info("the settings were read again, and are what they were");
+  return true;
+}
 
-  asio::signal_set set_;
-  relay::relay& relay_;
-  std::shared_ptr<spdlog::logger> log_;
-  bool asked_ = false;
-};
+service_view view_of(const relay::relay& relay, const std::shared_ptr<spdlog::logger>& log) {
+  return {
+      .figures = [&relay] { return relay.figures(); },
+      .stuck = [&relay] { return relay.stuck(); },
+      .unheard = [log](const std::string& why) { log->warn("systemd cannot be told how it goes: {}", why); },
+  };
+}
 
 }  // namespace
 
-int run_command(const settings& from) {
+int run_command(const settings& from, const run_options& options) {
+  if (options.print_config) {
+    fmt::print("{}", to_toml(from));
+    return exit_success;
+  }
+  const auto service_manager = sd_notify::from_environment();
   const auto log = make_logger(from.log);
   for (const auto& warning : from.warnings) log->warn(warning);
   log->info("outboxd {}: schema {}, {} lanes, reads of {}", OUTBOXD_VERSION,
             from.relay.leader.database.schema.name(), from.relay.lanes, from.relay.leader.stream.read.batch);
+  if (from.relay.max_rate > 0)
+    log->info("at most {} messages a second (relay.max_rate)", from.relay.max_rate);
   std::signal(SIGPIPE, SIG_IGN);  // a closed log pipe or socket is an error of its write
   for (const int unused : {SIGUSR1, SIGUSR2}) std::signal(unused, SIG_IGN);  // they would end the process
 
-  asio::io_context io(1);
-  relay::relay relay(io, from.relay, log_to(log));
-  signals stop(io, relay, log);
+  boost::asio::io_context io(1);
+  step_log steps(log);
+  relay::relay relay(io, from.relay, log_to(log, from.relay.leader.stream.route.exchange, steps));
+  http::server server(io.get_executor(), handler_of(endpoints_of(relay)), from.http.hosts);
+  if (const auto heard = listen(server, from.http, *log); !heard) {
+    log->error(heard.error().message);
+    return exit_failure;
+  }
+  service_notices notices(io, service_manager, view_of(relay, log));
+  settings in_force = from;
+  run_signals signals(io, {.stop =
+                               [&] {
+                                 log->info("stopping: no new reads, waiting for outstanding confirms");
+                                 relay.stop();
+                                 notices.look();
+                               },
+                           .reload =
+                               [&] {
+                                 notices.reloading();
+                                 notices.reloaded(!take_up(options.read_again(), in_force, relay, *log));
+                                 steps.follow_level();
+                               }});
   bool clean = true;
   relay.start([&](bool closed_all) {
     clean = closed_all;
-    stop.cancel();
+    signals.cancel();
+    server.stop();
+    notices.stop();
     if (!closed_all) io.stop();
   });
+  notices.start();
   io.run();
   if (relay.failure()) {
     log->error(relay.failure()->message);
   } else {
-    const auto& all = relay.totals();
+    const relay::counts& all = relay.totals();
     log->info("stopped; {} events published, {} sent back to wait, {} dead", all.published, all.retried,
               all.dead);
   }
-  const int status = relay.failure() ? exit_failure : exit_success;
+  const int status = !relay.failure()                                ? exit_success
+                     : relay.failure()->why == cause::schema_version ? exit_usage
+                                                                     : exit_failure;
   // A name look-up that hangs would be waited for by the reactor's end, and nothing is left to save.
   if (!clean) ::_exit(status);
   return status;

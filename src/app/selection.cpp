@@ -37,6 +37,9 @@ result<void> check_selectors(const selectors& given) {
           fmt::format("--aggregate '{}' is not TYPE/ID; give both, for example --aggregate order/42", one));
   for (const std::string& one : given.event_types)
     if (one.empty()) return permanent("--event-type is empty; give for example --event-type order.created");
+  for (const std::string& one : given.codes)
+    if (one.empty())
+      return permanent("--code is empty; give one that `outboxd dead list --by reason` shows, or none");
   if (given.all && given.narrowed())
     return permanent("--all means every event and goes with no other selector; give one or the other");
   return {};
@@ -99,6 +102,29 @@ std::string array_literal(const std::vector<std::string>& values) {
   return out + "}";
 }
 
+std::string shell_word(const std::string& value) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:+,@%=";
+  if (!value.empty() && value.find_first_not_of(plain) == std::string::npos) return value;
+  std::string out = "'";
+  for (const char c : value) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string words_of(const selectors& given) {
+  std::string out;
+  const auto add = [&](std::string_view flag, const std::string& value) {
+    out += fmt::format("{}{} {}", out.empty() ? "" : " ", flag, shell_word(value));
+  };
+  for (const auto& one : given.ids) add("--id", one);
+  for (const auto& one : given.event_types) add("--event-type", one);
+  for (const auto& one : given.aggregates) add("--aggregate", one);
+  for (const auto& one : given.codes) add("--code", one);
+  if (given.since) add("--since", *given.since);
+  if (given.until) add("--until", *given.until);
+  return given.all ? "--all" : out;
+}
+
 condition condition_of(const selectors& resolved, event_set which) {
   condition out{fmt::format("{} = '{}'", status_column(which), name_of(which)), {}};
   const auto add = [&](std::string_view left, std::string_view type, std::string value,
@@ -113,6 +139,8 @@ condition condition_of(const selectors& resolved, event_set which) {
   if (!resolved.aggregates.empty())
     add("e.aggregate_type || '/' || e.aggregate_id = ANY (", "text[]", array_literal(resolved.aggregates),
         ")");
+  if (!resolved.codes.empty())
+    add("coalesce(e.last_error_code, 'none') = ANY (", "text[]", array_literal(resolved.codes), ")");
   if (resolved.since) add(fmt::format("{} >= ", time), "timestamptz", *resolved.since, "");
   if (resolved.until) add(fmt::format("{} < ", time), "timestamptz", *resolved.until, "");
   return out;

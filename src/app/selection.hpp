@@ -15,12 +15,13 @@ struct selectors {
   std::vector<std::string> ids;
   std::vector<std::string> event_types;
   std::vector<std::string> aggregates;  // order/42
+  std::vector<std::string> codes;       // last_error_code; none: it is null
   std::optional<std::string> since;     // as given; once resolved, a time that PostgreSQL reads
   std::optional<std::string> until;
   bool all = false;
 
   bool narrowed() const {
-    return !ids.empty() || !event_types.empty() || !aggregates.empty() || since || until;
+    return !ids.empty() || !event_types.empty() || !aggregates.empty() || !codes.empty() || since || until;
   }
 };
 
@@ -36,7 +37,14 @@ std::string_view name_of(event_set which);
 // What --since and --until go by: when a dead event was created, when a published one was published.
 std::string_view time_column(event_set which);
 
-// A condition on outbox.event AS e, and its parameters $1, $2 … in text format. --since is inclusive, --until is not.
+// Quoted if a shell would take it for anything but one word.
+std::string shell_word(const std::string& value);
+
+// The selectors as a command line gives them, for people: --event-type order.created --since 2h
+std::string words_of(const selectors& given);
+
+// A condition on outbox.event AS e, and its parameters $1, $2 … in text format. --since is inclusive, --until
+// is not.
 struct condition {
   std::string sql;
   std::vector<std::string> parameters;

@@ -38,12 +38,14 @@ std::string setting_key::key() const {
 
 std::string setting_key::flag() const {
   std::string out = "--" + joined(section, name, '-');
-  std::replace(out.begin(), out.end(), '_', '-');
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c == '_' || c == '.'; }, '-');
   return out;
 }
 
 std::string setting_key::environment() const {
   std::string out = "OUTBOXD_" + joined(section, name, '_');
+  std::replace(out.begin(), out.end(), '.', '_');
   std::transform(out.begin(), out.end(), out.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return out;
@@ -55,12 +57,14 @@ bool is_section(std::string_view name) {
 }
 
 std::string key_of_words(std::string_view words) {
-  auto end = words.find('_');
-  for (const setting_key& one : setting_keys)
-    if (words.starts_with(one.section) && words.substr(one.section.size()).starts_with('_'))
-      end = one.section.size();
-  std::string key(words);
-  if (end != std::string_view::npos) key[end] = '.';
+  std::string longest(words.substr(0, words.find('_')));
+  for (const setting_key& one : setting_keys) {
+    std::string section(one.section);
+    std::replace(section.begin(), section.end(), '.', '_');
+    if (section.size() > longest.size() && words.starts_with(section + '_')) longest = one.section;
+  }
+  std::string key = longest;
+  if (longest.size() < words.size()) key.append(1, '.').append(words.substr(longest.size() + 1));
   return key;
 }
 

@@ -16,16 +16,22 @@ struct setting_key {
   std::string_view help;
   bool secret = false;  // may also come from a file: <key>_file
 
-  std::string key() const;          // relay.batch_bytes
-  std::string flag() const;         // --relay-batch-bytes
-  std::string environment() const;  // OUTBOXD_RELAY_BATCH_BYTES
+  std::string key() const;          // relay.batch_bytes, amqp.tls.ca_file
+  std::string flag() const;         // --relay-batch-bytes, --amqp-tls-ca-file
+  std::string environment() const;  // OUTBOXD_RELAY_BATCH_BYTES, OUTBOXD_AMQP_TLS_CA_FILE
 };
 
 inline constexpr std::array setting_keys{
     setting_key{"database", "url", "",
                 "postgresql://user@host/database or key=value; empty: libpq's PG* variables", true},
+    setting_key{
+        "database", "password_command", "",
+        "a program, by its absolute path, and its arguments: it prints the password for each connection"},
     setting_key{"amqp", "url", "amqp://localhost",
-                "amqp://user:password@host:5672/vhost; a list is tried in turn", true},
+                "amqp://user:password@host:5672/vhost, or amqps://; a list is tried in turn", true},
+    setting_key{
+        "amqp", "password_command", "",
+        "a program, by its absolute path, and its arguments: it prints the password for each connection"},
     setting_key{"amqp", "declare", "true", "declare the exchange outbox (topic, durable): true or false"},
     setting_key{"amqp", "heartbeat", "10s", "AMQP heartbeat; a silent broker is given up after two of them"},
     setting_key{"amqp", "confirm_timeout", "10s",
@@ -35,6 +41,18 @@ inline constexpr std::array setting_keys{
                 "an event with a larger payload is dead; the broker's max_message_size, or less"},
     setting_key{"amqp", "allow_cc", "false",
                 "let events carry the headers CC and BCC, which route to further keys: true or false"},
+    setting_key{"amqp", "management_url", "",
+                "http://user:password@host:15672, RabbitMQ's management API, which outboxd check asks", true},
+    setting_key{"amqp", "auth", "plain",
+                "login by user and password of the URL, or by amqp.tls.certificate_file: plain or external"},
+    setting_key{"amqp.tls", "ca_file", "",
+                "PEM file of the CAs that may sign the broker's certificate; empty: those of the system"},
+    setting_key{"amqp.tls", "certificate_file", "", "PEM file of our certificate, for amqps://"},
+    setting_key{"amqp.tls", "key_file", "", "PEM file of its private key, without a passphrase"},
+    setting_key{"amqp.tls", "verify", "full",
+                "what is verified of the broker's certificate: full, ca (not its host) or none"},
+    setting_key{"secrets", "allow_readable", "false",
+                "take files with secrets that everybody on the machine can read: true or false"},
     setting_key{"outbox", "schema", "outbox", "schema of the outbox"},
     setting_key{"relay", "lanes", "2", "AMQP connections"},
     setting_key{"relay", "batch", "1500",
@@ -48,7 +66,14 @@ inline constexpr std::array setting_keys{
     setting_key{"relay", "shutdown_grace", "10s", "how long a stop waits for outstanding confirms"},
     setting_key{"relay", "order", "strict",
                 "strict: one unconfirmed event of an aggregate; pipelined: no limit"},
+    setting_key{"relay", "max_rate", "0", "most messages a second that this relay sends; 0: no limit"},
+    setting_key{"relay", "after_dead", "continue",
+                "what becomes of an aggregate with a dead event: continue or hold"},
     setting_key{"relay", "after_publish", "keep", "what becomes of a published event: keep or delete"},
+    setting_key{"retention", "published", "7d",
+                "published events are deleted after so long; never: by hand alone"},
+    setting_key{"retention", "processed", "never",
+                "consumers' records of processed events are deleted after so long; never: by hand alone"},
     setting_key{
         "retry", "schedule", "",
         "delays after each failed attempt, such as 1s,10s,1m; dead after the last; instead of base, cap, "
@@ -58,6 +83,14 @@ inline constexpr std::array setting_keys{
     setting_key{"retry", "cap", "5m", "the longest that delay grows to"},
     setting_key{"retry", "max_attempts", "20", "an event is dead after so many failed attempts"},
     setting_key{"dead_letter", "exchange", "", "an exchange to which dead events are published as well"},
+    setting_key{"cloudevents", "source", "urn:outboxd",
+                "the attribute source of CloudEvents: a URI, or a reference to one"},
+    setting_key{"cloudevents", "header_prefix", "cloudEvents_",
+                "before the names of attributes that are headers: cloudEvents_, cloudEvents: or ce-"},
+    setting_key{"http", "listen", "127.0.0.1:9464",
+                "health, readiness and metrics: IP:PORT, unix:/path, a list of such, or off"},
+    setting_key{"http", "allowed_hosts", "",
+                "host names under which it is asked, beside IP addresses and localhost; * for every name"},
     setting_key{"log", "level", "info", "trace, debug, info, warn, error or off"},
     setting_key{"log", "format", "text", "text or json"},
 };

@@ -14,8 +14,8 @@
 
 namespace outboxd::app {
 
-// Keeps the first error and goes on with something in range. An error names the key, the value, where it came from and
-// what is allowed.
+// Keeps the first error and goes on with something in range. An error names the key, the value, where it came
+// from and what is allowed.
 class setting_reader {
  public:
   // `raw` has to outlive it.

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "amqp/url.hpp"
+#include "amqp/url_password.hpp"
+#include "app/password_setting.hpp"
+#include "app/route_settings.hpp"
 #include "app/secret_file.hpp"
 #include "app/setting_reader.hpp"
+#include "app/tls_setting.hpp"
 #include "app/units.hpp"
 #include "pg/connection_string.hpp"
 
@@ -29,9 +34,11 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // The text of a secret now, or the file that it is read from for every connection.
-relay::secret secret_of(const setting_reader& from, const std::string& key) {
+relay::secret::text secret_of(setting_reader& from, const std::string& key) {
   const auto file_key = key + "_file";
-  if (from.has(file_key)) return [path = from.value(file_key).text] { return read_secret_file(path); };
+  const auto reading = from.yes("secrets.allow_readable") ? others::allowed : others::refused;
+  if (from.has(file_key))
+    return [path = from.value(file_key).text, reading] { return read_secret_file(path, reading); };
   return [text = from.value(key).text]() -> result<std::string> { return text; };
 }
 
@@ -51,16 +58,21 @@ void check_secret_file(setting_reader& from, const std::string& key, settings& o
     from.fail(fmt::format("{} and {} are both given ({}, {}); give one of them", key, file_key,
                           from.value(key).origin, from.value(file_key).origin));
   const auto& path = from.value(file_key).text;
-  if (is_world_readable(path))
-    out.warnings.push_back(fmt::format("{}: everybody can read {}; chmod 600 it", file_key, path));
+  if (from.yes("secrets.allow_readable") && is_world_readable(path))
+    out.warnings.push_back(fmt::format("{}: everybody can read {}; chmod 600 {}", file_key, path, path));
 }
 
 void read_database(setting_reader& from, settings& out) {
   const std::string key = "database.url";
   check_secret_file(from, key, out);
-  out.relay.leader.database.url = secret_of(from, key);
-  const auto url = out.relay.leader.database.url();
+  const auto address = secret_of(from, key);
+  const auto command = read_password_command(from, "database.password_command");
+  out.relay.leader.database.url = {address, command, join_database_password};
+  const auto url = address();
   if (!url) return fail_unreadable(from, key, url.error());
+  if (const auto one = check_no_password(command && pg::has_password(*url), "database"); !one)
+    return from.fail(fmt::format("{} ({}, {})", one.error().message, origin_of_secret(from, key),
+                                 from.value("database.password_command").origin));
   if (const auto checked = pg::check_connection_string(*url); !checked)
     from.fail(fmt::format("{} ({}) {}", key, origin_of_secret(from, key), checked.error().message));
 }
@@ -89,6 +101,7 @@ void read_broker_urls(setting_reader& from, settings& out) {
   check_secret_file(from, key, out);
   const auto all = secret_of(from, key);
   const auto origin = origin_of_secret(from, key);
+  const auto command = read_password_command(from, "amqp.password_command");
   const auto text = all();
   if (!text) return fail_unreadable(from, key, text.error());
   const auto urls = split_urls(*text);
@@ -97,14 +110,37 @@ void read_broker_urls(setting_reader& from, settings& out) {
   for (std::size_t i = 0; i < urls.size(); ++i) {
     if (const auto parsed = amqp::parse_url(urls[i]); !parsed)
       return from.fail(fmt::format("{} ({}): {}", key, origin, parsed.error().message));
-    out.relay.broker.urls.emplace_back([all, i]() -> result<std::string> {
+    if (const auto one = check_no_password(command && amqp::has_password(urls[i]), "amqp"); !one)
+      return from.fail(fmt::format("{} ({}, {})", one.error().message, origin,
+                                   from.value("amqp.password_command").origin));
+    const auto address = [all, i]() -> result<std::string> {
       auto now = all();
       if (!now) return now;
       const auto list = split_urls(*now);
       if (list.empty()) return permanent("amqp.url is empty");
       return list[i % list.size()];
-    });
+    };
+    out.relay.broker.urls.emplace_back(address, command, join_amqp_password);
   }
+}
+
+result<http::url> parse_management_url(std::string_view text) {
+  constexpr std::uint16_t port_of_the_plugin = 15672;
+  return http::parse_url(text, port_of_the_plugin);
+}
+
+void read_management_url(setting_reader& from, settings& out) {
+  const std::string key = "amqp.management_url";
+  check_secret_file(from, key, out);
+  auto now = secret_of(from, key);
+  const auto text = now();
+  if (!text) return fail_unreadable(from, key, text.error());
+  if (text->empty()) return;
+  if (const auto parsed = parse_management_url(*text); !parsed)
+    return from.fail(fmt::format("{} ({}): {}", key, origin_of_secret(from, key), parsed.error().message));
+  out.management_url = [now = std::move(now)] {
+    return now().and_then([](const std::string& url) { return parse_management_url(url); });
+  };
 }
 
 // Empty: none.
@@ -165,14 +201,32 @@ void read_broker(setting_reader& from, settings& out) {
   out.relay.lane.confirm_timeout = from.duration("amqp.confirm_timeout", 100ms, 1h, "100ms to 1h");
 }
 
+void read_routing(setting_reader& from, settings& out) {
+  auto& routing = out.relay.leader.stream.route;
+  routing.routes = read_routes(out.raw, from);
+  constexpr std::array<std::string_view, 3> prefixes{"cloudEvents_", "cloudEvents:", "ce-"};
+  routing.cloudevents.header_prefix = prefixes.at(from.choice("cloudevents.header_prefix", prefixes));
+  const std::string key = "cloudevents.source";
+  routing.cloudevents.source = from.value(key).text;
+  // What RFC 3986 has in a URI.
+  constexpr std::string_view others = "-._~:/?#[]@!$&'()*+,;=%";
+  const auto is_of_a_uri = [&](unsigned char c) {
+    return c < 128 && (std::isalnum(c) != 0 || others.find(static_cast<char>(c)) != std::string_view::npos);
+  };
+  const auto& source = routing.cloudevents.source;
+  if (source.empty() || !std::all_of(source.begin(), source.end(), is_of_a_uri))
+    from.refuse(key, "a URI, or a reference to one, such as https://example.com/orders or /orders");
+  for (auto& one : route_warnings(routing)) out.warnings.push_back(std::move(one));
+}
+
 void read_relay(setting_reader& from, settings& out) {
   auto& relay = out.relay;
   auto& leader = relay.leader;
   relay.lanes = static_cast<int>(from.integer("relay.lanes", 1, 64));
+  relay.max_rate = from.integer("relay.max_rate", 0, 1'000'000);
   leader.stream.read.batch = static_cast<int>(from.integer("relay.batch", 1, 10'000));
   leader.stream.batch_bytes = from.size("relay.batch_bytes", 1, 1'073'741'824, "up to 1GiB");
   leader.sweep_interval = from.duration("relay.sweep_interval", 10ms, 1h, "10ms to 1h");
-  leader.stream.read.sweep_interval = leader.sweep_interval;
   leader.doorbell.longest_poll = leader.sweep_interval;
   relay.shutdown_grace = from.duration("relay.shutdown_grace", 0ms, 1h, "0s to 1h");
   leader.database.claim_timeout = from.duration("relay.claim_timeout", 1s, 1h, "1s to 1h");
@@ -186,9 +240,42 @@ void read_relay(setting_reader& from, settings& out) {
   leader.stream.lead_lasts = leader.database.claim_timeout * 3 / 4;
   constexpr std::array<std::string_view, 2> orders{"strict", "pipelined"};
   leader.stream.order = from.choice("relay.order", orders) == 0 ? order_mode::strict : order_mode::pipelined;
+  constexpr std::array<std::string_view, 2> dead{"continue", "hold"};
+  leader.stream.after_dead =
+      from.choice("relay.after_dead", dead) == 0 ? flow::after_dead::go_on : flow::after_dead::hold;
   constexpr std::array<std::string_view, 2> afters{"keep", "delete"};
   leader.database.after_publish =
       from.choice("relay.after_publish", afters) == 0 ? pg::after_publish::keep : pg::after_publish::remove;
+}
+
+relay::retention_settings::age read_age(setting_reader& from, const std::string& key) {
+  constexpr milliseconds least = 1min;
+  constexpr milliseconds most = std::chrono::days(3650);
+  const std::string& text = from.value(key).text;
+  if (text == "never") return std::nullopt;
+  const auto age = parse_duration(text);
+  if (!age || *age < least || *age > most)
+    from.refuse(key, "never, or a duration such as 12h or 7d, 1m to 3650d");
+  return age;
+}
+
+void read_retention(setting_reader& from, settings& out) {
+  out.relay.keep.published = read_age(from, "retention.published");
+  out.relay.keep.processed = read_age(from, "retention.processed");
+}
+
+void read_http(setting_reader& from, settings& out) {
+  auto listen = http::parse_addresses(from.value("http.listen").text);
+  if (listen)
+    out.http.listen = std::move(*listen);
+  else
+    from.refuse("http.listen", listen.error().message);
+  out.relay.samples_table = !out.http.listen.empty();
+  auto hosts = http::allowed_hosts::parse(from.value("http.allowed_hosts").text);
+  if (hosts)
+    out.http.hosts = std::move(*hosts);
+  else
+    from.refuse("http.allowed_hosts", hosts.error().message);
 }
 
 void read_log(setting_reader& from, settings& out) {
@@ -196,6 +283,22 @@ void read_log(setting_reader& from, settings& out) {
   constexpr std::array<std::string_view, 2> formats{"text", "json"};
   out.log.level = levels.at(from.choice("log.level", levels));
   out.log.format = from.choice("log.format", formats) == 0 ? log_format::text : log_format::json;
+}
+
+// "/etc/outboxd/outboxd.toml:12" is one of a file.
+std::vector<std::string> sources_of(const raw_settings& raw) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : raw) {
+    std::string_view from = value.origin;
+    if (from.starts_with("flag "))
+      from = "flags";
+    else if (from.starts_with("environment "))
+      from = "the environment";
+    else
+      from = from.substr(0, from.rfind(':'));
+    if (std::find(out.begin(), out.end(), from) == out.end()) out.emplace_back(from);
+  }
+  return out;
 }
 
 }  // namespace
@@ -208,14 +311,24 @@ result<settings> read_settings(const raw_settings& raw, purpose what_for) {
   settings out{.relay = {.leader = {.database = {.url = {}, .schema = *schema}, .stream = {}, .doorbell = {}},
                          .broker = {},
                          .lane = {}},
+               .http = {},
                .log = {},
+               .management_url = {},
+               .raw = raw,
+               .sources = sources_of(raw),
                .warnings = {}};
   read_log(from, out);
-  read_database(from, out);
+  read_http(from, out);
+  if (what_for != purpose::health) read_database(from, out);
   if (what_for == purpose::relay) read_broker_urls(from, out);
+  if (what_for == purpose::relay) read_broker_tls(from, out);
+  if (what_for == purpose::relay) read_broker_tls(from, out);
+  if (what_for == purpose::relay) read_management_url(from, out);
   read_broker(from, out);
+  read_routing(from, out);
   read_relay(from, out);
   read_retry(from, out);
+  read_retention(from, out);
   if (from.failed()) return tl::make_unexpected(*from.failed());
   return out;
 }

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "app/raw_settings.hpp"
 #include "core/error.hpp"
+#include "http/address.hpp"
+#include "http/allowed_hosts.hpp"
+#include "http/url.hpp"
 #include "relay/relay.hpp"
 
 namespace outboxd::app {
@@ -18,14 +22,25 @@ struct log_settings {
   log_format format = log_format::text;
 };
 
+struct http_settings {
+  std::vector<http::address> listen;  // empty: off
+  http::allowed_hosts hosts;
+};
+
 struct settings {
   relay::relay_settings relay;
+  http_settings http;
   log_settings log;
+  // Of the broker, for the doctor; read anew each time, as any secret. Empty: there is none.
+  std::function<result<http::url>()> management_url;
+  raw_settings raw;                   // what they were read from
+  std::vector<std::string> sources;   // where any of them came from: a file, the environment, flags
   std::vector<std::string> warnings;  // not wrong, but worth a line in the log
 };
 
-// What the settings are read for: a migration, like an operator's command, needs no broker, and leaves its URL alone.
-enum class purpose { relay, migration };
+// What the settings are read for: a migration, like an operator's command, needs no broker, and leaves its
+// URL alone. Asking a relay for its health needs neither server.
+enum class purpose { relay, migration, health };
 
 // Defaults fill in what is missing. An error names the key, the value, where it came from and what is
 // allowed; the value of a secret is not shown.

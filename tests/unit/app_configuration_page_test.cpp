@@ -1,10 +1,13 @@
-// app_configuration_page_test: docs/configuration.md has a heading for each setting, with the default that the program has.
+// app_configuration_page_test: docs/configuration.md has a heading for each setting, with the default that
+// the program has.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <string>
 
+#include "app/reload.hpp"
 #include "app/setting_keys.hpp"
 
 using namespace outboxd::app;
@@ -44,6 +47,14 @@ TEST_CASE("docs/configuration.md has a heading for each setting, with its defaul
     const std::string text =
         one.fallback.empty() ? "Default: empty." : "Default: `" + std::string(one.fallback) + "`.";
     CHECK(found->second.starts_with(text));
+  }
+}
+
+TEST_CASE("docs/configuration.md says Live of the settings that change at run time, and of no other") {
+  for (const auto& [heading, below] : headings_of_page()) {
+    CAPTURE(heading);
+    const bool live = std::find(live_keys.begin(), live_keys.end(), heading) != live_keys.end();
+    CHECK(below.ends_with(" Live.") == live);
   }
 }
 

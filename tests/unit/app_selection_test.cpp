@@ -63,8 +63,12 @@ TEST_CASE("all goes with no other selector, and one of them has to be given wher
 TEST_CASE("selectors become one condition with their values as parameters") {
   CHECK(condition_of({}, event_set::dead).sql == "e.exception = 'dead'");
   CHECK(condition_of({}, event_set::dead).parameters.empty());
-  selectors all_kinds{
-      .ids = {some_id}, .event_types = {"it's"}, .aggregates = {"order/42"}, .since = "then", .until = "now"};
+  selectors all_kinds{.ids = {some_id},
+                      .event_types = {"it's"},
+                      .aggregates = {"order/42"},
+                      .codes = {},
+                      .since = "then",
+                      .until = "now"};
   const auto published = condition_of(all_kinds, event_set::published);
   CHECK(published.sql ==
         "e.status = 'published' AND e.id = ANY ($1::uuid[]) AND e.event_type = ANY ($2::text[])"

@@ -34,14 +34,17 @@ TEST_CASE("without any setting the defaults of the contract hold") {
   REQUIRE(read.has_value());
   const auto& relay = read->relay;
   const auto& leader = relay.leader;
-  CHECK(leader.database.url() == "");
+  CHECK(leader.database.url.address() == "");
   CHECK(leader.database.schema.name() == "outbox");
   CHECK(leader.stream.read.batch == 1500);
   CHECK(leader.stream.batch_bytes == 8'000'000);
   CHECK(relay.lanes == 2);
+  CHECK(relay.max_rate == 0);
   CHECK(leader.sweep_interval == 1s);
   CHECK(leader.database.claim_timeout == 10s);
   CHECK(leader.database.after_publish == pg::after_publish::keep);
+  CHECK(relay.keep.published == std::chrono::days(7));
+  CHECK_FALSE(relay.keep.processed);
   CHECK(relay.lane.confirm_timeout == 10s);
   CHECK(relay.shutdown_grace == 10s);
   CHECK(leader.stream.order == order_mode::strict);
@@ -49,7 +52,9 @@ TEST_CASE("without any setting the defaults of the contract hold") {
   CHECK(relay.broker.declare_exchanges == std::vector<std::string>{"outbox"});
   CHECK(relay.broker.heartbeat == 10s);
   REQUIRE(relay.broker.urls.size() == 1);
-  CHECK(relay.broker.urls[0]() == "amqp://localhost");
+  CHECK(relay.broker.urls[0].address() == "amqp://localhost");
+  CHECK(read->http.listen == std::vector<http::address>{http::tcp_address{"127.0.0.1", 9464}});
+  CHECK_FALSE(read->http.hosts.allow("relay"));
   CHECK(read->log.level == "info");
   CHECK(read->log.format == log_format::text);
   CHECK(read->warnings.empty());
@@ -63,33 +68,42 @@ TEST_CASE("every setting arrives where it is used") {
                                         {"amqp.confirm_timeout", "3s"},
                                         {"outbox.schema", "Odd"},
                                         {"relay.lanes", "64"},
+                                        {"relay.max_rate", "250"},
                                         {"relay.batch", "10"},
                                         {"relay.batch_bytes", "1KiB"},
                                         {"relay.sweep_interval", "10ms"},
                                         {"relay.claim_timeout", "6s"},
                                         {"relay.shutdown_grace", "0s"},
                                         {"relay.order", "pipelined"},
+                                        {"retention.published", "never"},
+                                        {"retention.processed", "3650d"},
+                                        {"http.listen", "unix:/a,:1"},
+                                        {"http.allowed_hosts", "relay"},
                                         {"log.level", "debug"},
                                         {"log.format", "json"}}));
   REQUIRE(read.has_value());
   const auto& relay = read->relay;
   const auto& leader = relay.leader;
-  CHECK(leader.database.url() == "host=h");
+  CHECK(leader.database.url.address() == "host=h");
   CHECK(relay.broker.urls.size() == 2);
-  CHECK(relay.broker.urls[1]() == "amqp://b");
+  CHECK(relay.broker.urls[1].address() == "amqp://b");
   CHECK(relay.broker.declare_exchanges.empty());
   CHECK(relay.broker.heartbeat == 5s);
   CHECK(relay.lane.confirm_timeout == 3s);
   CHECK(leader.database.schema.name() == "Odd");
   CHECK(relay.lanes == 64);
+  CHECK(relay.max_rate == 250);
   CHECK(leader.stream.read.batch == 10);
   CHECK(leader.stream.batch_bytes == 1024);
   CHECK(leader.sweep_interval == 10ms);
-  CHECK(leader.stream.read.sweep_interval == 10ms);
   CHECK(leader.doorbell.longest_poll == 10ms);
   CHECK(leader.database.claim_timeout == 6s);
   CHECK(relay.shutdown_grace == 0s);
+  CHECK_FALSE(relay.keep.published);
+  CHECK(relay.keep.processed == std::chrono::days(3650));
   CHECK(leader.stream.order == order_mode::pipelined);
+  CHECK(read->http.listen == std::vector<http::address>{http::unix_address{"/a"}, http::tcp_address{"", 1}});
+  CHECK(read->http.hosts.allow("relay"));
   CHECK(read->log.level == "debug");
   CHECK(read->log.format == log_format::json);
 }
@@ -112,6 +126,10 @@ TEST_CASE("a bad value is refused with its key, itself, where it came from and w
       {"relay.lanes", "-1", "1 to 64"},
       {"relay.lanes", "four", "1 to 64"},
       {"relay.lanes", "99999999999999999999", "1 to 64"},
+      {"relay.max_rate", "-1", "0 to 1000000"},
+      {"relay.max_rate", "0.5", "0 to 1000000"},
+      {"relay.max_rate", "fast", "0 to 1000000"},
+      {"relay.max_rate", "1000001", "0 to 1000000"},
       {"relay.batch", "0", "1 to 10000"},
       {"relay.batch", "10001", "1 to 10000"},
       {"relay.batch_bytes", "0", "up to 1GiB"},
@@ -123,6 +141,11 @@ TEST_CASE("a bad value is refused with its key, itself, where it came from and w
       {"relay.claim_timeout", "2d", "1s to 1h"},
       {"relay.shutdown_grace", "forever", "0s to 1h"},
       {"relay.order", "Strict", "one of strict, pipelined"},
+      {"http.listen", "", "or off"},
+      {"http.listen", "9464", "127.0.0.1:9464"},
+      {"http.listen", "relay:9464", "an IP address and a port"},
+      {"http.listen", "off,127.0.0.1:9464", "or off"},
+      {"http.allowed_hosts", "relay:9464", "host names without a port"},
       {"retry.base", "0s", "1ms to 30d"},
       {"retry.base", "-1s", "1ms to 30d"},
       {"retry.cap", "0ms", "1ms to 30d"},
@@ -139,6 +162,11 @@ TEST_CASE("a bad value is refused with its key, itself, where it came from and w
       {"retry.schedule", "1s,-5s", "from 1ms to 30d"},
       {"retry.schedule", "1s 5s", "from 1ms to 30d"},
       {"retry.schedule", "1s,soon", "from 1ms to 30d"},
+      {"retention.published", "0s", "1m to 3650d"},
+      {"retention.published", "36500d", "1m to 3650d"},
+      {"retention.published", "Never", "never, or a duration"},
+      {"retention.processed", "59999ms", "1m to 3650d"},
+      {"retention.processed", "3651d", "1m to 3650d"},
       {"dead_letter.exchange", "amq.topic", "does not begin with amq."},
       {"amqp.allow_cc", "yes", "one of true, false"},
       {"amqp.max_message_size", "0", "1 to 512MiB"},
@@ -218,15 +246,40 @@ TEST_CASE("a bad URL is refused with its key and origin, and nothing of its pass
     CHECK(has(words, "amqp.url (origin of amqp.url)"));
     CHECK_FALSE(has(words, "canary"));
   }
+  for (const char* url : {"https://u:canary@h", "http://u:canary@h:x", "http://u:canary@h@h", "canary"}) {
+    const std::string words = refusal(with({{"amqp.management_url", url}}));
+    CAPTURE(words);
+    CHECK(has(words, "amqp.management_url (origin of amqp.management_url)"));
+    CHECK_FALSE(has(words, "canary"));
+  }
+}
+
+TEST_CASE("the management API's URL is nothing by default, and read from its file anew each time") {
+  CHECK_FALSE(read_settings({})->management_url);
+  CHECK_FALSE(read_settings(with({{"amqp.management_url", ""}}))->management_url);
+  const temporary_file file("http://old\n");
+  const auto read = read_settings(with({{"amqp.management_url_file", file.path()}}));
+  REQUIRE(read.has_value());
+  REQUIRE(read->management_url);
+  CHECK(read->management_url()->host == "old");
+  CHECK(read->management_url()->port == 15672);
+  file.write("http://new:1\n");
+  CHECK(read->management_url()->display() == "http://new:1");
+  file.write("canary\n");
+  REQUIRE_FALSE(read->management_url().has_value());
+  CHECK_FALSE(has(read->management_url().error().message, "canary"));
+  const auto migration = with({{"amqp.management_url_file", "/nonexistent"}});
+  CHECK_FALSE(read_settings(migration).has_value());
+  CHECK(read_settings(migration, purpose::migration).has_value());
 }
 
 TEST_CASE("a secret's file is read for every connection, and named when it is bad") {
   const temporary_file file("host=old\n");
   const auto read = read_settings(with({{"database.url_file", file.path()}}));
   REQUIRE(read.has_value());
-  CHECK(read->relay.leader.database.url() == "host=old");
+  CHECK(read->relay.leader.database.url.address() == "host=old");
   file.write("host=new\n");
-  CHECK(read->relay.leader.database.url() == "host=new");
+  CHECK(read->relay.leader.database.url.address() == "host=new");
 
   const temporary_file bad("canary = canary\n");
   for (const auto& [key, path] : {std::pair{"database.url_file", bad.path()},
@@ -260,11 +313,11 @@ TEST_CASE("a list of brokers in a file may change its length") {
   const auto read = read_settings(with({{"amqp.url_file", file.path()}}));
   REQUIRE(read.has_value());
   REQUIRE(read->relay.broker.urls.size() == 2);
-  CHECK(read->relay.broker.urls[1]() == "amqp://b");
+  CHECK(read->relay.broker.urls[1].address() == "amqp://b");
   file.write("amqp://c\n");
-  CHECK(read->relay.broker.urls[1]() == "amqp://c");
+  CHECK(read->relay.broker.urls[1].address() == "amqp://c");
   file.write(",\n");
-  CHECK_FALSE(read->relay.broker.urls[1]().has_value());
+  CHECK_FALSE(read->relay.broker.urls[1].address().has_value());
 }
 
 TEST_CASE("a secret and its file from one source are too much, and both are named with their origins") {
@@ -277,9 +330,14 @@ TEST_CASE("a secret and its file from one source are too much, and both are name
   CHECK_FALSE(has(words, "canary"));
 }
 
-TEST_CASE("a secret that everybody may read is worth a warning that says what to do") {
+TEST_CASE("a secret that everybody may read is refused, or worth a warning that says what to do") {
   const temporary_file open("host=h\n", 0644);
-  const auto read = read_settings(with({{"database.url_file", open.path()}}));
+  const auto words = refusal(with({{"database.url_file", open.path()}}));
+  CHECK(has(words, "database.url_file (origin of database.url_file): everybody can read"));
+  CHECK(has(words, "chmod 600"));
+  CHECK(has(words, "secrets.allow_readable"));
+  const auto read =
+      read_settings(with({{"database.url_file", open.path()}, {"secrets.allow_readable", "true"}}));
   REQUIRE(read.has_value());
   REQUIRE(read->warnings.size() == 1);
   CHECK(has(read->warnings[0], open.path()));

@@ -1,0 +1,34 @@
+#include <fmt/format.h>
+
+#include "app/commands.hpp"
+#include "http/client.hpp"
+
+namespace outboxd::app {
+namespace {
+
+constexpr std::chrono::milliseconds patience{2'000};
+
+bool has_no_fixed_port(const http::address& where) {
+  const auto* tcp = std::get_if<http::tcp_address>(&where);
+  return tcp != nullptr && tcp->port == 0;
+}
+
+}  // namespace
+
+int health_command(const settings& from, bool ready) {
+  if (from.http.listen.empty()) return refuse("http.listen is off: the relay cannot be asked");
+  const auto& where = from.http.listen.front();
+  if (has_no_fixed_port(where))
+    return refuse("http.listen has port 0: which one the relay has is in its log");
+  const auto answer = http::get(where, ready ? "/readyz" : "/healthz", patience);
+  if (!answer) {
+    say_error(answer.error().message);
+    return exit_failure;
+  }
+  fmt::print("{}", answer->body);
+  if (answer->status == 200) return exit_success;
+  if (answer->body.empty()) say_error(fmt::format("{}: HTTP status {}", http::url_of(where), answer->status));
+  return exit_failure;
+}
+
+}  // namespace outboxd::app

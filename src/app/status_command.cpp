@@ -1,0 +1,90 @@
+// status: one look at the outbox, or one every two seconds.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/operator_session.hpp"
+#include "app/status_view.hpp"
+
+namespace outboxd::app {
+namespace {
+
+constexpr std::array parts{"events", "pauses", "relays", "culprits", "snapshot", "table"};
+constexpr std::time_t between_looks = 2;  // seconds
+constexpr std::string_view clear_screen = "\x1b[H\x1b[2J";
+
+outcome<operator_session> open_session(const settings& from) {
+  auto session = operator_session::open(from, "outboxd status");
+  if (!session) return session;
+  if (const auto set = session->look_only(); !set) return tl::make_unexpected(set.error());
+  return session;
+}
+
+// A part that cannot be read, for a lock or a lost connection, is named among the errors. The others are
+// there.
+nlohmann::json look(operator_session& session, const std::string& schema) {
+  nlohmann::json out{{"schema", schema}, {"errors", nlohmann::json::array()}};
+  for (const auto* part : parts) {
+    const auto answer = session.ask(part);
+    if (!answer) {
+      out["errors"].push_back(answer.error().message);
+    } else if (*answer) {
+      out.update(nlohmann::json::parse(**answer));
+    }
+  }
+  return out;
+}
+
+void print(const nlohmann::json& status, bool as_json, int indent) {
+  fmt::print("{}\n", as_json ? status.dump(indent) : status_view(status));
+  std::fflush(stdout);
+}
+
+outcome<int> once(const settings& from, const status_options& options) {
+  auto session = open_session(from);
+  if (!session) return tl::make_unexpected(session.error());
+  const auto status = look(*session, from.relay.leader.database.schema.name());
+  fmt::print("{}", options.json ? status.dump(2) + "\n" : status_view(status));
+  return status.at("errors").empty() ? exit_success : exit_failure;
+}
+
+// Until SIGINT or SIGTERM, which are taken between two looks: then nothing is half-way done.
+outcome<int> watch(const settings& from, const status_options& options) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  const bool terminal = ::isatty(STDOUT_FILENO) != 0;
+  auto session = open_session(from);
+  if (!session) return tl::make_unexpected(session.error());
+  const timespec pause{between_looks, 0};
+  do {
+    if (!session) session = open_session(from);
+    nlohmann::json status{{"schema", from.relay.leader.database.schema.name()},
+                          {"errors", nlohmann::json::array()}};
+    if (session)
+      status = look(*session, from.relay.leader.database.schema.name());
+    else
+      status["errors"].push_back(session.error().message);
+    if (terminal && !options.json) fmt::print("{}", clear_screen);
+    print(status, options.json, -1);
+    // Nothing could be read: the connection is lost, or as good as that.
+    if (session && status.at("errors").size() == parts.size()) session = open_session(from);
+  } while (sigtimedwait(&ends, nullptr, &pause) < 0);
+  return exit_success;
+}
+
+}  // namespace
+
+int status_command(const settings& from, const status_options& options) {
+  const auto done = options.watch ? watch(from, options) : once(from, options);
+  return done ? *done : report(done.error());
+}
+
+}  // namespace outboxd::app
