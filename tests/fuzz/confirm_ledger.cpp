@@ -1,5 +1,5 @@
-// Fuzzes the confirm ledger with sequences of publishes, confirms and returns, against a plain model of what the
-// protocol means: same outcomes in the same order, same refusals, same count of what is open.
+// Fuzzes the confirm ledger with sequences of publishes, confirms and returns, against a plain model of what
+// the protocol means: same outcomes in the same order, same refusals, same count of what is open.
 #include "amqp/confirm_ledger.hpp"
 
 #include <map>

@@ -1,5 +1,5 @@
-// Fuzzes the decoder of a returned message's content header. The message id is a part of the payload, and where
-// rabbitmq-c can read the header, it reads the same.
+// Fuzzes the decoder of a returned message's content header. The message id is a part of the payload, and
+// where rabbitmq-c can read the header, it reads the same.
 #include "amqp/codec.hpp"
 #include "input.hpp"
 

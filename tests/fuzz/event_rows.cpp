@@ -1,11 +1,11 @@
-// Fuzzes rows of events: any types, lengths and nulls, as from a server with another schema. Reading them, and
-// making messages of them, touches nothing outside of the rows.
+// Fuzzes rows of events: any types, lengths and nulls, as from a server with another schema. Reading them,
+// and making messages of them, touches nothing outside of the rows.
 #include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/envelope.hpp"
+#include "core/to_message.hpp"
 #include "input.hpp"
 #include "pg/event_rows.hpp"
 #include "pg/relay_statements.hpp"
@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const routing by;
   for (const flow::stored_event& one : events) {
     must(one.storage != nullptr, "an event keeps its row");
-    const message made = envelope(one.what, *payload, by);
+    const message made = to_message(one.what, *payload, by);
     must(made.message_id.size() == 36, "an id has its usual form");
     must(made.occurred_at.ends_with('Z'), "a time is in UTC");
     // Every byte is looked at, so that a view which is too long is found.

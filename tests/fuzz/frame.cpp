@@ -1,5 +1,5 @@
-// Fuzzes the frame parser. Frames written again are the bytes that they were read from, no frame is larger than
-// frame_max, memory is bounded by it, and it does not matter in which pieces the bytes came.
+// Fuzzes the frame parser. Frames written again are the bytes that they were read from, no frame is larger
+// than frame_max, memory is bounded by it, and it does not matter in which pieces the bytes came.
 #include "amqp/frame.hpp"
 
 #include <string>

@@ -1,5 +1,5 @@
-// Fuzzes the handshake with everything that a broker says. It ends with a tuning within the limits or with an error
-// that shows no password; what it sends is whole frames; it never sends more than a few answers.
+// Fuzzes the handshake with everything that a broker says. It ends with a tuning within the limits or with an
+// error that shows no password; what it sends is whole frames; it never sends more than a few answers.
 #include "amqp/handshake.hpp"
 
 #include "feed.hpp"

@@ -1,5 +1,5 @@
-// Fuzzes an event's headers: JSON to a field table, encoded and decoded again by rabbitmq-c. The values that come out
-// are those that a JSON parser reads, and nothing of a refused value is shown.
+// Fuzzes an event's headers: JSON to a field table, encoded and decoded again by rabbitmq-c. The values that
+// come out are those that a JSON parser reads, and nothing of a refused value is shown.
 #include <amqp.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Fuzzes the publish encoder with any texts and any frame_max. Its frames can be read again, none is larger than
-// frame_max, and they carry exactly the message; of a refused message nothing is sent.
+// Fuzzes the publish encoder with any texts and any frame_max. Its frames can be read again, none is larger
+// than frame_max, and they carry exactly the message; of a refused message nothing is sent.
 #include <string>
 
 #include "amqp/codec.hpp"

@@ -1,5 +1,6 @@
-// Fuzzes what is done to the words of servers before they are shown: of PostgreSQL's login refusals, one line with an
-// SQLSTATE or none; of a broker's texts, bounded, without control characters, and no UTF-8 character cut in two.
+// Fuzzes what is done to the words of servers before they are shown: of PostgreSQL's login refusals, one line
+// with an SQLSTATE or none; of a broker's texts, bounded, without control characters, and no UTF-8 character
+// cut in two.
 #include <algorithm>
 
 #include "amqp/text.hpp"

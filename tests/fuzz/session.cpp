@@ -1,5 +1,6 @@
-// Fuzzes an open channel with everything that a broker says, while messages are published. Every publish gets at most
-// one outcome, nothing gets one that was not published, and what is given back at the end had none. A channel that is closed over a message is opened again.
+// Fuzzes an open channel with everything that a broker says, while messages are published. Every publish gets
+// at most one outcome, nothing gets one that was not published, and what is given back at the end had none. A
+// channel that is closed over a message is opened again.
 #include "amqp/session.hpp"
 
 #include <fmt/format.h>

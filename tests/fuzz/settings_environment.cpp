@@ -1,5 +1,5 @@
-// Fuzzes the environment: any strings, one per line. A variable that is not ours is left alone, a misspelled one is
-// named, and what was read makes settings within their limits, or an error that names the key.
+// Fuzzes the environment: any strings, one per line. A variable that is not ours is left alone, a misspelled
+// one is named, and what was read makes settings within their limits, or an error that names the key.
 #include <string>
 #include <vector>
 

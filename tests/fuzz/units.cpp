@@ -1,4 +1,5 @@
-// Fuzzes durations, sizes and integers. They are never negative unless written so, and their plain form is the same.
+// Fuzzes durations, sizes and integers. They are never negative unless written so, and their plain form is
+// the same.
 #include "app/units.hpp"
 
 #include <string>

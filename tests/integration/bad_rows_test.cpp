@@ -1,5 +1,5 @@
-// Rows at and beyond what AMQP can carry: each is delivered as it is, or dead at once with a reason that names the field
-// and the limit, or refused by PostgreSQL; and none stops another.
+// Rows at and beyond what AMQP can carry: each is delivered as it is, or dead at once with a reason that
+// names the field and the limit, or refused by PostgreSQL; and none stops another.
 #include <doctest/doctest.h>
 
 #include "stage.hpp"

@@ -1,4 +1,5 @@
-// Changes by hand: status and exception always agree, what is to go out again does, and nobody's place changes.
+// Changes by hand: status and exception always agree, what is to go out again does, and nobody's place
+// changes.
 #include <doctest/doctest.h>
 
 #include "stage.hpp"

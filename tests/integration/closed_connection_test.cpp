@@ -1,4 +1,5 @@
-// Guarantee 7: an event over which the broker closes the whole connection stops nobody else, and is dead in the end.
+// Guarantee 7: an event over which the broker closes the whole connection stops nobody else, and is dead in
+// the end.
 #include <doctest/doctest.h>
 
 #include "stage.hpp"
@@ -9,7 +10,8 @@ namespace {
 
 const arguments three_attempts{"--retry-schedule", "20ms,20ms"};
 
-// RabbitMQ takes this for the name of a queue of direct reply-to, cannot decode it, and closes the connection with 541.
+// RabbitMQ takes this for the name of a queue of direct reply-to, cannot decode it, and closes the connection
+// with 541.
 void insert_poison(database& session, const std::string& aggregate) {
   session.exec(
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, exchange, routing_key)"

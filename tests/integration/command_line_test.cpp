@@ -1,10 +1,13 @@
-// Bad input of the command line, the environment and the file: exit 2, one line that names it and what is allowed.
+// Bad input of the command line, the environment and the file: exit 2, one line that names it and what is
+// allowed.
 #include <doctest/doctest.h>
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "stage.hpp"
 
@@ -172,10 +175,10 @@ TEST_CASE("a malformed URL is refused and not shown") {
        {url("postgresql://u:{}@h:port/d"), url("postgresql://u:{}@[::1/d"), url("u:{}@h/d"),
         url("postgresql://u:a/b{}@h/d"), url("host=h password='{}"), url("postgresql://u:%zz{}@h/d")})
     refused({"run"}, {"database.url", "OUTBOXD_DATABASE_URL"}, {{"OUTBOXD_DATABASE_URL", bad}});
-  for (const auto& bad :
-       {url("amqp://u:{}@h:port/"), url("amqp://u:{}:x@h/"), url("amqp://u:a/b{}@h/"), url("http://u:{}@h/"),
-        url("amqps://u:{}@h/"), url("amqp://u:%zz{}@h/"), url("amqp://u:{}@h/a/b"), url("amqp://u:{}@h/?x=1"),
-        url("u:{}@h"), url("amqp://u:a@{}@h/"), url("amqp://ok/,amqp://u:{}:x@h/")})
+  for (const auto& bad : {url("amqp://u:{}@h:port/"), url("amqp://u:{}:x@h/"), url("amqp://u:a/b{}@h/"),
+                          url("http://u:{}@h/"), url("amqpss://u:{}@h/"), url("amqp://u:%zz{}@h/"),
+                          url("amqp://u:{}@h/a/b"), url("amqp://u:{}@h/?x=1"), url("u:{}@h"),
+                          url("amqp://u:a@{}@h/"), url("amqp://ok/,amqp://u:{}:x@h/")})
     refused({"run"}, {"amqp.url", "OUTBOXD_AMQP_URL"}, {{"OUTBOXD_AMQP_URL", bad}});
   refused({"run", "--amqp-url", url("amqp://u:{}:x@h/")}, {"amqp.url", "--amqp-url"});
 }
@@ -246,6 +249,17 @@ TEST_CASE("help and version exit 0") {
     CHECK(run_outboxd(words).text() == run_outboxd({"version"}).text());
     CHECK(run_outboxd(words).exited(0));
   }
+}
+
+TEST_CASE("version names the commit and the libraries, each with its version") {
+  const auto said = run_outboxd({"version"}).lines;
+  REQUIRE(said.size() > 4);
+  CHECK(std::regex_match(said.at(0), std::regex{R"(outboxd \d+\.\d+\.\d+)"}));
+  CHECK(std::regex_match(said.at(1), std::regex{"commit ([0-9a-f]{12,40}(-dirty)?|unknown)"}));
+  for (const char* library : {"libpq", "librabbitmq", "Boost"})
+    CHECK(std::any_of(said.begin(), said.end(), [library](const std::string& line) {
+      return std::regex_match(line, std::regex{std::string{library} + R"( \d+(\.\d+)+)"});
+    }));
 }
 
 TEST_CASE("help says what --help says") {

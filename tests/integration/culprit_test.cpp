@@ -1,4 +1,5 @@
-// Who else's locks are in the way for ten seconds is named in the log, once, without a word of any payload; what can go on does.
+// Who else's locks are in the way for ten seconds is named in the log, once, without a word of any payload;
+// what can go on does.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,6 +37,9 @@ struct culprit {
     return fmt::format("pid {} (user {}, application backup", session.backend_pid(), user.name());
   }
 };
+
+// Longer than what is done while the relay is frozen takes.
+const arguments long_claim{"--relay-claim-timeout", "1m"};
 
 std::string await_named(relay& running, culprit& who) {
   return running.wait_line(who.pid(), patience);
@@ -123,7 +127,7 @@ TEST_CASE("who keeps the leader from sleeping is named, and events leave meanwhi
   const stage on;
   culprit noisy{on};
   noisy.session.exec(advisory("pg_advisory_lock", pg::sleep_key));
-  relay running{on};
+  relay running{on, long_claim};
   running.await_connected();
   const auto line = await_named(running, noisy);
   CHECK_MESSAGE(has(line, "the leader of shard 0 of outbox polls and cannot sleep"), line);
@@ -138,11 +142,11 @@ TEST_CASE("who keeps the leader from sleeping is named, and events leave meanwhi
 TEST_CASE(
     "who has locked rows that are to be marked is named without his literals, and the others are marked") {
   const stage on;
-  relay running{on};
+  relay running{on, long_claim};
   running.await_connected();
   culprit clerk{on};
   clerk.may_write();
-  running.send(SIGSTOP);
+  running.freeze(on);
   on.add_events(1, 20);
   clerk.session.exec("BEGIN");
   clerk.session.exec(fmt::format(
@@ -162,12 +166,12 @@ TEST_CASE(
 
 TEST_CASE("rows that several sessions have locked together name one of them") {
   const stage on;
-  relay running{on};
+  relay running{on, long_claim};
   running.await_connected();
   culprit one{on};
   auto other = on.connect();
   one.may_write();
-  running.send(SIGSTOP);
+  running.freeze(on);
   on.add_events(1, 5);
   one.session.exec("BEGIN; SELECT FROM outbox.event FOR SHARE");
   other.exec("BEGIN; SELECT FROM outbox.event FOR SHARE");
@@ -183,11 +187,11 @@ TEST_CASE("who has locked the table, or waits to, is named, and nothing goes out
   for (const std::string mode : {"SHARE", "ACCESS EXCLUSIVE"}) {
     CAPTURE(mode);
     const stage on;
-    relay running{on};
+    relay running{on, long_claim};
     running.await_connected();
     culprit dba{on};
     dba.may_write();
-    running.send(SIGSTOP);
+    running.freeze(on);
     on.add_events(5, 10);
     dba.session.exec("BEGIN");
     dba.session.exec(fmt::format("LOCK TABLE outbox.event IN {} MODE", mode));
@@ -201,18 +205,50 @@ TEST_CASE("who has locked the table, or waits to, is named, and nothing goes out
   }
 }
 
+TEST_CASE("a lock on the table is named although what needs no event gets through") {
+  const stage on;
+  relay running{on, long_claim};
+  running.await_connected();
+  culprit dba{on};
+  dba.may_write();
+  running.freeze(on);
+  on.add_events(5, 10);
+  dba.session.exec("BEGIN; LOCK TABLE outbox.event IN ACCESS EXCLUSIVE MODE");
+  running.send(SIGCONT);
+  auto asking = on.connect();
+  eventually(
+      "who has locked the table is named",
+      [&] {
+        asking.exec("SELECT pg_notify('outbox', 'pause')");  // the relay looks what is paused
+        return times_named(running, dba) > 0;
+      },
+      patience);
+  for (const auto& one : running.lines()) CHECK_FALSE_MESSAGE(has(one, "reads and marks go on"), one);
+  dba.session.exec("COMMIT");
+  check_exact(on);
+  running.stop();
+}
+
 TEST_CASE("a lock on the table that waits behind a writer names both") {
   const stage on;
-  relay running{on};
+  relay running{on, long_claim};
   running.await_connected();
   culprit dba{on};
   dba.may_write();
   auto writer = on.connect();
-  running.send(SIGSTOP);
+  running.freeze(on);
   on.add_events(5, 10);
   writer.exec("BEGIN");
   writer.exec("SELECT outbox.emit('order', 'slow', $1, '{}')", {on.key()});
   REQUIRE(PQsendQuery(dba.session.handle(), "BEGIN; LOCK TABLE outbox.event IN SHARE MODE; COMMIT") == 1);
+  auto looking = on.connect();
+  eventually(
+      "the lock waits",
+      [&] {
+        return looking.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1",
+                              {std::to_string(dba.session.backend_pid())}) > 0;
+      },
+      patience);
   running.send(SIGCONT);
   const auto line = await_named(running, dba);
   CHECK_MESSAGE(has(line, "waits for ShareLock"), line);

@@ -1,4 +1,5 @@
-// Guarantee 8: a destination that has worked and stops working is an outage: nobody is blamed, nobody dies, and order is kept.
+// Guarantee 8: a destination that has worked and stops working is an outage: nobody is blamed, nobody dies,
+// and order is kept.
 #include <doctest/doctest.h>
 
 #include "stage.hpp"
@@ -47,6 +48,27 @@ TEST_CASE("a binding that is gone for a while: events wait in order, and go out 
   broker{}.bind(on.queue(), "outbox", on.queue() + ".#");
   running.wait_line("works again");
   check_all(on, 120);
+  running.stop();
+}
+
+// RabbitMQ 3.10 goes on refusing on channels that are open when the policy goes: nobody tells them.
+TEST_CASE("a policy that made a full queue refuse is taken away: its events go out without a restart") {
+  stage on;
+  broker{}.delete_queue(on.queue());
+  broker{}.declare_queue(on.queue(), queue_type::quorum);
+  broker{}.bind(on.queue(), "outbox", on.queue() + ".#");
+  const std::string policy = on.queue() + "-full";
+  relay running{on};
+  auto session = on.connect();
+  insert(session, on, 10, 1);
+  on.await_drained();
+  rabbitmqctl({"-q", "set_policy", policy, "^" + on.queue() + "$",
+               R"({"max-length": 1, "overflow": "reject-publish"})", "--apply-to", "queues"});
+  insert(session, on, 20, 3);
+  running.wait_line("has stopped working");
+  rabbitmqctl({"-q", "clear_policy", policy});
+  running.wait_line("works again");
+  check_all(on, 70);
   running.stop();
 }
 

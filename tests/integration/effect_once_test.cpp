@@ -75,7 +75,8 @@ TEST_CASE("every effect happens exactly once although consumers and relays are k
   }
   writers.finish();
   on.await_drained();
-  // What they had not acknowledged goes back to its place in the queue, before the mark, and one consumer takes it all.
+  // What they had not acknowledged goes back to its place in the queue, before the mark, and one consumer
+  // takes it all.
   for (auto& one : consumers) one.kill();
   broker session_with_broker;
   eventually(

@@ -1,4 +1,5 @@
-// Databases that are not UTF-8: what can be said in UTF-8 goes out so, what cannot is dead, and nobody else notices.
+// Databases that are not UTF-8: what can be said in UTF-8 goes out so, what cannot is dead, and nobody else
+// notices.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

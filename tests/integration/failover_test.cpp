@@ -100,7 +100,7 @@ struct whole_server {
     session.exec("SET transaction_read_only = off; SET default_transaction_read_only = off");
   }
   void check_exact() const {
-    const auto report = on.check_all();
+    const auto report = on.check_all(5 * patience);
     CHECK_MESSAGE(report.exact(), report.words());
     CHECK(on.connect().number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
   }
@@ -147,6 +147,63 @@ TEST_CASE("a server that becomes read-only in the middle of a drain has nothing 
     running.wait_line("connected to PostgreSQL", patience, from);
   }
   its.check_exact();
+  running.stop();
+}
+
+namespace {
+
+// Commits wait for a standby that is not there, for as long as this lives.
+struct missing_standby {
+  database session;
+
+  explicit missing_standby(const stage& on) : session{on.connect()} {
+    session.exec("SET synchronous_commit = local");
+    set("SET synchronous_standby_names = 'nobody'");
+    eventually(
+        "commits wait for it",
+        [&] {
+          return session.value("SELECT setting FROM pg_settings WHERE name = 'synchronous_standby_names'") ==
+                 "nobody";
+        },
+        patience);
+  }
+  ~missing_standby() { set("RESET synchronous_standby_names"); }
+  missing_standby(const missing_standby&) = delete;
+  missing_standby& operator=(const missing_standby&) = delete;
+
+  void set(const std::string& what) {
+    session.exec("ALTER SYSTEM " + what);
+    session.exec("SELECT pg_reload_conf()");
+  }
+};
+
+}  // namespace
+
+// All commits of a server that notify take turns by one lock, which they hold until they are durable.
+TEST_CASE("somebody's commit that notifies and never ends takes the lead from nobody") {
+  whole_server its;
+  database notifier = its.on.connect();
+  const missing_standby none{its.on};
+  its.session.exec("SET synchronous_commit = local");
+  // A commit that has written nothing would not wait.
+  REQUIRE(PQsendQuery(
+              notifier.handle(),
+              "BEGIN; SELECT pg_logical_emit_message(true, 'somebody', ''); NOTIFY somebody; COMMIT") == 1);
+  eventually(
+      "it waits",
+      [&] {
+        return its.session.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 1;
+      },
+      patience);
+  relay running{its.on, {"--relay-sweep-interval", "50ms"}};
+  running.await_connected();
+  its.session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'order', n, $1, '{}' FROM generate_series(1, 10) AS n",
+      {its.on.key()});
+  its.on.await_drained();
+  its.check_exact();
+  CHECK(its.on.shards_led() == 1);
   running.stop();
 }
 

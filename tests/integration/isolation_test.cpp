@@ -96,6 +96,46 @@ TEST_CASE("an event for an exchange that its user may not write to is dead with 
   rabbitmqctl({"-q", "delete_user", user});
 }
 
+TEST_CASE(
+    "a user who has lost all rights is nobody's fault: nobody dies, and all go out when they are back") {
+  const stage on;
+  const std::string user = on.queue();
+  rabbitmqctl({"-q", "add_user", user, "secret"});
+  const auto admin = required_environment("OUTBOXD_AMQP_URL");
+  const std::vector<std::string> exchanges{on.queue() + "-1", on.queue() + "-2", on.queue() + "-3"};
+  for (const auto& one : exchanges) {
+    broker{}.declare_exchange(one);
+    broker{}.bind(on.queue(), one, on.queue() + ".#");
+  }
+  rabbitmqctl({"-q", "set_permissions", user, "", "", ""});
+  relay running{on,
+                {"--retry-max-attempts", "2", "--retry-base", "20ms", "--amqp-declare", "false"},
+                {{"OUTBOXD_AMQP_URL", "amqp://" + user + ":secret" + admin.substr(admin.find('@'))}}};
+  running.await_connected();
+  auto session = on.connect();
+  session.exec("BEGIN");
+  for (const auto& one : exchanges)
+    for (const char* aggregate : {"a", "b"}) insert(session, one + aggregate, on.key(), one, 3);
+  session.exec("COMMIT");
+  eventually(
+      "all of them were refused again",
+      [&] {
+        return session.number(
+                   "SELECT count(*) FROM outbox.event WHERE last_error_code = 'login_refused' AND deferrals "
+                   "> 1") == 6;
+      },
+      patience);
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE attempts > 0 OR status = 'dead'") == 0);
+  rabbitmqctl({"-q", "set_permissions", user, "", ".*", ""});
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  CHECK(report.delivered == 18);
+  CHECK(report.dead == 0);
+  running.stop();
+  for (const auto& one : exchanges) broker{}.delete_exchange(one);
+  rabbitmqctl({"-q", "delete_user", user});
+}
+
 TEST_SUITE("alone") {
   TEST_CASE("a body over the broker's own limit is dead with 406, and the smaller ones go through") {
     const stage on{{.payload = "text"}};

@@ -53,7 +53,8 @@ TEST_CASE("an event larger than batch_bytes goes alone") {
   running.stop();
 }
 
-// Each is just small enough to come along with its row: a batch of them would be four times what a batch may be.
+// Each is just small enough to come along with its row: a batch of them would be four times what a batch may
+// be.
 TEST_CASE("many events that are each of the largest size that comes along hold no more than a few batches") {
   const stage on{{.payload = "text"}};
   on.connect().exec(

@@ -1,4 +1,5 @@
-// What of a row arrives at a consumer: payload, properties, headers, exchange and routing key (contract, "The message").
+// What of a row arrives at a consumer: payload, properties, headers, exchange and routing key (contract, "The
+// message").
 #include <doctest/doctest.h>
 
 #include "stage.hpp"

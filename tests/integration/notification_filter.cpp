@@ -31,8 +31,8 @@ bool receive(int from, std::string& into) {
   return got > 0;
 }
 
-// Takes the whole messages from the front of the server's bytes (manual, "Message Formats"): a type, and a length that
-// counts itself. Without those of NotificationResponse if they are to be swallowed.
+// Takes the whole messages from the front of the server's bytes (manual, "Message Formats"): a type, and a
+// length that counts itself. Without those of NotificationResponse if they are to be swallowed.
 std::string take_messages(std::string& bytes, bool swallow) {
   std::string out;
   for (;;) {

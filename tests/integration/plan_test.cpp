@@ -1,8 +1,10 @@
-// The plans of the relay's statements: always through the right index, whatever the table and its statistics look like.
+// The plans of the relay's statements: always through the right index, whatever the table and its statistics
+// look like.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
+#include "partitioned.hpp"
 #include "pg/relay_statements.hpp"
 #include "stage.hpp"
 
@@ -51,7 +53,7 @@ const std::vector<expected> plans{
      "1000, 0, 0, 5, '{4}', '7', '20000', 20000, 1500, true",
      {"Index Scan using event_tx on event e_", "Index Cond: (tx = ANY (",
       "Index Cond: ((tx >= $6) AND (tx < ", "Index Cond: ((seq > $4) AND (seq <= $8))", "using event_order",
-      "using event_due", "using event_held", "Tid Scan on event e"},
+      "using event_due", "using event_held", "Tid Scan on event e", "TID Cond: (ctid = k.place)"},
      7},
     {pg::statement::walk, "0, 0, 0, 5", {"using event_order", "Index Cond: (seq > $4)"}, 1},
     {pg::statement::due,
@@ -70,17 +72,26 @@ const std::vector<expected> plans{
      "0",
      {"using event_held", "Index Cond: (hash > $1)", "Index Cond: (hash = p.hash)"},
      2},  // EXPLAIN does not show what a recursive part looks up
+    {pg::statement::dead,
+     "1000, 0, 0, 5",
+     {"using event_dead", "Index Cond: (ROW(exception, seq) > ROW('dead'::outbox.event_exception, $4))"},
+     1},
     {pg::statement::recall,
      "0, 0, 0, '-infinity', 0",
      {"using event_due on event e", "AND (available_at <= (now()", "Tid Scan on event e_1",
-      "Tid Scan on event u"},
+      "Tid Scan on event e_2", "TID Cond: (ctid = k.place)", "TID Cond: (ctid = k_1.place)"},
      3},
     {pg::statement::by_id, "1000, 0, 0, '{}'", {"using event_pkey", "Index Cond: (id = ANY ($4))"}, 1},
-    {pg::statement::mark, "'{}', '{}'", {"Tid Scan on event e", "TID Cond: (ctid = m.place)"}, 1},
+    {pg::statement::mark, "'{}', '{}', 0, 0", {"Tid Scan on event e", "TID Cond: (ctid = k.place)"}, 1},
     {pg::statement::mark_by_id,
      "'{}'",
-     {"Tid Scan on event e", "using event_pkey on event u", "Index Cond: (id = ANY ($1))"},
+     {"Tid Scan on event e", "using event_pkey on event e_1", "Index Cond: (id = ANY ($1))"},
      2},
+    {pg::statement::prune,
+     "0, 1000, 500, 9",
+     {"using event_order", "Index Cond: ((seq > $1) AND (seq < $4))", "Tid Scan on event e_1",
+      "Tid Scan on event e_2"},
+     3},
     {pg::statement::unfinished, "'{}'", {"using event_pkey", "Index Cond: (id = ANY ($1))"}, 1},
     {pg::statement::record,
      "'{}', '{}', '{}', '{}', '{}', '{}', '{}'",
@@ -113,7 +124,7 @@ void check_all(const stage& on) {
 }  // namespace
 
 TEST_CASE("the plans are the same on an empty, a full and a bloated table, with statistics and without") {
-  const stage on;
+  const unpartitioned_stage on;
   auto session = on.connect();
   session.exec("ALTER TABLE outbox.event SET (autovacuum_enabled = off)");
   check_all(on);
@@ -143,8 +154,62 @@ TEST_CASE("the plans are the same on an empty, a full and a bloated table, with 
   check_all(on);
 }
 
+TEST_CASE(
+    "of a partitioned outbox every statement goes through the indexes of partitions, whatever is in them") {
+  const partitioned_stage on;
+  auto session = on.connect();
+  const auto check = [&] {
+    for (const auto then : {pg::after_publish::keep, pg::after_publish::remove}) {
+      planner now{on, then};
+      for (const auto& one : plans) {
+        const auto plan = now.plan(one.statement, one.parameters);
+        CAPTURE(one.statement);
+        CAPTURE(plan);
+        for (const char* word : {"Seq Scan", "Bitmap", "Materialize", "Hash Join", "Merge Join", "(seq = k"})
+          CHECK_MESSAGE(plan.find(word) == std::string::npos, word);
+        const bool by_place = std::any_of(one.wanted.begin(), one.wanted.end(),
+                                          [](std::string_view word) { return word.starts_with("Tid Scan"); });
+        CHECK((plan.find("Tid Scan on event_p0") != std::string::npos) == by_place);
+      }
+    }
+  };
+  check();
+  session.exec("VACUUM ANALYZE outbox.event");
+  check();
+  on.add_events(20, 500);
+  check();
+  turn_partition(session);
+  session.exec("ANALYZE outbox.event");
+  check();
+  session.exec("UPDATE outbox.event SET status = 'waiting', exception = 'backing_off'");
+  check();
+  session.exec("VACUUM ANALYZE outbox.event");
+  check();
+}
+
+TEST_CASE("a sample of the table reads nothing below the saved position but what is named there") {
+  const unpartitioned_stage on;
+  on.connect().exec("ALTER TABLE outbox.event SET (autovacuum_enabled = off)");
+  planner now{on, pg::after_publish::keep};
+  const auto check = [&] {
+    const auto plan = now.plan(pg::statement::sample, "100000");
+    CAPTURE(plan);
+    CHECK(plan.find("Index Cond: (seq > ") != std::string::npos);
+    CHECK(plan.find("Index Cond: (seq <= ") == std::string::npos);
+    CHECK(plan.find("using event_pkey") != std::string::npos);
+    CHECK(plan.find("Seq Scan on event") == std::string::npos);
+  };
+  check();
+  on.add_events(20, 1000);
+  on.connect().exec("ANALYZE outbox.event");
+  check();
+  on.connect().exec("UPDATE outbox.event SET status = 'published', published_at = now()");
+  on.connect().exec("VACUUM ANALYZE outbox.event");
+  check();
+}
+
 TEST_CASE("a mark is a HOT update, which touches no index") {
-  const stage on;
+  const unpartitioned_stage on;
   auto session = on.connect();
   session.exec("ALTER TABLE outbox.event SET (autovacuum_enabled = off)");
   on.add_events(10, 100);
@@ -160,7 +225,7 @@ TEST_CASE("a mark is a HOT update, which touches no index") {
 }
 
 TEST_CASE("a row that has moved since it was read is marked by its id") {
-  const stage on;
+  const unpartitioned_stage on;
   relay running{on};
   running.await_connected();
   auto session = on.connect();
@@ -174,7 +239,7 @@ TEST_CASE("a row that has moved since it was read is marked by its id") {
 }
 
 TEST_CASE("the lead that is not wanted is not locked either") {
-  const stage on;
+  const unpartitioned_stage on;
   REQUIRE(run_outboxd({"migrate", "--shards", "4"}, on.variables()).exited(0));
   auto session = on.connect();
   session.exec(planner_settings);

@@ -1,8 +1,8 @@
 // Guarantee 7, by a table: each odd row is published, dead or waiting for a reason, and nobody else notices.
 #include <doctest/doctest.h>
 
-#include "poison.hpp"
 #include "stage.hpp"
+#include "support/poison.hpp"
 
 namespace outboxd::test {
 namespace {

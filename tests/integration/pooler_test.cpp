@@ -1,4 +1,5 @@
-// A pooler between the relay and PostgreSQL: in session mode it is as good as none, elsewhere it is refused in words.
+// A pooler between the relay and PostgreSQL: in session mode it is as good as none, elsewhere it is refused
+// in words.
 #include "pooler.hpp"
 
 #include <doctest/doctest.h>

@@ -1,10 +1,12 @@
-// What has been read is known exactly: no order in which transactions end, and no seq that they bring, hides an event.
+// What has been read is known exactly: no order in which transactions end, and no seq that they bring, hides
+// an event.
 #include <doctest/doctest.h>
 
 #include <random>
 #include <thread>
 
 #include "load.hpp"
+#include "partitioned.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test {
@@ -21,11 +23,25 @@ void check_exact(const stage& on, std::size_t delivered) {
   CHECK(report.delivered == delivered);
 }
 
+// Rows with these seqs as from another server: in nobody's transaction that is known here, and without the
+// trigger.
+void copy_in(database& session, const stage& on, int first, int last) {
+  session.exec("BEGIN");
+  session.exec("ALTER TABLE outbox.event DISABLE TRIGGER event_admit");
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, seq, tx)"
+      " SELECT 'order', 'restored-' || n, $1, '{}', n, '3' FROM generate_series($2::int, $3::int) AS n",
+      {on.key(), std::to_string(first), std::to_string(last)});
+  session.exec("ALTER TABLE outbox.event ENABLE ALWAYS TRIGGER event_admit");
+  session.exec("COMMIT");
+}
+
 std::int64_t last_seq(database& session) {
   return session.number("SELECT max(seq) FROM outbox.event");
 }
 
-// Writers whose transactions overlap, end in any order, undo parts of themselves, or are prepared and end in another session.
+// Writers whose transactions overlap, end in any order, undo parts of themselves, or are prepared and end in
+// another session.
 void write_at_random(const stage& on, unsigned seed, int transactions) {
   std::mt19937 random(seed);
   const auto dice = [&](int sides) { return std::uniform_int_distribution<int>(1, sides)(random); };
@@ -139,7 +155,7 @@ TEST_CASE("the same across relays that are killed") {
 }
 
 TEST_CASE("a sequence that is set back, cached or jumps hides nothing") {
-  const stage on;
+  const unpartitioned_stage on;
   auto session = on.connect();
   relay running{on};
   on.add_events(1, 100);
@@ -185,21 +201,14 @@ TEST_CASE(
   relay running{on, {"--relay-sweep-interval", "100ms"}};
   on.add_events(1, 100);
   on.await_published(100);
-  session.exec("BEGIN");
-  session.exec("ALTER TABLE outbox.event DISABLE TRIGGER event_admit");
-  session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, seq, tx)"
-      " SELECT 'copied', n::text, $1, '{}', n * 10, '3' FROM generate_series(-2, 8) AS n",
-      {on.key()});
-  session.exec("ALTER TABLE outbox.event ENABLE ALWAYS TRIGGER event_admit");
-  session.exec("COMMIT");
+  copy_in(session, on, -2, 8);
   on.await_published(111);
   running.stop();
   check_exact(on, 111);
 }
 
 TEST_CASE("a seq that is set by hand hides nothing, whichever it is") {
-  const stage on;
+  const unpartitioned_stage on;
   auto session = on.connect();
   relay running{on};
   on.add_events(1, 100);
@@ -244,7 +253,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a tx or a seq that is changed by hand stays what it was") {
-  const stage on;
+  const unpartitioned_stage on;
   auto session = on.connect();
   const auto places = [&] { return session.exec("SELECT id, seq, tx, hash FROM outbox.event ORDER BY id"); };
   on.add_events(1, 10);
@@ -282,12 +291,7 @@ TEST_CASE("an outbox that was restored from another server is read from its begi
   }
   CHECK(session.number("SELECT count(*) FROM outbox.shard WHERE seq IS NOT NULL") == 1);
   // Committed there and not published; here they are below the position, and their ids are of nobody.
-  session.exec("ALTER TABLE outbox.event DISABLE TRIGGER event_admit");
-  session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, seq, tx)"
-      " SELECT 'order', 'restored-' || n, $1, '{}', n, '3' FROM generate_series(1, 50) AS n",
-      {on.key()});
-  session.exec("ALTER TABLE outbox.event ENABLE ALWAYS TRIGGER event_admit");
+  copy_in(session, on, 1, 50);
   session.exec("UPDATE outbox.shard SET system_identifier = 1");
   relay running{on};
   on.add_events(1, 10);

@@ -17,7 +17,7 @@ std::string program(const std::string& name) {
 }
 
 void run_to_end(const std::string& name, const std::vector<std::string>& words) {
-  const auto done = run_program(as_server_user(program(name), words));
+  const auto done = run_program(as_server_user(program(name), words), 5 * patience);
   REQUIRE_MESSAGE(done.exited(0), done.text());
 }
 
@@ -73,8 +73,8 @@ void postgres_node::clear_disk() const {
   std::filesystem::remove(full_disk_flag());
 }
 
-// The postmaster last, and without a chance to notice: a backend that finds it dead gives up waiting for the standby and commits, and
-// for a moment others see what the standby does not have.
+// The postmaster last, and without a chance to notice: a backend that finds it dead gives up waiting for the
+// standby and commits, and for a moment others see what the standby does not have.
 void postgres_node::kill() {
   server_->send(SIGSTOP);
   for (const auto pid : children_of(server_->pid())) ::kill(pid, SIGKILL);

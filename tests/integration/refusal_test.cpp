@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "broker_url.hpp"
 #include "login.hpp"
 #include "stage.hpp"
 #include "support/servers.hpp"
@@ -18,13 +19,13 @@ bool is_complaint(const std::string& line) {
 
 // `outboxd run` gives up with one complaint, or with one for each server that it could have used.
 void gives_up(const stage& on, const environment& variables, const std::vector<std::string>& said,
-              int complaints = 1) {
+              int complaints = 1, int code = 1) {
   relay refused{on, {"--log-level", "trace"}, variables};
   const auto status = refused.wait(patience);
   const auto lines = refused.all_lines();
   const auto text = fmt::format("{}", fmt::join(lines, "\n"));
   CAPTURE(text);
-  CHECK(status.code == 1);
+  CHECK(status.code == code);
   CHECK(std::count_if(lines.begin(), lines.end(), is_complaint) == complaints);
   for (const auto& part : said)
     CHECK_MESSAGE(text.find(part) != std::string::npos, "it does not say: ", part);
@@ -42,19 +43,6 @@ void migrate_fails(const environment& variables, const std::vector<std::string>&
 
 environment with_database_url(const std::string& url) {
   return {{"OUTBOXD_DATABASE_URL", url}};
-}
-
-// The broker's URL with another user, password and vhost.
-std::string amqp_url(const std::string& user, const std::string& password, const std::string& vhost = "") {
-  const auto admin = required_environment("OUTBOXD_AMQP_URL");
-  const auto at = admin.find('@');
-  return fmt::format("amqp://{}:{}{}/{}", user, password, admin.substr(at, admin.find('/', at) - at), vhost);
-}
-
-std::string admin_password() {
-  const auto url = required_environment("OUTBOXD_AMQP_URL");
-  const auto begin = url.find(':', url.find("://") + 3) + 1;
-  return url.substr(begin, url.find('@') - begin);
 }
 
 // A vhost that goes with the object.
@@ -124,15 +112,33 @@ TEST_CASE("a password that is missing is named and ends the relay") {
   migrate_fails(without, {"no password supplied"});
 }
 
-TEST_CASE("a schema that is older or newer than the relay is named with what to do") {
+TEST_CASE("a relay works on the schema of the next version, says so, and exits 2 on any other") {
   const stage on;
   auto session = on.connect();
-  session.exec("INSERT INTO outbox.migration VALUES (1000, 'of the future')");
-  gives_up(on, {}, {"version 1000", "run a newer outboxd"});
-  session.exec(
-      "DELETE FROM outbox.migration WHERE version >= (SELECT max(version) FROM outbox.migration WHERE "
-      "version < 1000)");
-  gives_up(on, {}, {"schema outbox has version", "run `outboxd migrate`"});
+  const auto own = session.number("SELECT max(version) FROM outbox.migration");
+  const auto migrate_to = [&](std::int64_t version) {
+    session.exec("INSERT INTO outbox.migration VALUES ($1, 'of the future')", {std::to_string(version)});
+  };
+  migrate_to(own + 1);
+  on.add_events(10);
+  relay running{on};
+  const auto line = running.wait_line("the schema has version", patience);
+  CHECK_MESSAGE(line.find(fmt::format("has version {}, and this outboxd is made for {}; it works with both",
+                                      own + 1, own)) != std::string::npos,
+                line);
+  on.await_drained();
+  CHECK(on.count("published") == 10);
+  migrate_to(own + 2);  // what is connected goes on
+  on.add_events(10);
+  on.await_published(20);
+  running.stop();
+  const auto lines = running.all_lines();
+  CHECK(std::count_if(lines.begin(), lines.end(), is_complaint) == 1);
+
+  const auto works_with = fmt::format("this outboxd works with {} and {}", own, own + 1);
+  gives_up(on, {}, {fmt::format("version {}", own + 2), works_with, "run a newer outboxd"}, 1, 2);
+  session.exec("DELETE FROM outbox.migration WHERE version >= $1", {std::to_string(own)});
+  gives_up(on, {}, {fmt::format("has version {}", own - 1), works_with, "run `outboxd migrate`"}, 1, 2);
 }
 
 TEST_CASE("a missing outbox is named with outboxd migrate as the remedy") {

@@ -134,7 +134,9 @@ TEST_CASE("prune goes past more locked rows than a portion, and past a few whose
   add_old(session, on, "published", "-400 d", 3);
   add_old(session, on, "published", "8 d", 30);
   auto other = on.connect();
-  other.exec("BEGIN; SELECT FROM outbox.event WHERE seq BETWEEN 4 AND 13 FOR UPDATE");
+  const auto first = session.number("SELECT min(seq) FROM outbox.event");
+  other.exec(fmt::format("BEGIN; SELECT FROM outbox.event WHERE seq BETWEEN {} AND {} FOR UPDATE", first + 3,
+                         first + 12));
   const auto pruned = [&] {
     return session.number("SELECT outbox.prune_published(now() - interval '7 d', 5)");
   };

@@ -1,6 +1,8 @@
 // A message that the broker returns is not published: it waits, its aggregate behind it, and nobody else.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "stage.hpp"
 
 namespace outboxd::test {
@@ -20,6 +22,12 @@ void insert(database& session, const std::string& aggregate, const std::string& 
 
 std::int64_t count(database& session, const std::string& condition) {
   return session.number("SELECT count(*) FROM outbox.event WHERE " + condition);
+}
+
+std::int64_t count_lines(process& of, std::string_view text) {
+  const auto lines = of.all_lines();
+  return std::count_if(lines.begin(), lines.end(),
+                       [&](const std::string& line) { return line.find(text) != std::string::npos; });
 }
 
 // So soon that no test waits long, and so often that no event dies.
@@ -102,6 +110,35 @@ TEST_CASE("thousands of events behind a returned one are parked once and are not
   running.stop();
   eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
   CHECK(on.rows_read("event_held") < 5000);
+}
+
+TEST_CASE("who has forgotten the binding is told once where the events come back from") {
+  const stage on;
+  auto session = on.connect();
+  relay running{on, eager};
+  insert(session, "first", lost_key(on));
+  running.wait_line("no queue is bound to exchange \"outbox\" for routing key \"" + lost_key(on) + "\"");
+  insert(session, "second", lost_key(on) + ".2");
+  eventually("both were returned twice", [&] { return count(session, "attempts > 1") == 2; });
+  running.stop();
+  CHECK(count_lines(running, "no queue is bound") == 1);
+}
+
+TEST_SUITE("alone") {
+  TEST_CASE("an exchange that the relay had to declare is said to have no queue") {
+    const stage on;
+    broker{}.delete_exchange("outbox");
+    {
+      relay running{on};
+      running.await_connected();
+      running.stop();
+      CHECK(count_lines(running, "RabbitMQ had no exchange \"outbox\"") == 1);
+    }
+    relay again{on};
+    again.await_connected();
+    again.stop();
+    CHECK(count_lines(again, "had no exchange") == 0);
+  }
 }
 
 }  // namespace outboxd::test

@@ -1,4 +1,5 @@
-// Nobody's operators, functions, types or views are called in the place of PostgreSQL's own, whatever the search_path is.
+// Nobody's operators, functions, types or views are called in the place of PostgreSQL's own, whatever the
+// search_path is.
 #include <doctest/doctest.h>
 
 #include "login.hpp"
@@ -22,8 +23,9 @@ constexpr auto alarm =
     " SET search_path = pg_catalog AS $$ BEGIN PERFORM nextval('{0}.calls');"
     " RAISE EXCEPTION 'hostile % is called', what; END $$;";
 
-// For each function of PostgreSQL that is named somewhere in our SQL ($1 of words): one of the same name and arguments. Where they
-// are polymorphic, one for each type that we use, which fits better than PostgreSQL's own.
+// For each function of PostgreSQL that is named somewhere in our SQL ($1 of words): one of the same name and
+// arguments. Where they are polymorphic, one for each type that we use, which fits better than PostgreSQL's
+// own.
 constexpr auto functions =
     "DO $do$ DECLARE f record; concrete text; BEGIN"
     " FOR f IN SELECT DISTINCT p.proname, oidvectortypes(p.proargtypes) AS args, p.proretset,"

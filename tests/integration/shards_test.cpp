@@ -1,4 +1,5 @@
-// More shards than one: relays share them out, each aggregate keeps its order, and their number can grow beside a relay.
+// More shards than one: relays share them out, each aggregate keeps its order, and their number can grow
+// beside a relay.
 #include <doctest/doctest.h>
 
 #include <map>

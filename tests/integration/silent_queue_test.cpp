@@ -1,4 +1,5 @@
-// Guarantee 7: a queue that never confirms holds up its own events, and nobody else's; each of them waits with a pause that grows.
+// Guarantee 7: a queue that never confirms holds up its own events, and nobody else's; each of them waits
+// with a pause that grows.
 #include <doctest/doctest.h>
 
 #include "stage.hpp"
@@ -39,7 +40,7 @@ TEST_CASE("events into a queue that never confirms wait with growing pauses, and
   broker{}.declare_queue(stuck);
   broker{}.bind(stuck, "outbox", stuck);
   auto session = on.connect();
-  relay running{on, {"--amqp-confirm-timeout", "1s", "--relay-lanes", "1"}};
+  relay running{on, {"--amqp-confirm-timeout", "10s", "--relay-lanes", "1"}};
   running.await_connected();
   {
     const suspended_queue hangs{stuck};
@@ -48,16 +49,19 @@ TEST_CASE("events into a queue that never confirms wait with growing pauses, and
     eventually("the others are published", [&] {
       return session.number("SELECT count(*) FROM outbox.event WHERE status = 'published'") == 2'000;
     });
-    eventually("those of the queue wait", [&] {
-      insert(session, "more", on.key(), 1);  // something has to be confirmed meanwhile
-      return session.number(
-                 "SELECT count(*) FROM outbox.event WHERE last_error_code = 'unconfirmed'"
-                 " AND status = 'waiting'") > 0 &&
-             session.number(
-                 "SELECT count(*) FROM outbox.event WHERE status = 'pending'"
-                 " AND routing_key = '" +
-                 stuck + "'") == 0;
-    });
+    eventually(
+        "those of the queue wait",
+        [&] {
+          insert(session, "more", on.key(), 1);  // something has to be confirmed meanwhile
+          return session.number(
+                     "SELECT count(*) FROM outbox.event WHERE last_error_code = 'unconfirmed'"
+                     " AND status = 'waiting'") > 0 &&
+                 session.number(
+                     "SELECT count(*) FROM outbox.event WHERE status = 'pending'"
+                     " AND routing_key = '" +
+                     stuck + "'") == 0;
+        },
+        patience);
     CHECK(session.number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
   }
   on.await_drained();

@@ -16,7 +16,8 @@ constexpr auto end_mark = "end-of-queue";
 process_options outboxd_options(const arguments& words, const environment& variables) {
   process_options options{
       .program = outboxd_binary(), .arguments = words, .environment = variables, .log_file = {}};
-  // Instead of the URLs in the environment of the tests; OUTBOXD_TEST_… and OUTBOXD_SERVICES_… are no settings.
+  // Instead of the URLs in the environment of the tests; OUTBOXD_TEST_… and OUTBOXD_SERVICES_… are no
+  // settings.
   options.environment.try_emplace("OUTBOXD_DATABASE_URL", "");
   options.environment.try_emplace("OUTBOXD_AMQP_URL", "amqp://localhost");
   return options;
@@ -47,7 +48,7 @@ std::string outboxd_binary() {
 }
 
 program_result run_outboxd(const arguments& words, const environment& variables) {
-  return run_program(outboxd_options(words, variables));
+  return run_program(outboxd_options(words, variables), 5 * patience);
 }
 
 stage::stage(const stage_options& options)
@@ -60,7 +61,10 @@ stage::stage(const stage_options& options)
   session.declare_queue(queue_);
   session.bind(queue_, exchange_, queue_ + ".#");
   if (!options.migrated) return;
-  const auto done = run_outboxd({"migrate", "--payload", payload_}, variables());
+  arguments words{"migrate", "--payload", payload_};
+  const char* const period = std::getenv("OUTBOXD_TEST_PARTITION");
+  if (period != nullptr && *period != '\0') words.insert(words.end(), {"--partition", period});
+  const auto done = run_outboxd(words, variables());
   REQUIRE_MESSAGE(done.exited(0), done.text());
 }
 
@@ -126,11 +130,15 @@ void stage::await_drained(std::chrono::milliseconds limit) const {
 
 std::int64_t stage::relay_sessions() const {
   return connect().number(
-      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = "
-      "'outboxd'");
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE "
+      "'outboxd % on %'");
 }
 
 namespace {
+
+// Of a partitioned outbox those of all partitions together.
+constexpr auto of_index =
+    "FROM pg_stat_user_indexes WHERE regexp_replace(indexrelname, '^event_p[0-9]+_', 'event_') = $1";
 
 // Of a relay: key 2 is the shard for its lead, and 64 more for the sleep of its leader.
 constexpr auto exclusive_locks =
@@ -155,11 +163,11 @@ std::int64_t stage::await_leader(int shard) const {
 }
 
 std::int64_t stage::rows_read(const std::string& index) const {
-  return connect().number("SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = $1", {index});
+  return connect().number(fmt::format("SELECT coalesce(sum(idx_tup_read), 0) {}", of_index), {index});
 }
 
 std::int64_t stage::index_scans(const std::string& index) const {
-  return connect().number("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = $1", {index});
+  return connect().number(fmt::format("SELECT coalesce(sum(idx_scan), 0) {}", of_index), {index});
 }
 
 void stage::await_asleep(int shard) const {
@@ -203,6 +211,22 @@ relay::relay(const stage& on, const arguments& flags, const environment& variabl
 void relay::await_connected(std::size_t from) {
   wait_line("connected to PostgreSQL", patience, from);
   wait_line("connected to RabbitMQ", patience, from);
+}
+
+void relay::freeze(const stage& on) {
+  auto session = on.connect();
+  eventually(
+      "the relay stands still without a lock",
+      [&] {
+        send(SIGSTOP);
+        if (session.number("SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+                           " WHERE l.locktype = 'relation' AND a.datname = current_database()"
+                           " AND a.application_name LIKE 'outboxd % on %'") == 0)
+          return true;
+        send(SIGCONT);
+        return false;
+      },
+      patience);
 }
 
 void relay::stop(int signal) {

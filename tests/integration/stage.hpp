@@ -105,6 +105,9 @@ class relay : public process {
 
   /// Waits until it has all its connections; `from`: skip the first lines.
   void await_connected(std::size_t from = 0);
+  /// SIGSTOP, at a moment when none of its sessions holds a lock on a table: stopped in the midst of a round trip,
+  /// it would keep one until SIGCONT.
+  void freeze(const stage& on);
   /// Asks it to stop, and expects exit code 0.
   void stop(int signal = SIGTERM);
 };

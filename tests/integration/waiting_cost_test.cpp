@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "login.hpp"
+#include "partitioned.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test {
@@ -10,7 +11,8 @@ namespace {
 // What relays have read through all indexes of the table; exact when they have ended.
 std::int64_t rows_read(const stage& on) {
   eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
-  return on.connect().number("SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'event'");
+  return on.connect().number(
+      "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname ~ '^event(_p[0-9]+)?$'");
 }
 
 void add_parked(const stage& on, int count) {
@@ -39,7 +41,7 @@ TEST_CASE("a hundred thousand scheduled events and as many behind a stuck one ar
   constexpr int many = 100'000;
   const stage on;
   auto session = on.connect();
-  session.exec("ALTER TABLE outbox.event SET (autovacuum_enabled = off)");
+  stop_autovacuum(session);
   // This session counts, too, and may not be taken for the relay.
   session.exec("SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off");
   add_parked(on, many);

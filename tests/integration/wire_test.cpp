@@ -1,5 +1,5 @@
-// The real outboxd and the real PostgreSQL against a broker that does wrong: nothing is marked published that was not
-// acknowledged, no attempt is counted, and when the broker does right everything is delivered.
+// The real outboxd and the real PostgreSQL against a broker that does wrong: nothing is marked published that
+// was not acknowledged, no attempt is counted, and when the broker does right everything is delivered.
 #include <doctest/doctest.h>
 
 #include <set>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int max_channels = 2047;
 constexpr int max_frame = 131072;  // bytes; RabbitMQ's own default
-constexpr timeval handshake_timeout{10, 0};
+constexpr timeval handshake_timeout{60, 0};
 
 struct close_reason {
   int code;

@@ -25,6 +25,7 @@ std::string answer_of(shake_step step, const shake_options& options) {
       return wire::channel_open_ok();
     case shake_step::confirm:
       return wire::select_ok();
+    case shake_step::look:
     case shake_step::declare:
       return wire::declare_ok();
     case shake_step::done:
@@ -110,6 +111,7 @@ void broker_conversation::read_request(shake_step of) {
       return expect("20.10");
     case shake_step::confirm:
       return expect("85.10");
+    case shake_step::look:
     case shake_step::declare:
       return expect("40.10");
     case shake_step::done:

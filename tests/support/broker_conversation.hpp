@@ -1,4 +1,5 @@
-// broker_conversation: a broker's side of one AMQP connection, as a script plays it: blocking, byte by byte if need be.
+// broker_conversation: a broker's side of one AMQP connection, as a script plays it: blocking, byte by byte
+// if need be.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,7 @@ struct hung_up : std::runtime_error {
 };
 
 /// What a broker answers, in this order, until a publisher may publish.
-enum class shake_step { greeting, tune, open, channel, confirm, declare, done };
+enum class shake_step { greeting, tune, open, channel, confirm, look, declare, done };
 
 struct shake_options {
   std::uint64_t frame_max = 131072;

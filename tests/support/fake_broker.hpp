@@ -1,4 +1,5 @@
-// fake_broker: an AMQP 0-9-1 server on a loopback port that does to every client what a script says, right or wrong.
+// fake_broker: an AMQP 0-9-1 server on a loopback port that does to every client what a script says, right or
+// wrong.
 #pragma once
 
 #include <cstdint>

@@ -120,7 +120,10 @@ std::optional<exit_status> process::reap(int timeout_ms) {
 }
 
 exit_status process::wait(std::chrono::milliseconds patience) {
-  if (auto status = reap(static_cast<int>(patience.count()))) return *status;
+  if (auto status = reap(static_cast<int>(patience.count()))) {
+    all_lines(patience);
+    return *status;
+  }
   throw deadline_passed{fmt::format("process {} did not end within {} ms; its last lines:\n{}", pid_,
                                     patience.count(), tail())};
 }

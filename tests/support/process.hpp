@@ -49,7 +49,8 @@ class process {
   /// Does nothing when the program has ended already.
   void send(int signal);
 
-  /// Waits for the end; throws deadline_passed, with the last lines of output, when it does not come.
+  /// Waits for the end of the program and of its output, so that lines() and tail() are complete; throws
+  /// deadline_passed, with the last lines of output, when either does not come.
   exit_status wait(std::chrono::milliseconds patience = std::chrono::seconds{60});
   bool running();
 

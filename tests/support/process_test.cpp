@@ -27,6 +27,12 @@ TEST_CASE("both outputs are captured, the environment is passed on, the exit cod
   CHECK_FALSE(child.running());
 }
 
+TEST_CASE("what was written before the output ended is there when the wait is over") {
+  process child{shell("(sleep 0.1; echo late) & exit 1")};
+  CHECK(child.wait() == exit_status{1, std::nullopt});
+  CHECK(child.lines() == std::vector<std::string>{"late"});
+}
+
 TEST_CASE("a line to come is waited for, and a line that has passed is found") {
   process child{shell("echo first; read line; echo second; exec sleep 60")};
   CHECK(child.wait_line("second") == "second");

@@ -73,7 +73,8 @@ void proxy_worker::run() {
           if (one.of(which).takes() && !one.silent) wanted |= POLLIN;
           if (one.of(back).gives(now)) wanted |= POLLOUT;
         }
-        // One that is not to be read for now would report its end again and again; a hidden one may die unseen.
+        // One that is not to be read for now would report its end again and again; a hidden one may die
+        // unseen.
         if (wanted == 0 && !one.silent && one.of(which).how.what != flow::kind::stall) continue;
         descriptors.push_back({source.get(), wanted, 0});
         who.push_back({&one, which});

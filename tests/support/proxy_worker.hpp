@@ -1,4 +1,5 @@
-// proxy_worker: the thread of a tcp_proxy, around poll(). The connections belong to it; commands are run by it.
+// proxy_worker: the thread of a tcp_proxy, around poll(). The connections belong to it; commands are run by
+// it.
 #pragma once
 
 #include <array>

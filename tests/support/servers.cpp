@@ -28,8 +28,8 @@ std::string run(const char* variable, const std::vector<std::string>& words) {
   return done.text();
 }
 
-// The broker's database keeps what was declared last in memory for a while: a binding that was made a second ago would be
-// gone after a crash, and good events would use up their attempts for that.
+// The broker's database keeps what was declared last in memory for a while: a binding that was made a second
+// ago would be gone after a crash, and good events would use up their attempts for that.
 void save_topology() {
   rabbitmqctl({"-q", "eval", "mnesia:dump_log()."});
 }
@@ -65,7 +65,8 @@ bool is_stopped(int pid) {
   return false;
 }
 
-// A shell holds the freeze: it sees the end of the pipe however this process ends, and wakes the broker again.
+// A shell holds the freeze: it sees the end of the pipe however this process ends, and wakes the broker
+// again.
 frozen_broker::frozen_broker() {
   const int pid = broker_pid();
   if (pid == 0) throw std::runtime_error{"the broker does not run"};

@@ -1,5 +1,5 @@
-// servers: what an operator or an accident does to the private servers of tools/services. Integration tests that use it
-// are in the suite "alone", except for rabbitmqctl on users and vhosts of their own.
+// servers: what an operator or an accident does to the private servers of tools/services. Integration tests
+// that use it are in the suite "alone", except for rabbitmqctl on users and vhosts of their own.
 #pragma once
 
 #include <cstdio>
@@ -22,6 +22,27 @@ int broker_pid();
 
 /// The kernel has stopped this process (state T).
 bool is_stopped(int pid);
+
+/// The broker has a memory alarm and takes nothing, until end() or the object goes.
+class memory_alarm {
+ public:
+  memory_alarm() { set("0"); }
+  ~memory_alarm() {
+    if (on_) set("0.4");
+  }
+  memory_alarm(const memory_alarm&) = delete;
+  memory_alarm& operator=(const memory_alarm&) = delete;
+  void end() {
+    set("0.4");
+    on_ = false;
+  }
+
+ private:
+  static void set(const std::string& fraction) {
+    rabbitmqctl({"-q", "set_vm_memory_high_watermark", fraction});
+  }
+  bool on_ = true;
+};
 
 /// The broker stops to run, as on a machine that hangs, until this object goes, or its process does.
 class frozen_broker {

@@ -1,5 +1,6 @@
-// effect_consumer: applies each event's effect in a transaction with first_time, until it is killed. The arguments are a
-// queue and a name. It acknowledges late, so that a kill leaves work that was done and will be handed out again.
+// effect_consumer: applies each event's effect in a transaction with first_time, until it is killed. The
+// arguments are a queue and a name. It acknowledges late, so that a kill leaves work that was done and will
+// be handed out again.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "poison.hpp"
+#include "support/poison.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,36 @@
+// asked_relay: a running relay that answers over HTTP, on a port of its own.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "stage.hpp"
+#include "support/http_client.hpp"
+
+namespace outboxd::test {
+
+class asked_relay : public relay {
+ public:
+  explicit asked_relay(const stage& on, arguments flags = {})
+      : relay{on, with_listener(std::move(flags))},
+        port_{port_in(wait_line(std::string(said_at), patience))} {}
+
+  std::uint16_t port() const { return port_; }
+  std::string address() const { return fmt::format("127.0.0.1:{}", port_); }
+  http_answer get(std::string_view path) const { return http_client{port_}.get(path); }
+
+ private:
+  static constexpr std::string_view said_at = "listening on http://127.0.0.1:";
+
+  static arguments with_listener(arguments flags) {
+    flags.insert(flags.end(), {"--http-listen", "127.0.0.1:0"});
+    return flags;
+  }
+  static std::uint16_t port_in(const std::string& line) {
+    return static_cast<std::uint16_t>(std::stoi(line.substr(line.find(said_at) + said_at.size())));
+  }
+
+  std::uint16_t port_;
+};
+
+}  // namespace outboxd::test

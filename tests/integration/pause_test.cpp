@@ -1,0 +1,166 @@
+// outboxd pause and resume: what is paused stays, everything else goes on, and nothing is lost or overtaken.
+#include <doctest/doctest.h>
+
+#include "asked_relay.hpp"
+#include "operator_desk.hpp"
+#include "stage.hpp"
+
+namespace outboxd::test {
+namespace {
+
+// Events of these types in turn, one aggregate each type, and one aggregate that has both.
+void add(database& session, const stage& on, int count) {
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'order', CASE WHEN n % 3 = 0 THEN 'both' ELSE (n % 2)::text END,"
+      "  CASE n % 2 WHEN 0 THEN $1 ELSE $2 END, '{}'"
+      " FROM generate_series(1, $3::int) AS n",
+      {on.key("held"), on.key("free"), std::to_string(count)});
+}
+
+std::int64_t paused_events(database& session) {
+  return std::stoll(
+      session.value("SELECT count(*) FROM outbox.event WHERE last_error_code = 'paused'"
+                    " AND status = 'waiting' AND available_at = 'infinity'"));
+}
+
+std::int64_t published(database& session, const std::string& type) {
+  return std::stoll(session.value(
+      "SELECT count(*) FROM outbox.event WHERE event_type = $1 AND status = 'published'", {type}));
+}
+
+void await_paused(const asked_relay& of, std::size_t parts) {
+  eventually(
+      "the relay knows what is paused",
+      [&] { return nlohmann::json::parse(of.get("/readyz").body).at("paused").size() == parts; }, patience);
+}
+
+}  // namespace
+
+TEST_CASE("a paused event type waits and holds back its own aggregate only, and all goes out after resume") {
+  stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  asked_relay running{on, no_sweep};
+  running.await_connected();
+  desk.text({"pause", "--event-type", on.key("held"), "--reason", "ticket 4711"});
+  await_paused(running, 1);
+  add(session, on, 60);
+  // Of 30 free ones 20 have an aggregate without paused ones, and one is before them.
+  eventually(
+      "the free ones are out", [&] { return published(session, on.key("free")) == 21; }, patience);
+  eventually(
+      "the paused heads wait", [&] { return paused_events(session) == 2; }, patience);
+  CHECK(published(session, on.key("held")) == 0);
+  CHECK(running.get("/readyz").status == 200);
+  CHECK(running.get("/metrics").body.find("\noutboxd_paused 1\n") != std::string::npos);
+  CHECK(session.value("SELECT sum(attempts) FROM outbox.event") == "0");
+  const auto status = desk.json({"status"});
+  REQUIRE(status.at("paused").size() == 1);
+  CHECK(status.at("paused").at(0).at("reason") == "ticket 4711");
+  const auto id = session.value("SELECT id FROM outbox.event WHERE last_error_code = 'paused' LIMIT 1");
+  CHECK(desk.json({"trace", "--id", id}).at("state") == "paused");
+  CHECK(desk.text({"resume", "--event-type", on.key("held")}).starts_with("resumed: 1 pause ended"));
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(session.value("SELECT string_agg(what || ' ' || selection, ', ' ORDER BY id) FROM outbox.audit") ==
+        "pause --event-type " + on.key("held") + ", resume --event-type " + on.key("held"));
+  running.stop();
+}
+
+TEST_CASE("a pause outlives the relay, and one that ended while none ran is over for the next one") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  desk.text({"pause", "--aggregate-type", "order"});
+  {
+    asked_relay first{on, no_sweep};
+    first.await_connected();
+    add(session, on, 12);
+    eventually(
+        "all heads wait", [&] { return paused_events(session) == 3; }, patience);
+    first.stop();
+  }
+  {
+    asked_relay second{on, no_sweep};
+    await_paused(second, 1);
+    second.stop();
+  }
+  CHECK(on.count("published") == 0);
+  desk.text({"resume", "--all"});
+  relay third{on, no_sweep};
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  third.stop();
+}
+
+TEST_CASE("everything paused: what is pending stays pending, and goes out by itself when the pause ends") {
+  const stage on;
+  const operator_desk desk{on};
+  asked_relay running{on, no_sweep};
+  running.await_connected();
+  desk.text({"pause", "--all"});
+  await_paused(running, 1);
+  auto session = on.connect();
+  add(session, on, 10);
+  CHECK(on.count("published") == 0);
+  CHECK(on.count("pending") == 10);
+  const auto until =
+      session.value("UPDATE outbox.pause SET until = clock_timestamp() + interval '2 s' RETURNING until");
+  session.exec("SELECT pg_notify('outbox', 'pause')");
+  const auto report = on.check_all();
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE published_at < $1::timestamptz", {until}) ==
+        0);
+  CHECK_MESSAGE(report.sound(), report.words());
+  CHECK(desk.json({"status"}).at("paused").empty());
+  running.stop();
+}
+
+TEST_CASE("pauses come and go under load with two relays: nothing is lost, doubled or overtaken") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  relay first{on};
+  relay second{on};
+  first.await_connected();
+  second.await_connected();
+  for (int round = 0; round < 4; ++round) {
+    desk.text({"pause", "--event-type", on.key("held")});
+    add(session, on, 300);
+    if (round == 2) desk.text({"pause", "--all"});
+    add(session, on, 300);
+    desk.text({"resume", "--all"});
+    add(session, on, 300);
+  }
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  first.stop();
+  second.stop();
+}
+
+TEST_CASE("a pause is refused in words: without a selector, with an end that has passed, with no type") {
+  const stage on;
+  const operator_desk desk{on};
+  for (const auto& [words, expected] : std::vector<std::pair<arguments, std::string>>{
+           {{"pause"}, "pause needs to know what"},
+           {{"resume"}, "resume needs to know what"},
+           {{"pause", "--all", "--event-type", "a"}, "--all means everything"},
+           {{"pause", "--event-type", ""}, "--event-type has 0 bytes"},
+           {{"pause", "--event-type", std::string(1001, 'x')}, "--event-type has 1001 bytes"},
+           {{"pause", "--all", "--until", "2001-01-01"}, "--until '2001-01-01' has passed"},
+           {{"pause", "--all", "--until", "soon"}, "--until 'soon' is no time"}}) {
+    const auto done = desk.run(words);
+    CHECK_MESSAGE(done.exited(2), done.text());
+    CHECK_MESSAGE(done.text().find(expected) != std::string::npos, done.text());
+  }
+  const auto unknown = desk.run({"pause", "--event-type", "ordr.created", "--until", "2h"});
+  CHECK_MESSAGE(unknown.exited(0), unknown.text());
+  CHECK_MESSAGE(unknown.text().find("none of the latest 10000 events is of this type") != std::string::npos,
+                unknown.text());
+  CHECK(desk.text({"resume", "--event-type", "order.created"}).starts_with("nothing of that was paused"));
+  CHECK(desk.text({"resume", "--all"}).starts_with("resumed: 1 pause ended"));
+  auto session = on.connect();
+  CHECK(session.value("SELECT count(*) FROM outbox.audit") == "2");
+}
+
+}  // namespace outboxd::test

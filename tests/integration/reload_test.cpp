@@ -1,0 +1,148 @@
+// SIGHUP: a running relay takes up what can change at run time, and bad settings leave it as it is.
+#include <doctest/doctest.h>
+
+#include "asked_relay.hpp"
+#include "load.hpp"
+#include "settings_file.hpp"
+#include "support/servers.hpp"
+
+namespace outboxd::test {
+namespace {
+
+constexpr auto kept = "the settings stay as they are: ";
+
+// Returns what it says of that.
+std::string reload(process& running, const settings_file& file, const std::string& text,
+                   const std::string& says) {
+  const auto from = running.lines().size();
+  file.write(text);
+  running.send(SIGHUP);
+  return running.wait_line(says, patience, from);
+}
+
+// The sample of a metric that has no labels.
+double sample(const asked_relay& of, const std::string& name) {
+  const auto body = of.get("/metrics").body;
+  const auto at = body.find("\n" + name + " ");
+  REQUIRE(at != std::string::npos);
+  return std::stod(body.substr(at + name.size() + 2));
+}
+
+void insert_lost(const stage& on) {
+  on.connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " VALUES ('order', gen_random_uuid()::text, 'unbound-' || $1, '{}')",
+      {on.queue()});
+}
+
+}  // namespace
+
+TEST_CASE("SIGHUP takes up changed retries: later failures go by them") {
+  const stage on;
+  const settings_file file{"[retry]\nschedule = ['1h']\n"};
+  relay running{on, file.flags()};
+  running.await_connected();
+  insert_lost(on);
+  running.wait_line("waits 3600000 ms", patience);
+  const auto said = reload(running, file, "[retry]\nschedule = ['1ms']\n", "retry.schedule = '1ms'");
+  CHECK(said.find(file.path() + ":2") != std::string::npos);
+  CHECK(said.find("it was '1h'") != std::string::npos);
+  insert_lost(on);
+  eventually(
+      "the second one is dead", [&] { return on.count("dead") == 1; }, patience);
+  CHECK(on.count("waiting") == 1);
+  running.stop();
+}
+
+TEST_CASE("SIGHUP takes up the sweep interval and the log's level and format") {
+  const stage on;
+  const settings_file file{"[relay]\nsweep_interval = '30m'\nclaim_timeout = '1h'\n"};
+  asked_relay running{on, file.flags()};
+  running.await_connected();
+  running.wait_line("leads shard", patience);
+  reload(running, file, "[relay]\nsweep_interval = '10ms'\nclaim_timeout = '1h'\n[log]\nformat = 'json'\n",
+         "\"message\":\"relay.sweep_interval = '10ms'");
+  const auto before = sample(running, "outboxd_sweeps_total");
+  eventually(
+      "it sweeps", [&] { return sample(running, "outboxd_sweeps_total") > before + 10; }, patience);
+  reload(running, file, "[relay]\nclaim_timeout = '1h'\n[log]\nlevel = 'debug'\n", "log.level = 'debug'");
+  insert_lost(on);
+  insert_lost(on);
+  running.wait_line(" debug ", patience);
+  running.stop();
+}
+
+TEST_CASE("SIGHUP takes up relay.max_rate: what was held back goes out") {
+  const stage on;
+  const settings_file file{"[relay]\nmax_rate = 1\n"};
+  relay running{on, file.flags()};
+  running.await_connected();
+  on.add_events(50, 40);
+  on.await_published(1);
+  reload(running, file, "[relay]\nmax_rate = 0\n", "relay.max_rate = '0'");
+  on.await_drained();  // at one a second it would take half an hour
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  running.stop();
+}
+
+TEST_CASE("SIGHUP names what needs a restart, and says when nothing has changed") {
+  const stage on;
+  const settings_file file{"[relay]\nlanes = 2\n"};
+  relay running{on, file.flags()};
+  running.await_connected();
+  reload(running, file, "[relay]\nlanes = 2\n", "are what they were");
+  for (int i = 0; i < 2; ++i)  // again as long as it waits for that
+    reload(running, file, "[relay]\nlanes = 1\n", "relay.lanes has changed, and stays as it was");
+  reload(running, file, "[relay]\nlanes = 2\n", "are what they were");
+  running.stop();
+}
+
+TEST_CASE("SIGHUP with a broken file under load changes nothing, loses nothing and sends nothing twice") {
+  const stage on;
+  const settings_file file{"[retry]\nbase = '2s'\n"};
+  load writers{on};
+  relay running{on, file.flags()};
+  on.await_published(200);
+  const auto refused = [&](const std::string& text, const std::string& says) {
+    reload(running, file, text, kept + says);
+  };
+  refused("[retry]\nbase = 'soon'\n", "retry.base = 'soon' (" + file.path() + ":2) is not allowed");
+  refused("[retry\n", file.path() + ":1");
+  refused("[relay]\nlanez = 2\n", "unknown key 'relay.lanez'");
+  refused("[relay]\nclaim_timeout = '1m'\nsweep_interval = '30s'\n", "with the settings that only a restart");
+  std::filesystem::remove(file.path());
+  running.send(SIGHUP);
+  running.wait_line("cannot read the configuration file", patience);
+  reload(running, file, "[retry]\nbase = '2s'\n", "are what they were");
+  for (int i = 0; i < 20; ++i) running.send(SIGHUP);
+  const auto published = on.count("published");
+  on.await_published(published + 200);
+  writers.stop();
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  running.stop();
+}
+
+TEST_SUITE_BEGIN("alone");
+
+TEST_CASE("SIGHUP takes up the confirm timeout for what is in flight, and the grace of a stop") {
+  const stage on;
+  const settings_file file{
+      "[amqp]\nconfirm_timeout = '1h'\nheartbeat = '1h'\n[relay]\nshutdown_grace = '1h'\n"};
+  relay running{on, file.flags()};
+  running.await_connected();
+  const frozen_broker frozen;
+  on.add_events(10, 100);
+  eventually(
+      "events are on their way", [&] { return on.rows_read() >= 1000; }, patience);
+  reload(running, file,
+         "[amqp]\nconfirm_timeout = '100ms'\nheartbeat = '1h'\n[relay]\nshutdown_grace = '1h'\n",
+         "no confirm for 100 ms");
+  reload(running, file, "[relay]\nshutdown_grace = '100ms'\n", "relay.shutdown_grace = '100ms'");
+  running.stop();
+}
+
+TEST_SUITE_END();
+
+}  // namespace outboxd::test

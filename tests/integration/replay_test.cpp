@@ -1,0 +1,151 @@
+// replay to one consumer, at a rate, and not by mistake; dead events by their reason.
+#include <doctest/doctest.h>
+
+#include "operator_desk.hpp"
+#include "stage.hpp"
+
+namespace outboxd::test {
+namespace {
+
+void add_many(database& session, const stage& on, const std::string& status, int count,
+              const std::string& code = "returned") {
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, last_error_code,"
+      " last_error) SELECT 'order', n, $1, '{}', $2::outbox.event_status, nullif($4, 'none'), 'because of ' "
+      "|| $4"
+      " FROM generate_series(1, $3::int) AS n",
+      {on.key(), status, std::to_string(count), code});
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a replay to another exchange and key reaches the new consumer alone, and leaves the event's own ones") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  const stage new_consumer;  // whose queue gets what has its own key
+  on.add_events(3, 1);
+  relay running{on, no_sweep};
+  on.await_published(3);
+  const auto first = consumer{on.queue()}.take(3, patience);
+  const auto done = desk.json(
+      {"replay", "--aggregate", "order/1", "--exchange", "outbox", "--routing-key", new_consumer.key()});
+  CHECK(done.at("changed") == 3);
+  consumer reader{new_consumer.queue()};
+  const auto again = reader.take(3, patience);
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    CHECK(again[i].message_id() == first[i].message_id());
+    CHECK(again[i].body == first[i].body);
+  }
+  on.await_published(3);
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE exchange IS NULL AND routing_key IS NULL") ==
+        3);
+  CHECK(session.value("SELECT selection FROM outbox.audit") ==
+        fmt::format("--aggregate order/1 --exchange outbox --routing-key {}", new_consumer.key()));
+  // To a queue, through the default exchange. Then without a destination: as the first time.
+  CHECK(
+      desk.json({"replay", "--all", "--exchange", "", "--routing-key", new_consumer.queue()}).at("changed") ==
+      3);
+  reader.take(3, patience);
+  on.await_published(3);
+  CHECK(desk.json({"replay", "--all"}).at("changed") == 3);
+  consumer{on.queue()}.take(3, patience);
+  on.await_published(3);
+  running.stop();
+}
+
+TEST_CASE("more than a thousand events are replayed, retried or discarded only with --yes") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  add_many(session, on, "published", 1'001);
+  add_many(session, on, "dead", 1'001);
+  for (const auto& words : {arguments{"replay", "--all"}, arguments{"replay", "--since", "1h"},
+                            arguments{"dead", "retry", "--all"}, arguments{"dead", "discard", "--all"}}) {
+    const auto refused = desk.run(words);
+    CHECK_MESSAGE(refused.exited(2), refused.text());
+    CHECK_MESSAGE(refused.says("would touch 1001 events; give --yes"), refused.text());
+  }
+  CHECK(on.count("published") == 1'001);
+  CHECK(on.count("dead") == 1'001);
+  CHECK(session.number("SELECT count(*) FROM outbox.audit") == 0);
+  CHECK(desk.json({"dead", "retry", "--all", "--yes"}).at("changed") == 1'001);
+  CHECK(desk.json({"replay", "--all", "--yes"}).at("changed") == 1'001);
+  session.exec(
+      "UPDATE outbox.event SET status = 'published' WHERE seq < (SELECT min(seq) + 1000 FROM outbox.event)");
+  CHECK(desk.json({"replay", "--all"}).at("changed") == 1'000);
+}
+
+TEST_CASE("a replay at a rate takes its time, and what is published meanwhile is not in its selection") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  add_many(session, on, "published", 100);
+  const auto before = std::chrono::steady_clock::now();
+  process running{{.program = outboxd_binary(),
+                   .arguments = {"replay", "--all", "--rate", "10"},
+                   .environment = desk.variables(),
+                   .log_file = {}}};
+  eventually(
+      "the first portion is replayed",
+      [&] { return session.number("SELECT count(*) FROM outbox.event WHERE status = 'waiting'") > 0; },
+      patience);
+  add_many(session, on, "published", 5);
+  CHECK(on.count("published") > 5);  // it is not through
+  CHECK(running.wait(patience).code == 0);
+  // Portions of two: the last one is not before the others have had their time.
+  CHECK(std::chrono::steady_clock::now() - before >= 9s);
+  CHECK(on.count("published") == 5);
+  CHECK(on.count("waiting") == 100);
+  CHECK(session.number("SELECT events FROM outbox.audit") == 100);
+}
+
+TEST_CASE("a rate or a destination that cannot be is refused") {
+  const stage on;
+  const operator_desk desk{on};
+  const std::string long_name(256, 'x');
+  for (const auto& [words, said] : std::vector<std::pair<arguments, std::string>>{
+           {{"replay", "--all", "--rate", "0"}, "--rate '0'"},
+           {{"replay", "--all", "--rate", "fast"}, "--rate 'fast'"},
+           {{"replay", "--all", "--exchange", long_name}, "--exchange has 256 bytes"},
+           {{"replay", "--all", "--routing-key", long_name}, "--routing-key has 256 bytes"},
+           {{"dead", "retry", "--all", "--rate", "5"}, "--rate"},
+           {{"replay", "--code", "returned"}, "--code"},
+           {{"dead", "list", "--by", "type"}, "--by 'type'"},
+           {{"dead", "retry", "--code", ""}, "--code is empty"}}) {
+    const auto refused = desk.run(words);
+    CHECK_MESSAGE(refused.exited(2), refused.text());
+    CHECK_MESSAGE(refused.says(said), refused.text());
+  }
+}
+
+TEST_CASE("dead events are listed by reason, and selected by it") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  CHECK(desk.text({"dead", "list", "--by", "reason"}) == "0 dead events");
+  add_many(session, on, "dead", 3, "returned");
+  add_many(session, on, "dead", 5, "refused");
+  add_many(session, on, "dead", 1, "none");
+  add_many(session, on, "published", 2, "refused");
+  session.exec("UPDATE outbox.event SET created_at = now() - interval '3 h' WHERE aggregate_id = '1'");
+  const auto reasons = desk.json({"dead", "list", "--by", "reason"});
+  REQUIRE(reasons.size() == 3);
+  CHECK(reasons[0].at("code") == "refused");
+  CHECK(reasons[0].at("events") == 5);
+  CHECK(reasons[0].at("oldest") < reasons[0].at("newest"));
+  CHECK(reasons[0].at("example").at("last_error") == "because of refused");
+  CHECK(reasons[1].at("code") == "returned");
+  CHECK(reasons[2].at("code").is_null());
+  const auto text = desk.text({"dead", "list", "--by", "reason", "--until", "2h"});
+  CHECK_MESSAGE(text.find("refused   1 ") != std::string::npos, text);
+  CHECK(desk.json({"dead", "list", "--code", "returned"}).size() == 3);
+  CHECK(desk.json({"dead", "list", "--code", "returned", "--code", "none"}).size() == 4);
+  CHECK(desk.json({"dead", "list", "--code", "nacked"}).empty());
+  CHECK(desk.json({"dead", "discard", "--code", "none"}).at("changed") == 1);
+  CHECK(desk.json({"dead", "retry", "--code", "refused", "--aggregate", "order/2"}).at("changed") == 1);
+  CHECK(on.count("dead") == 7);
+}
+
+}  // namespace outboxd::test
