@@ -60,9 +60,11 @@ auto patiently(const char* what, Open open) {
 
 }  // namespace
 
-arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_type type, int shards)
+arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_type type, int shards,
+             bool partitioned)
     : outboxd_{std::move(outboxd)},
       logs_{std::filesystem::absolute(std::move(logs))},
+      shards_{shards},
       name_{unique_name()},
       database_password_{fmt::format("{}-database", canary)},
       broker_password_{fmt::format("{}-broker", canary)} {
@@ -70,11 +72,21 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
   // What an earlier run that was killed may have left.
   connect().exec("ALTER SYSTEM RESET default_transaction_read_only");
   connect().exec("SELECT pg_reload_conf()");
+  std::vector<std::string> words{"migrate", "--shards", std::to_string(shards)};
+  if (partitioned) words.insert(words.end(), {"--partition", "daily"});
   const auto done = run_program({.program = outboxd_,
-                                 .arguments = {"migrate", "--shards", std::to_string(shards)},
+                                 .arguments = words,
                                  .environment = {{"OUTBOXD_DATABASE_URL", database_.url()}},
                                  .log_file = {}});
   if (!done.exited(0)) throw std::runtime_error{"migrate: " + done.text()};
+  // Each relay that takes the lead begins the next one, too. Their number is bounded, as it is with days.
+  if (partitioned)
+    connect().exec(
+        "CREATE FUNCTION make_over() RETURNS trigger LANGUAGE plpgsql AS"
+        " 'BEGIN NEW.began_at := NEW.began_at - interval ''2 d''; RETURN NEW; END';"
+        "CREATE TRIGGER make_over BEFORE INSERT OR UPDATE ON outbox.event_partition"
+        " FOR EACH ROW WHEN (NEW.number < 24) EXECUTE FUNCTION make_over();"
+        "UPDATE outbox.event_partition SET began_at = began_at");
   connect().exec(
       fmt::format("CREATE ROLE {} LOGIN PASSWORD '{}' IN ROLE outbox_relay", name_, database_password_));
   rabbitmqctl({"-q", "add_vhost", name_});
@@ -83,7 +95,8 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
   set_permissions(true);
   auto session = connect_broker();
   session.declare_exchange(exchange_);
-  // From the begin: RabbitMQ would drop what is in the queue at the moment that a policy brings its length first.
+  // From the begin: RabbitMQ would drop what is in the queue at the moment that a policy brings its length
+  // first.
   session.declare_queue(queue_, type, {{"x-overflow", "reject-publish"}});
   session.bind(queue_, exchange_, "chaos.#");
   session.declare_exchange(graveyard_);  // as a relay declares it, too
@@ -175,7 +188,8 @@ void arena::set_permissions(bool all) const {
   rabbitmqctl({"-q", "set_permissions", "-p", name_, name_, what, what, what});
 }
 
-// The trigger's function itself: a new one is at work from the next transaction on, and takes no lock on the table.
+// The trigger's function itself: a new one is at work from the next transaction on, and takes no lock on the
+// table.
 void arena::set_doorbell(bool rings) const {
   constexpr auto rung = "pg_catalog.pg_notify(";
   constexpr auto muffled = "pg_catalog.concat(";

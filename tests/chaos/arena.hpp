@@ -1,4 +1,5 @@
-// arena: what a run has for itself: a database, a vhost with exchange and queue, users, secret files; and its clean-up.
+// arena: what a run has for itself: a database, a vhost with exchange and queue, users, secret files; and its
+// clean-up.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +16,10 @@ inline constexpr auto canary = "canary-7f3a";
 
 class arena {
  public:
-  /// An outbox with so many shards, and a queue of this type.
-  arena(std::filesystem::path outboxd, std::filesystem::path logs, test::queue_type type, int shards);
+  /// An outbox with so many shards, and a queue of this type. Partitions of it, if it has any, are over as soon as they
+  /// have begun, but for the last of some.
+  arena(std::filesystem::path outboxd, std::filesystem::path logs, test::queue_type type, int shards,
+        bool partitioned = false);
   ~arena();
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
@@ -29,6 +32,7 @@ class arena {
   const std::string& queue() const { return queue_; }
   /// Where dead events may be published to as well, and the queue that gets them.
   const std::string& graveyard() const { return graveyard_; }
+  int shards() const { return shards_; }
   /// The relays' user, on both servers.
   const std::string& user() const { return name_; }
   /// The administrators' addresses, which go past all proxies.
@@ -64,6 +68,7 @@ class arena {
  private:
   std::filesystem::path outboxd_;
   std::filesystem::path logs_;
+  int shards_;
   std::string name_;
   std::string exchange_ = "outbox";
   std::string queue_ = "events";

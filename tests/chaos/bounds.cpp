@@ -20,6 +20,10 @@ bool may_repeat(const injection& one) {
     case fault::relay_killed:
     case fault::relay_frozen:
     case fault::relay_stopped:
+    case fault::guest_stopped:
+    case fault::guest_killed:
+    case fault::leader_killed:
+    case fault::leader_stopped:
     case fault::backends_terminated:
     case fault::postgres_restarted:
     case fault::postgres_crashed:
@@ -60,9 +64,10 @@ std::string median_of(std::vector<std::chrono::microseconds> times) {
 
 }  // namespace
 
-// Each fault may repeat what the leaders had in flight at its begin, and again each time that one comes back and tries
-// while it lasts: not more often than once in a second on average, for the pauses grow. The crash of a server also
-// loses what it had not written yet, marks of PostgreSQL and acknowledgements of RabbitMQ: of about a second.
+// Each fault may repeat what the leaders had in flight at its begin, and again each time that one comes back
+// and tries while it lasts: not more often than once in a second on average, for the pauses grow. The crash
+// of a server also loses what it had not written yet, marks of PostgreSQL and acknowledgements of RabbitMQ:
+// of about a second.
 std::size_t allowed_duplicates(const evidence& from) {
   std::size_t rounds = 0;
   for (const auto& one : from.faults) {
@@ -71,11 +76,14 @@ std::size_t allowed_duplicates(const evidence& from) {
     rounds += 2 + static_cast<std::size_t>(lasted.count());
   }
   rounds += from.seen.ended_at_points;
-  // Each one closes a channel with others in flight, and is sent alone afterwards; that count may be lost with a crash.
+  // Each one closes a channel with others in flight, and is sent alone afterwards; that count may be lost
+  // with a crash.
   const auto closes_channels =
       std::count_if(from.by_writers.bad.begin(), from.by_writers.bad.end(),
                     [](const auto& one) { return one.second == event_kind::missing_exchange; });
-  rounds += 2 * static_cast<std::size_t>(closes_channels);
+  const auto odd = std::count_if(from.by_writers.odd.begin(), from.by_writers.odd.end(),
+                                 [](const auto& one) { return closes_something(*one.second); });
+  rounds += 2 * static_cast<std::size_t>(closes_channels + odd);
   return rounds * from.in_flight;
 }
 

@@ -82,7 +82,8 @@ void injector::wait(const std::function<bool()>& interrupted) {
   threads_.clear();
 }
 
-// Of two faults that come late, because one took longer than planned, the gap between them stays at least a second.
+// Of two faults that come late, because one took longer than planned, the gap between them stays at least a
+// second.
 void injector::run(const std::vector<planned>& own) {
   auto free_at = start_;
   for (const auto& one : own) {
@@ -108,6 +109,12 @@ void injector::carry_out(const planned& one) {
       case target::kind::relay:
         relay_fault(on);
         break;
+      case target::kind::guest:
+        guest_fault(on);
+        break;
+      case target::kind::leader:
+        leader_fault(on);
+        break;
       case target::kind::link:
         link_fault(on);
         break;
@@ -131,8 +138,8 @@ void injector::carry_out(const planned& one) {
   done_.push_back(std::move(record));
 }
 
-// Without evidence: another fault may have had the relay, its links or the server in its hands at that time, or shortly
-// before, so that there was nothing to disturb. Called with the lock held.
+// Without evidence: another fault may have had the relay, its links or the server in its hands at that time,
+// or shortly before, so that there was nothing to disturb. Called with the lock held.
 outcome injector::judge(const scene& after, const injection& what) const {
   if (after.seen()) return outcome::happened;
   if (after.stopping()) return outcome::missed;

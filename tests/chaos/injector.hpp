@@ -93,6 +93,8 @@ struct act {
 void play(scene& on, std::span<const act> acts);
 
 void relay_fault(scene& on);
+void guest_fault(scene& on);
+void leader_fault(scene& on);
 void link_fault(scene& on);
 void postgres_fault(scene& on);
 void rabbitmq_fault(scene& on);

@@ -12,6 +12,7 @@
 #include "options.hpp"
 #include "outage.hpp"
 #include "run.hpp"
+#include "takeovers.hpp"
 
 namespace {
 
@@ -45,6 +46,10 @@ int main(int count, char** words) {
   const auto how = outboxd::chaos::read_options(count, words);
   if (how.print_schedule) {
     for (const auto& one : outboxd::chaos::make_schedule(how.plan())) fmt::print("{}\n", one.words());
+    return 0;
+  }
+  if (!how.histogram.empty()) {
+    fmt::print("{}\n", outboxd::chaos::histogram(outboxd::chaos::read_takeovers(how.histogram)));
     return 0;
   }
   std::signal(SIGPIPE, SIG_IGN);

@@ -43,7 +43,7 @@ monitor::~monitor() {
 sightings monitor::finish() {
   stopping_ = true;
   thread_.join();
-  seen_.leads = leads_.seen();
+  seen_.leads = leads_.finish();
   return seen_;
 }
 
@@ -54,11 +54,9 @@ void monitor::run() {
       if (!session_)
         session_.emplace(database{all_.where.database_url() + "?application_name=chaos_monitor"});
       probe();
-      leads_.look(*session_);
       look_at_transactions();
       look_at_table();
     } catch (const database_error& error) {
-      leads_.look_away();
       if (!session_ || PQstatus(session_->handle()) != CONNECTION_OK) session_.reset();
     }
     look_at_writers();
@@ -97,7 +95,8 @@ void monitor::look_at_table() {
   }
 }
 
-// Invariant 10: between its statements a relay has no transaction open. What a disturbed link holds up is not idle.
+// Invariant 10: between its statements a relay has no transaction open. What a disturbed link holds up is not
+// idle.
 void monitor::look_at_transactions() {
   const auto open = session_->number(
       "SELECT count(*) FROM pg_stat_activity WHERE usename = $1 AND state LIKE 'idle in transaction%'"
@@ -115,7 +114,8 @@ void monitor::probe() {
   if (took > slow_probe) slow_since_ = clock::now();
 }
 
-// Invariant 11: while PostgreSQL is well, a writer's transaction never takes long, whatever relays and broker do.
+// Invariant 11: while PostgreSQL is well, a writer's transaction never takes long, whatever relays and broker
+// do.
 void monitor::look_at_writers() {
   if (writers_.longest_under_way() < too_long) {
     said_slow_ = false;

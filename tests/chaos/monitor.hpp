@@ -1,5 +1,5 @@
-// monitor: looks at everything several times a second while the faults happen, starts relays again that ended as the
-// manual says, and remembers what has to hold all the time.
+// monitor: looks at everything several times a second while the faults happen, starts relays again that ended
+// as the manual says, and remembers what has to hold all the time.
 #pragma once
 
 #include <atomic>

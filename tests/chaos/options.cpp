@@ -6,6 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 namespace outboxd::chaos {
@@ -16,15 +17,18 @@ constexpr auto usage =
     "\n"
     "  --seed N          what happens when (default 1)\n"
     "  --seconds S       for how long there are faults (default 60)\n"
-    "  --relays R        relays (default 2)\n"
-    "  --shards S        shards of the outbox: 1, 2, 4 to 64 (default 1)\n"
+    "  --relays R        relays (default 1, 2 or 4, by the seed)\n"
+    "  --shards S        shards of the outbox: 1, 2, 4 to 64 (default 1, 2 or 8, by the seed)\n"
     "  --writers W       writers (default 4)\n"
     "  --only A,B        leave out all faults but these; none: leave out all\n"
+    "  --partitions      a partitioned outbox, which goes on in another partition again and again\n"
     "  --failpoints      relays also end themselves at named points (needs a build with OUTBOXD_FAILPOINTS)\n"
     "  --outage S        instead: one outage of the broker, for S seconds, with writers at work\n"
     "  --logs DIR        where the relays' logs go (default chaos-logs)\n"
     "  --outboxd FILE    the program under test (default: the one built with this)\n"
     "  --sabotage WHAT   wrong the run on purpose, which must then fail: lost, phantom, marked, overtaken\n"
+    "  --takeovers FILE  append the times of takeovers to this file, for the histogram of several runs\n"
+    "  --histogram FILE  only show these\n"
     "  --print-schedule  only say what would happen\n"
     "\n"
     "It needs the servers of tools/services for itself: eval \"$(tools/services env)\". tools/chaos does it "
@@ -59,6 +63,9 @@ std::vector<std::string> split(std::string_view list) {
 
 options read_options(int count, char** words) {
   options all;
+  std::optional<int> relays;
+  std::optional<int> shards;
+  bool partitioned = false;
   for (int i = 1; i < count; ++i) {
     const std::string_view flag = words[i];
     if (flag == "--help" || flag == "-h") {
@@ -73,6 +80,10 @@ options read_options(int count, char** words) {
       all.failpoints = true;
       continue;
     }
+    if (flag == "--partitions") {
+      partitioned = true;
+      continue;
+    }
     if (i + 1 == count) refuse(fmt::format("{} needs a value, or is unknown.", flag));
     const std::string_view value = words[++i];
     if (flag == "--seed") {
@@ -82,15 +93,19 @@ options read_options(int count, char** words) {
     } else if (flag == "--outage") {
       all.outage = std::chrono::seconds{number(flag, value, 1, 1'000'000)};
     } else if (flag == "--relays") {
-      all.relays = number(flag, value, 1, 16);
+      relays = number(flag, value, 1, 16);
     } else if (flag == "--shards") {
-      all.shards = number(flag, value, 1, 64);
-      if (!std::has_single_bit(static_cast<unsigned>(all.shards)))
-        refuse(fmt::format("--shards takes a power of two, not {}.", all.shards));
+      shards = number(flag, value, 1, 64);
+      if (!std::has_single_bit(static_cast<unsigned>(*shards)))
+        refuse(fmt::format("--shards takes a power of two, not {}.", *shards));
     } else if (flag == "--writers") {
       all.writers = number(flag, value, 1, 64);
     } else if (flag == "--logs") {
       all.logs = value;
+    } else if (flag == "--takeovers") {
+      all.takeovers = value;
+    } else if (flag == "--histogram") {
+      all.histogram = value;
     } else if (flag == "--outboxd") {
       all.outboxd = value;
     } else if (flag == "--sabotage") {
@@ -105,15 +120,21 @@ options read_options(int count, char** words) {
       refuse(fmt::format("There is no option '{}'.", flag));
     }
   }
+  if (all.outage.count() == 0) all.form = shape_of(all.seed);
+  all.form.relays = relays.value_or(all.form.relays);
+  all.form.shards = shards.value_or(all.form.shards);
+  all.form.partitioned = all.form.partitioned || partitioned;
   return all;
 }
 
 std::string options::command() const {
   if (outage.count() > 0)
-    return fmt::format("tools/chaos --outage {}s --relays {} --shards {}", outage.count(), relays, shards);
+    return fmt::format("tools/chaos --outage {}s --relays {} --shards {}", outage.count(), form.relays,
+                       form.shards);
   auto text = fmt::format("tools/chaos --seed {} --seconds {} --relays {} --shards {}", seed, length.count(),
-                          relays, shards);
+                          form.relays, form.shards);
   if (failpoints) text += " --failpoints";
+  if (form.partitioned) text += " --partitions";
   if (!only.empty()) text += fmt::format(" --only {}", fmt::join(only, ","));
   if (!sabotage.empty()) text += " (with --sabotage " + sabotage + ")";
   return text;

@@ -91,12 +91,12 @@ clock::duration bring_back(const std::string& server, const std::function<bool()
 
 int run_outage(const options& how, const std::atomic<bool>& interrupted) {
   const auto stop = [&] { return interrupted.load(); };
-  arena where{how.outboxd, how.logs, queue_type::classic, how.shards};
+  arena where{how.outboxd, how.logs, queue_type::classic, how.form.shards, how.form.partitioned};
   keeper guard;
   history deliveries;
   recorder records{where, deliveries};
   std::vector<std::unique_ptr<relay>> relays;
-  for (int i = 1; i <= how.relays; ++i)
+  for (int i = 1; i <= how.form.relays; ++i)
     relays.push_back(std::make_unique<relay>(i, where, relay_settings{.lanes = 4, .batch = 500}, guard));
   surroundings all{where, relays, records};
   for (const auto& one : relays) one->start();
@@ -108,6 +108,7 @@ int run_outage(const options& how, const std::atomic<bool>& interrupted) {
                 .writers = 2,
                 .aggregates = how.aggregates,
                 .bad = 0,
+                .odd = 0,
                 .refused = false,
                 .longest_pause = 100ms}};
   std::vector<memory> used(relays.size());

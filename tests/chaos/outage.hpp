@@ -1,4 +1,5 @@
-// outage: one long outage of the broker with writers at work: no attempt used, nobody dead, memory flat, writers as before.
+// outage: one long outage of the broker with writers at work: no attempt used, nobody dead, memory flat,
+// writers as before.
 #pragma once
 
 #include <atomic>

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <fstream>
 #include <random>
+#include <utility>
 
 #include "support/eventually.hpp"
 #include "support/servers.hpp"
@@ -130,11 +131,13 @@ void relay::forget(const exit_status& status, bool asked) {
   process_.reset();
 }
 
-void relay::kill() {
+std::optional<exit_status> relay::kill() {
   const std::lock_guard lock{mutex_};
-  if (!process_) return;
+  if (!process_) return std::nullopt;
   process_->send(SIGKILL);
-  forget(process_->wait(60s), true);
+  const auto ended = process_->wait(60s);
+  forget(ended, true);
+  return ended;
 }
 
 void relay::freeze() {
@@ -155,13 +158,14 @@ bool relay::frozen() {
 
 std::optional<exit_status> relay::stop(std::chrono::milliseconds limit) {
   std::shared_ptr<process> mine;
+  bool asked = false;
   {
     const std::lock_guard lock{mutex_};
     mine = process_;
-    stopping_ = true;
+    asked = std::exchange(stopping_, true);
   }
   if (!mine) return std::nullopt;
-  mine->send(SIGTERM);
+  if (!asked) mine->send(SIGTERM);  // a second one, of another fault, would end it at once
   std::optional<exit_status> ended;
   try {
     ended = mine->wait(limit);

@@ -1,4 +1,5 @@
-// relay: one `outboxd run` behind proxies of its own, started again and again; what all its lives have left behind.
+// relay: one `outboxd run` behind proxies of its own, started again and again; what all its lives have left
+// behind.
 #pragma once
 
 #include <filesystem>
@@ -31,6 +32,7 @@ struct relay_settings {
   /// Each life ends at a named point of the code, as by kill -9, if it passes there often enough.
   bool failpoints = false;
   std::uint64_t seed = 1;  // of these
+  bool guest = false;      // runs only while a fault says so
   /// More, or other ones.
   std::map<std::string, std::string> extra = {};
 
@@ -62,6 +64,7 @@ class relay {
   relay& operator=(const relay&) = delete;
 
   int number() const { return number_; }
+  bool is_guest() const { return settings_.guest; }
   bool has_failpoints() const { return settings_.failpoints; }
   /// Of its sessions in PostgreSQL.
   std::string name() const;
@@ -73,7 +76,8 @@ class relay {
   /// Waits until it has all its connections.
   bool await_connected(std::chrono::milliseconds limit);
   bool running();
-  void kill();
+  /// How it ended; nothing, if it did not run.
+  std::optional<test::exit_status> kill();
   void freeze();
   void thaw();
   bool frozen();

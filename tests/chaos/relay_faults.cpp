@@ -16,9 +16,8 @@ relay& target_of(const scene& on) {
 }
 
 void kill(scene& on, relay& whom) {
-  whom.kill();
-  const auto last = whom.deaths().back();
-  if (last.status.signal == SIGKILL) on.saw("ended by signal 9");
+  const auto status = whom.kill();
+  if (status && status->signal == SIGKILL) on.saw("ended by signal 9");
   on.hold();
   whom.start();
 }
@@ -37,6 +36,68 @@ void stop(scene& on, relay& whom) {
   on.hold();
   whom.start();
 }
+
+// It stays as long as planned, stands by or leads, and goes again.
+void visit(scene& on, void (*leave)(relay& whom)) {
+  auto& whom = target_of(on);
+  whom.start();
+  if (whom.await_connected(10s)) on.saw(fmt::format("came for the {}. time", whom.lives()));
+  on.hold();
+  leave(whom);
+}
+
+// The session that holds the lock of this shard carries its relay's name.
+relay* leader_of(const scene& on, database& session, int shard) {
+  const auto rows = session.exec(
+      "SELECT a.application_name FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+      " WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.objid = $1::bigint::oid AND l.granted"
+      " AND a.usename = $2 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+      {std::to_string(shard), on.all.where.user()});
+  for (const auto& one : on.all.relays)
+    if (!rows.empty() && one->name() == rows.front()[0]) return one.get();
+  return nullptr;
+}
+
+relay* find_leader(scene& on) {
+  const auto shard = static_cast<int>(on.plan.at.count() % on.all.where.shards());
+  relay* found = nullptr;
+  on.await([&] {
+    try {
+      auto session = on.all.where.connect();
+      found = leader_of(on, session, shard);
+    } catch (const database_error&) {
+      // restarted at this very moment
+    }
+    return found != nullptr;
+  });
+  return found;
+}
+
+void kill_leader(scene& on) {
+  auto* const whom = find_leader(on);
+  if (whom == nullptr) return on.saw_nothing("nobody led");
+  if (whom->kill()) on.saw(whom->name() + " killed");
+  on.hold();
+  if (!whom->is_guest()) whom->start();
+}
+
+void stop_leader(scene& on) {
+  auto* const whom = find_leader(on);
+  if (whom == nullptr) return on.saw_nothing("nobody led");
+  if (whom->stop(120s)) on.saw(whom->name() + " stopped");
+  on.hold();
+  if (!whom->is_guest()) whom->start();
+}
+
+constexpr act guest_acts[]{
+    {fault::guest_stopped, [](scene& on) { visit(on, [](relay& whom) { whom.stop(120s); }); }},
+    {fault::guest_killed, [](scene& on) { visit(on, [](relay& whom) { whom.kill(); }); }},
+};
+
+constexpr act leader_acts[]{
+    {fault::leader_killed, kill_leader},
+    {fault::leader_stopped, stop_leader},
+};
 
 constexpr act relay_acts[]{
     {fault::relay_killed, [](scene& on) { kill(on, target_of(on)); }},
@@ -119,6 +180,14 @@ void relay_fault(scene& on) {
   auto& whom = target_of(on);
   if (!on.await([&] { return whom.running(); }, 20s)) return on.saw_nothing("the relay did not run");
   play(on, relay_acts);
+}
+
+void guest_fault(scene& on) {
+  play(on, guest_acts);
+}
+
+void leader_fault(scene& on) {
+  play(on, leader_acts);
 }
 
 void link_fault(scene& on) {

@@ -7,6 +7,7 @@
 #include "injector.hpp"
 #include "keeper.hpp"
 #include "monitor.hpp"
+#include "partition_turner.hpp"
 #include "recorder.hpp"
 #include "sabotage.hpp"
 #include "settle.hpp"
@@ -22,6 +23,8 @@ using namespace std::chrono_literals;
 using namespace test;
 
 constexpr auto start_limit = 120s;
+// Partitions of a run, beside those that relays begin when they take the lead.
+constexpr int partitions = 8;
 // Of a leader, for each shard.
 constexpr int batches_in_memory = 4;
 
@@ -34,10 +37,11 @@ std::vector<planned> wanted(const options& how) {
   return plan;
 }
 
-std::map<std::string, std::string> last_errors(database& session) {
-  std::map<std::string, std::string> all;
-  for (const auto& row : session.exec("SELECT id, last_error FROM outbox.event WHERE status = 'dead'"))
-    all.emplace(*row[0], row[1].value_or(""));
+std::map<std::string, reason> reasons(database& session) {
+  std::map<std::string, reason> all;
+  for (const auto& row :
+       session.exec("SELECT id, last_error, last_error_code FROM outbox.event WHERE status = 'dead'"))
+    all.emplace(*row[0], reason{row[1].value_or(""), row[2].value_or("")});
   return all;
 }
 
@@ -60,7 +64,7 @@ void print(const verdict& end, const evidence& from, const options& how, const s
   fmt::print("\nFaults:\n");
   for (const auto& one : from.faults)
     fmt::print("  {} {}: {}\n", one.plan.words(), name_of(one.result), one.evidence);
-  fmt::print("\nSeed {} ({}): {}\n{}\n", how.seed, shape_of(how.seed).words(), end.summary, figures);
+  fmt::print("\nSeed {} ({}): {}\n{}\n", how.seed, how.form.words(), end.summary, figures);
   for (const auto& one : end.violations) fmt::print("VIOLATION: {}\n", one);
   for (const auto& one : end.doubts) fmt::print("INVALID: {}\n", one);
   if (end.violations.empty() && end.doubts.empty()) {
@@ -76,8 +80,9 @@ void print(const verdict& end, const evidence& from, const options& how, const s
 
 int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   const auto stop = [&] { return interrupted.load(); };
-  const auto form = shape_of(how.seed);
-  arena where{how.outboxd, how.logs, form.quorum ? queue_type::quorum : queue_type::classic, how.shards};
+  const auto& form = how.form;
+  arena where{how.outboxd, how.logs, form.quorum ? queue_type::quorum : queue_type::classic, form.shards,
+              form.partitioned};
   keeper guard;
   history deliveries;
   recorder records{where, deliveries};
@@ -85,23 +90,26 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   relay_settings settings{
       .lanes = form.lanes, .batch = form.batch, .failpoints = how.failpoints, .seed = how.seed};
   if (form.letters) settings.extra.emplace("OUTBOXD_DEAD_LETTER_EXCHANGE", where.graveyard());
-  for (int i = 1; i <= how.relays; ++i) relays.push_back(std::make_unique<relay>(i, where, settings, guard));
+  for (int i = 1; i <= form.relays; ++i) relays.push_back(std::make_unique<relay>(i, where, settings, guard));
   surroundings all{where, relays, records};
   for (const auto& one : relays) one->start();
   for (const auto& one : relays)
     if (!one->await_connected(start_limit)) throw std::runtime_error{"a relay does not connect: see its log"};
   std::vector<footprint> before;
   for (const auto& one : relays) before.push_back(one->now());
+  settings.guest = true;
+  for (int i = 1; i <= form.guests; ++i)
+    relays.push_back(std::make_unique<relay>(form.relays + i, where, settings, guard));
 
   writers load{where, {.seed = how.seed, .writers = how.writers, .aggregates = how.aggregates}};
   evidence seen{.by_writers = {},
                 .table = {},
-                .last_errors = {},
+                .reasons = {},
                 .deliveries = deliveries,
                 .seen = {},
                 .faults = {},
                 .violations = {},
-                .in_flight = static_cast<std::size_t>(batches_in_memory * settings.batch * how.shards),
+                .in_flight = static_cast<std::size_t>(batches_in_memory * settings.batch * form.shards),
                 .letters = {},
                 .retries_last = settings.retries * settings.retry_delay};
   std::string figures;
@@ -110,8 +118,11 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   };
 
   injector faults{all, wanted(how), how.length};
-  monitor eyes{all, {.shards = how.shards, .claim_timeout = settings.claim_timeout}, load, faults};
+  std::optional<partition_turner> turner;
+  if (form.partitioned) turner.emplace(where, how.length / partitions);
+  monitor eyes{all, {.shards = form.shards, .claim_timeout = settings.claim_timeout}, load, faults};
   faults.wait(stop);
+  if (turner) turner->finish();
   heal_all(all);
   load.stop();
   const auto drain = await_drained(all, stop);
@@ -119,7 +130,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   seen.seen = eyes.finish();
   if (interrupted) return 130;
   if (!records.drain(300s)) add({"the recorder did not get to the end of the queue"});
-  add(check_footprints(all, how.shards, before, figures));
+  add(check_footprints(all, form.shards, before, figures));
   add(stop_all(all));
 
   if (!how.sabotage.empty()) sabotage(how.sabotage, where, deliveries);
@@ -127,8 +138,10 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   seen.faults = faults.all();
   auto session = where.connect();
   seen.table = committed_events(session);
-  seen.last_errors = last_errors(session);
+  seen.reasons = reasons(session);
   if (form.letters) seen.letters = ids_in(where, where.graveyard());
+  if (form.partitioned)
+    figures += fmt::format("\n{} partitions of the outbox were written to", partitions_used(session));
   if (how.failpoints) figures += fmt::format("\n{} lives ended at a failpoint", seen.seen.ended_at_points);
   figures += fmt::format(
       "\ndrained {} events in {:.1f} s after healing; the slowest probe of PostgreSQL took {} ms\n"
@@ -137,6 +150,8 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
       " time that a frozen one kept the lead {} ms",
       drain.backlog, static_cast<double>(drain.took.count()) / 1000, seen.seen.longest_probe.count(),
       seen.seen.leads.changes, seen.seen.leads.longest_gap.count(), seen.seen.leads.longest_hang.count());
+  figures += '\n' + histogram(seen.seen.leads.times);
+  if (!how.takeovers.empty()) append(how.takeovers, seen.seen.leads.times);
   const auto end = judge(seen, all);
   print(end, seen, how, figures);
   return end.violations.empty() && end.doubts.empty() ? 0 : 1;

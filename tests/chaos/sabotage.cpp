@@ -17,7 +17,7 @@ void sabotage(const std::string& what, const arena& where, history& deliveries) 
   auto session = where.connect();
   if (what == "phantom") {
     delivery message;
-    message.properties.message_id = "00000000-0000-0000-0000-000000000000";
+    message.properties.message_id = "deadbeef-0000-4000-8000-000000000000";
     deliveries.record(message);
   } else if (what == "lost") {
     session.value(insert, {"pending"});

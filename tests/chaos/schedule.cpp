@@ -23,13 +23,19 @@ struct kind_of_fault {
   milliseconds longest;
 };
 
-// The durations fit the relays' settings in relay_settings.cpp: claim_timeout 4 s, confirm_timeout 2 s, heartbeat 2 s.
-// What makes good events be returned is shorter than their retries last.
+// The durations fit the relays' settings in relay_settings.cpp: claim_timeout 4 s, confirm_timeout 2 s,
+// heartbeat 2 s. What makes good events be returned is shorter than their retries last.
 using enum target::kind;
 constexpr std::array kinds{
     kind_of_fault{fault::relay_killed, "relay_killed", relay, 3, 0ms, 2000ms},
     kind_of_fault{fault::relay_frozen, "relay_frozen", relay, 2, 5000ms, 7000ms},
     kind_of_fault{fault::relay_stopped, "relay_stopped", relay, 3, 0ms, 1000ms},
+
+    kind_of_fault{fault::guest_stopped, "guest_stopped", guest, 2, 2000ms, 8000ms},
+    kind_of_fault{fault::guest_killed, "guest_killed", guest, 1, 2000ms, 8000ms},
+
+    kind_of_fault{fault::leader_killed, "leader_killed", leader, 3, 0ms, 1500ms},
+    kind_of_fault{fault::leader_stopped, "leader_stopped", leader, 2, 0ms, 1500ms},
 
     kind_of_fault{fault::backends_terminated, "backends_terminated", postgres, 4, 0ms, 0ms},
     kind_of_fault{fault::postgres_restarted, "postgres_restarted", postgres, 2, 0ms, 0ms},
@@ -107,6 +113,10 @@ constexpr gaps gaps_of(target::kind whom) {
   switch (whom) {
     case relay:
       return {3000ms, 12000ms};
+    case guest:
+      return {1000ms, 6000ms};
+    case leader:
+      return {4000ms, 15000ms};
     case postgres:
       return {2000ms, 7000ms};
     case rabbitmq:
@@ -160,6 +170,10 @@ std::string target::words() const {
   switch (what) {
     case kind::relay:
       return fmt::format("relay {}", relay);
+    case kind::guest:
+      return fmt::format("guest {}", relay);
+    case kind::leader:
+      return "the leader";
     case kind::postgres:
       return "postgres";
     case kind::rabbitmq:
@@ -188,6 +202,8 @@ std::vector<planned> make_schedule(const schedule_options& from) {
     for (const auto peer : {server::postgres, server::rabbitmq})
       walk(from, {.what = link, .relay = i, .peer = peer}, stream++, all);
   }
+  walk(from, {.what = leader}, stream++, all);
+  for (int i = 1; i <= from.guests; ++i) walk(from, {.what = guest, .relay = from.relays + i}, stream++, all);
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   return all;
 }

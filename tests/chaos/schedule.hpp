@@ -17,6 +17,12 @@ enum class fault {
   relay_killed,
   relay_frozen,  // longer than claim_timeout
   relay_stopped,
+  // a relay that is started for a while
+  guest_stopped,
+  guest_killed,
+  // whichever relay leads a shard at that moment
+  leader_killed,
+  leader_stopped,
   // PostgreSQL
   backends_terminated,
   postgres_restarted,
@@ -61,9 +67,9 @@ std::string_view name_of(server which);
 
 /// What a fault takes for itself: faults of one target come one after another, those of different targets overlap.
 struct target {
-  enum class kind { relay, postgres, rabbitmq, link };
+  enum class kind { relay, guest, leader, postgres, rabbitmq, link };
   kind what = kind::relay;
-  int relay = 0;                   // of relay and link
+  int relay = 0;                   // of relay, guest and link
   server peer = server::postgres;  // of link
   bool operator==(const target&) const = default;
   std::string words() const;
@@ -85,6 +91,7 @@ struct schedule_options {
   std::uint64_t seed = 1;
   std::chrono::seconds length{60};
   int relays = 2;
+  int guests = 0;  // more relays, with the next numbers
 };
 
 /// In order of time. The first seconds are without faults, and each one ends before `length`.

@@ -17,7 +17,7 @@ namespace outboxd::chaos {
 struct evidence {
   written by_writers;
   std::vector<test::committed_event> table;
-  std::map<std::string, std::string> last_errors;  // of dead events
+  std::map<std::string, reason> reasons;  // of dead events
   const test::history& deliveries;
   sightings seen;
   std::vector<injection> faults;

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <random>
+#include <utility>
 
 #include "support/database.hpp"
 #include "support/eventually.hpp"
@@ -28,7 +29,10 @@ std::int64_t milliseconds_now() {
 class writers::one {
  public:
   one(writers& all, int number)
-      : all_{all}, number_{number}, random_{all.settings_.seed * 1000 + static_cast<std::uint64_t>(number)} {
+      : all_{all},
+        number_{number},
+        random_{all.settings_.seed * 1000 + static_cast<std::uint64_t>(number)},
+        deck_{random_(), static_cast<std::size_t>(number), static_cast<std::size_t>(all.settings_.writers)} {
     connect();
   }
 
@@ -47,6 +51,9 @@ class writers::one {
   void commit_prepared();
   void statements();
   void insert();
+  void insert_good_or_bad(const std::string& aggregate);
+  void insert_odd(const std::string& aggregate);
+  bool is_odd_next();
   event_kind choose_kind();
   int choose_size();
   std::string new_id();
@@ -60,12 +67,20 @@ class writers::one {
   int backend_ = 0;
   std::string prepared_;  // the transaction that is or may be prepared, and not committed yet
   int prepared_so_far_ = 0;
-  std::vector<std::pair<std::string, event_kind>> open_;  // of the transaction under way
-  std::vector<std::pair<std::string, event_kind>> aborted_;
+  struct open_event {
+    std::string id;
+    event_kind kind = event_kind::good;
+    const poison* odd = nullptr;  // the row of the table that it is
+  };
+  std::vector<open_event> open_;  // of the transaction under way
+  std::vector<open_event> aborted_;
+  odd_deck deck_;
+  bool has_drawn_ = false;
   std::optional<commit_time> commit_;
 };
 
-// A COMMIT whose answer was lost may still be at work in the old session: only after its end does the order hold.
+// A COMMIT whose answer was lost may still be at work in the old session: only after its end does the order
+// hold.
 void writers::one::connect() {
   const auto old_is_gone = [this] {
     try {
@@ -131,11 +146,12 @@ void writers::one::transaction() {
   since = 0;
   const std::lock_guard lock{all_.mutex_};
   auto& into = all_.written_;
-  for (const auto& [id, kind] : open_) {
+  for (const auto& [id, kind, odd] : open_) {
     (into.*outcome).insert(id);
     if (kind != event_kind::good) into.bad.emplace(id, kind);
+    if (odd != nullptr) into.odd.emplace(id, odd);
   }
-  for (const auto& [id, kind] : aborted_) into.aborted.insert(id);
+  for (const auto& event : aborted_) into.aborted.insert(event.id);
   if (commit_) into.commits.push_back(*commit_);
   ++into.transactions;
   if (interrupted) ++into.interrupted;
@@ -164,8 +180,8 @@ void writers::one::commit_prepared() {
   prepared_.clear();
 }
 
-// One to four statements, sometimes a savepoint, and sometimes back to it. A few transactions take their time, so that
-// others commit later numbers before them.
+// One to four statements, sometimes a savepoint, and sometimes back to it. A few transactions take their
+// time, so that others commit later numbers before them.
 void writers::one::statements() {
   const int count = 1 + up_to(3);
   for (int i = 0; i < count; ++i) {
@@ -189,10 +205,34 @@ void writers::one::statements() {
 
 void writers::one::insert() {
   const int own = std::max(1, all_.settings_.aggregates / all_.settings_.writers);
+  const std::string aggregate = fmt::format("{}-{}", number_, up_to(own - 1));
+  if (is_odd_next())
+    insert_odd(aggregate);
+  else
+    insert_good_or_bad(aggregate);
+}
+
+bool writers::one::is_odd_next() {
+  if (all_.settings_.odd == 0) return false;
+  return !std::exchange(has_drawn_, true) || chance(all_.settings_.odd);
+}
+
+// In an aggregate of good ones, unless the row names a type of its own.
+void writers::one::insert_odd(const std::string& aggregate) {
+  const auto& drawn = deck_.draw();
+  auto row = drawn;
+  const auto fresh = new_id();
+  const bool own_id = !row.columns.try_emplace("id", fmt::format("'{}'", fresh)).second;
+  const auto& quoted = row.columns.at("id");
+  open_.push_back({.id = own_id ? quoted.substr(1, quoted.size() - 2) : fresh, .odd = &drawn});
+  row.columns.try_emplace("aggregate_type", "'order'");
+  test::insert(*session_, row, aggregate, "chaos.happened");
+}
+
+void writers::one::insert_good_or_bad(const std::string& aggregate) {
   const auto kind = choose_kind();
   const auto id = new_id();
-  open_.emplace_back(id, kind);
-  const std::string aggregate = fmt::format("{}-{}", number_, up_to(own - 1));
+  open_.push_back({.id = id, .kind = kind});
   auto headers = fmt::format(R"({{"note": "{0}", "n": {1}}})", canary, up_to(1000));
   cell exchange;
   cell key;

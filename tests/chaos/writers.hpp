@@ -14,6 +14,7 @@
 
 #include "arena.hpp"
 #include "event_kind.hpp"
+#include "odd_rows.hpp"
 
 namespace outboxd::chaos {
 
@@ -23,6 +24,8 @@ struct writer_settings {
   int aggregates = 400;  // of all writers; each belongs to one, and so has an order
   /// Events per mille that are made bad on purpose.
   int bad = 10;
+  /// Events per mille that are rows of the table of poison; each writer begins with one, unless it is zero.
+  int odd = 10;
   /// Whether events that the broker refuses are among them: they end only by the retries' cap.
   bool refused = true;
   std::chrono::milliseconds longest_pause{60};
@@ -38,6 +41,7 @@ struct written {
   std::unordered_set<std::string> aborted;    // certainly not committed
   std::unordered_set<std::string> unknown;    // the answer to COMMIT was lost: the table knows
   std::unordered_map<std::string, event_kind> bad;
+  std::unordered_map<std::string, const test::poison*> odd;
   std::vector<commit_time> commits;
   std::size_t transactions = 0;
   std::size_t interrupted = 0;  // by a fault

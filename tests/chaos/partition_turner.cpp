@@ -1,0 +1,41 @@
+#include "partition_turner.hpp"
+
+namespace outboxd::chaos {
+
+partition_turner::partition_turner(const arena& where, std::chrono::milliseconds interval)
+    : where_{where}, interval_{interval}, thread_{[this] { run(); }} {}
+
+partition_turner::~partition_turner() {
+  finish();
+}
+
+void partition_turner::finish() {
+  {
+    const std::scoped_lock hold{mutex_};
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void partition_turner::run() {
+  std::unique_lock hold{mutex_};
+  while (!changed_.wait_for(hold, interval_, [this] { return stopping_; })) {
+    hold.unlock();
+    try {
+      // A session of its own each time; and no longer than a server that is away for a while: the next turn comes.
+      test::database session{where_.database_url() + "?application_name=chaos_turner"};
+      session.exec("SET statement_timeout = '5s'; SET lock_timeout = '20ms'");
+      session.exec("SELECT outbox.turn_partition()");
+    } catch (const test::database_error&) {
+      // The server is away, read-only, or somebody has locked the table: that is what a run is about.
+    }
+    hold.lock();
+  }
+}
+
+std::int64_t partitions_used(test::database& session) {
+  return session.number("SELECT count(DISTINCT tableoid) FROM outbox.event");
+}
+
+}  // namespace outboxd::chaos
