@@ -21,8 +21,8 @@ enum class measure {
   cold,  // from the start of a relay that knows nothing of the table
 };
 
-// Rounds on both tables, changing which one goes first; the sections and the plot carry these names. Returns the
-// median of the rounds' ratios: crowded over bare.
+// Rounds on both tables, changing which one goes first; the sections and the plot carry these names. Returns
+// the median of the rounds' ratios: crowded over bare.
 double drain_beside(const setup& on, report& out, stage& bare, const std::string& bare_name, stage& crowded,
                     const std::string& crowded_name, const beside_options& how, measure what = measure::warm);
 

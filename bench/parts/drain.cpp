@@ -1,4 +1,5 @@
-// drain: how fast a relay empties a full table, beside what the broker confirms alone and what the plain relay does.
+// drain: how fast a relay empties a full table, beside what the broker confirms alone and what the plain
+// relay does.
 #include "stage/drain.hpp"
 
 #include <fmt/format.h>

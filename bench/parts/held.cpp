@@ -1,4 +1,5 @@
-// held: drains while a session holds an old snapshot, so that no index entry of a finished event can be cleaned.
+// held: drains while a session holds an old snapshot, so that no index entry of a finished event can be
+// cleaned.
 #include <fmt/format.h>
 
 #include "parts/part.hpp"

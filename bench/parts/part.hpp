@@ -32,6 +32,10 @@ std::unique_ptr<part> takeover_part();
 std::unique_ptr<part> open_writer_part();
 std::unique_ptr<part> idle_part();
 std::unique_ptr<part> waiting_part();
+std::unique_ptr<part> observed_part();
+std::unique_ptr<part> retention_part();
+std::unique_ptr<part> partitions_part();
+std::unique_ptr<part> adopt_part();
 
 // In the order in which they run when none is named.
 std::vector<std::unique_ptr<part>> all_parts();

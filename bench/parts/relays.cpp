@@ -1,4 +1,5 @@
-// relays: standbys beside a leader, and shards that relays share out: the rate of all together, and the order of what they deliver.
+// relays: standbys beside a leader, and shards that relays share out: the rate of all together, and the order
+// of what they deliver.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -102,7 +103,11 @@ class several_relays : public part {
     for (int i = 0; i < who.relays; ++i)
       all.push_back(std::make_unique<relay>(
           on, where, std::vector<std::string>{"--relay-lanes", std::to_string(lanes_)}));
-    await("the relays have shared out the shards", [&] { return at_rest(all, who.shards); });
+    await("the relays have shared out the shards", [&] {
+      for (const auto& one : all)
+        if (!one->running()) throw std::runtime_error("outboxd run has ended: " + one->tail());
+      return at_rest(all, who.shards);
+    });
     auto session = where.connect();
     where.come_to_rest(session);
     where.insert(session, fill_);

@@ -84,7 +84,8 @@ class takeover : public part {
     auto standby = std::make_unique<relay>(on, where);
     await(
         "the other one stands by", [&] { return standby->ready(); }, 30s, 10ms);
-    // A standby tries every 100 ms: so that the end does not always come at the same moment between two tries.
+    // A standby tries every 100 ms: so that the end does not always come at the same moment between two
+    // tries.
     std::this_thread::sleep_for(500ms + 37ms * (turn % 11));
     came.take();
     const auto first_new = writer.begun() + 1;

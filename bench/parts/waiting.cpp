@@ -53,7 +53,8 @@ class waiting : public part {
         {on.event_type(), on.exchange(), std::to_string(how_.fill.size), std::to_string(scheduled_)});
   }
 
-  // The head has no queue to go to and backs off, a relay finds the others and parks them; then the head is put off until tomorrow.
+  // The head has no queue to go to and backs off, a relay finds the others and parks them; then the head is
+  // put off until tomorrow.
   void stick(const setup& on, stage& where) const {
     auto session = where.connect();
     const std::string insert =

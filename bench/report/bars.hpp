@@ -63,6 +63,17 @@ inline constexpr std::array bars{
     bar{"idle_statements_per_s", direction::at_most, 1, "idle", "statements per second of an idle relay"},
     bar{"waiting_ratio", direction::at_least, 0.95, "waiting",
         "drain beside a million scheduled events and a long stuck queue / without them"},
+    bar{"observed_ratio", direction::at_least, 0.9, "observed",
+        "drain with a scrape every second and fifty slow HTTP clients / without them"},
+    bar{"retention_ratio", direction::at_least, 0.9, "retention",
+        "drain while 1 M old published events are being deleted / while they are left"},
+    bar{"partitions_ratio", direction::at_least, 0.9, "partitions",
+        "drain: an outbox in eight partitions / in one table"},
+    bar{"partitions_writers_ratio", direction::at_least, 0.9, "partitions",
+        "commits/s of 16 clients with a relay at work: an outbox in eight partitions / in one table"},
+    bar{"adopt_ratio", direction::at_most, 1.33, "adopt",
+        "a transaction with an event: into an adopted table / into the outbox itself"},
+    bar{"adopt_keep_ratio", direction::at_most, 1.33, "adopt", "the same with --keep"},
 };
 
 std::optional<bar> bar_of(std::string_view key);

@@ -1,4 +1,5 @@
-// await: waits for what takes seconds or minutes, looking seldom, for looking often would compete with the relay.
+// await: waits for what takes seconds or minutes, looking seldom, for looking often would compete with the
+// relay.
 #pragma once
 
 #include <chrono>

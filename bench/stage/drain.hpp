@@ -21,8 +21,8 @@ struct drained {
   double peak_rss_mb = 0;              // of the relay
 };
 
-// Runs one relay until the events after `seq` are published, checks that the queue has each of them once, and leaves
-// the table and the queue as they then are. Throws on any failure.
+// Runs one relay until the events after `seq` are published, checks that the queue has each of them once, and
+// leaves the table and the queue as they then are. Throws on any failure.
 drained drain(const setup& on, stage& where, std::int64_t after_seq, std::int64_t events,
               const std::vector<std::string>& relay_flags);
 

@@ -21,7 +21,8 @@ inline constexpr std::chrono::milliseconds load_begins_after{500};
 // The table of orders beside the outbox.
 void create_orders(stage& on);
 
-// Each transaction is BEGIN, an order, its event, COMMIT, in one round trip. Each order is an aggregate of its own.
+// Each transaction is BEGIN, an order, its event, COMMIT, in one round trip. Each order is an aggregate of
+// its own.
 load_result load_orders(const stage& where, int clients, std::chrono::milliseconds duration);
 
 }  // namespace outboxd::bench

@@ -16,8 +16,8 @@ struct pace {
   int writers = 8;
 };
 
-// insert: the statement that writes event n. Returns when the COMMIT of each event was sent, by its number from 0. A writer
-// that comes late goes on at once, so a server that cannot keep up is given less.
+// insert: the statement that writes event n. Returns when the COMMIT of each event was sent, by its number
+// from 0. A writer that comes late goes on at once, so a server that cannot keep up is given less.
 std::vector<std::chrono::steady_clock::time_point> write_at_pace(
     const stage& where, const pace& how, const std::function<std::string(std::size_t n)>& insert);
 

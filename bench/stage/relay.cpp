@@ -14,7 +14,9 @@ std::vector<std::string> relay_arguments(const setup& on, const std::vector<std:
 }
 
 std::map<std::string, std::string> relay_environment(const setup& on, const stage& where) {
-  return {{"OUTBOXD_DATABASE_URL", where.url()}, {"OUTBOXD_AMQP_URL", on.amqp_url}};
+  return {{"OUTBOXD_DATABASE_URL", where.url()},
+          {"OUTBOXD_AMQP_URL", on.amqp_url},
+          {"OUTBOXD_HTTP_LISTEN", "off"}};  // several of them run on this machine
 }
 
 relay::relay(const setup& on, const stage& where, const std::vector<std::string>& flags)

@@ -18,8 +18,8 @@ struct setup {
   std::string program(const std::string& name) const { return (programs / name).string(); }
 };
 
-// Throws std::runtime_error when the servers at the two URLs are not those that tools/bench started for this program,
-// as the environment of tools/services env tells.
+// Throws std::runtime_error when the servers at the two URLs are not those that tools/bench started for this
+// program, as the environment of tools/services env tells.
 void require_own_servers(const setup& on);
 
 }  // namespace outboxd::bench

@@ -40,8 +40,8 @@ class stage {
   std::int64_t messages();
   void purge();
 
-  // Inserts pending events, and leaves the table vacuumed and analysed and the servers at rest, so that every round begins
-  // alike. Returns the last seq before them.
+  // Inserts pending events, and leaves the table vacuumed and analysed and the servers at rest, so that every
+  // round begins alike. Returns the last seq before them.
   std::int64_t fill(const filling& how);
   // Inserts without that: INSERT … SELECT in one transaction.
   void insert(test::database& session, const filling& how);
