@@ -15,6 +15,7 @@
 #include "app/step_log.hpp"
 #include "http/server.hpp"
 #include "pg/relay_statements.hpp"
+#include "pg/transport_risk.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -149,6 +150,8 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
             log->warn("RabbitMQ takes nothing for now ({}); waiting until it does", reason);
           },
       .unblocked = [log] { log->info("RabbitMQ takes messages again"); },
+      .open_to_network =
+          [log](const std::string& why) { log->warn("PostgreSQL: {}; set {}", why, pg::transport_remedy); },
       .exchange_created =
           [log](const std::string& name) {
             log->warn(

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "pg/binary.hpp"
+#include "pg/transport_risk.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -79,6 +80,8 @@ boost::asio::awaitable<void> leader::run() {
     const auto opened = co_await open(link);
     if (opened) {
       host_.on_link_up(peer::database);
+      if (const auto risk = pg::transport_risk(link.server(), link.encrypted(), link.sslmode()))
+        host_.on_open_to_network(*risk);
       const error why = co_await serve(link);
       host_.on_link_down(peer::database, why);
     } else {

@@ -269,6 +269,11 @@ void relay::on_link_up(peer which) {
   report_.connected(which);
 }
 
+// Once for each server and reason: every session of a shard meets it.
+void relay::on_open_to_network(const std::string& why) {
+  if (std::exchange(said_open_, why) != why) report_.open_to_network(why);
+}
+
 // Several connections may have looked for it at the same time.
 void relay::on_exchange_created(const std::string& name) {
   if (std::exchange(said_created_, name) != name) report_.exchange_created(name);

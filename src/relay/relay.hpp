@@ -43,11 +43,12 @@ struct relay_report {
   std::function<void(const std::string& words)> culprit;   // somebody's locks are in the way for ten seconds
   std::function<void(std::int64_t version)> newer_schema;  // than this version's own; it works with it
   std::function<void()> stands_by;                         // other relays lead
-  std::function<void(const std::vector<event_id>&)> in_doubt;  // the relay stops; these may go out again
-  std::function<void(const shard_view&)> led;                  // this relay leads the shard from now on
-  std::function<void(int shard)> gave_up;                      // and does not any more
-  std::function<void(std::string_view reason)> blocked;        // RabbitMQ takes nothing for now
-  std::function<void()> unblocked;                             // none of its connections is blocked any more
+  std::function<void(const std::vector<event_id>&)> in_doubt;   // the relay stops; these may go out again
+  std::function<void(const shard_view&)> led;                   // this relay leads the shard from now on
+  std::function<void(int shard)> gave_up;                       // and does not any more
+  std::function<void(std::string_view reason)> blocked;         // RabbitMQ takes nothing for now
+  std::function<void()> unblocked;                              // none of its connections is blocked any more
+  std::function<void(const std::string& why)> open_to_network;  // between us and PostgreSQL
   std::function<void(const std::string& name)> exchange_created;  // nothing is bound to it yet
   // What has worked fails for everybody; and works again.
   std::function<void(const flow::destination&, std::string_view reason)> destination_down;
@@ -103,6 +104,7 @@ class relay final : private leader_host {
   void on_link_blocked(std::string_view reason) override;
   void on_link_unblocked() override;
   void on_exchange_created(const std::string& name) override;
+  void on_open_to_network(const std::string& why) override;
   void on_certificate_shown(std::chrono::system_clock::time_point expires) override {
     certificate_expires_ = expires;
   }
@@ -180,6 +182,7 @@ class relay final : private leader_host {
   bool waits_for_rate_ = false;
   bool said_stands_by_ = false;  // since it led last
   std::int64_t said_schema_ = 0;
+  std::string said_open_;     // why the network can read along
   std::string said_created_;  // an exchange; since not all lanes were up
   stage stage_ = stage::running;
   link_state database_;

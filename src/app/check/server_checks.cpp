@@ -1,11 +1,11 @@
 // server_checks: the login to PostgreSQL, and whether this is a server that a relay can use.
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdlib>
 
 #include "app/check/checks.hpp"
 #include "pg/connection_string.hpp"
+#include "pg/transport_risk.hpp"
 #include "relay/database_session.hpp"
 
 namespace outboxd::app::check {
@@ -44,13 +44,6 @@ std::string remedy_of(const std::string& words, const pg::login_target& to) {
   return fmt::format("pg_isready {}", psql_flags(to));
 }
 
-bool on_this_machine(const std::string& server) {
-  constexpr std::array<std::string_view, 5> local{"the local socket:", "/", "@", "127.", "localhost:"};
-  for (const std::string_view one : local)
-    if (server.starts_with(one)) return true;
-  return server.starts_with("::1:") || server.starts_with("[::1]");
-}
-
 }  // namespace
 
 finding refused_login(const patient& of, const error& why) {
@@ -73,15 +66,10 @@ finding check_tls(patient& of) {
 }
 
 finding judge_transport(const std::string& host, bool encrypted, const std::string& sslmode) {
-  constexpr auto verify = "database.url: sslmode=verify-full&sslrootcert=FILE, with the server's ssl = on";
-  if (encrypted && sslmode == "verify-full") return ok("TLS, and the server's certificate is verified");
-  if (on_this_machine(host))
-    return ok(encrypted ? "TLS, to this machine" : "no TLS, and none needed: the server is on this machine");
-  if (encrypted)
-    return warning(fmt::format("TLS, but sslmode is {}: the server may be anybody", sslmode), verify);
-  return warning(fmt::format("no TLS to {} (sslmode {}): the network can read events and change them", host,
-                             sslmode.empty() ? "prefer" : sslmode),
-                 verify);
+  if (const auto risk = pg::transport_risk(host, encrypted, sslmode))
+    return warning(*risk, pg::transport_remedy);
+  if (!pg::on_this_machine(host)) return ok("TLS, and the server's certificate is verified");
+  return ok(encrypted ? "TLS, to this machine" : "no TLS, and none needed: the server is on this machine");
 }
 
 finding check_writable(patient& of) {
