@@ -246,7 +246,7 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("--count", chosen.count, "messages in all")->check(CLI::PositiveNumber);
   app.add_option("--size", chosen.size, "bytes of a body");
-  app.add_option("--queue-type", chosen.queue_type)->check(CLI::IsMember({"quorum", "classic"}));
+  app.add_option("--queue-type", chosen.queue_type)->check(CLI::IsMember({"quorum", "classic", "stream"}));
   app.add_option("--connections", chosen.connections)->check(CLI::Range(1, 64));
   app.add_option("--window", chosen.window, "unconfirmed messages per connection")
       ->check(CLI::PositiveNumber);

@@ -8,13 +8,14 @@ namespace {
 struct table {
   stage& where;
   std::string name;
+  std::vector<std::string> relay_flags;
   std::vector<drained> rounds;
 
   void drain_once(const setup& on, const beside_options& how, measure what) {
     const auto before = where.fill(how.fill);
     if (what == measure::cold)
       where.connect().exec("UPDATE outbox.shard SET seq = NULL, seen = NULL, unsettled = '{}'");
-    rounds.push_back(drain(on, where, before, how.fill.events, how.relay_flags));
+    rounds.push_back(drain(on, where, before, how.fill.events, relay_flags));
     where.clear(before);
   }
   std::vector<double> all(double drained::*what) const {
@@ -43,8 +44,9 @@ struct table {
 double drain_beside(const setup& on, report& out, stage& bare, const std::string& bare_name, stage& crowded,
                     const std::string& crowded_name, const beside_options& how, measure what) {
   const auto rate = what == measure::cold ? &drained::from_start : &drained::events_per_second;
-  table first{bare, bare_name, {}};
-  table second{crowded, crowded_name, {}};
+  table first{bare, bare_name, how.relay_flags, {}};
+  table second{crowded, crowded_name, how.relay_flags, {}};
+  second.relay_flags.insert(second.relay_flags.end(), how.crowded_flags.begin(), how.crowded_flags.end());
   std::vector<double> ratios;
   for (int round = 1; round <= how.rounds; ++round) {
     // What runs second may find warmer caches, or a machine that has become busier.

@@ -13,6 +13,7 @@ struct beside_options {
   filling fill;
   int rounds = 3;
   std::vector<std::string> relay_flags;
+  std::vector<std::string> crowded_flags = {};  // besides, on the second table
 };
 
 // What is compared.

@@ -35,6 +35,11 @@ struct drain_rounds {
   }
 };
 
+test::queue_type type_named(const std::string& name) {
+  if (name == "stream") return test::queue_type::stream;
+  return name == "quorum" ? test::queue_type::quorum : test::queue_type::classic;
+}
+
 class full_drain : public part {
  public:
   const char* name() const override { return "drain"; }
@@ -52,7 +57,9 @@ class full_drain : public part {
     at.add_option("--events", fill_.events)->check(CLI::PositiveNumber);
     at.add_option("--size", fill_.size, "bytes of the text in a payload")->check(CLI::NonNegativeNumber);
     at.add_option("--aggregates", fill_.aggregates)->check(CLI::PositiveNumber);
-    at.add_option("--queue-types", queue_types_)->delimiter(',')->check(CLI::IsMember({"quorum", "classic"}));
+    at.add_option("--queue-types", queue_types_)
+        ->delimiter(',')
+        ->check(CLI::IsMember({"quorum", "classic", "stream"}));
     at.add_option("--lanes", lanes_, fmt::format("{} for the promised figures", promised_lanes))
         ->delimiter(',')
         ->check(CLI::Range(1, 64));
@@ -78,17 +85,16 @@ class full_drain : public part {
 
  private:
   void drain_with(const setup& on, report& out, const std::string& type, plot& lines) const {
-    const auto queue = type == "quorum" ? test::queue_type::quorum : test::queue_type::classic;
     plot_series ours{.name = "outboxd, " + type, .points = {}};
     plot_series bare{.name = "bare publisher, " + type, .points = {}};
     for (const int lanes : lanes_) {
       drain_rounds rounds;
       std::vector<double> plain;
       std::vector<double> barest;
-      const bool promised = lanes == promised_lanes;
+      const bool promised = lanes == promised_lanes && type != "stream";
       for (int round = 0; round < rounds_; ++round) {
         const double before = bare_once(on, type, lanes);
-        rounds.all.push_back(drain_once(on, queue, lanes));
+        rounds.all.push_back(drain_once(on, type_named(type), lanes));
         const double after = bare_once(on, type, lanes);
         rounds.bare.push_back((before + after) / 2);
         if (promised && type == "quorum") plain.push_back(plain_once(on));

@@ -2,19 +2,45 @@
 #include <fmt/format.h>
 
 #include "parts/part.hpp"
+#include "stage/await.hpp"
 #include "stage/bare_publisher.hpp"
 #include "stage/bare_reader.hpp"
 #include "stage/broker_log.hpp"
+#include "stage/drain.hpp"
 #include "stage/round_trips.hpp"
 
 namespace outboxd::bench {
 namespace {
 
+// In the place of the stage's queue.
+class sink {
+ public:
+  sink(const setup& on, const stage& where) : session_(on.amqp_url), name_(where.queue() + "-sink") {
+    session_.declare_queue(name_, test::queue_type::classic, {{"x-max-length", 0}});
+    session_.bind(name_, where.exchange(), where.event_type());
+    session_.unbind(where.queue(), where.exchange(), where.event_type());
+  }
+  ~sink() {
+    try {
+      session_.delete_queue(name_);
+    } catch (const std::exception& failed) {
+      fmt::print(stderr, "queue {} is left behind: {}\n", name_, failed.what());
+    }
+  }
+  sink(const sink&) = delete;
+  sink& operator=(const sink&) = delete;
+
+ private:
+  test::broker session_;
+  std::string name_;
+};
+
 class limit : public part {
  public:
   const char* name() const override { return "limit"; }
   const char* help() const override {
-    return "the broker's confirms, PostgreSQL's reads and marks, and the two round trips, each alone";
+    return "the broker's confirms, PostgreSQL's reads and marks, the relay, and the two round trips, each "
+           "alone";
   }
   void be_quick() override {
     messages_ = 3'000;
@@ -33,6 +59,7 @@ class limit : public part {
   void run(const setup& on, report& out) override {
     publish(on, out);
     read(on, out);
+    relay_alone(on, out);
     stage where(on);
     out.section("round trips, one at a time; the rounds are single ones");
     tell(out, "COMMIT with a NOTIFY to its listener", notify_round_trips(where, round_trips_));
@@ -45,7 +72,7 @@ class limit : public part {
                .x_label = "connections",
                .y_label = "confirms per second",
                .series = {}};
-    for (const char* const type : {"quorum", "classic"}) {
+    for (const char* const type : {"quorum", "classic", "stream"}) {
       out.section(fmt::format("bare publisher, {} queue, {} messages of {} bytes", type, messages_, size_));
       plot_series series{.name = fmt::format("{} queue", type), .points = {}};
       for (const int connections : connections_) {
@@ -78,6 +105,28 @@ class limit : public part {
     while (one.read_and_mark() > 0) continue;
     const auto took = std::chrono::steady_clock::now() - began;
     return static_cast<double>(events_) / std::chrono::duration<double>(took).count();
+  }
+
+  // The broker confirms at once and keeps nothing: PostgreSQL and the relay are what is left.
+  void relay_alone(const setup& on, report& out) const {
+    out.section(fmt::format("one relay: {} events to a queue that keeps nothing", events_));
+    std::vector<double> rates;
+    std::vector<double> cpu;
+    for (int round = 0; round < rounds_; ++round) {
+      stage where(on, test::queue_type::classic);
+      const sink instead(on, where);
+      const auto before = where.fill({.events = events_, .size = size_});
+      relay running(on, where, {});
+      auto session = where.connect();
+      await("every event is marked", [&] {
+        return session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 0;
+      });
+      cpu.push_back(running.usage().cpu_seconds * 1e6 / static_cast<double>(events_));
+      running.stop();
+      rates.push_back(marked_per_second(session, before));
+    }
+    out.figure("drained", rates, "events/s");
+    out.figure("relay CPU", cpu, "us/event");
   }
 
   static void tell(report& out, const std::string& what, const std::vector<double>& all) {

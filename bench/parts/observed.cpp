@@ -4,9 +4,14 @@
 #include "parts/part.hpp"
 #include "stage/crowd.hpp"
 #include "stage/drain.hpp"
+#include "support/free_port.hpp"
 
 namespace outboxd::bench {
 namespace {
+
+std::uint16_t some_port() {
+  return static_cast<std::uint16_t>(test::free_port());
+}
 
 class observed : public part {
  public:
@@ -72,10 +77,12 @@ class observed : public part {
     return out;
   }
 
-  void drain_alone(const setup& on, stage& where) { alone_.push_back(drain_once(on, where, free_port())); }
+  void drain_alone(const setup& on, stage& where) {
+    alone_.push_back(drain_once(on, where, some_port()));
+  }
 
   void drain_watched(const setup& on, stage& where) {
-    const auto port = free_port();
+    const auto port = some_port();
     crowd watchers(port, how_);
     watched_.push_back(drain_once(on, where, port));
     const auto seen = watchers.leave();

@@ -55,13 +55,19 @@ test::result_rows bare_reader::read() {
 void bare_reader::mark(const test::result_rows& rows) {
   std::string ids;
   std::string places;
+  std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t highest = 0;
   for (const auto& row : rows) {
     if (!of(row, column::id)) continue;  // the head
+    const std::int64_t seq = std::stoll(*of(row, column::seq));
+    lowest = std::min(lowest, seq);
+    highest = std::max(highest, seq);
     const bool first = ids.empty();
     ids += (first ? "" : ",") + *of(row, column::id);
     places += (first ? "\"" : ",\"") + *of(row, column::place) + "\"";
   }
-  session_.exec(fmt::format("EXECUTE {}('{{{}}}', '{{{}}}')", pg::statement::mark, ids, places));
+  session_.exec(fmt::format("EXECUTE {}('{{{}}}', '{{{}}}', {}, {})", pg::statement::mark, ids, places,
+                            lowest, highest));
 }
 
 std::int64_t bare_reader::read_and_mark() {

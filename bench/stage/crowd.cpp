@@ -88,17 +88,6 @@ class slow_client {
 
 }  // namespace
 
-std::uint16_t free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  auto at = test::loopback(0);
-  socklen_t size = sizeof at;
-  const bool good = ::bind(socket, reinterpret_cast<const sockaddr*>(&at), size) == 0 &&
-                    ::getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size) == 0;
-  ::close(socket);
-  if (!good) throw std::runtime_error("no free port");
-  return ntohs(at.sin_port);
-}
-
 crowd::crowd(std::uint16_t port, const crowd_options& how)
     : port_(port),
       how_(how),

@@ -21,9 +21,6 @@ struct crowd_tally {
   int most_connected = 0;  // slow ones, at a time
 };
 
-// A port of the loopback that nobody has just now.
-std::uint16_t free_port();
-
 // Asks 127.0.0.1:port, as soon as there is somebody, until leave(); who is thrown out comes back.
 class crowd {
  public:

@@ -1,8 +1,8 @@
 // A list of brokers: the relay goes on to the next one when the one at hand cannot be reached.
 #include <doctest/doctest.h>
 
-#include "private_server.hpp"
 #include "stage.hpp"
+#include "support/free_port.hpp"
 
 namespace outboxd::test {
 

@@ -3,9 +3,9 @@
 
 #include <unistd.h>
 
-#include "broker_url.hpp"
 #include "clinic.hpp"
 #include "management_plugin.hpp"
+#include "support/broker_url.hpp"
 #include "support/servers.hpp"
 
 namespace outboxd::test {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "enabled_plugin.hpp"
-#include "private_server.hpp"
+#include "support/free_port.hpp"
 
 namespace outboxd::test {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "private_server.hpp"
+#include "support/free_port.hpp"
 
 namespace outboxd::test {
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "private_server.hpp"
+#include "support/free_port.hpp"
 
 namespace outboxd::test {
 

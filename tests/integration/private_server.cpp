@@ -1,17 +1,12 @@
-// private_server: setpriv, mkdtemp, bind.
+// private_server: setpriv and mkdtemp.
 #include "private_server.hpp"
 
-#include <arpa/inet.h>
 #include <pwd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-#include <random>
-
-#include "support/loopback.hpp"
 
 namespace outboxd::test {
 namespace {
@@ -27,14 +22,6 @@ void give_away(const std::string& path) {
   const passwd* const owner = ::getpwnam(user);
   if (owner == nullptr || ::chown(path.c_str(), owner->pw_uid, owner->pw_gid) != 0)
     throw std::runtime_error{"cannot give " + path + " to the user postgres"};
-}
-
-bool is_free(int port) {
-  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const auto address = loopback(static_cast<std::uint16_t>(port));
-  const bool bound = ::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  ::close(descriptor);
-  return bound;
 }
 
 }  // namespace
@@ -70,15 +57,6 @@ std::string server_directory::write(const std::string& name, const std::string& 
   ::chmod(path.c_str(), S_IRUSR | S_IWUSR);
   give_away(path);
   return path;
-}
-
-// Below the range from which the kernel takes ports for outgoing connections.
-int free_port() {
-  std::random_device random;
-  std::uniform_int_distribution<int> ports{20'000, 31'999};
-  for (int i = 0; i < 1000; ++i)
-    if (const int port = ports(random); is_free(port)) return port;
-  throw std::runtime_error{"found no free TCP port"};
 }
 
 }  // namespace outboxd::test

@@ -1,4 +1,4 @@
-// private_server: what a server of a test's own needs: a user that it runs as, a directory and a port.
+// private_server: what a server of a test's own needs: a user that it runs as and a directory.
 #pragma once
 
 #include <string>
@@ -26,8 +26,5 @@ class server_directory {
  private:
   std::string path_;
 };
-
-/// Nobody listens there, and no outgoing connection takes it.
-int free_port();
 
 }  // namespace outboxd::test

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "broker_url.hpp"
 #include "login.hpp"
 #include "stage.hpp"
+#include "support/broker_url.hpp"
 #include "support/servers.hpp"
 
 namespace outboxd::test {

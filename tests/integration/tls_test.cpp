@@ -5,7 +5,7 @@
 
 #include "clinic.hpp"
 #include "enabled_plugin.hpp"
-#include "tls_listener.hpp"
+#include "support/tls_listener.hpp"
 
 namespace outboxd::test {
 namespace {

@@ -52,9 +52,21 @@ void broker::delete_exchange(const std::string& name) {
   connection_.check("deleting exchange " + name);
 }
 
+const char* name_of(queue_type which) {
+  switch (which) {
+    case queue_type::classic:
+      return "classic";
+    case queue_type::quorum:
+      return "quorum";
+    case queue_type::stream:
+      return "stream";
+  }
+  return "";
+}
+
 void broker::declare_queue(const std::string& name, queue_type type, const nlohmann::json& arguments) {
   auto all = arguments;
-  all["x-queue-type"] = type == queue_type::quorum ? "quorum" : "classic";
+  all["x-queue-type"] = name_of(type);
   argument_table table{all};
   amqp_queue_declare(connection_.state(), connection_.channel(), bytes(name), no, durable, no, no,
                      table.table());

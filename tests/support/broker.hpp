@@ -10,7 +10,10 @@
 
 namespace outboxd::test {
 
-enum class queue_type { classic, quorum };
+enum class queue_type { classic, quorum, stream };
+
+/// As x-queue-type has it.
+const char* name_of(queue_type which);
 
 /// One blocking AMQP session. Every call throws broker_error, with AMQP's code, and leaves the session usable
 /// unless the connection itself is gone. Not for use by two threads at once.
