@@ -1,0 +1,103 @@
+// Relays are replaced by those of another version while events come; tools/check-upgrade names the other version.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "load.hpp"
+#include "stage.hpp"
+
+namespace outboxd::test {
+namespace {
+
+enum class version { before, now };
+
+// The program that the tests run, for as long as it lives.
+class program_in_use {
+ public:
+  explicit program_in_use(version which) {
+    if (const char* const set = std::getenv(name); set != nullptr) was_ = set;
+    if (which == version::before) ::setenv(name, required_environment("OUTBOXD_TEST_BEFORE").c_str(), 1);
+  }
+  ~program_in_use() {
+    if (was_)
+      ::setenv(name, was_->c_str(), 1);
+    else
+      ::unsetenv(name);
+  }
+  program_in_use(const program_in_use&) = delete;
+  program_in_use& operator=(const program_in_use&) = delete;
+
+ private:
+  static constexpr auto name = "OUTBOXD_TEST_BINARY";
+  std::optional<std::string> was_;
+};
+
+void migrate(const stage& on, version which) {
+  const program_in_use program{which};
+  const auto done = run_outboxd({"migrate"}, on.variables());
+  REQUIRE_MESSAGE(done.exited(0), done.text());
+}
+
+std::unique_ptr<relay> started(const stage& on, version which) {
+  const program_in_use program{which};
+  auto one = std::make_unique<relay>(on);
+  one->await_connected();
+  return one;
+}
+
+// The new one first, as an orchestrator does it.
+void replace(const stage& on, std::unique_ptr<relay>& one, version by) {
+  auto next = started(on, by);
+  one->stop();
+  one = std::move(next);
+  on.await_published(on.count("published") + 300);
+}
+
+}  // namespace
+
+TEST_SUITE("upgrade") {
+  TEST_CASE("a rolling upgrade, and the way back, lose nothing and keep the order") {
+    const stage on{{.migrated = false}};
+    migrate(on, version::before);
+    auto first = started(on, version::before);
+    auto second = started(on, version::before);
+    load writers{on, {.writers = 4}};
+    on.await_published(300);
+
+    migrate(on, version::now);
+    on.await_published(on.count("published") + 300);  // the relays of before work on the new schema
+    for (const version to : {version::now, version::before, version::now}) {
+      replace(on, first, to);
+      replace(on, second, to);
+    }
+    writers.stop();
+    const auto report = on.check_all();
+    CHECK_MESSAGE(report.exact(), report.words());
+    MESSAGE(report.delivered, " events");
+    first->stop();
+    second->stop();
+  }
+
+  TEST_CASE("a relay that is killed is followed by one of the other version") {
+    const stage on{{.migrated = false}};
+    migrate(on, version::before);
+    migrate(on, version::now);
+    load writers{on, {.writers = 4}};
+    auto leads = started(on, version::before);
+    for (const version next : {version::now, version::before, version::now}) {
+      on.await_published(on.count("published") + 300);
+      auto other = started(on, next);
+      leads->send(SIGKILL);
+      leads = std::move(other);
+    }
+    on.await_published(on.count("published") + 300);
+    writers.stop();
+    const auto report = on.check_all();
+    CHECK_MESSAGE(report.sound(), report.words());
+    leads->stop();
+  }
+}
+
+}  // namespace outboxd::test
