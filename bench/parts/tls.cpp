@@ -31,11 +31,14 @@ class tls : public part {
     const test::tls_listener encrypted(authority, authority.issue());
     stage plain(on);
     stage secured(on);
-    drain_beside(on, out, plain, "amqp", secured, "amqps",
-                 {.fill = fill_,
-                  .rounds = rounds_,
-                  .relay_flags = {"--relay-lanes", std::to_string(lanes_)},
-                  .crowded_flags = {"--amqp-url", encrypted.url(), "--amqp-tls-ca-file", authority.file()}});
+    drain_beside(
+        on, out, plain, "amqp", secured, "amqps",
+        {.fill = fill_,
+         .rounds = rounds_,
+         .relay_flags = {"--relay-lanes", std::to_string(lanes_)},
+         .crowded_flags = {"--amqp-url",
+                           encrypted.url("amqps", "localhost", "outboxd", test::password_of(on.amqp_url)),
+                           "--amqp-tls-ca-file", authority.file()}});
   }
 
  private:

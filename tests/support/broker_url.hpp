@@ -16,10 +16,13 @@ inline std::string amqp_url(const std::string& user, const std::string& password
   return fmt::format("amqp://{}:{}{}/{}", user, password, admin.substr(at, admin.find('/', at) - at), vhost);
 }
 
-inline std::string admin_password() {
-  const auto url = required_environment("OUTBOXD_AMQP_URL");
+inline std::string password_of(const std::string& url) {
   const auto begin = url.find(':', url.find("://") + 3) + 1;
   return url.substr(begin, url.find('@') - begin);
+}
+
+inline std::string admin_password() {
+  return password_of(required_environment("OUTBOXD_AMQP_URL"));
 }
 
 }  // namespace outboxd::test
