@@ -77,9 +77,7 @@ class observed : public part {
     return out;
   }
 
-  void drain_alone(const setup& on, stage& where) {
-    alone_.push_back(drain_once(on, where, some_port()));
-  }
+  void drain_alone(const setup& on, stage& where) { alone_.push_back(drain_once(on, where, some_port())); }
 
   void drain_watched(const setup& on, stage& where) {
     const auto port = some_port();
