@@ -8,6 +8,9 @@ namespace {
 
 using duration = retry_policy::duration;
 
+// A queue without a leader has one again within seconds; one that is full may be so for hours.
+constexpr int times_soon = 20;
+constexpr duration soon = std::chrono::seconds(4);
 constexpr duration longest_pause = std::chrono::seconds(30);
 
 duration jittered(duration base, duration cap, int failures, std::mt19937_64& chance) {
@@ -46,7 +49,7 @@ std::optional<duration> retry_policy::delay_after(int failures, std::mt19937_64&
 }
 
 duration retry_policy::pause_after(int times, std::mt19937_64& chance) const {
-  return jittered(base_, std::min(cap_, longest_pause), times, chance);
+  return jittered(base_, std::min(cap_, times <= times_soon ? soon : longest_pause), times, chance);
 }
 
 }  // namespace outboxd

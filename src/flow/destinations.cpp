@@ -71,7 +71,7 @@ destinations::key destinations::full_key(const destination& of) {
 
 const destinations::trouble* destinations::find_down(key which) const {
   const auto found = troubles_.find(which);
-  return found != troubles_.end() && found->second.now == condition::down ? &found->second : nullptr;
+  return found != troubles_.end() && found->second.now != condition::doubtful ? &found->second : nullptr;
 }
 
 const destinations::trouble* destinations::find_down(const destination& to) const {
@@ -88,8 +88,18 @@ destinations::permit destinations::ask(const destination& to, clock::time_point 
   trouble* const one = find_down(to);
   if (one == nullptr) return permit::send;
   if (now < one->next_probe) return permit::wait;
+  one->now = condition::probed;
   one->next_probe = now + probe_timeout;
   return one == find_down(exchange_key(to)) ? permit::probe_alone : permit::probe;
+}
+
+void destinations::on_lane_changed(clock::time_point now) {
+  if (down_ == 0) return;
+  for (auto& [where, one] : troubles_) {
+    if (one.now == condition::doubtful) continue;
+    one.now = condition::down;
+    one.next_probe = now;
+  }
 }
 
 bool destinations::end_trouble(key which, const destination& to, clock::time_point now) {
@@ -97,7 +107,7 @@ bool destinations::end_trouble(key which, const destination& to, clock::time_poi
   if (found == troubles_.end()) return false;
   const trouble was = found->second;
   troubles_.erase(found);
-  if (was.now != condition::down) return false;
+  if (was.now == condition::doubtful) return false;
   --down_;
   if (hooks_.on_up) hooks_.on_up(to, std::chrono::duration_cast<std::chrono::milliseconds>(now - was.since));
   return true;
@@ -136,8 +146,10 @@ destinations::finding destinations::on_failed(const destination& to, failure why
   before = vouched(before, exchange);
   const bool refused_login = why == failure::forbidden && exchange && login_is_to_blame(where, before);
   const auto known = troubles_.find(where);
-  if (known != troubles_.end() && known->second.now == condition::down) {
+  if (known != troubles_.end() && known->second.now != condition::doubtful) {
     trouble& one = known->second;
+    if (one.now == condition::down) return finding::down;
+    one.now = condition::down;
     one.pause = std::min(one.pause * 2, limits_.longest_probe);
     one.next_probe = now + one.pause;
     one.waiting /= 2;

@@ -27,7 +27,7 @@ struct destination_limits {
   std::size_t most = 10'000;  // that are remembered to have worked, and that are known to fail
   // Between two probes of one that is down; each pause is twice the one before.
   std::chrono::milliseconds first_probe{500};
-  std::chrono::milliseconds longest_probe{5'000};
+  std::chrono::milliseconds longest_probe{3'000};
 };
 
 struct destination_hooks {
@@ -77,6 +77,8 @@ class destinations {
   // How long an event waits that is not sent because its destination is down: the longer, the more events
   // wait.
   std::chrono::milliseconds pause(const destination& to);
+  // A connection has come or gone: a probe may be lost with it, or do better on a new one.
+  void on_lane_changed(clock::time_point now);
   // How many are known to be down.
   std::size_t down() const { return down_; }
 
@@ -89,7 +91,8 @@ class destinations {
   // Of a destination that has failed since its latest confirm.
   enum class condition : std::uint8_t {
     doubtful,  // one event has failed: it is sent to as before, and another one's failure takes it down
-    down,      // its events wait unsent, but for probes
+    down,      // its events wait unsent; what was in flight may still fail, which tells nothing new
+    probed,    // the same, and one of them is sent to find out
   };
   struct trouble {
     event_id first;            // that failed

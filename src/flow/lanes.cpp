@@ -101,6 +101,7 @@ void lanes::check_deadlines() {
 }
 
 void lanes::on_lane_changed() {
+  known_.on_lane_changed(now_());
   for (shipper* one : shippers_) one->on_lanes_changed();
   on_lane_progress();
 }

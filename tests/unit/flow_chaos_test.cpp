@@ -100,7 +100,7 @@ TEST_CASE("every rule is needed: left out, it is missed") {
       {"(c)", &rules::late_new, 100},
       {"rows of a read that goes back are not used", &rules::going_back_alone, 2'000},
       {"a lost connection drops the position", &rules::position_dropped, 2'000},
-      {"dead is written synchronously", &rules::dead_synchronous, 2'000},
+      {"dead is written synchronously", &rules::dead_synchronous, 10'000},
       {"the successors of a dead one wait until that is written", &rules::dead_awaited, 2'000},
       {"what is blocked is known before the first send", &rules::blocked_first, 2'000},
       {"an empty look-up sees all that is parked", &rules::look_up_after_records, 2'000},

@@ -72,6 +72,34 @@ TEST_CASE_FIXTURE(
   CHECK_FALSE(deliver(orders));
 }
 
+TEST_CASE_FIXTURE(fixture, "what was in flight when a destination went down postpones no probe") {
+  deliver(orders);
+  for (int i = 0; i < 20; ++i) fail(orders, failure::nacked);
+  CHECK(it.probe_pause(orders) == 500ms);
+  now += 500ms;
+  CHECK(it.ask(orders, now) == permit::probe);
+  fail(orders, failure::nacked);  // the probe
+  for (int i = 0; i < 20; ++i) fail(orders, failure::nacked);
+  CHECK(it.probe_pause(orders) == 1s);
+  for (int i = 0; i < 10; ++i) {
+    now += 3s;
+    CHECK(it.ask(orders, now) == permit::probe);
+    fail(orders, failure::nacked);
+  }
+  CHECK(it.probe_pause(orders) == 3s);
+}
+
+TEST_CASE_FIXTURE(fixture, "a connection that comes or goes takes the place of a probe") {
+  deliver(orders);
+  fail(orders, failure::nacked), fail(orders, failure::nacked);
+  now += 500ms;
+  CHECK(it.ask(orders, now) == permit::probe);
+  CHECK(it.ask(orders, now) == permit::wait);
+  it.on_lane_changed(now);
+  CHECK(it.ask(orders, now) == permit::probe);
+  CHECK(it.ask(orders, now) == permit::wait);
+}
+
 TEST_CASE_FIXTURE(fixture,
                   "an event that fails while others get through is excused once, and then to blame") {
   deliver(orders);
