@@ -24,9 +24,9 @@ class broker {
   virtual result<accepted> publish(token name, const message& what) = 0;
 
   // Drops the connection because of a fault that only the lane sees; on_broker_down follows, then a
-  // reconnect.
+  // reconnect, to another URL if there is one.
   virtual void drop(std::string_view why) = 0;
-  // The same, to connect to another URL, if there is one; else nothing happens.
+  // The same if there is another URL; else nothing happens.
   virtual void move(std::string_view why) = 0;
 };
 

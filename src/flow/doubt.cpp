@@ -9,7 +9,7 @@ doubt among_others(doubt before) {
 
 }  // namespace
 
-suspicion suspicion_after(doubt before, ending how, bool alone) {
+suspicion suspicion_after(doubt before, ending how, bool alone, incident seen) {
   switch (how) {
     case ending::blameless:
       return {before};
@@ -19,6 +19,7 @@ suspicion suspicion_after(doubt before, ending how, bool alone) {
       if (!alone) return {among_others(before)};
       return {doubt::suspect, before >= doubt::suspect};
     case ending::silent:
+      if (seen == incident::perhaps_known) return {before};
       if (!alone) return {among_others(before)};
       return {doubt::dropped, before == doubt::dropped};
   }

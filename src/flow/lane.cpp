@@ -18,6 +18,10 @@ constexpr auto fresh_login = 10s;
 // renewed another time.
 constexpr auto renewal_patience = 1s;
 
+// A connection that has confirmed nothing yet is dropped sooner than one that has: a node that is cut off from
+// its cluster takes connections, and a channel may wait for a node that is gone. Doubled while that does not help.
+constexpr clock::duration patience_at_first = 3s;
+
 }  // namespace
 
 void lane::offer(parcel one) {
@@ -115,8 +119,17 @@ void lane::overtake(token by) {
 // missing. Nothing is sent behind one that travels alone.
 clock::time_point lane::late_at(const sent& one) const {
   if (one.overtaken) return *one.overtaken + limits_.confirm_timeout;
-  const auto silent_since = one.what.alone ? one.at : std::max(one.at, latest_outcome_);
-  return silent_since + limits_.confirm_timeout;
+  if (one.what.alone) return one.at + limits_.confirm_timeout;
+  // A channel may wait for seconds before each of its refusals: they are no sign of life.
+  if (!refusals_.is_proven()) return one.at + patience();
+  return std::max(one.at, latest_outcome_) + patience();
+}
+
+clock::duration lane::patience() const {
+  constexpr int enough_doublings = 12;  // more than an hour
+  if (refusals_.is_proven()) return limits_.confirm_timeout;
+  return std::min<clock::duration>(limits_.confirm_timeout,
+                                   patience_at_first * (1 << std::min(silent_ends_, enough_doublings)));
 }
 
 void lane::on_outcomes(std::span<const outcome> outcomes) {
@@ -142,13 +155,15 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
 
 void lane::note_refusal(const parcel& what, verdict said) {
   if (said == verdict::nacked) refusals_.on_nacked(what.whose->target_of(what.which), latest_outcome_);
-  if (said == verdict::acked && !refusals_.empty()) refusals_.on_acked(what.whose->target_of(what.which));
+  if (said == verdict::acked) silent_ends_ = 0;
+  if (said == verdict::acked && refusals_.waits_for_ack())
+    refusals_.on_acked(what.whose->target_of(what.which));
 }
 
 // Others' messages in flight are not to be sent twice for it.
 void lane::renew_if_refused() {
   if (state_ == state::open && refusals_.worth_renewing(latest_outcome_)) {
-    refusals_.on_renewal();
+    refusals_.on_renewal(latest_outcome_);
     state_ = state::renewing;
     renewing_until_ = latest_outcome_ + renewal_patience;
   }
@@ -178,7 +193,8 @@ void lane::give_back(const interruption& why, bool alone) {
   alone_.clear();
   for (const parcel& one : unsent) one.whose->on_unsent(one.which);
   for (const auto& one : was_sent)
-    if (one.open && one.what.whose != nullptr) one.what.whose->on_interrupted(one.what.which, why, alone);
+    if (one.open && one.what.whose != nullptr)
+      one.what.whose->on_interrupted(one.what.which, why, alone, up_since_);
   owner_.on_lane_changed();
 }
 
@@ -228,8 +244,11 @@ void lane::check() {
     return owner_.on_lane_progress();
   }
   // Of one that was in flight alone silence says nothing about the connection.
-  if (window_.empty() || (!window_.front().overtaken && !window_.front().what.alone))
-    return broker_.drop(fmt::format("no confirm for {} ms", limits_.confirm_timeout.count()));
+  if (window_.empty() || (!window_.front().overtaken && !window_.front().what.alone)) {
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(patience());
+    ++silent_ends_;
+    return broker_.drop(fmt::format("no confirm for {} ms", waited.count()));
+  }
   const auto is_late = [this](const sent& one) {
     return (one.overtaken || one.what.alone) && late_at(one) <= owner_.now();
   };

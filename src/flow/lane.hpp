@@ -28,8 +28,10 @@ class shipper {
   virtual void on_outcome(slot which, const outcome& what) = 0;
   // It cannot be encoded, and nothing was sent.
   virtual void on_unencodable(slot which, std::string reason) = 0;
-  // Sent, and its channel or connection ended before its confirm. alone: nothing else was in flight there.
-  virtual void on_interrupted(slot which, const interruption& why, bool alone) = 0;
+  // Sent, and its channel or connection ended before its confirm. alone: nothing else was in flight there. The
+  // connection had been there since up_since.
+  virtual void on_interrupted(slot which, const interruption& why, bool alone,
+                              clock::time_point up_since) = 0;
   // Others on this lane are confirmed, this one is not: nobody waits for it any longer.
   virtual void on_overdue(slot which) = 0;
   // Not sent: it has to be offered again.
@@ -129,6 +131,7 @@ class lane final : public broker_listener {
   void close(sent& one);
   void overtake(token by);
   clock::time_point late_at(const sent& one) const;
+  clock::duration patience() const;
 
   broker& broker_;
   owner& owner_;
@@ -144,6 +147,7 @@ class lane final : public broker_listener {
   clock::time_point latest_outcome_{};
   clock::time_point up_since_{};
   refusals refusals_;
+  int silent_ends_ = 0;  // connections in a row that confirmed nothing, and were dropped for it
   clock::time_point renewing_until_{};
   std::optional<clock::time_point> full_since_;
 };

@@ -135,7 +135,7 @@ class stream final : public shipper {
   void on_sent(slot which) override { tell(step::sent, which); }
   void on_outcome(slot which, const outcome& what) override;
   void on_unencodable(slot which, std::string reason) override;
-  void on_interrupted(slot which, const interruption& why, bool alone) override;
+  void on_interrupted(slot which, const interruption& why, bool alone, clock::time_point up_since) override;
   void on_overdue(slot which) override;
   void on_unsent(slot which) override;
   void on_lanes_changed() override;

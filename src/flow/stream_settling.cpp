@@ -99,11 +99,13 @@ void stream::on_unencodable(slot which, std::string reason) {
   fail(which, failure::unencodable, std::move(reason));
 }
 
-void stream::on_interrupted(slot which, const interruption& why, bool alone) {
+void stream::on_interrupted(slot which, const interruption& why, bool alone, clock::time_point up_since) {
   tell(step::interrupted, which);
   auto& one = events_.at(which);
   const bool channel = why.how == ending::channel_closed;
-  const auto [now, blamed] = suspicion_after(one.suspected, why.how, alone);
+  const auto seen = up_since < one.interrupted_at ? incident::perhaps_known : incident::another;
+  one.interrupted_at = lanes_.now();
+  const auto [now, blamed] = suspicion_after(one.suspected, why.how, alone, seen);
   one.suspected = now;
   if (!blamed) return on_unsent(which);
   const auto reason = channel ? fmt::format("refused by the broker: {}", why.reason)

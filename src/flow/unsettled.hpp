@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,8 +36,9 @@ class unsettled {
     slot before = no_slot;  // in its chain
     slot after = no_slot;
     doubt suspected = doubt::none;
-    std::int16_t lane = -1;               // that it was offered to last
-    std::shared_ptr<const routed> route;  // null: none, or its texts are not here
+    std::chrono::steady_clock::time_point interrupted_at{};  // the latest time
+    std::int16_t lane = -1;                                  // that it was offered to last
+    std::shared_ptr<const routed> route;                     // null: none, or its texts are not here
   };
 
   // An aggregate's events in the order in which they go out.

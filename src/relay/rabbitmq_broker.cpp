@@ -100,15 +100,16 @@ result<accepted> rabbitmq_broker::publish(token name, const message& what) {
   return link_->publish(name, what);
 }
 
+// A node that is not well may still take connections: the next one is to another, if there is one.
 void rabbitmq_broker::drop(std::string_view why) {
   if (!up_) return;
+  ++next_url_;
   drop_reason_ = fmt::format("connection to RabbitMQ dropped: {}", why);
   link_->abort();
 }
 
 void rabbitmq_broker::move(std::string_view why) {
-  if (!up_ || settings_.urls.size() < 2) return;
-  ++next_url_;
+  if (settings_.urls.size() < 2) return;
   drop(why);
 }
 

@@ -100,6 +100,30 @@ TEST_CASE("a connection that is gone twice without a word, with the same event a
   CHECK(it.asked.failures[0].code == "connection_closed");
 }
 
+TEST_CASE("a broker that dies takes all lanes with it, and blames nobody whom they passed on") {
+  stream_script it{{}, 3};
+  it.lead();
+  it.now += std::chrono::seconds(1);
+  it.bring({row(1, 1)});
+  int ends = 0;
+  // Whichever lane has it is the next to end.
+  for (int i = 0; i < 3; ++i)
+    for (std::size_t one = 0; one < it.wires.size(); ++one)
+      if (it.wires[one].in_flight() == 1) {
+        it.now += std::chrono::milliseconds(1);
+        it.wires[one].on_broker_down(silence);
+        ++ends;
+      }
+  CHECK(ends >= 3);
+  CHECK(it.failed.empty());
+  // Connections that are new since then do tell.
+  it.wires[0].on_broker_up();
+  REQUIRE(it.wires[0].in_flight() == 1);
+  it.wires[0].on_broker_down(silence);
+  REQUIRE(it.failed.size() == 1);
+  CHECK(it.failed[0].code == "connection_closed");
+}
+
 TEST_CASE("a broker that shuts down blames nobody, however often") {
   reconnecting it;
   it.lead();

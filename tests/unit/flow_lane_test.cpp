@@ -34,7 +34,7 @@ class notes final : public shipper {
     say(what.what == verdict::acked ? "acked" : what.what == verdict::nacked ? "nacked" : "returned", which);
   }
   void on_unencodable(slot which, std::string) override { say("unencodable", which); }
-  void on_interrupted(slot which, const interruption& why, bool alone) override {
+  void on_interrupted(slot which, const interruption& why, bool alone, clock::time_point) override {
     say(alone ? "interrupted alone" : "interrupted", which);
     why_ = why;
   }
@@ -166,6 +166,8 @@ TEST_CASE_FIXTURE(fixture, "with the connection goes what was sent on it, and wh
 
 TEST_CASE_FIXTURE(fixture, "when no confirm comes at all the connection is dropped") {
   send({1});
+  ack(0, 1);
+  send({2});
   CHECK(line.deadline() == now + 10s);
   now += 10s - 1ms;
   line.check();
@@ -173,6 +175,25 @@ TEST_CASE_FIXTURE(fixture, "when no confirm comes at all the connection is dropp
   now += 1ms;
   line.check();
   CHECK(connections[0].dropped.size() == 1);
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "one that has never confirmed anything is dropped sooner, and its followers later") {
+  for (const auto patience : {3s, 6s, 10s, 10s}) {
+    send({1});
+    CHECK(line.deadline() == now + patience);
+    now += patience;
+    line.check();
+    line.on_broker_down({ending::blameless, "dropped"});
+    line.on_broker_up();
+  }
+  CHECK(connections[0].dropped.size() == 4);
+  send({1});
+  ack(0, names().back());
+  line.on_broker_down({ending::blameless, "closed"});
+  line.on_broker_up();
+  send({1});
+  CHECK(line.deadline() == now + 3s);
 }
 
 TEST_CASE_FIXTURE(fixture, "when others are confirmed nobody waits any longer for the one that is not") {
@@ -197,13 +218,25 @@ TEST_CASE_FIXTURE(fixture, "when others are confirmed nobody waits any longer fo
   CHECK(line.in_flight() == 1);
 }
 
+TEST_CASE_FIXTURE(fixture, "refusals alone, one after the other and slow, keep no connection") {
+  send({1, 2, 3});
+  now += 2s;
+  answer(0, 1, verdict::nacked);
+  CHECK(line.now_in() == lane::state::renewing);
+  now += 1s;
+  line.check(), line.check();
+  CHECK(connections[0].dropped.size() == 1);
+}
+
 TEST_CASE_FIXTURE(fixture, "a broker that confirms slowly, one after the other, is waited for") {
+  send({9});
+  ack(0, 1);
   send({1, 2, 3, 4, 5, 6, 7, 8});
   whose.take();
   for (slot one = 1; one <= 8; ++one) {
     now += 9s;
     line.check();
-    ack(0, one);
+    ack(0, one + 1);
     CHECK(whose.take() == fmt::format("acked {} ", one));
   }
   CHECK(connections[0].dropped.empty());
@@ -296,54 +329,102 @@ TEST_CASE_FIXTURE(fixture, "the time from a publish to its ack is noted, and tha
   CHECK_FALSE(pool.oldest_in_flight());
 }
 
-TEST_CASE_FIXTURE(fixture, "what is refused for ten seconds is tried on a new connection") {
-  const auto refuse = [this](slot which) {
+namespace {
+
+struct refusing : fixture {
+  void refuse(slot which = 1) {
     send({which});
     answer(0, names().back(), verdict::nacked);
-  };
-  refuse(1);
-  now += 9s;
-  refuse(1);
-  CHECK(connections[0].dropped.empty());
-  now += 1s;
-  refuse(1);
-  REQUIRE(connections[0].dropped.size() == 1);
-  whose.take();
-  line.on_broker_down({ending::silent, "dropped"});
-  line.on_broker_up();
-  CHECK(whose.take().find("interrupted") == std::string::npos);
-
-  SUBCASE("one that did not help is followed by the next after twice the time") {
-    refuse(1);
-    now += 19s;
-    refuse(1);
-    CHECK(connections[0].dropped.size() == 1);
-    now += 1s;
-    refuse(1);
-    CHECK(connections[0].dropped.size() == 2);
   }
-  SUBCASE("one that did ends it") {
-    send({1});
+  // The connection is of use, though not to slot 1.
+  void confirm_another() {
+    send({2});
     ack(0, names().back());
-    for (int i = 0; i < 10; ++i) {
-      refuse(1);
-      now += 9s;
+  }
+  std::size_t renewals() const { return connections[0].dropped.size(); }
+  void come_back() {
+    line.on_broker_down({ending::silent, "dropped"});
+    line.on_broker_up();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(refusing, "what is refused for half a second is tried on a new connection") {
+  confirm_another();
+  refuse();
+  now += 499ms;
+  refuse();
+  CHECK(renewals() == 0);
+  now += 1ms;
+  refuse();
+  REQUIRE(renewals() == 1);
+  whose.take();
+  come_back();
+  CHECK(whose.take().find("interrupted") == std::string::npos);
+  confirm_another();
+
+  SUBCASE("one that did not help is followed by the next after twice the time, and a minute at most") {
+    for (const auto pause : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) {
+      const auto before = renewals();
+      refuse();
+      now += pause - 1ms;
+      refuse();
+      CHECK(renewals() == before);
+      now += 1ms;
+      refuse();
+      CHECK(renewals() == before + 1);
+      come_back();
+      confirm_another();
+    }
+  }
+  SUBCASE("a queue that takes one now and then is not asked on a new one each time") {
+    for (int i = 0; i < 50; ++i) {
+      refuse();
+      now += 900ms;
+      refuse();
       send({1});
       ack(0, names().back());
     }
-    CHECK(connections[0].dropped.size() == 1);
+    CHECK(renewals() == 1);
+  }
+  SUBCASE("after a quiet minute the pauses are short again") {
+    send({1});
+    ack(0, names().back());
+    now += 1min;
+    refuse();
+    now += 500ms;
+    refuse();
+    CHECK(renewals() == 2);
   }
 }
 
-TEST_CASE_FIXTURE(fixture, "others' confirms do not hide a destination that is refused for long") {
-  for (int second = 0; second <= 10; ++second, now += 1s) {
+TEST_CASE_FIXTURE(refusing, "a connection on which nothing is confirmed is renewed each second") {
+  refuse();
+  now += 500ms;
+  refuse();
+  CHECK(renewals() == 1);
+  for (std::size_t i = 1; i < 10; ++i) {
+    come_back();
+    refuse();
+    now += 999ms;
+    refuse();
+    CHECK(renewals() == i);
+    now += 1ms;
+    refuse();
+    CHECK(renewals() == i + 1);
+  }
+}
+
+TEST_CASE_FIXTURE(refusing, "others' confirms do not hide a destination that is refused for long") {
+  for (int tenth = 0; tenth <= 5; ++tenth, now += 100ms) {
     send({1, 2});
     const auto both = names(connections[0].sent.size() - 2);
     answer(0, both[0], verdict::nacked);
-    CHECK(connections[0].dropped.empty());
+    CHECK(renewals() == 0);
     ack(0, both[1]);
   }
-  CHECK(connections[0].dropped.size() == 1);
+  CHECK(renewals() == 1);
   CHECK(connections[0].moved.empty());
 }
 
@@ -351,7 +432,7 @@ TEST_CASE_FIXTURE(fixture,
                   "a connection is renewed when nothing is in flight on it, and nobody waits long for that") {
   send({1});
   answer(0, names().back(), verdict::nacked);
-  now += 10s;
+  now += 500ms;
   send({2, 1});
   const auto both = names(1);
   answer(0, both[1], verdict::nacked);
@@ -380,6 +461,8 @@ TEST_CASE_FIXTURE(fixture,
 }
 
 TEST_CASE_FIXTURE(fixture, "when all of many destinations are refused, another node is tried") {
+  send({4});
+  ack(0, names().back());
   for (const slot one : {1, 2, 3}) {
     send({one});
     answer(0, names().back(), verdict::nacked);

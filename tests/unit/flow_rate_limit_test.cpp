@@ -51,7 +51,7 @@ class sender final : public shipper {
   void on_sent(slot) override { ++sent; }
   void on_outcome(slot, const outcome&) override { ++outcomes; }
   void on_unencodable(slot, std::string) override {}
-  void on_interrupted(slot, const interruption&, bool) override {}
+  void on_interrupted(slot, const interruption&, bool, clock::time_point) override {}
   void on_overdue(slot) override {}
   void on_unsent(slot) override { ++unsent; }
   void on_lanes_changed() override {}
