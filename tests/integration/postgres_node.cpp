@@ -40,9 +40,11 @@ postgres_node::postgres_node() {
   start("ready to accept connections");
 }
 
-postgres_node::postgres_node(const postgres_node& primary) {
-  run_to_end("pg_basebackup", {"-D", directory_.path() + "/data", "-d", primary.url(), "-R", "-X", "stream",
-                               "--checkpoint=fast", "--no-sync"});
+postgres_node::postgres_node(const postgres_node& primary, int through_port) {
+  const int port = through_port != 0 ? through_port : primary.port();
+  run_to_end("pg_basebackup", {"-D", directory_.path() + "/data", "-d",
+                               fmt::format("postgresql://{}@127.0.0.1:{}/postgres", superuser, port), "-R",
+                               "-X", "stream", "--checkpoint=fast", "--no-sync"});
   start("ready to accept read-only connections");
 }
 

@@ -12,8 +12,8 @@ class postgres_node {
  public:
   /// An empty primary.
   postgres_node();
-  /// Its streaming standby.
-  explicit postgres_node(const postgres_node& primary);
+  /// Its streaming standby, which reaches it at another port of a proxy if there is one.
+  explicit postgres_node(const postgres_node& primary, int through_port = 0);
 
   int port() const { return port_; }
   /// The database `name` here, for a login that may do everything.
