@@ -50,6 +50,10 @@ class tryout {
             what.may);
   }
 
+  bool is_partitioned() {
+    return admin_.value("SELECT relkind FROM pg_class WHERE oid = 'outbox.event'::regclass") == "p";
+  }
+
   /// The names that a query on the catalog finds, in order.
   std::string names(const std::string& sql) {
     std::vector<std::string> out;
@@ -122,9 +126,10 @@ TEST_CASE(
 TEST_CASE("privileges: each table and sequence is open to whom it should be and nobody else") {
   tryout at;
   CHECK(names_of(relations, sequences) ==
-        at.names(fmt::format("SELECT relname COLLATE \"C\" FROM pg_class WHERE relnamespace = {}"
-                             " AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S') ORDER BY 1",
-                             in_outbox)));
+        at.names(fmt::format(
+            "SELECT relname COLLATE \"C\" FROM pg_class WHERE relnamespace = {} AND NOT relispartition"
+            " AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S') ORDER BY 1",
+            in_outbox)));
   for (const auto& one : relations) {
     at.attempt("reads", fmt::format("SELECT count(t) FROM outbox.{} AS t", one.name), one.reads);
     at.attempt("adds", fmt::format("INSERT INTO outbox.{} {} RETURNING 1", one.name, one.insert),
@@ -150,6 +155,8 @@ TEST_CASE("privileges: each function is for whom it is made and nobody else") {
 TEST_CASE("privileges: no role goes round the rules of the outbox") {
   tryout at;
   for (const auto& one : others) at.attempt(one);
+  if (!at.is_partitioned())
+    for (const auto& one : upserts) at.attempt(one);
 }
 
 TEST_CASE(
