@@ -113,6 +113,14 @@ bool destinations::end_trouble(key which, const destination& to, clock::time_poi
   return true;
 }
 
+// The broker has answered for what never has worked: there is no outage.
+void destinations::forget_unproven(key which) {
+  const auto found = troubles_.find(which);
+  if (found == troubles_.end() || found->second.worked) return;
+  if (found->second.now != condition::doubtful) --down_;
+  troubles_.erase(found);
+}
+
 void destinations::remember(key which) {
   if (worked_.size() >= limits_.most && !worked_.contains(which)) worked_.erase(worked_.begin());
   worked_.insert(which);
@@ -146,6 +154,17 @@ destinations::finding destinations::on_failed(const destination& to, failure why
   before = vouched(before, exchange);
   const bool refused_login = why == failure::forbidden && exchange && login_is_to_blame(where, before);
   const auto known = troubles_.find(where);
+  const bool worked = has_worked(where) || before == excuse::not_sent || before == excuse::failed ||
+                      (known != troubles_.end() && known->second.worked);
+  if (!worked && !is_backpressure(why)) {
+    forget_unproven(where);
+    forget_unproven(full_key(to));
+    return refused_login ? finding::login : finding::own;
+  }
+  if (known != troubles_.end()) {
+    known->second.why = why;
+    known->second.worked = worked;
+  }
   if (known != troubles_.end() && known->second.now != condition::doubtful) {
     trouble& one = known->second;
     if (one.now == condition::down) return finding::down;
@@ -155,11 +174,9 @@ destinations::finding destinations::on_failed(const destination& to, failure why
     one.waiting /= 2;
     return finding::down;
   }
-  const bool worked = has_worked(where) || before == excuse::not_sent || before == excuse::failed;
-  if (!worked && !is_backpressure(why)) return refused_login ? finding::login : finding::own;
   if (known == troubles_.end()) {
     if (troubles_.size() >= limits_.most) return finding::own;
-    troubles_[where] = {.first = which, .since = now};
+    troubles_[where] = {.first = which, .why = why, .worked = worked, .since = now};
     // Excused before, and others have got through since: it is this event.
     return before == excuse::failed && worked_.contains(where) && !is_backpressure(why) ? finding::own
                                                                                         : finding::excused;
@@ -175,6 +192,11 @@ destinations::finding destinations::on_failed(const destination& to, failure why
     hooks_.on_down({.exchange = to.exchange, .routing_key = exchange ? std::string_view() : to.routing_key},
                    reason);
   return finding::down;
+}
+
+failure destinations::reason_to_wait(const destination& to) const {
+  const trouble* const one = find_down(to);
+  return one == nullptr || one->worked ? failure::not_sent : one->why;
 }
 
 std::chrono::milliseconds destinations::probe_pause(const destination& to) const {

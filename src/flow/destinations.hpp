@@ -74,6 +74,9 @@ class destinations {
   // That is down, and not its routing key.
   bool is_exchange_down(const destination& to) const { return find_down(exchange_key(to)) != nullptr; }
 
+  // What is told of an event that is not sent because its destination is down. not_sent vouches: whoever reads it
+  // takes the destination for one that has worked.
+  failure reason_to_wait(const destination& to) const;
   // How long an event waits that is not sent because its destination is down: the longer, the more events
   // wait.
   std::chrono::milliseconds pause(const destination& to);
@@ -95,8 +98,10 @@ class destinations {
     probed,    // the same, and one of them is sent to find out
   };
   struct trouble {
-    event_id first;            // that failed
-    std::int64_t waiting = 0;  // events that were lately not sent because of it
+    event_id first;                 // that failed
+    std::int64_t waiting = 0;       // events that were lately not sent because of it
+    failure why = failure::nacked;  // of the latest
+    bool worked = false;            // before; a queue that hangs or is full may be down without that
     condition now = condition::doubtful;
     clock::time_point since{};
     clock::time_point next_probe{};
@@ -110,6 +115,7 @@ class destinations {
   trouble* find_down(const destination& to);
   const trouble* find_down(const destination& to) const;
   bool end_trouble(key which, const destination& to, clock::time_point now);
+  void forget_unproven(key which);
   bool login_is_to_blame(key exchange, excuse before);
   bool has_worked(key which) const {
     return which == default_exchange_ || trusted_.contains(which) || worked_.contains(which);

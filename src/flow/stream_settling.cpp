@@ -208,7 +208,7 @@ void stream::wait_for_destination(slot which) {
   back_off(which, {.id = events_.at(which).it.what.id,
                    .counts_deferral = true,
                    .delay = lanes_.destinations().pause(destination_of(which)),
-                   .code = std::string(name_of(failure::not_sent)),
+                   .code = std::string(name_of(lanes_.destinations().reason_to_wait(destination_of(which)))),
                    .reason = lanes_.destinations().is_exchange_down(destination_of(which))
                                  ? "not sent: its exchange has stopped working"
                                  : "not sent: its routing key has stopped working"});

@@ -168,6 +168,31 @@ TEST_CASE_FIXTURE(fixture, "backpressure needs no earlier success") {
   CHECK(fail(orders, failure::nacked, excuse::failed) == finding::down);
 }
 
+TEST_CASE_FIXTURE(fixture, "what has never worked is no outage once the broker says what is wrong with it") {
+  const destination missing{"missing", "orders"};
+  CHECK(fail(missing, failure::unconfirmed) == finding::excused);
+  CHECK(fail(missing, failure::unconfirmed) == finding::down);
+  CHECK(it.ask(missing, now) == permit::wait);
+  CHECK(it.reason_to_wait(missing) == failure::unconfirmed);  // vouches for nothing
+  CHECK(fail(missing, failure::refused) == finding::own);
+  CHECK(it.down() == 0);
+  CHECK(it.ask(missing, now) == permit::send);
+  CHECK(fail(missing, failure::refused) == finding::own);
+}
+
+TEST_CASE_FIXTURE(
+    fixture, "a queue that was full and is unbound is the event's fault where nothing ever got through") {
+  CHECK(fail(orders, failure::nacked) == finding::excused);
+  CHECK(fail(orders, failure::nacked) == finding::down);
+  CHECK(fail(orders, failure::returned) == finding::own);
+  CHECK(it.ask(orders, now) == permit::send);
+  deliver(bills);
+  CHECK(fail(bills, failure::nacked) == finding::excused);
+  CHECK(fail(bills, failure::nacked) == finding::down);
+  CHECK(it.reason_to_wait(bills) == failure::not_sent);
+  CHECK(fail(bills, failure::returned) == finding::down);
+}
+
 TEST_CASE_FIXTURE(fixture, "what a former leader has excused tells that its destination has worked") {
   CHECK(fail(orders, failure::returned, excuse::failed) == finding::excused);
   CHECK(fail(orders, failure::returned, excuse::failed) == finding::down);
