@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "pg/relay_statements.hpp"
 
@@ -78,7 +79,7 @@ std::int64_t bare_reader::read_and_mark() {
   std::int64_t last = at_.seq;
   for (const auto& row : rows)
     if (of(row, column::id)) last = std::max(last, std::int64_t{std::stoll(*of(row, column::seq))});
-  at_.advance(last, parse(*of(rows.front(), column::event_type)));
+  at_.advance(last, parse(nlohmann::json::parse(*of(rows.front(), column::head)).at("snapshot")));
   return found;
 }
 

@@ -2,8 +2,7 @@
 -- backs off.
 -- $1 largest, $2 and $3 unused, $4 aggregates, $5 how many of each
 --
--- For each aggregate there is one row without an id: `attempts` says whether an event of it backs off, in
--- `seq` from where on there are more than these.
+-- A head for each aggregate: its hash, whether an event of it backs off, and whether there are more than these.
 --
 -- backing_off is before parked. `= 'parked'` would lead into other indexes, too: a plan made on an empty
 -- table would take the one on seq, and walk the whole table for ever.
@@ -14,24 +13,20 @@ WITH asked AS MATERIALIZED (
           ORDER BY h.exception LIMIT 1) IS NOT DISTINCT FROM 'backing_off' AS backs_off
   FROM unnest($4::bigint[]) AS a(hash)
   WHERE $2::bigint IS NOT NULL AND $3::bigint IS NOT NULL)
-SELECT NULL::uuid AS id, NULL::tid AS place,
-       CASE WHEN NOT a.backs_off THEN (
-         SELECT e.seq FROM @schema@.event AS e
-         WHERE e.exception IN ('backing_off', 'parked') AND e.hash = a.hash AND e.exception >= 'parked'
-         ORDER BY e.exception, e.seq OFFSET $5::bigint LIMIT 1) END AS seq,
-       a.hash, a.backs_off::integer AS attempts,
-       NULL::smallint AS deferrals, NULL::text AS exception, NULL::timestamptz AS created_at,
-       NULL::timestamptz AS available_at, NULL::text AS failure, NULL::bigint AS size, NULL::text AS aggregate_type,
-       NULL::text AS aggregate_id, NULL::text AS event_type, NULL::@payload_octets@ AS payload, NULL::text AS headers,
-       NULL::text AS exchange, NULL::text AS routing_key
+SELECT @no_event@, json_build_object(
+  'hash', a.hash, 'backs_off', a.backs_off,
+  'more', NOT a.backs_off AND EXISTS (
+    SELECT FROM @schema@.event AS e
+    WHERE e.exception IN ('backing_off', 'parked') AND e.hash = a.hash AND e.exception >= 'parked'
+    ORDER BY e.exception, e.seq OFFSET $5::bigint LIMIT 1))::text, @no_exception@
 FROM asked AS a
 UNION ALL
-SELECT @event_columns@
+SELECT @event_columns@, @exception_columns@, false
 FROM @event_open@
   SELECT p.*
   FROM asked AS a
   CROSS JOIN LATERAL (
-    SELECT e.ctid AS place, e.*
+    SELECT @event_row@
     FROM @schema@.event AS e
     WHERE e.exception IN ('backing_off', 'parked') AND e.hash = a.hash AND e.exception >= 'parked' AND NOT a.backs_off
     ORDER BY e.exception, e.seq

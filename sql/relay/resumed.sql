@@ -3,7 +3,7 @@
 -- types that the leader knows to be paused. It does not look at the pauses themselves: one that comes and goes
 -- before the leader knows of it would leave events behind.
 --
--- The first row is the head: in seq how far it has looked, if there may be more. `behind` as in due. `seq + 0`
+-- The head: up to which seq it has looked, if there may be more. `behind` as in due. `seq + 0`
 -- leads into no index, as in read.
 WITH page AS MATERIALIZED (
   SELECT e.ctid AS place, e.seq,
@@ -13,17 +13,12 @@ WITH page AS MATERIALIZED (
   WHERE e.exception IN ('scheduled', 'backing_off') AND (e.available_at, e.seq) > ('infinity', $4)
   ORDER BY e.available_at, e.seq
   FETCH FIRST ($5::bigint) ROWS WITH TIES)
-SELECT NULL::uuid AS id, NULL::tid AS place,
-       (SELECT max(p.seq) FROM page AS p HAVING count(*) >= $5::bigint) AS seq, NULL::bigint AS hash,
-       NULL::integer AS attempts, NULL::smallint AS deferrals, NULL::text AS exception,
-       NULL::timestamptz AS created_at, NULL::timestamptz AS available_at, NULL::text AS failure,
-       NULL::bigint AS size, NULL::text AS aggregate_type, NULL::text AS aggregate_id,
-       NULL::text AS event_type, NULL::@payload_octets@ AS payload, NULL::text AS headers,
-       NULL::text AS exchange, NULL::text AS routing_key, NULL::boolean AS behind
+SELECT @no_event@, json_build_object('looked_to', (SELECT max(p.seq) FROM page AS p HAVING count(*) >= $5::bigint))::text,
+       @no_exception@
 UNION ALL
-SELECT @event_columns@, @event_behind@
+SELECT @event_columns@, @exception_columns@, @event_behind@
 FROM @event_open@
-  SELECT e.ctid AS place, e.*
+  SELECT @event_row@
   FROM page AS k, @schema@.event AS e
   WHERE @event_at@ AND k.wanted
     AND (e.exception = 'backing_off') IS TRUE AND e.last_error_code = 'paused'

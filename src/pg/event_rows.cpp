@@ -1,5 +1,7 @@
 #include "pg/event_rows.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "pg/binary.hpp"
 
 namespace outboxd::pg {
@@ -33,6 +35,14 @@ bool is_suspect(std::optional<std::string_view> failure) {
          failure == "topic_down" || failure == "login_refused";
 }
 
+std::int64_t size_of_texts(const event& of) {
+  std::size_t out = of.aggregate_type.size() + of.aggregate_id.size() + of.event_type.size() +
+                    of.payload.size() + of.headers.size();
+  if (of.exchange) out += of.exchange->size();
+  if (of.routing_key) out += of.routing_key->size();
+  return static_cast<std::int64_t>(out);
+}
+
 }  // namespace
 
 std::optional<payload_type> payload_type_of(Oid type) {
@@ -50,20 +60,34 @@ std::optional<payload_type> payload_type_of(Oid type) {
   }
 }
 
+nlohmann::json read_head(const rows& from, int row) {
+  if (row >= from.size() || !from.is_null(row, static_cast<int>(event_column::id)))
+    return nlohmann::json::object();
+  auto out = nlohmann::json::parse(from.at(row, static_cast<int>(event_column::head)), nullptr, false);
+  return out.is_object() ? out : nlohmann::json::object();
+}
+
+std::optional<std::int64_t> number_in(const nlohmann::json& head, const char* name) {
+  const auto found = head.find(name);
+  return found != head.end() && found->is_number_integer() ? std::optional(found->get<std::int64_t>())
+                                                           : std::nullopt;
+}
+
 std::vector<flow::stored_event> read_events(const rows& from) {
   std::vector<flow::stored_event> out;
   out.reserve(static_cast<std::size_t>(from.size()));
   const auto storage = from.storage();
-  const bool of_due = from.columns() > static_cast<int>(event_column::behind);
+  const bool of_exceptions = from.columns() > static_cast<int>(event_column::behind);
   for (int row = 0; row < from.size(); ++row) {
     const auto at = [&](event_column column) { return from.at(row, static_cast<int>(column)); };
     const auto find = [&](event_column column) { return from.find(row, static_cast<int>(column)); };
+    const auto count = [&](event_column column) {
+      const auto found = find(column);
+      return found ? static_cast<std::int32_t>(read_int8(*found)) : 0;
+    };
     if (!find(event_column::id)) continue;
-    const auto failure = find(event_column::failure);
-    out.push_back({
-        .what =
-            {
-                .id = read_uuid(at(event_column::id)),
+    auto& one = out.emplace_back();
+    one.what = {.id = read_uuid(at(event_column::id)),
                 .place = read_tid(at(event_column::place)),
                 .seq = read_int8(at(event_column::seq)),
                 .aggregate = read_int8(at(event_column::hash)),
@@ -74,18 +98,22 @@ std::vector<flow::stored_event> read_events(const rows& from) {
                 .headers = at(event_column::headers),
                 .exchange = find(event_column::exchange),
                 .routing_key = find(event_column::routing_key),
-                .attempts = read_int4(at(event_column::attempts)),
-                .deferrals = read_int2(at(event_column::deferrals)),
-                .created_at = read_timestamp(at(event_column::created_at)),
-            },
-        .from = exception_of(find(event_column::exception)),
-        .withheld = !find(event_column::aggregate_id),
-        .suspect = is_suspect(failure),
-        .excused = excuse_of(failure),
-        .earlier_waits = of_due && read_bool(at(event_column::behind)),
-        .size = read_int8(at(event_column::size)),
-        .storage = storage,
-    });
+                .attempts = count(event_column::attempts),
+                .deferrals = count(event_column::deferrals),
+                .created_at = read_timestamp(at(event_column::created_at))};
+    one.storage = storage;
+    if (const auto size = find(event_column::size)) {
+      one.withheld = true;
+      one.size = read_int8(*size);
+    } else {
+      one.size = size_of_texts(one.what);
+    }
+    if (!of_exceptions) continue;
+    const auto failure = find(event_column::failure);
+    one.from = exception_of(find(event_column::exception));
+    one.suspect = is_suspect(failure);
+    one.excused = excuse_of(failure);
+    one.earlier_waits = find(event_column::behind) == "\1";
   }
   return out;
 }

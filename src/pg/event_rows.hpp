@@ -1,6 +1,7 @@
 // event_rows: turns rows of events into what the flow works with, without copying their texts.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "flow/store.hpp"
@@ -11,6 +12,11 @@ namespace outboxd::pg {
 
 // Rows without an id are heads, see sql/relay: they are left out here.
 std::vector<flow::stored_event> read_events(const rows& from);
+
+// What a head says; an empty object if that row is none.
+nlohmann::json read_head(const rows& from, int row);
+// Of a head: null is nothing.
+std::optional<std::int64_t> number_in(const nlohmann::json& head, const char* name);
 
 // The type of the payload column, by its oid; nothing if it is none that this version knows.
 std::optional<payload_type> payload_type_of(Oid type);

@@ -8,40 +8,64 @@
 namespace outboxd::pg {
 namespace {
 
-// What every statement that returns events does with its rows: texts are made once, and come along if all of
-// an event's together are not larger than $1. A size is exact, but for a payload that is stored larger than
-// that: then it is what it takes there, eightfold if it is compressed. `e` is the row, with its ctid as
-// place. OFFSET 0 keeps the planner from making the texts again for each use.
+// What every statement that returns events does with its rows. Texts are made once, and come along if all of
+// an event's together are not larger than $1. Then its size is null: the texts tell it. Else it is exact, but
+// for a payload that is stored larger than $1: that counts as it is stored, eightfold if it is compressed.
+// OFFSET 0 keeps the planner from making the texts again for each use.
+//
+// Between event_open and event_close stand the rows, each with what event_row says.
 constexpr std::string_view event_open = R"((
-  SELECT t.*, coalesce(octet_length(t.payload), t.stored) + coalesce(octet_length(t.headers), $1::bigint + 1)
-           + octet_length(t.aggregate_type) + octet_length(t.aggregate_id) + octet_length(t.event_type)
-           + coalesce(octet_length(t.exchange), 0) + coalesce(octet_length(t.routing_key), 0) AS size
-  FROM (
-    SELECT e.id, e.place, e.seq, e.hash, e.attempts, e.deferrals, e.exception::text AS exception, e.created_at, e.available_at,
-           CASE WHEN e.exception IS NULL THEN NULL
-             WHEN e.last_error_code = 'destination_down' AND e.last_error LIKE 'refused% topic ''%' THEN 'topic_down'
-             WHEN e.last_error_code = 'destination_down' AND e.last_error LIKE 'refused%' THEN 'exchange_down'
-             WHEN e.last_error_code = 'not_sent' AND e.last_error LIKE '%its exchange has%' THEN 'exchange_not_sent'
-             ELSE e.last_error_code END AS failure,
-           e.aggregate_type, e.aggregate_id, e.event_type,
-           CASE WHEN pg_column_size(e.payload) <= $1::bigint THEN e.payload::@payload_octets@ END AS payload,
-           CASE WHEN pg_column_size(e.payload) > $1::bigint THEN pg_column_size(e.payload)::bigint
-             * CASE WHEN pg_column_compression(e.payload) IS NULL THEN 1 ELSE 8 END END AS stored,
-           CASE WHEN pg_column_size(e.headers) <= $1::bigint THEN e.headers::text END AS headers,
-           coalesce(e.replay_exchange, e.exchange) AS exchange, coalesce(e.replay_routing_key, e.routing_key) AS routing_key
-    FROM ()";
+  SELECT e.*,
+         CASE WHEN pg_column_size(e.stored_payload) <= $1::bigint
+           THEN e.stored_payload::@payload_octets@ END AS payload,
+         CASE WHEN pg_column_size(e.stored_payload) > $1::bigint THEN pg_column_size(e.stored_payload)::bigint
+           * CASE WHEN pg_column_compression(e.stored_payload) IS NULL THEN 1 ELSE 8 END END AS stored,
+         CASE WHEN pg_column_size(e.stored_headers) <= $1::bigint THEN e.stored_headers::text END AS headers,
+         CASE WHEN e.exception IS NULL THEN NULL
+           WHEN e.last_error_code = 'destination_down' AND e.last_error LIKE 'refused% topic ''%'
+             THEN 'topic_down'
+           WHEN e.last_error_code = 'destination_down' AND e.last_error LIKE 'refused%' THEN 'exchange_down'
+           WHEN e.last_error_code = 'not_sent' AND e.last_error LIKE '%its exchange has%'
+             THEN 'exchange_not_sent'
+           ELSE e.last_error_code END AS failure
+  FROM ()";
 constexpr std::string_view event_close = R"() AS e
-    OFFSET 0) AS t
   OFFSET 0) AS f)";
-constexpr std::string_view event_columns =
-    "f.id, f.place, f.seq, f.hash, f.attempts, f.deferrals, f.exception, f.created_at, f.available_at, "
-    "f.failure, f.size,"
-    " CASE WHEN f.size <= $1::bigint THEN f.aggregate_type END, CASE WHEN f.size <= $1::bigint THEN "
-    "f.aggregate_id END,"
-    " CASE WHEN f.size <= $1::bigint THEN f.event_type END, CASE WHEN f.size <= $1::bigint THEN f.payload "
-    "END,"
-    " CASE WHEN f.size <= $1::bigint THEN f.headers END, CASE WHEN f.size <= $1::bigint THEN f.exchange END,"
-    " CASE WHEN f.size <= $1::bigint THEN f.routing_key END";
+
+// Of `e`, a row of the table. Each column by its name: users may add others.
+constexpr std::string_view event_row = R"(e.ctid AS place, e.id, e.seq, e.hash, e.created_at, e.available_at,
+    e.attempts, e.deferrals, e.exception, e.last_error_code, e.last_error,
+    e.aggregate_type, e.aggregate_id, e.event_type, e.payload AS stored_payload, e.headers AS stored_headers,
+    coalesce(e.replay_exchange, e.exchange) AS exchange,
+    coalesce(e.replay_routing_key, e.routing_key) AS routing_key,
+    octet_length(e.aggregate_type)::bigint + octet_length(e.aggregate_id) + octet_length(e.event_type)
+      + coalesce(octet_length(coalesce(e.replay_exchange, e.exchange)), 0)
+      + coalesce(octet_length(coalesce(e.replay_routing_key, e.routing_key)), 0) AS names)";
+
+// The columns of an event. Counts of 0 are null: most are, and a null costs next to nothing.
+constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.hash, f.created_at,
+  CASE WHEN @names_fit@ THEN f.aggregate_type END, CASE WHEN @names_fit@ THEN f.aggregate_id END,
+  CASE WHEN @names_fit@ THEN f.event_type END,
+  CASE WHEN @all_fits@ THEN f.payload END, CASE WHEN @all_fits@ THEN f.headers END,
+  CASE WHEN @names_fit@ THEN f.exchange END, CASE WHEN @names_fit@ THEN f.routing_key END,
+  CASE WHEN @all_fits@ IS NOT TRUE
+    THEN coalesce(octet_length(f.payload), f.stored) + coalesce(octet_length(f.headers), $1::bigint + 1)
+         + f.names END,
+  nullif(f.attempts, 0)::bigint, nullif(f.deferrals, 0)::bigint, NULL::text)";
+constexpr std::string_view names_fit = "f.names <= $1::bigint";
+constexpr std::string_view all_fits =
+    "(octet_length(f.payload) + octet_length(f.headers) + f.names <= $1::bigint)";
+
+// Further columns of an event that is not on its ordinary way; event_behind or false follows.
+constexpr std::string_view exception_columns = "f.exception::text, f.failure, f.available_at";
+
+// Of a row that is a head: the columns before the head, and those behind it.
+std::string no_event() {
+  std::string out = "NULL";
+  for (int i = 1; i < static_cast<int>(event_column::head); ++i) out += ", NULL";
+  return out;
+}
+constexpr std::string_view no_exception = "NULL, NULL, NULL, NULL";
 
 // Whether an earlier event of its aggregate waits, too. backing_off is before parked.
 constexpr std::string_view event_behind = R"(coalesce((
@@ -52,6 +76,10 @@ constexpr std::string_view event_behind = R"(coalesce((
          SELECT h.seq FROM @schema@.event AS h
          WHERE h.exception IN ('backing_off', 'parked') AND h.hash = f.hash AND h.exception >= 'parked'
          ORDER BY h.exception, h.seq LIMIT 1) < f.seq, false))";
+
+// Until the event `e` is due, in milliseconds, rounded up; null: never. An infinite time has no difference.
+constexpr std::string_view due_in = R"(CASE WHEN e.available_at < 'infinity'
+    THEN ceil(extract(epoch FROM greatest(e.available_at, now()) - now()) * 1000)::bigint END)";
 
 // Rows that the statement has found before, by place: `k` has their ctid as place, and their seq. In a
 // partitioned outbox each partition has a row with this ctid; the seq tells in which one to look.
@@ -73,10 +101,17 @@ std::string replaced(std::string text, const replacement& what) {
 }  // namespace
 
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then) {
-  const std::array<replacement, 9> all{{
+  const std::array<replacement, 16> all{{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
+      {"@event_row@", std::string(event_row)},
       {"@event_columns@", std::string(event_columns)},
+      {"@names_fit@", std::string(names_fit)},
+      {"@all_fits@", std::string(all_fits)},
+      {"@exception_columns@", std::string(exception_columns)},
+      {"@no_event@", no_event()},
+      {"@no_exception@", std::string(no_exception)},
+      {"@due_in@", std::string(due_in)},
       {"@event_behind@", std::string(event_behind)},
       {"@event_at@", std::string(event_at)},
       {"@few@", std::string(few)},

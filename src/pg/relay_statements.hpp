@@ -66,22 +66,23 @@ enum class event_column : int {
   place,
   seq,
   hash,
-  attempts,
-  deferrals,
-  exception,
   created_at,
-  available_at,
-  failure,  // the latest one's code, of an event that is not on its ordinary way; exchange_ and topic_: what of its destination
-            // was down
-  size,
-  aggregate_type,  // null, and so are all texts: larger than $1
+  aggregate_type,  // null, and so are all texts: withheld
   aggregate_id,
   event_type,
   payload,
   headers,
   exchange,
   routing_key,
-  behind,  // of due alone
+  size,       // of the texts, if they are larger together than $1 and so withheld; else null
+  attempts,   // null: 0
+  deferrals,  // null: 0
+  head,  // what a statement tells beside events, as a JSON object: only of rows without an id, which come first
+  // Of all statements but `read`, whose events are on their ordinary way:
+  exception,
+  failure,  // the latest one's code; exchange_ and topic_ say what of its destination was down
+  available_at,
+  behind,  // of `due` and `resumed` alone
 };
 
 struct prepared {

@@ -1,5 +1,6 @@
 // The statements that read: the other part of round_trip.hpp.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/failpoint.hpp"
@@ -16,18 +17,9 @@ using column = pg::event_column;
 // How many transactions (c) of docs/design.md goes through in one read.
 constexpr flow::xid xids_at_once = 20'000;
 
-std::optional<std::int64_t> find_int8(const pg::rows& from, int row, column which) {
-  const auto field = from.find(row, static_cast<int>(which));
-  return field ? std::optional(pg::read_int8(*field)) : std::nullopt;
-}
-
-// Of a head: from created_at to available_at. Infinity is never.
-std::optional<std::chrono::milliseconds> until_due(const pg::rows& head) {
-  const auto at = head.find(0, static_cast<int>(column::available_at));
-  if (!at || pg::read_timestamp(*at) == timestamp::max()) return std::nullopt;
-  const timestamp now = pg::read_timestamp(head.at(0, static_cast<int>(column::created_at)));
-  const timestamp due = std::max(pg::read_timestamp(*at), timestamp());
-  return std::chrono::ceil<std::chrono::milliseconds>(due - now);
+std::optional<std::chrono::milliseconds> due_in(const nlohmann::json& head) {
+  const auto found = pg::number_in(head, "due_in");
+  return found ? std::optional(std::chrono::milliseconds(*found)) : std::nullopt;
 }
 
 flow::paused_part part_of(std::string_view name) {
@@ -50,7 +42,8 @@ void round_trip::add_read() {
     if (!is_read(got, out_.read)) return false;
     const pg::rows& rows = got.answers.front();
     auto& into = out_.read.answer;
-    const auto now = flow::snapshot::parse(rows.at(0, static_cast<int>(column::event_type)));
+    const auto head = pg::read_head(rows, 0);
+    const auto now = flow::snapshot::parse(head.value("snapshot", std::string()));
     if (!now) {
       broken_ =
           error{fault::permanent, "PostgreSQL has sent a snapshot that this version of outboxd cannot read"};
@@ -58,13 +51,13 @@ void round_trip::add_read() {
     }
     into.saw_all = now->xmax <= upper;
     into.now = now->cut_at(upper);
-    into.top = find_int8(rows, 0, column::seq);
-    into.late = find_int8(rows, 0, column::size).value_or(0);
-    into.late_low = find_int8(rows, 0, column::hash);
+    into.top = pg::number_in(head, "top");
+    into.late = pg::number_in(head, "late").value_or(0);
+    into.late_low = pg::number_in(head, "lowest_late");
     if (what_.read->with_summary) {
-      into.next_due = until_due(rows);
-      into.server_time = pg::read_timestamp(rows.at(0, static_cast<int>(column::created_at)));
-      into.holds = pg::read_int4(rows.at(0, static_cast<int>(column::attempts))) != 0;
+      into.next_due = due_in(head);
+      into.server_time = timestamp(std::chrono::microseconds(pg::number_in(head, "now").value_or(0)));
+      into.holds = head.value("holds", true);
     }
     into.rows = pg::read_events(rows);
     const auto by_seq = [](const auto& a, const auto& b) { return a.what.seq < b.what.seq; };
@@ -94,12 +87,10 @@ void round_trip::add_due() {
     const pg::rows& rows = got.answers.front();
     auto& into = out_.due.answer;
     into.rows = pg::read_events(rows);
-    const auto time = [&](int row, column which) {
-      return pg::read_timestamp(rows.at(row, static_cast<int>(which)));
-    };
     if (const int last = rows.size() - 1; last > 0)
-      into.last = {time(last, column::available_at), find_int8(rows, last, column::seq).value_or(0)};
-    into.next = until_due(rows);
+      into.last = {pg::read_timestamp(rows.at(last, static_cast<int>(column::available_at))),
+                   pg::read_int8(rows.at(last, static_cast<int>(column::seq)))};
+    into.next = due_in(pg::read_head(rows, 0));
     return true;
   });
 }
@@ -123,10 +114,10 @@ void round_trip::add_released() {
     const pg::rows& rows = got.answers.front();
     auto& into = out_.released.answer;
     for (int row = 0; row < rows.size() && rows.is_null(row, static_cast<int>(column::id)); ++row) {
-      const auto hash = find_int8(rows, row, column::hash).value_or(0);
-      if (pg::read_int4(rows.at(row, static_cast<int>(column::attempts))) != 0)
-        into.backs_off.push_back(hash);
-      if (find_int8(rows, row, column::seq)) into.more.push_back(hash);
+      const auto head = pg::read_head(rows, row);
+      const auto hash = pg::number_in(head, "hash").value_or(0);
+      if (head.value("backs_off", false)) into.backs_off.push_back(hash);
+      if (head.value("more", false)) into.more.push_back(hash);
     }
     into.rows = pg::read_events(rows);
     return true;
@@ -176,7 +167,7 @@ void round_trip::add_resumed() {
   add(pg::statement::resumed, std::move(parameters), [this](segment& got) {
     if (!is_read(got, out_.resumed)) return false;
     const pg::rows& rows = got.answers.front();
-    out_.resumed.answer = {pg::read_events(rows), find_int8(rows, 0, column::seq)};
+    out_.resumed.answer = {pg::read_events(rows), pg::number_in(pg::read_head(rows, 0), "looked_to")};
     return true;
   });
 }
