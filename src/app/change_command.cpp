@@ -27,11 +27,11 @@ struct change_words {
 change_words words_of(change what) {
   switch (what) {
     case change::retry:
-      return {"dead retry", "retry", "dead_retry", "pending again", event_set::dead};
+      return {"dead retry", "retry", "dead_retry", "requeued", event_set::dead};
     case change::discard:
       return {"dead discard", "discard", "dead_discard", "deleted", event_set::dead};
     case change::replay:
-      return {"replay", "replay", "replay", "pending again", event_set::published};
+      return {"replay", "replay", "replay", "requeued", event_set::published};
   }
   return {};
 }

@@ -176,8 +176,8 @@ void add_operator_commands(CLI::App& app, command_set& to) {
   dead->require_subcommand(1);
   add_list(*dead->add_subcommand("list", "the oldest dead events and why they are dead"), to);
   add_show(*dead->add_subcommand("show", "everything about one dead event"), to);
-  add_change(*dead->add_subcommand("retry", "make dead events pending again, in their old places"), to,
-             change::retry, event_set::dead);
+  add_change(*dead->add_subcommand("retry", "requeue dead events, in their old places"), to, change::retry,
+             event_set::dead);
   add_change(*dead->add_subcommand("discard", "delete dead events for good"), to, change::discard,
              event_set::dead);
   add_change(*app.add_subcommand("replay", "publish published events once more, with the same ids"), to,

@@ -64,12 +64,12 @@ void doorbell::on_read(std::size_t found, bool complete, clock::time_point now) 
 
 void doorbell::ask_if_quiet(clock::time_point now) {
   if (obstacles_ != 0 || now - last_find_ < limits_.quiet) return;
-  state_ = state::asking;
+  state_ = state::requesting;
   action_ = action::ask;
 }
 
 void doorbell::on_granted(clock::time_point now) {
-  if (state_ != state::asking) {  // it has become busy, or may not sleep any more
+  if (state_ != state::requesting) {  // it has become busy, or may not sleep any more
     action_ = action::unlock;
     return;
   }
@@ -79,7 +79,7 @@ void doorbell::on_granted(clock::time_point now) {
 }
 
 void doorbell::on_refused(clock::time_point now) {
-  if (state_ != state::asking) return;
+  if (state_ != state::requesting) return;
   state_ = state::awake;
   ask_if_quiet(now);
 }

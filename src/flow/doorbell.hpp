@@ -33,10 +33,10 @@ struct doorbell_limits {
 class doorbell {
  public:
   enum class state : std::uint8_t {
-    awake,    // polls; writers are silent
-    asking,   // polls, and waits for SLEEP: writers ring already
-    granted,  // has SLEEP, and reads once more: what silent writers have committed
-    asleep,   // has SLEEP; reads when it is rung, and at each sweep
+    awake,       // polls; writers are silent
+    requesting,  // polls, and waits for SLEEP: writers ring already
+    granted,     // has SLEEP, and reads once more: what silent writers have committed
+    asleep,      // has SLEEP; reads when it is rung, and at each sweep
   };
 
   // Why it may not sleep.

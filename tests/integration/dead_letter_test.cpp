@@ -91,7 +91,7 @@ TEST_CASE("a retried event keeps its id and its seq and leaves at once") {
   eventually("the event is dead", [&] { return on.count("dead") == 1; });
   const auto before = session.exec("SELECT id, seq, last_error FROM outbox.event").at(0);
   session.exec("UPDATE outbox.event SET routing_key = NULL");
-  CHECK(desk.text({"dead", "retry", "--id", *before[0]}) == "dead retry: 1 event pending again");
+  CHECK(desk.text({"dead", "retry", "--id", *before[0]}) == "dead retry: 1 event requeued");
   on.await_published(1);
   const auto after = session.exec("SELECT id, seq, last_error FROM outbox.event").at(0);
   CHECK(after == before);
@@ -99,7 +99,7 @@ TEST_CASE("a retried event keeps its id and its seq and leaves at once") {
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
   CHECK(report.delivered == 1);
-  CHECK(desk.text({"dead", "retry", "--id", *before[0]}) == "dead retry: 0 events pending again");
+  CHECK(desk.text({"dead", "retry", "--id", *before[0]}) == "dead retry: 0 events requeued");
   running.stop();
 }
 

@@ -42,7 +42,7 @@ TEST_CASE("a replayed event is delivered once more, the same byte for byte, in i
   CHECK(desk.text({"replay", "--aggregate", "order/3", "--dry-run"})
             .starts_with("replay would touch 20 events\n"));
   CHECK(on.count("published") == 100);
-  CHECK(desk.text({"replay", "--aggregate", "order/3"}) == "replay: 20 events pending again");
+  CHECK(desk.text({"replay", "--aggregate", "order/3"}) == "replay: 20 events requeued");
   const auto again = reader.take(20, patience);
   std::map<std::string, const delivery*> by_id;
   for (const auto& one : first) by_id[one.message_id()] = &one;

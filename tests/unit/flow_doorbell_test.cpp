@@ -69,7 +69,7 @@ TEST_CASE("a leader that finds nothing for a quarter of a second asks for SLEEP 
   CHECK(one.it.take_action() == action::none);
   one.poll_for(60ms);
   CHECK(one.it.take_action() == action::ask);
-  CHECK(one.it.now_in() == state::asking);
+  CHECK(one.it.now_in() == state::requesting);
   CHECK(one.it.next_poll() < one.now + 1s);
   CHECK(one.it.take_action() == action::none);  // once
 }
@@ -173,7 +173,7 @@ TEST_CASE("refused, it asks again as long as it is quiet") {
   one.poll_for(300ms);
   REQUIRE(one.it.take_action() == action::ask);
   one.it.on_refused(one.now);
-  CHECK(one.it.now_in() == state::asking);
+  CHECK(one.it.now_in() == state::requesting);
   CHECK(one.it.take_action() == action::ask);
   one.read(5);
   one.it.on_refused(one.now);
