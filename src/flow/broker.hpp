@@ -26,8 +26,8 @@ class broker {
   // Drops the connection because of a fault that only the lane sees; on_broker_down follows, then a
   // reconnect, to another URL if there is one.
   virtual void drop(std::string_view why) = 0;
-  // The same if there is another URL; else nothing happens.
-  virtual void move(std::string_view why) = 0;
+  // How many URLs there are: one at least.
+  virtual int urls() const = 0;
 };
 
 class broker_listener {

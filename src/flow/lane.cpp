@@ -18,9 +18,10 @@ constexpr auto fresh_login = 10s;
 // renewed another time.
 constexpr auto renewal_patience = 1s;
 
-// A connection that has confirmed nothing yet is dropped sooner than one that has: a node that is cut off from
-// its cluster takes connections, and a channel may wait for a node that is gone. Doubled while that does not help.
-constexpr clock::duration patience_at_first = 3s;
+// A node that is cut off from its cluster takes messages and confirms none, until it finds out; and a new channel may
+// wait for a node that is gone. So a silent connection is dropped soon, if there is another node or it has confirmed
+// nothing yet. Doubled when no node of the list has helped.
+constexpr clock::duration patience_at_first = 3'500ms;
 
 }  // namespace
 
@@ -127,9 +128,10 @@ clock::time_point lane::late_at(const sent& one) const {
 
 clock::duration lane::patience() const {
   constexpr int enough_doublings = 12;  // more than an hour
-  if (refusals_.is_proven()) return limits_.confirm_timeout;
-  return std::min<clock::duration>(limits_.confirm_timeout,
-                                   patience_at_first * (1 << std::min(silent_ends_, enough_doublings)));
+  if (refusals_.is_proven() && broker_.urls() == 1) return limits_.confirm_timeout;
+  return std::min<clock::duration>(
+      limits_.confirm_timeout,
+      patience_at_first * (1 << std::min(silent_ends_ / broker_.urls(), enough_doublings)));
 }
 
 void lane::on_outcomes(std::span<const outcome> outcomes) {
@@ -141,7 +143,11 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
     const auto after_sent = latest_outcome_ - which->at;
     close(*which);
     overtake(one.id);
-    if (one.what == verdict::acked) owner_.on_acknowledged(after_sent);
+    if (one.what == verdict::acked) {
+      owner_.on_acknowledged(after_sent);
+      // A later one may be from a broker that is only slow: it keeps the patience that it has taught.
+      if (after_sent < patience_at_first) silent_ends_ = 0;
+    }
     if (what.whose != nullptr) note_refusal(what, one.what);
     if (what.whose != nullptr) what.whose->on_outcome(what.which, one);
   }
@@ -155,7 +161,6 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
 
 void lane::note_refusal(const parcel& what, verdict said) {
   if (said == verdict::nacked) refusals_.on_nacked(what.whose->target_of(what.which), latest_outcome_);
-  if (said == verdict::acked) silent_ends_ = 0;
   if (said == verdict::acked && refusals_.waits_for_ack())
     refusals_.on_acked(what.whose->target_of(what.which));
 }
@@ -168,7 +173,8 @@ void lane::renew_if_refused() {
     renewing_until_ = latest_outcome_ + renewal_patience;
   }
   if (in_flight_ > 0) return;
-  if (refusals_.nothing_else(latest_outcome_)) broker_.move("everything is refused on it (basic.nack)");
+  if (broker_.urls() > 1 && refusals_.nothing_else(latest_outcome_))
+    return broker_.drop("everything is refused on it (basic.nack)");
   if (state_ == state::renewing)
     broker_.drop("it has refused messages for long (basic.nack); a new connection may do better");
 }

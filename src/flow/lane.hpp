@@ -147,7 +147,7 @@ class lane final : public broker_listener {
   clock::time_point latest_outcome_{};
   clock::time_point up_since_{};
   refusals refusals_;
-  int silent_ends_ = 0;  // connections in a row that confirmed nothing, and were dropped for it
+  int silent_ends_ = 0;  // connections in a row that were dropped for their silence
   clock::time_point renewing_until_{};
   std::optional<clock::time_point> full_since_;
 };

@@ -108,11 +108,6 @@ void rabbitmq_broker::drop(std::string_view why) {
   link_->abort();
 }
 
-void rabbitmq_broker::move(std::string_view why) {
-  if (settings_.urls.size() < 2) return;
-  drop(why);
-}
-
 void rabbitmq_broker::on_outcomes(std::span<const outcome> outcomes) {
   pause_.reset();
   listener_->on_outcomes(outcomes);

@@ -44,7 +44,7 @@ class rabbitmq_broker final : public flow::broker, private amqp::handler {
 
   result<accepted> publish(token name, const message& what) override;
   void drop(std::string_view why) override;
-  void move(std::string_view why) override;
+  int urls() const override { return static_cast<int>(settings_.urls.size()); }
 
  private:
   boost::asio::awaitable<result<void>> open();

@@ -2,77 +2,15 @@
 #include "flow/lane.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
-#include <array>
-
-#include "scripted_lanes.hpp"
+#include "flow_lane_script.hpp"
 
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
 using namespace std::chrono_literals;
 
-namespace {
-
-// Notes down what it is told.
-class notes final : public shipper {
- public:
-  result<message> letter_of(slot which) override {
-    message out{};
-    out.message_id = std::to_string(which);
-    out.type = which == 99 ? "unencodable" : "t";
-    return out;
-  }
-  // So many destinations.
-  destination target_of(slot which) const override {
-    static constexpr std::array keys{"a", "b", "c", "d"};
-    return {.exchange = "outbox", .routing_key = keys[static_cast<std::size_t>(which) % keys.size()]};
-  }
-  void on_sent(slot which) override { say("sent", which); }
-  void on_outcome(slot which, const outcome& what) override {
-    say(what.what == verdict::acked ? "acked" : what.what == verdict::nacked ? "nacked" : "returned", which);
-  }
-  void on_unencodable(slot which, std::string) override { say("unencodable", which); }
-  void on_interrupted(slot which, const interruption& why, bool alone, clock::time_point) override {
-    say(alone ? "interrupted alone" : "interrupted", which);
-    why_ = why;
-  }
-  void on_overdue(slot which) override { say("overdue", which); }
-  void on_unsent(slot which) override { say("unsent", which); }
-  void on_lanes_changed() override { said_ += "changed "; }
-  void on_destination_up() override {}
-  void on_progress() override {}
-
-  std::string take() { return std::exchange(said_, {}); }
-  const interruption& why() const { return why_; }
-
- private:
-  void say(const char* what, slot which) { said_ += fmt::format("{} {} ", what, which); }
-  std::string said_;
-  interruption why_;
-};
-
-struct fixture : scripted_lanes {
-  fixture() : scripted_lanes(1, {.confirm_timeout = 10s}) { pool.join(whose); }
-  void offer(slot which, bool alone = false) { line.offer({&whose, which, alone}); }
-  void send(std::initializer_list<slot> all) {
-    for (const slot one : all) offer(one);
-    line.pump();
-  }
-  std::vector<token> names(std::size_t from = 0) const {
-    std::vector<token> out;
-    for (; from < connections[0].sent.size(); ++from) out.push_back(connections[0].sent[from].name);
-    return out;
-  }
-
-  lane& line = wires[0];
-  notes whose;
-};
-
-}  // namespace
-
-TEST_CASE_FIXTURE(fixture, "what is offered is sent in order, and its confirms may come in any") {
+TEST_CASE_FIXTURE(lane_script, "what is offered is sent in order, and its confirms may come in any") {
   send({1, 2, 3});
   CHECK(whose.take() == "sent 1 sent 2 sent 3 ");
   CHECK(line.in_flight() == 3);
@@ -86,7 +24,7 @@ TEST_CASE_FIXTURE(fixture, "what is offered is sent in order, and its confirms m
   CHECK(whose.take().empty());
 }
 
-TEST_CASE_FIXTURE(fixture, "a full connection is tried again when it has room") {
+TEST_CASE_FIXTURE(lane_script, "a full connection is tried again when it has room") {
   connections[0].full = true;
   send({1});
   CHECK(whose.take().empty());
@@ -95,12 +33,12 @@ TEST_CASE_FIXTURE(fixture, "a full connection is tried again when it has room") 
   CHECK(whose.take() == "sent 1 ");
 }
 
-TEST_CASE_FIXTURE(fixture, "a message that cannot be encoded stops no other") {
+TEST_CASE_FIXTURE(lane_script, "a message that cannot be encoded stops no other") {
   send({99, 2});
   CHECK(whose.take() == "unencodable 99 sent 2 ");
 }
 
-TEST_CASE_FIXTURE(fixture,
+TEST_CASE_FIXTURE(lane_script,
                   "a suspect travels alone: nothing before it is in flight, nothing is sent behind it") {
   send({1});
   offer(2, true);
@@ -113,7 +51,7 @@ TEST_CASE_FIXTURE(fixture,
   CHECK(whose.take() == "acked 2 sent 3 ");
 }
 
-TEST_CASE_FIXTURE(fixture, "those that travel alone and all others take turns") {
+TEST_CASE_FIXTURE(lane_script, "those that travel alone and all others take turns") {
   send({1});
   for (const slot one : {11, 12, 13}) offer(one, true);
   for (const slot one : {2, 3}) offer(one);
@@ -133,7 +71,7 @@ TEST_CASE_FIXTURE(fixture, "those that travel alone and all others take turns") 
   CHECK(whose.take() == "acked 4 sent 13 ");
 }
 
-TEST_CASE_FIXTURE(fixture, "with the channel goes what was sent on it, and what waited is given back") {
+TEST_CASE_FIXTURE(lane_script, "with the channel goes what was sent on it, and what waited is given back") {
   send({1});
   line.on_channel_closed(names(), "404 NOT_FOUND");
   CHECK(whose.take() == "sent 1 interrupted alone 1 changed ");
@@ -150,7 +88,8 @@ TEST_CASE_FIXTURE(fixture, "with the channel goes what was sent on it, and what 
   CHECK(line.waiting() == 0);
 }
 
-TEST_CASE_FIXTURE(fixture, "with the connection goes what was sent on it, and what waited is given back") {
+TEST_CASE_FIXTURE(lane_script,
+                  "with the connection goes what was sent on it, and what waited is given back") {
   send({1, 2});
   ack(0, 1);
   offer(3);
@@ -164,110 +103,7 @@ TEST_CASE_FIXTURE(fixture, "with the connection goes what was sent on it, and wh
   CHECK(whose.take().empty());
 }
 
-TEST_CASE_FIXTURE(fixture, "when no confirm comes at all the connection is dropped") {
-  send({1});
-  ack(0, 1);
-  send({2});
-  CHECK(line.deadline() == now + 10s);
-  now += 10s - 1ms;
-  line.check();
-  CHECK(connections[0].dropped.empty());
-  now += 1ms;
-  line.check();
-  CHECK(connections[0].dropped.size() == 1);
-}
-
-TEST_CASE_FIXTURE(fixture,
-                  "one that has never confirmed anything is dropped sooner, and its followers later") {
-  for (const auto patience : {3s, 6s, 10s, 10s}) {
-    send({1});
-    CHECK(line.deadline() == now + patience);
-    now += patience;
-    line.check();
-    line.on_broker_down({ending::blameless, "dropped"});
-    line.on_broker_up();
-  }
-  CHECK(connections[0].dropped.size() == 4);
-  send({1});
-  ack(0, names().back());
-  line.on_broker_down({ending::blameless, "closed"});
-  line.on_broker_up();
-  send({1});
-  CHECK(line.deadline() == now + 3s);
-}
-
-TEST_CASE_FIXTURE(fixture, "when others are confirmed nobody waits any longer for the one that is not") {
-  send({1, 2});
-  now += 9s;
-  send({3});
-  ack(0, 2);
-  CHECK(line.deadline() == now + 10s);
-  now += 5s;
-  send({4});
-  ack(0, 3);
-  whose.take();
-  now += 5s - 1ms;
-  line.check();
-  CHECK(whose.take().empty());
-  now += 1ms;
-  line.check();
-  CHECK(whose.take() == "overdue 1 ");
-  CHECK(connections[0].dropped.empty());
-  ack(0, 1);  // too late
-  CHECK(whose.take().empty());
-  CHECK(line.in_flight() == 1);
-}
-
-TEST_CASE_FIXTURE(fixture, "refusals alone, one after the other and slow, keep no connection") {
-  send({1, 2, 3});
-  now += 2s;
-  answer(0, 1, verdict::nacked);
-  CHECK(line.now_in() == lane::state::renewing);
-  now += 1s;
-  line.check(), line.check();
-  CHECK(connections[0].dropped.size() == 1);
-}
-
-TEST_CASE_FIXTURE(fixture, "a broker that confirms slowly, one after the other, is waited for") {
-  send({9});
-  ack(0, 1);
-  send({1, 2, 3, 4, 5, 6, 7, 8});
-  whose.take();
-  for (slot one = 1; one <= 8; ++one) {
-    now += 9s;
-    line.check();
-    ack(0, one + 1);
-    CHECK(whose.take() == fmt::format("acked {} ", one));
-  }
-  CHECK(connections[0].dropped.empty());
-  CHECK(line.in_flight() == 0);
-}
-
-TEST_CASE_FIXTURE(fixture, "a slow broker that falls silent is dropped") {
-  send({1, 2, 3});
-  now += 30s;
-  ack(0, 1);
-  CHECK(line.deadline() == now + 10s);
-  now += 10s;
-  line.check();
-  CHECK(connections[0].dropped.size() == 1);
-}
-
-TEST_CASE_FIXTURE(fixture, "a connection whose room is taken up by what nobody waits for is dropped") {
-  send({1, 2});
-  now += 9s;
-  ack(0, 2);
-  now += 10s;
-  line.check();
-  connections[0].full = true;
-  send({3});
-  CHECK(line.deadline() == now + 10s);
-  now += 10s;
-  line.check();
-  CHECK(connections[0].dropped.size() == 1);
-}
-
-TEST_CASE_FIXTURE(fixture, "the time while the broker takes nothing counts against nobody") {
+TEST_CASE_FIXTURE(lane_script, "the time while the broker takes nothing counts against nobody") {
   send({1});
   line.on_blocked(true);
   offer(2);
@@ -282,7 +118,7 @@ TEST_CASE_FIXTURE(fixture, "the time while the broker takes nothing counts again
   CHECK(connections[0].dropped.empty());
 }
 
-TEST_CASE_FIXTURE(fixture, "who withdraws gets back what is not sent, and still waits for the rest") {
+TEST_CASE_FIXTURE(lane_script, "who withdraws gets back what is not sent, and still waits for the rest") {
   send({1});
   connections[0].full = true;
   send({2});
@@ -293,7 +129,7 @@ TEST_CASE_FIXTURE(fixture, "who withdraws gets back what is not sent, and still 
   CHECK(whose.take() == "acked 1 ");
 }
 
-TEST_CASE_FIXTURE(fixture, "who is forgotten hears nothing more") {
+TEST_CASE_FIXTURE(lane_script, "who is forgotten hears nothing more") {
   send({1});
   line.forget(whose);
   ack(0, 1);
@@ -315,7 +151,7 @@ TEST_CASE(
   CHECK(three.pool.offer(whose, 2, of, false, -1) == (*home + 1) % 3);
 }
 
-TEST_CASE_FIXTURE(fixture, "the time from a publish to its ack is noted, and that of a nack is not") {
+TEST_CASE_FIXTURE(lane_script, "the time from a publish to its ack is noted, and that of a nack is not") {
   send({1, 2});
   now += 30ms;
   ack(0, 1);
@@ -331,7 +167,7 @@ TEST_CASE_FIXTURE(fixture, "the time from a publish to its ack is noted, and tha
 
 namespace {
 
-struct refusing : fixture {
+struct refusing : lane_script {
   void refuse(slot which = 1) {
     send({which});
     answer(0, names().back(), verdict::nacked);
@@ -425,10 +261,9 @@ TEST_CASE_FIXTURE(refusing, "others' confirms do not hide a destination that is 
     ack(0, both[1]);
   }
   CHECK(renewals() == 1);
-  CHECK(connections[0].moved.empty());
 }
 
-TEST_CASE_FIXTURE(fixture,
+TEST_CASE_FIXTURE(lane_script,
                   "a connection is renewed when nothing is in flight on it, and nobody waits long for that") {
   send({1});
   answer(0, names().back(), verdict::nacked);
@@ -460,13 +295,17 @@ TEST_CASE_FIXTURE(fixture,
   }
 }
 
-TEST_CASE_FIXTURE(fixture, "when all of many destinations are refused, another node is tried") {
-  send({4});
-  ack(0, names().back());
-  for (const slot one : {1, 2, 3}) {
-    send({one});
-    answer(0, names().back(), verdict::nacked);
-    now += 500ms;
+TEST_CASE("when all of many destinations are refused, another node is tried, if there is one") {
+  for (const int hosts : {1, 2}) {
+    lane_script on;
+    on.connections[0].hosts = hosts;
+    on.send({4});
+    on.ack(0, on.names().back());
+    for (const slot one : {1, 2, 3}) {
+      on.send({one});
+      on.answer(0, on.names().back(), verdict::nacked);
+      on.now += 500ms;
+    }
+    CHECK(on.connections[0].dropped.size() == (hosts > 1 ? 1 : 0));
   }
-  CHECK(connections[0].moved.size() == 1);
 }

@@ -27,12 +27,12 @@ class scripted_connection final : public flow::broker {
     return accepted::yes;
   }
   void drop(std::string_view why) override { dropped.emplace_back(why); }
-  void move(std::string_view why) override { moved.emplace_back(why); }
+  int urls() const override { return hosts; }
 
   bool full = false;
+  int hosts = 1;
   std::vector<publish_made> sent;
   std::vector<std::string> dropped;
-  std::vector<std::string> moved;
 };
 
 // So many lanes, all up.

@@ -101,10 +101,8 @@ class simulated_rabbit final : public flow::broker {
     return accepted::yes;
   }
 
-  // To another broker: what is in flight is lost with the connection, as with any fault.
-  void move(std::string_view why) override {
-    if (exchange_.nacks_may_deliver) drop(why);
-  }
+  // Where nothing is to be sent twice there is none: what is in flight is lost with the connection.
+  int urls() const override { return exchange_.nacks_may_deliver ? 2 : 1; }
   void drop(std::string_view) override {
     world_.after(world_.micros(0, 5000), [this, mine = session_] {
       if (mine == session_) lose();
