@@ -8,9 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A probe that is not answered, because its queue hangs, is followed by another one after so long.
-constexpr auto probe_timeout = 15s;
-
 // Events that wait are tried again so many a second, all of a destination together.
 constexpr std::int64_t tried_per_second = 100;
 constexpr auto shortest_pause = 1s;
@@ -89,7 +86,8 @@ destinations::permit destinations::ask(const destination& to, clock::time_point 
   if (one == nullptr) return permit::send;
   if (now < one->next_probe) return permit::wait;
   one->now = condition::probed;
-  one->next_probe = now + probe_timeout;
+  // Its queue may hang, or only the connection that it went to: then another one may do better.
+  one->next_probe = now + 2 * one->pause;
   return one == find_down(exchange_key(to)) ? permit::probe_alone : permit::probe;
 }
 
