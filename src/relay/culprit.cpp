@@ -41,6 +41,39 @@ std::string session_of(const pg::rows& row) {
                      hidden ? "" : pg::shown_statement(statement));
 }
 
+// What the owner of the table can have put between a mark and its row: a rule that does something instead, or a
+// BEFORE trigger that returns null. Of ours none is either.
+std::string swallowers(const pg::schema_name& schema) {
+  return fmt::format(
+      "WITH tables AS MATERIALIZED (SELECT format('%I.event', {0})::regclass::oid AS of UNION ALL"
+      " SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = format('%I.event', {0})::regclass)"
+      " SELECT 1 AS rank, r.rulename::text, r.ev_class::regclass::text FROM pg_rewrite AS r"
+      " WHERE r.ev_class IN (SELECT t.of FROM tables AS t) AND r.ev_type IN ('2', '4') AND r.ev_enabled <> "
+      "'D'"
+      " UNION ALL SELECT 2, t.tgname::text, t.tgrelid::regclass::text FROM pg_trigger AS t"
+      " WHERE t.tgrelid IN (SELECT t.of FROM tables AS t) AND t.tgenabled <> 'D'"
+      " AND (t.tgtype & 3) = 3 AND (t.tgtype & 24) <> 0"  // BEFORE, FOR EACH ROW; DELETE or UPDATE
+      " ORDER BY 1, 2, 3 LIMIT 1",
+      schema.literal());
+}
+
+// A statement that was planned while a rule made nothing of it depends on no table any more, so that PostgreSQL
+// would never plan it again (seen in 15; DISCARD PLANS passes over it, too).
+boost::asio::awaitable<result<void>> prepare_anew(pg::connection& link) {
+  pg::pipeline ask;
+  ask.text("SELECT name, statement FROM pg_prepared_statements WHERE name <> ''");
+  const auto found = co_await link.execute(std::move(ask), longest_look);
+  if (!found) co_return tl::make_unexpected(found.error());
+  pg::pipeline again;
+  again.text("DEALLOCATE ALL");
+  const pg::rows& all = found->front();
+  for (int row = 0; row < all.size(); ++row)
+    again.prepare(std::string(all.at(row, 0)), std::string(all.at(row, 1)));
+  const auto done = co_await link.execute(std::move(again), longest_look);
+  if (!done) co_return tl::make_unexpected(done.error());
+  co_return result<void>();
+}
+
 }  // namespace
 
 void culprit_watch::set(kept_from what, bool kept, clock::time_point now) {
@@ -93,7 +126,37 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
   auto by_table = co_await ask(link, pg::statement::table_holder, std::move(parameters));
   if (!by_table || *by_table) co_return by_table;
   std::vector<std::string> ids(1, pg::uuid_array(unwritten));
-  co_return co_await ask(link, pg::statement::row_holder, std::move(ids));
+  auto by_row = co_await ask(link, pg::statement::row_holder, std::move(ids));
+  if (!by_row || *by_row || unwritten.empty()) co_return by_row;
+  co_return co_await find_swallower(link);
+}
+
+// Nobody has a lock, and still rows stay as they are.
+boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_watch::find_swallower(
+    pg::connection& link) {
+  pg::pipeline steps;
+  steps.text(swallowers(schema_));
+  const auto answer = co_await link.execute_segments(std::move(steps), longest_look);
+  if (!answer) co_return tl::make_unexpected(answer.error());
+  const auto& only = answer->front();
+  const bool found = !only.refusal && only.answers.front().size() > 0;
+  const bool by_rule = found && only.answers.front().at(0, 0) == "1";
+  if (!by_rule) {  // beside a rule some cannot be prepared at all
+    const auto renewed = co_await prepare_anew(link);
+    if (!renewed) co_return tl::make_unexpected(renewed.error());
+  }
+  if (!found) co_return std::optional<sighting>();
+  const pg::rows& row = only.answers.front();
+  const auto kind = by_rule ? "rule" : "trigger";
+  const auto name = amqp::printable(row.at(0, 1), 100);
+  const auto table = amqp::printable(row.at(0, 2), 100);
+  co_return sighting{
+      fmt::format("{} {}", kind, name),
+      fmt::format(
+          "events of {} cannot be marked, and nobody has locked them: the {} {} of {} leaves their rows"
+          " as they are",
+          schema_.name(), kind, name, table),
+      0};
 }
 
 // A look that PostgreSQL refuses, for a lock again, has found nobody.

@@ -1,5 +1,5 @@
-// culprit: whose locks keep a relay from leading, sleeping or writing; found out after a while, and said
-// once.
+// culprit: whose locks keep a relay from leading, sleeping or writing, or what of the table swallows its
+// changes; found out after a while, and said once.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection
 enum class kept_from {
   leading,   // a standby: it gets no lead; as a rule because another relay leads
   sleeping,  // a leader: it does not get SLEEP
-  writing,   // a leader: locks put marks or reads off
+  writing,   // a leader: locks put marks or reads off, or marks change nothing
 };
 
 // PostgreSQL has no lock that only a relay could take, and any user may lock what he may see or change. So
@@ -70,6 +70,7 @@ class culprit_watch {
   boost::asio::awaitable<result<std::optional<sighting>>> ask(pg::connection& link,
                                                               std::string_view statement,
                                                               std::vector<std::string> parameters);
+  boost::asio::awaitable<result<std::optional<sighting>>> find_swallower(pg::connection& link);
   std::string words_for(std::string_view statement, std::int64_t number, std::string_view mode,
                         const std::string& who) const;
 

@@ -90,11 +90,14 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
   const auto facts = co_await ask(
       link,
       fmt::format(
-          "SELECT a.atttypid, (SELECT max(m.version) FROM {}.migration AS m), row_security_active(c.oid)"
+          "SELECT a.atttypid, (SELECT max(m.version) FROM {}.migration AS m), row_security_active(c.oid),"
+          " (SELECT min(quote_ident(r.rulename)) FROM pg_rewrite AS r WHERE r.ev_class = c.oid"
+          " AND r.ev_enabled <> 'D' AND r.ev_type IN ('2', '{}'))"
           " FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid"
           " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
           " WHERE n.nspname = {} AND c.relname = 'event' AND a.attname = 'payload'",
-          with.schema.identifier(), with.schema.literal()),
+          with.schema.identifier(), with.after_publish == pg::after_publish::remove ? '4' : '2',
+          with.schema.literal()),
       with.connect_timeout);
   if (!facts) co_return tl::make_unexpected(facts.error());
   const auto version = facts->size() == 0 ? 0 : number(facts->at(0, 1));
@@ -105,6 +108,10 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
         "row security is enabled on {}.event and would hide events; disable it, or give the relay a user"
         " with BYPASSRLS",
         with.schema.name()));
+  if (!facts->is_null(0, 3))
+    co_return permanent(fmt::format(
+        "the rule {0} of {1}.event makes something else of what the relay writes; DROP RULE {0} ON {1}.event",
+        facts->at(0, 3), with.schema.identifier()));
   const auto payload = pg::payload_type_of(static_cast<Oid>(number(facts->at(0, 0))));
   if (!payload)
     co_return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");

@@ -30,6 +30,7 @@ finding judge_transport(const std::string& host, bool encrypted, const std::stri
 finding check_schema(patient& of);
 finding check_row_security(patient& of);
 finding check_triggers(patient& of);
+finding check_rules(patient& of);
 finding check_indexes(patient& of);
 finding check_sequence(patient& of);
 finding check_autovacuum(patient& of);

@@ -26,6 +26,7 @@ constexpr std::array all{
     check{"database.privileges", needs::outbox, check_privileges},
     check{"database.row_security", needs::outbox, check_row_security},
     check{"database.triggers", needs::outbox, check_triggers},
+    check{"database.rules", needs::outbox, check_rules},
     check{"database.indexes", needs::outbox, check_indexes},
     check{"database.sequence", needs::outbox, check_sequence},
     check{"database.autovacuum", needs::outbox, check_autovacuum},

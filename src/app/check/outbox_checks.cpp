@@ -112,6 +112,21 @@ finding check_triggers(patient& of) {
   return ok(fmt::format("{} are enabled, always", fmt::join(triggers, ", ")));
 }
 
+finding check_rules(patient& of) {
+  const auto found =
+      of.ask(fmt::format("SELECT min(quote_ident(r.rulename)) FROM pg_rewrite AS r"
+                         " WHERE r.ev_class = format('%I.event', {})::regclass AND r.ev_type IN ('2', '4') "
+                         "AND r.ev_enabled <> 'D'",
+                         of.schema_literal()));
+  if (!found) return not_checked(found.error().message);
+  if (found->is_null(0, 0)) return ok("none that changes what a relay writes");
+  return failure(
+      fmt::format("the rule {} of {}.event makes something else of an UPDATE or DELETE, and so keeps "
+                  "the relay from marking or deleting what it has published",
+                  found->at(0, 0), of.schema()),
+      fmt::format("DROP RULE {} ON {}.event;", found->at(0, 0), of.schema()));
+}
+
 finding check_indexes(patient& of) {
   const auto found = of.ask(fmt::format(
       "SELECT c.relname, i.indisvalid FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid"
