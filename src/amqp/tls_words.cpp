@@ -26,8 +26,8 @@ std::string words_of(const certificate_refusal& refused, const std::string& host
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return fmt::format(
-          "the broker's certificate is for {} and not for {}; name the host in amqp.url as its certificate "
-          "does, or set amqp.tls.verify = \"ca\"",
+          "the broker's certificate is for {} and not for {}; name the host in its URL as the "
+          "certificate does, or set amqp.tls.verify = \"ca\"",
           refused.names.empty() ? std::string("no host") : fmt::format("{}", fmt::join(refused.names, ", ")),
           host);
     case X509_V_ERR_CERT_HAS_EXPIRED:

@@ -41,8 +41,10 @@ inline constexpr std::array setting_keys{
                 "an event with a larger payload is dead; the broker's max_message_size, or less"},
     setting_key{"amqp", "allow_cc", "false",
                 "let events carry the headers CC and BCC, which route to further keys: true or false"},
-    setting_key{"amqp", "management_url", "",
-                "http://user:password@host:15672, RabbitMQ's management API, which outboxd check asks", true},
+    setting_key{
+        "amqp", "management_url", "",
+        "http://user:password@host:15672 or https://, RabbitMQ's management API, which outboxd check asks",
+        true},
     setting_key{"amqp", "auth", "plain",
                 "login by user and password of the URL, or by amqp.tls.certificate_file: plain or external"},
     setting_key{"amqp.tls", "ca_file", "",

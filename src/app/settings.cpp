@@ -126,7 +126,8 @@ void read_broker_urls(setting_reader& from, settings& out) {
 
 result<http::url> parse_management_url(std::string_view text) {
   constexpr std::uint16_t port_of_the_plugin = 15672;
-  return http::parse_url(text, port_of_the_plugin);
+  constexpr std::uint16_t tls_port_of_the_plugin = 15671;
+  return http::parse_url(text, port_of_the_plugin, tls_port_of_the_plugin);
 }
 
 void read_management_url(setting_reader& from, settings& out) {

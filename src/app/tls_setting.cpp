@@ -69,7 +69,7 @@ void read_broker_tls(setting_reader& from, settings& out) {
   if (from.failed()) return;
   if (used || !tls.ca_file.empty() || !tls.certificate_file.empty() || !tls.key_file.empty())
     check_files(from, tls);
-  if (used) return;
+  if (used || from.has("amqp.management_url") || from.has("amqp.management_url_file")) return;
   for (const char* one : {"amqp.tls.ca_file", "amqp.tls.certificate_file", "amqp.tls.verify"})
     if (from.has(one))
       out.warnings.push_back(fmt::format("{} ({}) is not used: no URL of amqp.url begins with amqps://", one,

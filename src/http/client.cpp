@@ -7,6 +7,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <optional>
@@ -37,9 +39,10 @@ protocol::endpoint endpoint_of(const address& where) {
 
 class question {
  public:
+  // tls: nullptr for plain HTTP.
   question(asio::io_context& io, std::string_view target, std::string_view host,
-           const std::string& authorization)
-      : resolver_(io), socket_(io), request_(beast::http::verb::get, target, 11) {
+           const std::string& authorization, tls_client* tls)
+      : resolver_(io), socket_(io), tls_(tls), request_(beast::http::verb::get, target, 11) {
     request_.set(beast::http::field::host, host);
     request_.set(beast::http::field::connection, "close");
     if (!authorization.empty()) request_.set(beast::http::field::authorization, authorization);
@@ -70,18 +73,29 @@ class question {
  private:
   void connected(const error_code& failed) {
     if (failed) return end(failed);
-    beast::http::async_write(socket_, request_,
-                             [this](const error_code& unsent, std::size_t) { sent(unsent); });
+    if (tls_ == nullptr) return ask_over(socket_);
+    auto& secure = secure_.emplace(socket_, tls_->context);
+    tls_->name_peer(secure.native_handle());
+    secure.set_verify_callback(tls_->verify);
+    secure.async_handshake(asio::ssl::stream_base::client, [this](const error_code& refused) {
+      if (refused) return end(refused);
+      ask_over(*secure_);
+    });
   }
-  void sent(const error_code& failed) {
-    if (failed) return end(failed);
-    beast::http::async_read(socket_, buffer_, parser_,
-                            [this](const error_code& unread, std::size_t) { end(unread); });
+  template <class Stream>
+  void ask_over(Stream& stream) {
+    beast::http::async_write(stream, request_, [this, &stream](const error_code& unsent, std::size_t) {
+      if (unsent) return end(unsent);
+      beast::http::async_read(stream, buffer_, parser_,
+                              [this](const error_code& unread, std::size_t) { end(unread); });
+    });
   }
   void end(const error_code& with) { ended_ = with; }
 
   asio::ip::tcp::resolver resolver_;
   protocol::socket socket_;
+  tls_client* tls_;
+  std::optional<asio::ssl::stream<protocol::socket&>> secure_;
   std::vector<protocol::endpoint> endpoints_;
   beast::http::request<beast::http::empty_body> request_;
   beast::flat_buffer buffer_;
@@ -93,7 +107,8 @@ std::string words_of(const error_code& failed) {
   using beast::http::error;
   if (failed == error::body_limit || failed == error::header_limit)
     return fmt::format("the answer is longer than {} bytes", longest_answer);
-  if (failed == error::end_of_stream || failed == error::partial_message)
+  if (failed == error::end_of_stream || failed == error::partial_message ||
+      failed == asio::ssl::error::stream_truncated)
     return "the connection ended before the answer did";
   if (failed.category() == beast::http::make_error_code(error::bad_method).category())
     return fmt::format("the answer is no HTTP ({})", failed.message());
@@ -101,10 +116,13 @@ std::string words_of(const error_code& failed) {
 }
 
 result<answer> answer_to(question& one, asio::io_context& io, const std::string& whom,
-                         std::chrono::milliseconds limit) {
+                         std::chrono::milliseconds limit, const tls_client* tls) {
   io.run_for(limit);
   if (!one.ended()) return transient(fmt::format("{} does not answer within {} ms", whom, limit.count()));
-  if (*one.ended()) return transient(fmt::format("{}: {}", whom, words_of(*one.ended())));
+  if (*one.ended()) {
+    const auto about_tls = tls != nullptr ? tls->words(*one.ended()) : std::nullopt;
+    return transient(fmt::format("{}: {}", whom, about_tls ? *about_tls : words_of(*one.ended())));
+  }
   return one.heard();
 }
 
@@ -112,19 +130,19 @@ result<answer> answer_to(question& one, asio::io_context& io, const std::string&
 
 result<answer> get(const address& from, std::string_view target, std::chrono::milliseconds limit) {
   asio::io_context io(1);
-  question one(io, target, "localhost", {});
+  question one(io, target, "localhost", {}, nullptr);
   one.ask({endpoint_of(from)});
-  return answer_to(one, io, url_of(from), limit);
+  return answer_to(one, io, url_of(from), limit, nullptr);
 }
 
 result<answer> get(const url& from, std::string_view target, const std::string& authorization,
-                   std::chrono::milliseconds limit) {
+                   std::chrono::milliseconds limit, tls_client* tls) {
   asio::io_context io(1);
   const bool ipv6 = from.host.find(':') != std::string::npos;
   const auto host = fmt::format("{}{}{}:{}", ipv6 ? "[" : "", from.host, ipv6 ? "]" : "", from.port);
-  question one(io, from.path + std::string(target), host, authorization);
+  question one(io, from.path + std::string(target), host, authorization, tls);
   one.ask(from.host, from.port);
-  return answer_to(one, io, from.display(), limit);
+  return answer_to(one, io, from.display(), limit, tls);
 }
 
 }  // namespace outboxd::http

@@ -56,15 +56,17 @@ result<void> parse_host_port(std::string_view text, url& out) {
 
 std::string url::display() const {
   const bool ipv6 = host.find(':') != std::string::npos;
-  return fmt::format("http://{}{}{}:{}{}", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port, path);
+  return fmt::format("http{}://{}{}{}:{}{}", tls ? "s" : "", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port,
+                     path);
 }
 
-result<url> parse_url(std::string_view text, std::uint16_t default_port) {
-  constexpr std::string_view scheme = "http://";
-  if (text.starts_with("https://"))
-    return permanent("https:// is not supported yet; use http://, or put a TLS tunnel in front");
-  if (!text.starts_with(scheme)) return permanent("the URL must look like http://user:password@host:port");
-  text.remove_prefix(scheme.size());
+result<url> parse_url(std::string_view text, std::uint16_t default_port, std::uint16_t default_tls_port) {
+  constexpr std::string_view plain = "http://";
+  constexpr std::string_view secure = "https://";
+  const bool tls = text.starts_with(secure);
+  if (!tls && !text.starts_with(plain))
+    return permanent("the URL must look like http://user:password@host:port, or https://");
+  text.remove_prefix(tls ? secure.size() : plain.size());
   const auto odd = [](unsigned char c) { return c <= 0x20 || c >= 0x7F || c == '?' || c == '#'; };
   if (std::any_of(text.begin(), text.end(), odd))
     return permanent(fmt::format(
@@ -76,7 +78,11 @@ result<url> parse_url(std::string_view text, std::uint16_t default_port) {
   if (std::count(text.begin(), text.end(), '@') > 1 || path.find('@') != std::string_view::npos)
     return permanent(fmt::format("the URL has an '@' that is not the one before the host; {}", encode_hint));
   while (path.ends_with('/')) path.remove_suffix(1);
-  url out{.login = {}, .host = {}, .port = default_port, .path = std::string(path)};
+  url out{.login = {},
+          .tls = tls,
+          .host = {},
+          .port = tls ? default_tls_port : default_port,
+          .path = std::string(path)};
   if (const auto at = authority.find('@'); at != std::string_view::npos) {
     auto login = parse_login(authority.substr(0, at));
     if (!login) return tl::make_unexpected(login.error());

@@ -173,6 +173,33 @@ TEST_SUITE("alone") {
         "RabbitMQ tells the dead letter exchange", [&] { return !at.check().says("throw away"); }, patience);
     CHECK_FALSE(at.check().says("warning"));
   }
+
+  TEST_CASE("check asks the management API over TLS, and sends no password to one that it cannot verify") {
+    clinic at;
+    certificate_authority ours{"the CA of the tests"};
+    const private_vhost own;
+    const management_plugin plugin{ours.issue({.hosts = {"DNS:localhost"}})};
+    rabbitmqctl({"-q", "set_user_tags", own.name(), "policymaker"});
+    broker{own.admin_url()}.declare_exchange("outbox");
+    at.variables["OUTBOXD_AMQP_URL"] = own.url();
+    const auto asks = [&](const std::string& host) {
+      at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = fmt::format("https://{}:{}", host, plugin.port());
+    };
+    asks("localhost");
+    finds(at, "broker.policies", "warning",
+          "name the certificate of the CA that has signed it with amqp.tls.ca_file", "");
+    at.variables["OUTBOXD_AMQP_TLS_CA_FILE"] = ours.file();
+    const auto sound = at.check();
+    CHECK_MESSAGE(sound.says("broker.policies: \"outbox\": no alternate exchange"), sound.text());
+    CHECK_MESSAGE(!sound.says("warning"), sound.text());
+    asks("127.0.0.1");
+    finds(at, "broker.policies", "warning", "is for localhost and not for 127.0.0.1", "");
+    at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = fmt::format("http://localhost:{}", plugin.port());
+    CHECK_FALSE(at.check().says("no alternate exchange"));
+    const auto amqp = amqp_url("outboxd", admin_password());
+    at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = "https" + amqp.substr(amqp.find(':'));
+    finds(at, "broker.policies", "warning", "the port does not speak TLS; use http://", "");
+  }
 }
 
 }  // namespace outboxd::test

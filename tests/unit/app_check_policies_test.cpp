@@ -224,7 +224,7 @@ TEST_CASE("members of other types than RabbitMQ's break nothing") {
 
 TEST_CASE("an API that is silent is given up in time, and not asked again when the time is over") {
   const canned_server server{[](const std::string&) { return std::optional<std::string>(); }};
-  const management_api api({{}, "127.0.0.1", server.port(), ""}, {"u", "s3cret"}, 100ms);
+  const management_api api({{}, false, "127.0.0.1", server.port(), ""}, {"u", "s3cret"}, {}, 100ms);
   const auto first = api.get("/api/overview");
   REQUIRE_FALSE(first.has_value());
   CHECK(first.error().how == check::verdict::warning);

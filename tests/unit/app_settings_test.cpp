@@ -246,7 +246,8 @@ TEST_CASE("a bad URL is refused with its key and origin, and nothing of its pass
     CHECK(has(words, "amqp.url (origin of amqp.url)"));
     CHECK_FALSE(has(words, "canary"));
   }
-  for (const char* url : {"https://u:canary@h", "http://u:canary@h:x", "http://u:canary@h@h", "canary"}) {
+  for (const char* url :
+       {"https://u:canary@h:x", "ftp://u:canary@h", "http://u:canary@h:x", "http://u:canary@h@h", "canary"}) {
     const std::string words = refusal(with({{"amqp.management_url", url}}));
     CAPTURE(words);
     CHECK(has(words, "amqp.management_url (origin of amqp.management_url)"));
@@ -265,6 +266,8 @@ TEST_CASE("the management API's URL is nothing by default, and read from its fil
   CHECK(read->management_url()->port == 15672);
   file.write("http://new:1\n");
   CHECK(read->management_url()->display() == "http://new:1");
+  file.write("https://new\n");
+  CHECK(read->management_url()->display() == "https://new:15671");
   file.write("canary\n");
   REQUIRE_FALSE(read->management_url().has_value());
   CHECK_FALSE(has(read->management_url().error().message, "canary"));

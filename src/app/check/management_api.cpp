@@ -1,10 +1,12 @@
 #include "app/check/management_api.hpp"
 
 #include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/sslerr.h>
 
+#include "amqp/tls_words.hpp"
 #include "app/check/broker_remedy.hpp"
 #include "app/check/policy_judge.hpp"
-#include "http/client.hpp"
 
 namespace outboxd::app::check {
 namespace {
@@ -23,11 +25,21 @@ std::string reason_in(const std::string& body) {
   return reason ? ": " + in_quotes(reason->substr(0, enough)) : std::string();
 }
 
+// Plain HTTP in answer to a greeting of TLS.
+bool is_no_tls(const boost::system::error_code& failed) {
+  const int reason = ERR_GET_REASON(static_cast<unsigned long>(failed.value()));
+  return amqp::is_about_tls(failed) &&
+         (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_PACKET_LENGTH_TOO_LONG ||
+          reason == SSL_R_HTTP_REQUEST);
+}
+
 }  // namespace
 
-management_api::management_api(http::url where, http::credentials login, milliseconds limit)
+management_api::management_api(http::url where, http::credentials login, amqp::tls_settings tls,
+                               milliseconds limit)
     : where_(std::move(where)),
       login_(where_.login.value_or(std::move(login))),
+      tls_(std::move(tls)),
       until_(std::chrono::steady_clock::now() + limit) {}
 
 tl::expected<nlohmann::json, finding> management_api::get(std::string_view target) const {
@@ -36,8 +48,7 @@ tl::expected<nlohmann::json, finding> management_api::get(std::string_view targe
     return tl::make_unexpected(
         warning(fmt::format("{} is too slow: not all could be asked", where_.display()),
                 "rabbitmq-diagnostics status  # and see why the management plugin is slow"));
-  const auto heard =
-      http::get(where_, target, http::basic_authorization(login_), std::min(left, longest_wait));
+  const auto heard = ask(target, std::min(left, longest_wait));
   if (!heard) return tl::make_unexpected(warning(heard.error().message, enable_remedy));
   auto said = nlohmann::json::parse(heard->body, nullptr, false);
   if (heard->status == 404 && said.is_object() && said.contains("error")) return nlohmann::json();
@@ -45,6 +56,31 @@ tl::expected<nlohmann::json, finding> management_api::get(std::string_view targe
   if (!said.is_discarded() && !said.is_null()) return said;
   return tl::make_unexpected(
       warning(fmt::format("{} answers with something else than JSON", where_.display()), enable_remedy));
+}
+
+result<http::answer> management_api::ask(std::string_view target, milliseconds limit) const {
+  const auto login = http::basic_authorization(login_);
+  if (!where_.tls) return http::get(where_, target, login, limit);
+  auto context = amqp::make_tls_context(tls_);
+  if (!context) return tl::make_unexpected(context.error());
+  amqp::certificate_refusal refused;
+  http::tls_client tls{
+      .context = std::move(context->it),
+      .name_peer =
+          [this](SSL* of) { amqp::name_peer(of, where_.host, tls_.verify == amqp::verification::full); },
+      .verify =
+          [&refused](bool good, boost::asio::ssl::verify_context& of) {
+            if (!good) refused = amqp::refusal_of(of.native_handle());
+            return good;
+          },
+      .words = [this, &refused](const boost::system::error_code& failed) -> std::optional<std::string> {
+        if (is_no_tls(failed))
+          return "the port does not speak TLS; use http:// for it, or the API's TLS port, usually 15671";
+        if (amqp::is_about_tls(failed) || refused.code != 0)
+          return amqp::tls_words(failed, refused, where_.host);
+        return std::nullopt;
+      }};
+  return http::get(where_, target, login, limit, &tls);
 }
 
 finding management_api::refused(int status, const std::string& body) const {

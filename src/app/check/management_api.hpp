@@ -6,15 +6,19 @@
 #include <string>
 #include <string_view>
 
+#include "amqp/tls_context.hpp"
 #include "app/check/finding.hpp"
+#include "http/client.hpp"
 #include "http/url.hpp"
 
 namespace outboxd::app::check {
 
 class management_api {
  public:
-  // login: for a URL that has none. All questions together may take `limit`.
-  management_api(http::url where, http::credentials login, std::chrono::milliseconds limit);
+  // login: for a URL that has none. tls: what the relay trusts and shows, for a URL with https. All questions
+  // together may take `limit`.
+  management_api(http::url where, http::credentials login, amqp::tls_settings tls,
+                 std::chrono::milliseconds limit);
 
   const http::url& where() const { return where_; }
 
@@ -22,10 +26,12 @@ class management_api {
   tl::expected<nlohmann::json, finding> get(std::string_view target) const;
 
  private:
+  result<http::answer> ask(std::string_view target, std::chrono::milliseconds limit) const;
   finding refused(int status, const std::string& body) const;
 
   http::url where_;
   http::credentials login_;
+  amqp::tls_settings tls_;
   std::chrono::steady_clock::time_point until_;
 };
 

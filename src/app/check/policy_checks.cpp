@@ -146,7 +146,7 @@ findings check_policies(const settings& from, const std::vector<std::string>& ex
   const auto broker = text ? amqp::parse_url(*text) : tl::make_unexpected(text.error());
   if (!where) return {warning(where.error().message, "mend amqp.management_url, or the file that it is in")};
   if (!broker) return {not_checked(broker.error().message)};
-  const management_api api(*where, {broker->user, broker->password}, patience);
+  const management_api api(*where, {broker->user, broker->password}, from.relay.broker.tls, patience);
   const auto major = major_of(api);
   if (!major) return {major.error()};
   findings out;
