@@ -78,12 +78,21 @@ int refuse_command(const CLI::App& app, const std::vector<std::string>& extras,
   return refuse_unknown_command(arguments.front());
 }
 
+// `outboxd route` without --event-type, `outboxd completion` without a shell.
+int refuse_without_option(const CLI::App& command) {
+  std::string missing;
+  for (const CLI::Option* one : command.get_options())
+    if (missing.empty() && one->get_required() && one->count() == 0) missing = one->get_name();
+  return refuse(fmt::format("'{0}' needs {1}; see `outboxd help {0}`", command.get_name(), missing));
+}
+
 // The same for the second word, of a command that has several: `outboxd dead lsit`.
 int refuse_subcommand(const CLI::App& group, const std::vector<std::string>& extras,
                       const std::vector<std::string>& arguments) {
   std::vector<std::string> known;
   for (const CLI::App* one : group.get_subcommands([](const CLI::App*) { return true; }))
     known.push_back(one->get_name());
+  if (known.empty()) return refuse_without_option(group);
   const auto choice = fmt::format("'{}' needs one of: {}", group.get_name(), fmt::join(known, ", "));
   if (extras.empty()) return refuse(choice);
   const bool second =

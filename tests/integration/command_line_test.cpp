@@ -64,6 +64,8 @@ TEST_CASE("a wrong command or flag is refused and named") {
   refused({"help", "nonsense"}, {"unknown command 'nonsense'"});
   refused({"help", "dead", "lsit"}, {"unknown command 'lsit'"});
   refused({"migrate", "--payload", "xml"}, {"--payload", "xml", "jsonb, json, text or bytea"});
+  refused({"route"}, {"'route' needs --event-type", "outboxd help route"});
+  refused({"completion"}, {"'completion' needs shell"});
 }
 
 TEST_CASE("a flag without its value is named, whatever follows it") {
