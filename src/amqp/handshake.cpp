@@ -56,30 +56,28 @@ std::string_view handshake::awaited() const {
   return "";
 }
 
-error handshake::at(fault kind, std::string_view what) const {
-  return {kind, fmt::format("connecting to {}: {}", settings_.target.display(), what)};
+error handshake::at(const error& what) const {
+  return {what.kind, fmt::format("connecting to {}: {}", settings_.target.display(), what.message), what.why};
 }
 
 error handshake::interrupted(std::string_view how) const {
   // RabbitMQ closes without a word when it cannot read what it gets, for one when the port is another
   // protocol's.
-  return at(fault::transient, fmt::format("{} while waiting for {}", how, awaited()));
+  return at({fault::transient, fmt::format("{} while waiting for {}", how, awaited())});
 }
 
 result<bool> handshake::receive(frame_parser& in) {
   while (step_ != step::done) {
     if (!framed_) {
-      if (auto ok = check_greeting(in.unread()); !ok)
-        return tl::make_unexpected(at(ok.error().kind, ok.error().message));
+      if (auto ok = check_greeting(in.unread()); !ok) return tl::make_unexpected(at(ok.error()));
       // The start of another protocol's bytes: wait until they can be told.
       if (const auto bytes = in.unread(); !bytes.empty() && bytes[0] != 1) return false;
     }
     const auto next = in.next();
-    if (!next) return tl::make_unexpected(at(next.error().kind, next.error().message));
+    if (!next) return tl::make_unexpected(at(next.error()));
     if (!*next) return false;
     framed_ = true;
-    if (auto ok = on_frame(**next, in); !ok)
-      return tl::make_unexpected(at(ok.error().kind, ok.error().message));
+    if (auto ok = on_frame(**next, in); !ok) return tl::make_unexpected(at(ok.error()));
   }
   return true;
 }

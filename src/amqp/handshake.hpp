@@ -75,7 +75,7 @@ class handshake {
   result<void> on_close(std::uint16_t code, std::string_view text);
   result<void> send(amqp_method_number_t id, const void* fields, std::uint16_t channel);
   std::string_view awaited() const;
-  error at(fault kind, std::string_view what) const;
+  error at(const error& what) const;
 
   handshake_settings settings_;
   step step_ = step::start;

@@ -31,16 +31,18 @@ class refusals {
  public:
   void add(const error& why) {
     for_good_ = for_good_ && why.kind == fault::permanent;
+    if (cause_ == cause::other) cause_ = why.why;
     if (words_.find(why.message) != std::string::npos) return;  // two addresses of one server
     words_ += (words_.empty() ? "" : "; ") + why.message;
   }
   error summary(const std::string& connection_string) const {
     return {for_good_ ? fault::permanent : fault::transient,
-            fmt::format("cannot connect to {}: {}", display(connection_string), words_)};
+            fmt::format("cannot connect to {}: {}", display(connection_string), words_), cause_};
   }
 
  private:
   bool for_good_ = true;
+  cause cause_ = cause::other;  // of the first that has one: a host that is away says less
   std::string words_;
 };
 
