@@ -1,8 +1,13 @@
 // asked_relay: a running relay that answers over HTTP, on a port of its own.
 #pragma once
 
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stage.hpp"
 #include "support/http_client.hpp"
@@ -32,5 +37,29 @@ class asked_relay : public relay {
 
   std::uint16_t port_;
 };
+
+// The codes of /readyz.
+inline std::vector<std::string> reasons(const asked_relay& of) {
+  std::vector<std::string> out;
+  const auto answer = nlohmann::json::parse(of.get("/readyz").body);
+  for (const auto& one : answer.at("reasons")) out.push_back(one.at("code"));
+  return out;
+}
+
+inline void await_ready(const asked_relay& of) {
+  eventually(
+      "the relay is ready", [&] { return of.get("/readyz").status == 200; }, patience);
+}
+
+inline void await_reason(const asked_relay& of, const std::string& code) {
+  eventually(
+      "the relay is not ready because of " + code,
+      [&] {
+        const auto all = reasons(of);
+        return of.get("/readyz").status == 503 && std::find(all.begin(), all.end(), code) != all.end();
+      },
+      patience);
+  CHECK(of.get("/healthz").status == 200);
+}
 
 }  // namespace outboxd::test

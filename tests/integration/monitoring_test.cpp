@@ -2,8 +2,6 @@
 // state.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "asked_relay.hpp"
@@ -23,30 +21,6 @@ double value_of(const std::string& metrics, const std::string& series) {
 
 double metric(const asked_relay& of, const std::string& series) {
   return value_of(of.get("/metrics").body, series);
-}
-
-// The codes of /readyz.
-std::vector<std::string> reasons(const asked_relay& of) {
-  std::vector<std::string> out;
-  const auto answer = nlohmann::json::parse(of.get("/readyz").body);
-  for (const auto& one : answer.at("reasons")) out.push_back(one.at("code"));
-  return out;
-}
-
-void await_ready(const asked_relay& of) {
-  eventually(
-      "the relay is ready", [&] { return of.get("/readyz").status == 200; }, patience);
-}
-
-void await_reason(const asked_relay& of, const std::string& code) {
-  eventually(
-      "the relay is not ready because of " + code,
-      [&] {
-        const auto all = reasons(of);
-        return of.get("/readyz").status == 503 && std::find(all.begin(), all.end(), code) != all.end();
-      },
-      patience);
-  CHECK(of.get("/healthz").status == 200);
 }
 
 }  // namespace

@@ -3,27 +3,10 @@
 #include <doctest/doctest.h>
 
 #include "stage.hpp"
-#include "support/servers.hpp"
+#include "suspended_queue.hpp"
 
 namespace outboxd::test {
 namespace {
-
-// The process behind a classic queue; messages to it pile up, and their confirms do not come.
-class suspended_queue {
- public:
-  explicit suspended_queue(std::string name) : name_(std::move(name)) { tell("suspend"); }
-  ~suspended_queue() { tell("resume"); }
-  suspended_queue(const suspended_queue&) = delete;
-  suspended_queue& operator=(const suspended_queue&) = delete;
-
- private:
-  void tell(const std::string& what) const {
-    rabbitmqctl({"-q", "eval",
-                 "{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, <<\"" + name_ +
-                     "\">>)), sys:" + what + "(amqqueue:get_pid(Q))."});
-  }
-  std::string name_;
-};
 
 void insert(database& session, const std::string& aggregates, const std::string& routing_key, int count) {
   session.exec(
