@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "stage.hpp"
+#include "support/fake_broker.hpp"
 #include "support/servers.hpp"
 
 namespace outboxd::test {
@@ -75,6 +76,41 @@ TEST_CASE("one lane alone and one event alone: it dies, and the next one goes th
   CHECK_MESSAGE(report.sound(), report.words());
   CHECK(report.delivered == 5);
   running.stop();
+}
+
+TEST_CASE(
+    "an event with which the connection is gone without a word, again and again, dies, and all others go "
+    "out") {
+  const stage on;
+  auto session = on.connect();
+  const std::string bad = "11111111-2222-3333-4444-555555555555";
+  fake_broker at{[&bad](broker_conversation& with) {
+    with.shake_hands();
+    for (std::uint64_t tag = 1;; ++tag) {
+      if (with.next_publish() == bad) with.hang_up();
+      with.ack(tag);
+    }
+  }};
+  insert_good(session, on, "good", 100);
+  session.exec(
+      "INSERT INTO outbox.event (id, aggregate_type, aggregate_id, event_type, payload)"
+      " VALUES ($1, 'order', 'bad', 'order.created', '{}')",
+      {bad});
+  insert_good(session, on, "bad", 100);
+  relay running{on, three_attempts, {{"OUTBOXD_AMQP_URL", at.url()}}};
+  on.await_drained();
+  CHECK(on.count("published") == 200);
+  const auto dead = session.exec(
+      "SELECT id, attempts, last_error_code, last_error FROM outbox.event WHERE status = 'dead'");
+  REQUIRE(dead.size() == 1);
+  CHECK(dead.at(0)[0] == bad);
+  CHECK(dead.at(0)[1] == "3");
+  CHECK(dead.at(0)[2] == "connection_closed");
+  CHECK_MESSAGE(dead.at(0)[3]->find("without a word, with this event alone in flight") != std::string::npos,
+                *dead.at(0)[3]);
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'published' AND attempts > 0") == 0);
+  running.stop();
+  for (const auto& complaint : at.complaints()) FAIL_CHECK(complaint);
 }
 
 TEST_CASE(
