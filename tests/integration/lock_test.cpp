@@ -23,6 +23,17 @@ void await_met(database& session, std::int64_t leader) {
       patience);
 }
 
+// By then another relay would lead, if the lock counted as a leader that hangs.
+void await_twice_claim_timeout(database& session) {
+  const auto from = session.value("SELECT clock_timestamp()");
+  eventually(
+      "twice relay.claim_timeout has passed",
+      [&] {
+        return session.value("SELECT clock_timestamp() > $1::timestamptz + interval '20 s'", {from}) == "t";
+      },
+      patience);
+}
+
 void check_undisturbed(const stage& on, relay& running, std::int64_t leader) {
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
@@ -48,6 +59,7 @@ TEST_CASE("locks on the table that are held during a drain cost no event, no dup
       if (i > 0) other.exec("SELECT outbox.emit('order', 'late', $1, '{}')", {on.key()});
       running.send(SIGCONT);
       await_met(session, leader);
+      if (i == 2 && (mode == "SHARE" || mode == "ACCESS EXCLUSIVE")) await_twice_claim_timeout(session);
       other.exec("COMMIT");
     }
     check_undisturbed(on, running, leader);
@@ -77,6 +89,7 @@ TEST_CASE(
     });
     running.send(SIGCONT);
     await_met(session, leader);
+    if (mode == "SHARE") await_twice_claim_timeout(session);
     writer.exec("COMMIT");
     while (PGresult* const result = PQgetResult(locker.handle())) PQclear(result);
     on.add_events(20, 40);
