@@ -236,6 +236,7 @@ void stream::wait(slot which, failure_record how) {
   held_.on_to_record(of);
   writes_.records.add(which, lanes_.now());
   park_rest(of);
+  offer_next(of);  // the dead letter of one behind it, which is not parked
 }
 
 void stream::park(slot which) {

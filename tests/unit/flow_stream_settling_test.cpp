@@ -208,6 +208,22 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("when an event backs off, the dead letter of one behind it goes out") {
+  auto limits = with_dead_letters();
+  limits.order = order_mode::pipelined;
+  stream_script it(limits);
+  it.lead();
+  it.bring({row(1), unencodable(2)});
+  it.wires[0].on_broker_down({.how = ending::connection_closed, .reason = "541"});
+  it.wires[0].on_broker_up();  // 1 travels alone from now on, and keeps the letter back
+  REQUIRE(it.connections[0].sent.back().body.empty());
+  it.answer(0, it.latest(), verdict::returned, "312");
+  it.ask();
+  CHECK(it.recorded() == "1 backs off ");
+  it.answer();
+  CHECK(it.connections[0].sent.back().body == "dead");
+}
+
 TEST_CASE("while the lead is given up nobody dies without a letter: the next leader sends it") {
   auto last = row(1);
   last.what.attempts = 1'000'000;
