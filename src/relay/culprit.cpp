@@ -90,6 +90,12 @@ bool culprit_watch::due(clock::time_point now) const {
                      [&](const watch& one) { return one.next_look && *one.next_look <= now; });
 }
 
+const culprit_watch::named* culprit_watch::in_the_way() const {
+  for (const kept_from what : {kept_from::leading, kept_from::writing})
+    if (of(what).still) return &*of(what).still;
+  return nullptr;
+}
+
 boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::look(
     pg::connection& link, int shard, std::vector<event_id> unwritten) {
   std::vector<std::string> out;
@@ -103,8 +109,10 @@ boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::look(
     one.next_look = now + between_looks;
     const bool again = *found && (*found)->which == one.seen && one.seen != one.said;
     one.seen = *found ? (*found)->which : "";
+    if (!*found) one.still.reset();
     if (!again) continue;
     one.said = one.seen;
+    one.still = named{(*found)->words, std::chrono::system_clock::now()};
     out.push_back(std::move((*found)->words));
   }
   co_return out;

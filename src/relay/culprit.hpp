@@ -45,6 +45,13 @@ class culprit_watch {
 
   bool due(clock::time_point now) const;
 
+  // Who has been named and still keeps it from leading or writing. One that only cannot sleep does its work.
+  struct named {
+    std::string words;
+    std::chrono::system_clock::time_point since;
+  };
+  const named* in_the_way() const;
+
   // Looks for whoever it is, on a session with the relay's statements, and returns what there is to say.
   // shard: that it leads; unwritten: events that it has to write.
   boost::asio::awaitable<result<std::vector<std::string>>> look(pg::connection& link, int shard,
@@ -57,6 +64,7 @@ class culprit_watch {
     std::optional<clock::time_point> next_look;  // while it is kept from it
     std::string seen;                            // by the latest look: the session and its lock
     std::string said;
+    std::optional<named> still;  // while the looks find whom it has named
   };
   struct sighting {
     std::string which;
@@ -65,6 +73,7 @@ class culprit_watch {
   };
 
   watch& of(kept_from what) { return watches_[static_cast<std::size_t>(what)]; }
+  const watch& of(kept_from what) const { return watches_[static_cast<std::size_t>(what)]; }
   boost::asio::awaitable<result<std::optional<sighting>>> find(pg::connection& link, kept_from what,
                                                                int shard, std::vector<event_id> unwritten);
   boost::asio::awaitable<result<std::optional<sighting>>> ask(pg::connection& link,

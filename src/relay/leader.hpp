@@ -90,6 +90,7 @@ class leader {
   std::optional<int> leads() const { return shard_; }
   bool hears() const { return probe_.hears(); }
   const flow::stream& events() const { return stream_; }
+  const culprit_watch& culprits() const { return culprits_; }
   bool asleep() const { return shard_ && doorbell_.now_in() == flow::doorbell::state::asleep; }
   // Its latest turn: whatever it waits for is bounded by a timeout.
   std::chrono::steady_clock::time_point latest_step() const { return latest_step_; }

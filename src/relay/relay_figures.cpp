@@ -61,6 +61,11 @@ std::vector<obstacle> relay::obstacles() const {
   if (blocked_ > 0)
     out.push_back({"broker_blocked", fmt::format("RabbitMQ takes nothing for now ({})", blocked_because_),
                    blocked_since_});
+  for (const auto& one : leaders_)
+    if (const auto* who = one->culprits().in_the_way()) {
+      out.push_back({"locked_out", who->words, who->since});
+      break;
+    }
   if (!exchange_missing_.empty()) out.push_back({"exchange_missing", exchange_missing_, missing_since_});
   if (const auto oldest = lanes_.oldest_in_flight(); oldest && clock::now() - *oldest > overdue_after) {
     const auto age = clock::now() - *oldest;

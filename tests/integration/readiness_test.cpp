@@ -4,6 +4,7 @@
 
 #include "asked_relay.hpp"
 #include "login.hpp"
+#include "pg/relay_statements.hpp"
 #include "rotation.hpp"
 #include "stage.hpp"
 #include "suspended_queue.hpp"
@@ -63,6 +64,18 @@ TEST_CASE("a schema that is gone, and back, then one that is too new") {
   end_relays(on);
   await_reason(running, "schema_version");
   session.exec("DELETE FROM outbox.migration WHERE version = 1000");
+  await_ready(running);
+  running.stop();
+}
+
+TEST_CASE("a stranger who keeps everybody from leading, and goes") {
+  const stage on;
+  auto stranger = on.connect();
+  stranger.exec(fmt::format("SELECT pg_advisory_lock({}, {})",
+                            pg::lock_class(*pg::schema_name::parse("outbox")), pg::lead_key));
+  asked_relay running{on};
+  await_reason(running, "locked_out");
+  stranger.exec("SELECT pg_advisory_unlock_all()");
   await_ready(running);
   running.stop();
 }
