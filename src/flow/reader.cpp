@@ -11,6 +11,8 @@ using namespace std::chrono_literals;
 
 constexpr auto shortest_pause = 20ms;
 constexpr auto longest_pause = 1'000ms;
+// An event may be due in the year 294276: steady_clock, in nanoseconds, ends after 292 years.
+constexpr std::chrono::milliseconds longest_wait = 1h;
 
 std::int64_t plus(std::int64_t seq, std::int64_t span) {
   constexpr auto last = std::numeric_limits<std::int64_t>::max();
@@ -28,7 +30,7 @@ void reader::start(position from, clock::time_point now) {
 }
 
 void reader::due_within(std::chrono::milliseconds delay, clock::time_point now) {
-  due_at_ = std::min(due_at_, now + delay);
+  due_at_ = std::min(due_at_, now + std::clamp(delay, std::chrono::milliseconds(0), longest_wait));
 }
 
 void reader::forget(std::int64_t seq) {
@@ -88,8 +90,7 @@ reader::outcome reader::on_read(const store_request& asked, const tried<read_ans
   if (got.result != read_result::done) return pause(now);
   pause_ = 0ms;
   const read_answer& it = got.answer;
-  if (asked.read->with_summary && it.next_due)
-    due_within(std::max(*it.next_due, std::chrono::milliseconds(0)), now);
+  if (asked.read->with_summary && it.next_due) due_within(*it.next_due, now);
   if (it.late > asked.read->events && it.late_low) {
     at_.go_back(*it.late_low, it.now);
     resume_at_.reset();
@@ -137,8 +138,7 @@ void reader::on_due(const store_request& asked, const tried<due_answer>& got, cl
   }
   const bool full = static_cast<int>(got.answer.rows.size()) >= asked.due_events;
   due_after_ = full ? got.answer.last : due_cursor{};
-  due_at_ = std::min(
-      due_at_, full ? now : now + std::min<std::chrono::milliseconds>(got.answer.next.value_or(1h), 1h));
+  due_within(full ? 0ms : got.answer.next.value_or(longest_wait), now);
 }
 
 }  // namespace outboxd::flow

@@ -26,7 +26,7 @@ class reader {
   // There may be something new; something may be due.
   void ring() { wanted_ = true; }
   void ring_due(clock::time_point now) { due_at_ = now; }
-  void due_within(std::chrono::milliseconds delay, clock::time_point now);
+  void due_within(std::chrono::milliseconds delay, clock::time_point now);  // an hour at most
 
   // Adds what is to be read now, room for so many events given.
   void add_to(store_request& to, int room, clock::time_point now);

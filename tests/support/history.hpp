@@ -24,8 +24,9 @@ struct committed_event {
   std::string headers;  // the text of a JSON object
   cell exchange;
   cell routing_key;
-  std::uint64_t created_at = 0;  // seconds since 1970-01-01 UTC
-  std::string occurred_at;       // created_at as ISO 8601 in UTC with microseconds
+  std::uint64_t created_at = 0;  // seconds since 1970-01-01 UTC; before that 0
+  std::string occurred_at;       // created_at as ISO 8601 in UTC with microseconds; empty: its year has not
+                                 // four digits, and no time is compared
 };
 
 /// All rows, in `seq` order. Read it before rows are pruned.

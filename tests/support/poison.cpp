@@ -87,10 +87,14 @@ void add_values(std::vector<poison>& to) {
   to.push_back(with("payload", "(repeat('[', 5000) || repeat(']', 5000))::jsonb", "published"));
   for (const int size : {131'061, 131'062, 131'063, 131'064, 1'000'000})  // about a frame, and more
     to.push_back(with("payload", fmt::format("to_jsonb(repeat('p', {}))", size), "published"));
-  to.push_back(with("available_at", "'-infinity'", "published"));
-  to.push_back(with("available_at", "'2000-01-01'", "published"));
-  to.push_back(with("available_at", "'infinity'", "waiting"));
-  to.push_back(with("available_at", "'294276-12-31'", "waiting"));
+  for (const char* past : {"-infinity", "4713-01-01 BC", "1677-09-21", "2000-01-01"}) {
+    to.push_back(with("available_at", fmt::format("'{}'", past), "published"));
+    to.push_back(with("created_at", fmt::format("'{}'", past), "published"));
+  }
+  for (const char* future : {"2262-04-12", "9999-12-31", "292277-01-11", "294276-12-31", "infinity"}) {
+    to.push_back(with("available_at", fmt::format("'{}'", future), "waiting"));
+    to.push_back(with("created_at", fmt::format("'{}'", future), "published"));
+  }
   to.push_back(with("attempts", "2147483647", "published"));
   to.push_back({"attempts and nobody to route to",
                 {{"attempts", "2147483647"}, {"routing_key", "'nobody'"}},

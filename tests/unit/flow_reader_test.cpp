@@ -41,6 +41,27 @@ struct fixture {
     got.answer = {.walked_to = to, .met = met, .more = more};
     it.on_walked(got, now);
   }
+  // Nothing is due, and the next event in so long, or never.
+  void none_due(std::optional<std::chrono::milliseconds> delay) {
+    it.ring_due(now);
+    ask();
+    REQUIRE(asked.due);
+    tried<due_answer> got;
+    got.answer.next = delay;
+    it.on_due(asked, got, now);
+  }
+  // The same, told by a read that finds no event.
+  void read_due_in(std::chrono::milliseconds delay) {
+    it.ring();
+    ask();
+    REQUIRE(asked.read);
+    asked.read->with_summary = true;
+    tried<read_answer> got;
+    got.answer.now = seen;
+    got.answer.saw_all = true;
+    got.answer.next_due = delay;
+    it.on_read(asked, got, now);
+  }
   // Brings one row, or none.
   reader::outcome read(std::optional<std::int64_t> row, std::optional<std::int64_t> top) {
     tried<read_answer> got;
@@ -83,4 +104,22 @@ TEST_CASE_FIXTURE(fixture, "what is forgotten meanwhile is not passed over") {
   CHECK(reads_from() == 499);
   read(500, far);
   CHECK(it.at().seq == 899'999);
+}
+
+TEST_CASE_FIXTURE(fixture, "an event that is due after the last time of the clock is looked for each hour") {
+  for (const auto delay :
+       {std::chrono::milliseconds(9'222'522'407'362'310), std::chrono::milliseconds::max()}) {
+    CAPTURE(delay.count());
+    none_due(delay);
+    CHECK(it.next(1) == now + 1h);
+    read_due_in(delay);
+    CHECK(it.next(1) == now + 1h);
+  }
+}
+
+TEST_CASE_FIXTURE(fixture, "an event that is due already is looked for at once") {
+  none_due(std::nullopt);
+  CHECK(it.next(1) == now + 1h);
+  read_due_in(-5ms);
+  CHECK(it.next(1) == now);
 }
