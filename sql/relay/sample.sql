@@ -4,7 +4,7 @@
 -- is published already is walked over, too. Beyond $1 rows the pending ones are estimated: as many as there
 -- are numbers up to the end of the sequence. The first one by seq is taken for the oldest one; if
 -- none of the rows looked at is pending, those beyond are taken to be as old as the last of these. Of what
--- backs off or waits behind that, a tenth of $1 rows is asked for its age.
+-- backs off or waits behind that, a tenth of $1 rows is asked for its age. An infinite time has no age.
 WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at),
 -- Between the partitions there are numbers that no event has.
 ranges AS MATERIALIZED (
@@ -21,11 +21,11 @@ walked AS MATERIALIZED (
   LIMIT $1::bigint),
 above AS MATERIALIZED (
   SELECT count(*) AS rows, count(*) FILTER (WHERE w.pending) AS pending, max(w.seq) AS last,
-         coalesce((SELECT f.created_at FROM walked AS f WHERE f.pending LIMIT 1),
-                  CASE WHEN count(*) >= $1::bigint THEN max(w.created_at) END) AS oldest
+         coalesce((SELECT f.created_at FROM walked AS f WHERE f.pending AND isfinite(f.created_at) LIMIT 1),
+                  CASE WHEN count(*) >= $1::bigint THEN max(w.created_at) FILTER (WHERE isfinite(w.created_at)) END) AS oldest
   FROM walked AS w),
 named AS MATERIALIZED (
-  SELECT count(*) AS pending, min(e.created_at) AS oldest
+  SELECT count(*) AS pending, min(e.created_at) FILTER (WHERE isfinite(e.created_at)) AS oldest
   FROM @schema@.event AS e
   WHERE e.id = ANY (ARRAY(SELECT u FROM @schema@.shard AS s CROSS JOIN LATERAL unnest(s.unsettled) AS u))
     AND e.status = 'pending' AND e.seq + 0 <= (SELECT seq FROM low)),
@@ -41,8 +41,9 @@ waits AS MATERIALIZED (
             LIMIT $1::bigint) AS x) AS due,
          (SELECT e.available_at FROM @schema@.event AS e
           WHERE e.exception IN ('scheduled', 'backing_off') AND e.available_at <= (SELECT at FROM now)
+            AND isfinite(e.available_at)
           ORDER BY e.available_at LIMIT 1) AS oldest_due,
-         (SELECT min(x.created_at) FROM (
+         (SELECT min(x.created_at) FILTER (WHERE isfinite(x.created_at)) FROM (
             SELECT e.created_at FROM @schema@.event AS e
             WHERE e.exception IN ('backing_off', 'parked') LIMIT $1::bigint / 10) AS x) AS oldest)
 SELECT a.pending + m.pending

@@ -122,6 +122,9 @@ TEST_SUITE("alone") {
     };
     insert("SELECT 'order', n, $1, '{}', now() - interval '1 hour', now() FROM generate_series(1, 40) AS n");
     insert("SELECT 'later', n, $1, '{}', now(), now() + interval '1 day' FROM generate_series(1, 7) AS n");
+    insert(
+        "SELECT 'timeless', t, $1, '{}', t::timestamptz, t::timestamptz FROM (VALUES ('-infinity'), "
+        "('infinity')) AS x(t)");
     session.exec(
         "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status) VALUES"
         " ('gone', '1', 'gone', '{}', 'dead'), ('gone', '2', 'gone', '{}', 'dead')");
@@ -131,10 +134,10 @@ TEST_SUITE("alone") {
     eventually("the table is looked at",
                [&] { return metric(running, "outboxd_sample_timestamp_seconds") > 0; });
     const auto text = running.get("/metrics").body;
-    CHECK(value_of(text, "outboxd_events{status=\"pending\"}") == 40);
-    CHECK(value_of(text, "outboxd_events{status=\"waiting\"}") == 7);
+    CHECK(value_of(text, "outboxd_events{status=\"pending\"}") == 41);
+    CHECK(value_of(text, "outboxd_events{status=\"waiting\"}") == 8);
     CHECK(value_of(text, "outboxd_events{status=\"dead\"}") == 2);
-    CHECK(value_of(text, "outboxd_backlog_events") == 40);
+    CHECK(value_of(text, "outboxd_backlog_events") == 41);
     CHECK(value_of(text, "outboxd_backlog_is_estimate") == 0);
     CHECK(value_of(text, "outboxd_oldest_due_age_seconds") >= 3'600);
     CHECK(value_of(text, "outboxd_oldest_due_age_seconds") < 7'200);
