@@ -77,7 +77,7 @@ void stream::on_outcome(slot which, const outcome& what) {
 void stream::say_delivered(slot which) const {
   if (!hooks_.on_delivered) return;
   if (const auto now = server_clock_.at(lanes_.now()))
-    hooks_.on_delivered(*now - std::max(events_.at(which).it.what.created_at, timestamp()));
+    hooks_.on_delivered(*now - std::clamp(events_.at(which).it.what.created_at, timestamp(), *now));
 }
 
 void stream::say_step(step what, slot which) const {
