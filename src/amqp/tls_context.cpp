@@ -36,7 +36,12 @@ result<std::string> read(std::string_view setting, const std::string& file) {
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) return wrong(setting, file, "cannot be read: " + std::generic_category().message(errno));
+  const int reason = errno;
+  if (!in)
+    return wrong(setting, file,
+                 fmt::format("cannot be read: {}; {}", std::generic_category().message(reason),
+                             reason == EACCES ? "give it, and the directories above it, to outboxd's user"
+                                              : "name a file in PEM form"));
   if (!has(text, "-----BEGIN "))
     return wrong(setting, file,
                  "is not in PEM form (no -----BEGIN); convert it: openssl x509 -inform der, or openssl pkey");

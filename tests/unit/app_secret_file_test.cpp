@@ -4,6 +4,7 @@
 
 #include "app/secret_file.hpp"
 #include "temporary_file.hpp"
+#include "unprivileged.hpp"
 
 using namespace outboxd;
 using namespace outboxd::app;
@@ -45,6 +46,16 @@ TEST_CASE("a path that is no readable file is refused by its name and with the r
     CHECK(read.error().message.find(path) != std::string::npos);
     CHECK_MESSAGE(read.error().message.find(reason) != std::string::npos, read.error().message);
   }
+}
+
+TEST_CASE("a file that outboxd's user may not read is refused with what to do") {
+  const temporary_file closed("canary\n", 0000);
+  const test::unprivileged here;
+  const auto read = read_secret_file(closed.path(), others::refused);
+  REQUIRE_FALSE(read.has_value());
+  CHECK(read.error().message ==
+        "cannot read the secret file " + closed.path() +
+            ": Permission denied; give it, and the directories above it, to outboxd's user");
 }
 
 TEST_CASE("the file is read anew every time") {
