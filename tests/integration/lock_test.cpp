@@ -41,59 +41,98 @@ void check_undisturbed(const stage& on, relay& running, std::int64_t leader) {
   running.stop();
 }
 
-}  // namespace
-
-TEST_CASE("locks on the table that are held during a drain cost no event, no duplicate and not the lead") {
-  for (const std::string mode : {"SHARE", "SHARE ROW EXCLUSIVE", "EXCLUSIVE", "ACCESS EXCLUSIVE"}) {
-    CAPTURE(mode);
-    const stage on;
-    relay running{on, {"--relay-batch", "200"}};
-    const auto leader = on.await_leader();
-    auto session = on.connect();
-    auto other = on.connect();
-    for (int i = 0; i < 3; ++i) {
-      running.freeze(on);  // so that there are marks to be made when it goes on
-      on.add_events(50, 40);
-      other.exec("BEGIN");
-      other.exec(fmt::format("LOCK TABLE outbox.event IN {} MODE", mode));
-      if (i > 0) other.exec("SELECT outbox.emit('order', 'late', $1, '{}')", {on.key()});
-      running.send(SIGCONT);
-      await_met(session, leader);
-      if (i == 2 && (mode == "SHARE" || mode == "ACCESS EXCLUSIVE")) await_twice_claim_timeout(session);
-      other.exec("COMMIT");
-    }
-    check_undisturbed(on, running, leader);
-  }
-}
-
-TEST_CASE(
-    "a lock that waits behind a writer, with everybody behind it, costs no event, no duplicate and not the "
-    "lead") {
-  for (const std::string mode : {"SHARE", "SHARE ROW EXCLUSIVE", "ACCESS EXCLUSIVE"}) {
-    CAPTURE(mode);
-    const stage on;
-    relay running{on, {"--relay-batch", "200"}};
-    const auto leader = on.await_leader();
-    auto session = on.connect();
-    auto writer = on.connect();
-    auto locker = on.connect();
-    running.freeze(on);
+// Three times during a drain, at last for twice relay.claim_timeout.
+void check_held(const std::string& mode) {
+  CAPTURE(mode);
+  const stage on;
+  relay running{on, {"--relay-batch", "200"}};
+  const auto leader = on.await_leader();
+  auto session = on.connect();
+  auto other = on.connect();
+  for (int i = 0; i < 3; ++i) {
+    running.freeze(on);  // so that there are marks to be made when it goes on
     on.add_events(50, 40);
-    writer.exec("BEGIN");
-    writer.exec("SELECT outbox.emit('order', 'slow', $1, '{}')", {on.key()});
-    REQUIRE(PQsendQuery(locker.handle(),
-                        fmt::format("BEGIN; LOCK TABLE outbox.event IN {} MODE; COMMIT", mode).c_str()) == 1);
-    eventually("the lock waits", [&] {
-      return session.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1",
-                            {std::to_string(PQbackendPID(locker.handle()))}) > 0;
-    });
+    other.exec("BEGIN");
+    other.exec(fmt::format("LOCK TABLE outbox.event IN {} MODE", mode));
+    if (i > 0) other.exec("SELECT outbox.emit('order', 'late', $1, '{}')", {on.key()});
     running.send(SIGCONT);
     await_met(session, leader);
-    if (mode == "SHARE") await_twice_claim_timeout(session);
-    writer.exec("COMMIT");
-    while (PGresult* const result = PQgetResult(locker.handle())) PQclear(result);
+    if (i == 2) await_twice_claim_timeout(session);
+    other.exec("COMMIT");
+  }
+  running.wait_line(fmt::format("pid {} (", other.backend_pid()), patience);
+  check_undisturbed(on, running, leader);
+}
+
+// Behind a writer, for twice relay.claim_timeout; everybody else waits behind it.
+void check_queued(const std::string& mode) {
+  CAPTURE(mode);
+  const stage on;
+  relay running{on, {"--relay-batch", "200"}};
+  const auto leader = on.await_leader();
+  auto session = on.connect();
+  auto writer = on.connect();
+  auto locker = on.connect();
+  running.freeze(on);
+  on.add_events(50, 40);
+  writer.exec("BEGIN");
+  writer.exec("SELECT outbox.emit('order', 'slow', $1, '{}')", {on.key()});
+  REQUIRE(PQsendQuery(locker.handle(),
+                      fmt::format("BEGIN; LOCK TABLE outbox.event IN {} MODE; COMMIT", mode).c_str()) == 1);
+  eventually("the lock waits", [&] {
+    return session.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1",
+                          {std::to_string(PQbackendPID(locker.handle()))}) > 0;
+  });
+  running.send(SIGCONT);
+  await_met(session, leader);
+  await_twice_claim_timeout(session);
+  writer.exec("COMMIT");
+  while (PGresult* const result = PQgetResult(locker.handle())) PQclear(result);
+  running.wait_line(fmt::format("pid {} (", locker.backend_pid()), patience);
+  on.add_events(20, 40);
+  check_undisturbed(on, running, leader);
+}
+
+}  // namespace
+
+// The modes that a mark waits for. Each case is one of its own, for they wait long, and beside each other.
+TEST_CASE("SHARE that is held costs no event, no duplicate and not the lead") {
+  check_held("SHARE");
+}
+TEST_CASE("SHARE ROW EXCLUSIVE that is held costs no event, no duplicate and not the lead") {
+  check_held("SHARE ROW EXCLUSIVE");
+}
+TEST_CASE("EXCLUSIVE that is held costs no event, no duplicate and not the lead") {
+  check_held("EXCLUSIVE");
+}
+TEST_CASE("ACCESS EXCLUSIVE that is held costs no event, no duplicate and not the lead") {
+  check_held("ACCESS EXCLUSIVE");
+}
+TEST_CASE("SHARE that waits behind a writer costs no event, no duplicate and not the lead") {
+  check_queued("SHARE");
+}
+TEST_CASE("SHARE ROW EXCLUSIVE that waits behind a writer costs no event, no duplicate and not the lead") {
+  check_queued("SHARE ROW EXCLUSIVE");
+}
+TEST_CASE("EXCLUSIVE that waits behind a writer costs no event, no duplicate and not the lead") {
+  check_queued("EXCLUSIVE");
+}
+TEST_CASE("ACCESS EXCLUSIVE that waits behind a writer costs no event, no duplicate and not the lead") {
+  check_queued("ACCESS EXCLUSIVE");
+}
+
+TEST_CASE("the locks of readers, writers and VACUUM hold up nothing") {
+  for (const std::string mode : {"ACCESS SHARE", "ROW SHARE", "ROW EXCLUSIVE", "SHARE UPDATE EXCLUSIVE"}) {
+    CAPTURE(mode);
+    const stage on;
+    relay running{on};
+    const auto leader = on.await_leader();
+    auto other = on.connect();
+    other.exec("BEGIN");
+    other.exec(fmt::format("LOCK TABLE outbox.event IN {} MODE", mode));
     on.add_events(20, 40);
     check_undisturbed(on, running, leader);
+    other.exec("COMMIT");
   }
 }
 
