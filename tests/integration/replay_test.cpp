@@ -1,6 +1,8 @@
 // replay to one consumer, at a rate, and not by mistake; dead events by their reason.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
@@ -96,6 +98,10 @@ TEST_CASE("a replay at a rate takes its time, and what is published meanwhile is
   CHECK(running.wait(patience).code == 0);
   // Portions of two: the last one is not before the others have had their time.
   CHECK(std::chrono::steady_clock::now() - before >= 9s);
+  const auto lines = running.all_lines();
+  CHECK(std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.starts_with("outboxd: replay: ") && line.ends_with(" of 100 events so far");
+  }));
   CHECK(on.count("published") == 5);
   CHECK(on.count("waiting") == 100);
   CHECK(session.number("SELECT events FROM outbox.audit") == 100);
