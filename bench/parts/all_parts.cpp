@@ -20,6 +20,7 @@ std::vector<std::unique_ptr<part>> all_parts() {
   all.push_back(partitions_part());
   all.push_back(adopt_part());
   all.push_back(tls_part());
+  all.push_back(poison_part());
   return all;
 }
 

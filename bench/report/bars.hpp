@@ -74,6 +74,8 @@ inline constexpr std::array bars{
     bar{"adopt_ratio", direction::at_most, 1.33, "adopt",
         "a transaction with an event: into an adopted table / into the outbox itself"},
     bar{"adopt_keep_ratio", direction::at_most, 1.33, "adopt", "the same with --keep"},
+    bar{"poison_p99_ms", direction::at_most, 1000, "poison",
+        "p99 of good events at 1,000/s beside odd ones, two relays"},
 };
 
 std::optional<bar> bar_of(std::string_view key);

@@ -64,6 +64,7 @@ void arrivals::consume(const std::string& url, const std::string& queue) {
     link.check(reply, "waiting for a message");
     const auto one = read(envelope.message.body);
     amqp_destroy_envelope(&envelope);
+    if (one.number < 0) continue;
     const std::lock_guard lock(mutex_);
     all_.push_back(one);
     ++count_;

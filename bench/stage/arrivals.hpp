@@ -14,7 +14,7 @@
 namespace outboxd::bench {
 
 struct arrival {
-  std::int64_t number;     // "n" of the payload
+  std::int64_t number;     // "n" of the payload; what has none is not noted
   std::int64_t aggregate;  // "a" of the payload, -1 without
   std::chrono::steady_clock::time_point at;
 };

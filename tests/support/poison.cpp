@@ -120,7 +120,7 @@ std::vector<poison> poisons() {
   return out;
 }
 
-void insert(database& session, const poison& what, const std::string& of, const std::string& key) {
+std::string insert_statement(const poison& what, const std::string& of, const std::string& key) {
   std::map<std::string, std::string> columns{{"aggregate_type", "'poison'"},
                                              {"aggregate_id", fmt::format("'{}'", of)},
                                              {"event_type", "$key"},
@@ -131,7 +131,11 @@ void insert(database& session, const poison& what, const std::string& of, const 
     names += (names.empty() ? "" : ", ") + column;
     values += (values.empty() ? "" : ", ") + replaced(value, "$key", fmt::format("'{}'", key));
   }
-  session.exec(fmt::format("INSERT INTO outbox.event ({}) VALUES ({})", names, values));
+  return fmt::format("INSERT INTO outbox.event ({}) VALUES ({})", names, values);
+}
+
+void insert(database& session, const poison& what, const std::string& of, const std::string& key) {
+  session.exec(insert_statement(what, of, key));
 }
 
 }  // namespace outboxd::test

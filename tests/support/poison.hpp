@@ -20,6 +20,7 @@ struct poison {
 std::vector<poison> poisons();
 
 /// Inserts it into the aggregate `of`; what it does not name is as of an ordinary event.
+std::string insert_statement(const poison& what, const std::string& of, const std::string& key);
 void insert(database& session, const poison& what, const std::string& of, const std::string& key);
 
 }  // namespace outboxd::test
