@@ -43,6 +43,7 @@ std::map<std::string, std::string> relay_settings::environment() const {
       {"OUTBOXD_AMQP_HEARTBEAT", "2s"},
       {"OUTBOXD_RETRY_SCHEDULE", delays(retries, retry_delay)},
       {"OUTBOXD_LOG_LEVEL", "debug"},
+      {"OUTBOXD_HTTP_LISTEN", "127.0.0.1:0"},
   };
   for (const auto& [name, value] : extra) all[name] = value;
   return all;
@@ -227,6 +228,18 @@ std::vector<std::filesystem::path> relay::log_files() {
 int relay::lives() {
   const std::lock_guard lock{mutex_};
   return lives_;
+}
+
+std::uint16_t relay::http_port() {
+  constexpr std::string_view said_at = "listening on http://127.0.0.1:";
+  std::shared_ptr<process> mine;
+  {
+    const std::lock_guard lock{mutex_};
+    mine = process_;
+  }
+  if (!mine) throw std::runtime_error{name() + " does not run"};
+  const auto line = mine->wait_line(std::string{said_at}, 60s);
+  return static_cast<std::uint16_t>(std::stoi(line.substr(line.find(said_at) + said_at.size())));
 }
 
 footprint footprint_of(pid_t pid) {

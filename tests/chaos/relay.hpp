@@ -2,6 +2,7 @@
 // behind.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -95,6 +96,8 @@ class relay {
   std::vector<death> deaths();
   std::vector<std::filesystem::path> log_files();
   int lives();
+  /// Of this life; throws when it does not listen within a minute.
+  std::uint16_t http_port();
 
  private:
   std::string next_failpoint() const;

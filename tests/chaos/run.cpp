@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "arena.hpp"
+#include "figures.hpp"
 #include "injector.hpp"
 #include "keeper.hpp"
 #include "monitor.hpp"
@@ -131,6 +132,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   if (interrupted) return 130;
   if (!records.drain(300s)) add({"the recorder did not get to the end of the queue"});
   add(check_footprints(all, form.shards, before, figures));
+  if (!settings.failpoints) add(check_figures(all, figures));
   add(stop_all(all));
 
   if (!how.sabotage.empty()) sabotage(how.sabotage, where, deliveries);

@@ -2,22 +2,14 @@
 // state.
 #include <doctest/doctest.h>
 
-#include <sstream>
-
 #include "asked_relay.hpp"
 #include "load.hpp"
 #include "stage.hpp"
+#include "support/metrics_text.hpp"
 #include "support/servers.hpp"
 
 namespace outboxd::test {
 namespace {
-
-double value_of(const std::string& metrics, const std::string& series) {
-  std::istringstream lines(metrics);
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with(series + " ")) return std::stod(line.substr(series.size() + 1));
-  return -1;
-}
 
 double metric(const asked_relay& of, const std::string& series) {
   return value_of(of.get("/metrics").body, series);

@@ -2,13 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <set>
-#include <sstream>
 
 #include "asked_relay.hpp"
 #include "login.hpp"
 #include "partitioned.hpp"
 #include "pg/relay_statements.hpp"
 #include "settings_file.hpp"
+#include "support/metrics_text.hpp"
 
 namespace outboxd::test {
 namespace {
@@ -33,12 +33,8 @@ void add_processed(database& session, const std::string& age, int count) {
       {age, std::to_string(count)});
 }
 
-// -1: there is no such series.
 double metric(const asked_relay& of, const std::string& series) {
-  std::istringstream lines(of.get("/metrics").body);
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with(series + " ")) return std::stod(line.substr(series.size() + 1));
-  return -1;
+  return value_of(of.get("/metrics").body, series);
 }
 
 std::string pruned(const char* what) {

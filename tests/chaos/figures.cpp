@@ -1,0 +1,85 @@
+// figures: a leader looks at the table every 15 s, so that is what this waits for.
+#include "figures.hpp"
+
+#include <fmt/format.h>
+
+#include "support/eventually.hpp"
+#include "support/http_client.hpp"
+#include "support/metrics_text.hpp"
+
+namespace outboxd::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+constexpr auto sample_limit = 120s;
+
+std::string metrics_of(relay& one) {
+  return http_client{one.http_port()}.get("/metrics").body;
+}
+
+bool tells(const std::string& text, double table_as_of) {
+  return value_of(text, "outboxd_sample_timestamp_seconds") > table_as_of;
+}
+
+// What has to be the same.
+std::vector<std::string> differences(database& session, const relay& one, const std::string& text) {
+  std::vector<std::string> out;
+  const auto compare = [&](const std::string& series, std::int64_t wanted) {
+    const auto told = value_of(text, series);
+    if (told != static_cast<double>(wanted))
+      out.push_back(fmt::format("{} tells {} {}, and it is {}", one.name(), series, told, wanted));
+  };
+  for (const std::string status : {"pending", "waiting", "dead"})
+    compare(
+        fmt::format("outboxd_events{{status=\"{}\"}}", status),
+        session.number("SELECT count(*) FROM outbox.event WHERE status = $1::outbox.event_status", {status}));
+  for (const auto* none : {"outboxd_backlog_events", "outboxd_oldest_due_age_seconds",
+                           "outboxd_unsettled_events", "outboxd_confirms_in_flight"})
+    compare(none, 0);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> check_figures(surroundings& all, std::string& words) {
+  std::vector<std::string> out;
+  auto session = all.where.connect();
+  const auto now = std::stod(session.value("SELECT extract(epoch FROM clock_timestamp())"));
+  int leaders = 0;
+  double published = 0;
+  for (const auto& one : all.relays) {
+    if (!one->running()) continue;
+    std::string text;
+    try {
+      eventually(
+          "a leader has looked at the table",
+          [&] {
+            text = metrics_of(*one);
+            return value_of(text, "outboxd_shards_led") == 0 || tells(text, now);
+          },
+          sample_limit);
+    } catch (const deadline_passed&) {
+      out.push_back(fmt::format("{} leads, and tells nothing of the table", one->name()));
+      continue;
+    }
+    published += value_of(text, "outboxd_events_published_total");
+    if (!tells(text, now)) continue;
+    ++leaders;
+    const auto wrong = differences(session, *one, text);
+    out.insert(out.end(), wrong.begin(), wrong.end());
+  }
+  // A mark whose answer was lost is counted by nobody, and so is what past lives have counted.
+  const auto marked = session.number("SELECT count(*) FROM outbox.event WHERE status = 'published'");
+  if (published > static_cast<double>(marked))
+    out.push_back(
+        fmt::format("the relays tell that they have published {} events, and {} are", published, marked));
+  if (leaders == 0) out.emplace_back("no relay tells anything of the table");
+  words += fmt::format(
+      "\n/metrics of {} leaders agree with the table; the last lives count {} of {} published events",
+      leaders, published, marked);
+  return out;
+}
+
+}  // namespace outboxd::chaos

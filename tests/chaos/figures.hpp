@@ -1,0 +1,15 @@
+// figures: in the end, what the relays tell at /metrics is what is in the table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "injector.hpp"
+
+namespace outboxd::chaos {
+
+/// After the drain, while the relays run. Waits until each leader has looked at the table once more; `words` gets
+/// what they tell.
+std::vector<std::string> check_figures(surroundings& all, std::string& words);
+
+}  // namespace outboxd::chaos
