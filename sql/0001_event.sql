@@ -47,7 +47,8 @@ CREATE TABLE @schema@.event (
 -- of a page are marked at once.
 WITH (fillfactor = 45);
 
-COMMENT ON TABLE @schema@.event IS 'Transactional outbox: insert an event in the transaction that it tells about; outboxd publishes it.';
+COMMENT ON TABLE @schema@.event IS
+  'Transactional outbox: insert an event in the transaction that it tells about; outboxd publishes it.';
 COMMENT ON COLUMN @schema@.event.id IS 'The message_id, and the key that consumers deduplicate on.';
 COMMENT ON COLUMN @schema@.event.seq IS 'The order of events, assigned by the database.';
 COMMENT ON COLUMN @schema@.event.exchange IS 'Null: from routing.';
@@ -56,11 +57,15 @@ COMMENT ON COLUMN @schema@.event.attempts IS 'Failed attempts so far.';
 COMMENT ON COLUMN @schema@.event.available_at IS 'Not to be published before.';
 COMMENT ON COLUMN @schema@.event.last_error IS 'The reason of the latest failure.';
 COMMENT ON COLUMN @schema@.event.last_error_code IS 'The class of the latest failure.';
-COMMENT ON COLUMN @schema@.event.replay_exchange IS 'Where the latest replay sent it instead, and so replay_routing_key.';
-COMMENT ON COLUMN @schema@.event.tx IS 'Internal: the transaction that inserted it; what has been read is known by it.';
+COMMENT ON COLUMN @schema@.event.replay_exchange IS
+  'Where the latest replay sent it instead, and so replay_routing_key.';
+COMMENT ON COLUMN @schema@.event.tx IS
+  'Internal: the transaction that inserted it; what has been read is known by it.';
 COMMENT ON COLUMN @schema@.event.hash IS 'Internal: of the aggregate; its lowest bits are the shard.';
-COMMENT ON COLUMN @schema@.event.deferrals IS 'Internal: how often the broker could not take it; such refusals are no failed attempts.';
-COMMENT ON COLUMN @schema@.event.exception IS 'Internal: how it left the way from pending to published; null if it did not.';
+COMMENT ON COLUMN @schema@.event.deferrals IS
+  'Internal: how often the broker could not take it; such refusals are no failed attempts.';
+COMMENT ON COLUMN @schema@.event.exception IS
+  'Internal: how it left the way from pending to published; null if it did not.';
 
 -- What the relay reads. No index names the status or anything else that a mark of an ordinary event changes.
 CREATE INDEX event_order ON @schema@.event (seq);
@@ -69,7 +74,8 @@ CREATE INDEX event_due ON @schema@.event (available_at, seq) WHERE exception IN 
 CREATE INDEX event_held ON @schema@.event (hash, exception, seq) WHERE exception IN ('backing_off', 'parked');
 
 -- Finished rows pile up at the old end; the table's own dead rows should go before the default 20 % are dead.
-ALTER TABLE @schema@.event SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
+ALTER TABLE @schema@.event
+  SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
 
 -- How far the leader of each shard has come: all that is pending has a seq above this one, or has become
 -- visible since this snapshot, or is named in unsettled. A leader writes it now and then, and the next one

@@ -32,18 +32,21 @@ BEGIN
   END IF;
   IF pg_catalog.jsonb_typeof(NEW.headers) OPERATOR(pg_catalog.<>) 'object' THEN
     RAISE check_violation USING
-      MESSAGE = pg_catalog.format('the headers of an event are a JSON object, such as {"tenant": "a"}, but here of type %s',
-        pg_catalog.jsonb_typeof(NEW.headers)),
-      SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = 'headers', CONSTRAINT = 'event_headers_object';
+      MESSAGE = pg_catalog.format('the headers of an event are a JSON object, such as {"tenant": "a"},'
+                                  ' but here of type %s', pg_catalog.jsonb_typeof(NEW.headers)),
+      SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = 'headers',
+      CONSTRAINT = 'event_headers_object';
   END IF;
   IF NEW.attempts OPERATOR(pg_catalog.<) 0 THEN
     RAISE check_violation USING
       MESSAGE = pg_catalog.format('the attempts of an event are a count: %s is below 0', NEW.attempts),
-      SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = 'attempts', CONSTRAINT = 'event_attempts_not_negative';
+      SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = 'attempts',
+      CONSTRAINT = 'event_attempts_not_negative';
   END IF;
   NEW.tx := pg_catalog.pg_current_xact_id();
-  NEW.hash := pg_catalog.hashtextextended(NEW.aggregate_id COLLATE pg_catalog."C",
-                                          pg_catalog.hashtextextended(NEW.aggregate_type COLLATE pg_catalog."C", 0));
+  NEW.hash := pg_catalog.hashtextextended(
+    NEW.aggregate_id COLLATE pg_catalog."C",
+    pg_catalog.hashtextextended(NEW.aggregate_type COLLATE pg_catalog."C", 0));
   IF NEW.status OPERATOR(pg_catalog.=) 'pending' OR NEW.status OPERATOR(pg_catalog.=) 'waiting' THEN
     NEW.status := 'pending';
     NEW.exception := NULL;

@@ -21,7 +21,8 @@ BEGIN
   END IF;
   UPDATE @schema@.event AS e
   SET seq = OLD.seq, tx = OLD.tx,
-      hash = hashtextextended(NEW.aggregate_id COLLATE "C", hashtextextended(NEW.aggregate_type COLLATE "C", 0))
+      hash = hashtextextended(NEW.aggregate_id COLLATE "C",
+                              hashtextextended(NEW.aggregate_type COLLATE "C", 0))
   WHERE e.id = NEW.id AND e.seq = NEW.seq;
   RETURN NULL;
 END
@@ -29,8 +30,10 @@ $outboxd$;
 
 CREATE TRIGGER event_keep_place AFTER UPDATE OF seq, tx, hash, aggregate_type, aggregate_id ON @schema@.event
   FOR EACH ROW
-  WHEN (((NEW.seq, NEW.tx, NEW.aggregate_type, NEW.aggregate_id) IS DISTINCT FROM (OLD.seq, OLD.tx, OLD.aggregate_type, OLD.aggregate_id)
-         OR NEW.hash <> hashtextextended(NEW.aggregate_id COLLATE "C", hashtextextended(NEW.aggregate_type COLLATE "C", 0)))
+  WHEN (((NEW.seq, NEW.tx, NEW.aggregate_type, NEW.aggregate_id)
+           IS DISTINCT FROM (OLD.seq, OLD.tx, OLD.aggregate_type, OLD.aggregate_id)
+         OR NEW.hash <> hashtextextended(NEW.aggregate_id COLLATE "C",
+                                         hashtextextended(NEW.aggregate_type COLLATE "C", 0)))
         AND current_setting('outbox.keeps_place', true) IS DISTINCT FROM 'on')
   EXECUTE FUNCTION @schema@.keep_place();
 ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_keep_place;
@@ -41,7 +44,8 @@ CREATE FUNCTION @schema@.agree_on_status() RETURNS trigger LANGUAGE plpgsql SECU
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
-  again   CONSTANT boolean := NEW.status = 'pending' OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead';
+  again   CONSTANT boolean := NEW.status = 'pending'
+                              OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead';
   waits   @schema@.event_exception := coalesce(nullif(NEW.exception, 'dead'), nullif(OLD.exception, 'dead'));
 BEGIN
   IF NEW.available_at > clock_timestamp() AND waits IS NULL THEN
@@ -49,9 +53,10 @@ BEGIN
   END IF;
   UPDATE @schema@.event AS e
   SET status = CASE WHEN again THEN 'waiting' ELSE NEW.status END,
-      exception = CASE WHEN again THEN coalesce(waits, 'backing_off') WHEN NEW.status = 'dead' THEN 'dead' END,
-      available_at = CASE WHEN again AND NEW.available_at = OLD.available_at THEN least(NEW.available_at, clock_timestamp())
-                     ELSE NEW.available_at END,
+      exception = CASE WHEN again THEN coalesce(waits, 'backing_off')
+                  WHEN NEW.status = 'dead' THEN 'dead' END,
+      available_at = CASE WHEN again AND NEW.available_at = OLD.available_at
+                     THEN least(NEW.available_at, clock_timestamp()) ELSE NEW.available_at END,
       published_at = CASE WHEN NEW.status = 'published' THEN coalesce(NEW.published_at, clock_timestamp()) END
   WHERE e.id = NEW.id AND e.seq = NEW.seq;
   IF again THEN

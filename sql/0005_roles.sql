@@ -27,10 +27,12 @@ GRANT USAGE ON SCHEMA @schema@ TO outbox_writer, outbox_relay, outbox_operator;
 
 -- Producers: the columns that are theirs to set, and emit. To read only what INSERT ... RETURNING of an ORM
 -- asks for: other applications' payloads are in the table.
-GRANT INSERT (id, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key, available_at)
+GRANT INSERT (id, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key,
+              available_at)
   ON @schema@.event TO outbox_writer;
 GRANT SELECT (id, seq) ON @schema@.event TO outbox_writer;
-GRANT EXECUTE ON FUNCTION @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid) TO outbox_writer;
+GRANT EXECUTE ON FUNCTION @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid)
+  TO outbox_writer;
 
 -- The daemon.
 GRANT SELECT, DELETE ON @schema@.event TO outbox_relay;

@@ -25,7 +25,8 @@ CREATE INDEX processed_event_age ON @schema@.processed_event (processed_at);
 -- the transaction has to be run again, as these levels ask for anyway.
 --
 -- It runs with the caller's own rights, which need no more than the INSERT: see docs/consuming.md.
-CREATE FUNCTION @schema@.first_time(consumer_name text, event_id uuid) RETURNS boolean LANGUAGE plpgsql AS $outboxd$
+CREATE FUNCTION @schema@.first_time(consumer_name text, event_id uuid) RETURNS boolean
+LANGUAGE plpgsql AS $outboxd$
 BEGIN
   INSERT INTO @schema@.processed_event (consumer_name, event_id)
   VALUES (first_time.consumer_name, first_time.event_id)

@@ -1,5 +1,5 @@
--- The operators' side: evidence, dead letters, replay, pauses, pruning. The functions take as many events as the
--- caller wants to change in one transaction; some thousands are a good portion. To be called in READ
+-- The operators' side: evidence, dead letters, replay, pauses, pruning. The functions take as many events as
+-- the caller wants to change in one transaction; some thousands are a good portion. To be called in READ
 -- COMMITTED.
 
 -- Who did what: one row for each command, written in the transactions that it tells about, by these functions
@@ -36,12 +36,14 @@ COMMENT ON TABLE @schema@.discarded IS 'Events that were discarded, without thei
 CREATE FUNCTION @schema@.audit_who() RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
-  SELECT format('%s (%s, %s)', session_user, coalesce(nullif(current_setting('application_name'), ''), 'no application name'),
+  SELECT format('%s (%s, %s)', session_user,
+                coalesce(nullif(current_setting('application_name'), ''), 'no application name'),
                 coalesce(host(inet_client_addr()), 'local socket'));
 $outboxd$;
 
 -- Writes one row and returns its id. Texts are cut, so that no row grows without bound.
-CREATE FUNCTION @schema@.audit_write(what text, selection text, events bigint, reason text DEFAULT NULL, detail jsonb DEFAULT NULL)
+CREATE FUNCTION @schema@.audit_write(what text, selection text, events bigint, reason text DEFAULT NULL,
+  detail jsonb DEFAULT NULL)
 RETURNS bigint LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -59,7 +61,8 @@ AS $outboxd$
 BEGIN
   IF what IS NULL OR what NOT IN ('retry', 'discard', 'replay', 'prune') THEN
     RAISE invalid_parameter_value USING
-      MESSAGE = format('no command of an operator is called %L', what), HINT = 'There are retry, discard, replay and prune.';
+      MESSAGE = format('no command of an operator is called %L', what),
+      HINT = 'There are retry, discard, replay and prune.';
   END IF;
   RETURN @schema@.audit_write(what, selection, 0, reason);
 END
@@ -67,7 +70,8 @@ $outboxd$;
 
 -- Counts a portion: in the row that the same user has opened for the same kind of command; without one in a
 -- row of its own, unless nothing was changed. `records`: of processed events, which are no events.
-CREATE FUNCTION @schema@.audit_count(audit bigint, what text, selection text, events bigint, records bigint DEFAULT 0)
+CREATE FUNCTION @schema@.audit_count(audit bigint, what text, selection text, events bigint,
+  records bigint DEFAULT 0)
 RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -103,7 +107,8 @@ AS $outboxd$
 $outboxd$;
 
 -- Dead events in seq order.
--- dead is the last of them. With = the planner would take the column for a constant, and event_order for as good.
+-- dead is the last of them. With = the planner would take the column for a constant, and event_order for as
+-- good.
 CREATE INDEX event_dead ON @schema@.event (exception, seq) WHERE exception >= 'dead';
 
 -- Has those of these events published once more that have the status `were`, dead or published, and returns
@@ -118,8 +123,8 @@ DECLARE
   changed bigint;
 BEGIN
   UPDATE @schema@.event AS e
-  SET status = 'waiting', exception = 'backing_off', attempts = 0, deferrals = 0, available_at = clock_timestamp(),
-      published_at = NULL,
+  SET status = 'waiting', exception = 'backing_off', attempts = 0, deferrals = 0,
+      available_at = clock_timestamp(), published_at = NULL,
       replay_exchange = CASE WHEN were = 'published' THEN to_exchange ELSE e.replay_exchange END,
       replay_routing_key = CASE WHEN were = 'published' THEN to_routing_key ELSE e.replay_routing_key END
   WHERE e.id IN (
@@ -135,7 +140,8 @@ END
 $outboxd$;
 
 -- Here and below: `audit` is what audit_begin returned; without it the call has a row of its own.
-CREATE FUNCTION @schema@.dead_retry(ids uuid[], audit bigint DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION @schema@.dead_retry(ids uuid[], audit bigint DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
@@ -148,7 +154,8 @@ $outboxd$;
 
 -- They are published once more, with the same id and seq: to this exchange and with this routing key, if
 -- given, until they are replayed again. Their own ones stay.
-CREATE FUNCTION @schema@.replay(ids uuid[], audit bigint DEFAULT NULL, exchange text DEFAULT NULL, routing_key text DEFAULT NULL)
+CREATE FUNCTION @schema@.replay(ids uuid[], audit bigint DEFAULT NULL, exchange text DEFAULT NULL,
+  routing_key text DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -181,19 +188,23 @@ EXCEPTION WHEN OTHERS THEN
 END
 $outboxd$;
 
--- Deletes the dead ones of these events and returns how many; discarded keeps what is to be known of them. Others
--- wait for a dead one where relay.after_dead is hold: the leader is told.
-CREATE FUNCTION @schema@.dead_discard(ids uuid[], audit bigint DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+-- Deletes the dead ones of these events and returns how many; discarded keeps what is to be known of them.
+-- Others wait for a dead one where relay.after_dead is hold: the leader is told.
+CREATE FUNCTION @schema@.dead_discard(ids uuid[], audit bigint DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $outboxd$
 DECLARE
   chosen CONSTANT uuid[] := ARRAY(
-    SELECT d.id FROM @schema@.event AS d WHERE d.id = ANY (ids) AND d.status = 'dead' ORDER BY d.id FOR UPDATE);
-  row_id CONSTANT bigint := @schema@.audit_count(audit, 'discard', @schema@.audit_ids(ids), cardinality(chosen));
+    SELECT d.id FROM @schema@.event AS d
+    WHERE d.id = ANY (ids) AND d.status = 'dead' ORDER BY d.id FOR UPDATE);
+  row_id CONSTANT bigint :=
+    @schema@.audit_count(audit, 'discard', @schema@.audit_ids(ids), cardinality(chosen));
 BEGIN
   INSERT INTO @schema@.discarded (audit, id, event)
-  SELECT row_id, f.id, @schema@.without_payload(f.id) FROM (SELECT DISTINCT c FROM unnest(chosen) AS c) AS f(id);
+  SELECT row_id, f.id, @schema@.without_payload(f.id)
+  FROM (SELECT DISTINCT c FROM unnest(chosen) AS c) AS f(id);
   DELETE FROM @schema@.event AS e WHERE e.id = ANY (chosen) AND e.status = 'dead';
   IF cardinality(chosen) > 0 THEN
     PERFORM pg_notify(@schema_text@, 'due');
@@ -215,7 +226,8 @@ CREATE TABLE @schema@.pause (
   CONSTRAINT pause_part_known CHECK (part IN ('everything', 'event_type', 'aggregate_type')),
   CONSTRAINT pause_name_of_type CHECK ((part = 'everything') = (name = ''))
 );
-COMMENT ON TABLE @schema@.pause IS 'What is paused: one row for each event type or aggregate type, or for everything.';
+COMMENT ON TABLE @schema@.pause IS
+  'What is paused: one row for each event type or aggregate type, or for everything.';
 COMMENT ON COLUMN @schema@.pause.until IS 'It ends by itself; null: when it is resumed.';
 
 -- The parts of these event types and aggregate types, and of everything.
@@ -235,7 +247,8 @@ CREATE FUNCTION @schema@.pause_words(event_types text[], aggregate_types text[],
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
-  SELECT string_agg(CASE p.part WHEN 'everything' THEN '--all' WHEN 'event_type' THEN '--event-type ' || p.name
+  SELECT string_agg(CASE p.part WHEN 'everything' THEN '--all'
+                    WHEN 'event_type' THEN '--event-type ' || p.name
                     ELSE '--aggregate-type ' || p.name END, ' ' ORDER BY p.part, p.name)
   FROM @schema@.pause_parts(event_types, aggregate_types, everything) AS p;
 $outboxd$;
@@ -243,8 +256,8 @@ $outboxd$;
 -- Keeps relays from publishing events of these types, or any, until `until` or until they are resumed, and
 -- returns how many parts that are. What is paused already gets the new end and reason. Events that are under
 -- way to the broker still arrive.
-CREATE FUNCTION @schema@.pause(event_types text[], aggregate_types text[] DEFAULT '{}', everything boolean DEFAULT false,
-  until timestamptz DEFAULT NULL, reason text DEFAULT NULL)
+CREATE FUNCTION @schema@.pause(event_types text[], aggregate_types text[] DEFAULT '{}',
+  everything boolean DEFAULT false, until timestamptz DEFAULT NULL, reason text DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -258,7 +271,8 @@ BEGIN
   WHERE p.part <> 'everything' AND (p.name IS NULL OR p.name = '' OR octet_length(p.name) > longest) LIMIT 1;
   IF FOUND THEN
     RAISE invalid_parameter_value USING
-      MESSAGE = format('a type to pause has 1 to %s bytes, and not %s', longest, coalesce(octet_length(bad), 0));
+      MESSAGE = format('a type to pause has 1 to %s bytes, and not %s', longest,
+                       coalesce(octet_length(bad), 0));
   END IF;
   IF until <= clock_timestamp() THEN
     RAISE invalid_parameter_value USING MESSAGE = format('a pause cannot end at %s, which has passed', until);
@@ -267,10 +281,11 @@ BEGIN
   INSERT INTO @schema@.pause AS p (part, name, until, reason, who)
   SELECT n.part, n.name, nullif(until, 'infinity'), left(reason, 4000), @schema@.audit_who()
   FROM @schema@.pause_parts(event_types, aggregate_types, everything) AS n
-  ON CONFLICT ON CONSTRAINT pause_pkey DO UPDATE SET until = excluded.until, reason = excluded.reason, who = excluded.who;
+  ON CONFLICT ON CONSTRAINT pause_pkey DO UPDATE
+  SET until = excluded.until, reason = excluded.reason, who = excluded.who;
   GET DIAGNOSTICS changed = ROW_COUNT;
-  PERFORM @schema@.audit_write('pause', @schema@.pause_words(event_types, aggregate_types, everything), 0, reason,
-    CASE WHEN until IS NOT NULL THEN jsonb_build_object('until', until) END)
+  PERFORM @schema@.audit_write('pause', @schema@.pause_words(event_types, aggregate_types, everything), 0,
+    reason, CASE WHEN until IS NOT NULL THEN jsonb_build_object('until', until) END)
   WHERE changed > 0;
   PERFORM pg_notify(@schema_text@, 'pause');
   RETURN changed;
@@ -278,8 +293,8 @@ END
 $outboxd$;
 
 -- Ends the pauses of these types; `everything`: all pauses there are. Returns how many it has ended.
-CREATE FUNCTION @schema@.resume(event_types text[], aggregate_types text[] DEFAULT '{}', everything boolean DEFAULT false,
-  reason text DEFAULT NULL)
+CREATE FUNCTION @schema@.resume(event_types text[], aggregate_types text[] DEFAULT '{}',
+  everything boolean DEFAULT false, reason text DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -289,10 +304,11 @@ DECLARE
 BEGIN
   DELETE FROM @schema@.pause AS p WHERE p.until <= clock_timestamp();
   DELETE FROM @schema@.pause AS p
-  WHERE everything OR (p.part, p.name) IN (SELECT n.part, n.name FROM @schema@.pause_parts(event_types, aggregate_types, false) AS n);
+  WHERE everything OR (p.part, p.name) IN (
+    SELECT n.part, n.name FROM @schema@.pause_parts(event_types, aggregate_types, false) AS n);
   GET DIAGNOSTICS ended = ROW_COUNT;
-  PERFORM @schema@.audit_write('resume', @schema@.pause_words(event_types, aggregate_types, everything), 0, reason,
-    jsonb_build_object('pauses', ended))
+  PERFORM @schema@.audit_write('resume', @schema@.pause_words(event_types, aggregate_types, everything), 0,
+    reason, jsonb_build_object('pauses', ended))
   WHERE ended > 0;
   PERFORM pg_notify(@schema_text@, 'pause');
   RETURN ended;
@@ -322,7 +338,8 @@ BEGIN
     places := '{}';
     seqs := '{}';
     FOR one IN
-      SELECT e.ctid AS place, e.seq, e.created_at, e.status = 'published' AND e.published_at < older_than AS old
+      SELECT e.ctid AS place, e.seq, e.created_at,
+             e.status = 'published' AND e.published_at < older_than AS old
       FROM @schema@.event AS e WHERE e.seq > after ORDER BY e.seq
     LOOP
       young := CASE WHEN one.created_at < older_than THEN 0 ELSE young + 1 END;
@@ -334,14 +351,17 @@ BEGIN
         EXIT WHEN cardinality(places) >= most;
       END IF;
     END LOOP;
-    -- Each partition has a row at such a place, the seq tells which; src/pg/relay_statements.cpp tells the rest.
+    -- Each partition has a row at such a place, the seq tells which; src/pg/relay_statements.cpp tells the
+    -- rest.
     WITH found AS MATERIALIZED (
       SELECT e.ctid AS place, e.seq FROM unnest(places, seqs) AS k(place, seq), @schema@.event AS e
-      WHERE e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0 AND k.place BETWEEN '(0,0)' AND '(4294967295,65535)'
+      WHERE e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0
+        AND k.place BETWEEN '(0,0)' AND '(4294967295,65535)'
         AND e.status = 'published' AND e.published_at < older_than
       FOR UPDATE OF e SKIP LOCKED)
     DELETE FROM @schema@.event AS e USING found AS k
-    WHERE e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0 AND k.place BETWEEN '(0,0)' AND '(4294967295,65535)';
+    WHERE e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0
+      AND k.place BETWEEN '(0,0)' AND '(4294967295,65535)';
     GET DIAGNOSTICS pruned = ROW_COUNT;
     EXIT WHEN pruned > 0 OR cardinality(places) < most OR most < 1;
   END LOOP;
@@ -350,9 +370,10 @@ BEGIN
 END
 $outboxd$;
 
--- Deletes at most `most` records of events that were processed before older_than and not before `from_time`, the
--- oldest first; those that somebody has locked stay. Says how many, and up to which time: what comes next need
--- not go through what was deleted here once more. For prune_processed, and for the relay (retention.processed).
+-- Deletes at most `most` records of events that were processed before older_than and not before `from_time`,
+-- the oldest first; those that somebody has locked stay. Says how many, and up to which time: what comes next
+-- need not go through what was deleted here once more. For prune_processed, and for the relay
+-- (retention.processed).
 CREATE FUNCTION @schema@.forget_processed(from_time timestamptz, older_than timestamptz, most integer,
   OUT records bigint, OUT reached timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -379,7 +400,8 @@ RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
-  pruned CONSTANT bigint := (SELECT f.records FROM @schema@.forget_processed('-infinity', older_than, most) AS f);
+  pruned CONSTANT bigint := (
+    SELECT f.records FROM @schema@.forget_processed('-infinity', older_than, most) AS f);
 BEGIN
   PERFORM @schema@.audit_count(audit, 'prune', format('--older-than %s', older_than), 0, pruned);
   RETURN pruned;
@@ -387,20 +409,23 @@ END
 $outboxd$;
 
 REVOKE ALL ON FUNCTION
-  @schema@.audit_who(), @schema@.audit_write(text, text, bigint, text, jsonb), @schema@.audit_begin(text, text, text),
-  @schema@.audit_count(bigint, text, text, bigint, bigint), @schema@.audit_ids(uuid[]),
-  @schema@.requeue(uuid[], @schema@.event_status, text, text), @schema@.without_payload(uuid),
-  @schema@.dead_retry(uuid[], bigint), @schema@.dead_discard(uuid[], bigint), @schema@.replay(uuid[], bigint, text, text),
+  @schema@.audit_who(), @schema@.audit_write(text, text, bigint, text, jsonb),
+  @schema@.audit_begin(text, text, text), @schema@.audit_count(bigint, text, text, bigint, bigint),
+  @schema@.audit_ids(uuid[]), @schema@.requeue(uuid[], @schema@.event_status, text, text),
+  @schema@.without_payload(uuid), @schema@.dead_retry(uuid[], bigint),
+  @schema@.dead_discard(uuid[], bigint), @schema@.replay(uuid[], bigint, text, text),
   @schema@.pause_parts(text[], text[], boolean), @schema@.pause_words(text[], text[], boolean),
   @schema@.pause(text[], text[], boolean, timestamptz, text), @schema@.resume(text[], text[], boolean, text),
-  @schema@.prune_published(timestamptz, integer, bigint), @schema@.prune_processed(timestamptz, integer, bigint),
+  @schema@.prune_published(timestamptz, integer, bigint),
+  @schema@.prune_processed(timestamptz, integer, bigint),
   @schema@.forget_processed(timestamptz, timestamptz, integer)
   FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-  @schema@.audit_begin(text, text, text),
-  @schema@.dead_retry(uuid[], bigint), @schema@.dead_discard(uuid[], bigint), @schema@.replay(uuid[], bigint, text, text),
+  @schema@.audit_begin(text, text, text), @schema@.dead_retry(uuid[], bigint),
+  @schema@.dead_discard(uuid[], bigint), @schema@.replay(uuid[], bigint, text, text),
   @schema@.pause(text[], text[], boolean, timestamptz, text), @schema@.resume(text[], text[], boolean, text),
-  @schema@.prune_published(timestamptz, integer, bigint), @schema@.prune_processed(timestamptz, integer, bigint)
+  @schema@.prune_published(timestamptz, integer, bigint),
+  @schema@.prune_processed(timestamptz, integer, bigint)
   TO outbox_operator;
 GRANT SELECT ON @schema@.audit, @schema@.discarded, @schema@.pause TO outbox_operator;
 GRANT SELECT ON @schema@.pause TO outbox_relay;

@@ -1,24 +1,29 @@
--- Partitions of the outbox, for who asks for them: `migrate --partition`. Until then nothing here does anything.
+-- Partitions of the outbox, for who asks for them: `migrate --partition`. Until then nothing here does
+-- anything.
 --
--- Partitions are ranges of seq, and each has the same number of them, 2^32: partition k has those from k << 32 on,
--- and the first one all below, too. A period (a day, an hour) begins when the sequence is moved to the start of
--- the next partition, which has been there for long. So no INSERT ever fails because nobody has made a
--- partition: while no relay runs, rows go into the current one.
+-- Partitions are ranges of seq, and each has the same number of them, 2^32: partition k has those from
+-- k << 32 on, and the first one all below, too. A period (a day, an hour) begins when the sequence is moved
+-- to the start of the next partition, which has been there for long. So no INSERT ever fails because nobody
+-- has made a partition: while no relay runs, rows go into the current one.
 
 CREATE TABLE @schema@.partitioning (
   one     boolean  PRIMARY KEY DEFAULT true CHECK (one),
   period  text     NOT NULL CHECK (period IN ('daily', 'hourly'))
 );
-COMMENT ON TABLE @schema@.partitioning IS 'How long a partition of event is written to; no row: event is not partitioned.';
+COMMENT ON TABLE @schema@.partitioning IS
+  'How long a partition of event is written to; no row: event is not partitioned.';
 
 CREATE TABLE @schema@.event_partition (
   number    bigint       PRIMARY KEY,  -- its table is event_p<number>
   began_at  timestamptz                -- null: it is kept ready
 );
-COMMENT ON TABLE @schema@.event_partition IS 'The partitions of event, and since when each has been written to.';
+COMMENT ON TABLE @schema@.event_partition IS
+  'The partitions of event, and since when each has been written to.';
 
--- Those that are attached, by their names. What somebody has detached, or has attached under another name, is his.
-CREATE FUNCTION @schema@.attached_partitions() RETURNS TABLE (number bigint, part regclass) LANGUAGE sql STABLE
+-- Those that are attached, by their names. What somebody has detached, or has attached under another name, is
+-- his.
+CREATE FUNCTION @schema@.attached_partitions() RETURNS TABLE (number bigint, part regclass)
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
   SELECT substring(c.relname FROM '^event_p([0-9]{1,10})$')::bigint, c.oid::regclass
@@ -41,11 +46,14 @@ BEGIN
   EXECUTE format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS event_in_first_partition', part);
   EXECUTE format('CREATE INDEX %I ON %s (seq)', 'event_p' || which || '_order', part);
   EXECUTE format('CREATE INDEX %I ON %s (tx)', 'event_p' || which || '_tx', part);
-  EXECUTE format('CREATE INDEX %I ON %s (available_at, seq) WHERE exception IN (''scheduled'', ''backing_off'')',
+  EXECUTE format('CREATE INDEX %I ON %s (available_at, seq)'
+                 ' WHERE exception IN (''scheduled'', ''backing_off'')',
                  'event_p' || which || '_due', part);
-  EXECUTE format('CREATE INDEX %I ON %s (hash, exception, seq) WHERE exception IN (''backing_off'', ''parked'')',
+  EXECUTE format('CREATE INDEX %I ON %s (hash, exception, seq)'
+                 ' WHERE exception IN (''backing_off'', ''parked'')',
                  'event_p' || which || '_held', part);
-  EXECUTE format('CREATE INDEX %I ON %s (exception, seq) WHERE exception >= ''dead''', 'event_p' || which || '_dead', part);
+  EXECUTE format('CREATE INDEX %I ON %s (exception, seq) WHERE exception >= ''dead''',
+                 'event_p' || which || '_dead', part);
 END
 $outboxd$;
 
@@ -54,8 +62,8 @@ CREATE FUNCTION @schema@.attach_partition(which bigint) RETURNS void LANGUAGE pl
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 BEGIN
-  EXECUTE format('ALTER TABLE %I.event ATTACH PARTITION %I.%I FOR VALUES FROM (%s) TO (%s)', @schema_text@, @schema_text@,
-                 'event_p' || which, which << 32, (which + 1) << 32);
+  EXECUTE format('ALTER TABLE %I.event ATTACH PARTITION %I.%I FOR VALUES FROM (%s) TO (%s)',
+                 @schema_text@, @schema_text@, 'event_p' || which, which << 32, (which + 1) << 32);
 END
 $outboxd$;
 
@@ -72,13 +80,14 @@ BEGIN
 END
 $outboxd$;
 
--- For the relay, once a minute: begins the next period when the current one is over, and makes partitions that are
--- to be ready: two. Mends a sequence that somebody has set to where no partition is, or back. Says what it did:
--- 'began', 'made', 'mended'; and what it leaves alone: 'detached', a partition that somebody has detached, and
--- 'taken', a table event_p<number> that never was a partition; its number is left out.
+-- For the relay, once a minute: begins the next period when the current one is over, and makes partitions
+-- that are to be ready: two. Mends a sequence that somebody has set to where no partition is, or back. Says
+-- what it did: 'began', 'made', 'mended'; and what it leaves alone: 'detached', a partition that somebody has
+-- detached, and 'taken', a table event_p<number> that never was a partition; its number is left out.
 --
 -- What it begins has been there before this transaction: others would not find it yet.
-CREATE FUNCTION @schema@.turn_partition() RETURNS TABLE (what text, number bigint) LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION @schema@.turn_partition() RETURNS TABLE (what text, number bigint)
+LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET client_min_messages = warning
 AS $outboxd$
@@ -97,22 +106,26 @@ DECLARE
   sample   regclass;
 BEGIN
   -- One at a time.
-  SELECT CASE p.period WHEN 'hourly' THEN 'hour' ELSE 'day' END INTO unit FROM @schema@.partitioning AS p FOR UPDATE;
+  SELECT CASE p.period WHEN 'hourly' THEN 'hour' ELSE 'day' END INTO unit
+  FROM @schema@.partitioning AS p FOR UPDATE;
   IF NOT FOUND THEN
     RETURN;
   END IF;
   seq_name := pg_get_serial_sequence(format('%I.event', @schema_text@), 'seq');
   current := @schema@.next_seq() >> 32;
-  latest := (SELECT max(p.number) FROM @schema@.event_partition AS p JOIN @schema@.attached_partitions() AS a ON a.number = p.number
+  latest := (SELECT max(p.number) FROM @schema@.event_partition AS p
+             JOIN @schema@.attached_partitions() AS a ON a.number = p.number
              WHERE p.began_at IS NOT NULL);
   IF latest IS NULL THEN
     latest := (SELECT min(a.number) FROM @schema@.attached_partitions() AS a);
   END IF;
   IF latest IS NULL THEN
     latest := current;  -- none is left: one is made
-  ELSIF current < latest OR NOT EXISTS (SELECT FROM @schema@.attached_partitions() AS a WHERE a.number = current) THEN
+  ELSIF current < latest
+        OR NOT EXISTS (SELECT FROM @schema@.attached_partitions() AS a WHERE a.number = current) THEN
     PERFORM setval(seq_name, coalesce((SELECT greatest(e.seq + 1, latest << 32) FROM @schema@.event AS e
-                                       WHERE e.seq < (latest + 1) << 32 ORDER BY e.seq DESC LIMIT 1), latest << 32), false);
+                                       WHERE e.seq < (latest + 1) << 32
+                                       ORDER BY e.seq DESC LIMIT 1), latest << 32), false);
     current := latest;
     what := 'mended';
     number := latest;
@@ -123,7 +136,8 @@ BEGIN
   WHERE to_regclass(format('%I.%I', @schema_text@, 'event_p' || p.number)) IS NULL;
   FOR number IN
     SELECT p.number FROM @schema@.event_partition AS p
-    WHERE NOT EXISTS (SELECT FROM @schema@.attached_partitions() AS a WHERE a.number = p.number) ORDER BY p.number
+    WHERE NOT EXISTS (SELECT FROM @schema@.attached_partitions() AS a WHERE a.number = p.number)
+    ORDER BY p.number
   LOOP
     what := 'detached';
     RETURN NEXT;
@@ -131,11 +145,13 @@ BEGIN
 
   -- It has come here by itself, or by hand.
   INSERT INTO @schema@.event_partition AS p (number, began_at) VALUES (current, clock_timestamp())
-  ON CONFLICT ON CONSTRAINT event_partition_pkey DO UPDATE SET began_at = excluded.began_at WHERE p.began_at IS NULL;
+  ON CONFLICT ON CONSTRAINT event_partition_pkey DO UPDATE
+  SET began_at = excluded.began_at WHERE p.began_at IS NULL;
   began := (SELECT p.began_at FROM @schema@.event_partition AS p WHERE p.number = current);
   next := (SELECT min(a.number) FROM @schema@.attached_partitions() AS a WHERE a.number > current);
   IF next IS NOT NULL AND began < date_trunc(unit, clock_timestamp(), 'UTC') THEN
-    is_used := EXISTS (SELECT FROM @schema@.event AS e WHERE e.seq >= current << 32 AND e.seq < (current + 1) << 32);
+    is_used := EXISTS (SELECT FROM @schema@.event AS e
+                       WHERE e.seq >= current << 32 AND e.seq < (current + 1) << 32);
     IF is_used THEN
       PERFORM setval(seq_name, next << 32, false);
       current := next;
@@ -177,14 +193,16 @@ END
 $outboxd$;
 
 -- Drops a partition in which nothing is left to be published or kept, and returns nothing; else why it stays:
--- 'gone', 'written to', or 'unfinished'. Who calls it has seen every row of it to be old and published; `seen` is
--- the snapshot of when he began. Here only what has changed since then is looked for, by indexes; and what is
--- beyond the bounds, if somebody has attached it with others.
+-- 'gone', 'written to', or 'unfinished'. Who calls it has seen every row of it to be old and published;
+-- `seen` is the snapshot of when he began. Here only what has changed since then is looked for, by indexes;
+-- and what is beyond the bounds, if somebody has attached it with others.
 --
--- It looks twice: first while others go on, so that most answers cost nobody anything and the second look finds its
--- pages in memory; then for good, when nobody gets at the outbox. While it waits for that lock, others wait behind it:
--- so it gives up (55P03) after 20 ms. A vacuum of the partition, which would keep it from being dropped, is met before.
-CREATE FUNCTION @schema@.drop_partition(which bigint, seen pg_snapshot) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
+-- It looks twice: first while others go on, so that most answers cost nobody anything and the second look
+-- finds its pages in memory; then for good, when nobody gets at the outbox. While it waits for that lock,
+-- others wait behind it: so it gives up (55P03) after 20 ms. A vacuum of the partition, which would keep it
+-- from being dropped, is met before.
+CREATE FUNCTION @schema@.drop_partition(which bigint, seen pg_snapshot) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '20ms'
 SET enable_seqscan = off
@@ -197,7 +215,8 @@ DECLARE
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE invalid_transaction_state USING
-      MESSAGE = 'drop_partition has to see what was committed before it got its lock: it needs READ COMMITTED';
+      MESSAGE = 'drop_partition has to see what was committed before it got its lock:'
+                ' it needs READ COMMITTED';
   END IF;
   IF NOT EXISTS (SELECT FROM @schema@.attached_partitions() AS a WHERE a.number = which) THEN
     RETURN 'gone';
@@ -208,7 +227,8 @@ BEGIN
       LOCK TABLE ONLY @schema@.event IN ACCESS EXCLUSIVE MODE;
     END IF;
     IF which >= @schema@.next_seq() >> 32
-       OR NOT EXISTS (SELECT FROM @schema@.event_partition AS p WHERE p.number > which AND p.began_at IS NOT NULL) THEN
+       OR NOT EXISTS (SELECT FROM @schema@.event_partition AS p
+                      WHERE p.number > which AND p.began_at IS NOT NULL) THEN
       RETURN 'written to';
     END IF;
     EXECUTE format($query$
@@ -231,8 +251,9 @@ END
 $outboxd$;
 
 REVOKE ALL ON FUNCTION
-  @schema@.attached_partitions(), @schema@.make_partition(bigint, text), @schema@.attach_partition(bigint), @schema@.next_seq(),
-  @schema@.turn_partition(), @schema@.drop_partition(bigint, pg_snapshot)
+  @schema@.attached_partitions(), @schema@.make_partition(bigint, text), @schema@.attach_partition(bigint),
+  @schema@.next_seq(), @schema@.turn_partition(), @schema@.drop_partition(bigint, pg_snapshot)
   FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @schema@.turn_partition(), @schema@.drop_partition(bigint, pg_snapshot) TO outbox_relay;
+GRANT EXECUTE ON FUNCTION @schema@.turn_partition(), @schema@.drop_partition(bigint, pg_snapshot)
+  TO outbox_relay;
 GRANT SELECT ON @schema@.partitioning, @schema@.event_partition TO outbox_relay, outbox_operator;

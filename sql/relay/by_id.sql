@@ -4,5 +4,6 @@ SELECT @event_columns@, @exception_columns@, false
 FROM @event_open@
   SELECT @event_row@
   FROM @schema@.event AS e
-  WHERE e.id = ANY ($4) AND e.status IN ('pending', 'waiting') AND $2::bigint IS NOT NULL AND $3::bigint IS NOT NULL
+  WHERE e.id = ANY ($4) AND e.status IN ('pending', 'waiting')
+    AND $2::bigint IS NOT NULL AND $3::bigint IS NOT NULL
 @event_close@

@@ -2,6 +2,7 @@
 -- $1 unused, $2 mask, $3 shard, $4 after this seq
 SELECT e.hash, e.seq
 FROM @schema@.event AS e
-WHERE e.exception >= 'dead' AND (e.exception, e.seq) > ('dead', $4) AND (e.hash & $2) = $3 AND $1::bigint IS NOT NULL
+WHERE e.exception >= 'dead' AND (e.exception, e.seq) > ('dead', $4) AND (e.hash & $2) = $3
+  AND $1::bigint IS NOT NULL
 ORDER BY e.exception, e.seq
 LIMIT 2000

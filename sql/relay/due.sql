@@ -1,8 +1,8 @@
 -- Waiting events that are due, in the order of that.
 -- $1 largest, $2 mask, $3 shard, $4 and $5 after this available_at and seq, $6 most events
 --
--- The head: in how many milliseconds the next one is due. In `behind`: an earlier event of the aggregate waits,
--- too.
+-- The head: in how many milliseconds the next one is due. In `behind`: an earlier event of the aggregate
+-- waits, too.
 WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at)
 SELECT @no_event@, json_build_object('due_in', (
   SELECT @due_in@ FROM @schema@.event AS e

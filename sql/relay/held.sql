@@ -7,7 +7,8 @@ WITH RECURSIVE page(hash, place) AS (
    WHERE e.exception IN ('backing_off', 'parked') AND e.hash > $1 ORDER BY e.hash LIMIT 1)
   UNION ALL
   SELECT (SELECT e.hash FROM @schema@.event AS e
-          WHERE e.exception IN ('backing_off', 'parked') AND e.hash > p.hash ORDER BY e.hash LIMIT 1), p.place + 1
+          WHERE e.exception IN ('backing_off', 'parked') AND e.hash > p.hash ORDER BY e.hash LIMIT 1),
+         p.place + 1
   FROM page AS p WHERE p.hash IS NOT NULL AND p.place < 500)
 SELECT p.hash,
        (SELECT e.exception FROM @schema@.event AS e

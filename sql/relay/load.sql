@@ -7,7 +7,8 @@ SELECT CASE WHEN k.known THEN s.seq END, CASE WHEN k.known THEN s.seen::text END
          SELECT FROM pg_trigger AS t
          JOIN pg_class AS c ON c.oid = t.tgrelid
          JOIN pg_namespace AS n ON n.oid = c.relnamespace
-         WHERE n.nspname = @schema_text@ AND c.relname = 'event' AND t.tgname = 'event_admit' AND t.tgenabled = 'A'),
+         WHERE n.nspname = @schema_text@ AND c.relname = 'event'
+           AND t.tgname = 'event_admit' AND t.tgenabled = 'A'),
        s.seq IS NOT NULL AND k.known IS NOT TRUE,
        clock_timestamp()
 FROM @schema@.shard AS s

@@ -22,5 +22,6 @@ gone AS (
   WHERE @event_at@
   RETURNING 1)
 SELECT (SELECT count(*) FROM gone), count(*), max(w.seq), max(w.seq) FILTER (WHERE w.old OR w.done),
-       count(*) FILTER (WHERE w.seq > coalesce((SELECT max(o.seq) FROM walked AS o WHERE o.old OR o.done), $1))
+       count(*) FILTER (WHERE w.seq > coalesce(
+         (SELECT max(o.seq) FROM walked AS o WHERE o.old OR o.done), $1))
 FROM walked AS w

@@ -7,9 +7,9 @@
 -- As long as (c) does not see up to now, (a) brings nothing: it could bring an event before an earlier one of
 -- its aggregate.
 --
--- The head: the snapshot; `top`, the highest visible seq above $4; `late`, how many rows (b) and (c) find, and
--- their lowest seq: if they are more than $9, no rows come. The summary: `now` in microseconds, whether some
--- aggregate `holds` back events, and in how many milliseconds a waiting event is due.
+-- The head: the snapshot; `top`, the highest visible seq above $4; `late`, how many rows (b) and (c) find,
+-- and their lowest seq: if they are more than $9, no rows come. The summary: `now` in microseconds, whether
+-- some aggregate `holds` back events, and in how many milliseconds a waiting event is due.
 --
 -- `seq + 0` leads into no index: a plan made on an empty table would take the one on seq, and walk the whole
 -- table for ever.

@@ -6,7 +6,8 @@
 WITH page AS MATERIALIZED (
   SELECT e.ctid AS place, e.available_at, e.seq,
          (e.hash & $2) = $3
-           AND e.last_error_code IN ('not_sent', 'destination_down', 'login_refused', 'nacked', 'unconfirmed') AS wanted
+           AND e.last_error_code IN (
+             'not_sent', 'destination_down', 'login_refused', 'nacked', 'unconfirmed') AS wanted
   FROM @schema@.event AS e
   WHERE e.exception IN ('scheduled', 'backing_off') AND $1::bigint IS NOT NULL
     AND (e.available_at, e.seq) > (greatest($4, now()), $5) AND e.available_at <= now() + interval '1 minute'

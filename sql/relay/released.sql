@@ -2,7 +2,8 @@
 -- backs off.
 -- $1 largest, $2 and $3 unused, $4 aggregates, $5 how many of each
 --
--- A head for each aggregate: its hash, whether an event of it backs off, and whether there are more than these.
+-- A head for each aggregate: its hash, whether an event of it backs off, and whether there are more than
+-- these.
 --
 -- backing_off is before parked. `= 'parked'` would lead into other indexes, too: a plan made on an empty
 -- table would take the one on seq, and walk the whole table for ever.
@@ -28,7 +29,8 @@ FROM @event_open@
   CROSS JOIN LATERAL (
     SELECT @event_row@
     FROM @schema@.event AS e
-    WHERE e.exception IN ('backing_off', 'parked') AND e.hash = a.hash AND e.exception >= 'parked' AND NOT a.backs_off
+    WHERE e.exception IN ('backing_off', 'parked') AND e.hash = a.hash AND e.exception >= 'parked'
+      AND NOT a.backs_off
     ORDER BY e.exception, e.seq
     LIMIT $5::bigint) AS p
 @event_close@

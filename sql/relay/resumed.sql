@@ -1,7 +1,7 @@
 -- Events that wait for the end of a pause, and the pause has ended; in seq order.
 -- $1 largest, $2 mask, $3 shard, $4 after this seq, $5 most rows to look at, $6 event types and $7 aggregate
--- types that the leader knows to be paused. It does not look at the pauses themselves: one that comes and goes
--- before the leader knows of it would leave events behind.
+-- types that the leader knows to be paused. It does not look at the pauses themselves: one that comes and
+-- goes before the leader knows of it would leave events behind.
 --
 -- The head: up to which seq it has looked, if there may be more. `behind` as in due. `seq + 0`
 -- leads into no index, as in read.
@@ -13,8 +13,8 @@ WITH page AS MATERIALIZED (
   WHERE e.exception IN ('scheduled', 'backing_off') AND (e.available_at, e.seq) > ('infinity', $4)
   ORDER BY e.available_at, e.seq
   FETCH FIRST ($5::bigint) ROWS WITH TIES)
-SELECT @no_event@, json_build_object('looked_to', (SELECT max(p.seq) FROM page AS p HAVING count(*) >= $5::bigint))::text,
-       @no_exception@
+SELECT @no_event@, json_build_object('looked_to', (
+  SELECT max(p.seq) FROM page AS p HAVING count(*) >= $5::bigint))::text, @no_exception@
 UNION ALL
 SELECT @event_columns@, @exception_columns@, @event_behind@
 FROM @event_open@

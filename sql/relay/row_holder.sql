@@ -11,10 +11,12 @@ holders AS MATERIALIZED (
   FROM pg_locks AS l
   JOIN pg_class AS c ON c.oid = l.relation
   JOIN pg_namespace AS n ON n.oid = c.relnamespace
-  WHERE l.locktype = 'relation' AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+  WHERE l.locktype = 'relation'
+    AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
     AND n.nspname = @schema_text@ AND (c.relname = 'event' OR EXISTS (
       SELECT FROM pg_inherits AS i JOIN pg_class AS p ON p.oid = i.inhparent
-      WHERE i.inhrelid = c.oid AND p.relname = 'event' AND p.relnamespace = n.oid)) AND l.granted AND l.mode = 'RowShareLock')
+      WHERE i.inhrelid = c.oid AND p.relname = 'event' AND p.relnamespace = n.oid))
+    AND l.granted AND l.mode = 'RowShareLock')
 SELECT 0::bigint, 'row'::text, h.pid, a.usename::text, a.application_name, a.query
 FROM holders AS h
 LEFT JOIN pg_stat_activity AS a ON a.pid = h.pid

@@ -11,7 +11,8 @@ ranges AS MATERIALIZED (
   SELECT p.number << 32 AS low, ((p.number + 1) << 32) - 1 AS high FROM @schema@.event_partition AS p
   WHERE p.number >= 0 AND p.began_at IS NOT NULL
   UNION ALL
-  SELECT bigint '-9223372036854775807', bigint '9223372036854775807' WHERE NOT EXISTS (SELECT FROM @schema@.event_partition)),
+  SELECT bigint '-9223372036854775807', bigint '9223372036854775807'
+  WHERE NOT EXISTS (SELECT FROM @schema@.event_partition)),
 low AS MATERIALIZED (SELECT min(coalesce(s.seq, -9223372036854775808)) AS seq FROM @schema@.shard AS s),
 walked AS MATERIALIZED (
   SELECT e.seq, e.status = 'pending' AS pending, e.created_at
@@ -22,7 +23,8 @@ walked AS MATERIALIZED (
 above AS MATERIALIZED (
   SELECT count(*) AS rows, count(*) FILTER (WHERE w.pending) AS pending, max(w.seq) AS last,
          coalesce((SELECT f.created_at FROM walked AS f WHERE f.pending AND isfinite(f.created_at) LIMIT 1),
-                  CASE WHEN count(*) >= $1::bigint THEN max(w.created_at) FILTER (WHERE isfinite(w.created_at)) END) AS oldest
+                  CASE WHEN count(*) >= $1::bigint
+                    THEN max(w.created_at) FILTER (WHERE isfinite(w.created_at)) END) AS oldest
   FROM walked AS w),
 named AS MATERIALIZED (
   SELECT count(*) AS pending, min(e.created_at) FILTER (WHERE isfinite(e.created_at)) AS oldest
@@ -31,10 +33,12 @@ named AS MATERIALIZED (
     AND e.status = 'pending' AND e.seq + 0 <= (SELECT seq FROM low)),
 waits AS MATERIALIZED (
   SELECT (SELECT count(*) FROM (
-            SELECT FROM @schema@.event AS e WHERE e.exception IN ('scheduled', 'backing_off') LIMIT $1::bigint) AS x)
+            SELECT FROM @schema@.event AS e
+            WHERE e.exception IN ('scheduled', 'backing_off') LIMIT $1::bigint) AS x)
          + (SELECT count(*) FROM (
               SELECT FROM @schema@.event AS e
-              WHERE e.exception IN ('backing_off', 'parked') AND e.exception >= 'parked' LIMIT $1::bigint) AS x) AS events,
+              WHERE e.exception IN ('backing_off', 'parked') AND e.exception >= 'parked'
+              LIMIT $1::bigint) AS x) AS events,
          (SELECT count(*) FROM (
             SELECT FROM @schema@.event AS e
             WHERE e.exception IN ('scheduled', 'backing_off') AND e.available_at <= (SELECT at FROM now)
@@ -50,16 +54,20 @@ SELECT a.pending + m.pending
          + CASE WHEN a.rows < $1::bigint THEN 0
            ELSE (SELECT coalesce(sum(greatest(t.seq - greatest(a.last, r.low - 1), 0)), 0)::bigint
                  FROM ranges AS r CROSS JOIN LATERAL (
-                   SELECT e.seq FROM @schema@.event AS e WHERE e.seq BETWEEN r.low AND r.high ORDER BY e.seq DESC LIMIT 1) AS t)
+                   SELECT e.seq FROM @schema@.event AS e
+                   WHERE e.seq BETWEEN r.low AND r.high ORDER BY e.seq DESC LIMIT 1) AS t)
            END AS pending,
        a.rows >= $1::bigint AS is_estimate,
        w.events AS waiting,
        w.due,
-       (SELECT count(*) FROM (SELECT FROM @schema@.event AS e WHERE e.exception = 'dead' LIMIT $1::bigint) AS d) AS dead,
-       (SELECT sum(greatest(c.reltuples, 0))::bigint FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+       (SELECT count(*) FROM (
+          SELECT FROM @schema@.event AS e WHERE e.exception = 'dead' LIMIT $1::bigint) AS d) AS dead,
+       (SELECT sum(greatest(c.reltuples, 0))::bigint FROM pg_class AS c
+        JOIN pg_namespace AS n ON n.oid = c.relnamespace
         WHERE n.nspname = @schema_text@ AND c.relkind = 'r' AND (c.relname = 'event' OR EXISTS (
           SELECT FROM pg_inherits AS i JOIN pg_class AS p ON p.oid = i.inhparent
           WHERE i.inhrelid = c.oid AND p.relname = 'event' AND p.relnamespace = n.oid))) AS all_rows,
-       (extract(epoch FROM greatest(n.at - least(a.oldest, m.oldest, w.oldest_due), '0')) * 1000)::bigint AS oldest_due_ms,
+       (extract(epoch FROM greatest(n.at - least(a.oldest, m.oldest, w.oldest_due), '0')) * 1000)::bigint
+         AS oldest_due_ms,
        (extract(epoch FROM greatest(n.at - w.oldest, '0')) * 1000)::bigint AS oldest_waiting_ms
 FROM above AS a CROSS JOIN named AS m CROSS JOIN waits AS w CROSS JOIN now AS n

@@ -3,8 +3,9 @@
 -- Returns how many were looked at, the last seq of them, how many are to stay, and the snapshot.
 SELECT count(*), max(w.seq), count(*) FILTER (WHERE NOT w.done), pg_current_snapshot()::text
 FROM (
-  SELECT e.seq, $3::bigint >= 0 AND e.status = 'published'
-                AND coalesce(e.published_at < now() - greatest($3, 0) * interval '1 millisecond', false) AS done
+  SELECT e.seq,
+         $3::bigint >= 0 AND e.status = 'published'
+           AND coalesce(e.published_at < now() - greatest($3, 0) * interval '1 millisecond', false) AS done
   FROM @schema@.event AS e
   WHERE e.seq > $1::bigint AND e.seq < $2::bigint
   ORDER BY e.seq

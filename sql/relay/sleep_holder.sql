@@ -4,7 +4,8 @@
 SELECT $2::bigint, l.mode, l.pid, a.usename::text, a.application_name, a.query
 FROM pg_locks AS l
 LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
-WHERE l.locktype = 'advisory' AND l.classid = $1::integer::oid AND l.objid = (64 + $2::bigint)::oid AND l.objsubid = 2 AND l.granted
+WHERE l.locktype = 'advisory' AND l.classid = $1::integer::oid AND l.objid = (64 + $2::bigint)::oid
+  AND l.objsubid = 2 AND l.granted
   AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
 ORDER BY l.mode, a.xact_start
 LIMIT 1

@@ -1,6 +1,7 @@
 -- The unfinished event that a given one waits behind: $1 its id. An event that backs off, else one that is
--- parked, else one that is pending; of a parked event else one that is dead (relay.after_dead = hold). Aggregates are told apart by their hashes, as the relay does. Pending
--- ones are looked for above the saved position, in 100,000 rows at most, and among what was not settled.
+-- parked, else one that is pending; of a parked event else one that is dead (relay.after_dead = hold).
+-- Aggregates are told apart by their hashes, as the relay does. Pending ones are looked for above the saved
+-- position, in 100,000 rows at most, and among what was not settled.
 WITH this AS MATERIALIZED (
   SELECT e.seq, e.hash, e.exception, s.seq AS position, s.unsettled
   FROM @schema@.event AS e
@@ -17,9 +18,11 @@ pending AS MATERIALIZED (
     WHERE e.id = ANY (ARRAY(SELECT u FROM this AS t CROSS JOIN LATERAL unnest(t.unsettled) AS u))
     UNION ALL
     (SELECT e.id, e.seq, e.hash, e.status FROM @schema@.event AS e
-     WHERE e.seq > (SELECT coalesce(t.position, -9223372036854775808) FROM this AS t) AND e.seq < (SELECT t.seq FROM this AS t)
+     WHERE e.seq > (SELECT coalesce(t.position, -9223372036854775808) FROM this AS t)
+       AND e.seq < (SELECT t.seq FROM this AS t)
      ORDER BY e.seq DESC LIMIT 100000)) AS p
-  WHERE p.status = 'pending' AND p.hash = (SELECT t.hash FROM this AS t) AND p.seq < (SELECT t.seq FROM this AS t)
+  WHERE p.status = 'pending' AND p.hash = (SELECT t.hash FROM this AS t)
+    AND p.seq < (SELECT t.seq FROM this AS t)
   ORDER BY p.seq LIMIT 1),
 dead AS MATERIALIZED (
   SELECT d.id FROM (
@@ -28,9 +31,12 @@ dead AS MATERIALIZED (
     ORDER BY e.exception, e.seq LIMIT 100000) AS d
   WHERE d.hash = (SELECT t.hash FROM this AS t) AND d.seq < (SELECT t.seq FROM this AS t)
   ORDER BY d.seq LIMIT 1)
-SELECT json_build_object('id', e.id, 'seq', e.seq, 'status', e.status, 'exception', e.exception, 'attempts', e.attempts,
-  'available_at', e.available_at, 'due_in_seconds', CASE WHEN isfinite(e.available_at) THEN round(extract(epoch FROM e.available_at - clock_timestamp()), 3) END,
+SELECT json_build_object('id', e.id, 'seq', e.seq, 'status', e.status, 'exception', e.exception,
+  'attempts', e.attempts, 'available_at', e.available_at,
+  'due_in_seconds', CASE WHEN isfinite(e.available_at)
+    THEN round(extract(epoch FROM e.available_at - clock_timestamp()), 3) END,
   'due', e.available_at <= clock_timestamp(),
   'last_error', e.last_error, 'last_error_code', e.last_error_code)
 FROM @schema@.event AS e
-WHERE e.id = coalesce((SELECT h.id FROM holding AS h), (SELECT p.id FROM pending AS p), (SELECT d.id FROM dead AS d))
+WHERE e.id = coalesce((SELECT h.id FROM holding AS h), (SELECT p.id FROM pending AS p),
+                      (SELECT d.id FROM dead AS d))

@@ -14,31 +14,43 @@ ranges AS MATERIALIZED (
   SELECT p.number << 32 AS low, ((p.number + 1) << 32) - 1 AS high FROM @schema@.event_partition AS p
   WHERE p.number >= 0 AND p.began_at IS NOT NULL
   UNION ALL
-  SELECT bigint '-9223372036854775807', bigint '9223372036854775807' WHERE NOT EXISTS (SELECT FROM @schema@.event_partition)),
+  SELECT bigint '-9223372036854775807', bigint '9223372036854775807'
+  WHERE NOT EXISTS (SELECT FROM @schema@.event_partition)),
 filled AS MATERIALIZED (
   SELECT r.low, f.seq AS first, l.seq AS last FROM ranges AS r
-  CROSS JOIN LATERAL (SELECT e.seq FROM @schema@.event AS e WHERE e.seq BETWEEN r.low AND r.high ORDER BY e.seq LIMIT 1) AS f
-  CROSS JOIN LATERAL (SELECT e.seq FROM @schema@.event AS e WHERE e.seq BETWEEN r.low AND r.high ORDER BY e.seq DESC LIMIT 1) AS l),
+  CROSS JOIN LATERAL (
+    SELECT e.seq FROM @schema@.event AS e
+    WHERE e.seq BETWEEN r.low AND r.high ORDER BY e.seq LIMIT 1) AS f
+  CROSS JOIN LATERAL (
+    SELECT e.seq FROM @schema@.event AS e
+    WHERE e.seq BETWEEN r.low AND r.high ORDER BY e.seq DESC LIMIT 1) AS l),
 facts AS MATERIALIZED (
   SELECT clock_timestamp() AS now,
-         (SELECT CASE WHEN bool_or(c.reltuples < 0 AND pg_relation_size(c.oid) > 0) OR max(c.reltuples) < 0 THEN -1
+         (SELECT CASE WHEN bool_or(c.reltuples < 0 AND pg_relation_size(c.oid) > 0)
+                        OR max(c.reltuples) < 0 THEN -1
                    ELSE sum(greatest(c.reltuples, 0)) END
           FROM pg_class AS c WHERE c.relkind = 'r' AND c.oid IN (SELECT t.oid FROM tables AS t)) AS rows,
          (SELECT sum(greatest(c.reltuples, 0)) FROM pg_class AS c
-          WHERE c.oid = i.due OR c.oid IN (SELECT h.inhrelid FROM pg_inherits AS h WHERE h.inhparent = i.due)) AS due_rows,
+          WHERE c.oid = i.due OR c.oid IN (
+            SELECT h.inhrelid FROM pg_inherits AS h WHERE h.inhparent = i.due)) AS due_rows,
          (SELECT sum(greatest(c.reltuples, 0)) FROM pg_class AS c
-          WHERE c.oid = i.held OR c.oid IN (SELECT h.inhrelid FROM pg_inherits AS h WHERE h.inhparent = i.held)) AS held_rows,
+          WHERE c.oid = i.held OR c.oid IN (
+            SELECT h.inhrelid FROM pg_inherits AS h WHERE h.inhparent = i.held)) AS held_rows,
          (SELECT sum(greatest(c.reltuples, 0)) FROM pg_class AS c
-          WHERE c.oid = i.dead OR c.oid IN (SELECT h.inhrelid FROM pg_inherits AS h WHERE h.inhparent = i.dead)) AS dead_rows,
+          WHERE c.oid = i.dead OR c.oid IN (
+            SELECT h.inhrelid FROM pg_inherits AS h WHERE h.inhparent = i.dead)) AS dead_rows,
          (SELECT sum(l.last - l.first + 1)::bigint FROM filled AS l) AS seqs
-  FROM (SELECT format('%I.event_due', @schema_text@)::regclass AS due, format('%I.event_held', @schema_text@)::regclass AS held,
+  FROM (SELECT format('%I.event_due', @schema_text@)::regclass AS due,
+               format('%I.event_held', @schema_text@)::regclass AS held,
                format('%I.event_dead', @schema_text@)::regclass AS dead) AS i),
 position AS MATERIALIZED (
-  SELECT CASE WHEN bool_and(k.known) THEN min(s.seq) END AS seq, max(s.seq) FILTER (WHERE k.known) AS furthest,
+  SELECT CASE WHEN bool_and(k.known) THEN min(s.seq) END AS seq,
+         max(s.seq) FILTER (WHERE k.known) AS furthest,
          min(pg_snapshot_xmax(s.seen)) AS xmax
   FROM @schema@.shard AS s
   CROSS JOIN LATERAL (
-    SELECT s.seq IS NOT NULL AND s.system_identifier = (SELECT c.system_identifier FROM pg_control_system() AS c)
+    SELECT s.seq IS NOT NULL
+           AND s.system_identifier = (SELECT c.system_identifier FROM pg_control_system() AS c)
            AND pg_snapshot_xmax(s.seen) <= pg_snapshot_xmax(pg_current_snapshot()) AS known) AS k),
 -- Everything, where that is little. 200,000 is what may have become 100,000 since statistics were made.
 everything AS MATERIALIZED (
@@ -69,25 +81,33 @@ due AS MATERIALIZED (
 held AS MATERIALIZED (
   SELECT e.exception, e.created_at FROM @schema@.event AS e
   WHERE e.exception IN ('backing_off', 'parked') ORDER BY e.hash LIMIT 100001),
-dead AS MATERIALIZED (SELECT e.seq FROM @schema@.event AS e WHERE e.exception = 'dead' ORDER BY e.seq LIMIT 100001),
+dead AS MATERIALIZED (
+  SELECT e.seq FROM @schema@.event AS e WHERE e.exception = 'dead' ORDER BY e.seq LIMIT 100001),
 -- Nothing is indexed by published_at. What was published lately is around the position; not so what was
 -- replayed, which is not counted here. If all of what is looked at is of the last minute, its pace stands for
 -- the whole minute.
 recent AS MATERIALIZED (
   (SELECT e.published_at, e.seq FROM @schema@.event AS e
-   WHERE e.seq > (SELECT coalesce(p.furthest, 9223372036854775807) FROM position AS p) ORDER BY e.seq LIMIT 5000)
+   WHERE e.seq > (SELECT coalesce(p.furthest, 9223372036854775807) FROM position AS p)
+   ORDER BY e.seq LIMIT 5000)
   UNION ALL
   (SELECT e.published_at, e.seq FROM @schema@.event AS e
-   WHERE e.seq <= (SELECT coalesce(p.furthest, 9223372036854775807) FROM position AS p) ORDER BY e.seq DESC LIMIT 10000)),
+   WHERE e.seq <= (SELECT coalesce(p.furthest, 9223372036854775807) FROM position AS p)
+   ORDER BY e.seq DESC LIMIT 10000)),
 rate AS MATERIALIZED (
-  SELECT count(*) FILTER (WHERE r.recent) AS events, count(*) AS looked, bool_or(r.recent) FILTER (WHERE r.place <= 100) AS full_of_them,
-         extract(epoch FROM (SELECT f.now FROM facts AS f) - min(r.published_at) FILTER (WHERE r.recent)) AS seconds
-  FROM (SELECT q.published_at, q.published_at BETWEEN (SELECT f.now - interval '1 minute' FROM facts AS f) AND clock_timestamp() AS recent,
+  SELECT count(*) FILTER (WHERE r.recent) AS events, count(*) AS looked,
+         bool_or(r.recent) FILTER (WHERE r.place <= 100) AS full_of_them,
+         extract(epoch FROM (SELECT f.now FROM facts AS f)
+                            - min(r.published_at) FILTER (WHERE r.recent)) AS seconds
+  FROM (SELECT q.published_at,
+               q.published_at BETWEEN (SELECT f.now - interval '1 minute' FROM facts AS f)
+                              AND clock_timestamp() AS recent,
                row_number() OVER (ORDER BY q.seq) AS place FROM recent AS q) AS r),
 counted AS MATERIALIZED (
   SELECT (SELECT count(*) FROM everything) BETWEEN 1 AND 100000 OR f.seqs IS NULL AS all_seen,
          (SELECT count(*) FROM ahead) AS ahead_rows,
-         (SELECT count(*) FROM ahead AS a WHERE a.status = 'pending') + (SELECT count(*) FROM late) AS pending,
+         (SELECT count(*) FROM ahead AS a WHERE a.status = 'pending')
+           + (SELECT count(*) FROM late) AS pending,
          (SELECT count(*) FROM due AS d WHERE d.exception = 'scheduled') AS scheduled,
          (SELECT count(*) FROM due AS d WHERE d.exception = 'backing_off') AS backing_off,
          (SELECT count(*) FROM held AS h WHERE h.exception = 'parked') AS parked,
@@ -98,7 +118,8 @@ estimated AS MATERIALIZED (
   SELECT c.*,
          CASE WHEN c.ahead_rows <= 100000 THEN c.pending
            ELSE c.pending + (
-             SELECT coalesce(sum(greatest(l.last - greatest((SELECT max(a.seq) FROM ahead AS a), l.low - 1), 0)), 0)::bigint
+             SELECT coalesce(sum(greatest(
+                      l.last - greatest((SELECT max(a.seq) FROM ahead AS a), l.low - 1), 0)), 0)::bigint
              FROM filled AS l) END AS pending_about,
          CASE WHEN c.due_seen AND c.held_seen THEN c.scheduled + c.backing_off + c.parked
            ELSE greatest(c.scheduled + c.backing_off, f.due_rows::bigint)
@@ -110,10 +131,12 @@ SELECT json_build_object(
   'at', f.now,
   'events', json_build_object(
     'pending', json_build_object(
-      'count', CASE WHEN e.all_seen THEN (SELECT count(*) FROM everything AS y WHERE y.status = 'pending') ELSE e.pending_about END,
+      'count', CASE WHEN e.all_seen THEN (SELECT count(*) FROM everything AS y WHERE y.status = 'pending')
+               ELSE e.pending_about END,
       'exact', e.all_seen OR e.ahead_rows <= 100000),
     'waiting', json_build_object(
-      'count', CASE WHEN e.all_seen THEN (SELECT count(*) FROM everything AS y WHERE y.status = 'waiting') ELSE e.waiting_about END,
+      'count', CASE WHEN e.all_seen THEN (SELECT count(*) FROM everything AS y WHERE y.status = 'waiting')
+               ELSE e.waiting_about END,
       'exact', e.all_seen OR e.due_seen AND e.held_seen,
       'scheduled', e.scheduled, 'backing_off', e.backing_off, 'parked', e.parked),
     'published', json_build_object(
@@ -121,13 +144,15 @@ SELECT json_build_object(
                ELSE greatest(e.all_about - e.pending_about - e.waiting_about - e.dead_about, 0) END,
       'exact', e.all_seen),
     'dead', json_build_object(
-      'count', CASE WHEN e.all_seen THEN (SELECT count(*) FROM everything AS y WHERE y.status = 'dead') ELSE e.dead_about END,
+      'count', CASE WHEN e.all_seen THEN (SELECT count(*) FROM everything AS y WHERE y.status = 'dead')
+               ELSE e.dead_about END,
       'exact', e.all_seen OR e.dead <= 100000)),
   'oldest_due_age_seconds', (
     SELECT round(extract(epoch FROM f.now - min(o.at)), 3) FROM (
       SELECT a.since AS at FROM ahead AS a WHERE a.status = 'pending'
       -- Of those beyond what is looked at nothing is known but that they are no older than this.
-      UNION ALL SELECT max(a.since) FROM ahead AS a HAVING count(*) > 100000 AND NOT bool_or(a.status = 'pending')
+      UNION ALL SELECT max(a.since) FROM ahead AS a
+        HAVING count(*) > 100000 AND NOT bool_or(a.status = 'pending')
       UNION ALL SELECT l.since FROM late AS l
       UNION ALL SELECT greatest(d.available_at, d.created_at) FROM due AS d) AS o
     WHERE o.at <= f.now AND isfinite(o.at)),
@@ -143,7 +168,8 @@ SELECT json_build_object(
     FROM rate AS r),
   'waits_by_destination', (
     SELECT coalesce(json_agg(w), '[]') FROM (
-      SELECT d.exchange, coalesce(d.routing_key, d.event_type) AS routing_key, d.last_error_code AS code, count(*) AS events
+      SELECT d.exchange, coalesce(d.routing_key, d.event_type) AS routing_key, d.last_error_code AS code,
+             count(*) AS events
       FROM due AS d WHERE d.exception = 'backing_off'
       GROUP BY 1, 2, 3 ORDER BY 4 DESC, 2, 1, 3 LIMIT 10) AS w))
 FROM estimated AS e CROSS JOIN facts AS f

@@ -8,9 +8,11 @@ WITH locks AS MATERIALIZED (
   WHERE l.locktype = 'advisory' AND l.classid = @lock_class@::oid AND l.objsubid = 2 AND l.granted
     AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())),
 sessions AS MATERIALIZED (
-  SELECT a.pid, a.application_name AS name, host(a.client_addr) AS address, a.backend_start, a.backend_start IS NULL AS hidden
+  SELECT a.pid, a.application_name AS name, host(a.client_addr) AS address, a.backend_start,
+         a.backend_start IS NULL AS hidden
   FROM locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
-  WHERE l.key = 129 AND coalesce(has_table_privilege(a.usesysid, format('%I.shard', @schema_text@), 'UPDATE'), false))
+  WHERE l.key = 129
+    AND coalesce(has_table_privilege(a.usesysid, format('%I.shard', @schema_text@), 'UPDATE'), false))
 SELECT json_build_object(
   'shards', (
     SELECT json_agg(json_build_object(
@@ -25,11 +27,14 @@ SELECT json_build_object(
       WHERE l.key = s.shard AND l.mode = 'ExclusiveLock' LIMIT 1) AS lead ON true),
   'relays', (
     SELECT coalesce(json_agg(json_build_object(
-      'name', r.name, 'version', substring(r.name FROM '^outboxd (\S+) on '), 'host', substring(r.name FROM '^outboxd \S+ on (.*)$'),
+      'name', r.name, 'version', substring(r.name FROM '^outboxd (\S+) on '),
+      'host', substring(r.name FROM '^outboxd \S+ on (.*)$'),
       'address', r.address, 'hidden', r.hidden, 'since', r.since, 'pids', r.pids, 'leads', r.leads,
       'ready_to_lead', r.present, 'standby', r.leads = '{}') ORDER BY r.name, r.address), '[]')
     FROM (
-      SELECT h.name, h.address, bool_or(h.hidden) AS hidden, min(h.backend_start) AS since, array_agg(h.pid ORDER BY h.pid) AS pids,
-             ARRAY(SELECT l.key FROM locks AS l WHERE l.key < 64 AND l.pid = ANY (array_agg(h.pid)) ORDER BY l.key) AS leads,
+      SELECT h.name, h.address, bool_or(h.hidden) AS hidden, min(h.backend_start) AS since,
+             array_agg(h.pid ORDER BY h.pid) AS pids,
+             ARRAY(SELECT l.key FROM locks AS l
+                   WHERE l.key < 64 AND l.pid = ANY (array_agg(h.pid)) ORDER BY l.key) AS leads,
              (SELECT count(*) FROM locks AS l WHERE l.key = 128 AND l.pid = ANY (array_agg(h.pid))) AS present
       FROM sessions AS h GROUP BY h.name, h.address) AS r))

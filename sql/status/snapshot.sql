@@ -1,10 +1,11 @@
 -- Who holds vacuum back: the oldest snapshot of a session with this database, of a prepared transaction, or
 -- of a replication slot. hidden_sessions: those whose snapshots pg_stat_activity does not show to this user.
 WITH holders AS (
-  SELECT 'session' AS kind, a.pid, a.usename::text AS name, a.application_name AS application, age(a.backend_xmin) AS transactions,
-         a.xact_start AS since
+  SELECT 'session' AS kind, a.pid, a.usename::text AS name, a.application_name AS application,
+         age(a.backend_xmin) AS transactions, a.xact_start AS since
   FROM pg_stat_activity AS a
-  WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND (a.datname = current_database() OR a.datname IS NULL)
+  WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid()
+    AND (a.datname = current_database() OR a.datname IS NULL)
   UNION ALL
   SELECT 'prepared transaction', NULL, p.gid, NULL, age(p.transaction), p.prepared
   FROM pg_prepared_xacts AS p WHERE p.database = current_database()
@@ -14,7 +15,8 @@ WITH holders AS (
 SELECT json_build_object(
   'oldest_snapshot', (
     SELECT json_build_object('kind', h.kind, 'pid', h.pid, 'name', h.name, 'application', h.application,
-      'transactions', h.transactions, 'age_seconds', round(extract(epoch FROM clock_timestamp() - h.since), 3))
+      'transactions', h.transactions,
+      'age_seconds', round(extract(epoch FROM clock_timestamp() - h.since), 3))
     FROM holders AS h ORDER BY h.transactions DESC, h.since LIMIT 1),
   'hidden_sessions', (
     SELECT count(*) FROM pg_stat_activity AS a

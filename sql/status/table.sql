@@ -1,6 +1,6 @@
--- How large the table and its indexes are, partitions together, and how much of it is dead rows, as the statistics
--- have it. And the partitions, if there are any: the oldest one stays while something in it waits or is dead; `next`:
--- since when there is a later one.
+-- How large the table and its indexes are, partitions together, and how much of it is dead rows, as the
+-- statistics have it. And the partitions, if there are any: the oldest one stays while something in it waits
+-- or is dead; `next`: since when there is a later one.
 WITH tables AS MATERIALIZED (
   SELECT format('%I.event', @schema_text@)::regclass::oid AS oid
   UNION ALL
@@ -15,7 +15,8 @@ SELECT json_build_object('table', (
     'table_bytes', sum(pg_table_size(c.oid)), 'index_bytes', sum(pg_indexes_size(c.oid)),
     'indexes', (
       SELECT json_object_agg(x.name, x.bytes ORDER BY x.name) FROM (
-        SELECT regexp_replace(i.relname, '^event_p[0-9]+_', 'event_') AS name, sum(pg_relation_size(i.oid)) AS bytes
+        SELECT regexp_replace(i.relname, '^event_p[0-9]+_', 'event_') AS name,
+               sum(pg_relation_size(i.oid)) AS bytes
         FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid
         WHERE x.indrelid IN (SELECT t.oid FROM tables AS t) GROUP BY 1) AS x),
     'live_rows', sum(t.n_live_tup), 'dead_rows', sum(t.n_dead_tup), 'last_autovacuum', max(t.last_autovacuum),
@@ -27,8 +28,13 @@ SELECT json_build_object('table', (
     'oldest', (
       SELECT json_build_object('name', 'event_p' || o.number, 'began_at', o.began_at,
         'next', (SELECT min(n.began_at) FROM attached AS n WHERE n.number > o.number),
-        'waiting', EXISTS (SELECT FROM @schema@.event AS e WHERE e.exception IN ('scheduled', 'backing_off') AND e.seq < (o.number + 1) << 32)
-          OR EXISTS (SELECT FROM @schema@.event AS e WHERE e.exception IN ('backing_off', 'parked') AND e.seq < (o.number + 1) << 32),
-        'dead', EXISTS (SELECT FROM @schema@.event AS e WHERE e.exception = 'dead' AND e.seq < (o.number + 1) << 32))
+        'waiting', EXISTS (
+            SELECT FROM @schema@.event AS e
+            WHERE e.exception IN ('scheduled', 'backing_off') AND e.seq < (o.number + 1) << 32)
+          OR EXISTS (
+            SELECT FROM @schema@.event AS e
+            WHERE e.exception IN ('backing_off', 'parked') AND e.seq < (o.number + 1) << 32),
+        'dead', EXISTS (
+          SELECT FROM @schema@.event AS e WHERE e.exception = 'dead' AND e.seq < (o.number + 1) << 32))
       FROM oldest AS o))
   FROM @schema@.partitioning AS p))
