@@ -202,6 +202,15 @@ void rabbit_cluster::start(int node) {
       fmt::format("{} is back", name_of(node)), [&] { return serves(node); }, patience);
 }
 
+void rabbit_cluster::start_over() {
+  for (int i = 0; i < nodes; ++i) {
+    reconnect(i);
+    if (members_[static_cast<std::size_t>(i)]->server->running()) kill(i);
+  }
+  for (int i = 0; i < nodes; ++i) launch(i);
+  await_all();
+}
+
 void rabbit_cluster::cut_off(int node, cut how) {
   for (int other = 0; other < nodes; ++other) {
     if (other == node) continue;

@@ -43,6 +43,8 @@ class rabbit_cluster {
   void stop(int node);
   /// Returns when it takes connections and is in the cluster with the others.
   void start(int node);
+  /// All nodes anew, whatever state they are in; every link works. Returns when all three run.
+  void start_over();
 
   void cut_off(int node, cut how);
   void reconnect(int node);
