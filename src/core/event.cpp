@@ -3,9 +3,9 @@
 namespace outboxd {
 
 std::string to_string(const event_id& id) {
-  static constexpr std::string_view digits = "0123456789abcdef";
+  static constexpr char digits[] = "0123456789abcdef";
   std::string text(36, '-');
-  auto at = text.begin();
+  char* at = text.data();
   for (std::size_t i = 0; i < id.bytes.size(); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) ++at;
     *at++ = digits[id.bytes[i] >> 4U];

@@ -49,26 +49,41 @@ std::string nullable_array(std::int32_t element_type, std::span<const std::optio
   return out;
 }
 
-}  // namespace
-
-std::string tid_array(std::span<const row_place> values) {
-  std::string out = array_header(oid_tid, values.size(), false);
-  out.reserve(out.size() + values.size() * (4 + sizeof(row_place)));
-  for (const row_place& place : values) {
-    append_big_endian<std::int32_t>(out, static_cast<std::int32_t>(place.bytes.size()));
-    out.append(place.bytes.begin(), place.bytes.end());
+// Of elements that all have this size; store writes one to where it belongs.
+template <std::size_t size, class Value, class Store>
+std::string fixed_array(std::int32_t element_type, std::span<const Value> values, Store&& store) {
+  std::string out = array_header(element_type, values.size(), false);
+  auto at = out.size();
+  out.resize(at + values.size() * (sizeof(std::int32_t) + size));
+  for (const Value& value : values) {
+    store_big_endian<std::int32_t>(&out[at], size);
+    store(&out[at + sizeof(std::int32_t)], value);
+    at += sizeof(std::int32_t) + size;
   }
   return out;
 }
 
+template <class Value>
+std::string array_of_bytes(std::int32_t element_type, std::span<const Value> values) {
+  return fixed_array<sizeof(Value::bytes)>(element_type, values, [](char* at, const Value& value) {
+    std::memcpy(at, value.bytes.data(), sizeof value.bytes);
+  });
+}
+
+template <class Integer>
+std::string array_of_integers(std::int32_t element_type, std::span<const Integer> values) {
+  return fixed_array<sizeof(Integer)>(element_type, values,
+                                      [](char* at, Integer value) { store_big_endian(at, value); });
+}
+
+}  // namespace
+
+std::string tid_array(std::span<const row_place> values) {
+  return array_of_bytes(oid_tid, values);
+}
+
 std::string uuid_array(std::span<const event_id> values) {
-  std::string out = array_header(oid_uuid, values.size(), false);
-  out.reserve(out.size() + values.size() * (4 + sizeof(event_id)));
-  for (const event_id& id : values) {
-    append_big_endian<std::int32_t>(out, 16);
-    out.append(id.bytes.begin(), id.bytes.end());
-  }
-  return out;
+  return array_of_bytes(oid_uuid, values);
 }
 
 std::string int8_array(std::span<const std::optional<std::int64_t>> values) {
@@ -78,29 +93,12 @@ std::string int8_array(std::span<const std::optional<std::int64_t>> values) {
   });
 }
 
-namespace {
-
-template <class Integer>
-std::string array_of_eight(std::int32_t element_type, std::span<const Integer> values) {
-  std::string out = array_header(element_type, values.size(), false);
-  auto at = out.size();
-  out.resize(at + values.size() * (sizeof(std::int32_t) + sizeof(Integer)));
-  for (const Integer value : values) {
-    store_big_endian<std::int32_t>(&out[at], sizeof value);
-    store_big_endian(&out[at + sizeof(std::int32_t)], value);
-    at += sizeof(std::int32_t) + sizeof value;
-  }
-  return out;
-}
-
-}  // namespace
-
 std::string int8_array(std::span<const std::int64_t> values) {
-  return array_of_eight(oid_int8, values);
+  return array_of_integers(oid_int8, values);
 }
 
 std::string xid8_array(std::span<const std::uint64_t> values) {
-  return array_of_eight(oid_xid8, values);
+  return array_of_integers(oid_xid8, values);
 }
 
 std::string text_array(std::span<const std::optional<std::string>> values) {
