@@ -4,6 +4,7 @@
 #include "parts/part.hpp"
 #include "stage/delivery_times.hpp"
 #include "stage/relay.hpp"
+#include "support/broker.hpp"
 #include "support/poison.hpp"
 
 namespace outboxd::bench {
@@ -43,6 +44,9 @@ class poison : public part {
                     "rows among them",
                     rate_, seconds_, odd_.size()));
     stage where(on, test::queue_type::quorum, /*autovacuum=*/true);
+    test::broker broker(on.amqp_url);
+    broker.declare_exchange("outbox");  // where odd rows go that name no exchange
+    broker.bind(where.queue(), "outbox", where.event_type() + ".#");
     for (int round = 1; round <= rounds_; ++round) {
       for (const bool with : {round % 2 == 0, round % 2 == 1}) measure(on, where, with);
       out.note(fmt::format("round {} of {} is through", round, rounds_));
@@ -56,7 +60,7 @@ class poison : public part {
  private:
   void measure(const setup& on, stage& where, bool with) {
     where.connect().exec("TRUNCATE outbox.event");
-    const std::vector<std::string> flags{"--amqp-exchange", where.exchange(), "--retry-schedule", "100ms"};
+    const std::vector<std::string> flags{"--retry-schedule", "100ms"};
     relay one(on, where, flags), other(on, where, flags);
     const std::size_t events = static_cast<std::size_t>(rate_) * static_cast<std::size_t>(seconds_);
     const std::size_t apart = std::max<std::size_t>(1, events / odd_.size());
