@@ -77,16 +77,21 @@ SELECT n, m.seq, m.seen, m.unsettled, m.server
 FROM generate_series(0, {1}) AS n
 CROSS JOIN (
   SELECT CASE WHEN bool_and(s.seq IS NOT NULL) THEN min(s.seq) END AS seq,
-         (SELECT CASE WHEN bool_and(t.seen IS NOT NULL) THEN format('%s:%s:%s', min(pg_snapshot_xmin(t.seen)), min(pg_snapshot_xmax(t.seen)),
-                        coalesce((SELECT string_agg(o.x::text, ',' ORDER BY o.x) FROM (
-                          SELECT DISTINCT x FROM {0}.shard AS u CROSS JOIN LATERAL pg_snapshot_xip(u.seen) AS x
-                          WHERE x < (SELECT min(pg_snapshot_xmax(v.seen)) FROM {0}.shard AS v)) AS o), ''))::pg_snapshot END
+         (SELECT CASE WHEN bool_and(t.seen IS NOT NULL)
+            THEN format('%s:%s:%s', min(pg_snapshot_xmin(t.seen)), min(pg_snapshot_xmax(t.seen)),
+                   coalesce((SELECT string_agg(o.x::text, ',' ORDER BY o.x) FROM (
+                     SELECT DISTINCT x FROM {0}.shard AS u CROSS JOIN LATERAL pg_snapshot_xip(u.seen) AS x
+                     WHERE x < (SELECT min(pg_snapshot_xmax(v.seen)) FROM {0}.shard AS v)) AS o), ''))::pg_snapshot
+            END
           FROM {0}.shard AS t) AS seen,
-         (SELECT coalesce(array_agg(i), '{{}}') FROM {0}.shard AS t CROSS JOIN LATERAL unnest(t.unsettled) AS i) AS unsettled,
-         CASE WHEN min(s.system_identifier) = max(s.system_identifier) THEN min(s.system_identifier) END AS server
+         (SELECT coalesce(array_agg(i), '{{}}')
+          FROM {0}.shard AS t CROSS JOIN LATERAL unnest(t.unsettled) AS i) AS unsettled,
+         CASE WHEN min(s.system_identifier) = max(s.system_identifier)
+           THEN min(s.system_identifier) END AS server
   FROM {0}.shard AS s) AS m
 ON CONFLICT (shard) DO UPDATE
-SET seq = excluded.seq, seen = excluded.seen, unsettled = excluded.unsettled, system_identifier = excluded.system_identifier;
+SET seq = excluded.seq, seen = excluded.seen, unsettled = excluded.unsettled,
+    system_identifier = excluded.system_identifier;
 )";
 
 }  // namespace

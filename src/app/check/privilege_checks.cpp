@@ -24,9 +24,10 @@ granted AS (
   UNION ALL
   SELECT c.oid, c.relname, c.relkind, v.what, v.col
   FROM (VALUES ('migration', 'SELECT', NULL), ('event', 'SELECT', NULL), ('event', 'DELETE', NULL),
-               ('event', 'UPDATE', 'status'), ('event', 'UPDATE', 'attempts'), ('event', 'UPDATE', 'deferrals'),
-               ('event', 'UPDATE', 'available_at'), ('event', 'UPDATE', 'published_at'), ('event', 'UPDATE', 'last_error'),
-               ('event', 'UPDATE', 'last_error_code'), ('event', 'UPDATE', 'exception'),
+               ('event', 'UPDATE', 'status'), ('event', 'UPDATE', 'exception'),
+               ('event', 'UPDATE', 'attempts'), ('event', 'UPDATE', 'deferrals'),
+               ('event', 'UPDATE', 'available_at'), ('event', 'UPDATE', 'published_at'),
+               ('event', 'UPDATE', 'last_error'), ('event', 'UPDATE', 'last_error_code'),
                ('shard', 'SELECT', NULL), ('shard', 'UPDATE', NULL)) AS v (name, what, col)
   JOIN pg_class AS c ON c.relname = v.name AND c.relnamespace IN (SELECT h.oid FROM here AS h))
 SELECT DISTINCT g.what, coalesce(quote_ident(g.col), ''),
@@ -43,7 +44,8 @@ WHERE p.pronamespace IN (SELECT h.oid FROM here AS h)
   AND (pg_get_userbyid(a.grantee) = 'outbox_relay' OR p.proname = 'forget_processed')
   AND NOT has_function_privilege(p.oid, 'EXECUTE') AND p.proname <> {2}
   AND (p.proname NOT IN ('turn_partition', 'drop_partition') OR EXISTS (
-    SELECT FROM pg_class AS e WHERE e.relnamespace = p.pronamespace AND e.relname = 'event' AND e.relkind = 'p'))
+    SELECT FROM pg_class AS e
+    WHERE e.relnamespace = p.pronamespace AND e.relname = 'event' AND e.relkind = 'p'))
 ORDER BY 3, 1, 2)";
 
 std::string privilege(const pg::rows& of, int row) {
