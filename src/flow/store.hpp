@@ -81,6 +81,7 @@ struct walk_answer {
 struct due_cursor {
   timestamp at = timestamp::min();
   std::int64_t seq = position::before_all;
+  bool operator==(const due_cursor&) const = default;
 };
 
 struct due_answer {

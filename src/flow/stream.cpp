@@ -1,7 +1,6 @@
 #include "flow/stream.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace outboxd::flow {
@@ -12,10 +11,6 @@ using namespace std::chrono_literals;
 // Look-ups in one round trip, and how many parked events each may bring.
 constexpr std::size_t most_lookups = 100;
 constexpr int released_at_once = 200;
-
-// Between two looks at what is paused, and at what is dead. Commands ring; who changes the tables by hand
-// does not.
-constexpr auto look_interval = 10s;
 
 // Transactions: a part of those that the next leader looks through in one read.
 constexpr xid worth_saving = 5'000;
@@ -29,23 +24,19 @@ stream::stream(lanes& over, stream_limits limits, stream_hooks hooks)
     : lanes_(over),
       limits_(std::move(limits)),
       hooks_(std::move(hooks)),
+      barriers_(limits_.most_held),
       reader_(limits_.read),
-      held_(limits_.most_held),
+      finder_(barriers_, limits_.after_dead == after_dead::hold),
       writes_{write_queue(limits_.marks), write_queue({}), write_queue({})},
       chance_(limits_.seed) {}
 
 void stream::start(saved_position from, payload_type payload) {
   phase_ = phase::loading;
-  payload_ = payload;
   agenda_ = {};
-  agenda_.blocked_after = std::numeric_limits<aggregate>::min();
-  agenda_.resume_after = position::before_all;  // of pauses that have ended while nobody led
-  if (limits_.after_dead == after_dead::hold) begin_look_at_dead();
-  agenda_.by_id = std::move(from.unsettled);
+  agenda_.payload = payload;
   agenda_.saved = from.at;
+  finder_.start(std::move(from.unsettled), lanes_.now());
   reader_.start(std::move(from.at), lanes_.now());
-  stragglers_ = {};
-  server_clock_ = {};
   lanes_.join(*this);
 }
 
@@ -107,9 +98,7 @@ void stream::lost() {
   lanes_.leave(*this);
   phase_ = phase::idle;
   events_.clear();
-  held_.clear();
-  dead_ = {};
-  pauses_ = {};
+  barriers_.clear();
   writes_.marks.clear();
   writes_.records.clear();
   writes_.fetches.clear();
@@ -120,20 +109,13 @@ void stream::lost() {
 // A dead event that was retried is due; one that was discarded is gone.
 void stream::ring_due() {
   reader_.ring_due(lanes_.now());
-  if (limits_.after_dead == after_dead::hold) agenda_.dead_at = lanes_.now();
-}
-
-void stream::begin_look_at_dead() {
-  dead_.begin_look();
-  agenda_.dead_after = position::before_all;
-  agenda_.dead_at = lanes_.now() + look_interval;
+  finder_.ring_dead(lanes_.now());
 }
 
 void stream::sweep() {
   if (phase_ != phase::running) return;
   agenda_.save = agenda_.summary_wanted = true;
-  agenda_.check_from = stragglers_.next(watermark());
-  if (lanes_.now() - agenda_.pauses_known_at >= look_interval) ring_pauses();
+  finder_.sweep(watermark(), lanes_.now());
   reader_.ring();
 }
 
@@ -165,7 +147,7 @@ bool stream::may_fetch() const {
 
 // What is read and not settled is bounded, by number and by bytes; without a broker nothing is read.
 int stream::room() const {
-  if (phase_ != phase::running || !lanes_.any_up() || pauses_.everything()) return 0;
+  if (phase_ != phase::running || !lanes_.any_up() || is_paused()) return 0;
   if (memory_is_full()) return 0;
   const int batch = lanes_.limit().worth_reading(limits_.read.batch);
   const int free = batch * limits_.batches - static_cast<int>(events_.size());
@@ -181,8 +163,9 @@ bool stream::owes_proof() const {
 std::optional<store_request> stream::next() {
   if (phase_ == phase::idle || agenda_.asked) return std::nullopt;
   store_request out;
-  ask_to_find(out);
-  ask_to_read(out);
+  out.keys_only = lanes_.now() < agenda_.keys_only_until;
+  if (phase_ == phase::loading) finder_.add_to_load(out, lanes_.now());
+  if (phase_ == phase::running) ask_to_read(out);
   const bool may_save = phase_ != phase::draining || all_settled();
   if (owes_proof()) agenda_.saved.reset();  // any answer will do
   if (owes_proof() || (agenda_.save && may_save)) {
@@ -219,40 +202,16 @@ void stream::ask_to_write(store_request& to) {
   }
 }
 
-bool stream::is_loaded() const {
-  return !agenda_.blocked_after && !agenda_.dead_after && agenda_.pauses_at > lanes_.now();
-}
-
-// What holds back events and what is paused, and then the events that a former leader could not settle.
-// Nothing is sent before that is known.
-void stream::ask_to_find(store_request& to) {
-  if (phase_ == phase::draining || lanes_.now() < agenda_.not_before) return;
-  if (!agenda_.dead_after && lanes_.now() >= agenda_.dead_at) begin_look_at_dead();
-  to.dead_after = agenda_.dead_after;
-  to.blocked_after = agenda_.blocked_after;
-  to.keys_only = lanes_.now() < agenda_.keys_only_until;
-  to.pauses = lanes_.now() >= agenda_.pauses_at;
-  if (phase_ == phase::loading && is_loaded()) to.by_id = agenda_.by_id;
-  if (phase_ != phase::running || lanes_.now() < agenda_.recall_not_before) return;
-  if (std::exchange(agenda_.recall, false)) agenda_.recall_after.emplace();
-  to.recall_after = agenda_.recall_after;
-}
-
 void stream::ask_to_read(store_request& to) {
-  if (phase_ != phase::running) return;
-  to.keys_only = lanes_.now() < agenda_.keys_only_until;
-  reader_.add_to(to, room(), lanes_.now());
-  if (to.read) {
-    to.read->with_summary = std::exchange(agenda_.summary_wanted, false);
-    to.check_from = std::exchange(agenda_.check_from, std::nullopt);
-  }
+  const auto now = lanes_.now();
+  reader_.add_to(to, room(), now);
+  if (to.read) to.read->with_summary = std::exchange(agenda_.summary_wanted, false);
   ask_to_fetch(to);
-  const int free = room();
-  if (agenda_.resume_after && free > 0 && lanes_.now() >= agenda_.not_before)
-    to.resume = {*agenda_.resume_after, std::min(free, limits_.read.batch), pauses_.in_force()};
+  finder_.add_to(to, std::min(room(), limits_.read.batch), now);
   if (!may_release()) return;
-  to.release = held_.take(most_lookups,
-                          [this](aggregate one) { return events_.length_of(one) > 0 || dead_.holds(one); });
+  to.release = barriers_.held.take(most_lookups, [this](aggregate one) {
+    return events_.length_of(one) > 0 || barriers_.dead.holds(one);
+  });
   if (to.release.empty()) return;
   to.release_events = std::clamp(room() / static_cast<int>(to.release.size()), 1, released_at_once);
 }
@@ -296,20 +255,14 @@ clock::time_point stream::next_at() const {
   constexpr auto never = clock::time_point::max();
   constexpr auto at_once = clock::time_point::min();
   if (phase_ == phase::idle || agenda_.asked) return never;
-  if (phase_ == phase::loading) return agenda_.not_before;
+  if (phase_ == phase::loading) return finder_.next_to_load();
   if (owes_proof()) return at_once;
   const auto to_write = std::min(writes_.marks.due().value_or(never), writes_.records.due().value_or(never));
   if (phase_ == phase::draining) return agenda_.save && all_settled() ? at_once : to_write;
   const int free = room();
-  if (agenda_.save || (may_release() && held_.asks())) return at_once;
-  const auto to_page = agenda_.blocked_after ? agenda_.not_before : never;
-  const auto to_recall = agenda_.recall || agenda_.recall_after ? agenda_.recall_not_before : never;
-  const auto to_dead = agenda_.dead_after ? at_once : agenda_.dead_at;
-  const auto to_resume = agenda_.resume_after && free > 0 ? at_once : never;
-  const auto to_find =
-      std::max(agenda_.not_before, std::min({to_page, to_recall, to_resume, to_dead, agenda_.pauses_at}));
+  if (agenda_.save || (may_release() && barriers_.held.asks())) return at_once;
   const auto to_fetch = may_fetch() ? writes_.fetches.due().value_or(never) : never;
-  return std::min({to_write, to_find, to_fetch, reader_.next(free)});
+  return std::min({to_write, to_fetch, reader_.next(free), finder_.next(free)});
 }
 
 stream::news stream::on_answer(store_answer answer) {
@@ -326,10 +279,8 @@ stream::news stream::on_answer(store_answer answer) {
   if (!asked.fetch.empty()) on_fetched(answer.fetched);
   if (asked.walk_from) reader_.on_walked(answer.walk, lanes_.now());
   if (asked.read) out = on_read(answer.read, asked);
-  if (asked.check_from && answer.checked.result == read_result::done) {
-    const auto missed = stragglers_.on_walked(answer.checked.answer, watermark());
-    if (missed) reader_.read_again(*missed);
-  }
+  if (asked.check_from)
+    if (const auto missed = finder_.on_checked(answer.checked, watermark())) reader_.read_again(*missed);
   if (asked.due) {
     reader_.on_due(asked, answer.due, lanes_.now());
     if (answer.due.result == read_result::refused) read_by_keys();
@@ -338,11 +289,13 @@ stream::news stream::on_answer(store_answer answer) {
   if (!asked.by_id.empty()) on_found(answer.by_id);
   if (!asked.release.empty()) on_released(answer.released, asked);
   if (asked.pauses) on_pauses(answer.pauses);
-  if (asked.dead_after) on_dead_page(answer.dead);
-  if (asked.blocked_after) on_blocked(answer.blocked, asked);
+  if (asked.dead_after) finder_.on_dead_page(answer.dead, lanes_.now());
+  if (asked.blocked_after)
+    finder_.on_blocked(answer.blocked, *asked.blocked_after, phase_ == phase::running, lanes_.now());
   if (asked.recall_after) on_recalled(answer.recalled);
-  if (asked.resume) on_resumed(answer.resumed, asked);
-  if (phase_ == phase::loading && is_loaded() && agenda_.by_id.empty()) phase_ = phase::running;
+  if (asked.resume) on_resumed(answer.resumed);
+  if (phase_ == phase::loading && finder_.knows_barriers(lanes_.now()) && !finder_.has_left())
+    phase_ = phase::running;
   lanes_.pump();
   return out;
 }

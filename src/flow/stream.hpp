@@ -4,7 +4,6 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <random>
 #include <string>
@@ -13,14 +12,12 @@
 #include "core/order_mode.hpp"
 #include "core/retry_policy.hpp"
 #include "core/routing.hpp"
-#include "flow/dead_aggregates.hpp"
-#include "flow/held_aggregates.hpp"
+#include "flow/barriers.hpp"
+#include "flow/finder.hpp"
 #include "flow/lanes.hpp"
-#include "flow/pauses.hpp"
 #include "flow/reader.hpp"
 #include "flow/server_clock.hpp"
 #include "flow/step_observer.hpp"
-#include "flow/stragglers.hpp"
 
 namespace outboxd::flow {
 
@@ -89,7 +86,7 @@ class stream final : public shipper {
   void start(saved_position from, payload_type payload);
   // The server has told its time; later reads with a summary do so, too.
   void on_server_time(clock::time_point asked, timestamp told) {
-    server_clock_.on_answer(asked, lanes_.now(), told);
+    agenda_.server_clock.on_answer(asked, lanes_.now(), told);
   }
   // Reads and sends nothing more; drained() follows when all that is in flight is settled.
   void drain();
@@ -105,7 +102,7 @@ class stream final : public shipper {
   // There may be new events; there may be due ones; it is time to look at everything.
   void ring() { reader_.ring(); }
   void ring_due();
-  void ring_pauses() { agenda_.pauses_at = clock::time_point::min(); }
+  void ring_pauses() { finder_.ring_pauses(); }
   void sweep();
 
   // What to ask the store for now, if anything. One request at a time: on_answer or lost() follows.
@@ -122,10 +119,8 @@ class stream final : public shipper {
   phase now_in() const { return phase_; }
   const unsettled& events() const { return events_; }
   const position& at() const { return reader_.at(); }
-  std::size_t held() const {
-    return held_.size() + dead_.count_if([this](aggregate one) { return !held_.knows(one); });
-  }
-  bool is_paused() const { return pauses_.everything(); }
+  std::size_t held() const { return barriers_.aggregates(); }
+  bool is_paused() const { return barriers_.paused.everything(); }
   // Somebody's lock keeps it from writing what became of some events.
   bool meets_lock() const { return writes_.marks.meets_lock() || writes_.records.meets_lock(); }
 
@@ -139,7 +134,7 @@ class stream final : public shipper {
   void on_overdue(slot which) override;
   void on_unsent(slot which) override;
   void on_lanes_changed() override;
-  void on_destination_up() override { agenda_.recall = true; }
+  void on_destination_up() override { finder_.recall(); }
   void on_progress() override;
 
  private:
@@ -155,28 +150,17 @@ class stream final : public shipper {
     write_queue fetches;  // reads, in fact: of texts
     bool idle() const { return marks.idle() && records.idle(); }
   };
-  // The round trip under way, without what it writes, and what a later one is to do.
+  // While it leads: the round trip under way, without what it writes, and what a later one is to do.
   struct agenda {
     std::optional<store_request> asked;
     clock::time_point asked_at{};
-    std::optional<aggregate> blocked_after;  // a page is wanted
-    aggregate next_page = std::numeric_limits<aggregate>::min();
-    std::vector<event_id> by_id;     // rows to read, of a former leader
-    clock::time_point not_before{};  // of the page and these rows
     std::optional<position> saved;
     bool save = false;
     bool summary_wanted = false;  // with the next read
-    std::optional<std::int64_t> check_from;
-    bool recall = false;  // from the start
-    std::optional<due_cursor> recall_after;
-    clock::time_point recall_not_before{};
-    clock::time_point pauses_at = clock::time_point::min();  // when to ask what is paused
-    clock::time_point pauses_known_at{};
-    clock::time_point dead_at = clock::time_point::max();  // when to begin a look at what is dead
-    std::optional<std::int64_t> dead_after;                // one is under way
-    std::optional<std::int64_t> resume_after;  // a look at what waits for the end of a pause is wanted
     clock::time_point keys_only_until{};
     clock::time_point sure_until{};  // that it has the lead still
+    payload_type payload = payload_type::jsonb;
+    flow::server_clock server_clock;
   };
 
   int room() const;
@@ -187,7 +171,6 @@ class stream final : public shipper {
   bool owes_proof() const;
   bool all_settled() const;
   void ask_to_write(store_request& to);
-  void ask_to_find(store_request& to);
   void ask_to_read(store_request& to);
   void ask_to_fetch(store_request& to);
   void ask_to_save(store_request& to) const;
@@ -199,14 +182,9 @@ class stream final : public shipper {
   void on_found(tried<std::vector<stored_event>>& got);
   void on_fetched(tried<std::vector<stored_event>>& got);
   void on_released(tried<release_answer>& got, const store_request& asked);
-  void on_blocked(const tried<blocked_answer>& got, const store_request& asked);
   void on_recalled(const tried<recall_answer>& got);
   void on_pauses(tried<pauses_answer>& got);
-  void on_dead_page(const tried<dead_answer>& got);
-  void begin_look_at_dead();
-  bool is_held(aggregate which) const { return held_.holds(which) || dead_.holds(which); }
-  bool is_loaded() const;
-  void on_resumed(tried<resumed_answer>& got, const store_request& asked);
+  void on_resumed(tried<resumed_answer>& got);
   boost::unordered_flat_map<aggregate, std::int64_t> lowest_to_record() const;
   std::vector<slot> slots_of(const std::vector<event_id>& ids) const;
   void say_delivered(slot which) const;
@@ -245,14 +223,10 @@ class stream final : public shipper {
   const stream_hooks hooks_;
 
   phase phase_ = phase::idle;
-  payload_type payload_ = payload_type::jsonb;
   unsettled events_;
+  barriers barriers_;
   reader reader_;
-  stragglers stragglers_;
-  server_clock server_clock_;
-  held_aggregates held_;
-  dead_aggregates dead_;
-  pauses pauses_;
+  finder finder_;
   writes writes_;
   boost::unordered_flat_map<slot, failed> failed_;
   agenda agenda_;

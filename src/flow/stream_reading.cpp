@@ -1,6 +1,5 @@
 // What has been read takes its place: the part of stream.hpp between the table and the lanes.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "flow/stream.hpp"
@@ -12,16 +11,6 @@ using namespace std::chrono_literals;
 
 // After a row could not be read, rows come without their texts for so long: time to find out which one it is.
 constexpr auto by_keys_for = 10s;
-
-// After a look at what is paused has failed.
-constexpr auto pauses_retry = 1s;
-
-// Between two pages of what is recalled; and after one that met a lock.
-constexpr auto recall_pause = 100ms;
-constexpr auto recall_retry = 1s;
-
-// After a look at what is blocked or paused, or at a former leader's events, has failed.
-constexpr auto page_pause = 20ms;
 
 }  // namespace
 
@@ -35,8 +24,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
   news out{.read = how != reader::outcome::failed, .complete = how == reader::outcome::complete};
   if (got.result != read_result::done) return out;
   if (got.answer.server_time) on_server_time(agenda_.asked_at, *got.answer.server_time);
-  if (asked.read->with_summary && (got.answer.holds || held_.size() > 0))
-    agenda_.blocked_after = agenda_.next_page;
+  if (asked.read->with_summary && (got.answer.holds || barriers_.held.size() > 0)) finder_.look_at_blocked();
   if (got.answer.late > asked.read->events) return out;
   for (stored_event& one : got.answer.rows) {
     // Something earlier may be among what the rest of (c) will find.
@@ -48,11 +36,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
 
 void stream::on_found(tried<std::vector<stored_event>>& got) {
   if (got.result == read_result::refused) read_by_keys();
-  if (got.result != read_result::done) {
-    agenda_.not_before = lanes_.now() + page_pause;
-    return;
-  }
-  agenda_.by_id.clear();
+  if (!finder_.on_left(got, lanes_.now())) return;
   phase_ = phase::running;
   for (stored_event& one : got.answer)
     if (one.from == exception::none) admit(std::move(one));
@@ -68,7 +52,7 @@ void stream::on_texts(slot which) {
 // True if it is news.
 bool stream::admit(stored_event one) {
   const aggregate of = one.what.aggregate;
-  const bool parked = is_held(of) || events_.length_of(of) >= limits_.longest_chain;
+  const bool parked = barriers_.hold(of) || events_.length_of(of) >= limits_.longest_chain;
   const auto added = events_.add(std::move(one));
   if (!added) return false;
   on_texts(*added);
@@ -84,8 +68,9 @@ bool stream::admit(stored_event one) {
 void stream::admit_due(stored_event one) {
   const aggregate of = one.what.aggregate;
   const bool heads = one.from == exception::backing_off;
-  const bool parked = one.earlier_waits || (!heads && is_held(of));
-  if (heads && !held_.holds(of)) held_.begin(of, hold::head_waits);  // somebody has set it back by hand
+  const bool parked = one.earlier_waits || (!heads && barriers_.hold(of));
+  if (heads && !barriers_.held.holds(of))
+    barriers_.held.begin(of, hold::head_waits);  // somebody has set it back by hand
   const auto added = events_.add(std::move(one));
   if (!added) return;
   on_texts(*added);
@@ -119,7 +104,7 @@ bool stream::may_leave(slot which) {
 // Sends what is next in its chain to a lane: in strict order the first only.
 void stream::offer_next(aggregate of) {
   auto* const chain = events_.find_chain(of);
-  if (chain == nullptr || phase_ != phase::running || pauses_.everything()) return;
+  if (chain == nullptr || phase_ != phase::running || is_paused()) return;
   for (slot which = chain->first; which != no_slot; which = events_.at(which).after) {
     auto& one = events_.at(which);
     if (one.state == event_state::dying || one.state == event_state::fetching) return;
@@ -129,7 +114,7 @@ void stream::offer_next(aggregate of) {
         writes_.fetches.add(which, lanes_.now());
         return;
       }
-      if (pauses_.holds(one.it.what) && !failed_.contains(which)) return hold_back(which);
+      if (barriers_.paused.holds(one.it.what) && !failed_.contains(which)) return hold_back(which);
       if (!may_leave(which)) return wait_for_destination(which);
       const auto lane =
           lanes_.offer(*this, which, of, travels_alone(which), chain->offered > 0 ? chain->lane : -1);
@@ -167,7 +152,7 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got) {
     const aggregate of = events_.aggregate_of(which);
     leave_chain(which);
     events_.erase(which);
-    if (events_.length_of(of) == 0) held_.on_head_settled(of);
+    if (events_.length_of(of) == 0) barriers_.held.on_head_settled(of);
     offer_next(of);
   }
 }
@@ -207,77 +192,33 @@ void stream::on_released(tried<release_answer>& got, const store_request& asked)
   }
   for (const aggregate of : asked.release) {
     if (std::find(it.backs_off.begin(), it.backs_off.end(), of) != it.backs_off.end())
-      held_.on_head_waits(of);
+      barriers_.held.on_head_waits(of);
     else if (std::find(more.begin(), more.end(), of) == more.end())
-      held_.on_all_released(of);
+      barriers_.held.on_all_released(of);
   }
   for (const aggregate of : taken) offer_next(of);
 }
 
-// Page by page, with pauses: others' events are read meanwhile. What PostgreSQL refuses to change becomes due
-// by itself.
 void stream::on_recalled(const tried<recall_answer>& got) {
-  agenda_.recall_not_before =
-      lanes_.now() + (got.result == read_result::deferred ? recall_retry : recall_pause);
-  if (got.result == read_result::deferred) return;
-  agenda_.recall_after = got.result == read_result::done ? got.answer.upto : std::nullopt;
-  reader_.ring_due(lanes_.now());
+  if (finder_.on_recalled(got, lanes_.now())) reader_.ring_due(lanes_.now());
 }
 
 // What is with the lanes and not sent yet comes back: a lane may be blocked for long.
 void stream::on_pauses(tried<pauses_answer>& got) {
-  if (got.result != read_result::done) {
-    if (phase_ == phase::running) agenda_.pauses_at = lanes_.now() + pauses_retry;
-    agenda_.not_before = lanes_.now() + page_pause;
-    return;
-  }
-  const auto& end = got.answer.next_end;
-  agenda_.pauses_at = end ? lanes_.now() + *end : clock::time_point::max();
-  agenda_.pauses_known_at = lanes_.now();
-  const auto changed = pauses_.set(std::move(got.answer.in_force));
+  if (!finder_.on_pauses(got, phase_ == phase::running, lanes_.now())) return;
+  const auto changed = barriers_.paused.set(std::move(got.answer.in_force));
   if (!changed.more && !changed.fewer) return;
-  if (hooks_.on_pauses) hooks_.on_pauses(pauses_.in_force());
+  if (hooks_.on_pauses) hooks_.on_pauses(barriers_.paused.in_force());
   if (changed.more) lanes_.withdraw(*this);
-  if (changed.fewer) agenda_.resume_after = position::before_all;
+  if (changed.fewer) finder_.resume();
   on_lanes_changed();
 }
 
-// They are as good as due. Nothing is written of that: who leads next finds them again. The look may have been
-// sent back to the start meanwhile.
-void stream::on_resumed(tried<resumed_answer>& got, const store_request& asked) {
+// They are as good as due. Nothing is written of that: who leads next finds them again.
+void stream::on_resumed(tried<resumed_answer>& got) {
   if (got.result == read_result::refused) read_by_keys();
-  if (got.result != read_result::done) {
-    agenda_.not_before = lanes_.now() + page_pause;
-    return;
-  }
-  if (agenda_.resume_after == asked.resume->after) agenda_.resume_after = got.answer.upto;
+  if (!finder_.on_resumed(got, lanes_.now())) return;
   for (stored_event& one : got.answer.rows) admit_due(std::move(one));
-}
-
-void stream::on_blocked(const tried<blocked_answer>& got, const store_request& asked) {
-  if (got.result != read_result::done) {
-    agenda_.not_before = lanes_.now() + page_pause;
-    return;
-  }
-  constexpr auto first = std::numeric_limits<aggregate>::min();
-  held_.on_page(got.answer.rows, *asked.blocked_after,
-                got.answer.upto.value_or(std::numeric_limits<aggregate>::max()));
-  agenda_.blocked_after.reset();
-  if (phase_ == phase::loading)
-    agenda_.blocked_after = got.answer.upto;
-  else
-    agenda_.next_page = got.answer.upto.value_or(first);
-}
-
-void stream::on_dead_page(const tried<dead_answer>& got) {
-  if (got.result != read_result::done) {
-    agenda_.not_before = lanes_.now() + page_pause;
-    return;
-  }
-  dead_.on_page(got.answer.of);
-  agenda_.dead_after = got.answer.upto;
-  if (agenda_.dead_after) return;
-  for (const aggregate of : dead_.end_look()) held_.begin(of, hold::draining);
 }
 
 }  // namespace outboxd::flow

@@ -23,10 +23,10 @@ bool is_about_rights(std::string_view reply) {
 
 result<message> stream::letter_of(slot which) {
   const auto& one = events_.at(which);
-  auto formed = to_message(one.it.what, payload_, limits_.route, one.route.get());
+  auto formed = to_message(one.it.what, agenda_.payload, limits_.route, one.route.get());
   const auto found = failed_.find(which);
   if (found == failed_.end()) return formed;
-  message out = formed ? std::move(*formed) : to_message(one.it.what, payload_, limits_.route);
+  message out = formed ? std::move(*formed) : to_message(one.it.what, agenda_.payload, limits_.route);
   out.dead_reason = found->second.how.reason;
   out.dead_exchange = out.exchange;
   out.dead_routing_key = out.routing_key;
@@ -76,7 +76,7 @@ void stream::on_outcome(slot which, const outcome& what) {
 
 void stream::say_delivered(slot which) const {
   if (!hooks_.on_delivered) return;
-  if (const auto now = server_clock_.at(lanes_.now()))
+  if (const auto now = agenda_.server_clock.at(lanes_.now()))
     hooks_.on_delivered(*now - std::clamp(events_.at(which).it.what.created_at, timestamp(), *now));
 }
 
@@ -232,8 +232,8 @@ void stream::wait(slot which, failure_record how) {
   leave_chain(which);
   events_.at(which).state = event_state::waiting;
   failed_[which].how = std::move(how);
-  held_.begin(of, hold::head_waits);
-  held_.on_to_record(of);
+  barriers_.held.begin(of, hold::head_waits);
+  barriers_.held.on_to_record(of);
   writes_.records.add(which, lanes_.now());
   park_rest(of);
   offer_next(of);  // the dead letter of one behind it, which is not parked
@@ -246,7 +246,7 @@ void stream::park(slot which) {
   events_.at(which).state = event_state::waiting;
   failed_[which].how = {
       .id = events_.at(which).it.what.id, .to = exception::parked, .code = {}, .reason = {}};
-  held_.on_to_record(of);
+  barriers_.held.on_to_record(of);
   writes_.records.add(which, lanes_.now());
 }
 
@@ -315,19 +315,19 @@ void stream::on_recorded(const write_answer& got) {
     if (how.to == exception::dead) {
       events_.leave_chain(which);
       if (limits_.after_dead == after_dead::hold) {
-        dead_.add(of);
-        held_.begin(of, hold::draining);
+        barriers_.dead.add(of);
+        barriers_.held.begin(of, hold::draining);
         park_rest(of);
       }
-      if (events_.length_of(of) == 0) held_.on_head_settled(of);
+      if (events_.length_of(of) == 0) barriers_.held.on_head_settled(of);
       events_.erase(which);
       offer_next(of);
       continue;
     }
-    const bool is_paused = pauses_.holds(events_.at(which).it.what);
+    const bool is_paused = barriers_.paused.holds(events_.at(which).it.what);
     events_.erase(which);
-    held_.on_recorded(of);
-    if (how.code == paused_code && !is_paused) agenda_.resume_after = position::before_all;
+    barriers_.held.on_recorded(of);
+    if (how.code == paused_code && !is_paused) finder_.resume();
     if (how.to == exception::backing_off && how.delay) reader_.due_within(*how.delay, lanes_.now());
   }
 }
@@ -341,7 +341,7 @@ void stream::on_marked(const write_answer& got) {
     tell(step::marked, which);
     const aggregate of = events_.aggregate_of(which);
     events_.erase(which);
-    if (events_.length_of(of) == 0) held_.on_head_settled(of);
+    if (events_.length_of(of) == 0) barriers_.held.on_head_settled(of);
   }
 }
 

@@ -1,0 +1,205 @@
+// flow_finder_test: what a new leader has to know before it sends, and what is looked for page by page.
+#include "flow/finder.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace outboxd;
+using namespace outboxd::flow;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto never = clock::time_point::max();
+
+template <class Answer>
+tried<Answer> failed(read_result how = read_result::deferred) {
+  return {.result = how, .reason = "a lock", .answer = {}};
+}
+
+struct fixture {
+  clock::time_point now{std::chrono::hours(1)};
+  barriers known{100};
+  finder it;
+
+  explicit fixture(bool dead_hold = false) : it(known, dead_hold) {}
+  store_request ask_to_load() {
+    store_request out;
+    it.add_to_load(out, now);
+    return out;
+  }
+  store_request ask(int room = 100) {
+    store_request out;
+    it.add_to(out, room, now);
+    return out;
+  }
+  void no_pauses(bool running) { REQUIRE(it.on_pauses({}, running, now)); }
+  void load() {
+    it.start({}, now);
+    const auto first = ask_to_load();
+    no_pauses(false);
+    it.on_blocked({}, *first.blocked_after, false, now);
+    REQUIRE(it.knows_barriers(now));
+    REQUIRE(ask().resume);
+    REQUIRE(it.on_resumed({}, now));
+    REQUIRE(it.next(100) == never);
+  }
+};
+
+struct hold_behind_dead : fixture {
+  hold_behind_dead() : fixture(true) {}
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(fixture, "all that holds events back is known before what a former leader left is read") {
+  it.start({event_id{{1}}}, now);
+  CHECK(it.has_left());
+  const auto first = ask_to_load();
+  CHECK(first.pauses);
+  REQUIRE(first.blocked_after);
+  CHECK(first.by_id.empty());
+  CHECK_FALSE(first.dead_after);
+  no_pauses(false);
+  it.on_blocked({.result = read_result::done, .reason = {}, .answer = {.rows = {{7, true}}, .upto = 7}},
+                *first.blocked_after, false, now);
+  CHECK_FALSE(it.knows_barriers(now));
+  const auto second = ask_to_load();
+  CHECK_FALSE(second.pauses);
+  CHECK(second.blocked_after == 7);
+  it.on_blocked({}, 7, false, now);
+  CHECK(it.knows_barriers(now));
+  CHECK(known.hold(7));
+  CHECK(ask_to_load().by_id.size() == 1);
+  CHECK_FALSE(it.on_left(failed<std::vector<stored_event>>(), now));
+  CHECK(it.has_left());
+  CHECK(ask_to_load().by_id.empty());  // not before a pause
+  now = it.next_to_load();
+  CHECK(ask_to_load().by_id.size() == 1);
+  CHECK(it.on_left({}, now));
+  CHECK_FALSE(it.has_left());
+}
+
+TEST_CASE_FIXTURE(fixture, "a page that fails is asked for again after a pause, from where it was") {
+  load();
+  it.look_at_blocked();
+  const auto first = ask().blocked_after;
+  REQUIRE(first);
+  it.on_blocked(failed<blocked_answer>(), *first, true, now);
+  CHECK(it.next(100) > now);
+  CHECK_FALSE(ask().blocked_after);
+  now = it.next(100);
+  CHECK(ask().blocked_after == first);
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "while it runs a page is looked at each time that there is something, and then the next") {
+  load();
+  it.look_at_blocked();
+  it.on_blocked({.result = read_result::done, .reason = {}, .answer = {.rows = {{3, false}}, .upto = 3}},
+                *ask().blocked_after, true, now);
+  CHECK_FALSE(ask().blocked_after);
+  it.look_at_blocked();
+  CHECK(ask().blocked_after == 3);
+}
+
+TEST_CASE_FIXTURE(
+    fixture, "a recall goes through the table in pages, with pauses, and once more if asked for meanwhile") {
+  load();
+  it.recall();
+  CHECK(ask().recall_after == due_cursor{});
+  const due_cursor far{.at = timestamp(5s), .seq = 5};
+  CHECK(it.on_recalled({.result = read_result::done, .reason = {}, .answer = {far}}, now));
+  CHECK_FALSE(ask().recall_after);
+  CHECK(it.next(100) > now);
+  now = it.next(100);
+  CHECK(ask().recall_after == far);
+  CHECK_FALSE(it.on_recalled(failed<recall_answer>(), now));  // the same page again
+  now = it.next(100);
+  CHECK(ask().recall_after == far);
+  it.recall();
+  CHECK(ask().recall_after == due_cursor{});
+  CHECK(it.on_recalled({}, now));
+  CHECK(it.next(100) == never);
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "what waits for a pause is looked for when the pause has ended, and while there is room") {
+  load();
+  it.ring_pauses();
+  CHECK(ask().pauses);
+  REQUIRE(it.on_pauses(
+      {.result = read_result::done, .reason = {}, .answer = {.in_force = {}, .next_end = 30s}}, true, now));
+  CHECK(it.next(100) == now + 30s);
+  now += 30s;
+  CHECK(ask().pauses);
+  no_pauses(true);
+  it.resume();
+  CHECK_FALSE(ask(0).resume);
+  CHECK(it.next(0) == never);
+  CHECK(ask().resume->after == position::before_all);
+  CHECK(it.on_resumed({.result = read_result::done, .reason = {}, .answer = {.rows = {}, .upto = 9}}, now));
+  CHECK(ask().resume->after == 9);
+  CHECK(it.on_resumed({}, now));
+  CHECK(it.next(100) == never);
+}
+
+TEST_CASE_FIXTURE(fixture, "a pause that ends while that is looked for sends the look back to the start") {
+  load();
+  for (const std::optional<std::int64_t> upto :
+       {std::optional<std::int64_t>(9), std::optional<std::int64_t>()}) {
+    it.resume();
+    CHECK(ask().resume->after == position::before_all);
+    it.resume();
+    CHECK(it.on_resumed({.result = read_result::done, .reason = {}, .answer = {.rows = {}, .upto = upto}},
+                        now));
+    CHECK(ask().resume->after == position::before_all);
+    CHECK(it.on_resumed({}, now));
+    CHECK(it.next(100) == never);
+  }
+}
+
+TEST_CASE_FIXTURE(fixture, "a ring while the pauses are being read has them read again") {
+  load();
+  it.ring_pauses();
+  CHECK(ask().pauses);
+  CHECK_FALSE(ask().pauses);
+  it.ring_pauses();
+  no_pauses(true);
+  CHECK(it.next(100) <= now);
+  CHECK(ask().pauses);
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "a look at what is paused that fails while events are sent is not made again at once") {
+  load();
+  it.ring_pauses();
+  CHECK(ask().pauses);
+  CHECK_FALSE(it.on_pauses(failed<pauses_answer>(), true, now));
+  CHECK(it.next(100) >= now + 100ms);
+  now = it.next(100);
+  CHECK(ask().pauses);
+}
+
+TEST_CASE_FIXTURE(
+    hold_behind_dead,
+    "where dead events hold back, they are looked through before the first send, and when rung") {
+  it.start({}, now);
+  const auto first = ask_to_load();
+  no_pauses(false);
+  it.on_blocked({}, *first.blocked_after, false, now);
+  CHECK_FALSE(it.knows_barriers(now));
+  REQUIRE(ask_to_load().dead_after);
+  it.on_dead_page({.result = read_result::done, .reason = {}, .answer = {.of = {4}, .upto = 40}}, now);
+  CHECK(ask_to_load().dead_after == 40);
+  it.on_dead_page({.result = read_result::done, .reason = {}, .answer = {.of = {5}, .upto = {}}}, now);
+  CHECK(it.knows_barriers(now));
+  CHECK(known.hold(4));
+  CHECK(known.hold(5));
+  CHECK(known.aggregates() == 2);
+  it.ring_dead(now);
+  REQUIRE(ask().dead_after);
+  it.on_dead_page({.result = read_result::done, .reason = {}, .answer = {.of = {5}, .upto = {}}}, now);
+  CHECK_FALSE(known.dead.holds(4));  // retried or discarded
+  CHECK(known.held.asks());          // what it held back is looked up
+  CHECK(known.hold(5));
+}
