@@ -86,9 +86,10 @@ destinations::permit destinations::ask(const destination& to, clock::time_point 
   if (one == nullptr) return permit::send;
   if (now < one->next_probe) return permit::wait;
   one->now = condition::probed;
+  const bool alone = one == find_down(exchange_key(to));
   // Its queue may hang, or only the connection that it went to: then another one may do better.
-  one->next_probe = now + 2 * one->pause;
-  return one == find_down(exchange_key(to)) ? permit::probe_alone : permit::probe;
+  one->next_probe = now + (alone ? limits_.lone_probe : 2 * one->pause);
+  return alone ? permit::probe_alone : permit::probe;
 }
 
 void destinations::on_lane_changed(clock::time_point now) {

@@ -28,6 +28,9 @@ struct destination_limits {
   // Between two probes of one that is down; each pause is twice the one before.
   std::chrono::milliseconds first_probe{500};
   std::chrono::milliseconds longest_probe{3'000};
+  // Until a probe that travels alone is followed by another one. It holds up its lane until it is confirmed or
+  // overdue, so this is longer than confirm_timeout as a rule.
+  std::chrono::milliseconds lone_probe{15'000};
 };
 
 struct destination_hooks {

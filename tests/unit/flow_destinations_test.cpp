@@ -157,6 +157,11 @@ TEST_CASE_FIXTURE(
   fail(orders, failure::refused), fail(bills, failure::refused);
   now += 500ms;
   CHECK(it.ask(orders, now) == permit::probe_alone);
+  // It may hold up its lane until it is overdue: no other lane is to wait beside it.
+  now += 14'999ms;
+  CHECK(it.ask(orders, now) == permit::wait);
+  now += 1ms;
+  CHECK(it.ask(orders, now) == permit::probe_alone);
   const destination other{"other", "orders"};
   deliver(other);
   reason = "403 ACCESS_REFUSED - write access to topic 'orders' in exchange 'other'";
