@@ -59,17 +59,20 @@ std::string swallowers(const pg::schema_name& schema) {
 
 // A statement that was planned while a rule made nothing of it depends on no table any more, so that PostgreSQL
 // would never plan it again (seen in 15; DISCARD PLANS passes over it, too).
+// First each is parsed as the statement without a name: that takes all the locks, so that what is refused for a
+// lock is refused before anything is gone. It is tried again at the next look.
 boost::asio::awaitable<result<void>> prepare_anew(pg::connection& link) {
   pg::pipeline ask;
   ask.text("SELECT name, statement FROM pg_prepared_statements WHERE name <> ''");
   const auto found = co_await link.execute(std::move(ask), longest_look);
   if (!found) co_return tl::make_unexpected(found.error());
   pg::pipeline again;
-  again.text("DEALLOCATE ALL");
   const pg::rows& all = found->front();
+  for (int row = 0; row < all.size(); ++row) again.prepare({}, std::string(all.at(row, 1)));
+  again.text("DEALLOCATE ALL");
   for (int row = 0; row < all.size(); ++row)
     again.prepare(std::string(all.at(row, 0)), std::string(all.at(row, 1)));
-  const auto done = co_await link.execute(std::move(again), longest_look);
+  const auto done = co_await link.execute_segments(std::move(again), longest_look);
   if (!done) co_return tl::make_unexpected(done.error());
   co_return result<void>();
 }
@@ -107,12 +110,11 @@ boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::look(
     if (!found) co_return tl::make_unexpected(found.error());
     if (!one.next_look) continue;  // over meanwhile
     one.next_look = now + between_looks;
-    const bool again = *found && (*found)->which == one.seen && one.seen != one.said;
-    one.seen = *found ? (*found)->which : "";
-    if (!*found) one.still.reset();
-    if (!again) continue;
-    one.said = one.seen;
-    one.still = named{(*found)->words, std::chrono::system_clock::now()};
+    const std::string which = *found ? (*found)->which : "";
+    const bool stays = *found && which == std::exchange(one.seen, which);
+    if (!*found || (one.still && one.still->which != which)) one.still.reset();
+    if (!stays || one.still) continue;
+    one.still = named{which, (*found)->words, std::chrono::system_clock::now()};
     out.push_back(std::move((*found)->words));
   }
   co_return out;
@@ -155,15 +157,15 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
   }
   if (!found) co_return std::optional<sighting>();
   const pg::rows& row = only.answers.front();
-  const auto kind = by_rule ? "rule" : "trigger";
   const auto name = amqp::printable(row.at(0, 1), 100);
   const auto table = amqp::printable(row.at(0, 2), 100);
+  // Who looks at a trigger does not see whether it returns null.
+  const auto who = fmt::format("{} {} of {}", by_rule ? "the rule" : "perhaps the trigger", name, table);
   co_return sighting{
-      fmt::format("{} {}", kind, name),
+      fmt::format("{} {}", by_rule ? "rule" : "trigger", name),
       fmt::format(
-          "events of {} cannot be marked, and nobody has locked them: the {} {} of {} leaves their rows"
-          " as they are",
-          schema_.name(), kind, name, table),
+          "events of {} cannot be marked, and nobody has locked them: {} leaves their rows as they are",
+          schema_.name(), who),
       0};
 }
 

@@ -47,6 +47,7 @@ class culprit_watch {
 
   // Who has been named and still keeps it from leading or writing. One that only cannot sleep does its work.
   struct named {
+    std::string which;
     std::string words;
     std::chrono::system_clock::time_point since;
   };
@@ -63,8 +64,7 @@ class culprit_watch {
   struct watch {
     std::optional<clock::time_point> next_look;  // while it is kept from it
     std::string seen;                            // by the latest look: the session and its lock
-    std::string said;
-    std::optional<named> still;  // while the looks find whom it has named
+    std::optional<named> still;                  // whom it has named, while the looks find him
   };
   struct sighting {
     std::string which;
