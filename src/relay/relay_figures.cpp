@@ -66,7 +66,9 @@ std::vector<obstacle> relay::obstacles() const {
       out.push_back({"locked_out", who->words, who->since});
       break;
     }
-  if (!exchange_missing_.empty()) out.push_back({"exchange_missing", exchange_missing_, missing_since_});
+  // Who does not lead publishes nothing, and so would not learn that it is back.
+  if (!exchange_missing_.empty() && led() > 0)
+    out.push_back({"exchange_missing", exchange_missing_, missing_since_});
   if (const auto oldest = lanes_.oldest_in_flight(); oldest && clock::now() - *oldest > overdue_after) {
     const auto age = clock::now() - *oldest;
     out.push_back({"confirms_overdue",
