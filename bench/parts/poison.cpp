@@ -1,11 +1,16 @@
-// poison: what good events notice of odd ones: commit to consumer beside rows that a broker or a database takes ill.
+// poison: what good events notice of rows that broker or database take ill, and of a queue that never confirms.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
 
 #include "parts/part.hpp"
 #include "stage/delivery_times.hpp"
 #include "stage/relay.hpp"
 #include "support/broker.hpp"
 #include "support/poison.hpp"
+#include "support/suspended_queue.hpp"
 
 namespace outboxd::bench {
 namespace {
@@ -21,10 +26,18 @@ struct latencies {
   }
 };
 
+enum class company {
+  none,
+  odd_rows,      // each of the table once
+  silent_queue,  // an event in a hundred goes to one that never confirms
+};
+
 class poison : public part {
  public:
   const char* name() const override { return "poison"; }
-  const char* help() const override { return "commit to consumer of good events beside odd ones"; }
+  const char* help() const override {
+    return "commit to consumer of good events beside odd ones, and beside a queue that never confirms";
+  }
   void be_quick() override {
     rate_ = 100;
     seconds_ = 2;
@@ -38,31 +51,43 @@ class poison : public part {
   }
 
   void run(const setup& on, report& out) override {
-    out.note(
-        fmt::format("two relays, {} good events per second for {} s by 8 sessions, quorum queue; in one of "
-                    "two runs {} odd "
-                    "rows among them",
-                    rate_, seconds_, odd_.size()));
+    out.note(fmt::format(
+        "two relays, amqp.confirm_timeout 1 s, {} good events per second for {} s by 8 sessions, quorum "
+        "queue; "
+        "alone, with {} odd rows among them, and with every hundredth event to a queue that never confirms",
+        rate_, seconds_, odd_.size()));
     stage where(on, test::queue_type::quorum, /*autovacuum=*/true);
     test::broker broker(on.amqp_url);
     broker.declare_exchange("outbox");  // where odd rows go that name no exchange
     broker.bind(where.queue(), "outbox", where.event_type() + ".#");
     for (int round = 1; round <= rounds_; ++round) {
-      for (const bool with : {round % 2 == 0, round % 2 == 1}) measure(on, where, with);
+      auto order = all_;
+      if (round % 2 == 0) std::reverse(order.begin(), order.end());
+      for (const company with : order) measure(on, where, broker, with);
       out.note(fmt::format("round {} of {} is through", round, rounds_));
     }
-    tell(out, "good events alone", alone_);
-    tell(out, "beside odd ones", beside_);
-    out.section("bar");
-    out.key("poison_p99_ms", spread_of(beside_.p99).median);
+    tell(out, "good events alone", company::none);
+    tell(out, "beside odd rows", company::odd_rows);
+    tell(out, "beside a queue that never confirms", company::silent_queue);
+    out.section("bars");
+    out.key("poison_p99_ms", spread_of(times_of(company::odd_rows).p99).median);
+    out.key("silent_queue_p99_ms", spread_of(times_of(company::silent_queue).p99).median);
   }
 
  private:
-  void measure(const setup& on, stage& where, bool with) {
+  latencies& times_of(company with) { return times_.at(static_cast<std::size_t>(with)); }
+
+  void measure(const setup& on, stage& where, test::broker& broker, company with) {
     where.connect().exec("TRUNCATE outbox.event");
-    const std::vector<std::string> flags{"--retry-schedule", "100ms"};
+    const std::string silent = where.queue() + "-silent";
+    std::optional<test::suspended_queue> hangs;
+    if (with == company::silent_queue) {
+      broker.declare_queue(silent, test::queue_type::classic);
+      hangs.emplace(silent);
+    }
+    const std::vector<std::string> flags{"--retry-schedule", "100ms", "--amqp-confirm-timeout", "1s"};
     relay one(on, where, flags), other(on, where, flags);
-    const std::size_t events = static_cast<std::size_t>(rate_) * static_cast<std::size_t>(seconds_);
+    const auto events = static_cast<std::size_t>(rate_) * static_cast<std::size_t>(seconds_);
     const std::size_t apart = std::max<std::size_t>(1, events / odd_.size());
     std::int64_t first = -1;  // before it comes one event ahead
     const auto times = time_deliveries(
@@ -71,32 +96,44 @@ class poison : public part {
          .duration = std::chrono::milliseconds(seconds_ * 1000),
          .writers = 8},
         [&](std::int64_t n) {
-          if (first < 0) first = n + 1;
-          const auto at = static_cast<std::size_t>(std::max<std::int64_t>(n - first, 0));
           auto statement = numbered_insert(where, "outbox", n);
-          if (with && n >= first && at % apart == 0 && at / apart < odd_.size())
+          if (first < 0) {
+            first = n + 1;
+            return statement;
+          }
+          const auto at = static_cast<std::size_t>(n - first);
+          if (with == company::odd_rows && at % apart == 0 && at / apart < odd_.size())
             statement += "; " + test::insert_statement(odd_[at / apart], fmt::format("odd {}", at),
                                                        where.event_type());
+          if (with == company::silent_queue && at % 100 == 0)
+            statement += fmt::format(
+                "; INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, "
+                "routing_key, "
+                "payload) VALUES ('silent', '{}', 'silent', '', '{}', '{{}}')",
+                at, silent);
           return statement;
         });
     if (times.missing > 0) throw std::runtime_error("good events have not come within ten seconds");
-    (with ? beside_ : alone_).add(times.ms);
-    one.stop();
-    other.stop();
+    times_of(with).add(times.ms);
+    one.kill();  // it would wait for what will not be confirmed
+    other.kill();
+    hangs.reset();
+    if (with == company::silent_queue) broker.delete_queue(silent);
   }
 
-  static void tell(report& out, const char* name, const latencies& of) {
+  void tell(report& out, const char* name, company with) {
     out.section(name);
-    out.figure("p50", of.p50, "ms");
-    out.figure("p99", of.p99, "ms");
-    out.figure("the longest", of.most, "ms");
+    out.figure("p50", times_of(with).p50, "ms");
+    out.figure("p99", times_of(with).p99, "ms");
+    out.figure("the longest", times_of(with).most, "ms");
   }
 
+  static constexpr std::array all_{company::none, company::odd_rows, company::silent_queue};
   const std::vector<test::poison> odd_ = test::poisons();
   int rate_ = 1'000;
   int seconds_ = 10;
   int rounds_ = 3;
-  latencies alone_, beside_;
+  std::array<latencies, all_.size()> times_;
 };
 
 }  // namespace

@@ -76,6 +76,8 @@ inline constexpr std::array bars{
     bar{"adopt_keep_ratio", direction::at_most, 1.33, "adopt", "the same with --keep"},
     bar{"poison_p99_ms", direction::at_most, 1000, "poison",
         "p99 of good events at 1,000/s beside odd ones, two relays"},
+    bar{"silent_queue_p99_ms", direction::at_most, 1000, "poison",
+        "the same beside events to a queue that never confirms"},
 };
 
 std::optional<bar> bar_of(std::string_view key);

@@ -7,7 +7,7 @@
 #include "pg/relay_statements.hpp"
 #include "rotation.hpp"
 #include "stage.hpp"
-#include "suspended_queue.hpp"
+#include "support/suspended_queue.hpp"
 
 namespace outboxd::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "stage.hpp"
-#include "suspended_queue.hpp"
+#include "support/suspended_queue.hpp"
 
 namespace outboxd::test {
 namespace {
