@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 namespace outboxd::flow {
 namespace {
@@ -25,56 +23,29 @@ constexpr clock::duration patience_at_first = 3'500ms;
 
 }  // namespace
 
-void lane::offer(parcel one) {
-  (one.alone ? alone_ : waiting_).push_back(one);
-}
-
-// Who travels alone and all others take turns, so that neither waits for all of the other.
-std::optional<lane::parcel> lane::next() const {
-  // Nothing is sent behind one that travels alone, so it is the latest.
-  if (in_flight_ > 0 && window_.back().open && window_.back().what.alone) return std::nullopt;
-  const auto may_send = [](const parcel& one) { return one.whose->may_send(); };
-  const auto other = std::find_if(waiting_.begin(), waiting_.end(), may_send);
-  const auto lone = std::find_if(alone_.begin(), alone_.end(), may_send);
-  if (other != waiting_.end() && (lone == alone_.end() || others_left_ > 0)) return *other;
-  if (lone == alone_.end() || in_flight_ > 0) return std::nullopt;
-  return *lone;
-}
-
-void lane::take(const parcel& one) {
-  auto& from = one.alone ? alone_ : waiting_;
-  from.erase(std::find_if(from.begin(), from.end(), [&](const parcel& each) {
-    return each.whose == one.whose && each.which == one.which;
-  }));
-  if (one.alone)
-    others_left_ = waiting_.size();
-  else if (others_left_ > 0)
-    --others_left_;
-}
-
 void lane::pump() {
   while (send_next()) continue;
 }
 
 bool lane::send_next() {
   while (state_ == state::open) {
-    const auto one = next();
+    if (sent_.is_alone()) return false;
+    const auto one = waiting_.next(sent_.in_flight() == 0);
     if (!one) return false;
     const auto taken = one->whose->letter_of(one->which).and_then([this](const message& what) {
-      return broker_.publish(first_ + window_.size(), what);
+      return broker_.publish(sent_.next(), what);
     });
     if (taken && *taken == accepted::full) {
       if (!full_since_) full_since_ = owner_.now();
       return false;
     }
     full_since_.reset();
-    take(*one);
+    waiting_.take(*one);
     if (!taken) {
       one->whose->on_unencodable(one->which, taken.error().message);
       continue;
     }
-    window_.push_back({*one, owner_.now()});
-    ++in_flight_;
+    sent_.add(*one, owner_.now());
     one->whose->on_sent(one->which);
     return true;
   }
@@ -82,43 +53,17 @@ bool lane::send_next() {
 }
 
 void lane::withdraw(shipper& whose) {
-  std::vector<slot> unsent;
-  for (auto* const queue : {&waiting_, &alone_}) {
-    for (const parcel& one : *queue)
-      if (one.whose == &whose) unsent.push_back(one.which);
-    std::erase_if(*queue, [&](const parcel& one) { return one.whose == &whose; });
-  }
-  for (const slot which : unsent) whose.on_unsent(which);
+  for (const slot which : waiting_.withdraw(whose)) whose.on_unsent(which);
 }
 
 void lane::forget(const shipper& whose) {
-  for (auto* const queue : {&waiting_, &alone_})
-    std::erase_if(*queue, [&](const parcel& one) { return one.whose == &whose; });
-  for (sent& one : window_)
-    if (one.what.whose == &whose) one.what.whose = nullptr;
-}
-
-lane::sent* lane::find(token name) {
-  if (name < first_ || name >= first_ + window_.size()) return nullptr;
-  sent& one = window_[static_cast<std::size_t>(name - first_)];
-  return one.open ? &one : nullptr;
-}
-
-void lane::close(sent& one) {
-  one.open = false;
-  --in_flight_;
-}
-
-// Each message once: those before are older.
-void lane::overtake(token by) {
-  for (token one = std::max(overtaken_to_, first_); one < by; ++one)
-    window_[static_cast<std::size_t>(one - first_)].overtaken = latest_outcome_;
-  overtaken_to_ = std::max(overtaken_to_, by);
+  waiting_.withdraw(whose);
+  sent_.forget(whose);
 }
 
 // A broker that is slow confirms in order, however long that takes: only others' confirms tell that one is
 // missing. Nothing is sent behind one that travels alone.
-clock::time_point lane::late_at(const sent& one) const {
+clock::time_point lane::late_at(const window::sent& one) const {
   if (one.overtaken) return *one.overtaken + limits_.confirm_timeout;
   if (one.what.alone) return one.at + limits_.confirm_timeout;
   // A channel may wait for seconds before each of its refusals: they are no sign of life.
@@ -137,12 +82,10 @@ clock::duration lane::patience() const {
 void lane::on_outcomes(std::span<const outcome> outcomes) {
   latest_outcome_ = owner_.now();
   for (const outcome& one : outcomes) {
-    sent* const which = find(one.id);
-    if (which == nullptr) continue;
-    const parcel what = which->what;
-    const auto after_sent = latest_outcome_ - which->at;
-    close(*which);
-    overtake(one.id);
+    const auto was = sent_.close(one.id, latest_outcome_);
+    if (!was) continue;
+    const parcel& what = was->what;
+    const auto after_sent = latest_outcome_ - was->at;
     if (one.what == verdict::acked) {
       owner_.on_acknowledged(after_sent);
       // A later one may be from a broker that is only slow: it keeps the patience that it has taught.
@@ -151,10 +94,7 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
     if (what.whose != nullptr) note_refusal(what, one.what);
     if (what.whose != nullptr) what.whose->on_outcome(what.which, one);
   }
-  while (!window_.empty() && !window_.front().open) {
-    window_.pop_front();
-    ++first_;
-  }
+  sent_.drop_closed();
   renew_if_refused();
   owner_.on_lane_progress();
 }
@@ -172,7 +112,7 @@ void lane::renew_if_refused() {
     state_ = state::renewing;
     renewing_until_ = latest_outcome_ + renewal_patience;
   }
-  if (in_flight_ > 0) return;
+  if (in_flight() > 0) return;
   if (broker_.urls() > 1 && refusals_.nothing_else(latest_outcome_))
     return broker_.drop("everything is refused on it (basic.nack)");
   if (state_ == state::renewing)
@@ -183,20 +123,15 @@ void lane::on_channel_closed(std::span<const token>, std::string_view reason) {
   latest_outcome_ = owner_.now();
   const bool stale = reason.starts_with("403 ") && latest_outcome_ - up_since_ > fresh_login;
   if (stale) broker_.drop(fmt::format("{}; logging in again", reason));
-  give_back({ending::channel_closed, std::string(reason)}, in_flight_ == 1 && !stale);
+  give_back({ending::channel_closed, std::string(reason)}, in_flight() == 1 && !stale);
   renew_if_refused();
 }
 
 // All of it, so that what may have been sent is offered again before its successors. `alone`: who was in
 // flight was that alone.
 void lane::give_back(const interruption& why, bool alone) {
-  std::vector<parcel> unsent(alone_.begin(), alone_.end());
-  unsent.insert(unsent.end(), waiting_.begin(), waiting_.end());
-  const auto was_sent = std::exchange(window_, {});
-  first_ += was_sent.size();
-  in_flight_ = others_left_ = 0;
-  waiting_.clear();
-  alone_.clear();
+  const auto unsent = waiting_.take_all();
+  const auto was_sent = sent_.take_all();
   for (const parcel& one : unsent) one.whose->on_unsent(one.which);
   for (const auto& one : was_sent)
     if (one.open && one.what.whose != nullptr)
@@ -217,26 +152,22 @@ void lane::on_blocked(bool blocked) {
   state_ = blocked ? state::blocked : state::open;
   latest_outcome_ = owner_.now();
   // The time while it was blocked does not count.
-  for (sent& one : window_) {
-    one.at = latest_outcome_;
-    if (one.overtaken) one.overtaken = latest_outcome_;
-  }
+  sent_.postpone(latest_outcome_);
   if (full_since_) full_since_ = latest_outcome_;
   owner_.on_lane_changed();
 }
 
 void lane::on_broker_down(const interruption& why) {
   state_ = state::down;
-  give_back(why, in_flight_ == 1);
+  give_back(why, in_flight() == 1);
 }
 
 // A broker that has said that it takes nothing is well: dropping the connection would only repeat what it
 // already has.
 std::optional<clock::time_point> lane::deadline() const {
-  if (state_ == state::renewing && !window_.empty())
-    return std::min(renewing_until_, late_at(window_.front()));
+  if (state_ == state::renewing && !sent_.empty()) return std::min(renewing_until_, late_at(sent_.oldest()));
   if (state_ != state::open) return std::nullopt;
-  if (!window_.empty()) return late_at(window_.front());
+  if (!sent_.empty()) return late_at(sent_.oldest());
   // Only those that nobody waits for any longer take up its room.
   if (full_since_) return *full_since_ + limits_.confirm_timeout;
   return std::nullopt;
@@ -250,21 +181,17 @@ void lane::check() {
     return owner_.on_lane_progress();
   }
   // Of one that was in flight alone silence says nothing about the connection.
-  if (window_.empty() || (!window_.front().overtaken && !window_.front().what.alone)) {
+  if (sent_.empty() || (!sent_.oldest().overtaken && !sent_.oldest().what.alone)) {
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(patience());
     ++silent_ends_;
     return broker_.drop(fmt::format("no confirm for {} ms", waited.count()));
   }
-  const auto is_late = [this](const sent& one) {
+  const auto is_late = [this](const window::sent& one) {
     return (one.overtaken || one.what.alone) && late_at(one) <= owner_.now();
   };
-  while (!window_.empty() && (!window_.front().open || is_late(window_.front()))) {
-    sent late = std::move(window_.front());
-    window_.pop_front();
-    ++first_;
-    if (!late.open) continue;
-    --in_flight_;
-    if (late.what.whose != nullptr) late.what.whose->on_overdue(late.what.which);
+  while (!sent_.empty() && (!sent_.oldest().open || is_late(sent_.oldest()))) {
+    const auto late = sent_.pop_oldest();
+    if (late.open && late.what.whose != nullptr) late.what.whose->on_overdue(late.what.which);
   }
   owner_.on_lane_progress();
 }

@@ -1,0 +1,50 @@
+#include "flow/window.hpp"
+
+#include <algorithm>
+
+namespace outboxd::flow {
+
+std::optional<window::sent> window::close(token name, clock::time_point now) {
+  if (name < first_ || name >= next()) return std::nullopt;
+  sent& one = all_[static_cast<std::size_t>(name - first_)];
+  if (!one.open) return std::nullopt;
+  one.open = false;
+  --open_;
+  // Each message once: those before are older.
+  for (token each = std::max(overtaken_to_, first_); each < name; ++each)
+    all_[static_cast<std::size_t>(each - first_)].overtaken = now;
+  overtaken_to_ = std::max(overtaken_to_, name);
+  return one;
+}
+
+void window::drop_closed() {
+  while (!all_.empty() && !all_.front().open) pop_oldest();
+}
+
+window::sent window::pop_oldest() {
+  const sent out = all_.front();
+  all_.pop_front();
+  ++first_;
+  if (out.open) --open_;
+  return out;
+}
+
+std::deque<window::sent> window::take_all() {
+  first_ += all_.size();
+  open_ = 0;
+  return std::exchange(all_, {});
+}
+
+void window::forget(const shipper& whose) {
+  for (sent& one : all_)
+    if (one.what.whose == &whose) one.what.whose = nullptr;
+}
+
+void window::postpone(clock::time_point now) {
+  for (sent& one : all_) {
+    one.at = now;
+    if (one.overtaken) one.overtaken = now;
+  }
+}
+
+}  // namespace outboxd::flow
