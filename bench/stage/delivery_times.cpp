@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "stage/arrivals.hpp"
@@ -47,25 +48,27 @@ delivery_times time_deliveries(const setup& on, stage& where, const pace& how,
                            [&](const arrival& one) { return one.number == first - 1; });
       },
       30s, 10ms);
-  const auto before = came.count();
 
   const auto sent =
       write_at_pace(where, how, [&](std::size_t n) { return insert(first + static_cast<std::int64_t>(n)); });
   const auto give_up = clock::now() + patience;
-  while (came.count() < before + sent.size() && clock::now() < give_up) std::this_thread::sleep_for(10ms);
-  const auto now = clock::now();
-
-  std::vector<clock::time_point> seen(sent.size(), now);
+  // Some may come twice.
+  std::vector<std::optional<clock::time_point>> seen(sent.size());
   std::size_t arrived = 0;
-  for (const auto& one : came.take()) {
-    if (one.number < first) continue;
-    auto& at = seen.at(static_cast<std::size_t>(one.number - first));
-    if (at == now) ++arrived;
-    at = std::min(at, one.at);
+  for (;;) {
+    for (const auto& one : came.take()) {
+      if (one.number < first) continue;
+      auto& at = seen.at(static_cast<std::size_t>(one.number - first));
+      if (!at) ++arrived;
+      at = std::min(at.value_or(one.at), one.at);
+    }
+    if (arrived == sent.size() || clock::now() > give_up) break;
+    std::this_thread::sleep_for(10ms);
   }
+  const auto now = clock::now();
   delivery_times out;
   for (std::size_t n = 0; n < sent.size(); ++n)
-    out.ms.push_back(std::chrono::duration<double, std::milli>(seen[n] - sent[n]).count());
+    out.ms.push_back(std::chrono::duration<double, std::milli>(seen[n].value_or(now) - sent[n]).count());
   out.missing = 1 - static_cast<double>(arrived) / static_cast<double>(sent.size());
   return out;
 }
