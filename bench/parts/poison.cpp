@@ -53,8 +53,8 @@ class poison : public part {
   void run(const setup& on, report& out) override {
     out.note(fmt::format(
         "two relays, amqp.confirm_timeout 1 s, {} good events per second for {} s by 8 sessions, quorum "
-        "queue; "
-        "alone, with {} odd rows among them, and with every hundredth event to a queue that never confirms",
+        "queue; alone, with {} odd rows among them, and with every hundredth event to a queue that never "
+        "confirms",
         rate_, seconds_, odd_.size()));
     stage where(on, test::queue_type::quorum, /*autovacuum=*/true);
     test::broker broker(on.amqp_url);
@@ -108,8 +108,7 @@ class poison : public part {
           if (with == company::silent_queue && at % 100 == 0)
             statement += fmt::format(
                 "; INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, "
-                "routing_key, "
-                "payload) VALUES ('silent', '{}', 'silent', '', '{}', '{{}}')",
+                "routing_key, payload) VALUES ('silent', '{}', 'silent', '', '{}', '{{}}')",
                 at, silent);
           return statement;
         });
