@@ -92,6 +92,16 @@ struct prepared {
 
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then);
 
+// What a session that runs them selects once. Every statement then has one right plan, through the indexes, also when
+// it is planned on an empty table, and is planned once. No parallel workers: on a large table that was filled in a few
+// transactions they would look for what has committed late, and each read would wait until they have started.
+inline constexpr std::string_view planner_settings =
+    "set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
+    " set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),"
+    " set_config('enable_sort', 'off', false), set_config('enable_incremental_sort', 'off', false),"
+    " set_config('max_parallel_workers_per_gather', '0', false), set_config('jit', 'off', false),"
+    " set_config('plan_cache_mode', 'force_generic_plan', false)";
+
 // Key 1 of all advisory locks of this outbox: a hash of the schema's name, so that two outboxes and the
 // application's own locks do not meet.
 std::int32_t lock_class(const schema_name& schema);

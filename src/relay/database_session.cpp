@@ -34,8 +34,6 @@ constexpr std::string_view own_search_path =
 // - synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published
 //   again, which guarantee 4 allows; so no mark waits for a flush or for a standby.
 // - row_security: with it off, a policy that would hide events is an error instead of silence.
-// - enable_*, plan_cache_mode, jit: every statement has one right plan, through the indexes, also when it is
-//   planned on an empty table, and is planned once.
 // - lock_timeout: a mark that meets a lock may not keep what stands behind it waiting.
 // - idle_session_timeout: a relay that hangs loses what its session holds: the lead, and that it is counted
 //   among those that could lead. One that is well never says nothing for so long, leading or not.
@@ -48,13 +46,8 @@ std::string session_settings(const postgres_settings& with, session_use use) {
   const auto lock_wait = use == session_use::stream ? mark_wait : longest_lock_wait;
   return fmt::format(
       "SELECT set_config('synchronous_commit', 'off', false),"
-      " set_config('row_security', 'off', false), set_config('enable_seqscan', 'off', false),"
-      " set_config('enable_bitmapscan', 'off', false), set_config('enable_hashjoin', 'off', false),"
-      " set_config('enable_mergejoin', 'off', false), set_config('enable_sort', 'off', false),"
-      " set_config('enable_incremental_sort', 'off', false), set_config('plan_cache_mode', "
-      "'force_generic_plan', false),"
-      " set_config('jit', 'off', false), set_config('default_transaction_isolation', 'read committed', "
-      "false),"
+      " set_config('row_security', 'off', false), {6},"
+      " set_config('default_transaction_isolation', 'read committed', false),"
       " set_config('statement_timeout', '{0}', false), set_config('idle_in_transaction_session_timeout', "
       "'{0}', false),"
       " set_config('idle_session_timeout', '{3}', false), set_config('lock_timeout', '{1}', false),"
@@ -62,7 +55,7 @@ std::string session_settings(const postgres_settings& with, session_use use) {
       " set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '{0}', false),"
       " set_config('client_connection_check_interval', '{2}', false), pg_try_advisory_lock_shared({4}, {5})",
       with.claim_timeout.count(), lock_wait.count(), with.claim_timeout.count() / 4, idle.count(),
-      pg::lock_class(with.schema), pg::relay_key);
+      pg::lock_class(with.schema), pg::relay_key, pg::planner_settings);
 }
 
 boost::asio::awaitable<result<void>> check_server(pg::connection& link, const postgres_settings& with) {
