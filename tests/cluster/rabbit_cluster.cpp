@@ -77,7 +77,7 @@ rabbit_cluster::rabbit_cluster() : name_server_port_{free_port()} {
         "listeners.tcp.local = 127.0.0.1:{}\n"
         "default_user = {}\ndefault_pass = {}\ndefault_user_tags.administrator = true\n"
         // With 60, the default, RabbitMQ itself waits for a minute before it gives a silent node up.
-        "net_ticktime = 8\n"
+        "net_ticktime = 5\n"
         "disk_free_limit.absolute = 50MB\nlog.console = true\nlog.file = false\n"
         "cluster_partition_handling = pause_minority\n"
         "cluster_formation.peer_discovery_backend = classic_config\n",
