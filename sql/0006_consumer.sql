@@ -35,5 +35,49 @@ BEGIN
 END
 $outboxd$;
 
-REVOKE ALL ON FUNCTION @schema@.first_time(text, uuid) FROM PUBLIC;
+-- Deletes at most `most` records of events that were processed before older_than and not before `from_time`,
+-- the oldest first; those that somebody has locked stay. Says how many, and up to which time: what comes next
+-- need not go through what was deleted here once more. For prune_processed, and for the relay
+-- (retention.processed).
+CREATE FUNCTION @schema@.forget_processed(from_time timestamptz, older_than timestamptz, most integer,
+  OUT records bigint, OUT reached timestamptz)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+BEGIN
+  WITH gone AS (
+    DELETE FROM @schema@.processed_event AS p
+    WHERE p.ctid = ANY (ARRAY(
+      SELECT o.ctid FROM @schema@.processed_event AS o
+      WHERE o.processed_at >= from_time AND o.processed_at < older_than
+      ORDER BY o.processed_at LIMIT most
+      FOR UPDATE SKIP LOCKED))
+    RETURNING p.processed_at)
+  SELECT count(*), coalesce(max(g.processed_at), from_time) INTO records, reached FROM gone AS g;
+END
+$outboxd$;
+
+-- Deletes at most `most` records of events that were processed before older_than, the oldest first, and
+-- returns how many. An event that is delivered again after its record was pruned is processed again.
+-- audit_count is one of 0007_operator.sql.
+CREATE FUNCTION @schema@.prune_processed(older_than timestamptz, most integer, audit bigint DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+DECLARE
+  pruned CONSTANT bigint := (
+    SELECT f.records FROM @schema@.forget_processed('-infinity', older_than, most) AS f);
+BEGIN
+  PERFORM @schema@.audit_count(audit, 'prune', format('--older-than %s', older_than), 0, pruned);
+  RETURN pruned;
+END
+$outboxd$;
+
+REVOKE ALL ON FUNCTION
+  @schema@.first_time(text, uuid), @schema@.prune_processed(timestamptz, integer, bigint),
+  @schema@.forget_processed(timestamptz, timestamptz, integer)
+  FROM PUBLIC;
 GRANT SELECT, DELETE ON @schema@.processed_event TO outbox_operator;
+GRANT EXECUTE ON FUNCTION @schema@.prune_processed(timestamptz, integer, bigint) TO outbox_operator;
+GRANT EXECUTE ON FUNCTION @schema@.forget_processed(timestamptz, timestamptz, integer) TO outbox_relay;
