@@ -14,6 +14,10 @@ usage_error() {
   warn "$* See ${0##*/} --help."
   exit 2
 }
+# whole_number OPTION VALUE, seed_number OPTION VALUE: ends the script unless it is one. Not to be called in $(...), which
+# alone would end.
+whole_number() { [[ ${2:-} =~ ^[1-9][0-9]{0,5}$ ]] || usage_error "$1 needs a whole number from 1 to 999999, not '${2:-}'."; }
+seed_number() { [[ ${2:-} =~ ^[1-9][0-9]{0,17}$ ]] || usage_error "$1 needs a whole number from 1 on, not '${2:-}'."; }
 have() { command -v "$1" >/dev/null 2>&1; }
 is_root() { [ "$(id -u)" = 0 ]; }
 
