@@ -1,6 +1,8 @@
 # shellcheck shell=bash disable=SC2154 # repo_root is that of lib.sh
 # A minimal Debian 12 for the scripts that need a clean one. Sourced after lib.sh.
 
+debian_mirror=${OUTBOXD_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+
 # make_debian: makes it with debootstrap, from OUTBOXD_DEBIAN_MIRROR or http://deb.debian.org/debian, and keeps it for the
 # next time. Sets debian_dir. Needs root.
 make_debian() {
@@ -15,4 +17,3 @@ make_debian() {
     { tail -n 5 "$log" >&2 && die "debootstrap has failed: see above."; }
   touch "$debian_dir/complete"
 }
-debian_mirror=${OUTBOXD_DEBIAN_MIRROR:-http://deb.debian.org/debian}
