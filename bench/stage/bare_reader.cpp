@@ -34,10 +34,8 @@ const test::cell& of(const test::cells& row, column which) {
 
 // The settings that make the plans, as relay/database_session.cpp has them.
 bare_reader::bare_reader(const stage& where, int batch) : session_(where.connect()), batch_(batch) {
-  session_.exec(
-      "SET search_path = pg_catalog, pg_temp; SET synchronous_commit = off; SET enable_seqscan = off;"
-      " SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
-      " SET plan_cache_mode = force_generic_plan; SET jit = off");
+  session_.exec("SET search_path = pg_catalog, pg_temp; SET synchronous_commit = off");
+  session_.exec(fmt::format("SELECT {}", pg::planner_settings));
   for (const auto& one : pg::relay_statements(outbox(), payload_type::jsonb, pg::after_publish::keep))
     if (one.name == pg::statement::read || one.name == pg::statement::mark)
       session_.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));

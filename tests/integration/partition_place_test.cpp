@@ -19,11 +19,7 @@ class twins {
     REQUIRE(texts("SELECT ctid FROM outbox.event_p1 ORDER BY 1") ==
             texts("SELECT ctid FROM outbox.event_p2 ORDER BY 1"));
     REQUIRE(session_.number("SELECT count(*) FROM outbox.event_p2") == rows);
-    // What src/relay/database_session.cpp sets.
-    session_.exec(
-        "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET "
-        "enable_mergejoin = "
-        "off; SET enable_sort = off; SET plan_cache_mode = force_generic_plan");
+    session_.exec(fmt::format("SELECT {}", pg::planner_settings));
     for (const auto& one : pg::relay_statements(*pg::schema_name::parse("outbox"), payload_type::jsonb, then))
       session_.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));
     other_ = state("event_p2");
