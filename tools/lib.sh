@@ -27,6 +27,20 @@ print_help() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
 in_repo() { (cd "$repo_root" && exec "$@"); }
 cores() { nproc 2>/dev/null || echo 2; }
 
+# await WHAT COMMAND...: until the command succeeds, a minute at most. last_words, a function of the script, then shows what
+# its programs said last.
+await() {
+  local what=$1 end=$((SECONDS + 60))
+  shift
+  until "$@"; do
+    if ((SECONDS >= end)); then
+      last_words >&2
+      die "Waited for a minute in vain: $what. Above: what the programs said last."
+    fi
+    sleep 0.2
+  done
+}
+
 # at_exit COMMAND...: run it when this script ends, however it ends (success, failure, Ctrl-C, SIGTERM), last one first.
 at_exit_commands=()
 at_exit() {
