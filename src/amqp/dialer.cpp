@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+
+#include "amqp/reach.hpp"
 
 namespace outboxd::amqp {
 namespace asio = boost::asio;
@@ -70,26 +73,20 @@ asio::awaitable<result<dialer::endpoints>> dialer::resolve(std::shared_ptr<diale
 }
 
 asio::awaitable<result<void>> dialer::connect(std::shared_ptr<dialer> self, endpoints to) {
-  std::string problem = "the host has no address";
+  // A machine that is gone answers nothing at all: it may not cost more than this where there is another one.
+  constexpr std::chrono::milliseconds longest_share(1'500);
+  const auto count = static_cast<std::int64_t>(std::max<std::size_t>(to.size(), 1));
   tcp::socket& socket = self->wire_->socket();
-  for (const tcp::endpoint& endpoint : to) {
-    error_code ignored;
-    socket.close(ignored);
-    const auto [ec] = co_await socket.async_connect(endpoint, as_result);
-    if (!self->stopped_.empty() || ec == asio::error::operation_aborted) co_return self->failed("cancelled");
-    if (ec) {
-      problem = fmt::format("{} port {}: {}", endpoint.address().to_string(), endpoint.port(), ec.message());
-      continue;
-    }
-    socket.set_option(tcp::no_delay(true), ignored);
-    // No TCP_USER_TIMEOUT: the heartbeat finds a dead broker, and that option would also end a connection
-    // whose broker, in an alarm, reads nothing but is well (tcp_probe_timer in Linux counts a closed window
-    // as well).
-    socket.set_option(asio::socket_base::keep_alive(true), ignored);
-    socket.non_blocking(true, ignored);
-    co_return result<void>();
-  }
-  co_return self->failed(problem);
+  const auto reached = co_await reach(socket, std::move(to), std::min(longest_share, self->limit_ / count));
+  if (!self->stopped_.empty()) co_return self->failed("");
+  if (!reached) co_return self->failed(reached.error().message);
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  // No TCP_USER_TIMEOUT: the heartbeat finds a dead broker, and that option would also end a connection whose
+  // broker, in an alarm, reads nothing but is well (tcp_probe_timer in Linux counts a closed window as well).
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  socket.non_blocking(true, ignored);
+  co_return result<void>();
 }
 
 // The files are read anew each time: certificates are renewed while the relay runs.
@@ -100,9 +97,11 @@ asio::awaitable<result<void>> dialer::secure(std::shared_ptr<dialer> self) {
   self->certificate_expires_ = context->certificate_expires;
   auto& stream = self->wire_->secure(context->it);
   name_peer(stream.native_handle(), self->host_, self->tls_.verify == verification::full);
-  // Of the first certificate that is refused OpenSSL tells by this call alone.
-  stream.set_verify_callback([self](bool good, asio::ssl::verify_context& of) {
-    if (!good) self->refused_ = refusal_of(of.native_handle());
+  // Of the first certificate that is refused OpenSSL tells by this call alone. The stream, which is the
+  // dialer's, keeps it: it may not keep the dialer.
+  stream.set_verify_callback([weak = std::weak_ptr(self)](bool good, asio::ssl::verify_context& of) {
+    if (const auto dialing = weak.lock(); !good && dialing)
+      dialing->refused_ = refusal_of(of.native_handle());
     return good;
   });
   const auto [ec] = co_await stream.async_handshake(asio::ssl::stream_base::client, as_result);

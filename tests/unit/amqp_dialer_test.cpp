@@ -1,5 +1,9 @@
 // amqp_dialer_test: the real driver against brokers that go wrong in the middle of the handshake.
+#include "amqp/dialer.hpp"
+
 #include <doctest/doctest.h>
+
+#include <memory>
 
 #include "amqp_visit.hpp"
 
@@ -24,6 +28,11 @@ fake_broker::script instead_of(shake_step step, std::string words) {
     with.send(words);
     with.stop_reading();
   };
+}
+
+boost::asio::awaitable<void> is_refused(std::shared_ptr<outboxd::amqp::dialer> dialing, bool* failed) {
+  const auto got = co_await outboxd::amqp::dialer::run(std::move(dialing));
+  *failed = !got.has_value();
 }
 
 void check_sound(const fake_broker& at) {
@@ -156,4 +165,24 @@ TEST_CASE("what does not belong into a handshake ends it at once, at any step") 
       CHECK_FALSE(seen.opened());
     }
   }
+}
+
+TEST_CASE("an attempt that fails within TLS leaves nothing behind") {
+  const fake_broker plain([](broker_conversation& with) {
+    with.send("this is no TLS");
+    with.stop_reading();
+  });
+  outboxd::amqp::handshake_settings settings;
+  settings.target.host = "127.0.0.1";
+  settings.target.port = plain.port();
+  settings.target.tls = true;
+  boost::asio::io_context io;
+  auto dialing = std::make_shared<outboxd::amqp::dialer>(io.get_executor(), settings, 10s,
+                                                         outboxd::amqp::tls_settings{});
+  const std::weak_ptr<outboxd::amqp::dialer> left = dialing;
+  bool failed = false;
+  boost::asio::co_spawn(io, is_refused(std::move(dialing), &failed), boost::asio::detached);
+  io.run_for(30s);
+  CHECK(failed);
+  CHECK(left.expired());
 }
