@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +20,8 @@ using outboxd::verdict;
 // Delivery tags count the publishes of a channel since confirm.select, from 1
 // (https://www.rabbitmq.com/docs/confirms). A ring holds the window from the oldest open tag to the latest,
 // so that every step is constant time, and reuses its strings: no allocation once the window has had its
-// size.
+// size. That is bounded: what is still open when the ring has gone once round is set aside, so that one message
+// which is never confirmed keeps nobody from publishing.
 class confirm_ledger {
  public:
   confirm_ledger();
@@ -37,9 +39,9 @@ class confirm_ledger {
   result<void> returned(std::string_view message_id, std::string reason);
 
   std::size_t open() const { return open_; }
-  // From the oldest open tag to the latest, which is what memory follows: one tag left open keeps all after
-  // it.
+  // Tags in the ring, settled ones between open ones among them; and how many it may have.
   std::size_t span() const { return static_cast<std::size_t>(next_ - first_); }
+  static constexpr std::size_t longest_ring = 8'192;
 
   // The channel is gone: the fate of everything open is unknown. Hands the tokens back, oldest first.
   std::vector<token> close();
@@ -56,13 +58,17 @@ class confirm_ledger {
   entry& at(std::uint64_t tag) { return ring_[tag & (ring_.size() - 1)]; }
   result<void> confirm(std::uint64_t tag, bool multiple, bool ack, std::vector<outcome>& out);
   void settle(entry& e, bool ack, std::vector<outcome>& out);
+  bool settle_aside(std::uint64_t tag, bool multiple, bool ack, std::vector<outcome>& out);
   bool mark_returned(std::uint64_t from, std::uint64_t to, std::string_view message_id, std::string& reason);
   void grow();
+  void set_oldest_aside();
+  void pass_settled();
 
-  std::vector<entry> ring_;        // its size is a power of two
-  std::uint64_t first_ = 1;        // the oldest open tag, or next_ when none is open
-  std::uint64_t next_ = 1;         // the tag of the next publish
-  std::uint64_t return_from_ = 1;  // returns come in the order of the publishes: look from here first
+  std::vector<entry> ring_;               // its size is a power of two
+  std::map<std::uint64_t, entry> aside_;  // open ones, by tag, all before first_
+  std::uint64_t first_ = 1;               // the oldest open tag of the ring, or next_ when none is open
+  std::uint64_t next_ = 1;                // the tag of the next publish
+  std::uint64_t return_from_ = 1;         // returns come in the order of the publishes: look from here first
   std::size_t open_ = 0;
 };
 

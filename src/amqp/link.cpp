@@ -21,9 +21,6 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 // Method, property and frame bytes of a message besides its texts, generously.
 constexpr std::size_t overhead_guess = 512;
 
-// One publish that the broker leaves open while it settles others makes the ledger remember all since.
-constexpr std::size_t span_per_unconfirmed = 8;
-
 }  // namespace
 
 link::link(asio::any_io_executor executor, connection_settings settings)
@@ -141,7 +138,6 @@ void link::read_failed(error_code ec) {
 bool link::room_for(std::size_t bytes) const {
   if (end_ || closing_ || write_error_ || !session_ || !session_->open()) return false;
   if (session_->unconfirmed() >= settings_.max_unconfirmed) return false;
-  if (session_->confirm_span() >= span_per_unconfirmed * settings_.max_unconfirmed) return false;
   return pending_.empty() || pending_.size() + bytes <= settings_.max_buffered;
 }
 

@@ -64,7 +64,6 @@ class session {
   void close(std::string& out);
 
   std::size_t unconfirmed() const { return ledger_.open(); }
-  std::size_t confirm_span() const { return ledger_.span(); }
   std::vector<token> abandon() { return ledger_.close(); }
 
  private:

@@ -176,3 +176,37 @@ TEST_CASE("a slot that held a returned message forgets it") {
     CHECK(out[0].reason == (n % 2 == 0 ? "312 NO_ROUTE" : ""));
   }
 }
+
+TEST_CASE(
+    "publishes that are never confirmed take up a place each, however many others are settled after them") {
+  constexpr int many = 3 * static_cast<int>(confirm_ledger::longest_ring);
+  script s(3);
+  for (int n = 4; n <= many; ++n) {
+    s.ledger.sent(static_cast<token>(100 + n), "m" + std::to_string(n));
+    CHECK(s.ack(static_cast<std::uint64_t>(n)) == std::to_string(100 + n) + "+");
+    REQUIRE(s.ledger.span() <= confirm_ledger::longest_ring);
+  }
+  CHECK(s.ledger.open() == 3);
+  SUBCASE("they are settled one by one") {
+    CHECK(s.ack(2) == "102+");
+    CHECK(refused(s.ack(2)));
+    CHECK(s.returned("m1").empty());
+    CHECK(refused(s.returned("m1")));
+    CHECK(s.ack(1) == "101(312 NO_ROUTE)");
+    CHECK(s.nack(3) == "103-");
+  }
+  SUBCASE("they are settled together, with those that came later") {
+    s.ledger.sent(1, "late");
+    CHECK(s.ack(2, true) == "101+ 102+");
+    CHECK(s.ack(0, true) == "103+ 1+");
+    CHECK(s.ack(0, true).empty());
+  }
+  SUBCASE("what becomes of them is unknown when the channel ends") {
+    s.ledger.sent(1, "late");
+    CHECK(s.ledger.close() == std::vector<token>{101, 102, 103, 1});
+  }
+  CHECK(s.ledger.open() == 0);
+  CHECK(s.ledger.close().empty());
+  s.ledger.sent(7, "next");
+  CHECK(s.ack(0, true) == "7+");
+}
