@@ -1,7 +1,7 @@
 -- Writes why events were not published, and what they wait for: $1 ids, $2 exceptions, $3 attempts and $4
 -- deferrals to add, $5 delays in milliseconds, $6 codes, $7 reasons. A null code or reason leaves the column
--- as it is; a null delay of one that backs off is for ever. Rows that are locked are passed over, and
--- returned with false.
+-- as it is; a null delay of one that backs off is for ever. Rows that are locked are passed over. Returns the
+-- ids of those that were written.
 WITH asked AS MATERIALIZED (
   SELECT s.*, u.place, u.seq
   FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])

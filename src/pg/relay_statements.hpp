@@ -92,10 +92,10 @@ struct prepared {
 
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then);
 
-// What a session that runs them selects once. Every statement then has one right plan, through the indexes,
-// also when it is planned on an empty table, and is planned once. No parallel workers: on a large table that
-// was filled in a few transactions they would look for what has committed late, and each read would wait
-// until they have started.
+// Each session that runs these statements selects this once. Every statement then has one right plan, through
+// the indexes, also when it is planned on an empty table, and is planned once. No parallel workers: on a large
+// table that was filled in a few transactions PostgreSQL would look for late commits with them, and each read
+// would wait until they have started.
 inline constexpr std::string_view planner_settings =
     "set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
     " set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),"

@@ -136,7 +136,8 @@ void connection::session::take(PGresult* one) {
       const auto words = field(one, PG_DIAG_MESSAGE_PRIMARY);
       in.sqlstate = field(one, PG_DIAG_SQLSTATE);
       in.refusal =
-          refused_statement(in.sqlstate, one_line(words.empty() ? PQresultErrorMessage(one) : words));
+          refused_statement(in.sqlstate, one_line(words.empty() ? PQresultErrorMessage(one) : words),
+                            speaker(field(one, PG_DIAG_SOURCE_FILE), field(one, PG_DIAG_INTERNAL_QUERY)));
       return;
   }
 }

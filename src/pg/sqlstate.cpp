@@ -102,10 +102,11 @@ bool is_class(std::string_view sqlstate, std::initializer_list<std::string_view>
 
 }  // namespace
 
-// 22 data exception, 54 program limit exceeded, XX internal error: a corrupted row.
+// 22 data exception, 54 program limit exceeded, 58 system error: a block that cannot be read, XX internal
+// error: a corrupted row.
 statement_failure read_failure(std::string_view sqlstate) {
   if (is_class(sqlstate, {"40", "53", "55"}) || sqlstate == "57014") return statement_failure::later;
-  if (is_class(sqlstate, {"22", "54", "XX"})) return statement_failure::of_a_row;
+  if (is_class(sqlstate, {"22", "54", "58", "XX"})) return statement_failure::of_a_row;
   return statement_failure::of_session;
 }
 
@@ -152,9 +153,19 @@ error failed_login(std::string_view words) {
   return {fault::permanent, fmt::format("{}; {}", words, known->remedy)};
 }
 
-error refused_statement(std::string_view sqlstate, std::string_view words) {
-  error why =
-      refused(sqlstate, may_quote_a_row(sqlstate) ? "its words may quote a row and are left out" : words);
+// The procedural languages of PostgreSQL and PLV8 raise in these files. PostgreSQL names a statement that a
+// function runs, which may be made of anything, where it cannot parse it.
+spoken_by speaker(std::string_view source_file, std::string_view inner_query) {
+  constexpr std::array languages{"pl_exec.", "plpy_", "plperl.", "pltcl.", "plv8"};
+  const bool raised = std::any_of(languages.begin(), languages.end(), [&](std::string_view language) {
+    return source_file.starts_with(language);
+  });
+  return raised || !inner_query.empty() ? spoken_by::function : spoken_by::server;
+}
+
+error refused_statement(std::string_view sqlstate, std::string_view words, spoken_by whose) {
+  const bool unsafe = whose == spoken_by::function || may_quote_a_row(sqlstate);
+  error why = refused(sqlstate, unsafe ? "its words may quote a row and are left out" : words);
   why.message =
       (sqlstate.empty() ? "the session with PostgreSQL ended: " : "PostgreSQL refused a statement: ") +
       why.message;

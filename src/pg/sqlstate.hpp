@@ -44,7 +44,14 @@ error refused(std::string_view sqlstate, std::string_view words);
 // away; but a setting of the connection that cannot work waits for somebody to act.
 error failed_login(std::string_view words);
 
+// Whose words an error's are: PostgreSQL's own, or those of a function, such as a user's trigger, which may
+// say anything under any SQLSTATE. `source_file` and `inner_query`: PG_DIAG_SOURCE_FILE and
+// PG_DIAG_INTERNAL_QUERY, see PQresultErrorField.
+enum class spoken_by { server, function };
+spoken_by speaker(std::string_view source_file, std::string_view inner_query);
+
 // The same for a statement; words that may quote a row are left out.
-error refused_statement(std::string_view sqlstate, std::string_view words);
+error refused_statement(std::string_view sqlstate, std::string_view words,
+                        spoken_by whose = spoken_by::server);
 
 }  // namespace outboxd::pg

@@ -1,6 +1,9 @@
 // Guarantee 12: payloads, header values and credentials appear in no line of output at any level.
 #include <doctest/doctest.h>
 
+#include <map>
+#include <string>
+
 #include "login.hpp"
 #include "stage.hpp"
 
@@ -44,16 +47,33 @@ TEST_CASE("what a trigger of the user's own says about a row does not appear in 
   const stage on;
   auto session = on.connect();
   on.add_events(1);
-  session.exec(
-      "CREATE FUNCTION public.boom() RETURNS trigger LANGUAGE plpgsql AS"
-      " $$BEGIN RAISE EXCEPTION 'boom canary %', NEW.payload; END$$");
+  const auto boom = [&](const std::string& body) {
+    session.exec("CREATE OR REPLACE FUNCTION public.boom() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN " +
+                 body + "; END$$");
+  };
+  boom("RETURN NEW");
   session.exec(
       "CREATE TRIGGER boom BEFORE UPDATE ON outbox.event FOR EACH ROW EXECUTE FUNCTION public.boom()");
-  relay running{on, {"--log-level", "trace"}};
-  running.wait_line("SQLSTATE P0001", patience);
-  running.stop(SIGTERM);
-  const auto text = fmt::format("{}", fmt::join(running.all_lines(), "\n"));
-  CHECK_MESSAGE(text.find("canary") == std::string::npos, text);
+  const auto raise = [](const std::string& code) {
+    return "RAISE EXCEPTION 'boom canary %', NEW.payload USING ERRCODE = '" + code + "'";
+  };
+  const std::map<std::string, std::string> bodies{
+      {"P0001", raise("P0001")},  // the default
+      {"45000", raise("45000")},  // the user's own
+      {"42501", raise("42501")},  // one of PostgreSQL's
+      {"55000", raise("55000")},  // waits, as for a lock
+      {"42601", "EXECUTE 'canary ' || NEW.payload"},
+  };
+  for (const auto& [code, body] : bodies) {
+    CAPTURE(code);
+    boom(body);
+    relay running{on, {"--log-level", "trace"}};
+    running.wait_line("SQLSTATE " + code, patience);
+    running.stop(SIGTERM);
+    const auto text = fmt::format("{}", fmt::join(running.all_lines(), "\n"));
+    CHECK_MESSAGE(text.find("canary") == std::string::npos, text);
+  }
+  CHECK(on.count("pending") == 1);
 }
 
 }  // namespace outboxd::test

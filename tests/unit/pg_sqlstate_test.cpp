@@ -90,6 +90,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("what a function says may quote a row under any code") {
+  for (const char* file :
+       {"pl_exec.c", "plpy_elog.c", "plpy_plpymodule.c", "plperl.c", "pltcl.c", "plv8.cc"}) {
+    CAPTURE(file);
+    CHECK(speaker(file, "") == spoken_by::function);
+  }
+  for (const char* file : {"", "proc.c", "postgres.c", "planner.c", "plancache.c", "heapam.c"}) {
+    CAPTURE(file);
+    CHECK(speaker(file, "") == spoken_by::server);
+    CHECK(speaker(file, "SELECT canary") == spoken_by::function);
+  }
+  CHECK(refused_statement("55000", "boom canary", spoken_by::function).message ==
+        "PostgreSQL refused a statement: its words may quote a row and are left out (SQLSTATE 55000)");
+}
+
 TEST_CASE("what fails for a row is told from what passes by itself and from what ends the session") {
   for (const char* code : {"40001", "40P01", "53100", "53200", "55P03", "57014"}) {
     CAPTURE(code);
@@ -100,6 +115,11 @@ TEST_CASE("what fails for a row is told from what passes by itself and from what
     CAPTURE(code);
     CHECK(read_failure(code) == statement_failure::of_a_row);
     CHECK(write_failure(code) == statement_failure::of_a_row);
+  }
+  for (const char* code : {"58030", "58P01"}) {  // a block of one row; or a disk that cannot be written
+    CAPTURE(code);
+    CHECK(read_failure(code) == statement_failure::of_a_row);
+    CHECK(write_failure(code) == statement_failure::later);
   }
   for (const char* code : {"", "08006", "25001", "57P01", "57P02", "57P03", "57P05"}) {
     CAPTURE(code);
