@@ -146,8 +146,9 @@ outcome<int> preview(operator_session& session, const change_words& how, const s
     return exit_success;
   }
   fmt::print("{} would touch {}\n", how.command, events(matched));
-  if (listed->shown > 0) print_table(*listed);
-  if (listed->more) fmt::print("and more: these are the first {}\n", listed->shown);
+  if (!listed->events.empty()) print_table(*listed);
+  if (listed->more) fmt::print("and more: these are the first {}\n", listed->events.size());
+  say_unreadable(*listed);
   return exit_success;
 }
 

@@ -1,6 +1,9 @@
 // dead list and show: looking.
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 #include "app/commands.hpp"
 #include "app/event_listing.hpp"
 
@@ -59,18 +62,40 @@ outcome<int> list(const settings& from, const dead_list_options& options) {
     fmt::print("[\n");
     print_json(*events);
     fmt::print("]\n");
-  } else if (events->shown == 0) {
+  } else if (events->events.empty()) {
     fmt::print("0 dead events\n");
   } else {
     print_table(*events);
+    say_unreadable(*events);
   }
   if (events->more)
     say_error(fmt::format("there are more than these {}; --limit raises the limit, selectors narrow the list",
-                          events->shown));
+                          events->events.size()));
   return exit_success;
 }
 
 // With the payload as PostgreSQL writes it: bytea as \x and hexadecimal digits.
+outcome<pg::rows> read_shown(operator_session& session, const dead_show_options& options, part_read how,
+                             bool payload) {
+  const bool whole = how == part_read::whole;
+  std::string json = json_of_event(how);
+  if (payload)
+    json += ", 'headers', e.headers, 'payload', e.payload";
+  else if (options.payload)
+    json += fmt::format(", 'headers', NULL, 'payload', NULL{}", whole ? ", 'unreadable', true" : "");
+  return session.execute(
+      fmt::format(
+          "SELECT {}), e.status, e.seq, {}, e.attempts, e.created_at, e.available_at, {}, {}{}"
+          " FROM {{0}}.event AS e WHERE e.id = $1::uuid",
+          json,
+          whole ? "e.aggregate_type || '/' || e.aggregate_id, e.event_type, e.exchange, e.routing_key"
+                : "NULL, NULL, NULL, NULL",
+          how == part_read::numbers ? "NULL" : "e.last_error",
+          whole ? "(SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(e.headers) AS k)" : "NULL",
+          payload ? ", e.headers, e.payload" : ""),
+      {options.id});
+}
+
 outcome<int> show(const settings& from, const dead_show_options& options) {
   if (options.id.empty()) return usage_failure("dead show needs --id, as `outboxd dead list` shows it");
   const selectors which{
@@ -78,22 +103,19 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
   if (const auto good = check_selectors(which); !good) return usage_failure(good.error().message);
   auto session = operator_session::open(from, "outboxd dead show");
   if (!session) return tl::make_unexpected(session.error());
-  const auto found = session->execute(
-      fmt::format("SELECT {}{}), e.status, e.seq, e.aggregate_type || '/' || e.aggregate_id, e.event_type,"
-                  " e.exchange, e.routing_key, e.attempts, e.created_at, e.available_at, e.last_error,"
-                  " (SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(e.headers) AS k){}"
-                  " FROM {{0}}.event AS e WHERE e.id = $1::uuid",
-                  json_of_event(), options.payload ? ", 'headers', e.headers, 'payload', e.payload" : "",
-                  options.payload ? ", e.headers, e.payload" : ""),
-      {options.id});
-  if (!found) return tl::make_unexpected(found.error());
-  if (found->size() == 0)
+  bool payload = options.payload;
+  const auto read = [&](part_read how) { return read_shown(*session, options, how, payload); };
+  auto got = read_what_can_be(read);
+  if (!got && got.error().of_a_row && std::exchange(payload, false)) got = read_what_can_be(read);
+  if (!got) return tl::make_unexpected(got.error());
+  const pg::rows& found = got->rows;
+  if (found.size() == 0)
     return run_failure(fmt::format("there is no event {} in schema {}", options.id,
                                    from.relay.leader.database.schema.identifier()));
-  if (found->at(0, 1) != name_of(event_set::dead))
-    return run_failure(fmt::format("event {} is not dead: it is {}", options.id, found->at(0, 1)));
+  if (found.at(0, 1) != name_of(event_set::dead))
+    return run_failure(fmt::format("event {} is not dead: it is {}", options.id, found.at(0, 1)));
   if (options.json) {
-    fmt::print("{}\n", found->at(0, 0));
+    fmt::print("{}\n", found.at(0, 0));
     return exit_success;
   }
   fmt::print("{:<14}{}\n", "id", options.id);
@@ -101,11 +123,15 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
                              "attempts", "created",   "available at", "last error", "header names"};
   constexpr int first = 2;  // after the JSON and the status
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (const auto value = found->find(0, first + static_cast<int>(i)))
+    if (const auto value = found.find(0, first + static_cast<int>(i)))
       fmt::print("{:<14}{}\n", names.at(i), printable(*value));
-  if (options.payload) {
+  if (got->how != part_read::whole)
+    say_error("PostgreSQL cannot read this event whole, or not say it in UTF-8: its names are left out");
+  if (payload) {
     constexpr int headers = first + static_cast<int>(names.size());
-    fmt::print("{:<14}{}\n\n{}\n", "headers", found->at(0, headers), found->at(0, headers + 1));
+    fmt::print("{:<14}{}\n\n{}\n", "headers", found.at(0, headers), found.at(0, headers + 1));
+  } else if (options.payload) {
+    fmt::print("{:<14}{}\n", "payload", "PostgreSQL cannot read it, or not say it in UTF-8");
   } else {
     fmt::print("{:<14}{}\n", "payload", "not shown; --payload shows it and the values of the headers");
   }

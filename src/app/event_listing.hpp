@@ -1,6 +1,8 @@
 // event_listing: events as an operator sees them, without their payloads and header values.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,14 +12,38 @@
 
 namespace outboxd::app {
 
-struct event_listing {
-  pg::rows rows;  // one more than are shown, if there are more
-  event_set of;
-  int shown;
-  bool more;
+// How much of an event is read. One that PostgreSQL cannot read, or not say in UTF-8, is dead for that, and
+// to be seen all the same.
+enum class part_read : std::uint8_t {
+  whole,    // all but its payload and the values of its headers
+  reason,   // neither its names nor its headers
+  numbers,  // nor why it failed
 };
 
-// The first `limit` of the selected events in seq order.
+// A JSON object in SQL of that part of outbox.event AS e, without its closing bracket. What is not read is
+// null, and then `unreadable` is true.
+std::string json_of_event(part_read how);
+
+struct read_in_part {
+  pg::rows rows;
+  part_read how;
+};
+// Reads less and less, until PostgreSQL can.
+outcome<read_in_part> read_what_can_be(const std::function<outcome<pg::rows>(part_read how)>& read);
+
+struct listed_event {
+  std::string json;
+  std::vector<std::string> cells;  // of the table
+};
+
+struct event_listing {
+  std::vector<listed_event> events;
+  event_set of;
+  bool more = false;           // there are others
+  std::size_t unreadable = 0;  // of these events: they are not shown whole
+};
+
+// The first `limit` of the selected events in seq order. What cannot be read of one of them hides no other.
 outcome<event_listing> read_listing(operator_session& session, const selectors& resolved, event_set of,
                                     int limit);
 
@@ -34,10 +60,10 @@ std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
 // The objects of a JSON array, one on a line.
 void print_json(const event_listing& events);
 
+// Says on standard error that the table has not all of them whole, if so.
+void say_unreadable(const event_listing& events);
+
 // What a terminal would obey is escaped: \n, \x1b.
 std::string printable(std::string_view text);
-
-// A JSON object in SQL of what may be shown of outbox.event AS e, without its closing bracket.
-std::string_view json_of_event();
 
 }  // namespace outboxd::app

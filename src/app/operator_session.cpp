@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/commands.hpp"
 #include "app/status_statements.hpp"
 #include "app/units.hpp"
+#include "core/utf8.hpp"
 #include "pg/sqlstate.hpp"
 
 namespace outboxd::app {
@@ -25,6 +28,10 @@ constexpr std::string_view session_settings =
 
 bool is_data_exception(std::string_view sqlstate) {
   return sqlstate.starts_with("22");
+}
+
+bool is_utf8(const std::string& text) {
+  return valid_utf8(text) == text;
 }
 
 }  // namespace
@@ -69,7 +76,7 @@ outcome<pg::rows> operator_session::execute(std::string_view sql,
                                             const std::vector<std::string>& parameters) {
   const auto text = fmt::format(fmt::runtime(sql), schema_.identifier());
   auto answer = parameters.empty() ? session_.execute(text) : session_.execute(text, parameters);
-  if (!answer) return tl::make_unexpected(refusal_of(answer.error()));
+  if (!answer) return tl::make_unexpected(refusal_of(answer.error(), parameters));
   return std::move(*answer);
 }
 
@@ -96,7 +103,7 @@ outcome<std::optional<std::string>> operator_session::ask(std::string_view state
     return run_failure(fmt::format("{} cannot be read: somebody holds a lock on the table", statement));
   if (!answer && answer.error().sqlstate == cancelled)
     return run_failure(fmt::format("{} cannot be read within 10 s", statement));
-  if (!answer) return tl::make_unexpected(refusal_of(answer.error()));
+  if (!answer) return tl::make_unexpected(refusal_of(answer.error(), parameters));
   if (answer->size() == 0) return std::optional<std::string>();
   return std::optional<std::string>(answer->at(0, 0));
 }
@@ -135,7 +142,8 @@ outcome<selectors> operator_session::resolve(selectors given) {
   return given;
 }
 
-command_failure operator_session::refusal_of(const pg::refusal& why) const {
+command_failure operator_session::refusal_of(const pg::refusal& why,
+                                             const std::vector<std::string>& parameters) const {
   constexpr std::string_view privilege = "42501";
   constexpr std::string_view lock_timeout = "55P03";
   constexpr std::string_view no_cursor = "34000";
@@ -154,13 +162,17 @@ command_failure operator_session::refusal_of(const pg::refusal& why) const {
     return {exit_failure,
             "a relay, or somebody else, has held these events locked for 60 s; see whether a relay "
             "hangs, and run the command again"};
-  if (why.sqlstate == bad_encoding) return {exit_usage, "a selector or the reason is not text in UTF-8"};
+  if (why.sqlstate == bad_encoding && !std::all_of(parameters.begin(), parameters.end(), is_utf8))
+    return {exit_usage, "a selector or the reason is not text in UTF-8"};
+  if (why.sqlstate == bad_encoding)
+    return {exit_failure, "an event has bytes that are not text in UTF-8 (SQLSTATE 22021)", true};
   if (why.sqlstate == no_cursor || why.sqlstate == cursor_of_another)
     return {exit_failure,
             "PostgreSQL does not keep the selection of this command apart, as behind a pooler that changes "
             "the session "
             "between transactions; connect to PostgreSQL directly, or to a pool in session mode"};
-  return {exit_failure, pg::refused_statement(why.sqlstate, why.words).message};
+  return {exit_failure, pg::refused_statement(why.sqlstate, why.words).message,
+          pg::read_failure(why.sqlstate) == pg::statement_failure::of_a_row};
 }
 
 }  // namespace outboxd::app

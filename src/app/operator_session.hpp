@@ -15,6 +15,7 @@ namespace outboxd::app {
 struct command_failure {
   int status;
   std::string message;
+  bool of_a_row = false;  // PostgreSQL cannot read a row, or not say it in UTF-8: less of it may do
 };
 template <class T>
 using outcome = tl::expected<T, command_failure>;
@@ -55,7 +56,8 @@ class operator_session {
 
  private:
   explicit operator_session(const pg::schema_name& schema) : schema_(schema) {}
-  command_failure refusal_of(const pg::refusal& why) const;
+  // `parameters`: of the statement.
+  command_failure refusal_of(const pg::refusal& why, const std::vector<std::string>& parameters = {}) const;
 
   pg::schema_name schema_;
   pg::blocking_session session_;

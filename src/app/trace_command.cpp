@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/commands.hpp"
 #include "app/event_listing.hpp"
@@ -14,17 +15,19 @@ using nlohmann::json;
 
 void print_found(const json& event) {
   const auto show = [&](std::string_view title, const char* key) {
-    const auto& value = event.at(key);
-    if (value.is_null()) return;
-    fmt::print("{:<14}{}\n", title, printable(value.is_string() ? value.get<std::string>() : value.dump()));
+    const auto value = event.find(key);
+    if (value == event.end() || value->is_null()) return;
+    fmt::print("{:<14}{}\n", title,
+               printable(value->is_string() ? value->get<std::string>() : value->dump()));
   };
   fmt::print("{:<14}{}\n{:<14}{}\n", "state", event.at("state").get<std::string>(), "why",
              printable(event.at("why").get<std::string>()));
   show("id", "id");
   show("seq", "seq");
-  fmt::print("{:<14}{}\n", "aggregate",
-             printable(event.at("aggregate_type").get<std::string>() + "/" +
-                       event.at("aggregate_id").get<std::string>()));
+  if (!event.at("aggregate_type").is_null())
+    fmt::print("{:<14}{}\n", "aggregate",
+               printable(event.at("aggregate_type").get<std::string>() + "/" +
+                         event.at("aggregate_id").get<std::string>()));
   show("event type", "event_type");
   show("exchange", "exchange");
   show("routing key", "routing_key");
@@ -37,6 +40,36 @@ void print_found(const json& event) {
   show("published", "published_at");
   show("last error", "last_error");
   show("shard", "shard");
+}
+
+outcome<int> tell(json event, const trace_finding& finding, const trace_options& options) {
+  event["state"] = finding.state;
+  event["why"] = finding.why;
+  if (options.json)
+    fmt::print("{}\n", event.dump(2));
+  else
+    print_found(event);
+  return exit_success;
+}
+
+// As much as PostgreSQL can read of the event.
+outcome<int> unreadable(operator_session& session, const trace_options& options) {
+  const auto got = read_what_can_be([&](part_read how) {
+    return session.execute(
+        fmt::format("SELECT {}) FROM {{0}}.event AS e WHERE e.id = $1::uuid", json_of_event(how)),
+        {options.id});
+  });
+  if (!got) return tl::make_unexpected(got.error());
+  if (got->rows.size() == 0) return run_failure(fmt::format("event {} has just been deleted", options.id));
+  auto event = json::parse(std::string(got->rows.at(0, 0)));
+  event["behind"] = json();
+  const bool is_over = event.at("status") == "dead" || event.at("status") == "published";
+  const auto finding =
+      is_over ? explain(event, json())
+              : trace_finding{"unreadable",
+                              "PostgreSQL cannot read it whole, or not say it in UTF-8: it is dead when a "
+                              "relay has come to it"};
+  return tell(std::move(event), finding, options);
 }
 
 // The id is not in the table.
@@ -73,6 +106,7 @@ outcome<int> trace(const settings& from, const trace_options& options) {
   if (!session) return tl::make_unexpected(session.error());
   if (const auto set = session->look_only(); !set) return tl::make_unexpected(set.error());
   const auto found = session->ask("trace", {options.id});
+  if (!found && found.error().of_a_row) return unreadable(*session, options);
   if (!found) return tl::make_unexpected(found.error());
   if (!*found) return missing(*session, from, options);
   auto event = json::parse(**found);
@@ -83,14 +117,8 @@ outcome<int> trace(const settings& from, const trace_options& options) {
     if (*ahead && event.at("exception") != "scheduled") behind = json::parse(**ahead);
   }
   const auto finding = explain(event, behind);
-  event["state"] = finding.state;
-  event["why"] = finding.why;
-  event["behind"] = behind;
-  if (options.json)
-    fmt::print("{}\n", event.dump(2));
-  else
-    print_found(event);
-  return exit_success;
+  event["behind"] = std::move(behind);
+  return tell(std::move(event), finding, options);
 }
 
 }  // namespace

@@ -7,8 +7,9 @@
 namespace outboxd::app {
 
 struct trace_finding {
-  std::string
-      state;  // published, dead, scheduled, backing_off, behind, unled, locked, in_memory, unread: stable words
+  // published, dead, scheduled, backing_off, behind, paused, unled, locked, in_memory, unread, or unreadable
+  // (see trace_command.cpp): stable words
+  std::string state;
   std::string why;  // for people
 };
 

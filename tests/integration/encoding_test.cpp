@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "operator_desk.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test {
@@ -49,6 +50,36 @@ void check_encoding(const std::string& encoding, const std::string& word) {
   running.stop();
 }
 
+// What an operator sees of one dead event that cannot be read, and of one that can.
+void check_seen(const stage& on, const std::string& bad, const std::string& good) {
+  const operator_desk desk{on};
+  const auto listed = desk.json({"dead", "list"});
+  REQUIRE(listed.size() == 2);
+  CHECK(listed[0].at("id") == bad);
+  CHECK(listed[0].at("last_error_code") == "unreadable");
+  CHECK(listed[0].at("aggregate_id").is_null());
+  CHECK(listed[0].at("unreadable") == true);
+  CHECK(listed[1].at("id") == good);
+  CHECK(listed[1].at("aggregate_id") == "good");
+  CHECK_FALSE(listed[1].contains("unreadable"));
+  CHECK(desk.json({"dead", "retry", "--all", "--dry-run"}).at("events").size() == 2);
+  for (const auto& words : {arguments{"dead", "list"}, arguments{"dead", "discard", "--all", "--dry-run"}}) {
+    const auto table = desk.text(words);
+    for (const std::string& part :
+         {bad, good, std::string("order/good"), std::string("cannot read 1 of these events whole")})
+      CHECK_MESSAGE(table.find(part) != std::string::npos, table);
+  }
+  const auto shown = desk.json({"dead", "show", "--id", bad, "--payload"});
+  CHECK(shown.at("aggregate_id").is_null());
+  CHECK(shown.at("payload") == nlohmann::json::object());
+  const auto text = desk.text({"dead", "show", "--id", bad});
+  CHECK_MESSAGE(text.find("cannot read this event whole") != std::string::npos, text);
+  const auto traced = desk.json({"trace", "--id", bad});
+  CHECK(traced.at("state") == "dead");
+  CHECK(traced.at("last_error_code") == "unreadable");
+  CHECK(desk.text({"trace", "--id", bad}).find("(unreadable)") != std::string::npos);
+}
+
 }  // namespace
 
 TEST_CASE("events of a database in another encoding go out in UTF-8, and reasons are written in its own") {
@@ -71,9 +102,9 @@ TEST_CASE(
   insert(session, "after", on.key());
   relay running{on, two_attempts};
   on.await_drained();
-  CHECK(session.number(
-            "SELECT count(*) FROM outbox.event WHERE status = 'dead' AND last_error_code = 'unreadable'") ==
-        1);
+  const auto bad =
+      session.value("SELECT id FROM outbox.event WHERE status = 'dead' AND last_error_code = 'unreadable'");
+  check_seen(on, bad, add_dead(session, on, "good"));
   session.exec("DELETE FROM outbox.event WHERE status = 'dead'");  // the checker could not read it, either
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());

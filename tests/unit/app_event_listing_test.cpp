@@ -52,6 +52,24 @@ TEST_CASE("a long name leaves room for what stands behind it, and no character i
   CHECK(cut[3] == "  order.created  order/ööööööööööööö…  no route");
 }
 
+TEST_CASE("less and less is read of an event that cannot be read, and of any other refusal nothing more") {
+  using outboxd::app::part_read;
+  std::vector<part_read> tried;
+  const auto refused = [&](bool of_a_row) {
+    tried.clear();
+    const auto got =
+        outboxd::app::read_what_can_be([&](part_read how) -> outboxd::app::outcome<outboxd::pg::rows> {
+          tried.push_back(how);
+          return tl::make_unexpected(outboxd::app::command_failure{1, "refused", of_a_row});
+        });
+    return !got.has_value();
+  };
+  CHECK(refused(false));
+  CHECK(tried == std::vector{part_read::whole});
+  CHECK(refused(true));
+  CHECK(tried == std::vector{part_read::whole, part_read::reason, part_read::numbers});
+}
+
 TEST_CASE("what a terminal would obey is escaped, and everything else stays") {
   CHECK(printable("order 42, größe 😀 \\n") == "order 42, größe 😀 \\n");
   CHECK(printable("a\nb\tc\x1b[31m\x7f") == "a\\nb\\x09c\\x1b[31m\\x7f");
