@@ -18,11 +18,13 @@ namespace {
 result<void> check_options(const adopt_options& options) {
   if (options.table.empty())
     return permanent("adopt needs --table: which one, for example --table public.outboxevent");
-  const bool shapes = !options.preset.empty() || !options.maps.empty() || !options.headers.empty() ||
-                      options.where || options.keep || options.backlog || !options.order_by.empty();
+  const bool shapes = options.preset || !options.maps.empty() || !options.headers.empty() || options.where ||
+                      options.keep || options.backlog || !options.order_by.empty();
   if (options.remove && shapes) return permanent("--remove goes with --table and --print alone");
   if (!options.backlog && !options.order_by.empty())
     return permanent("--order-by is the order of a --backlog; give both");
+  if (options.preset && options.preset->empty())
+    return permanent("--preset is empty; give debezium or spring-modulith, or leave it away");
   if (options.where && options.where->find_first_not_of(" \t\n") == std::string::npos)
     return permanent("--where is empty; give a condition, for example --where \"NEW.type <> 'internal'\"");
   return {};
@@ -207,7 +209,7 @@ outcome<int> run_adopt(const settings& from, const adopt_options& options) {
   if (const auto good = check_options(options); !good) return usage_failure(good.error().message);
   column_mapping mapping;
   if (!options.remove) {
-    auto read = read_mapping(options.preset, options.maps, options.headers);
+    auto read = read_mapping(options.preset.value_or(""), options.maps, options.headers);
     if (!read) return usage_failure(read.error().message);
     mapping = std::move(*read);
   }

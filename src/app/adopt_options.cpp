@@ -17,17 +17,15 @@ void add_adopt_command(CLI::App& app, command_set& to) {
   adopt->add_option("--table", options->table, "the table, with its schema or found by search_path")
       ->take_last()
       ->type_name("TABLE");
-  adopt->add_option("--preset", options->preset, "whose columns it has: debezium or spring-modulith")
+  add_text(*adopt, "--preset", options->preset, "whose columns it has: debezium or spring-modulith")
       ->take_last()
       ->type_name("NAME");
   add_list("--map", options->maps, "FIELD=COLUMN",
            "which column becomes which field of an event; may be given again. 'TEXT' in single quotes: the "
            "same for all");
   add_list("--header", options->headers, "NAME=COLUMN", "a column that becomes a header; may be given again");
-  adopt
-      ->add_option_function<std::string>(
-          "--where", [options](const std::string& given) { options->where = given; },
-          "copy only what meets this condition: \"NEW.type <> 'internal'\"")
+  add_text(*adopt, "--where", options->where,
+           "copy only what meets this condition: \"NEW.type <> 'internal'\"")
       ->take_last()
       ->type_name("SQL");
   adopt->add_flag("--keep", options->keep,

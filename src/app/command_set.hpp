@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "app/setting_flags.hpp"
@@ -17,6 +19,14 @@ struct command {
 };
 
 using command_set = std::vector<command>;
+
+// An option with a text that may be empty: an optional in add_option would then look as if it were not given.
+// `value` outlives the parsing.
+inline CLI::Option* add_text(CLI::App& to, const char* name, std::optional<std::string>& value,
+                             const std::string& help) {
+  return to.add_option_function<std::string>(
+      name, [&value](const std::string& given) { value = given; }, help);
+}
 
 // Each adds commands of one kind to the command line. `run` reads the flags again at SIGHUP.
 void add_daemon_commands(CLI::App& app, const setting_flags& flags,

@@ -20,19 +20,19 @@ struct run_options {
 int run_command(const settings& from, const run_options& options);
 
 struct migrate_options {
-  std::string payload_type;  // empty: as it is, or jsonb
+  std::optional<std::string> payload_type;  // none: as it is, or jsonb
   std::optional<int> shards;
   bool print = false;
-  bool check = false;      // only tell what is pending
-  bool notify = false;     // writers ring, also if they did not before
-  bool no_notify = false;  // they do not
-  std::string partition;   // daily or hourly; empty: as it is
+  bool check = false;                    // only tell what is pending
+  bool notify = false;                   // writers ring, also if they did not before
+  bool no_notify = false;                // they do not
+  std::optional<std::string> partition;  // daily or hourly; none: as it is
 };
 int migrate_command(const settings& from, const migrate_options& options);
 
 struct adopt_options {
   std::string table;
-  std::string preset;
+  std::optional<std::string> preset;
   std::vector<std::string> maps;     // FIELD=COLUMN
   std::vector<std::string> headers;  // NAME=COLUMN
   std::optional<std::string> where;

@@ -21,19 +21,16 @@ void add_daemon_commands(CLI::App& app, const setting_flags& flags, command_set&
 
   CLI::App* const migrate = app.add_subcommand("migrate", "create the outbox or bring it up to date");
   const auto options = std::make_shared<migrate_options>();
-  migrate
-      ->add_option("--payload", options->payload_type,
-                   "type of the payload: jsonb, json, text or bytea [jsonb]")
+  add_text(*migrate, "--payload", options->payload_type,
+           "type of the payload: jsonb, json, text or bytea [jsonb]")
       ->type_name("TYPE");
-  const auto shards = std::make_shared<std::string>();
-  migrate
-      ->add_option("--shards", *shards,
-                   "streams that relays share out: a power of two up to 64, also later [1]")
+  const auto shards = std::make_shared<std::optional<std::string>>();
+  add_text(*migrate, "--shards", *shards,
+           "streams that relays share out: a power of two up to 64, also later [1]")
       ->take_last()
       ->type_name("N");
-  migrate
-      ->add_option("--partition", options->partition,
-                   "divide the outbox into partitions, also later: daily or hourly")
+  add_text(*migrate, "--partition", options->partition,
+           "divide the outbox into partitions, also later: daily or hourly")
       ->take_last()
       ->type_name("PERIOD");
   migrate->add_flag("--print", options->print, "print the SQL and do nothing");
@@ -44,21 +41,21 @@ void add_daemon_commands(CLI::App& app, const setting_flags& flags, command_set&
                     "writers notify relays that sleep, also if they did not before");
   to.push_back(
       {migrate, purpose::migration, [options, shards](const settings& from) {
-         if (!shards->empty()) {
-           const auto given = parse_integer(*shards);
+         if (*shards) {
+           const auto given = parse_integer(**shards);
            if (!given || *given < 1 || *given > 64 || (*given & (*given - 1)) != 0)
              return refuse(
-                 fmt::format("--shards '{}' is not allowed; give 1, 2, 4, 8, 16, 32 or 64", *shards));
+                 fmt::format("--shards '{}' is not allowed; give 1, 2, 4, 8, 16, 32 or 64", **shards));
            options->shards = static_cast<int>(*given);
          }
-         if (!options->payload_type.empty() && !parse_payload_type(options->payload_type))
+         if (options->payload_type && !parse_payload_type(*options->payload_type))
            return refuse(fmt::format("--payload '{}' is not allowed; give jsonb, json, text or bytea",
-                                     options->payload_type));
-         if (!options->partition.empty() && !is_partition_period(options->partition))
+                                     *options->payload_type));
+         if (options->partition && !is_partition_period(*options->partition))
            return refuse(
-               fmt::format("--partition '{}' is not allowed; give daily or hourly", options->partition));
+               fmt::format("--partition '{}' is not allowed; give daily or hourly", *options->partition));
          if (options->check && (options->print || options->notify || options->no_notify || options->shards ||
-                                !options->partition.empty() || !options->payload_type.empty()))
+                                options->partition || options->payload_type))
            return refuse("--check only tells what is pending; give no other option with it");
          if (options->notify && options->no_notify)
            return refuse("--notify and --no-notify are both given; give one of them");
@@ -87,8 +84,8 @@ void add_daemon_commands(CLI::App& app, const setting_flags& flags, command_set&
   route->add_option("--payload", what->payload, "of the event [{}]")->type_name("TEXT");
   route->add_option("--payload-type", what->payload_type, "of the outbox: jsonb, json, text or bytea [jsonb]")
       ->type_name("TYPE");
-  route->add_option("--exchange", what->exchange, "that the event itself names")->type_name("NAME");
-  route->add_option("--routing-key", what->routing_key, "that the event itself names")->type_name("KEY");
+  add_text(*route, "--exchange", what->exchange, "that the event itself names")->type_name("NAME");
+  add_text(*route, "--routing-key", what->routing_key, "that the event itself names")->type_name("KEY");
   route->add_flag("--json", what->json, "print JSON");
   to.push_back({route, purpose::health, [what](const settings& from) { return route_command(from, *what); }});
 }

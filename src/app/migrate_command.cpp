@@ -60,9 +60,9 @@ int check_migrations(const std::string& url, const pg::schema_name& schema) {
 int migrate_command(const settings& from, const migrate_options& options) {
   const pg::schema_name& schema = from.relay.leader.database.schema;
   if (options.print) {
-    fmt::print("{}", whole_script(schema, {options.payload_type.empty() ? "jsonb" : options.payload_type,
-                                           options.shards.value_or(1), !options.no_notify}));
-    if (!options.partition.empty()) fmt::print("{}", partition_script(schema, options.partition));
+    fmt::print("{}", whole_script(schema, {options.payload_type.value_or("jsonb"), options.shards.value_or(1),
+                                           !options.no_notify}));
+    if (options.partition) fmt::print("{}", partition_script(schema, *options.partition));
     return exit_success;
   }
   const auto url = from.relay.leader.database.url.read_blocking();
@@ -71,7 +71,7 @@ int migrate_command(const settings& from, const migrate_options& options) {
     return url.error().kind == fault::permanent ? exit_usage : exit_failure;
   }
   if (options.check) return check_migrations(*url, schema);
-  migrate_wishes wishes{options.payload_type, options.shards, std::nullopt};
+  migrate_wishes wishes{options.payload_type.value_or(""), options.shards, std::nullopt};
   if (options.notify || options.no_notify) wishes.notifies = options.notify;
   const auto done = migrate(*url, schema, wishes, say_error);
   if (!done) {
@@ -79,9 +79,9 @@ int migrate_command(const settings& from, const migrate_options& options) {
     return exit_failure;
   }
   fmt::print("{}\n", words_for(*done, schema));
-  if (options.partition.empty()) return exit_success;
+  if (!options.partition) return exit_success;
   std::fflush(stdout);
-  const auto divided = partition_outbox(*url, schema, options.partition, say_error);
+  const auto divided = partition_outbox(*url, schema, *options.partition, say_error);
   if (!divided) {
     say_error(divided.error().message);
     return exit_failure;

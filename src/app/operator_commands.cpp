@@ -16,11 +16,7 @@ void add_selectors(CLI::App& to, selectors& which, event_set of) {
     to.add_option(name, values, help)->allow_extra_args(false)->type_name("")->group("Selectors");
   };
   const auto add_time = [&](const char* name, std::optional<std::string>& value, const std::string& help) {
-    to.add_option_function<std::string>(
-          name, [&value](const std::string& given) { value = given; }, help)
-        ->take_last()
-        ->type_name("")
-        ->group("Selectors");
+    add_text(to, name, value, help)->take_last()->type_name("")->group("Selectors");
   };
   add_list("--id", which.ids, "the event with this id; may be given again, as may the next two");
   add_list("--event-type", which.event_types, "events of exactly this type");
@@ -39,21 +35,16 @@ void add_json(CLI::App& to, bool& json) {
 }
 
 void add_reason(CLI::App& to, std::optional<std::string>& reason) {
-  to.add_option_function<std::string>(
-        "--reason", [&reason](const std::string& given) { reason = given; },
-        "why, for the row in outbox.audit: 'ticket 4711'")
+  add_text(to, "--reason", reason, "why, for the row in outbox.audit: 'ticket 4711'")
       ->take_last()
       ->type_name("TEXT");
 }
 
-void add_replay(CLI::App& to, change_options& options, std::string& rate) {
+void add_replay(CLI::App& to, change_options& options, std::optional<std::string>& rate) {
   const auto add = [&](const char* name, std::optional<std::string>& value, const char* help) {
-    to.add_option_function<std::string>(
-          name, [&value](const std::string& given) { value = given; }, help)
-        ->take_last()
-        ->type_name("");
+    add_text(to, name, value, help)->take_last()->type_name("");
   };
-  to.add_option("--rate", rate, "most events in a second [no limit]")->take_last()->type_name("N");
+  add_text(to, "--rate", rate, "most events in a second [no limit]")->take_last()->type_name("N");
   add("--exchange", options.exchange, "publish them there, and not to their own exchange");
   add("--routing-key", options.routing_key, "publish them with this routing key, and not with their own");
 }
@@ -65,15 +56,15 @@ void add_change(CLI::App& to, command_set& commands, change what, event_set of) 
   to.add_flag("--dry-run", options->dry_run, "show what would be touched and change nothing");
   to.add_flag("--yes", options->yes, "also if that are more than 1000 events");
   add_json(to, options->json);
-  const auto rate = std::make_shared<std::string>();
+  const auto rate = std::make_shared<std::optional<std::string>>();
   if (what == change::replay) add_replay(to, *options, *rate);
   commands.push_back({&to, purpose::migration, [options, what, rate](const settings& from) {
                         constexpr int most = 1'000'000;
-                        if (!rate->empty()) {
-                          const auto given = parse_integer(*rate);
+                        if (*rate) {
+                          const auto given = parse_integer(**rate);
                           if (!given || *given < 1 || *given > most)
                             return refuse(fmt::format(
-                                "--rate '{}' is not allowed; give 1 to {} events a second", *rate, most));
+                                "--rate '{}' is not allowed; give 1 to {} events a second", **rate, most));
                           options->rate = *given;
                         }
                         return change_command(from, what, *options);
@@ -82,24 +73,24 @@ void add_change(CLI::App& to, command_set& commands, change what, event_set of) 
 
 void add_list(CLI::App& to, command_set& commands) {
   const auto options = std::make_shared<dead_list_options>();
-  const auto limit = std::make_shared<std::string>();
+  const auto limit = std::make_shared<std::optional<std::string>>();
   add_selectors(to, options->which, event_set::dead);
-  const auto by = std::make_shared<std::string>();
-  to.add_option("--by", *by, "reason: one line for each reason, with counts")->take_last()->type_name("");
-  to.add_option("--limit", *limit, fmt::format("most events to list [{}]", options->limit))
+  const auto by = std::make_shared<std::optional<std::string>>();
+  add_text(to, "--by", *by, "reason: one line for each reason, with counts")->take_last()->type_name("");
+  add_text(to, "--limit", *limit, fmt::format("most events to list [{}]", options->limit))
       ->take_last()
       ->type_name("");
   add_json(to, options->json);
   commands.push_back({&to, purpose::migration, [options, limit, by](const settings& from) {
-                        if (!by->empty() && *by != "reason")
-                          return refuse(fmt::format("--by '{}' is not allowed; give reason", *by));
-                        options->by_reason = !by->empty();
+                        if (*by && **by != "reason")
+                          return refuse(fmt::format("--by '{}' is not allowed; give reason", **by));
+                        options->by_reason = by->has_value();
                         constexpr int most = 100'000;
-                        if (!limit->empty()) {
-                          const auto given = parse_integer(*limit);
+                        if (*limit) {
+                          const auto given = parse_integer(**limit);
                           if (!given || *given < 1 || *given > most)
                             return refuse(
-                                fmt::format("--limit '{}' is not allowed; give 1 to {}", *limit, most));
+                                fmt::format("--limit '{}' is not allowed; give 1 to {}", **limit, most));
                           options->limit = static_cast<int>(*given);
                         }
                         return dead_list_command(from, *options);
@@ -128,9 +119,8 @@ void add_pausing(CLI::App& to, command_set& commands, pausing what) {
   to.add_flag("--all", options->all, what == pausing::begin ? "everything" : "all pauses there are")
       ->group("Selectors");
   if (what == pausing::begin)
-    to.add_option_function<std::string>(
-          "--until", [options](const std::string& given) { options->until = given; },
-          "it ends by itself at this time ('2026-01-31 14:00' UTC) or after so long (2h)")
+    add_text(to, "--until", options->until,
+             "it ends by itself at this time ('2026-01-31 14:00' UTC) or after so long (2h)")
         ->take_last()
         ->type_name("");
   add_reason(to, options->reason);

@@ -68,6 +68,15 @@ TEST_CASE("a wrong command or flag is refused and named") {
   refused({"completion"}, {"'completion' needs shell"});
 }
 
+TEST_CASE("an empty value is a value, and not the same as none") {
+  refused({"migrate", "--payload", ""}, {"--payload ''", "jsonb, json, text or bytea"});
+  refused({"migrate", "--shards", ""}, {"--shards ''", "1, 2, 4"});
+  refused({"migrate", "--partition", ""}, {"--partition ''", "daily or hourly"});
+  refused({"migrate", "--check", "--payload", ""}, {"--payload ''"});
+  refused({"adopt", "--table", "t", "--preset", ""}, {"--preset is empty", "debezium"});
+  refused({"adopt", "--table", "t", "--where", ""}, {"--where is empty"});
+}
+
 TEST_CASE("a flag without its value is named, whatever follows it") {
   const auto words = "flag '--relay-lanes' needs a value";
   refused({"run", "--relay-lanes"}, {words});

@@ -107,18 +107,21 @@ TEST_CASE("a replay at a rate takes its time, and what is published meanwhile is
   CHECK(session.number("SELECT events FROM outbox.audit") == 100);
 }
 
-TEST_CASE("a rate or a destination that cannot be is refused") {
+TEST_CASE("a rate or a destination that cannot be, or an option without its value, is refused") {
   const stage on;
   const operator_desk desk{on};
   const std::string long_name(256, 'x');
   for (const auto& [words, said] : std::vector<std::pair<arguments, std::string>>{
            {{"replay", "--all", "--rate", "0"}, "--rate '0'"},
            {{"replay", "--all", "--rate", "fast"}, "--rate 'fast'"},
+           {{"replay", "--all", "--rate", ""}, "--rate ''"},
            {{"replay", "--all", "--exchange", long_name}, "--exchange has 256 bytes"},
            {{"replay", "--all", "--routing-key", long_name}, "--routing-key has 256 bytes"},
            {{"dead", "retry", "--all", "--rate", "5"}, "--rate"},
            {{"replay", "--code", "returned"}, "--code"},
            {{"dead", "list", "--by", "type"}, "--by 'type'"},
+           {{"dead", "list", "--by", ""}, "--by ''"},
+           {{"dead", "list", "--limit", ""}, "--limit ''"},
            {{"dead", "retry", "--code", ""}, "--code is empty"}}) {
     const auto refused = desk.run(words);
     CHECK_MESSAGE(refused.exited(2), refused.text());
