@@ -216,8 +216,10 @@ result<migrate_result> try_once(migration_session& session, const pg::schema_nam
                                 const migrate_wishes& wishes) {
   if (const auto asked = ask_leaders_to_yield(session, schema, wishes); !asked)
     return tl::make_unexpected(asked.error());
+  // Whatever the role's or the database's own settings are.
   const auto begun = session.execute(
-      fmt::format("BEGIN; SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = warning;"
+      fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0;"
+                  " SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = warning;"
                   " SELECT pg_advisory_xact_lock(hashtext('outboxd migrate'), hashtext({}))",
                   lock_wait, text_literal(schema.name())));
   if (!begun) return tl::make_unexpected(begun.error());

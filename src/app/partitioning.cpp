@@ -72,9 +72,11 @@ class way_over {
                   vacuum_wait, schema_)
             : std::string();
     for (bool said = false;;) {
-      const auto done = session_.execute(fmt::format(
-          "BEGIN; {}SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = warning; {}; COMMIT",
-          first, lock_wait, statement));
+      // Whatever the role's or the database's own settings are.
+      const auto done = session_.execute(
+          fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0;"
+                      " {}SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = warning; {}; COMMIT",
+                      first, lock_wait, statement));
       if (done) return {};
       if (const auto back = session_.execute("ROLLBACK"); !back)
         return tl::make_unexpected(refusal_of(done.error()));

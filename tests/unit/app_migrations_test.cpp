@@ -1,5 +1,6 @@
 // app_migrations_test: the embedded SQL and what is filled into it.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <regex>
@@ -37,9 +38,13 @@ TEST_CASE("versions ascend from 1 without gaps, and names begin with their versi
   int expected = 0;
   for (const migration& one : migrations()) {
     CHECK(one.version == ++expected);
-    CHECK(has(one.name, "000" + std::to_string(one.version) + "_"));
+    CHECK(one.name.starts_with(fmt::format("{:04}_", one.version)));
     CHECK_FALSE(one.sql.empty());
   }
+}
+
+TEST_CASE("the relay's statements go with the latest migration") {
+  CHECK(migrations().back().version == pg::schema_version);
 }
 
 TEST_CASE("every placeholder of every migration is filled in, for every type of payload") {
