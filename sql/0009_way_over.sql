@@ -12,6 +12,11 @@ AS $outboxd$
          format('ALTER TABLE %s DROP CONSTRAINT %I;', c.conrelid::regclass, c.conname)
   FROM pg_constraint AS c, event WHERE c.contype = 'f' AND c.confrelid = event.oid AND c.conparentid = 0
   UNION ALL
+  SELECT format('it has the foreign key %I to %s', c.conname, c.confrelid::regclass),
+         format('ALTER TABLE %s DROP CONSTRAINT %I;  -- and add it again later', event.oid, c.conname)
+  FROM pg_constraint AS c, event
+  WHERE c.contype = 'f' AND c.conrelid = event.oid AND c.confrelid <> event.oid
+  UNION ALL
   SELECT DISTINCT format('the view %s reads from it', r.ev_class::regclass),
          format('DROP VIEW %s;  -- and create it again later', r.ev_class::regclass)
   FROM pg_depend AS d JOIN pg_rewrite AS r ON r.oid = d.objid, event

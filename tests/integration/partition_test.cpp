@@ -146,6 +146,8 @@ TEST_CASE("what would not follow the table into its partition is refused, with w
   auto session = on.connect();
   session.exec(
       "CREATE TABLE mine (event uuid CONSTRAINT mine_event REFERENCES outbox.event);"
+      "CREATE TABLE tenant (id int PRIMARY KEY);"
+      "ALTER TABLE outbox.event ADD tenant int CONSTRAINT event_tenant REFERENCES tenant;"
       "CREATE VIEW seen AS SELECT id FROM outbox.event;"
       "CREATE PUBLICATION told FOR TABLE outbox.event;"
       "CREATE UNIQUE INDEX once ON outbox.event (created_at);"
@@ -155,14 +157,16 @@ TEST_CASE("what would not follow the table into its partition is refused, with w
   for (const char* words :
        {"the foreign key mine_event of public.mine refers to it: ALTER TABLE public.mine DROP CONSTRAINT "
         "mine_event;",
+        "it has the foreign key event_tenant to public.tenant: ALTER TABLE outbox.event DROP CONSTRAINT "
+        "event_tenant;",
         "the view public.seen reads from it: DROP VIEW public.seen;",
         "the publication told has it: ALTER PUBLICATION told DROP TABLE outbox.event;",
         "the index once of yours is unique", "the table outbox.event_p7 is there already"})
     CHECK_MESSAGE(refused.says(words), refused.text());
   CHECK(session.value("SELECT relkind FROM pg_class WHERE oid = 'outbox.event'::regclass") == "r");
   session.exec(
-      "DROP TABLE mine; DROP VIEW seen; DROP PUBLICATION told; DROP INDEX outbox.once; DROP TABLE "
-      "outbox.event_p7");
+      "DROP TABLE mine, tenant CASCADE; DROP VIEW seen; DROP PUBLICATION told; DROP INDEX outbox.once;"
+      "DROP TABLE outbox.event_p7");
   CHECK(migrate(on, {"--partition", "daily"}).exited(0));
 }
 
