@@ -64,12 +64,17 @@ BEGIN
       MESSAGE = format('no command of an operator is called %L', what),
       HINT = 'There are retry, discard, replay and prune.';
   END IF;
+  IF NOT EXISTS (SELECT FROM pg_prepared_statements AS p WHERE p.name = 'outboxd_audit') THEN
+    PREPARE outboxd_audit AS SELECT 1;
+  END IF;
   RETURN @schema@.audit_write(what, selection, 0, reason);
 END
 $outboxd$;
 
--- Counts a portion: in the row that the same user has opened for the same kind of command; without one in a
--- row of its own, unless nothing was changed. `records`: of processed events, which are no events.
+-- Counts a portion: in the row that the same session has opened for the same kind of command; without one in
+-- a row of its own, unless nothing was changed. `records`: of processed events, which are no events.
+-- Rows of earlier sessions are older than the statement that audit_begin prepares, whose time nobody chooses.
+-- (pg_stat_activity need not show to the owner of these functions when another user's session began.)
 CREATE FUNCTION @schema@.audit_count(audit bigint, what text, selection text, events bigint,
   records bigint DEFAULT 0)
 RETURNS bigint LANGUAGE plpgsql
@@ -85,7 +90,8 @@ BEGIN
         detail = CASE WHEN records = 0 THEN a.detail
                  ELSE coalesce(a.detail, '{}') || jsonb_build_object('processed_events',
                    coalesce((a.detail ->> 'processed_events')::bigint, 0) + records) END
-    WHERE a.id = audit AND a.what = what AND a.who = @schema@.audit_who();
+    WHERE a.id = audit AND a.what = what AND a.who = @schema@.audit_who()
+      AND a.at >= (SELECT p.prepare_time FROM pg_prepared_statements AS p WHERE p.name = 'outboxd_audit');
     IF NOT FOUND THEN
       RAISE insufficient_privilege USING
         MESSAGE = format('row %s of the audit is not one that this session has opened for %s', audit, what);
@@ -332,9 +338,9 @@ DECLARE
   one    record;
   places tid[];
   seqs   bigint[];
-  pruned bigint;
+  pruned bigint := 0;
 BEGIN
-  LOOP
+  WHILE most > 0 LOOP
     places := '{}';
     seqs := '{}';
     FOR one IN
@@ -363,7 +369,7 @@ BEGIN
     WHERE e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0
       AND k.place BETWEEN '(0,0)' AND '(4294967295,65535)';
     GET DIAGNOSTICS pruned = ROW_COUNT;
-    EXIT WHEN pruned > 0 OR cardinality(places) < most OR most < 1;
+    EXIT WHEN pruned > 0 OR cardinality(places) < most;
   END LOOP;
   PERFORM @schema@.audit_count(audit, 'prune', format('--older-than %s', older_than), pruned);
   RETURN pruned;

@@ -167,6 +167,39 @@ TEST_CASE("an operator reads the audit and cannot write, change or borrow a row 
                                                                      " ("));
 }
 
+TEST_CASE("a row that an earlier session of the same user and program has opened is closed") {
+  const stage on;
+  const login user{"outbox_operator"};
+  auto admin = on.connect();
+  const auto id = add_dead(admin, on);
+  const auto begin = [](database& session) {
+    return session.value("SELECT outbox.audit_begin('retry', '--all')");
+  };
+  const auto retry = [&](const std::string& audit) {
+    return fmt::format("SELECT outbox.dead_retry(ARRAY['{}'::uuid], {})", id, audit);
+  };
+  const auto url = user.url(on) + "?application_name=psql";
+  const auto old = [&] {
+    database session{url};
+    return begin(session);
+  }();
+  database session{url};
+  CHECK(refusal(session, retry(old)) == insufficient_privilege);
+  const auto first = begin(session);
+  CHECK(refusal(session, retry(old)) == insufficient_privilege);
+  session.exec("DEALLOCATE ALL; PREPARE outboxd_audit AS SELECT 1");  // looks younger, and never older
+  CHECK(refusal(session, retry(old)) == insufficient_privilege);
+  CHECK(refusal(session, retry(first)) == insufficient_privilege);
+  CHECK(on.count("dead") == 1);
+  const auto second = begin(session);
+  CHECK(session.number(retry(second)) == 1);
+  const auto rows = audit_of(on);
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].at("who") == rows[2].at("who"));
+  CHECK(rows[0].at("events") == 0);
+  CHECK(rows[2].at("events") == 1);
+}
+
 TEST_CASE("the commands need no right to change events by hand") {
   const stage on;
   const operator_desk desk{on};

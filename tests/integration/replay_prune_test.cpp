@@ -148,6 +148,17 @@ TEST_CASE("prune goes past more locked rows than a portion, and past a few whose
   CHECK(pruned() == 0);
 }
 
+TEST_CASE("prune of at most no event deletes none") {
+  const stage on;
+  auto session = on.connect();
+  add_old(session, on, "published", "8 d", 3);
+  for (const char* most : {"0", "-1", "NULL"})
+    CHECK(session.number(fmt::format("SELECT outbox.prune_published(now() - interval '7 d', {})", most)) ==
+          0);
+  CHECK(on.count("published") == 3);
+  CHECK(session.number("SELECT outbox.prune_published(now() - interval '7 d', 1)") == 1);
+}
+
 TEST_CASE("prune without a good age is refused and told what to give") {
   const stage on;
   const operator_desk desk{on};
