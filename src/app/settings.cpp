@@ -323,7 +323,6 @@ result<settings> read_settings(const raw_settings& raw, purpose what_for) {
   if (what_for != purpose::health) read_database(from, out);
   if (what_for == purpose::relay) read_broker_urls(from, out);
   if (what_for == purpose::relay) read_broker_tls(from, out);
-  if (what_for == purpose::relay) read_broker_tls(from, out);
   if (what_for == purpose::relay) read_management_url(from, out);
   read_broker(from, out);
   read_routing(from, out);

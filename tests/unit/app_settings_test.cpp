@@ -333,6 +333,13 @@ TEST_CASE("a secret and its file from one source are too much, and both are name
   CHECK_FALSE(has(words, "canary"));
 }
 
+TEST_CASE("a setting of TLS that no URL uses is worth one warning") {
+  const auto read = read_settings(with({{"amqp.url", "amqp://a"}, {"amqp.tls.verify", "ca"}}));
+  REQUIRE(read.has_value());
+  REQUIRE(read->warnings.size() == 1);
+  CHECK(has(read->warnings[0], "amqp.tls.verify (origin of amqp.tls.verify) is not used"));
+}
+
 TEST_CASE("a secret that everybody may read is refused, or worth a warning that says what to do") {
   const temporary_file open("host=h\n", 0644);
   const auto words = refusal(with({{"database.url_file", open.path()}}));

@@ -51,9 +51,8 @@ finding check_connections(patient& of) {
   if (of.known.has_outbox)
     if (const auto rows = of.ask(fmt::format("SELECT count(*) FROM {}.shard", of.schema())))
       shards = number(*rows, 0);
-  const auto& relay = of.configured().relay;
-  const bool prunes = relay::retention_of(relay) != relay::retention_settings{};
-  const auto needed = 2 * shards + (relay.samples_table ? 1 : 0) + (prunes ? 1 : 0);
+  // Two for each shard, and for the first one the pruner's and the sampler's.
+  const auto needed = 2 * shards + 1 + (of.configured().relay.samples_table ? 1 : 0);
   struct limit {
     int column;
     std::string whose;
