@@ -43,41 +43,38 @@ class failure_log {
   failure_log(std::shared_ptr<logger> log, std::string default_exchange)
       : log_(std::move(log)), default_exchange_(std::move(default_exchange)) {}
 
-  void say(const event& which, const flow::failure_record& how) {
+  void say(const event& which, const flow::destination& to, const flow::failure_record& how) {
     if (how.to == flow::exception::dead)
-      say_of(which, how, spdlog::level::err, "give_up",
+      say_of(which, to, how, spdlog::level::err, "give_up",
              fmt::format("event {} is dead: {}", to_string(which.id), how.reason));
     else
-      say_waits(which, how);
-    if (how.code == name_of(failure::returned)) say_unbound(which);
+      say_waits(which, to, how);
+    if (how.code == name_of(failure::returned)) say_unbound(to);
   }
 
  private:
-  void say_of(const event& which, const flow::failure_record& how, spdlog::level::level_enum level,
-              std::string_view operation, const std::string& message) {
-    const flow::destination to{.exchange = which.exchange.value_or(default_exchange_),
-                               .routing_key = which.routing_key.value_or(which.event_type)};
+  void say_of(const event& which, const flow::destination& to, const flow::failure_record& how,
+              spdlog::level::level_enum level, std::string_view operation, const std::string& message) {
     auto fields = fields_of(which, to, operation);
     fields.push_back({"error.type", how.code});
     log_->say(level, message, fields);
   }
 
   // Once: of somebody who has forgotten the bindings all events come back.
-  void say_unbound(const event& which) {
-    const std::string_view exchange = which.exchange.value_or(default_exchange_);
-    if (exchange != default_exchange_ || std::exchange(said_unbound_, true)) return;
+  void say_unbound(const flow::destination& to) {
+    if (to.exchange != default_exchange_ || std::exchange(said_unbound_, true)) return;
     log_->warn(
         "no queue is bound to exchange \"{}\" for routing key \"{}\"; declare a queue and bind it (see "
         "docs/first-session.md)",
-        exchange, which.routing_key.value_or(which.event_type));
+        to.exchange, to.routing_key);
   }
 
-  void say_waits(const event& which, const flow::failure_record& how) {
+  void say_waits(const event& which, const flow::destination& to, const flow::failure_record& how) {
     const auto now = std::chrono::steady_clock::now();
     const bool quiet = now < said_ + std::chrono::seconds(1);
     const auto level = quiet ? spdlog::level::debug : spdlog::level::warn;
     if (log_->should_log(level))
-      say_of(which, how, level, "wait",
+      say_of(which, to, how, level, "wait",
              fmt::format("event {} waits {} ms: {}{}", to_string(which.id),
                          how.delay.value_or(std::chrono::milliseconds(0)).count(), how.reason,
                          unsaid_ > 0 ? fmt::format(" (and {} more)", unsaid_) : ""));
@@ -105,7 +102,8 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
             log->warn("{}: {}; trying again", name_of(which), why.message);
           },
       .failed = [said = failure_log(log, default_exchange)](
-                    const event& which, const flow::failure_record& how) mutable { said.say(which, how); },
+                    const event& which, const flow::destination& to,
+                    const flow::failure_record& how) mutable { said.say(which, to, how); },
       .stuck =
           [log](const event& which, const std::string& why) {
             log->error(
@@ -192,6 +190,11 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
             if (what == relay::prunable::partitions)
               return log->warn("partitions: PostgreSQL makes and drops none: {}; trying again", why.message);
             log->warn("retention.{}: PostgreSQL deletes nothing: {}; trying again", name_of(what),
+                      why.message);
+          },
+      .sample_refused =
+          [log](const error& why) {
+            log->warn("PostgreSQL does not count the table, so its metrics are old: {}; trying again",
                       why.message);
           },
       .turned =

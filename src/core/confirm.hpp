@@ -28,6 +28,7 @@ struct outcome {
 // How a channel or its connection ended, for what was in flight there without a confirm.
 enum class ending : std::uint8_t {
   blameless,          // shut down, timed out, given up by the relay: it says nothing about a message
+  unconfirmed,        // given up by the relay, because what was in flight was not confirmed in time
   silent,             // the connection was gone without a word
   connection_closed,  // by the broker, with a code for a fault: a message in flight may have caused it
   channel_closed,     // by the broker, over one of the messages in flight

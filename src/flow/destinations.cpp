@@ -101,6 +101,15 @@ void destinations::on_lane_changed(clock::time_point now) {
   }
 }
 
+void destinations::on_probes_lost(clock::time_point now) {
+  if (down_ == 0) return;
+  for (auto& [where, one] : troubles_) {
+    if (one.now != condition::probed) continue;
+    one.now = condition::down;
+    one.next_probe = now;
+  }
+}
+
 bool destinations::end_trouble(key which, const destination& to, clock::time_point now) {
   const auto found = troubles_.find(which);
   if (found == troubles_.end()) return false;

@@ -85,6 +85,8 @@ class destinations {
   std::chrono::milliseconds pause(const destination& to);
   // A connection has come or gone: a probe may be lost with it, or do better on a new one.
   void on_lane_changed(clock::time_point now);
+  // A channel was closed: the probes under way are lost with it.
+  void on_probes_lost(clock::time_point now);
   // How many are known to be down.
   std::size_t down() const { return down_; }
 

@@ -44,7 +44,7 @@ class doorbell {
     no_lock_session = 1,  // SLEEP cannot be asked for
     deaf = 2,             // notifications are not proved to arrive
     no_trigger = 4,       // writers do not ring
-    no_reads = 8,         // nothing is read, for want of a broker: a ring would be of no use to anybody
+    no_reads = 8,         // nothing is read, as without a broker: a ring would be of no use to anybody
   };
 
   enum class action : std::uint8_t {

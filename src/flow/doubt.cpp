@@ -12,6 +12,7 @@ doubt among_others(doubt before) {
 suspicion suspicion_after(doubt before, ending how, bool alone, incident seen) {
   switch (how) {
     case ending::blameless:
+    case ending::unconfirmed:
       return {before};
     case ending::channel_closed:
       return {doubt::suspect, alone};

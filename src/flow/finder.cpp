@@ -33,11 +33,15 @@ void finder::start(std::vector<event_id> left, clock::time_point now) {
   dead_ = {};
   if (dead_hold_) begin_look_at_dead(now);
   recall_ = {};
-  recall_not_before_ = {};
   pauses_ = {};
   resume_ = {.wanted = true, .after = {}};  // of pauses that have ended while nobody led
   stragglers_ = {};
   check_from_.reset();
+}
+
+void finder::start_again(clock::time_point now) {
+  start(std::exchange(left_, {}), now);
+  recall();
 }
 
 void finder::ring_dead(clock::time_point now) {
@@ -76,7 +80,7 @@ void finder::add_to(store_request& to, int room, clock::time_point now) {
   if (to.read) to.check_from = std::exchange(check_from_, std::nullopt);
   if (now < not_before_) return;
   add_barriers(to, now);
-  if (now >= recall_not_before_) to.recall_after = recall_.take({});
+  if (now >= recall_.not_before) to.recall_after = recall_.take({});
   if (room <= 0) return;
   if (const auto after = resume_.take(position::before_all))
     to.resume = {.after = *after, .events = room, .paused = barriers_.paused.in_force()};
@@ -85,7 +89,7 @@ void finder::add_to(store_request& to, int room, clock::time_point now) {
 clock::time_point finder::next(int room) const {
   constexpr auto at_once = clock::time_point::min();
   const auto to_page = blocked_.after ? not_before_ : never;
-  const auto to_recall = recall_.pending() ? recall_not_before_ : never;
+  const auto to_recall = recall_.pending() ? recall_.not_before : never;
   const auto to_dead = dead_.after ? at_once : dead_.begins_at;
   const auto to_resume = resume_.pending() && room > 0 ? at_once : never;
   return std::max(not_before_, std::min({to_page, to_recall, to_resume, to_dead, pauses_.at}));
@@ -108,7 +112,7 @@ bool finder::on_left(const tried<std::vector<stored_event>>& got, clock::time_po
 // by itself.
 bool finder::on_recalled(const tried<recall_answer>& got, clock::time_point now) {
   const bool deferred = got.result == read_result::deferred;
-  recall_not_before_ = now + (deferred ? recall_retry : recall_pause);
+  recall_.not_before = now + (deferred ? recall_retry : recall_pause);
   if (deferred) return false;
   recall_.after = got.result == read_result::done ? got.answer.upto : std::nullopt;
   return true;

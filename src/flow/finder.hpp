@@ -23,6 +23,8 @@ class finder {
 
   // The lead has just been taken: nothing is known. `left`: events that a former leader could not settle.
   void start(std::vector<event_id> left, clock::time_point now);
+  // The same, but for what is known to be left or due.
+  void start_again(clock::time_point now);
 
   // Something may be paused that was not, or not any more; a dead event may have been retried or discarded.
   void ring_pauses() { pauses_.at = clock::time_point::min(); }
@@ -89,6 +91,10 @@ class finder {
     }
   };
 
+  struct recalled : page_walk<due_cursor> {
+    clock::time_point not_before{};
+  };
+
   void add_barriers(store_request& to, clock::time_point now);
   void begin_look_at_dead(clock::time_point now);
   template <class Answer>
@@ -100,8 +106,7 @@ class finder {
   std::vector<event_id> left_;
   blocked blocked_;
   dead dead_;
-  page_walk<due_cursor> recall_;
-  clock::time_point recall_not_before_{};
+  recalled recall_;
   page_walk<std::int64_t> resume_;
   pauses pauses_;
   stragglers stragglers_;

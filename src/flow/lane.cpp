@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace outboxd::flow {
 namespace {
@@ -124,6 +125,7 @@ void lane::on_channel_closed(std::span<const token>, std::string_view reason) {
   const bool stale = reason.starts_with("403 ") && latest_outcome_ - up_since_ > fresh_login;
   if (stale) broker_.drop(fmt::format("{}; logging in again", reason));
   give_back({ending::channel_closed, std::string(reason)}, in_flight() == 1 && !stale);
+  owner_.on_channel_changed();
   renew_if_refused();
 }
 
@@ -136,7 +138,6 @@ void lane::give_back(const interruption& why, bool alone) {
   for (const auto& one : was_sent)
     if (one.open && one.what.whose != nullptr)
       one.what.whose->on_interrupted(one.what.which, why, alone, up_since_);
-  owner_.on_lane_changed();
 }
 
 void lane::on_broker_up() {
@@ -148,7 +149,7 @@ void lane::on_broker_up() {
 }
 
 void lane::on_blocked(bool blocked) {
-  if (state_ == state::down) return;
+  if (state_ == state::down || state_ == state::dropped) return;
   state_ = blocked ? state::blocked : state::open;
   latest_outcome_ = owner_.now();
   // The time while it was blocked does not count.
@@ -158,8 +159,9 @@ void lane::on_blocked(bool blocked) {
 }
 
 void lane::on_broker_down(const interruption& why) {
-  state_ = state::down;
-  give_back(why, in_flight() == 1);
+  const bool silent = std::exchange(state_, state::down) == state::dropped;
+  give_back(silent ? interruption{.how = ending::unconfirmed} : why, in_flight() == 1);
+  owner_.on_lane_changed();
 }
 
 // A broker that has said that it takes nothing is well: dropping the connection would only repeat what it
@@ -184,6 +186,7 @@ void lane::check() {
   if (sent_.empty() || (!sent_.oldest().overtaken && !sent_.oldest().what.alone)) {
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(patience());
     ++silent_ends_;
+    state_ = state::dropped;
     return broker_.drop(fmt::format("no confirm for {} ms", waited.count()));
   }
   const auto is_late = [this](const window::sent& one) {

@@ -23,12 +23,15 @@ class lane final : public broker_listener {
     open,      // sends
     renewing,  // sends nothing more: when nothing is in flight, its connection is given up for a new one
     blocked,   // connected, but the broker takes nothing for now
+    dropped,   // given up for its silence; its end follows
   };
 
   class owner {
    public:
     virtual clock::time_point now() const = 0;
-    virtual void on_lane_changed() = 0;   // up or down
+    // Connected, gone, blocked or not blocked any more: what it had is given back. The same of its channel.
+    virtual void on_lane_changed() = 0;
+    virtual void on_channel_changed() = 0;
     virtual void on_lane_progress() = 0;  // outcomes have come
     virtual void on_acknowledged(clock::duration after_sent) = 0;
 

@@ -102,6 +102,15 @@ void lanes::check_deadlines() {
 
 void lanes::on_lane_changed() {
   known_.on_lane_changed(now_());
+  offer_again();
+}
+
+void lanes::on_channel_changed() {
+  known_.on_probes_lost(now_());
+  offer_again();
+}
+
+void lanes::offer_again() {
   for (shipper* one : shippers_) one->on_lanes_changed();
   on_lane_progress();
 }

@@ -61,6 +61,7 @@ class lanes final : public lane::owner {
 
   clock::time_point now() const override { return now_(); }
   void on_lane_changed() override;
+  void on_channel_changed() override;
   void on_lane_progress() override;
   void on_acknowledged(clock::duration after_sent) override { publish_times_.add(after_sent); }
 
@@ -69,6 +70,7 @@ class lanes final : public lane::owner {
 
  private:
   void pump_in_turns();
+  void offer_again();
 
   std::function<clock::time_point()> now_;
   std::function<void()> deadline_changed_;

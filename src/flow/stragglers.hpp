@@ -10,8 +10,9 @@
 namespace outboxd::flow {
 
 // Rows that came in behind the relay's back (copied from another outbox with their xids, without the trigger)
-// have a seq and a transaction that the position takes for read. Now and then some rows from the low
-// watermark down are looked at: below it nothing is under way, so that nothing may be pending.
+// have a seq and a transaction that the position takes for read. Now and then 10,000
+// rows are looked at, from the lowest seq up to the low watermark: below that nothing is under way, so that
+// nothing may be pending.
 class stragglers {
  public:
   // At each sweep: where to walk on from, if this one walks. `watermark`: all that was read up to here is

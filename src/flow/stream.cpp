@@ -47,6 +47,13 @@ void stream::drain() {
   forget_unsent();
 }
 
+void stream::go_on() {
+  forget_unsent();
+  phase_ = phase::loading;
+  finder_.start_again(lanes_.now());
+  reader_.start(reader_.at(), lanes_.now());
+}
+
 void stream::abandon() {
   lanes_.leave(*this);
   std::vector<slot> in_flight;
@@ -145,13 +152,19 @@ bool stream::may_fetch() const {
   return !moves && lanes_.any_up();
 }
 
-// What is read and not settled is bounded, by number and by bytes; without a broker nothing is read.
+// What is read and not settled is bounded, by number and by bytes; without a broker nothing is read. What
+// PostgreSQL will not write has a bound of its own, or it would keep everything else from being read.
 int stream::room() const {
   if (phase_ != phase::running || !lanes_.any_up() || is_paused()) return 0;
   if (memory_is_full()) return 0;
   const int batch = lanes_.limit().worth_reading(limits_.read.batch);
-  const int free = batch * limits_.batches - static_cast<int>(events_.size());
-  return free < batch ? 0 : free;  // many small reads cost more than one
+  int free = batch * limits_.batches - static_cast<int>(events_.size());
+  if (free < batch) {
+    const auto put_off = writes_.marks.put_off() + writes_.records.put_off();
+    free += static_cast<int>(std::min(
+        put_off, static_cast<std::size_t>(limits_.read.batch) * static_cast<std::size_t>(limits_.batches)));
+  }
+  return free < batch ? 0 : std::min(free, batch * limits_.batches);  // many small reads cost more than one
 }
 
 // Nothing is sent until an answer proves the lead, and nothing else may be there to ask for: memory may be
@@ -258,7 +271,7 @@ clock::time_point stream::next_at() const {
   if (phase_ == phase::loading) return finder_.next_to_load();
   if (owes_proof()) return at_once;
   const auto to_write = std::min(writes_.marks.due().value_or(never), writes_.records.due().value_or(never));
-  if (phase_ == phase::draining) return agenda_.save && all_settled() ? at_once : to_write;
+  if (phase_ == phase::draining) return all_settled() ? at_once : to_write;
   const int free = room();
   if (agenda_.save || (may_release() && barriers_.held.asks())) return at_once;
   const auto to_fetch = may_fetch() ? writes_.fetches.due().value_or(never) : never;
@@ -316,9 +329,9 @@ void stream::on_unsent(slot which) {
 }
 
 void stream::on_lanes_changed() {
-  if (phase_ == phase::draining) return forget_unsent();
+  if (phase_ != phase::running) return forget_unsent();
   for (const aggregate of : events_.aggregates()) offer_next(of);
-  if (phase_ == phase::running) reader_.ring();
+  reader_.ring();
 }
 
 void stream::on_progress() {

@@ -53,7 +53,8 @@ struct stream_hooks {
   // Acknowledged, so long after the start of the transaction that inserted it; below 0 if the server's clock
   // was set back.
   std::function<void(std::chrono::microseconds after)> on_delivered;
-  std::function<void(const event&, const failure_record&)> on_failed;
+  // Where it was to go: never a dead letter's exchange.
+  std::function<void(const event&, const destination& to, const failure_record&)> on_failed;
   std::function<void(const event&, const std::string& reason)>
       on_stuck;  // PostgreSQL will not write what became of it
   std::function<void(const std::vector<pause>& in_force)> on_pauses;  // other parts are paused than before
@@ -90,6 +91,9 @@ class stream final : public shipper {
   }
   // Reads and sends nothing more; drained() follows when all that is in flight is settled.
   void drain();
+  // Leads on after drain(), between two requests: it is sent and read again, as after a takeover. What is in
+  // flight or still to be written stays what it is.
+  void go_on();
   // Waits no longer for confirms.
   void abandon();
   // Events in this state: `offered`, of a draining stream, are in flight, and `confirmed` not marked. If it
@@ -205,6 +209,7 @@ class stream final : public shipper {
   void forget_unsent();
 
   destination destination_of(slot which) const;
+  void give_up_waiting(slot which, std::string reason);
   void fail(slot which, failure why, std::string reason);
   void excuse(slot which, failure why, std::string reason, destinations::finding whose);
   void wait_for_login(slot which, std::string reason);

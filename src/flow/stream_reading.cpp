@@ -38,6 +38,7 @@ void stream::on_found(tried<std::vector<stored_event>>& got) {
   if (got.result == read_result::refused) read_by_keys();
   if (!finder_.on_left(got, lanes_.now())) return;
   phase_ = phase::running;
+  std::ranges::sort(got.answer, {}, [](const stored_event& one) { return one.what.seq; });
   for (stored_event& one : got.answer)
     if (one.from == exception::none) admit(std::move(one));
 }

@@ -102,6 +102,9 @@ void stream::on_unencodable(slot which, std::string reason) {
 void stream::on_interrupted(slot which, const interruption& why, bool alone, clock::time_point up_since) {
   tell(step::interrupted, which);
   auto& one = events_.at(which);
+  // Its queue may be silent, and not the node: it may not be sent for ever while nothing else is read.
+  if (why.how == ending::unconfirmed && std::exchange(one.unconfirmed, true))
+    return give_up_waiting(which, "no confirm in time, on two connections");
   const bool channel = why.how == ending::channel_closed;
   const auto seen = up_since < one.interrupted_at ? incident::perhaps_known : incident::another;
   one.interrupted_at = lanes_.now();
@@ -119,8 +122,12 @@ void stream::on_interrupted(slot which, const interruption& why, bool alone, clo
 }
 
 void stream::on_overdue(slot which) {
+  give_up_waiting(which, "the broker has confirmed others, and this one not in time");
+}
+
+void stream::give_up_waiting(slot which, std::string reason) {
   if (failed_.contains(which)) return bury(which, "no confirm in time");
-  fail(which, failure::unconfirmed, "the broker has confirmed others, and this one not in time");
+  fail(which, failure::unconfirmed, std::move(reason));
 }
 
 destination stream::destination_of(slot which) const {
@@ -215,7 +222,7 @@ void stream::wait_for_destination(slot which) {
 }
 
 void stream::back_off(slot which, failure_record how) {
-  if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, how);
+  if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, destination_of(which), how);
   wait(which, std::move(how));
 }
 
@@ -236,7 +243,7 @@ void stream::wait(slot which, failure_record how) {
   barriers_.held.on_to_record(of);
   writes_.records.add(which, lanes_.now());
   park_rest(of);
-  offer_next(of);  // the dead letter of one behind it, which is not parked
+  offer_next(of);  // a successor whose dead letter is still to be sent was not parked: it goes now
 }
 
 void stream::park(slot which) {
@@ -295,7 +302,7 @@ void stream::bury(slot which, std::string_view trouble) {
   if (!trouble.empty()) how.reason += fmt::format("; and its dead letter: {}", trouble);
   on_unsent(which);
   events_.at(which).state = event_state::dying;
-  if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, how);
+  if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, destination_of(which), how);
   writes_.records.add(which, lanes_.now());
 }
 

@@ -33,7 +33,8 @@ std::optional<slot> unsettled::add(stored_event one) {
   (after == no_slot ? in.last : entries_[after].before) = which;
   ++in.length;
   const doubt suspected = one.suspect ? doubt::suspect : doubt::none;
-  entries_[which] = {std::move(one), event_state::queued, before, after, suspected, {}, -1, {}};
+  entries_[which] = {
+      .it = std::move(one), .before = before, .after = after, .suspected = suspected, .route = {}};
   return which;
 }
 

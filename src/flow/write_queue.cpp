@@ -59,6 +59,12 @@ const write_queue::group* write_queue::begin_fitting(clock::time_point now, std:
   return &*under_way_;
 }
 
+std::size_t write_queue::put_off() const {
+  std::size_t out = 0;
+  for (const group& one : again_) out += one.slots.size();
+  return out;
+}
+
 bool write_queue::meets_lock() const {
   const auto waits = [](const group& one) { return one.mode == mark_mode::unlocked; };
   return std::any_of(again_.begin(), again_.end(), waits) || (under_way_ && waits(*under_way_));

@@ -40,8 +40,8 @@ class write_queue {
   // When there will be something to write; nothing while a group is on its way.
   std::optional<clock::time_point> due() const;
 
-  // The group to write now, or nothing. `all`: without lingering. It is on its way until end(). `fitting`:
-  // how many of the fresh ones, at least one, may go in one group.
+  // The group to write now, or nothing. `all`: without lingering. It is on its way until end(). `fitting`: at
+  // most so many of the fresh ones; 0: only what is tried again.
   const group* begin(clock::time_point now, bool all = false);
   const group* begin_fitting(clock::time_point now, std::size_t fitting);
   const std::vector<slot>& fresh() const { return fresh_; }
@@ -55,6 +55,8 @@ class write_queue {
   void drop_stuck() { again_.pop_back(); }
   bool under_way() const { return under_way_.has_value(); }
 
+  // How many are to be tried again, because somebody has locked them or PostgreSQL refuses them.
+  std::size_t put_off() const;
   // Somebody's lock keeps it from writing some of it.
   bool meets_lock() const;
   // Nothing is left but rows that PostgreSQL will not write.

@@ -111,7 +111,8 @@ boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::look(
     if (!one.next_look) continue;  // over meanwhile
     one.next_look = now + between_looks;
     const std::string which = *found ? (*found)->which : "";
-    const bool stays = *found && which == std::exchange(one.seen, which);
+    const auto seen_before = std::exchange(one.seen, which);
+    const bool stays = *found && which == seen_before;
     if (!*found || (one.still && one.still->which != which)) one.still.reset();
     if (!stays || one.still) continue;
     one.still = named{which, (*found)->words, std::chrono::system_clock::now()};

@@ -21,11 +21,6 @@ constexpr auto try_interval = 100ms;
 // How often it looks for a leader that hangs.
 constexpr auto look_interval = 500ms;
 
-constexpr auto after_giving_up = 1s;
-
-// A leader without a broker for so long makes way for a relay that has one.
-constexpr auto without_broker = 1s;
-
 // Each statement that writes once, for no event: a privilege that is missing shows now and not with the first
 // event.
 void add_privilege_probe(pg::pipeline& to) {
@@ -62,8 +57,8 @@ leader::leader(const boost::asio::any_io_executor& on, const leader_settings& se
                                       const std::string& route) { count_published(events, route); },
                .on_delivered =
                    [this](std::chrono::microseconds after) { host_.so_far().delivery_times.add(after); },
-               .on_failed = [this](const event& which,
-                                   const flow::failure_record& how) { host_.on_failed(which, how); },
+               .on_failed = [this](const event& which, const flow::destination& to,
+                                   const flow::failure_record& how) { host_.on_failed(which, to, how); },
                .on_stuck = [this](const event& which, const std::string& why) { host_.on_stuck(which, why); },
                .on_pauses = [this](const std::vector<flow::pause>& all) { host_.on_pauses(all); },
                .steps = host.steps()}),
@@ -177,7 +172,6 @@ boost::asio::awaitable<result<void>> leader::lead(pg::connection& link) {
   const auto asked_at = clock::now();
   auto saved = co_await store.load(view_);
   if (!saved) co_return tl::make_unexpected(saved.error());
-  pause_.reset();
   const auto now = clock::now();
   next_sweep_ = now;
   broker_gone_since_ = now;
@@ -204,12 +198,10 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
     if (link.lost()) co_return tl::make_unexpected(*link.lost());
     const auto now = latest_step_ = clock::now();
     take_notifications(link);
-    if (must_give_up(now) && stream_.now_in() != flow::stream::phase::draining) {
-      stream_.drain();
-      if (sleep_lock_) sleep_lock_->unlock();
-    }
+    if (must_give_up(now)) drain(now);
     if (stream_.drained() && read_only_) co_return tl::make_unexpected(is_read_only(link));
     if (stream_.drained()) co_return co_await give_up(link);
+    if (now >= goes_on_at()) go_on(now);
     if (now >= next_sweep_) {
       sweep(now);
       const auto looked = co_await make_rounds(link);
@@ -225,6 +217,7 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
       if (reads) doorbell_.on_read_sent();
       auto answer = co_await store.execute(*request, view_);
       if (!answer) co_return tl::make_unexpected(answer.error());
+      if (reads) pause_.reset();  // what can be read is well
       count(*request, now);
       if (link.turned_read_only()) {
         const auto heeded = co_await heed_read_only(link);
@@ -239,7 +232,7 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
       if (reads) doorbell_.on_read(news.found, news.complete, clock::now());
       continue;
     }
-    const auto until = std::min(std::min(stream_.next_at(), doorbell_.next_poll()), next_sweep_);
+    const auto until = std::min({stream_.next_at(), doorbell_.next_poll(), next_sweep_, goes_on_at()});
     co_await link.wait_until(until);
   }
 }
@@ -248,21 +241,9 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
 // the setting is only what transactions begin with.
 boost::asio::awaitable<result<void>> leader::heed_read_only(pg::connection& link) {
   read_only_ = true;
-  if (stream_.now_in() != flow::stream::phase::draining) stream_.drain();
-  if (sleep_lock_) sleep_lock_->unlock();
+  drain(clock::now());
   const auto writes = co_await ask(link, "SET default_transaction_read_only = off");
   if (!writes) co_return tl::make_unexpected(writes.error());
-  co_return result<void>();
-}
-
-boost::asio::awaitable<result<void>> leader::give_up(pg::connection& link) {
-  next_try_ = clock::now() + after_giving_up;  // others want it
-  const auto given =
-      co_await ask(link, fmt::format("SELECT pg_advisory_unlock({}, {})",
-                                     pg::lock_class(settings_.database.schema), *shard_ + pg::lead_key));
-  if (!given) co_return tl::make_unexpected(given.error());
-  const auto deaf = co_await ask(link, "UNLISTEN *");
-  if (!deaf) co_return tl::make_unexpected(deaf.error());
   co_return result<void>();
 }
 
@@ -272,11 +253,6 @@ boost::asio::awaitable<result<pg::rows>> leader::ask(pg::connection& link, std::
   auto answers = co_await link.execute(std::move(steps), settings_.database.claim_timeout);
   if (!answers) co_return tl::make_unexpected(answers.error());
   co_return std::move(answers->front());
-}
-
-bool leader::must_give_up(clock::time_point now) const {
-  if (stopping_ || yields_ || host_.has_too_many(*this)) return true;
-  return !lanes_.any_up() && now - broker_gone_since_ >= without_broker && others_present_ > 0;
 }
 
 std::string leader::own_probe() const {

@@ -46,7 +46,8 @@ class leader_host : public link_observer {
   virtual counts& so_far() = 0;
   // Who traces events, or null.
   virtual flow::step_observer* steps() = 0;
-  virtual void on_failed(const event& which, const flow::failure_record& how) = 0;
+  virtual void on_failed(const event& which, const flow::destination& to,
+                         const flow::failure_record& how) = 0;
   // PostgreSQL puts statements about events off for longer than a lock usually takes; and does them again.
   virtual void on_deferred(std::string_view reason) = 0;
   virtual void on_deferral_over() = 0;
@@ -121,6 +122,11 @@ class leader {
   void act_on_doorbell();
   void on_sleep_lock(sleep_news news);
   bool must_give_up(clock::time_point now) const;
+  bool draining() const { return stream_.now_in() == flow::stream::phase::draining; }
+  void drain(clock::time_point now);
+  clock::time_point goes_on_at() const;
+  void go_on(clock::time_point now);
+  void tell_doorbell(clock::time_point now);
   void sweep(clock::time_point now);
   std::string own_probe() const;
 
@@ -144,6 +150,8 @@ class leader {
   clock::time_point next_sweep_{};
   clock::time_point next_look_{};          // for relays that hang or are counted
   clock::time_point broker_gone_since_{};  // or the latest time that it was there
+  clock::time_point drains_until_{};       // for others' sake; then it goes on
+  clock::time_point next_drain_{};
   int others_present_ = 0;
   std::optional<clock::time_point> deferred_since_;
   bool said_deferred_ = false;

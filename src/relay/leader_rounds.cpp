@@ -1,5 +1,5 @@
 // leader_rounds: what a leader does now and then, beside its events: sweeps, proofs, who else is there, who
-// is in the way, what is put off.
+// is in the way, what is put off, and making way for others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +19,16 @@ constexpr auto next_turn = 1s;
 // A statement that PostgreSQL puts off for so long is worth a line.
 constexpr auto worth_saying = 1s;
 
+// A leader without a broker for so long makes way for a relay that has one.
+constexpr auto without_broker = 1s;
+
+// What is in flight to a silent queue, or locked, may take minutes: who makes way for others only goes on after
+// so long without rest, and tries again later.
+constexpr auto longest_drain = 1s;
+constexpr auto between_drains = 5s;
+
+constexpr auto after_giving_up = 1s;
+
 }  // namespace
 
 void leader::sweep(clock::time_point now) {
@@ -27,7 +37,7 @@ void leader::sweep(clock::time_point now) {
   ++host_.so_far().sweeps;
   host_.so_far().last_sweep = std::chrono::system_clock::now();
   if (lanes_.any_up()) broker_gone_since_ = now;
-  doorbell_.set(flow::doorbell::obstacle::no_reads, !lanes_.any_up() || stream_.is_paused(), now);
+  tell_doorbell(now);
 }
 
 boost::asio::awaitable<result<void>> leader::make_rounds(pg::connection& link) {
@@ -35,6 +45,11 @@ boost::asio::awaitable<result<void>> leader::make_rounds(pg::connection& link) {
   if (!proved) co_return proved;
   const auto shown = co_await show_presence(link);
   if (!shown) co_return shown;
+  // Nothing is read while everything is paused: the session would pass for one that hangs.
+  if (stream_.is_paused()) {
+    const auto alive = co_await ask(link, "SELECT 1");
+    if (!alive) co_return tl::make_unexpected(alive.error());
+  }
   const bool alone = view_.shards == 1;
   if (alone ? !lanes_.any_up() : host_.counts_relays(*this) || !lanes_.any_up()) {
     const auto counted = co_await count_relays(link);
@@ -128,6 +143,48 @@ void leader::watch_deferrals(std::string_view reason, bool wrote) {
   if (said_deferred_ || now - *deferred_since_ < worth_saying) return;
   said_deferred_ = true;
   host_.on_deferred(reason);
+}
+
+bool leader::must_give_up(clock::time_point now) const {
+  if (stopping_ || yields_) return true;
+  if (now < next_drain_) return false;
+  if (host_.has_too_many(*this)) return true;
+  return !lanes_.any_up() && now - broker_gone_since_ >= without_broker && others_present_ > 0;
+}
+
+void leader::drain(clock::time_point now) {
+  if (draining()) return;
+  drains_until_ = now + longest_drain;
+  stream_.drain();
+  tell_doorbell(now);
+}
+
+leader::clock::time_point leader::goes_on_at() const {
+  return draining() && !stopping_ && !read_only_ ? drains_until_ : clock::time_point::max();
+}
+
+// Whoever wants it asks again.
+void leader::go_on(clock::time_point now) {
+  yields_ = false;
+  next_drain_ = now + between_drains;
+  stream_.go_on();
+  tell_doorbell(now);
+}
+
+void leader::tell_doorbell(clock::time_point now) {
+  const bool reads = lanes_.any_up() && !stream_.is_paused() && !draining();
+  doorbell_.set(flow::doorbell::obstacle::no_reads, !reads, now);
+}
+
+boost::asio::awaitable<result<void>> leader::give_up(pg::connection& link) {
+  next_try_ = clock::now() + after_giving_up;  // others want it
+  const auto given =
+      co_await ask(link, fmt::format("SELECT pg_advisory_unlock({}, {})",
+                                     pg::lock_class(settings_.database.schema), *shard_ + pg::lead_key));
+  if (!given) co_return tl::make_unexpected(given.error());
+  const auto deaf = co_await ask(link, "UNLISTEN *");
+  if (!deaf) co_return tl::make_unexpected(deaf.error());
+  co_return result<void>();
 }
 
 }  // namespace outboxd::relay

@@ -154,9 +154,13 @@ void relay::close_lanes() {
 
 // One timer for all lanes, set only while something is in flight, and not moved for every publish.
 void relay::watch_deadlines() {
-  if (watching_ || stage_ == stage::closing) return;
+  if (stage_ == stage::closing) return;
   const auto next = lanes_.next_deadline();
   if (!next) return;
+  if (watching_) {
+    if (*next < deadline_timer_.expiry()) deadline_timer_.cancel();  // its end sets it anew
+    return;
+  }
   watching_ = true;
   deadline_timer_.expires_at(*next);
   deadline_timer_.async_wait([this](const boost::system::error_code& cancelled) {
@@ -206,12 +210,18 @@ void relay::on_led(leader&, const shard_view& what) {
     if (settings_.samples_table) begin_sampling();
     begin_pruning();
   }
-  if (static_cast<int>(leaders_.size()) < std::min(shards_, led() + 1)) add_leader();
+  if (stage_ == stage::running && static_cast<int>(leaders_.size()) < std::min(shards_, led() + 1))
+    add_leader();
 }
 
 void relay::begin_sampling() {
   sampler_ = std::make_shared<sampler>(io_.get_executor(), settings_.leader.database,
-                                       [this](const table_sample& seen) { table_ = seen; });
+                                       [this](const result<table_sample>& seen) {
+                                         if (seen)
+                                           table_ = *seen;
+                                         else
+                                           report_.sample_refused(seen.error());
+                                       });
   spawn(keep(sampler_));
 }
 
@@ -251,11 +261,11 @@ bool relay::has_too_many(const leader& one) const {
   return last->get() == &one;
 }
 
-void relay::on_failed(const event& which, const flow::failure_record& how) {
+void relay::on_failed(const event& which, const flow::destination& to, const flow::failure_record& how) {
   ++(how.to == flow::exception::dead ? counts_.dead : counts_.retried);
   for (std::size_t i = 0; i < all_failures.size(); ++i)
     if (name_of(all_failures[i]) == how.code) ++counts_.failures[i];
-  report_.failed(which, how);
+  report_.failed(which, to, how);
 }
 
 void relay::on_link_up(peer which) {

@@ -36,7 +36,8 @@ retention_settings retention_of(const relay_settings& from);
 struct relay_report {
   std::function<void(peer)> connected;                   // all sessions with this server are up
   std::function<void(peer, const error&)> disconnected;  // once per new reason
-  std::function<void(const event&, const flow::failure_record&)> failed;  // an event could not be published
+  // An event could not be published to where it was to go.
+  std::function<void(const event&, const flow::destination& to, const flow::failure_record&)> failed;
   std::function<void(const event&, const std::string& reason)> stuck;  // what became of it cannot be written
   std::function<void(std::string_view reason)> deferred;               // PostgreSQL puts statements off
   std::function<void()> deferral_over;                                 // and does them again
@@ -59,6 +60,7 @@ struct relay_report {
   std::function<void(prunable, std::int64_t rows)> pruned;  // deleted by one statement
   std::function<void(const prune_run&)> prune_ended;
   std::function<void(prunable, const error&)> prune_refused;
+  std::function<void(const error&)> sample_refused;  // the table is not counted for metrics
   // A partition: see turn_partition in sql/0008_partitions.sql.
   std::function<void(std::string_view what, std::int64_t number)> turned;
   flow::step_observer* steps = nullptr;  // outlives the relay
@@ -120,7 +122,7 @@ class relay final : private leader_host {
   bool counts_relays(const leader& one) const override { return &one == leaders_.front().get(); }
   counts& so_far() override { return counts_; }
   flow::step_observer* steps() override { return report_.steps; }
-  void on_failed(const event& which, const flow::failure_record& how) override;
+  void on_failed(const event& which, const flow::destination& to, const flow::failure_record& how) override;
   void on_deferred(std::string_view reason) override { report_.deferred(reason); }
   void on_deferral_over() override { report_.deferral_over(); }
   void on_culprit(const std::string& words) override { report_.culprit(words); }

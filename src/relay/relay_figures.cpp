@@ -89,7 +89,7 @@ relay_figures relay::figures() const {
   out.publish_times = lanes_.publish_times();
   out.lanes_open = lanes_.count(flow::lane::state::open) + lanes_.count(flow::lane::state::renewing);
   out.lanes_blocked = lanes_.count(flow::lane::state::blocked);
-  out.lanes_down = lanes_.count(flow::lane::state::down);
+  out.lanes_down = lanes_.count(flow::lane::state::down) + lanes_.count(flow::lane::state::dropped);
   out.in_flight = lanes_.in_flight();
   out.destinations_down = lanes_.destinations().down();
   out.shards = shards_;

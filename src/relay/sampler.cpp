@@ -34,8 +34,7 @@ table_sample read_sample(const pg::rows& from) {
 
 }  // namespace
 
-sampler::sampler(const boost::asio::any_io_executor& on, const postgres_settings& settings,
-                 std::function<void(const table_sample&)> tell)
+sampler::sampler(const boost::asio::any_io_executor& on, const postgres_settings& settings, teller tell)
     : settings_(settings), tell_(std::move(tell)), session_(on, settings) {}
 
 boost::asio::awaitable<void> sampler::run() {
@@ -53,9 +52,13 @@ boost::asio::awaitable<result<void>> sampler::serve(pg::connection& link) {
     pg::pipeline look;
     look.run(std::string(pg::statement::sample), {pg::int8(table_sample::exact_to)});
     const auto found = co_await link.execute(std::move(look), settings_.claim_timeout);
-    if (!found) co_return tl::make_unexpected(found.error());
+    if (!found && (link.lost() || !is_of_the_statement(link.last_sqlstate())))
+      co_return tl::make_unexpected(found.error());
     session_.reset_pause();
-    if (!session_.stopping()) tell_(read_sample(found->front()));
+    if (!found && std::exchange(said_, found.error().message) != found.error().message)
+      tell_(tl::make_unexpected(found.error()));
+    if (found) said_.clear();
+    if (found && !session_.stopping()) tell_(read_sample(found->front()));
     co_await session_.rest(link, kept_session::clock::now() + sample_interval);
     if (link.lost()) co_return tl::make_unexpected(*link.lost());
   }

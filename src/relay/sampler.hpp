@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <functional>
+#include <string>
 
 #include "relay/database_session.hpp"
 #include "relay/figures.hpp"
@@ -16,8 +17,10 @@ inline constexpr std::chrono::seconds sample_interval{15};
 // Beside the stream, which a look of up to 50 ms would keep from its events. Shared: its coroutine holds it.
 class sampler {
  public:
-  sampler(const boost::asio::any_io_executor& on, const postgres_settings& settings,
-          std::function<void(const table_sample&)> tell);
+  // What it has seen; or that PostgreSQL refuses to tell, once.
+  using teller = std::function<void(const result<table_sample>&)>;
+
+  sampler(const boost::asio::any_io_executor& on, const postgres_settings& settings, teller tell);
 
   // Until stop().
   boost::asio::awaitable<void> run();
@@ -27,8 +30,9 @@ class sampler {
   boost::asio::awaitable<result<void>> serve(pg::connection& link);
 
   const postgres_settings& settings_;
-  std::function<void(const table_sample&)> tell_;
+  teller tell_;
   kept_session session_;
+  std::string said_;  // of the latest refusal
 };
 
 }  // namespace outboxd::relay

@@ -157,6 +157,35 @@ TEST_CASE("rows that somebody has locked are marked when he is done, and the oth
   check_undisturbed(on, running, leader);
 }
 
+TEST_CASE("who is asked to make way while a row is locked goes on with all others") {
+  const stage on;
+  relay running{on};
+  const auto leader = on.await_leader();
+  running.freeze(on);
+  on.add_events(20, 50);
+  auto session = on.connect();
+  auto locked = on.connect();
+  locked.exec("BEGIN");
+  locked.exec("SELECT FROM outbox.event WHERE aggregate_id = '7' FOR UPDATE");
+  running.send(SIGCONT);
+  const auto await_others = [&] {
+    eventually(
+        "the others are marked",
+        [&] {
+          return session.number(
+                     "SELECT count(*) FROM outbox.event WHERE status = 'pending' AND aggregate_id <> '7'") ==
+                 0;
+        },
+        patience);
+  };
+  await_others();
+  session.exec("SELECT pg_notify('outbox', 'yield')");
+  on.add_events(20, 50);
+  await_others();
+  locked.exec("COMMIT");
+  check_undisturbed(on, running, leader);
+}
+
 TEST_CASE("DDL that rewrites, moves or indexes the table during a drain costs no event and no duplicate") {
   const unpartitioned_stage on;
   load writers{on};

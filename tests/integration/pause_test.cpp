@@ -68,6 +68,23 @@ TEST_CASE("a paused event type waits and holds back its own aggregate only, and 
   running.stop();
 }
 
+TEST_CASE("the session of a leader that is paused altogether does not pass for one that hangs") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  relay running{on};
+  const auto leader = on.await_leader();
+  desk.text({"pause", "--all"});
+  eventually(
+      "something is asked at a sweep though nothing is read",
+      [&] {
+        return session.value("SELECT query FROM pg_stat_activity WHERE pid = $1", {std::to_string(leader)}) ==
+               "SELECT 1";
+      },
+      patience);
+  running.stop();
+}
+
 TEST_CASE("a pause outlives the relay, and one that ended while none ran is over for the next one") {
   const stage on;
   const operator_desk desk{on};

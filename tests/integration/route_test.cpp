@@ -203,6 +203,27 @@ TEST_CASE("events of a route whose exchange is missing wait without an attempt u
   admin.delete_exchange(exchange);
 }
 
+TEST_CASE("a routed event that comes back is logged with the exchange and the key that its route gave it") {
+  const stage on;
+  broker admin;
+  const auto exchange = on.queue() + "-unbound";
+  admin.declare_exchange(exchange);
+  const settings_file file{fmt::format(
+      "[[route]]\nname = 'away'\nexchange = '{}'\nrouting_key = 'away.{{event_type}}'\n", exchange)};
+  insert(on, {.event_type = "paid"});
+  auto flags = file.flags();
+  flags.insert(flags.end(), {"--log-format", "json"});
+  relay running{on, flags};
+  const auto said = json::parse(running.wait_line("\"wait\"", patience));
+  CHECK(said.at("error.type") == "returned");
+  CHECK(said.at("messaging.destination.name") == exchange + ":away.paid");
+  CHECK(said.at("messaging.rabbitmq.destination.routing_key") == "away.paid");
+  running.stop();
+  for (const std::string& line : running.all_lines())
+    CHECK_MESSAGE(line.find("no queue is bound to exchange") == std::string::npos, line);
+  admin.delete_exchange(exchange);
+}
+
 TEST_CASE("a dead letter of an event that cannot take its route goes out as it is without one") {
   const stage on;
   broker admin;
@@ -301,6 +322,10 @@ TEST_CASE("outboxd route tells which route an event would take, and what message
   CHECK(other.says("route: all"));
   CHECK(other.says("routing_key        order.paid"));
   CHECK(other.says("priority           3"));
+  const auto own = ask(file, {"--json", "--event-type", "x", "--exchange", "", "--routing-key", "q"});
+  REQUIRE_MESSAGE(own.exited(0), own.text());
+  CHECK(json::parse(own.text())["exchange"] == "");
+  CHECK(json::parse(own.text())["routing_key"] == "q");
   const auto too_long = ask(file, {"--event-type", std::string(300, 'x')});
   CHECK(too_long.exited(1));
   CHECK(too_long.says("such an event is dead: routing key is 300 bytes long"));

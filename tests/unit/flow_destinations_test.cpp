@@ -103,6 +103,21 @@ TEST_CASE_FIXTURE(fixture, "a connection that comes or goes takes the place of a
   CHECK(it.ask(orders, now) == permit::wait);
 }
 
+TEST_CASE_FIXTURE(fixture, "a channel that is closed gives back the probes under way, and ends no pause") {
+  fail(orders, failure::refused), fail(orders, failure::refused);
+  deliver({"paper", "bills"});
+  fail({"paper", "bills"}, failure::refused), fail({"paper", "bills"}, failure::refused);
+  now += 500ms;
+  CHECK(it.ask(orders, now) == permit::probe_alone);
+  CHECK(it.ask({"paper", "bills"}, now) == permit::probe_alone);
+  fail(orders, failure::refused);  // over this the channel is closed
+  it.on_probes_lost(now);
+  CHECK(it.ask(orders, now) == permit::wait);
+  CHECK(it.ask({"paper", "bills"}, now) == permit::probe_alone);
+  now += 1s;
+  CHECK(it.ask(orders, now) == permit::probe_alone);
+}
+
 TEST_CASE_FIXTURE(fixture,
                   "an event that fails while others get through is excused once, and then to blame") {
   deliver(orders);

@@ -23,6 +23,25 @@ TEST_CASE_FIXTURE(lane_script, "when no confirm comes at all the connection is d
   CHECK(connections[0].dropped.size() == 1);
 }
 
+TEST_CASE_FIXTURE(lane_script, "what was in flight is told why the lane has given its connection up") {
+  send({1});
+  line.on_broker_down({.how = ending::silent});
+  CHECK(whose.why().how == ending::silent);
+  line.on_broker_up();
+  send({1});
+  now += 10s;
+  line.check();
+  CHECK(line.now_in() == lane::state::dropped);
+  line.on_blocked(false);  // this comes too late
+  send({2});
+  CHECK(connections[0].sent.size() == 2);
+  line.on_broker_down({.how = ending::blameless});
+  CHECK(whose.why().how == ending::unconfirmed);
+  line.on_broker_up();
+  send({1});
+  CHECK(connections[0].sent.size() == 3);
+}
+
 TEST_CASE_FIXTURE(lane_script,
                   "one that has never confirmed anything is dropped sooner, and its followers later") {
   for (const auto patience : {3'500ms, 7'000ms, 10'000ms, 10'000ms}) {

@@ -36,6 +36,68 @@ TEST_CASE("a stream that drains sends nothing more, waits for its confirms, and 
   CHECK(it.stream.drained());
 }
 
+TEST_CASE("a stream that does not come to rest goes on with what it gave back and what is in flight") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 1), row(3, 2)});
+  CHECK(it.sent() == numbers{1, 3});
+  it.ack(0, 2);
+  it.stream.drain();
+  it.ask();
+  CHECK(it.marked() == numbers{3});
+  it.answer();
+  CHECK_FALSE(it.stream.drained());
+  it.stream.go_on();
+  CHECK(it.stream.now_in() == stream::phase::loading);
+  it.load();
+  REQUIRE(it.asked.read);
+  CHECK(it.asked.read->from.seq == 1);
+  it.bring({row(2, 1), row(4, 3)});
+  CHECK(it.sent() == numbers{4});
+  it.ack(0, 1);
+  CHECK(it.sent() == numbers{2});
+}
+
+TEST_CASE("what is interrupted while a stream is about to go on is read again") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1)});
+  CHECK(it.sent() == numbers{1});
+  it.stream.drain();
+  it.stream.go_on();
+  it.wires[0].on_broker_down({});
+  it.wires[0].on_broker_up();
+  CHECK(it.stream.events().size() == 0);
+  it.load();
+  REQUIRE(it.asked.read);
+  CHECK(it.asked.read->from.seq == 0);
+  it.bring({row(1, 1)});
+  CHECK(it.sent() == numbers{1});
+}
+
+TEST_CASE("a stream with nothing under way has drained at once") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1)});
+  it.ack(0, 1);
+  it.ask();
+  it.answer();
+  const auto answer_all = [&] {
+    while (it.asks()) {
+      if (it.asked.read)
+        it.bring({});
+      else
+        it.answer();
+    }
+  };
+  it.stream.sweep();
+  answer_all();
+  it.stream.drain();
+  CHECK(it.stream.next_at() <= it.now);
+  answer_all();
+  CHECK(it.stream.drained());
+}
+
 TEST_CASE("a lane that goes down while a stream drains leaves nothing to wait for") {
   stream_script it;
   it.lead();

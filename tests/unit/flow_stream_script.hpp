@@ -44,7 +44,11 @@ class stream_script : public scripted_lanes {
             {.on_progress = {},
              .on_published = {},
              .on_delivered = [this](std::chrono::microseconds after) { delivered.push_back(after); },
-             .on_failed = [this](const event&, const flow::failure_record& how) { failed.push_back(how); },
+             .on_failed =
+                 [this](const event&, const flow::destination& to, const flow::failure_record& how) {
+                   failed.push_back(how);
+                   failed_at.push_back(fmt::format("{}/{}", to.exchange, to.routing_key));
+                 },
              .on_stuck = [this](const event& one, const std::string&) { stuck.push_back(number_of(one.id)); },
              .on_pauses = {},
              .steps = steps}) {}
@@ -58,6 +62,9 @@ class stream_script : public scripted_lanes {
   // Takes the lead with nothing blocked, and goes as far as the first read.
   void lead(flow::saved_position from = {{0, {}}, {}}) {
     stream.start(std::move(from), payload_type::jsonb);
+    load();
+  }
+  void load() {
     ask();
     answer();
     while (stream.now_in() == flow::stream::phase::loading) ask(), answer();
@@ -127,6 +134,7 @@ class stream_script : public scripted_lanes {
   flow::store_request asked;
   std::vector<std::chrono::microseconds> delivered;
   std::vector<flow::failure_record> failed;
+  std::vector<std::string> failed_at;  // exchange/key of each of them
   std::vector<int> stuck;
 
  private:

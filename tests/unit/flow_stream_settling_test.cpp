@@ -44,6 +44,23 @@ TEST_CASE("a returned event backs off with an attempt counted, and the rest of i
   CHECK(it.recorded() == "4 parked ");
 }
 
+TEST_CASE("a failure is told with the destination of its event's route, also behind a dead letter") {
+  route rule;
+  rule.name = "all";
+  rule.exchange = *text_template::parse("shop");
+  rule.routing_key = *text_template::parse("{event_type}.x");
+  auto limits = with_dead_letters();
+  limits.route.routes.push_back(std::make_shared<const route>(std::move(rule)));
+  stream_script it(limits);
+  it.lead();
+  it.bring({row(1), unencodable(2, 2)});
+  it.answer(0, 1, verdict::returned, "312");
+  REQUIRE(it.connections[0].sent.size() == 2);  // a dead letter travels alone
+  CHECK(it.connections[0].sent[1].body == "dead");
+  it.answer(0, it.latest(), verdict::acked);
+  CHECK(it.failed_at == std::vector<std::string>{"shop/t.x", "shop/unencodable.x"});
+}
+
 TEST_CASE("what is parked goes out after the head, and then the aggregate is free") {
   stream_script it;
   it.lead();
@@ -164,6 +181,28 @@ TEST_CASE("an overdue confirm backs off its event alone") {
   while (it.asks() && it.asked.failures.empty()) it.answer();
   CHECK(it.recorded() == "1 backs off ");
   CHECK(it.asked.failures[0].code == "unconfirmed");
+}
+
+TEST_CASE("what is not confirmed on two connections backs off, and no attempt is counted") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1, 1), row(2, 2)});
+  const auto fall_silent = [&] {
+    it.now += 10s;
+    it.wires[0].check();
+    it.wires[0].on_broker_down({});
+    it.wires[0].on_broker_up();
+  };
+  fall_silent();
+  CHECK(it.sent() == numbers{1, 2, 1, 2});
+  it.read({row(3, 3)});
+  it.sent();
+  fall_silent();
+  CHECK(it.sent() == numbers{3});
+  it.ask();
+  CHECK(it.recorded() == "1 backs off 2 backs off ");
+  CHECK(it.asked.failures[0].code == "unconfirmed");
+  CHECK_FALSE(it.asked.failures[0].counts_attempt);
 }
 
 TEST_CASE("a channel that is closed over one of several finds out which, and only that one fails") {

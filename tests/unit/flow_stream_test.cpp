@@ -220,6 +220,43 @@ TEST_CASE("a batch is read when there is memory for a whole one, and none withou
   CHECK_FALSE(it.asks());
 }
 
+TEST_CASE("what a former leader has left goes out in order, in whatever order it is found") {
+  stream_script it;
+  it.stream.start({{5, {}}, {id_of(4), id_of(3)}}, payload_type::jsonb);
+  while (it.asks() && it.asked.by_id.empty()) it.answer();
+  REQUIRE(it.asked.by_id.size() == 2);
+  store_answer left;
+  left.by_id.answer = {row(4), row(3)};
+  it.answer(std::move(left));
+  CHECK(it.sent() == numbers{3});
+}
+
+TEST_CASE("rows that PostgreSQL will not write keep nobody from being read") {
+  auto limits = stream_script::quick();
+  limits.read.batch = 1;
+  limits.batches = 2;
+  stream_script it(limits);
+  it.lead();
+  it.bring({row(1, 1)});
+  it.read({row(2, 2)});
+  it.stream.ring();
+  CHECK_FALSE((it.asks() && it.asked.read));
+  for (const token one : {1, 2}) {
+    it.ack(0, one);
+    it.ask();
+    REQUIRE_FALSE(it.asked.marks.ids.empty());
+    store_answer refused;
+    refused.marks.result = write_result::refused;
+    it.answer(std::move(refused));
+  }
+  it.sent();
+  it.read({row(3, 3)});
+  CHECK(it.sent() == numbers{3});
+  it.read({row(4, 4)});
+  it.stream.ring();
+  CHECK_FALSE((it.asks() && it.asked.read));
+}
+
 TEST_CASE("what was on a lost lane is sent again on another, in order") {
   stream_script it(pipelined(), 2);
   it.lead();

@@ -215,6 +215,14 @@ class simulated_leader {
     if (!one.leads || std::exchange(one.drains, true)) return;
     one.stream.drain();
     arrange(one);
+    world_.after(world_.millis(1, 300), [this, &one] { process_.run([this, &one] { go_on(one); }); });
+  }
+
+  void go_on(led& one) {
+    if (!one.leads || !one.drains || one.asked || stopping_) return;
+    one.drains = one.complete = false;
+    one.stream.go_on();
+    arrange(one);
   }
 
   void arrange(led& one) {
@@ -234,6 +242,7 @@ class simulated_leader {
       one.asked = true;
       return one.session.execute(std::move(*what));
     }
+    if (one.stream.drained()) return arrange(one);
     if (const auto again = one.stream.next_at(); again > world_.now()) return set_timer(one, again);
     complain_("who says that there is something to ask asks it");
     set_timer(one, world_.now() + milliseconds(5));
