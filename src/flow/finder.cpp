@@ -40,8 +40,9 @@ void finder::start(std::vector<event_id> left, clock::time_point now) {
 }
 
 void finder::start_again(clock::time_point now) {
+  const bool recalls = recall_.pending();
   start(std::exchange(left_, {}), now);
-  recall();
+  if (recalls) recall();
 }
 
 void finder::ring_dead(clock::time_point now) {

@@ -210,7 +210,8 @@ struct store_request {
 template <class Answer>
 struct tried {
   read_result result = read_result::done;
-  std::string reason;  // of deferred and refused; quotes no row
+  bool may_pass = false;  // refused: a disk that cannot be read may be well again
+  std::string reason;     // of deferred and refused; quotes no row
   Answer answer;
 };
 

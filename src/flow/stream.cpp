@@ -55,6 +55,7 @@ void stream::go_on() {
 }
 
 void stream::abandon() {
+  if (phase_ != phase::idle) phase_ = phase::draining;  // a round trip may be under way since before the stop
   lanes_.leave(*this);
   std::vector<slot> in_flight;
   events_.for_each([&](slot which, const unsettled::entry& one) {
@@ -152,19 +153,17 @@ bool stream::may_fetch() const {
   return !moves && lanes_.any_up();
 }
 
-// What is read and not settled is bounded, by number and by bytes; without a broker nothing is read. What
-// PostgreSQL will not write has a bound of its own, or it would keep everything else from being read.
+// What is read and not settled is bounded, by number and by bytes; without a broker nothing is read. Many small
+// reads cost more than one. But what PostgreSQL will not write may leave room for small ones only, and is not
+// what a rate limit holds back.
 int stream::room() const {
   if (phase_ != phase::running || !lanes_.any_up() || is_paused()) return 0;
   if (memory_is_full()) return 0;
   const int batch = lanes_.limit().worth_reading(limits_.read.batch);
-  int free = batch * limits_.batches - static_cast<int>(events_.size());
-  if (free < batch) {
-    const auto put_off = writes_.marks.put_off() + writes_.records.put_off();
-    free += static_cast<int>(std::min(
-        put_off, static_cast<std::size_t>(limits_.read.batch) * static_cast<std::size_t>(limits_.batches)));
-  }
-  return free < batch ? 0 : std::min(free, batch * limits_.batches);  // many small reads cost more than one
+  const int in_memory = static_cast<int>(events_.size());
+  const int put_off = static_cast<int>(writes_.marks.put_off() + writes_.records.put_off());
+  const int free = batch * limits_.batches - (in_memory - put_off);
+  return free < batch ? 0 : std::max(0, std::min(free, limits_.read.batch * limits_.batches - in_memory));
 }
 
 // Nothing is sent until an answer proves the lead, and nothing else may be there to ask for: memory may be

@@ -12,6 +12,9 @@ using namespace std::chrono_literals;
 // After a row could not be read, rows come without their texts for so long: time to find out which one it is.
 constexpr auto by_keys_for = 10s;
 
+// How long the pauses grow between tries to read an event from a disk that cannot be read: half a minute in all.
+constexpr auto disk_patience = 32s;
+
 }  // namespace
 
 void stream::read_by_keys() {
@@ -135,6 +138,7 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got) {
                                                          : write_result::refused;
   auto done = writes_.fetches.end(how, {}, lanes_.now());
   if (const auto bad = writes_.fetches.stuck()) {
+    if (got.may_pass && writes_.fetches.stuck_for() < disk_patience) return;
     writes_.fetches.drop_stuck();
     auto& one = events_.at(*bad);
     one.state = event_state::queued;

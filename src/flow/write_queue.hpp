@@ -51,6 +51,8 @@ class write_queue {
 
   // The row that cannot be written, after an end() with `refused` that concerned one alone.
   std::optional<slot> stuck() const { return stuck_; }
+  // How long its latest pause is.
+  std::chrono::milliseconds stuck_for() const { return again_.back().pause; }
   // It is not to be tried again.
   void drop_stuck() { again_.pop_back(); }
   bool under_way() const { return under_way_.has_value(); }

@@ -47,8 +47,12 @@ tl::expected<rows, refusal> blocking_session::answer(PGresult* from) {
   if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return owned;
   const char* const sqlstate = PQresultErrorField(from, PG_DIAG_SQLSTATE);
   const char* const words = PQresultErrorField(from, PG_DIAG_MESSAGE_PRIMARY);
-  return tl::make_unexpected(refusal{sqlstate != nullptr ? sqlstate : "",
-                                     one_line(words != nullptr ? words : PQerrorMessage(connection_.get()))});
+  const char* const source_file = PQresultErrorField(from, PG_DIAG_SOURCE_FILE);
+  const char* const inner_query = PQresultErrorField(from, PG_DIAG_INTERNAL_QUERY);
+  return tl::make_unexpected(
+      refusal{sqlstate != nullptr ? sqlstate : "",
+              one_line(words != nullptr ? words : PQerrorMessage(connection_.get())),
+              speaker(source_file != nullptr ? source_file : "", inner_query != nullptr ? inner_query : "")});
 }
 
 }  // namespace outboxd::pg

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "pg/rows.hpp"
+#include "pg/sqlstate.hpp"
 
 namespace outboxd::pg {
 
@@ -16,6 +17,7 @@ namespace outboxd::pg {
 struct refusal {
   std::string sqlstate;
   std::string words;  // on one line
+  spoken_by whose = spoken_by::server;
 };
 
 class blocking_session {

@@ -110,6 +110,10 @@ statement_failure read_failure(std::string_view sqlstate) {
   return statement_failure::of_session;
 }
 
+bool may_pass(std::string_view sqlstate) {
+  return is_class(sqlstate, {"58"});
+}
+
 // Users have triggers and foreign keys on the table, so almost anything may be said of one row.
 // 25006, read-only: a leader that learns that the server wants no writes still marks what it has sent.
 statement_failure write_failure(std::string_view sqlstate) {

@@ -25,6 +25,8 @@ enum class statement_failure {
   of_session,  // nothing on this session helps
 };
 statement_failure read_failure(std::string_view sqlstate);
+// Whether a failure to read a row may pass by itself: the disk cannot be read (class 58).
+bool may_pass(std::string_view sqlstate);
 statement_failure write_failure(std::string_view sqlstate);
 
 // A prepared statement is gone, or somebody else's is there: the session is not the one that it was.

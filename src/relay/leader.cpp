@@ -176,6 +176,8 @@ boost::asio::awaitable<result<void>> leader::lead(pg::connection& link) {
   next_sweep_ = now;
   broker_gone_since_ = now;
   yields_ = read_only_ = false;
+  failed_drains_ = 0;
+  next_drain_ = now;
   stream_.start(std::move(*saved), *payload_);
   stream_.on_server_time(asked_at, view_.server_time);
   doorbell_.start(now);

@@ -90,6 +90,8 @@ class leader {
 
   std::optional<int> leads() const { return shard_; }
   bool hears() const { return probe_.hears(); }
+  // For others; not just after it did not come to rest.
+  bool may_make_way(std::chrono::steady_clock::time_point now) const { return now >= next_drain_; }
   const flow::stream& events() const { return stream_; }
   const culprit_watch& culprits() const { return culprits_; }
   bool asleep() const { return shard_ && doorbell_.now_in() == flow::doorbell::state::asleep; }
@@ -150,8 +152,9 @@ class leader {
   clock::time_point next_sweep_{};
   clock::time_point next_look_{};          // for relays that hang or are counted
   clock::time_point broker_gone_since_{};  // or the latest time that it was there
-  clock::time_point drains_until_{};       // for others' sake; then it goes on
-  clock::time_point next_drain_{};
+  clock::time_point drains_since_{};
+  clock::time_point next_drain_{};  // for others' sake
+  int failed_drains_ = 0;           // since the lead was taken: it went on
   int others_present_ = 0;
   std::optional<clock::time_point> deferred_since_;
   bool said_deferred_ = false;

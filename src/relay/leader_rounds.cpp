@@ -22,9 +22,10 @@ constexpr auto worth_saying = 1s;
 // A leader without a broker for so long makes way for a relay that has one.
 constexpr auto without_broker = 1s;
 
-// What is in flight to a silent queue, or locked, may take minutes: who makes way for others only goes on after
-// so long without rest, and tries again later.
-constexpr auto longest_drain = 1s;
+// What is locked, or in flight to a silent queue, may take minutes: who makes way for others goes on after so
+// long without rest, and tries again later. For confirms each try has twice the time: they come, or are overdue.
+constexpr auto first_drain = 1s;
+constexpr int most_doublings = 6;
 constexpr auto between_drains = 5s;
 
 constexpr auto after_giving_up = 1s;
@@ -147,25 +148,28 @@ void leader::watch_deferrals(std::string_view reason, bool wrote) {
 
 bool leader::must_give_up(clock::time_point now) const {
   if (stopping_ || yields_) return true;
-  if (now < next_drain_) return false;
+  if (!may_make_way(now)) return false;
   if (host_.has_too_many(*this)) return true;
   return !lanes_.any_up() && now - broker_gone_since_ >= without_broker && others_present_ > 0;
 }
 
 void leader::drain(clock::time_point now) {
   if (draining()) return;
-  drains_until_ = now + longest_drain;
+  drains_since_ = now;
   stream_.drain();
   tell_doorbell(now);
 }
 
 leader::clock::time_point leader::goes_on_at() const {
-  return draining() && !stopping_ && !read_only_ ? drains_until_ : clock::time_point::max();
+  if (!draining() || stopping_ || read_only_) return clock::time_point::max();
+  const int doublings = stream_.meets_lock() ? 0 : std::min(failed_drains_, most_doublings);
+  return drains_since_ + first_drain * (1 << doublings);
 }
 
 // Whoever wants it asks again.
 void leader::go_on(clock::time_point now) {
   yields_ = false;
+  ++failed_drains_;
   next_drain_ = now + between_drains;
   stream_.go_on();
   tell_doorbell(now);

@@ -253,12 +253,14 @@ void relay::on_pauses(const std::vector<flow::pause>& in_force) {
   if (std::exchange(paused_, in_force) != in_force) report_.paused(in_force);
 }
 
-// The latest leader gives up first.
+// The latest leader gives up first, of those that may.
 bool relay::has_too_many(const leader& one) const {
   if (led() <= share()) return false;
-  const auto last = std::find_if(leaders_.rbegin(), leaders_.rend(),
-                                 [](const auto& each) { return each->leads().has_value(); });
-  return last->get() == &one;
+  const auto now = std::chrono::steady_clock::now();
+  const auto last = std::find_if(leaders_.rbegin(), leaders_.rend(), [now](const auto& each) {
+    return each->leads().has_value() && each->may_make_way(now);
+  });
+  return last != leaders_.rend() && last->get() == &one;
 }
 
 void relay::on_failed(const event& which, const flow::destination& to, const flow::failure_record& how) {

@@ -68,6 +68,7 @@ bool round_trip::is_read(const segment& from, flow::tried<Answer>& into) {
       return false;
     case pg::statement_failure::of_a_row:
       into.result = flow::read_result::refused;
+      into.may_pass = pg::may_pass(from.sqlstate);
       return false;
     case pg::statement_failure::of_session:
       broken_ = from.refusal;

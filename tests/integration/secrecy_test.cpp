@@ -62,7 +62,7 @@ TEST_CASE("what a trigger of the user's own says about a row does not appear in 
       {"45000", raise("45000")},  // the user's own
       {"42501", raise("42501")},  // one of PostgreSQL's
       {"55000", raise("55000")},  // waits, as for a lock
-      {"42601", "EXECUTE 'canary ' || NEW.payload"},
+      {"42601", "EXECUTE 'canary ' || NEW.payload::text"},
   };
   for (const auto& [code, body] : bodies) {
     CAPTURE(code);

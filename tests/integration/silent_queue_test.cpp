@@ -59,4 +59,36 @@ TEST_CASE("events into a queue that never confirms wait with growing pauses, and
   broker{}.delete_queue(stuck);
 }
 
+TEST_CASE("a queue that never confirms does not stop a relay by filling its memory") {
+  const stage on;
+  const std::string stuck = on.queue() + "-stuck";
+  broker{}.declare_queue(stuck);
+  broker{}.bind(stuck, "outbox", stuck);
+  auto session = on.connect();
+  {
+    const suspended_queue hangs{stuck};
+    insert(session, "stuck", stuck, 50);
+    insert(session, "good", on.key(), 50);
+    // In memory there are 20 events at most.
+    relay running{on, {"--amqp-confirm-timeout", "2s", "--relay-batch", "5"}};
+    eventually(
+        "the others are published",
+        [&] { return session.number("SELECT count(*) FROM outbox.event WHERE status = 'published'") == 50; },
+        patience);
+    CHECK(session.number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
+    running.stop();
+  }
+  relay running{on};
+  on.await_drained();
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status <> 'published'") == 0);
+  history seen;
+  on.read_queue(seen);
+  auto committed = committed_events(session);
+  std::erase_if(committed, [&](const committed_event& one) { return one.routing_key == stuck; });
+  const auto report = seen.check(committed);
+  CHECK_MESSAGE(report.sound(), report.words());
+  running.stop();
+  broker{}.delete_queue(stuck);
+}
+
 }  // namespace outboxd::test

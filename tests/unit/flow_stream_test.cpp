@@ -231,17 +231,15 @@ TEST_CASE("what a former leader has left goes out in order, in whatever order it
   CHECK(it.sent() == numbers{3});
 }
 
-TEST_CASE("rows that PostgreSQL will not write keep nobody from being read") {
+TEST_CASE("rows that PostgreSQL will not write leave room for small reads, as long as there is any") {
   auto limits = stream_script::quick();
-  limits.read.batch = 1;
+  limits.read.batch = 2;
   limits.batches = 2;
   stream_script it(limits);
   it.lead();
-  it.bring({row(1, 1)});
-  it.read({row(2, 2)});
-  it.stream.ring();
-  CHECK_FALSE((it.asks() && it.asked.read));
-  for (const token one : {1, 2}) {
+  it.bring({row(1, 1), row(2, 2)});
+  it.read({row(3, 3)});
+  for (const token one : {1, 2, 3}) {
     it.ack(0, one);
     it.ask();
     REQUIRE_FALSE(it.asked.marks.ids.empty());
@@ -249,12 +247,13 @@ TEST_CASE("rows that PostgreSQL will not write keep nobody from being read") {
     refused.marks.result = write_result::refused;
     it.answer(std::move(refused));
   }
-  it.sent();
-  it.read({row(3, 3)});
-  CHECK(it.sent() == numbers{3});
-  it.read({row(4, 4)});
   it.stream.ring();
-  CHECK_FALSE((it.asks() && it.asked.read));
+  it.ask();
+  REQUIRE(it.asked.read);
+  CHECK(it.asked.read->events == 1);
+  it.bring({row(4, 4)});
+  it.stream.ring();
+  CHECK_FALSE(it.asks());
 }
 
 TEST_CASE("what was on a lost lane is sent again on another, in order") {
@@ -335,6 +334,31 @@ TEST_CASE("an event whose text PostgreSQL cannot read is dead, and the others of
   CHECK(it.sent() == numbers{2});
   CHECK(it.failed.size() == 1);
   CHECK(it.failed[0].reason == "invalid byte sequence");
+}
+
+TEST_CASE("an event on a disk that cannot be read is tried for half a minute before it is dead") {
+  stream_script it;
+  it.lead();
+  auto large = row(1);
+  large.withheld = true;
+  it.bring({large});
+  const auto began = it.now;
+  auto tried_at = began;
+  int tries = 0;
+  for (; it.recorded().empty(); it.now = std::max(it.now, it.stream.next_at())) {
+    if (!it.asks()) continue;
+    store_answer refused;
+    if (!it.asked.fetch.empty()) {
+      ++tries;
+      tried_at = it.now;
+      refused.fetched.result = read_result::refused;
+      refused.fetched.may_pass = true;
+    }
+    if (it.asked.failures.empty()) it.answer(std::move(refused));
+  }
+  CHECK(it.recorded() == "1 dead ");
+  CHECK(tries == 6);
+  CHECK(tried_at - began == 31s);
 }
 
 TEST_CASE("memory that is full of events behind a missing text does not stay full") {
