@@ -262,7 +262,8 @@ flow::tried<std::vector<flow::stored_event>> simulated_postgres::fetch(const std
   for (const event_id& id : ids) {
     const std::size_t row = row_of(id);
     if (is_finished(rows[row])) continue;
-    if (rows[row].ill == ailment::unreadable) return {read_result::refused, false, "invalid byte sequence", {}};
+    if (rows[row].ill == ailment::unreadable)
+      return {read_result::refused, false, "invalid byte sequence", {}};
     out.answer.push_back(stored(row, false));
     out.answer.back().what.id = id;
     out.answer.back().withheld = false;
