@@ -98,6 +98,7 @@ outcome<std::vector<event_key>> read_keys(operator_session& session, const condi
                       which.parameters);
   if (!found) return tl::make_unexpected(found.error());
   std::vector<event_key> out;
+  out.reserve(static_cast<std::size_t>(found->size()));
   for (int row = 0; row < found->size(); ++row)
     out.push_back({std::string(found->at(row, 0)), std::string(found->at(row, 1))});
   return out;
@@ -108,6 +109,8 @@ outcome<std::vector<event_key>> read_keys(operator_session& session, const condi
 outcome<void> read_by_keys(operator_session& session, std::span<const event_key> which, event_listing& to) {
   std::vector<std::string> seqs;
   std::vector<std::string> ids;
+  seqs.reserve(which.size());
+  ids.reserve(which.size());
   for (const event_key& one : which) {
     seqs.push_back(one.seq);
     ids.push_back(one.id);
