@@ -93,7 +93,6 @@ bool stream::may_leave(slot which) {
   if (failed_.contains(which)) return true;
   switch (lanes_.destinations().ask(destination_of(which), lanes_.now())) {
     case destinations::permit::send:
-      return true;
     case destinations::permit::probe:
       return true;
     case destinations::permit::probe_alone:
