@@ -41,6 +41,27 @@ void check_undisturbed(const stage& on, relay& running, std::int64_t leader) {
   running.stop();
 }
 
+// The session holds the rows of one of 20 aggregates when the relay comes to mark them.
+database lock_one_aggregate(const stage& on, relay& running) {
+  running.freeze(on);
+  on.add_events(20, 50);
+  auto locked = on.connect();
+  locked.exec("BEGIN");
+  locked.exec("SELECT FROM outbox.event WHERE aggregate_id = '7' FOR UPDATE");
+  running.send(SIGCONT);
+  return locked;
+}
+
+void await_others_marked(const stage& on) {
+  eventually(
+      "the others are marked",
+      [&] {
+        return on.connect().number(
+                   "SELECT count(*) FROM outbox.event WHERE status = 'pending' AND aggregate_id <> '7'") == 0;
+      },
+      patience);
+}
+
 // Three times during a drain, at last for twice relay.claim_timeout.
 void check_held(const std::string& mode) {
   CAPTURE(mode);
@@ -140,19 +161,8 @@ TEST_CASE("rows that somebody has locked are marked when he is done, and the oth
   const stage on;
   relay running{on};
   const auto leader = on.await_leader();
-  running.freeze(on);
-  on.add_events(20, 50);
-  auto locked = on.connect();
-  locked.exec("BEGIN");
-  locked.exec("SELECT FROM outbox.event WHERE aggregate_id = '7' FOR UPDATE");
-  running.send(SIGCONT);
-  eventually(
-      "the others are marked",
-      [&] {
-        return on.connect().number(
-                   "SELECT count(*) FROM outbox.event WHERE status = 'pending' AND aggregate_id <> '7'") == 0;
-      },
-      patience);
+  auto locked = lock_one_aggregate(on, running);
+  await_others_marked(on);
   locked.exec("COMMIT");
   check_undisturbed(on, running, leader);
 }
@@ -161,27 +171,11 @@ TEST_CASE("who is asked to make way while a row is locked goes on with all other
   const stage on;
   relay running{on};
   const auto leader = on.await_leader();
-  running.freeze(on);
+  auto locked = lock_one_aggregate(on, running);
+  await_others_marked(on);
+  on.connect().exec("SELECT pg_notify('outbox', 'yield')");
   on.add_events(20, 50);
-  auto session = on.connect();
-  auto locked = on.connect();
-  locked.exec("BEGIN");
-  locked.exec("SELECT FROM outbox.event WHERE aggregate_id = '7' FOR UPDATE");
-  running.send(SIGCONT);
-  const auto await_others = [&] {
-    eventually(
-        "the others are marked",
-        [&] {
-          return session.number(
-                     "SELECT count(*) FROM outbox.event WHERE status = 'pending' AND aggregate_id <> '7'") ==
-                 0;
-        },
-        patience);
-  };
-  await_others();
-  session.exec("SELECT pg_notify('outbox', 'yield')");
-  on.add_events(20, 50);
-  await_others();
+  await_others_marked(on);
   locked.exec("COMMIT");
   check_undisturbed(on, running, leader);
 }
