@@ -1,4 +1,5 @@
-// poison: what good events notice of rows that broker or database take ill, and of a queue that never confirms.
+// poison: what good events notice of rows that broker or database take ill, and of a queue that never
+// confirms.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 
 namespace outboxd::bench {
 
-// One published event in each of so many partitions, the last of which is written to, and two are ready. Those of before
-// are there to be looked into, so let the relay keep what is old.
+// One published event in each of so many partitions, the last of which is written to, and two are ready.
+// Those of before are there to be looked into, so let the relay keep what is old.
 void partition(const setup& on, const stage& where, int in_use);
 
 // As many published events in an outbox that is not partitioned.

@@ -20,8 +20,8 @@ using outboxd::verdict;
 // Delivery tags count the publishes of a channel since confirm.select, from 1
 // (https://www.rabbitmq.com/docs/confirms). A ring holds the window from the oldest open tag to the latest,
 // so that every step is constant time, and reuses its strings: no allocation once the window has had its
-// size. That is bounded: what is still open when the ring has gone once round is set aside, so that one message
-// which is never confirmed keeps nobody from publishing.
+// size. That is bounded: what is still open when the ring has gone once round is set aside, so that one
+// message which is never confirmed keeps nobody from publishing.
 class confirm_ledger {
  public:
   confirm_ledger();

@@ -34,8 +34,8 @@ struct identity {
 };
 identity identity_of(const amqp_connection_start_t& start);
 
-// Appends connection.start-ok: PLAIN (RFC 4616) or EXTERNAL (RFC 4422), and the capabilities that RabbitMQ is to use with us
-// (https://www.rabbitmq.com/docs/connections#capabilities).
+// Appends connection.start-ok: PLAIN (RFC 4616) or EXTERNAL (RFC 4422), and the capabilities that RabbitMQ is
+// to use with us (https://www.rabbitmq.com/docs/connections#capabilities).
 result<void> append_start_ok(std::string& out, const url& target, login_by how,
                              std::string_view connection_name);
 

@@ -9,8 +9,8 @@
 
 namespace outboxd::amqp {
 
-// The host is one that the certificate is to be for, if `checks` it, and that a broker behind several names is told
-// (RFC 6066, section 3: never an address).
+// The host is one that the certificate is to be for, if `checks` it, and that a broker behind several names
+// is told (RFC 6066, section 3: never an address).
 void name_peer(SSL* connection, const std::string& host, bool checks);
 
 // Why the broker's certificate was not accepted.

@@ -25,9 +25,9 @@ struct url {
 // The same URL with *** for the password. `text` is one that parse_url takes.
 std::string without_password(std::string_view text);
 
-// amqp://[user[:password]@]host[:port][/vhost], https://www.rabbitmq.com/docs/uri-spec, or amqps://, whose port
-// is 5671 if none is given. Absent parts take the defaults above, and so does an empty vhost. Errors are permanent, name the part and
-// what is allowed in it, and quote nothing of the text: a password whose
+// amqp://[user[:password]@]host[:port][/vhost], https://www.rabbitmq.com/docs/uri-spec, or amqps://, whose
+// port is 5671 if none is given. Absent parts take the defaults above, and so does an empty vhost. Errors are
+// permanent, name the part and what is allowed in it, and quote nothing of the text: a password whose
 // '/' or '@' was not encoded can end up in any part.
 result<url> parse_url(std::string_view text);
 

@@ -81,7 +81,8 @@ CROSS JOIN (
             THEN format('%s:%s:%s', min(pg_snapshot_xmin(t.seen)), min(pg_snapshot_xmax(t.seen)),
                    coalesce((SELECT string_agg(o.x::text, ',' ORDER BY o.x) FROM (
                      SELECT DISTINCT x FROM {0}.shard AS u CROSS JOIN LATERAL pg_snapshot_xip(u.seen) AS x
-                     WHERE x < (SELECT min(pg_snapshot_xmax(v.seen)) FROM {0}.shard AS v)) AS o), ''))::pg_snapshot
+                     WHERE x < (SELECT min(pg_snapshot_xmax(v.seen)) FROM {0}.shard AS v)
+                     ) AS o), ''))::pg_snapshot
             END
           FROM {0}.shard AS t) AS seen,
          (SELECT coalesce(array_agg(i), '{{}}')

@@ -15,8 +15,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view lock_wait = "100ms";
-// For the lock that only vacuum, ANALYZE and DDL conflict with, so that nobody waits behind it. An autovacuum gives
-// way after deadlock_timeout, 1 s by default; while it has the table no other lock is to be had within lock_wait.
+// For the lock that only vacuum, ANALYZE and DDL conflict with, so that nobody waits behind it. An autovacuum
+// gives way after deadlock_timeout, 1 s by default; while it has the table no other lock is to be had within
+// lock_wait.
 constexpr std::string_view vacuum_wait = "5s";
 constexpr auto between_tries = 300ms;
 constexpr auto longest = 60s;

@@ -18,9 +18,10 @@ struct partition_result {
   std::string now;
 };
 
-// Of an outbox that is up to date. The rows stay where they are: the table becomes the first partition. Writers
-// and relays go on meanwhile, but for some hundredths of a second; no lock is waited for longer than a tenth of
-// one: it then begins anew, for a minute, and says so. Interrupted, it is taken up where it was. Blocks.
+// Of an outbox that is up to date. The rows stay where they are: the table becomes the first partition.
+// Writers and relays go on meanwhile, but for some hundredths of a second; no lock is waited for longer than
+// a tenth of one: it then begins anew, for a minute, and says so. Interrupted, it is taken up where it was.
+// Blocks.
 result<partition_result> partition_outbox(const std::string& connection_string, const pg::schema_name& schema,
                                           const std::string& period,
                                           const std::function<void(const std::string& progress)>& say);

@@ -12,8 +12,8 @@
 
 namespace outboxd::app {
 
-// A program and its arguments, separated by blanks. Within "" or '' a blank is part of a word, and within "" a
-// backslash takes the next character as it is. Nothing else is special: there is no shell.
+// A program and its arguments, separated by blanks. Within "" or '' a blank is part of a word, and within ""
+// a backslash takes the next character as it is. Nothing else is special: there is no shell.
 result<std::vector<std::string>> split_command(std::string_view text);
 
 // The same text again: of a list of words, as a TOML array gives it.

@@ -12,10 +12,10 @@ struct signal_actions {
   std::function<void()> reload;
 };
 
-// The first SIGTERM or SIGINT stops, the second one ends the process at once (as pgbouncer does). SIGHUP reads
-// the settings again, also when a terminal closes: a daemon cannot tell the two apart. Under nohup, which
-// starts programs with SIGHUP ignored, it stays ignored. After a stop it does nothing: systemd may send it
-// right behind SIGTERM (SendSIGHUP=).
+// The first SIGTERM or SIGINT stops, the second one ends the process at once (as pgbouncer does). SIGHUP
+// reads the settings again, also when a terminal closes: a daemon cannot tell the two apart. Under nohup,
+// which starts programs with SIGHUP ignored, it stays ignored. After a stop it does nothing: systemd may send
+// it right behind SIGTERM (SendSIGHUP=).
 class run_signals {
  public:
   run_signals(boost::asio::io_context& io, signal_actions actions);

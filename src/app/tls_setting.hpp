@@ -6,8 +6,8 @@
 
 namespace outboxd::app {
 
-// After the URLs of the broker, which say whether there is TLS. Its files are tried now, and read again for each
-// connection.
+// After the URLs of the broker, which say whether there is TLS. Its files are tried now, and read again for
+// each connection.
 void read_broker_tls(setting_reader& from, settings& out);
 
 }  // namespace outboxd::app

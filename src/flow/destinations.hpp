@@ -28,8 +28,8 @@ struct destination_limits {
   // Between two probes of one that is down; each pause is twice the one before.
   std::chrono::milliseconds first_probe{500};
   std::chrono::milliseconds longest_probe{3'000};
-  // Until a probe that travels alone is followed by another one. It holds up its lane until it is confirmed or
-  // overdue, so this is longer than confirm_timeout as a rule.
+  // Until a probe that travels alone is followed by another one. It holds up its lane until it is confirmed
+  // or overdue, so this is longer than confirm_timeout as a rule.
   std::chrono::milliseconds lone_probe{15'000};
 };
 
@@ -77,8 +77,8 @@ class destinations {
   // That is down, and not its routing key.
   bool is_exchange_down(const destination& to) const { return find_down(exchange_key(to)) != nullptr; }
 
-  // What is told of an event that is not sent because its destination is down. not_sent vouches: whoever reads it
-  // takes the destination for one that has worked.
+  // What is told of an event that is not sent because its destination is down. not_sent vouches: whoever
+  // reads it takes the destination for one that has worked.
   failure reason_to_wait(const destination& to) const;
   // How long an event waits that is not sent because its destination is down: the longer, the more events
   // wait.

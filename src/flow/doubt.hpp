@@ -16,7 +16,8 @@ enum class doubt : std::uint8_t {
   dropped,  // by itself, and the connection ended without a word: once more, and it is to blame
 };
 
-// All connections of a broker that dies end with it, one after another: an event may be moved from one to the next.
+// All connections of a broker that dies end with it, one after another: an event may be moved from one to the
+// next.
 enum class incident : std::uint8_t {
   another,
   perhaps_known,  // the connection was there before the event was interrupted the last time

@@ -17,9 +17,9 @@ constexpr auto fresh_login = 10s;
 // renewed another time.
 constexpr auto renewal_patience = 1s;
 
-// A node that is cut off from its cluster takes messages and confirms none, until it finds out; and a new channel may
-// wait for a node that is gone. So a silent connection is dropped soon, if there is another node or it has confirmed
-// nothing yet. Doubled when no node of the list has helped.
+// A node that is cut off from its cluster takes messages and confirms none, until it finds out; and a new
+// channel may wait for a node that is gone. So a silent connection is dropped soon, if there is another node
+// or it has confirmed nothing yet. Doubled when no node of the list has helped.
 constexpr clock::duration patience_at_first = 3'500ms;
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace outboxd::flow {
 class parcels {
  public:
   void add(parcel one) { (one.alone ? alone_ : others_).push_back(one); }
-  // The one that may go now, of a shipper that may send. idle: nothing is in flight, so that it may be one that
-  // travels alone.
+  // The one that may go now, of a shipper that may send. idle: nothing is in flight, so that it may be one
+  // that travels alone.
   std::optional<parcel> next(bool idle) const;
   // It goes.
   void take(const parcel& one);

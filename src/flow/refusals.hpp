@@ -18,19 +18,19 @@ struct refusal_limits {
   // Many destinations and nothing else are refused for so long: it is the broker.
   std::size_t many = 3;
   std::chrono::milliseconds all_refused{1'000};
-  // One is refused for so long: it may be the channel. Doubled with each renewal, until there has been none for
-  // the longest.
+  // One is refused for so long: it may be the channel. Doubled with each renewal, until there has been none
+  // for the longest.
   std::chrono::milliseconds first_renewal{500};
   std::chrono::milliseconds longest_renewal{60'000};
   // Where nothing has been confirmed on a connection, a new one costs nobody anything.
   std::chrono::milliseconds longest_of_useless{1'000};
 };
 
-// Pure. A channel can stay refused when its queue is well again. Seen with 3.10 and quorum queues: a channel that
-// first publishes to a queue while its leader's node is down asks that node for ever (rabbit_fifo_client), though
-// another one leads by now; and RabbitMQ tells a channel once that a queue of the overflow behaviour
-// reject-publish takes messages again, but not when a policy that had this behaviour is taken away. Nobody but a
-// new channel learns of it.
+// Pure. A channel can stay refused when its queue is well again. Seen with 3.10 and quorum queues: a channel
+// that first publishes to a queue while its leader's node is down asks that node for ever
+// (rabbit_fifo_client), though another one leads by now; and RabbitMQ tells a channel once that a queue of
+// the overflow behaviour reject-publish takes messages again, but not when a policy that had this behaviour
+// is taken away. Nobody but a new channel learns of it.
 class refusals {
  public:
   explicit refusals(const refusal_limits& limits = {}) : limits_(limits) {}

@@ -23,8 +23,8 @@ class shipper {
   virtual void on_outcome(slot which, const outcome& what) = 0;
   // It cannot be encoded, and nothing was sent.
   virtual void on_unencodable(slot which, std::string reason) = 0;
-  // Sent, and its channel or connection ended before its confirm. alone: nothing else was in flight there. The
-  // connection had been there since up_since.
+  // Sent, and its channel or connection ended before its confirm. alone: nothing else was in flight there.
+  // The connection had been there since up_since.
   virtual void on_interrupted(slot which, const interruption& why, bool alone,
                               clock::time_point up_since) = 0;
   // Others on this lane are confirmed, this one is not: nobody waits for it any longer.
@@ -42,8 +42,8 @@ class shipper {
   ~shipper() = default;
 };
 
-// An event that a lane is to carry. It travels alone if the broker may close the channel or the connection over
-// it: then nobody else is in doubt.
+// An event that a lane is to carry. It travels alone if the broker may close the channel or the connection
+// over it: then nobody else is in doubt.
 struct parcel {
   shipper* whose = nullptr;  // null: nobody waits for its outcome any more
   slot which = no_slot;

@@ -112,8 +112,9 @@ struct pauses_answer {
   std::optional<std::chrono::milliseconds> next_end;
 };
 
-// What waits for the end of a pause that has ended. The store goes by the pauses that the stream knows, not by
-// those that are in force: one that comes and goes before the stream knows of it would leave events behind.
+// What waits for the end of a pause that has ended. The store goes by the pauses that the stream knows, not
+// by those that are in force: one that comes and goes before the stream knows of it would leave events
+// behind.
 struct resume_request {
   std::int64_t after = 0;  // this seq
   int events = 0;          // most rows to look at

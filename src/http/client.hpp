@@ -31,8 +31,8 @@ struct tls_client {
   std::function<std::optional<std::string>(const boost::system::error_code&)> words;
 };
 
-// Both block, for as long as `limit` at most, and take an answer of 1 MiB at most. The look-up of a name cannot
-// be interrupted: it may add the resolver's own time.
+// Both block, for as long as `limit` at most, and take an answer of 1 MiB at most. The look-up of a name
+// cannot be interrupted: it may add the resolver's own time.
 
 // An address that stands for every one is asked at the loopback.
 result<answer> get(const address& from, std::string_view target, std::chrono::milliseconds limit);

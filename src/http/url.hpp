@@ -27,8 +27,8 @@ struct url {
   std::string display() const;
 };
 
-// http://[user[:password]@]host[:port][/path], or https://; what is missing as the port is given. Errors quote
-// nothing of the text: a password that was not encoded can end up in any part.
+// http://[user[:password]@]host[:port][/path], or https://; what is missing as the port is given. Errors
+// quote nothing of the text: a password that was not encoded can end up in any part.
 result<url> parse_url(std::string_view text, std::uint16_t default_port, std::uint16_t default_tls_port);
 
 // The value of an Authorization header: Basic (RFC 7617).

@@ -6,8 +6,9 @@
 
 namespace outboxd::pg {
 
-// Why others may read or change what a session says; none when the server is on this machine, or when it has proven
-// to be the one that was asked for (libpq, "SSL Support", sslmode=verify-full). server: as connection::server() has it.
+// Why others may read or change what a session says; none when the server is on this machine, or when it has
+// proven to be the one that was asked for (libpq, "SSL Support", sslmode=verify-full). server: as
+// connection::server() has it.
 std::optional<std::string> transport_risk(const std::string& server, bool encrypted,
                                           const std::string& sslmode);
 

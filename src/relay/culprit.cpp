@@ -41,8 +41,8 @@ std::string session_of(const pg::rows& row) {
                      hidden ? "" : pg::shown_statement(statement));
 }
 
-// What the owner of the table can have put between a mark and its row: a rule that does something instead, or a
-// BEFORE trigger that returns null. Of ours none is either.
+// What the owner of the table can have put between a mark and its row: a rule that does something instead, or
+// a BEFORE trigger that returns null. Of ours none is either.
 std::string swallowers(const pg::schema_name& schema) {
   return fmt::format(
       "WITH tables AS MATERIALIZED (SELECT format('%I.event', {0})::regclass::oid AS of UNION ALL"
@@ -57,10 +57,10 @@ std::string swallowers(const pg::schema_name& schema) {
       schema.literal());
 }
 
-// A statement that was planned while a rule made nothing of it depends on no table any more, so that PostgreSQL
-// would never plan it again (seen in 15; DISCARD PLANS passes over it, too).
-// First each is parsed as the statement without a name: that takes all the locks, so that what is refused for a
-// lock is refused before anything is gone. It is tried again at the next look.
+// A statement that was planned while a rule made nothing of it depends on no table any more, so that
+// PostgreSQL would never plan it again (seen in 15; DISCARD PLANS passes over it, too).
+// First each is parsed as the statement without a name: that takes all the locks, so that what is refused for
+// a lock is refused before anything is gone. It is tried again at the next look.
 boost::asio::awaitable<result<void>> prepare_anew(pg::connection& link) {
   pg::pipeline ask;
   ask.text("SELECT name, statement FROM pg_prepared_statements WHERE name <> ''");

@@ -27,8 +27,8 @@ class password_command {
   password_command& operator=(const password_command&) = delete;
 
   // What it printed, without the newline at the end. It runs in a process group of its own, with no other
-  // descriptor of ours, its standard error and input being /dev/null; after `limits.time` the group is killed.
-  // Errors are transient: what the program asks may be away.
+  // descriptor of ours, its standard error and input being /dev/null; after `limits.time` the group is
+  // killed. Errors are transient: what the program asks may be away.
   boost::asio::awaitable<result<std::string>> run();
 
   // Kills those that run; each later run() is refused.

@@ -16,8 +16,8 @@ inline constexpr auto canary = "canary-7f3a";
 
 class arena {
  public:
-  /// An outbox with so many shards, and a queue of this type. Partitions of it, if it has any, are over as soon as they
-  /// have begun, but for the last of some.
+  /// An outbox with so many shards, and a queue of this type. Partitions of it, if it has any, are over as
+  /// soon as they have begun, but for the last of some.
   arena(std::filesystem::path outboxd, std::filesystem::path logs, test::queue_type type, int shards,
         bool partitioned = false);
   ~arena();

@@ -21,7 +21,8 @@ inline constexpr int event_kinds = static_cast<int>(event_kind::missing_exchange
 
 std::string_view name_of(event_kind what);
 
-/// Whether this `last_error` is what a dead event of this kind must have; never for a good one, which must not be dead.
+/// Whether this `last_error` is what a dead event of this kind must have; never for a good one, which must
+/// not be dead.
 bool explains(event_kind what, std::string_view last_error);
 
 }  // namespace outboxd::chaos

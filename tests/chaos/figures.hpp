@@ -8,8 +8,8 @@
 
 namespace outboxd::chaos {
 
-/// After the drain, while the relays run. Waits until the table has been looked at once more; `words` gets what the
-/// relays tell.
+/// After the drain, while the relays run. Waits until the table has been looked at once more; `words` gets
+/// what the relays tell.
 std::vector<std::string> check_figures(surroundings& all, std::string& words);
 
 }  // namespace outboxd::chaos

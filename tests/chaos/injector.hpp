@@ -104,7 +104,8 @@ class injector {
   injector(surroundings all, std::vector<planned> plan, std::chrono::milliseconds length);
   ~injector();
 
-  /// Waits until all is done and the time is over, or `interrupted` says so; what is under way is undone first.
+  /// Waits until all is done and the time is over, or `interrupted` says so; what is under way is undone
+  /// first.
   void wait(const std::function<bool()>& interrupted);
   std::vector<injection> all() const;
   /// One of these kinds was or is at work between the two moments.

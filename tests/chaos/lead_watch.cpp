@@ -30,7 +30,8 @@ constexpr auto start_up = 3s;
 // A quarter of a second is promised; a machine that has other work takes a multiple.
 constexpr auto longest_gap = 3s;
 constexpr auto patience = 1s;
-// To take a lead over needs less than so many answers of the server; our own looks tell how long one takes at that time.
+// To take a lead over needs less than so many answers of the server; our own looks tell how long one takes at
+// that time.
 constexpr int turns = 20;
 constexpr auto grain = 10ms;
 

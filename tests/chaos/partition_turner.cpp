@@ -23,7 +23,8 @@ void partition_turner::run() {
   while (!changed_.wait_for(hold, interval_, [this] { return stopping_; })) {
     hold.unlock();
     try {
-      // A session of its own each time; and no longer than a server that is away for a while: the next turn comes.
+      // A session of its own each time; and no longer than a server that is away for a while: the next turn
+      // comes.
       test::database session{where_.database_url() + "?application_name=chaos_turner"};
       session.exec("SET statement_timeout = '5s'; SET lock_timeout = '20ms'");
       session.exec("SELECT outbox.turn_partition()");

@@ -10,8 +10,8 @@
 
 namespace outboxd::chaos {
 
-/// For a partitioned outbox, whose partitions are over as soon as they have begun: see arena. What a relay does once a
-/// minute and when it takes the lead, this does once an interval.
+/// For a partitioned outbox, whose partitions are over as soon as they have begun: see arena. What a relay
+/// does once a minute and when it takes the lead, this does once an interval.
 class partition_turner {
  public:
   partition_turner(const arena& where, std::chrono::milliseconds interval);

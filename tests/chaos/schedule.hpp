@@ -65,7 +65,8 @@ enum class server { postgres, rabbitmq };
 
 std::string_view name_of(server which);
 
-/// What a fault takes for itself: faults of one target come one after another, those of different targets overlap.
+/// What a fault takes for itself: faults of one target come one after another, those of different targets
+/// overlap.
 struct target {
   enum class kind { relay, guest, leader, postgres, rabbitmq, link };
   kind what = kind::relay;

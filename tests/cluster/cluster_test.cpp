@@ -1,4 +1,5 @@
-// A quorum queue on three nodes and a primary with a standby: after each fault nothing is lost, and each aggregate is in order.
+// A quorum queue on three nodes and a primary with a standby: after each fault nothing is lost, and each
+// aggregate is in order.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

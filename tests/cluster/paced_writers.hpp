@@ -1,4 +1,5 @@
-// paced_writers: applications that commit events at a modest rate, and write down what the server said of each commit.
+// paced_writers: applications that commit events at a modest rate, and write down what the server said of
+// each commit.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// queue_watch: which node leads the queue, now and over time, from what the nodes write down and what was done to them.
+// queue_watch: which node leads the queue, now and over time, from what the nodes write down and what was
+// done to them.
 #pragma once
 
 #include <map>

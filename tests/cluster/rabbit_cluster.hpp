@@ -1,4 +1,5 @@
-// rabbit_cluster: three RabbitMQ nodes on this machine, with a name server of their own, and what may happen to them.
+// rabbit_cluster: three RabbitMQ nodes on this machine, with a name server of their own, and what may happen
+// to them.
 #pragma once
 
 #include <array>

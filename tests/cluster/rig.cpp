@@ -99,8 +99,8 @@ void rig::await_flow() const {
       long_patience);
 }
 
-// Acknowledgements of an earlier reading may be lost with its connection: what it had read may come again, its own
-// end, too.
+// Acknowledgements of an earlier reading may be lost with its connection: what it had read may come again,
+// its own end, too.
 void rig::read_queue() {
   const auto end_mark = fmt::format("end-of-queue-{}", ++readings_);
   const auto node = watch_.await_leader();

@@ -1,5 +1,5 @@
-// rig: an outbox on a primary with a standby, a quorum queue on the cluster, writers and relays between them, and the check
-// of what came of it.
+// rig: an outbox on a primary with a standby, a quorum queue on the cluster, writers and relays between them,
+// and the check of what came of it.
 #pragma once
 
 #include <filesystem>
@@ -38,9 +38,11 @@ class rig {
 
   /// Events that are committed from now on are published within a moment.
   void await_flow() const;
-  /// Lets the writers rest, waits until everything is settled, and returns what is wrong with it in words; then they go on.
+  /// Lets the writers rest, waits until everything is settled, and returns what is wrong with it in words;
+  /// then they go on.
   std::vector<std::string> settle();
-  /// The longest that an event committed since then was open while a node led the queue and a primary took writes.
+  /// The longest that an event committed since then was open while a node led the queue and a primary took
+  /// writes.
   micros longest_open(const stretch& during) const;
   /// The longest that the queue had no leader, or the database no primary.
   micros longest_gap(const stretch& during) const;

@@ -1,5 +1,5 @@
-// verdict: what was committed against what is in the table and what was delivered, also when a standby has taken over that
-// never got everything.
+// verdict: what was committed against what is in the table and what was delivered, also when a standby has
+// taken over that never got everything.
 #pragma once
 
 #include <cstdint>

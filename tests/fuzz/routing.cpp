@@ -1,6 +1,6 @@
-// Fuzzes routes: any patterns, templates and headers. A pattern that covers another takes all that it takes; a
-// template is refused in words or expands to the same each time; a message in any format has a body that the
-// format allows, or an error that is the event's own.
+// Fuzzes routes: any patterns, templates and headers. A pattern that covers another takes all that it takes;
+// a template is refused in words or expands to the same each time; a message in any format has a body that
+// the format allows, or an error that is the event's own.
 #include "core/routing.hpp"
 
 #include <nlohmann/json.hpp>

@@ -80,7 +80,8 @@ const std::vector<row> rows{
     {"header BCC", "headers", R"('{"BCC": ["audit"]}')", fate::dead, {"header \"BCC\"", "amqp.allow_cc"}},
     {"header x-death", "headers", R"('{"x-death": [{"count": 1, "queue": "q"}]}')", fate::delivered},
     {"headers of every type", "headers",
-     R"('{"null": null, "yes": true, "no": false, "text": "ü", "none": "", "list": [], "object": {}, "half": 0.5}')",
+     R"('{"null": null, "yes": true, "no": false, "text": "ü", )"
+     R"("none": "", "list": [], "object": {}, "half": 0.5}')",
      fate::delivered},
     {"integers at the edges of 64 bits and beyond 53", "headers",
      R"('{"least": -9223372036854775808, "most": 9223372036854775807, "odd": 9007199254740993}')",

@@ -204,7 +204,8 @@ void check_idle_reads(const stage& on) {
   relay running{on, {"--relay-sweep-interval", "50ms"}};
   running.await_connected();
   on.await_asleep();
-  // A read looks twice into this index: for what is new, and for the highest seq; at most into that of each partition.
+  // A read looks twice into this index: for what is new, and for the highest seq; at most into that of each
+  // partition.
   const auto looks = 2 * std::max<std::int64_t>(1, attached_partitions(session));
   constexpr int before_sleep = 200;  // reads in the quarter of a second in which it polls, and of some sweeps
   eventually(

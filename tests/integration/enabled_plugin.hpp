@@ -25,8 +25,8 @@ class enabled_plugin {
   enabled_plugin& operator=(const enabled_plugin&) = delete;
 
  private:
-  // As rabbitmq-plugins does it, which would need a broker's own environment. tools/services writes the file anew
-  // at each start of the broker.
+  // As rabbitmq-plugins does it, which would need a broker's own environment. tools/services writes the file
+  // anew at each start of the broker.
   static void ensure(const std::string& first, const std::string& plugins) {
     rabbitmqctl(
         {"-q", "eval",

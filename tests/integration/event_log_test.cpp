@@ -1,4 +1,5 @@
-// event_log_test: at log.level = debug each step of an event is a line, with the trace that the event belongs to.
+// event_log_test: at log.level = debug each step of an event is a line, with the trace that the event belongs
+// to.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

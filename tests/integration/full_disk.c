@@ -1,5 +1,5 @@
-/* full_disk: preloaded into a PostgreSQL of the tests' own, it lets no table or index grow while the file that
- * OUTBOXD_TEST_FULL_DISK names exists. The server writes its tables with pwrite (mdextend). */
+/* full_disk: preloaded into a PostgreSQL of the tests' own, it lets no table or index grow while the file
+ * that OUTBOXD_TEST_FULL_DISK names exists. The server writes its tables with pwrite (mdextend). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

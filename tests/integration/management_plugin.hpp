@@ -1,5 +1,5 @@
-// management_plugin: RabbitMQ's management API beside the tests' broker, plain or with TLS, for the length of a test of the suite
-// "alone": it costs the broker a sampling of everything that it has.
+// management_plugin: RabbitMQ's management API beside the tests' broker, plain or with TLS, for the length of
+// a test of the suite "alone": it costs the broker a sampling of everything that it has.
 #pragma once
 
 #include <fmt/format.h>

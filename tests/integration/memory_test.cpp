@@ -26,9 +26,9 @@ bool sanitized() {
 
 TEST_CASE("large events arrive whole in batches of few bytes and the relay stays small") {
   const stage on{{.payload = "text"}};
-  on.connect().exec(
+  on.connect().exec(  // 1 MB each
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
-      " SELECT 'file', n % 50, $1, repeat(md5(n::text), 31250) FROM generate_series(1, 200) AS n",  // 1 MB each
+      " SELECT 'file', n % 50, $1, repeat(md5(n::text), 31250) FROM generate_series(1, 200) AS n",
       {on.key()});
   relay running{on, {"--relay-batch-bytes", "2MB"}};
   const auto report = on.check_all(120s);

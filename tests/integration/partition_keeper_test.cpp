@@ -1,4 +1,5 @@
-// The relay that leads begins partitions, and drops those in which nothing is left to be kept; nobody waits for it.
+// The relay that leads begins partitions, and drops those in which nothing is left to be kept; nobody waits
+// for it.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -12,7 +13,8 @@
 namespace outboxd::test {
 namespace {
 
-/// A drop that does not get its lock, as on a machine that stalls beside writers, is tried again after a minute.
+/// A drop that does not get its lock, as on a machine that stalls beside writers, is tried again after a
+/// minute.
 constexpr auto drop_patience = 5 * patience;
 
 /// What is published was published eight days ago, and every partition but the latest began then.

@@ -1,5 +1,5 @@
-// partitioned: outboxes of one layout, whatever OUTBOXD_TEST_PARTITION says, and what is done to partitions instead of
-// waiting for a day.
+// partitioned: outboxes of one layout, whatever OUTBOXD_TEST_PARTITION says, and what is done to partitions
+// instead of waiting for a day.
 #pragma once
 
 #include <doctest/doctest.h>

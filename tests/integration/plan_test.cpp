@@ -13,8 +13,8 @@ namespace {
 
 const auto schema = *pg::schema_name::parse("outbox");
 
-// What src/relay/database_session.cpp sets of what the planner looks at, on a server to which parallel workers cost
-// nothing, as on a large table.
+// What src/relay/database_session.cpp sets of what the planner looks at, on a server to which parallel
+// workers cost nothing, as on a large table.
 void prepare_planner(database& session) {
   session.exec(
       "SET search_path = pg_catalog, pg_temp; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;"

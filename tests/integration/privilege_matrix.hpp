@@ -107,7 +107,8 @@ inline const std::vector<action> functions{
     {"resume", "SELECT nullif(outbox.resume('{{}}', everything => true), 0)", "o"},
 };
 
-// PostgreSQL refuses ON CONFLICT (id) on a partitioned outbox, where each partition has a unique constraint of its own.
+// PostgreSQL refuses ON CONFLICT (id) on a partitioned outbox, where each partition has a unique constraint
+// of its own.
 inline const std::vector<action> upserts{
     {"writes once",
      "INSERT INTO outbox.event (id, aggregate_type, aggregate_id, event_type, payload)"

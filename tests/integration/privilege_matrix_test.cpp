@@ -1,4 +1,5 @@
-// The privilege matrix, tried on the server: each role does what it may, and is refused (42501) what it may not.
+// The privilege matrix, tried on the server: each role does what it may, and is refused (42501) what it may
+// not.
 #include "privilege_matrix.hpp"
 
 #include <doctest/doctest.h>
@@ -34,7 +35,8 @@ class tryout {
       everybody_.push_back(std::make_unique<person>(on_, letter, role));
   }
 
-  /// `sql` as each of them, rolled back each time. Where it is allowed it has to return a row that is no NULL.
+  /// `sql` as each of them, rolled back each time. Where it is allowed it has to return a row that is no
+  /// NULL.
   void attempt(std::string_view what, const std::string& sql, who may) const {
     for (const auto& one : everybody_) {
       const bool allowed = may.find(one->letter) != who::npos;

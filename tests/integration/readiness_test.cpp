@@ -1,5 +1,5 @@
-// The reasons of /readyz that a server has of its own, on a relay that was well: each appears, and goes when it is
-// mended. monitoring_test has those of servers that are away.
+// The reasons of /readyz that a server has of its own, on a relay that was well: each appears, and goes when
+// it is mended. monitoring_test has those of servers that are away.
 #include <doctest/doctest.h>
 
 #include "asked_relay.hpp"

@@ -30,10 +30,12 @@ inline constexpr auto patience = 60s;
 // For a relay that should live by notifications alone.
 inline const arguments no_sweep{"--relay-sweep-interval", "30m", "--relay-claim-timeout", "1h"};
 
-/// The outboxd under test: this build's, or that of OUTBOXD_TEST_BINARY, which tools/test sets to the sanitizers' build.
+/// The outboxd under test: this build's, or that of OUTBOXD_TEST_BINARY, which tools/test sets to the
+/// sanitizers' build.
 std::string outboxd_binary();
 
-/// Runs outboxd to its end; without a URL among the variables it has none, whatever the tests' own environment says.
+/// Runs outboxd to its end; without a URL among the variables it has none, whatever the tests' own
+/// environment says.
 program_result run_outboxd(const arguments& words, const environment& variables = {});
 
 struct stage_options {
@@ -77,7 +79,8 @@ class stage {
   /// The session that leads the shard; 0 if none does.
   std::int64_t leader(int shard = 0) const;
   std::int64_t await_leader(int shard = 0) const;
-  /// How many rows relays have read through this index, and how often they have looked; told a second late or so.
+  /// How many rows relays have read through this index, and how often they have looked; told a second late or
+  /// so.
   std::int64_t rows_read(const std::string& index = "event_order") const;
   std::int64_t index_scans(const std::string& index = "event_order") const;
   /// The leader sleeps: writers ring.
@@ -85,8 +88,8 @@ class stage {
 
   /// Everything in the queue by now.
   void read_queue(history& into) const;
-  /// Waits until the outbox is drained, then checks all that was delivered against all that was committed. Events of the
-  /// type key("scheduled") may come in any order.
+  /// Waits until the outbox is drained, then checks all that was delivered against all that was committed.
+  /// Events of the type key("scheduled") may come in any order.
   history_report check_all(std::chrono::milliseconds limit = patience) const;
 
  private:
@@ -105,8 +108,8 @@ class relay : public process {
 
   /// Waits until it has all its connections; `from`: skip the first lines.
   void await_connected(std::size_t from = 0);
-  /// SIGSTOP, at a moment when none of its sessions holds a lock on a table: stopped in the midst of a round trip,
-  /// it would keep one until SIGCONT.
+  /// SIGSTOP, at a moment when none of its sessions holds a lock on a table: stopped in the midst of a round
+  /// trip, it would keep one until SIGCONT.
   void freeze(const stage& on);
   /// Asks it to stop, and expects exit code 0.
   void stop(int signal = SIGTERM);

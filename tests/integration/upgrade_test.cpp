@@ -1,4 +1,5 @@
-// Relays are replaced by those of another version while events come; tools/check-upgrade names the other version.
+// Relays are replaced by those of another version while events come; tools/check-upgrade names the other
+// version.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -38,7 +38,8 @@ class broker {
   std::uint32_t purge(const std::string& queue);
   /// Messages that wait for a consumer; those handed out and not yet acknowledged do not count.
   std::uint32_t message_count(const std::string& queue);
-  /// A consumer that has gone is not counted any more once its unacknowledged deliveries are back in the queue.
+  /// A consumer that has gone is not counted any more once its unacknowledged deliveries are back in the
+  /// queue.
   std::uint32_t consumer_count(const std::string& queue);
   bool queue_exists(const std::string& queue);
 

@@ -32,7 +32,8 @@ struct shake_options {
 /// The bytes of one answer.
 std::string answer_of(shake_step step, const shake_options& options = {});
 
-/// Used by one thread, except for interrupt(). Whatever reads or writes throws hung_up when the connection ends.
+/// Used by one thread, except for interrupt(). Whatever reads or writes throws hung_up when the connection
+/// ends.
 class broker_conversation {
  public:
   /// Told of a publish (its message id) just before its ack is sent.

@@ -14,8 +14,8 @@ timeval as_timeval(std::chrono::milliseconds span) {
   return {seconds.count(), std::chrono::microseconds{span - seconds}.count()};
 }
 
-/// The envelope's memory is the library's: give it back. When the call failed, the library has done so itself and
-/// left the pointers behind (amqp_consume_message in 0.11).
+/// The envelope's memory is the library's: give it back. When the call failed, the library has done so itself
+/// and left the pointers behind (amqp_consume_message in 0.11).
 struct envelope : amqp_envelope_t {
   envelope() : amqp_envelope_t{} {}
   ~envelope() {

@@ -11,7 +11,8 @@ namespace outboxd::test {
 /// tools/services with these words; throws std::runtime_error with its output unless it exits 0.
 std::string services(const std::vector<std::string>& words);
 
-/// `options`: postgres | postgres --immediate | rabbitmq | rabbitmq --kill, which forgets no declaration. Returns when it takes connections again.
+/// `options`: postgres | postgres --immediate | rabbitmq | rabbitmq --kill, which forgets no declaration.
+/// Returns when it takes connections again.
 void restart_server(const std::vector<std::string>& options);
 
 /// Throws std::runtime_error with its output unless it exits 0.

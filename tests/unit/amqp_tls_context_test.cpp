@@ -1,4 +1,5 @@
-// amqp_tls_context_test: files that are not there or may not be read are named with setting, reason and remedy.
+// amqp_tls_context_test: files that are not there or may not be read are named with setting, reason and
+// remedy.
 #include "amqp/tls_context.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// app_check_policies_test: what the doctor makes of the management API's answers, good and bad. The answers are
-// those of RabbitMQ 3.10.8, shortened.
+// app_check_policies_test: what the doctor makes of the management API's answers, good and bad. The answers
+// are those of RabbitMQ 3.10.8, shortened.
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>
@@ -54,17 +54,18 @@ queue_fate fate_of(const char* text, int major) {
 }  // namespace
 
 TEST_CASE("a quorum queue with a limit and no dead letter exchange drops what comes back") {
-  const auto by_argument = fate_of(
-      R"({"type":"quorum","arguments":{"x-queue-type":"quorum","x-delivery-limit":5},"effective_policy_definition":{},"policy":null})",
-      3);
+  const auto by_argument =
+      fate_of(R"({"type":"quorum","arguments":{"x-queue-type":"quorum","x-delivery-limit":5},)"
+              R"("effective_policy_definition":{},"policy":null})",
+              3);
   CHECK(by_argument == queue_fate{fate::dropped, true, 5, ""});
   const auto by_policy = fate_of(
       R"({"type":"quorum","arguments":{},"effective_policy_definition":{"delivery-limit":3},"policy":"p"})",
       3);
   CHECK(by_policy == queue_fate{fate::dropped, true, 3, "p"});
-  const auto lower = fate_of(
-      R"({"type":"quorum","arguments":{"x-delivery-limit":5},"effective_policy_definition":{"delivery-limit":3}})",
-      3);
+  const auto lower = fate_of(R"({"type":"quorum","arguments":{"x-delivery-limit":5},)"
+                             R"("effective_policy_definition":{"delivery-limit":3}})",
+                             3);
   CHECK(lower.limit == 3);
   CHECK(fate_of(R"({"type":"quorum","arguments":{"x-delivery-limit":0},"effective_policy_definition":{}})",
                 3) == queue_fate{fate::dropped, true, 0, ""});
@@ -78,11 +79,10 @@ TEST_CASE("without a limit it depends on the version: RabbitMQ 4 has 20, unless 
   CHECK(
       fate_of(R"({"type":"quorum","arguments":{"x-delivery-limit":-1},"effective_policy_definition":{}})", 4)
           .what == fate::kept);
-  CHECK(
-      fate_of(
-          R"({"type":"quorum","arguments":{"x-delivery-limit":-1},"effective_policy_definition":{"delivery-limit":9}})",
-          4)
-          .limit == 9);
+  CHECK(fate_of(R"({"type":"quorum","arguments":{"x-delivery-limit":-1},)"
+                R"("effective_policy_definition":{"delivery-limit":9}})",
+                4)
+            .limit == 9);
   CHECK(
       fate_of(
           R"({"type":"quorum","arguments":{},"effective_policy_definition":{},"delivery_limit":"unlimited"})",
@@ -93,10 +93,10 @@ TEST_CASE("without a limit it depends on the version: RabbitMQ 4 has 20, unless 
 }
 
 TEST_CASE("a dead letter exchange, or another type of queue, loses nothing") {
-  for (
-      const char* text :
-      {R"({"type":"quorum","arguments":{"x-delivery-limit":5,"x-dead-letter-exchange":"d"}})",
-       R"({"type":"quorum","arguments":{},"effective_policy_definition":{"delivery-limit":3,"dead-letter-exchange":""}})"})
+  for (const char* text :
+       {R"({"type":"quorum","arguments":{"x-delivery-limit":5,"x-dead-letter-exchange":"d"}})",
+        R"({"type":"quorum","arguments":{},)"
+        R"("effective_policy_definition":{"delivery-limit":3,"dead-letter-exchange":""}})"})
     CHECK(fate_of(text, 4).what == fate::dead_lettered);
   for (const char* text : {R"({"type":"classic","arguments":{"x-delivery-limit":5}})",
                            R"({"type":"stream","arguments":{}})", R"({"arguments":{}})", "[]", "7", "{}"}) {
@@ -119,12 +119,13 @@ TEST_CASE(
        {"/api/policies/a%20b/take%20all", R"({"definition":{"alternate-exchange":"bin"},"name":"take all"})"},
        {exchange + "/bindings/source",
         R"([{"destination":"q1","destination_type":"queue"},{"destination":"q1","destination_type":"queue"},
-            {"destination":"gone","destination_type":"queue"},{"destination":"e","destination_type":"exchange"},
+            {"destination":"gone","destination_type":"queue"},)"
+        R"({"destination":"e","destination_type":"exchange"},
             {"destination":"q\n2","destination_type":"queue"}])"},
-       {"/api/queues/a%20b/q1",
-        R"({"type":"quorum","name":"q1","arguments":{},"policy":"p","effective_policy_definition":{"delivery-limit":3}})"},
-       {"/api/queues/a%20b/q%0A2",
-        R"({"type":"quorum","name":"q","arguments":{"x-delivery-limit":9},"effective_policy_definition":{}})"}})};
+       {"/api/queues/a%20b/q1", R"({"type":"quorum","name":"q1","arguments":{},"policy":"p",)"
+                                R"("effective_policy_definition":{"delivery-limit":3}})"},
+       {"/api/queues/a%20b/q%0A2", R"({"type":"quorum","name":"q","arguments":{"x-delivery-limit":9},)"
+                                   R"("effective_policy_definition":{}})"}})};
   const auto found = policies(server);
   REQUIRE(found.size() == 2);
   CHECK(found[0].how == check::verdict::warning);

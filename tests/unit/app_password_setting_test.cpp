@@ -1,4 +1,5 @@
-// app_password_setting_test: how a program that prints a password is written down, and its password put to use.
+// app_password_setting_test: how a program that prints a password is written down, and its password put to
+// use.
 #include <doctest/doctest.h>
 #include <libpq-fe.h>
 

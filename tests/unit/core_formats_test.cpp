@@ -20,8 +20,8 @@ event sample() {
   one.aggregate_id = "7";
   one.event_type = "order.created";
   one.payload = R"({"a": 1})";
-  one.headers =
-      R"({"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01","tracestate":"v=1","schema_version":3})";
+  one.headers = R"({"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",)"
+                R"("tracestate":"v=1","schema_version":3})";
   one.created_at = timestamp(std::chrono::sys_days(std::chrono::year{2026} / 1 / 31) + 8h + 15min + 42us);
   return one;
 }

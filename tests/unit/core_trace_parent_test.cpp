@@ -1,4 +1,5 @@
-// core_trace_parent_test: which traceparent headers are believed, and that nothing else of the headers matters.
+// core_trace_parent_test: which traceparent headers are believed, and that nothing else of the headers
+// matters.
 #include "core/trace_parent.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// flow_lane_silence_test: how long a lane waits for confirms, of one message and of any, and what it does then.
+// flow_lane_silence_test: how long a lane waits for confirms, of one message and of any, and what it does
+// then.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

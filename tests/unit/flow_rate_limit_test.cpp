@@ -1,5 +1,5 @@
-// flow_rate_limit_test: what a rate limit lets out in a time, how often it is asked, and what it does not hold
-// up.
+// flow_rate_limit_test: what a rate limit lets out in a time, how often it is asked, and what it does not
+// hold up.
 #include "flow/rate_limit.hpp"
 
 #include <doctest/doctest.h>

@@ -49,7 +49,8 @@ void invoice_desk::run(const std::stop_token& stop) {
   }
 }
 
-// The event and its effect in one transaction: neither without the other, whatever ends this program, and when.
+// The event and its effect in one transaction: neither without the other, whatever ends this program, and
+// when.
 void invoice_desk::receive(const test::delivery& message) {
   session_.exec("BEGIN");
   const bool first =

@@ -23,8 +23,9 @@ struct invoice_count {
 };
 invoice_count count_invoices(test::database& session, std::int64_t last_order_before);
 
-/// Writes invoices on a thread of its own from construction until finish() or destruction. An error goes to the tally.
-/// Some deliveries it hands back to the broker after its commit, as if it had crashed before the acknowledgement.
+/// Writes invoices on a thread of its own from construction until finish() or destruction. An error goes to
+/// the tally. Some deliveries it hands back to the broker after its commit, as if it had crashed before the
+/// acknowledgement.
 class invoice_desk {
  public:
   invoice_desk(const options& settings, tally& result);

@@ -6,9 +6,9 @@
 namespace outboxd::app::check {
 namespace {
 
-// {0}: the schema as text, {1}: as identifier. One row, or none for an outbox that is not partitioned: its period,
-// how many partitions are in use and how many are ready, one that was detached by hand, the name of the oldest
-// one, since when, and whether something in it waits or is dead.
+// {0}: the schema as text, {1}: as identifier. One row, or none for an outbox that is not partitioned: its
+// period, how many partitions are in use and how many are ready, one that was detached by hand, the name of
+// the oldest one, since when, and whether something in it waits or is dead.
 constexpr std::string_view partitions = R"(
 WITH attached AS (
   SELECT p.number, p.began_at FROM {1}.event_partition AS p
