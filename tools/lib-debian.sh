@@ -3,8 +3,8 @@
 
 debian_mirror=${OUTBOXD_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
-# make_debian: makes it with debootstrap, from OUTBOXD_DEBIAN_MIRROR or http://deb.debian.org/debian, and keeps it for the
-# next time. Sets debian_dir. Needs root.
+# make_debian: makes it with debootstrap, from OUTBOXD_DEBIAN_MIRROR or http://deb.debian.org/debian, and
+# keeps it for the next time. Sets debian_dir. Needs root.
 make_debian() {
   debian_dir=$repo_root/build/debian/base
   local log=$repo_root/build/debian/debootstrap.log

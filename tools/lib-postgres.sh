@@ -1,23 +1,34 @@
-# shellcheck shell=bash disable=SC2034,SC2154 # the variables are shared with the other files that tools/services sources
+# shellcheck shell=bash disable=SC2034,SC2154 # the variables are shared by what tools/services sources
 # The private PostgreSQL: initialise, start, stop. Sourced by tools/services after lib-services.sh.
-# PostgreSQL refuses to run as root, so root hands it to the user postgres; everybody else runs it as themselves.
+# PostgreSQL refuses to run as root, so root hands it to the user postgres; everybody else runs it as
+# themselves.
 
 as_postgres() {
   local clean=(env -i "PATH=$PATH" LC_ALL=C.UTF-8 "$@")
-  if is_root; then (cd / && exec runuser -u postgres -- "${clean[@]}" 9>&-); else (cd / && exec "${clean[@]}" 9>&-); fi
+  if is_root; then
+    (cd / && exec runuser -u postgres -- "${clean[@]}" 9>&-)
+  else
+    (cd / && exec "${clean[@]}" 9>&-)
+  fi
 }
 
 # Sets postgres_bin: of the version that the data has, else the newest.
 postgres_locate() {
   local version='' bin
-  if [ -n "$postgres_root" ] && [ -f "$postgres_root/data/PG_VERSION" ]; then version=$(<"$postgres_root/data/PG_VERSION"); fi
-  for bin in $(printf '%s\n' /usr/lib/postgresql/*/bin | sort -rV) "$(dirname "$(command -v initdb || echo /nonexistent/initdb)")"; do
-    if [ -x "$bin/initdb" ] && { [ -z "$version" ] || [[ $("$bin/postgres" --version) =~ \ $version(\.|[[:alpha:]]|$) ]]; }; then
+  if [ -n "$postgres_root" ] && [ -f "$postgres_root/data/PG_VERSION" ]; then
+    version=$(<"$postgres_root/data/PG_VERSION")
+  fi
+  for bin in $(printf '%s\n' /usr/lib/postgresql/*/bin | sort -rV) \
+    "$(dirname "$(command -v initdb || echo /nonexistent/initdb)")"; do
+    if [ ! -x "$bin/initdb" ]; then continue; fi
+    if [ -z "$version" ] || [[ $("$bin/postgres" --version) =~ \ $version(\.|[[:alpha:]]|$) ]]; then
       postgres_bin=$bin
       return
     fi
   done
-  [ -z "$version" ] || die "The data in $postgres_root was made by PostgreSQL $version, which is no longer installed. Install it, or start anew with: tools/services destroy"
+  [ -z "$version" ] ||
+    die "The data in $postgres_root was made by PostgreSQL $version, which is no longer installed." \
+      "Install it, or start anew with: tools/services destroy"
   die "The PostgreSQL server is not installed. Run: tools/bootstrap"
 }
 
@@ -29,18 +40,23 @@ postgres_paths() {
 # Prints the postmaster's pid if it is alive and works on our data.
 postgres_pid() {
   local pid
-  [ -n "$postgres_root" ] && pid=$(head -n 1 "$postgres_root/data/postmaster.pid" 2>/dev/null) && [ -n "$pid" ] || return 1
+  [ -n "$postgres_root" ] && pid=$(head -n 1 "$postgres_root/data/postmaster.pid" 2>/dev/null) &&
+    [ -n "$pid" ] || return 1
   is_alive "$pid" && grep -zqxF -- "$postgres_root/data" "/proc/$pid/cmdline" 2>/dev/null && echo "$pid"
 }
 
-# Sets postgres_root: inside the services directory, or under /var/tmp where the user postgres cannot get there.
+# Sets postgres_root: inside the services directory, or under /var/tmp where the user postgres cannot get
+# there.
 postgres_place() {
   if [ -n "$postgres_root" ] && [ -d "$postgres_root" ]; then return; fi
   postgres_root=$services_dir/postgres
   rm -rf "$postgres_root"
   if is_root; then
-    id postgres >/dev/null 2>&1 || die "There is no user postgres, and PostgreSQL refuses to run as root. Run: tools/bootstrap"
-    if ! as_postgres test -x "$services_dir"; then postgres_root=$(mktemp -d /var/tmp/outboxd-postgres-XXXXXX); fi
+    id postgres >/dev/null 2>&1 ||
+      die "There is no user postgres, and PostgreSQL refuses to run as root. Run: tools/bootstrap"
+    if ! as_postgres test -x "$services_dir"; then
+      postgres_root=$(mktemp -d /var/tmp/outboxd-postgres-XXXXXX)
+    fi
   fi
   mkdir -p "$postgres_root"
   chmod 700 "$postgres_root"
@@ -55,8 +71,12 @@ postgres_place_socket() {
     if mkdir -m 700 "$socket_dir" 2>/dev/null && is_root; then chown postgres: "$socket_dir"; fi
     if as_postgres test -O "$socket_dir"; then return; fi
   fi
-  if ! is_root && [ -n "${XDG_RUNTIME_DIR:-}" ] && [ -w "$XDG_RUNTIME_DIR" ] && [ ${#XDG_RUNTIME_DIR} -lt 60 ]; then base=$XDG_RUNTIME_DIR; fi
-  socket_dir=$(mktemp -d "$base/outboxd-XXXXXX") || die "Cannot create a directory in $base. Check its permissions and the free disk space."
+  if ! is_root && [ -n "${XDG_RUNTIME_DIR:-}" ] && [ -w "$XDG_RUNTIME_DIR" ] &&
+    [ ${#XDG_RUNTIME_DIR} -lt 60 ]; then
+    base=$XDG_RUNTIME_DIR
+  fi
+  socket_dir=$(mktemp -d "$base/outboxd-XXXXXX") ||
+    die "Cannot create a directory in $base. Check its permissions and the free disk space."
   if is_root; then chown postgres: "$socket_dir"; fi
 }
 
@@ -67,8 +87,8 @@ postgres_initialise() {
   rm -rf "$postgres_data" "$postgres_data.new"
   (umask 077 && echo "$password" >"$secret")
   if is_root; then chown postgres: "$secret"; fi
-  as_postgres "$postgres_bin/initdb" -D "$postgres_data.new" -U outboxd_admin --pwfile="$secret" -E UTF8 --locale=C.UTF-8 \
-    --auth-local=trust --auth-host=scram-sha-256 --no-instructions >"$output" 2>&1 ||
+  as_postgres "$postgres_bin/initdb" -D "$postgres_data.new" -U outboxd_admin --pwfile="$secret" \
+    -E UTF8 --locale=C.UTF-8 --auth-local=trust --auth-host=scram-sha-256 --no-instructions >"$output" 2>&1 ||
     fail_with_log "$output" "PostgreSQL's initdb failed. Mend what it says above, then try again."
   rm -f "$secret"
   echo "include = 'outboxd.conf'" >>"$postgres_data.new/postgresql.conf"
@@ -100,7 +120,10 @@ postgres_start() {
   local pid attempt
   if pid=$(postgres_pid); then
     postgres_locate
-    if [ -n "${OUTBOXD_SERVICES_PGPORT:-}" ] && [ "$OUTBOXD_SERVICES_PGPORT" != "$postgres_port" ]; then die "OUTBOXD_SERVICES_PGPORT asks for port $OUTBOXD_SERVICES_PGPORT, but the private PostgreSQL already runs on port $postgres_port. Stop it first: tools/services stop"; fi
+    if [ -n "${OUTBOXD_SERVICES_PGPORT:-}" ] && [ "$OUTBOXD_SERVICES_PGPORT" != "$postgres_port" ]; then
+      die "OUTBOXD_SERVICES_PGPORT asks for port $OUTBOXD_SERVICES_PGPORT," \
+        "but the private PostgreSQL already runs on port $postgres_port. Stop it first: tools/services stop"
+    fi
     say "PostgreSQL already runs on 127.0.0.1:$postgres_port."
     return
   fi
@@ -116,9 +139,13 @@ postgres_start() {
   postgres_configure
   postgres_forget_stale_pid
   for attempt in 1 2 3; do
-    as_postgres "$postgres_bin/pg_ctl" -D "$postgres_data" -l "$postgres_log" -w -t 60 -s start >/dev/null 2>&1 </dev/null && break
+    as_postgres "$postgres_bin/pg_ctl" -D "$postgres_data" -l "$postgres_log" -w -t 60 -s start \
+      >/dev/null 2>&1 </dev/null && break
     # After a kill -9 the old children may need a moment to notice.
-    if [ "$attempt" = 3 ]; then fail_with_log "$postgres_log" "PostgreSQL did not start. Mend what its log says; if the data is damaged, start anew with: tools/services destroy"; fi
+    if [ "$attempt" = 3 ]; then
+      fail_with_log "$postgres_log" "PostgreSQL did not start." \
+        "Mend what its log says; if the data is damaged, start anew with: tools/services destroy"
+    fi
     sleep 1
   done
   postgres_create_database
@@ -135,11 +162,14 @@ postgres_forget_stale_pid() {
 }
 
 postgres_psql() {
-  as_postgres "$postgres_bin/psql" -X -q -A -t -v ON_ERROR_STOP=1 -h "$socket_dir" -p "$postgres_port" -U outboxd_admin -d postgres
+  as_postgres "$postgres_bin/psql" -X -q -A -t -v ON_ERROR_STOP=1 \
+    -h "$socket_dir" -p "$postgres_port" -U outboxd_admin -d postgres
 }
 
 postgres_create_database() {
-  postgres_psql >/dev/null <<<"alter role outboxd_admin password '$password'; select 'create database outbox_dev' where not exists (select from pg_database where datname = 'outbox_dev') \\gexec" ||
+  local make="select 'create database outbox_dev'"
+  make+=" where not exists (select from pg_database where datname = 'outbox_dev') \\gexec"
+  postgres_psql >/dev/null <<<"alter role outboxd_admin password '$password'; $make" ||
     fail_with_log "$postgres_log" "PostgreSQL runs, but the database outbox_dev could not be created."
 }
 
@@ -152,7 +182,8 @@ postgres_stop() {
     postgres_locate
     postgres_paths
     as_postgres "$postgres_bin/pg_ctl" -D "$postgres_data" -m "${1:-fast}" -w -t 60 -s stop >/dev/null 2>&1 ||
-      as_postgres "$postgres_bin/pg_ctl" -D "$postgres_data" -m immediate -w -t 30 -s stop >/dev/null 2>&1 || true
+      as_postgres "$postgres_bin/pg_ctl" -D "$postgres_data" -m immediate -w -t 30 -s stop \
+        >/dev/null 2>&1 || true
     wait_gone "$pid" 5 || die "PostgreSQL (process $pid) does not stop. Its log is $postgres_log."
     say "PostgreSQL is stopped."
   fi

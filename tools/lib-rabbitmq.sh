@@ -1,19 +1,23 @@
-# shellcheck shell=bash disable=SC2034,SC2154 # the variables are shared with the other files that tools/services sources
-# The private RabbitMQ with its own name server (epmd): start, stop, rabbitmqctl. Sourced by tools/services after
-# lib-services.sh. Debian's /usr/sbin/rabbitmq-server switches user and ignores the environment, so its scripts are
-# called where they really are.
+# shellcheck shell=bash disable=SC2034,SC2154 # the variables are shared by what tools/services sources
+# The private RabbitMQ with its own name server (epmd): start, stop, rabbitmqctl. Sourced by tools/services
+# after lib-services.sh. Debian's /usr/sbin/rabbitmq-server switches user and ignores the environment, so its
+# scripts are called where they really are.
 
 rabbitmq_locate() {
   rabbitmq_home=$services_dir/rabbitmq
   rabbitmq_log=$rabbitmq_home/log/server.log
   rabbitmq_bin=/usr/lib/rabbitmq/bin
-  if [ ! -x "$rabbitmq_bin/rabbitmq-server" ]; then rabbitmq_bin=$(dirname "$(command -v rabbitmq-server || echo /nonexistent/x)"); fi
-  if [ ! -x "$rabbitmq_bin/rabbitmq-server" ] || ! have epmd; then die "RabbitMQ is not installed. Run: tools/bootstrap"; fi
+  if [ ! -x "$rabbitmq_bin/rabbitmq-server" ]; then
+    rabbitmq_bin=$(dirname "$(command -v rabbitmq-server || echo /nonexistent/x)")
+  fi
+  if [ ! -x "$rabbitmq_bin/rabbitmq-server" ] || ! have epmd; then
+    die "RabbitMQ is not installed. Run: tools/bootstrap"
+  fi
 }
 
 # Becomes a RabbitMQ program that has nothing but our settings in its environment: call it in a subshell.
 rabbitmq_exec() {
-  local schedulers
+  local schedulers local_only='-kernel inet_dist_use_interface {127,0,0,1}'
   schedulers=$(cores)
   if ((schedulers > 4)); then schedulers=4; fi
   ulimit -Sn 65536 2>/dev/null || ulimit -Sn "$(ulimit -Hn)" 2>/dev/null || true
@@ -25,18 +29,20 @@ rabbitmq_exec() {
     RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_NODE_PORT="$amqp_port" RABBITMQ_DIST_PORT="$dist_port" \
     RABBITMQ_MNESIA_BASE="$rabbitmq_home/mnesia" RABBITMQ_LOG_BASE="$rabbitmq_home/log" \
     RABBITMQ_CONF_ENV_FILE="$rabbitmq_home/empty.conf" RABBITMQ_CONFIG_FILE="$rabbitmq_home/rabbitmq.conf" \
-    RABBITMQ_CONFIG_FILES="$rabbitmq_home/conf.d" RABBITMQ_ADVANCED_CONFIG_FILE="$rabbitmq_home/advanced.config" \
+    RABBITMQ_CONFIG_FILES="$rabbitmq_home/conf.d" \
+    RABBITMQ_ADVANCED_CONFIG_FILE="$rabbitmq_home/advanced.config" \
     RABBITMQ_ENABLED_PLUGINS_FILE="$rabbitmq_home/enabled_plugins" \
     RABBITMQ_SCHEDULER_BIND_TYPE=u \
-    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+S $schedulers:$schedulers -kernel inet_dist_use_interface {127,0,0,1}" \
-    RABBITMQ_CTL_ERL_ARGS="-kernel inet_dist_use_interface {127,0,0,1}" \
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+S $schedulers:$schedulers $local_only" \
+    RABBITMQ_CTL_ERL_ARGS="$local_only" \
     "$@" 9>&-
 }
 
 # rabbitmq_process NAME: prints the pid in NAME.pid if that process is alive and ours.
 rabbitmq_process() {
   local pid
-  pid=$(cat "$services_dir/$1.pid" 2>/dev/null) && [ -n "$pid" ] && is_alive "$pid" && is_ours "$pid" && echo "$pid"
+  pid=$(cat "$services_dir/$1.pid" 2>/dev/null) && [ -n "$pid" ] &&
+    is_alive "$pid" && is_ours "$pid" && echo "$pid"
 }
 
 rabbitmq_configure() {
@@ -55,8 +61,10 @@ log.file = server.log
 log.console = false
 END
   mkdir -p "$services_dir/bin"
-  printf '#!/bin/sh\n# rabbitmqctl for the private RabbitMQ. Written by tools/services.\nOUTBOXD_SERVICES_DIR=%q exec %q rabbitmqctl "$@"\n' \
-    "$services_dir" "$repo_root/tools/services" >"$services_dir/bin/rabbitmqctl"
+  {
+    printf '#!/bin/sh\n# rabbitmqctl for the private RabbitMQ. Written by tools/services.\n'
+    printf 'OUTBOXD_SERVICES_DIR=%q exec %q rabbitmqctl "$@"\n' "$services_dir" "$repo_root/tools/services"
+  } >"$services_dir/bin/rabbitmqctl"
   chmod 755 "$services_dir/bin/rabbitmqctl"
 }
 
@@ -73,7 +81,10 @@ rabbitmq_answers() {
 rabbitmq_launch() {
   rabbitmq_locate
   if rabbitmq_process rabbitmq >/dev/null; then
-    if [ -n "${OUTBOXD_SERVICES_AMQP_PORT:-}" ] && [ "$OUTBOXD_SERVICES_AMQP_PORT" != "$amqp_port" ]; then die "OUTBOXD_SERVICES_AMQP_PORT asks for port $OUTBOXD_SERVICES_AMQP_PORT, but the private RabbitMQ already runs on port $amqp_port. Stop it first: tools/services stop"; fi
+    if [ -n "${OUTBOXD_SERVICES_AMQP_PORT:-}" ] && [ "$OUTBOXD_SERVICES_AMQP_PORT" != "$amqp_port" ]; then
+      die "OUTBOXD_SERVICES_AMQP_PORT asks for port $OUTBOXD_SERVICES_AMQP_PORT," \
+        "but the private RabbitMQ already runs on port $amqp_port. Stop it first: tools/services stop"
+    fi
     say "RabbitMQ already runs on 127.0.0.1:$amqp_port."
     return
   fi
@@ -92,7 +103,8 @@ rabbitmq_launch() {
   rabbitmq_spawn rabbitmq "$rabbitmq_bin/rabbitmq-server"
 }
 
-# rabbitmq_spawn NAME PROGRAM...: in the background, in a session of its own, so that Ctrl-C here does not reach it.
+# rabbitmq_spawn NAME PROGRAM...: in the background, in a session of its own, so that Ctrl-C here does not
+# reach it.
 rabbitmq_spawn() {
   local name=$1 pid i
   shift
@@ -121,7 +133,8 @@ rabbitmq_await() {
 rabbitmq_failed() {
   local log=$rabbitmq_log
   if [ ! -s "$log" ]; then log=$rabbitmq_home/log/rabbitmq.out; fi
-  fail_with_log "$log" "$1 Mend what its log says; if the data is damaged, start anew with: tools/services destroy"
+  fail_with_log "$log" \
+    "$1 Mend what its log says; if the data is damaged, start anew with: tools/services destroy"
 }
 
 # rabbitmq_stop [--kill]: --kill is what a power cut does to it.
@@ -132,7 +145,11 @@ rabbitmq_stop() {
     say "RabbitMQ is not running."
     return
   fi
-  if [ "${1:-}" = --kill ]; then kill -KILL "$pid" 2>/dev/null || true; else kill -TERM "$pid" 2>/dev/null || true; fi
+  if [ "${1:-}" = --kill ]; then
+    kill -KILL "$pid" 2>/dev/null || true
+  else
+    kill -TERM "$pid" 2>/dev/null || true
+  fi
   wait_gone "$pid" "${rabbitmq_grace:-30}" || kill -KILL "$pid" 2>/dev/null || true
   wait_gone "$pid" 5 || die "RabbitMQ (process $pid) does not stop. Its log is in $services_dir/rabbitmq/log."
   rabbitmq_end_processes

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154 # the variables are shared with the other files that tools/services sources
+# shellcheck shell=bash disable=SC2034,SC2154 # the variables are shared by what tools/services sources
 # What the two private servers have in common: their directory, lock, remembered ports and processes.
 # Sourced by tools/services after lib.sh.
 
@@ -7,30 +7,40 @@ services_locate() {
   services_dir=${OUTBOXD_SERVICES_DIR:-$repo_root/build/services}
   if [ ! -d "$services_dir" ]; then
     [ "${1:-}" = --create ] || return 1
-    mkdir -p "$services_dir" || die "Cannot create $services_dir. Make its parent writable, or set OUTBOXD_SERVICES_DIR to another directory."
+    mkdir -p "$services_dir" ||
+      die "Cannot create $services_dir." \
+        "Make its parent writable, or set OUTBOXD_SERVICES_DIR to another directory."
   fi
   services_dir=$(cd "$services_dir" && pwd -P)
   [ -O "$services_dir" ] ||
-    die "$services_dir belongs to the user $(stat -c %U "$services_dir"). Run this as that user, or set OUTBOXD_SERVICES_DIR to a directory of your own."
+    die "$services_dir belongs to the user $(stat -c %U "$services_dir")." \
+      "Run this as that user, or set OUTBOXD_SERVICES_DIR to a directory of your own."
   state_file=$services_dir/state
 }
 
 # One start, stop or restart at a time. The servers must not inherit the lock: launch them with 9>&-.
 services_lock() {
-  exec 9>"$services_dir/lock" || die "Cannot write to $services_dir. Check its permissions and the free disk space."
+  exec 9>"$services_dir/lock" ||
+    die "Cannot write to $services_dir. Check its permissions and the free disk space."
   flock -n 9 && return
   warn "Another tools/services is at work in $services_dir; waiting for it."
-  flock -w 180 9 || die "Another tools/services has held $services_dir/lock for three minutes. End it, then try again."
+  flock -w 180 9 ||
+    die "Another tools/services has held $services_dir/lock for three minutes. End it, then try again."
 }
 
-# The state: which ports, names and passwords this pair of servers has. A copied or moved directory starts anew.
+# The state: which ports, names and passwords this pair of servers has. A copied or moved directory starts
+# anew.
 state_load() {
-  made_for='' postgres_port='' socket_dir='' postgres_root='' amqp_port='' dist_port='' epmd_port='' node='' password=''
+  made_for='' postgres_port='' socket_dir='' postgres_root=''
+  amqp_port='' dist_port='' epmd_port='' node='' password=''
   # shellcheck source=/dev/null
   if [ -f "$state_file" ]; then . "$state_file"; fi
   if [ "$made_for" = "$services_dir" ]; then return; fi
-  if [ -n "$made_for" ]; then warn "$services_dir was copied or moved here from elsewhere; its servers start with empty data."; fi
-  made_for=$services_dir postgres_port='' socket_dir='' postgres_root='' amqp_port='' dist_port='' epmd_port=''
+  if [ -n "$made_for" ]; then
+    warn "$services_dir was copied or moved here from elsewhere; its servers start with empty data."
+  fi
+  made_for=$services_dir postgres_port='' socket_dir='' postgres_root=''
+  amqp_port='' dist_port='' epmd_port=''
   node=outboxd_$(random_hex 4)@localhost
   password=$(random_hex 16)
 }
@@ -38,10 +48,13 @@ state_save() {
   local name
   if ! (
     umask 077
-    for name in made_for postgres_port socket_dir postgres_root amqp_port dist_port epmd_port node password; do
+    for name in made_for postgres_port socket_dir postgres_root amqp_port dist_port epmd_port node \
+      password; do
       printf '%s=%q\n' "$name" "${!name}"
     done >"$state_file.new"
-  ) || ! mv "$state_file.new" "$state_file"; then die "Cannot write $state_file. Check the free disk space."; fi
+  ) || ! mv "$state_file.new" "$state_file"; then
+    die "Cannot write $state_file. Check the free disk space."
+  fi
 }
 random_hex() { od -An -N"$1" -tx1 /dev/urandom | tr -d ' \n'; }
 
@@ -51,7 +64,8 @@ port_seen() { port_rows "$1" '..'; }
 port_rows() {
   local tables=(/proc/net/tcp)
   if [ -r /proc/net/tcp6 ]; then tables+=(/proc/net/tcp6); fi
-  awk -v port="$(printf ':%04X$' "$1")" -v state="^$2\$" '$2 ~ port && $4 ~ state { hit = 1 } END { exit !hit }' "${tables[@]}"
+  awk -v port="$(printf ':%04X$' "$1")" -v state="^$2\$" \
+    '$2 ~ port && $4 ~ state { hit = 1 } END { exit !hit }' "${tables[@]}"
 }
 
 # Below the range from which the kernel takes ports for outgoing connections.
@@ -67,13 +81,18 @@ free_port() {
   die "Found no free TCP port between 20000 and 32000."
 }
 
-# settle_port REMEMBERED [VARIABLE]: the port to start on: the one that VARIABLE forces, else the remembered one if free, else a new one.
+# settle_port REMEMBERED [VARIABLE]: the port to start on: the one that VARIABLE forces, else the remembered
+# one if free, else a new one.
 settle_port() {
   local remembered=$1 variable=${2:-} forced=''
   if [ -n "$variable" ]; then forced=${!variable:-}; fi
   if [ -n "$forced" ]; then
-    [[ $forced =~ ^[1-9][0-9]{0,4}$ && $forced -le 65535 ]] || die "$variable is '$forced', which is no TCP port: give a number from 1 to 65535."
-    if port_listening "$forced"; then die "$variable asks for port $forced, but another program listens there. Choose another port, or unset $variable to have one chosen."; fi
+    [[ $forced =~ ^[1-9][0-9]{0,4}$ && $forced -le 65535 ]] ||
+      die "$variable is '$forced', which is no TCP port: give a number from 1 to 65535."
+    if port_listening "$forced"; then
+      die "$variable asks for port $forced, but another program listens there." \
+        "Choose another port, or unset $variable to have one chosen."
+    fi
     echo "$forced"
   elif [ -n "$remembered" ] && ! port_listening "$remembered"; then
     echo "$remembered"
@@ -107,7 +126,8 @@ wait_gone() {
 need_disk() {
   local free
   free=$(df -Pk "$1" | awk 'NR == 2 { print $4 }')
-  ((free > 256 * 1024)) || die "Only $((free / 1024)) MB are free on the disk that holds $1. Free at least 256 MB, then try again."
+  ((free > 256 * 1024)) ||
+    die "Only $((free / 1024)) MB are free on the disk that holds $1. Free at least 256 MB, then try again."
 }
 
 # fail_with_log FILE MESSAGE: the end of a server's log, then the sentence.
@@ -116,5 +136,5 @@ fail_with_log() {
     warn "The last lines of $1:"
     tail -n 20 "$1" | sed 's/^/    /' >&2
   fi
-  die "$2"
+  die "${@:2}"
 }

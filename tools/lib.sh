@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# What every script under tools/ shares: messages, clean-up at exit, building a preset, borrowing the private services.
+# What every script under tools/ shares: messages, clean-up at exit, building a preset, borrowing the private
+# services.
 # Source it right after `set -euo pipefail`; it changes no directory and prints nothing.
 
 repo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -14,10 +15,16 @@ usage_error() {
   warn "$* See ${0##*/} --help."
   exit 2
 }
-# whole_number OPTION VALUE, seed_number OPTION VALUE: ends the script unless it is one. Not to be called in $(...), which
-# alone would end.
-whole_number() { [[ ${2:-} =~ ^[1-9][0-9]{0,5}$ ]] || usage_error "$1 needs a whole number from 1 to 999999, not '${2:-}'."; }
-seed_number() { [[ ${2:-} =~ ^[1-9][0-9]{0,17}$ ]] || usage_error "$1 needs a whole number from 1 on, not '${2:-}'."; }
+# whole_number OPTION VALUE, seed_number OPTION VALUE: ends the script unless it is one. Not to be called in
+# $(...), which alone would end.
+whole_number() {
+  [[ ${2:-} =~ ^[1-9][0-9]{0,5}$ ]] ||
+    usage_error "$1 needs a whole number from 1 to 999999, not '${2:-}'."
+}
+seed_number() {
+  [[ ${2:-} =~ ^[1-9][0-9]{0,17}$ ]] ||
+    usage_error "$1 needs a whole number from 1 on, not '${2:-}'."
+}
 have() { command -v "$1" >/dev/null 2>&1; }
 is_root() { [ "$(id -u)" = 0 ]; }
 
@@ -27,8 +34,8 @@ print_help() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
 in_repo() { (cd "$repo_root" && exec "$@"); }
 cores() { nproc 2>/dev/null || echo 2; }
 
-# await WHAT COMMAND...: until the command succeeds, a minute at most. last_words, a function of the script, then shows what
-# its programs said last.
+# await WHAT COMMAND...: until the command succeeds, a minute at most. last_words, a function of the script,
+# then shows what its programs said last.
 await() {
   local what=$1 end=$((SECONDS + 60))
   shift
@@ -41,7 +48,8 @@ await() {
   done
 }
 
-# at_exit COMMAND...: run it when this script ends, however it ends (success, failure, Ctrl-C, SIGTERM), last one first.
+# at_exit COMMAND...: run it when this script ends, however it ends (success, failure, Ctrl-C, SIGTERM), last
+# one first.
 at_exit_commands=()
 at_exit() {
   local quoted
@@ -63,8 +71,8 @@ run_at_exit() {
   exit "$status"
 }
 
-# supervise COMMAND...: run it so that a signal to this script ends it at once, with all its children. (A command in the
-# foreground would let a SIGTERM to the script wait until it is through.)
+# supervise COMMAND...: run it so that a signal to this script ends it at once, with all its children. (A
+# command in the foreground would let a SIGTERM to the script wait until it is through.)
 supervised=''
 supervise() {
   local status=0
@@ -88,7 +96,8 @@ end_supervised() {
   kill -KILL -- "-$supervised" 2>/dev/null
 }
 
-# build_preset PRESET [TARGET...]: configure and build it in build/PRESET, with progress; ends the script if that fails.
+# build_preset PRESET [TARGET...]: configure and build it in build/PRESET, with progress; ends the script if
+# that fails.
 build_preset() {
   local preset=$1 log
   shift
@@ -97,18 +106,22 @@ build_preset() {
   say "Building the $preset preset${*:+ ($*)} in build/$preset."
   supervise in_repo cmake --preset "$preset" >"$log" 2>&1 || {
     tail -n 40 "$log" >&2
-    die "CMake could not configure the $preset preset (above: the end of build/${log##*/}). If a package is missing, run tools/bootstrap."
+    die "CMake could not configure the $preset preset (above: the end of build/${log##*/})." \
+      "If a package is missing, run tools/bootstrap."
   }
   supervise in_repo cmake --build --preset "$preset" -j "$(cores)" ${1:+--target "$@"} ||
     die "The $preset preset does not build: the compiler's messages are above."
 }
 
-# borrow_services: make sure the private PostgreSQL and RabbitMQ run, export their addresses, and stop at exit what was
-# started here. Servers that ran before are left running. borrow_services --keep: leave everything running.
+# borrow_services: make sure the private PostgreSQL and RabbitMQ run, export their addresses, and stop at exit
+# what was started here. Servers that ran before are left running. borrow_services --keep: leave everything
+# running.
 borrow_services() {
   local services=$repo_root/tools/services part
   for part in postgres rabbitmq; do
-    if [ "${1:-}" != --keep ] && ! "$services" status "$part" >/dev/null 2>&1; then at_exit "$services" stop "$part"; fi
+    if [ "${1:-}" != --keep ] && ! "$services" status "$part" >/dev/null 2>&1; then
+      at_exit "$services" stop "$part"
+    fi
   done
   "$services" start || exit 1
   part=$("$services" env) || exit 1

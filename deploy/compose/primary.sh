@@ -1,5 +1,6 @@
 #!/bin/sh
-# Run once by PostgreSQL's image when it has initialised the primary of docker-compose.yml: the standby may replicate.
+# Run once by PostgreSQL's image when it has initialised the primary of docker-compose.yml: the standby may
+# replicate.
 set -eu
 
 psql -v ON_ERROR_STOP=1 -v password="$REPLICATION_PASSWORD" -U "$POSTGRES_USER" -d "$POSTGRES_DB" <<'END'

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The standby of docker-compose.yml: a copy of the primary, which it follows from then on. Run as the user postgres.
+# The standby of docker-compose.yml: a copy of the primary, which it follows from then on. Run as the user
+# postgres.
 #
 #   standby.sh PRIMARY [ARGUMENT...]     the arguments go to postgres
 set -eu

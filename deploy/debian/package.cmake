@@ -1,4 +1,5 @@
-# The package for Debian, by CPack; tools/package calls it. With SOURCE_DATE_EPOCH the same source gives the same bytes.
+# The package for Debian, by CPack; tools/package calls it. With SOURCE_DATE_EPOCH the same source gives the
+# same bytes.
 set(maintainer "The outboxd authors <authors@outboxd.example>")
 set(revision 1)
 
@@ -17,7 +18,8 @@ install(FILES debian/lintian-overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lint
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/changelog.Debian DESTINATION ${documents})
 install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${documents} RENAME changelog)
 install(CODE [[
-  file(GLOB to_compress $ENV{DESTDIR}/usr/share/man/man*/*.[1-8] $ENV{DESTDIR}/usr/share/doc/outboxd/changelog*)
+  file(GLOB to_compress
+    $ENV{DESTDIR}/usr/share/man/man*/*.[1-8] $ENV{DESTDIR}/usr/share/doc/outboxd/changelog*)
   execute_process(COMMAND gzip -9nf ${to_compress} COMMAND_ERROR_IS_FATAL ANY)
 ]])
 

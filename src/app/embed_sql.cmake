@@ -1,7 +1,9 @@
 # Writes the C++ source that holds the files of sql/. Usage: cmake -DOUT=… -DSQL_DIR=… -P embed_sql.cmake
 file(GLOB files ${SQL_DIR}/*.sql)
 list(SORT files)
-set(source "// Generated from sql/.\n#include \"app/migrations.hpp\"\n\n#include <array>\n\nnamespace outboxd::app {\nnamespace {\n\nconstexpr std::array all{\n")
+string(CONCAT source
+  "// Generated from sql/.\n#include \"app/migrations.hpp\"\n\n#include <array>\n\n"
+  "namespace outboxd::app {\nnamespace {\n\nconstexpr std::array all{\n")
 foreach(file IN LISTS files)
   get_filename_component(name ${file} NAME_WE)
   string(REGEX MATCH "^[0-9]+" version ${name})
@@ -9,5 +11,7 @@ foreach(file IN LISTS files)
   file(READ ${file} text)
   string(APPEND source "    migration{${version}, \"${name}\", R\"~~~(${text})~~~\"},\n")
 endforeach()
-string(APPEND source "};\n\n}  // namespace\n\nstd::span<const migration> migrations() { return all; }\n\n}  // namespace outboxd::app\n")
+string(APPEND source
+  "};\n\n}  // namespace\n\n"
+  "std::span<const migration> migrations() { return all; }\n\n}  // namespace outboxd::app\n")
 file(WRITE ${OUT} "${source}")

@@ -1,4 +1,5 @@
-%% proxied_epmd: erl_epmd, but for the ports of the other nodes of a cluster: those are of the proxies between them.
+%% proxied_epmd: erl_epmd, but for the ports of the other nodes of a cluster: those are of the proxies between
+%% them.
 -module(proxied_epmd).
 -export([start/0, start_link/0, stop/0, register_node/2, register_node/3, port_please/2, port_please/3,
          listen_port_please/2, address_please/3, open/0, open/1, open/2, names/0, names/1]).
