@@ -8,12 +8,11 @@
 #include <span>
 #include <vector>
 
+#include "flow/clock.hpp"
 #include "flow/store.hpp"
 #include "flow/unsettled.hpp"
 
 namespace outboxd::flow {
-
-using clock = std::chrono::steady_clock;
 
 struct write_limits {
   std::size_t enough = 1;               // so many are worth a statement

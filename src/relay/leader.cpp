@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr auto try_interval = 100ms;
 
 // How often it looks for a leader that hangs.
-constexpr auto look_interval = 500ms;
+constexpr auto hang_check_interval = 500ms;
 
 // Each statement that writes once, for no event: a privilege that is missing shows now and not with the first
 // event.
@@ -68,7 +68,7 @@ leader::leader(const boost::asio::any_io_executor& on, const leader_settings& se
 }
 
 boost::asio::awaitable<void> leader::run() {
-  while (!stopping_) {
+  while (!lead_.stopping()) {
     latest_step_ = clock::now();
     pg::connection link(executor_);
     current_ = &link;
@@ -83,7 +83,7 @@ boost::asio::awaitable<void> leader::run() {
       host_.on_link_refused(peer::database, opened.error());
     }
     current_ = nullptr;
-    if (!stopping_) co_await pause_.wait();
+    if (!lead_.stopping()) co_await pause_.wait();
   }
 }
 
@@ -105,13 +105,14 @@ boost::asio::awaitable<result<void>> leader::open(pg::connection& link) {
 }
 
 boost::asio::awaitable<error> leader::serve(pg::connection& link) {
-  next_look_ = clock::now();
-  while (!stopping_) {
+  next_hang_check_ = clock::now();
+  while (!lead_.stopping()) {
     const auto leads = co_await stand_by(link);
     if (!leads) co_return leads.error();
     if (!*leads) continue;
     const auto led = co_await lead(link);
     stream_.lost();
+    lead_.on_lost();
     for (const auto what : {kept_from::sleeping, kept_from::writing})
       culprits_.set(what, false, clock::now());
     if (sleep_lock_) std::exchange(sleep_lock_, nullptr)->stop();
@@ -126,15 +127,15 @@ boost::asio::awaitable<result<bool>> leader::stand_by(pg::connection& link) {
   latest_step_ = clock::now();
   const auto shown = co_await show_presence(link);
   if (!shown) co_return tl::make_unexpected(shown.error());
-  if (clock::now() >= next_look_) {
-    next_look_ = clock::now() +
-                 std::min<std::chrono::milliseconds>(settings_.database.claim_timeout / 4, look_interval);
+  if (clock::now() >= next_hang_check_) {
+    next_hang_check_ = clock::now() + std::min<std::chrono::milliseconds>(
+                                          settings_.database.claim_timeout / 4, hang_check_interval);
     const auto looked = co_await end_hanging_leaders(link, settings_.database);
     if (!looked) co_return tl::make_unexpected(looked.error());
     const auto named = co_await name_culprits(link);
     if (!named) co_return tl::make_unexpected(named.error());
   }
-  if (lanes_.any_up() && clock::now() >= next_try_ && host_.may_lead(*this)) {
+  if (lanes_.any_up() && lead_.may_try(clock::now()) && host_.may_lead(*this)) {
     const auto taken = co_await take_lead(link);
     if (!taken) co_return taken;
     if (link.turned_read_only()) {
@@ -174,10 +175,7 @@ boost::asio::awaitable<result<void>> leader::lead(pg::connection& link) {
   if (!saved) co_return tl::make_unexpected(saved.error());
   const auto now = clock::now();
   next_sweep_ = now;
-  broker_gone_since_ = now;
-  yields_ = read_only_ = false;
-  failed_drains_ = 0;
-  next_drain_ = now;
+  lead_.on_taken(now);
   stream_.start(std::move(*saved), *payload_);
   stream_.on_server_time(asked_at, view_.server_time);
   doorbell_.start(now);
@@ -200,10 +198,14 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
     if (link.lost()) co_return tl::make_unexpected(*link.lost());
     const auto now = latest_step_ = clock::now();
     take_notifications(link);
-    if (must_give_up(now)) drain(now);
-    if (stream_.drained() && read_only_) co_return tl::make_unexpected(is_read_only(link));
+    lead_.on_broker(lanes_.any_up(), now);
+    if (lead_.wants_count(now)) {
+      const auto counted = co_await count_relays(link);
+      if (!counted) co_return counted;
+    }
+    if (!stream_.drained()) heed_lead(now);
+    if (stream_.drained() && lead_.leaving()) co_return tl::make_unexpected(is_read_only(link));
     if (stream_.drained()) co_return co_await give_up(link);
-    if (now >= goes_on_at()) go_on(now);
     if (now >= next_sweep_) {
       sweep(now);
       const auto looked = co_await make_rounds(link);
@@ -217,6 +219,7 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
     if (auto request = stream_.next()) {
       const bool reads = request->read.has_value();
       if (reads) doorbell_.on_read_sent();
+      latest_question_ = now;
       auto answer = co_await store.execute(*request, view_);
       if (!answer) co_return tl::make_unexpected(answer.error());
       if (reads) pause_.reset();  // what can be read is well
@@ -234,7 +237,10 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
       if (reads) doorbell_.on_read(news.found, news.complete, clock::now());
       continue;
     }
-    const auto until = std::min({stream_.next_at(), doorbell_.next_poll(), next_sweep_, goes_on_at()});
+    const auto kept = co_await keep_session(link);
+    if (!kept) co_return kept;
+    const auto until = std::min({stream_.next_at(), doorbell_.next_poll(), next_sweep_,
+                                 lead_.next(stream_.meets_lock()), next_question()});
     co_await link.wait_until(until);
   }
 }
@@ -242,7 +248,7 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
 // Nothing more is read or sent. What was sent is marked all the same, or the next leader would send it again:
 // the setting is only what transactions begin with.
 boost::asio::awaitable<result<void>> leader::heed_read_only(pg::connection& link) {
-  read_only_ = true;
+  lead_.leave();
   drain(clock::now());
   const auto writes = co_await ask(link, "SET default_transaction_read_only = off");
   if (!writes) co_return tl::make_unexpected(writes.error());
@@ -250,6 +256,7 @@ boost::asio::awaitable<result<void>> leader::heed_read_only(pg::connection& link
 }
 
 boost::asio::awaitable<result<pg::rows>> leader::ask(pg::connection& link, std::string sql) {
+  latest_question_ = clock::now();
   pg::pipeline steps;
   steps.text(std::move(sql));
   auto answers = co_await link.execute(std::move(steps), settings_.database.claim_timeout);
@@ -273,7 +280,7 @@ void leader::take_notifications(pg::connection& link) {
     } else if (payload == "pause") {
       stream_.ring_pauses();
     } else if (payload == "yield") {
-      yields_ = true;
+      lead_.yield(now);
     } else if (payload == std::to_string(*shard_)) {
       doorbell_.on_notified(count, now);
       host_.so_far().notifications += static_cast<std::uint64_t>(count);
@@ -345,7 +352,7 @@ void leader::adopt() {
 }
 
 void leader::stop() {
-  stopping_ = true;
+  lead_.stop();
   pause_.stop();
   if (current_ == nullptr) return;
   if (shard_)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "flow/doorbell.hpp"
+#include "flow/lead.hpp"
 #include "flow/listen_probe.hpp"
 #include "flow/stream.hpp"
 #include "relay/culprit.hpp"
@@ -90,8 +91,7 @@ class leader {
 
   std::optional<int> leads() const { return shard_; }
   bool hears() const { return probe_.hears(); }
-  // For others; not just after it did not come to rest.
-  bool may_make_way(std::chrono::steady_clock::time_point now) const { return now >= next_drain_; }
+  bool may_make_way(std::chrono::steady_clock::time_point now) const { return lead_.may_make_way(now); }
   const flow::stream& events() const { return stream_; }
   const culprit_watch& culprits() const { return culprits_; }
   bool asleep() const { return shard_ && doorbell_.now_in() == flow::doorbell::state::asleep; }
@@ -110,6 +110,7 @@ class leader {
   boost::asio::awaitable<result<void>> give_up(pg::connection& link);
   boost::asio::awaitable<result<void>> heed_read_only(pg::connection& link);
   boost::asio::awaitable<result<void>> make_rounds(pg::connection& link);
+  boost::asio::awaitable<result<void>> keep_session(pg::connection& link);
   boost::asio::awaitable<result<void>> prove_hearing(pg::connection& link);
   boost::asio::awaitable<result<void>> count_relays(pg::connection& link);
   boost::asio::awaitable<result<void>> show_presence(pg::connection& link);
@@ -123,13 +124,12 @@ class leader {
   void take_notifications(pg::connection& link);
   void act_on_doorbell();
   void on_sleep_lock(sleep_news news);
-  bool must_give_up(clock::time_point now) const;
   bool draining() const { return stream_.now_in() == flow::stream::phase::draining; }
   void drain(clock::time_point now);
-  clock::time_point goes_on_at() const;
-  void go_on(clock::time_point now);
+  void heed_lead(clock::time_point now);
   void tell_doorbell(clock::time_point now);
   void sweep(clock::time_point now);
+  clock::time_point next_question() const { return latest_question_ + settings_.database.claim_timeout / 4; }
   std::string own_probe() const;
 
   boost::asio::any_io_executor executor_;
@@ -137,6 +137,7 @@ class leader {
   flow::lanes& lanes_;
   leader_host& host_;
   reconnect_pause pause_;
+  flow::lead lead_;
   flow::stream stream_;
   flow::doorbell doorbell_;
   flow::listen_probe probe_{flow::probe_limits{}};
@@ -148,20 +149,12 @@ class leader {
   std::optional<payload_type> payload_;  // of the outbox, once a session has been open
   bool present_ = false;                 // holds PRESENT
   clock::time_point latest_step_ = clock::now();
-  clock::time_point next_try_{};
+  clock::time_point latest_question_{};  // that was put to its session
   clock::time_point next_sweep_{};
-  clock::time_point next_look_{};          // for relays that hang or are counted
-  clock::time_point broker_gone_since_{};  // or the latest time that it was there
-  clock::time_point drains_since_{};
-  clock::time_point next_drain_{};  // for others' sake
-  int failed_drains_ = 0;           // since the lead was taken: it went on
-  int others_present_ = 0;
+  clock::time_point next_hang_check_{};  // for relays that hang
   std::optional<clock::time_point> deferred_since_;
   bool said_deferred_ = false;
   bool sleep_refused_ = false;  // since the latest sweep
-  bool read_only_ = false;      // the server wants no writes: the lead ends when all that was sent is marked
-  bool yields_ = false;         // migrate has asked for the lead
-  bool stopping_ = false;
 };
 
 }  // namespace outboxd::relay

@@ -19,17 +19,6 @@ constexpr auto next_turn = 1s;
 // A statement that PostgreSQL puts off for so long is worth a line.
 constexpr auto worth_saying = 1s;
 
-// A leader without a broker for so long makes way for a relay that has one.
-constexpr auto without_broker = 1s;
-
-// What is locked, or in flight to a silent queue, may take minutes: who makes way for others goes on after so
-// long without rest, and tries again later. For confirms each try has twice the time: they come, or are overdue.
-constexpr auto first_drain = 1s;
-constexpr int most_doublings = 6;
-constexpr auto between_drains = 5s;
-
-constexpr auto after_giving_up = 1s;
-
 }  // namespace
 
 void leader::sweep(clock::time_point now) {
@@ -37,7 +26,6 @@ void leader::sweep(clock::time_point now) {
   stream_.sweep();
   ++host_.so_far().sweeps;
   host_.so_far().last_sweep = std::chrono::system_clock::now();
-  if (lanes_.any_up()) broker_gone_since_ = now;
   tell_doorbell(now);
 }
 
@@ -46,13 +34,7 @@ boost::asio::awaitable<result<void>> leader::make_rounds(pg::connection& link) {
   if (!proved) co_return proved;
   const auto shown = co_await show_presence(link);
   if (!shown) co_return shown;
-  // Nothing is read while everything is paused: the session would pass for one that hangs.
-  if (stream_.is_paused()) {
-    const auto alive = co_await ask(link, "SELECT 1");
-    if (!alive) co_return tl::make_unexpected(alive.error());
-  }
-  const bool alone = view_.shards == 1;
-  if (alone ? !lanes_.any_up() : host_.counts_relays(*this) || !lanes_.any_up()) {
+  if (view_.shards > 1 && host_.counts_relays(*this)) {
     const auto counted = co_await count_relays(link);
     if (!counted) co_return counted;
   }
@@ -88,6 +70,14 @@ boost::asio::awaitable<result<void>> leader::prove_hearing(pg::connection& link)
   co_return result<void>();
 }
 
+// The server ends a session that asks nothing for claim_timeout: it passes for one that hangs.
+boost::asio::awaitable<result<void>> leader::keep_session(pg::connection& link) {
+  if (clock::now() < next_question()) co_return result<void>();
+  const auto alive = co_await ask(link, "SELECT 1");
+  if (!alive) co_return tl::make_unexpected(alive.error());
+  co_return result<void>();
+}
+
 // Only whose user may lead counts: anybody can take the lock.
 boost::asio::awaitable<result<void>> leader::count_relays(pg::connection& link) {
   const auto counted = co_await ask(
@@ -100,14 +90,14 @@ boost::asio::awaitable<result<void>> leader::count_relays(pg::connection& link) 
           pg::lock_class(settings_.database.schema), pg::present_key, settings_.database.schema.literal()));
   if (!counted) co_return tl::make_unexpected(counted.error());
   const int relays = std::atoi(std::string(counted->at(0, 0)).c_str());
-  others_present_ = relays - (present_ ? 1 : 0);
+  lead_.on_counted(relays - (present_ ? 1 : 0), clock::now());
   if (host_.counts_relays(*this)) host_.on_relays_counted(relays);
   co_return result<void>();
 }
 
 // Who could lead holds PRESENT, once per relay. It is never waited for: somebody else may hold it.
 boost::asio::awaitable<result<void>> leader::show_presence(pg::connection& link) {
-  const bool able = lanes_.any_up() && !stopping_;
+  const bool able = lanes_.any_up() && !lead_.stopping();
   if (!host_.counts_relays(*this) || able == present_) co_return result<void>();
   const auto shown = co_await ask(
       link, fmt::format("SELECT pg_{}_shared({}, {})", able ? "try_advisory_lock" : "advisory_unlock",
@@ -125,7 +115,7 @@ boost::asio::awaitable<result<void>> leader::name_culprits(pg::connection& link)
     const auto some = stream_.events_in(state);
     unwritten.insert(unwritten.end(), some.begin(), some.end());
   }
-  const auto words = co_await culprits_.look(link, shard_.value_or(0), std::move(unwritten));
+  const auto words = co_await culprits_.search(link, shard_.value_or(0), std::move(unwritten));
   if (!words) co_return tl::make_unexpected(words.error());
   for (const std::string& one : *words) host_.on_culprit(one);
   co_return result<void>();
@@ -146,33 +136,22 @@ void leader::watch_deferrals(std::string_view reason, bool wrote) {
   host_.on_deferred(reason);
 }
 
-bool leader::must_give_up(clock::time_point now) const {
-  if (stopping_ || yields_) return true;
-  if (!may_make_way(now)) return false;
-  if (host_.has_too_many(*this)) return true;
-  return !lanes_.any_up() && now - broker_gone_since_ >= without_broker && others_present_ > 0;
-}
-
 void leader::drain(clock::time_point now) {
   if (draining()) return;
-  drains_since_ = now;
   stream_.drain();
   tell_doorbell(now);
 }
 
-leader::clock::time_point leader::goes_on_at() const {
-  if (!draining() || stopping_ || read_only_) return clock::time_point::max();
-  const int doublings = stream_.meets_lock() ? 0 : std::min(failed_drains_, most_doublings);
-  return drains_since_ + first_drain * (1 << doublings);
-}
-
-// Whoever wants it asks again.
-void leader::go_on(clock::time_point now) {
-  yields_ = false;
-  ++failed_drains_;
-  next_drain_ = now + between_drains;
-  stream_.go_on();
-  tell_doorbell(now);
+void leader::heed_lead(clock::time_point now) {
+  switch (lead_.step(host_.has_too_many(*this), stream_.meets_lock(), now)) {
+    case flow::lead::action::none:
+      return;
+    case flow::lead::action::drain:
+      return drain(now);
+    case flow::lead::action::lead_on:
+      stream_.go_on();
+      return tell_doorbell(now);
+  }
 }
 
 void leader::tell_doorbell(clock::time_point now) {
@@ -181,7 +160,7 @@ void leader::tell_doorbell(clock::time_point now) {
 }
 
 boost::asio::awaitable<result<void>> leader::give_up(pg::connection& link) {
-  next_try_ = clock::now() + after_giving_up;  // others want it
+  lead_.on_given_up(clock::now());
   const auto given =
       co_await ask(link, fmt::format("SELECT pg_advisory_unlock({}, {})",
                                      pg::lock_class(settings_.database.schema), *shard_ + pg::lead_key));

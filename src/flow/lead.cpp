@@ -1,0 +1,118 @@
+#include "flow/lead.hpp"
+
+#include <algorithm>
+
+namespace outboxd::flow {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto after_giving_up = 1s;
+
+constexpr auto without_broker = 1s;
+constexpr auto between_counts = 1s;
+
+// What is locked, or in flight to a silent queue, may take minutes: who makes way for others leads on after
+// so long without rest, and tries again later. For confirms each try has twice the time: they come, or are
+// overdue.
+constexpr auto first_drain = 1s;
+constexpr int most_doublings = 6;
+constexpr auto between_drains = 5s;
+
+}  // namespace
+
+void lead::on_taken(clock::time_point now) {
+  if (state_ == state::standing_by) state_ = state::leading;
+  next_drain_ = now;
+  failed_drains_ = 0;
+  broker_gone_since_.reset();
+  others_ = 0;
+}
+
+void lead::on_given_up(clock::time_point now) {
+  next_try_ = now + after_giving_up;
+  on_lost();
+}
+
+void lead::on_lost() {
+  if (state_ != state::stopping) state_ = state::standing_by;
+}
+
+void lead::leave() {
+  if (state_ != state::stopping) state_ = state::leaving;
+}
+
+void lead::yield(clock::time_point now) {
+  if (state_ == state::leading) make_way(now);
+}
+
+void lead::on_broker(bool is_there, clock::time_point now) {
+  if (is_there) {
+    broker_gone_since_.reset();
+    return;
+  }
+  if (broker_gone_since_) return;
+  broker_gone_since_ = now;
+  others_ = 0;
+  next_count_ = now + without_broker;
+}
+
+bool lead::lacks_broker(clock::time_point now) const {
+  return broker_gone_since_ && now - *broker_gone_since_ >= without_broker;
+}
+
+bool lead::wants_count(clock::time_point now) const {
+  return state_ == state::leading && lacks_broker(now) && now >= next_count_;
+}
+
+void lead::on_counted(int others, clock::time_point now) {
+  others_ = others;
+  next_count_ = now + between_counts;
+}
+
+lead::action lead::step(bool too_many, bool meets_lock, clock::time_point now) {
+  switch (state_) {
+    case state::standing_by:
+      return action::none;
+    case state::leading:
+      if (!may_make_way(now) || !(too_many || (lacks_broker(now) && others_ > 0))) return action::none;
+      make_way(now);
+      return action::drain;
+    case state::making_way:
+      if (now < leads_on_at(meets_lock)) return action::drain;
+      state_ = state::leading;
+      ++failed_drains_;
+      next_drain_ = now + between_drains;
+      return action::lead_on;
+    case state::leaving:
+    case state::stopping:
+      return action::drain;
+  }
+  return action::none;
+}
+
+clock::time_point lead::next(bool meets_lock) const {
+  switch (state_) {
+    case state::leading:
+      return broker_gone_since_ ? next_count_ : clock::time_point::max();
+    case state::making_way:
+      return leads_on_at(meets_lock);
+    case state::standing_by:
+    case state::leaving:
+    case state::stopping:
+      return clock::time_point::max();
+  }
+  return clock::time_point::max();
+}
+
+void lead::make_way(clock::time_point now) {
+  state_ = state::making_way;
+  drains_since_ = now;
+}
+
+clock::time_point lead::leads_on_at(bool meets_lock) const {
+  const int doublings = meets_lock ? 0 : std::min(failed_drains_, most_doublings);
+  return drains_since_ + first_drain * (1 << doublings);
+}
+
+}  // namespace outboxd::flow

@@ -1,0 +1,75 @@
+// lead: when a relay may take the lead of a shard, and when it makes way for another relay.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "flow/clock.hpp"
+
+namespace outboxd::flow {
+
+// Pure: it tells what to do, and whoever drives it does that and tells what came of it.
+class lead {
+ public:
+  enum class state : std::uint8_t {
+    standing_by,  // another relay leads, or nobody does yet
+    leading,      // reads, sends and marks
+    making_way,   // drains for another relay; if it does not come to rest, it leads on
+    leaving,      // drains, because the server wants no writes
+    stopping,     // drains if it led; for good
+  };
+
+  enum class action : std::uint8_t {
+    none,
+    drain,  // read and send nothing more; the same again is no news
+    lead_on,
+  };
+
+  state now_in() const { return state_; }
+  bool stopping() const { return state_ == state::stopping; }
+  bool leaving() const { return state_ == state::leaving; }
+
+  // Whether to try to take it.
+  bool may_try(clock::time_point now) const { return state_ == state::standing_by && now >= next_try_; }
+
+  // Taken; given up in order, so that others have the next second for it; lost with the session.
+  void on_taken(clock::time_point now);
+  void on_given_up(clock::time_point now);
+  void on_lost();
+
+  void stop() { state_ = state::stopping; }
+  void leave();
+  // Another relay, or `migrate`, has asked for it.
+  void yield(clock::time_point now);
+
+  // At each turn. Without a broker for a second it makes way for a relay that has one.
+  void on_broker(bool is_there, clock::time_point now);
+  // Whether to count the other relays that could lead; on_counted follows.
+  bool wants_count(clock::time_point now) const;
+  void on_counted(int others, clock::time_point now);
+
+  // At each turn. `too_many`: this relay leads more shards than its share, and this one is to go.
+  // `meets_lock`: somebody's locks keep it from coming to rest.
+  action step(bool too_many, bool meets_lock, clock::time_point now);
+  // When step or wants_count may say something else, though nothing has happened.
+  clock::time_point next(bool meets_lock) const;
+
+  // For others; not just after it did not come to rest.
+  bool may_make_way(clock::time_point now) const { return now >= next_drain_; }
+
+ private:
+  bool lacks_broker(clock::time_point now) const;
+  void make_way(clock::time_point now);
+  clock::time_point leads_on_at(bool meets_lock) const;
+
+  state state_ = state::standing_by;
+  clock::time_point next_try_{};
+  clock::time_point drains_since_{};
+  clock::time_point next_drain_{};
+  int failed_drains_ = 0;  // since it was taken
+  std::optional<clock::time_point> broker_gone_since_;
+  clock::time_point next_count_{};
+  int others_ = 0;  // that could lead, when they were counted without a broker
+};
+
+}  // namespace outboxd::flow
