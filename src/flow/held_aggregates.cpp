@@ -6,22 +6,22 @@
 namespace outboxd::flow {
 
 // Nothing if there is no room for it.
-held_aggregates::held* held_aggregates::track(aggregate which) {
+hold* held_aggregates::track(aggregate which) {
   if (const auto found = held_.find(which); found != held_.end()) return &found->second;
-  if (held_.size() < most_) return &held_[which];
+  if (held_.size() < most_) return &held_.emplace(which, hold::draining).first->second;
   overflown_ = true;
   clean_pass_ = false;
   return nullptr;
 }
 
 void held_aggregates::begin(aggregate which, hold how) {
-  if (held* const one = track(which)) one->how = how;
+  if (hold* const one = track(which)) *one = how;
   if (how == hold::draining) ask(which);
 }
 
 void held_aggregates::on_head_settled(aggregate which) {
   if (!holds(which)) return;
-  if (const auto found = held_.find(which); found != held_.end()) found->second.how = hold::draining;
+  if (const auto found = held_.find(which); found != held_.end()) found->second = hold::draining;
   ask(which);
 }
 
@@ -35,11 +35,11 @@ void held_aggregates::on_recorded(aggregate which) {
   if (--left->second > 0) return;
   to_record_.erase(left);
   const auto found = held_.find(which);
-  if (found == held_.end() || found->second.how == hold::draining) ask(which);
+  if (found == held_.end() || found->second == hold::draining) ask(which);
 }
 
 void held_aggregates::on_head_waits(aggregate which) {
-  if (const auto found = held_.find(which); found != held_.end()) found->second.how = hold::head_waits;
+  if (const auto found = held_.find(which); found != held_.end()) found->second = hold::head_waits;
 }
 
 void held_aggregates::on_all_released(aggregate which) {
@@ -48,7 +48,7 @@ void held_aggregates::on_all_released(aggregate which) {
   if (!to_record_.contains(which))
     held_.erase(found);
   else
-    found->second.how = hold::draining;  // recorded, it is looked up again
+    found->second = hold::draining;  // recorded, it is looked up again
 }
 
 // One that is not known by name and still to be recorded may be missing on the pages.
@@ -72,18 +72,21 @@ void held_aggregates::on_page(const std::vector<blocked_aggregate>& page, aggreg
   if (last == ends.max() && clean_pass_) overflown_ = false;
 }
 
+// The pages bring again who finds no room.
 void held_aggregates::ask(aggregate which) {
-  if (const auto found = held_.find(which); found != held_.end()) {
-    if (found->second.asked) return;
-    found->second.asked = true;
+  if (asks_.size() >= most_ && !held_.contains(which)) {
+    overflown_ = true;
+    clean_pass_ = false;
+    return;
   }
-  asks_.push_back(which);
+  if (asked_.insert(which).second) asks_.push_back(which);
 }
 
 void held_aggregates::clear() {
   held_.clear();
   to_record_.clear();
   asks_.clear();
+  asked_.clear();
   overflown_ = false;
 }
 

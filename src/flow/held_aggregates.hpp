@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,7 +18,7 @@ enum class hold : std::uint8_t {
 };
 
 // Bounded. Above the bound every aggregate counts as held: its events are parked, which costs a write, and
-// looked up again.
+// looked up again, now or when the pages come to them.
 class held_aggregates {
  public:
   explicit held_aggregates(std::size_t most) : most_(most) {}
@@ -46,7 +47,7 @@ class held_aggregates {
     while (!asks_.empty() && out.size() < most) {
       const aggregate which = asks_.front();
       asks_.pop_front();
-      if (const auto found = held_.find(which); found != held_.end()) found->second.asked = false;
+      asked_.erase(which);
       if (!busy(which)) out.push_back(which);
     }
     return out;
@@ -65,21 +66,17 @@ class held_aggregates {
   void clear();
 
  private:
-  struct held {
-    hold how = hold::draining;
-    bool asked = false;  // is in asks_
-  };
-
-  held* track(aggregate which);
+  hold* track(aggregate which);
   void ask(aggregate which);
 
   std::size_t most_;
-  boost::unordered_flat_map<aggregate, held> held_;
+  boost::unordered_flat_map<aggregate, hold> held_;
   boost::unordered_flat_map<aggregate, std::uint32_t> to_record_;  // how many events of it
   std::deque<aggregate> asks_;
-  bool overflown_ = false;  // some that are held are not known by name
-  bool clean_pass_ =
-      false;  // the pages since the first have all been taken in, and nothing has passed them by
+  boost::unordered_flat_set<aggregate> asked_;  // the same
+  bool overflown_ = false;                      // some that are held are not known by name
+  // The pages since the first have all been taken in, and nothing has passed them by.
+  bool clean_pass_ = false;
 };
 
 }  // namespace outboxd::flow

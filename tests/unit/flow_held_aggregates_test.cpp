@@ -125,3 +125,25 @@ TEST_CASE("what is still to be recorded when a pass begins may be missing in it"
   CHECK_FALSE(held.holds(9));
   CHECK(held.holds(2));
 }
+
+TEST_CASE("above the bound who is to be looked up is bounded, too, and the pages bring the others again") {
+  held_aggregates held(2);
+  for (const aggregate one : {1, 2, 3}) held.begin(one, hold::head_waits);
+  for (aggregate one = 10; one < 100; ++one) {
+    held.on_to_record(one);
+    held.on_recorded(one);
+    held.on_to_record(one);
+    held.on_recorded(one);
+  }
+  CHECK(asks(held) == list{10, 11});
+  held.on_all_released(1);
+  held.on_all_released(2);
+  held.on_page({{50, false}, {51, false}, {52, false}}, first, last);
+  CHECK(held.holds(9));
+  CHECK(asks(held) == list{50, 51});
+  held.on_all_released(50);
+  held.on_all_released(51);
+  held.on_page({{52, false}}, first, last);
+  CHECK_FALSE(held.holds(9));
+  CHECK(asks(held) == list{52});
+}
