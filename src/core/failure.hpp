@@ -46,6 +46,11 @@ judgement judge(failure why);
 // For logs and metrics: returned, nacked …; `refused` is that of two.
 std::string_view name_of(failure why);
 
+// The reason of an event that was not sent because its exchange is down, and of one whose routing key is. A
+// later leader knows by it what the event waits for.
+inline constexpr std::string_view exchange_not_sent = "not sent: its exchange has stopped working";
+inline constexpr std::string_view routing_key_not_sent = "not sent: its routing key has stopped working";
+
 // Is this reply code of a channel.close about a message that was published? 311 content-too-large, 403
 // access-refused, 404 not-found, 406 precondition-failed (AMQP 0-9-1 section 1.2; RabbitMQ gives 406 for a
 // body over its max_message_size).

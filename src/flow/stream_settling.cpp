@@ -216,9 +216,9 @@ void stream::wait_for_destination(slot which) {
                    .counts_deferral = true,
                    .delay = lanes_.destinations().pause(destination_of(which)),
                    .code = std::string(name_of(lanes_.destinations().reason_to_wait(destination_of(which)))),
-                   .reason = lanes_.destinations().is_exchange_down(destination_of(which))
-                                 ? "not sent: its exchange has stopped working"
-                                 : "not sent: its routing key has stopped working"});
+                   .reason = std::string(lanes_.destinations().is_exchange_down(destination_of(which))
+                                             ? exchange_not_sent
+                                             : routing_key_not_sent)});
 }
 
 void stream::back_off(slot which, failure_record how) {

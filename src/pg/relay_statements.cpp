@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "core/failure.hpp"
+
 namespace outboxd::pg {
 namespace {
 
@@ -25,7 +27,7 @@ constexpr std::string_view event_open = R"((
            WHEN e.last_error_code = 'destination_down' AND e.last_error LIKE 'refused% topic ''%'
              THEN 'topic_down'
            WHEN e.last_error_code = 'destination_down' AND e.last_error LIKE 'refused%' THEN 'exchange_down'
-           WHEN e.last_error_code = 'not_sent' AND e.last_error LIKE '%its exchange has%'
+           WHEN e.last_error_code = 'not_sent' AND e.last_error = '@exchange_not_sent@'
              THEN 'exchange_not_sent'
            ELSE e.last_error_code END AS failure
   FROM ()";
@@ -101,7 +103,7 @@ std::string replaced(std::string text, const replacement& what) {
 }  // namespace
 
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then) {
-  const std::array<replacement, 16> all{{
+  const std::array<replacement, 17> all{{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
       {"@event_row@", std::string(event_row)},
@@ -115,6 +117,7 @@ std::vector<prepared> relay_statements(const schema_name& schema, payload_type p
       {"@event_behind@", std::string(event_behind)},
       {"@event_at@", std::string(event_at)},
       {"@few@", std::string(few)},
+      {"@exchange_not_sent@", std::string(exchange_not_sent)},
       {"@payload_octets@", payload == payload_type::bytea ? "bytea" : "text"},
       {"@schema_text@", schema.literal()},
       {"@schema@", schema.identifier()},
