@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 
@@ -40,7 +41,12 @@ error refusal_of(const pg::refusal& why) {
 class migration_session {
  public:
   result<void> open(const std::string& connection_string) {
-    return session_.open(connection_string, "outboxd migrate");
+    if (auto opened = session_.open(connection_string, "outboxd migrate"); !opened) return opened;
+    const auto found = execute("SELECT current_setting('server_version_num')");
+    if (!found) return tl::make_unexpected(found.error());
+    const int version = std::atoi(std::string(found->at(0, 0)).c_str());
+    if (version >= pg::oldest_server) return {};
+    return permanent(fmt::format("the server is PostgreSQL {}; outboxd needs 14 or newer", version / 10'000));
   }
   result<pg::rows> execute(const std::string& sql) {
     auto answer = session_.execute(sql);

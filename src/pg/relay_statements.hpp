@@ -14,6 +14,8 @@ namespace outboxd::pg {
 // The number of the latest migration in sql/, which these statements go with.
 inline constexpr int schema_version = 9;
 
+inline constexpr int oldest_server = 140'000;  // that this version works with: server_version_num
+
 // What becomes of an event that was published.
 enum class after_publish {
   keep,    // it stays, with status published
@@ -77,7 +79,7 @@ enum class event_column : int {
   size,       // of the texts, if they are larger together than $1 and so withheld; else null
   attempts,   // null: 0
   deferrals,  // null: 0
-  head,  // what a statement tells beside events, as a JSON object: only of rows without an id, which come first
+  head,       // what a statement tells beside events, a JSON object: of rows without an id, which come first
   // Of all statements but `read`, whose events are on their ordinary way:
   exception,
   failure,  // the latest one's code; exchange_ and topic_ say what of its destination was down
@@ -93,9 +95,9 @@ struct prepared {
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then);
 
 // Each session that runs these statements selects this once. Every statement then has one right plan, through
-// the indexes, also when it is planned on an empty table, and is planned once. No parallel workers: on a large
-// table that was filled in a few transactions PostgreSQL would look for late commits with them, and each read
-// would wait until they have started.
+// the indexes, also when it is planned on an empty table, and is planned once. No parallel workers: on a
+// large table that was filled in a few transactions PostgreSQL would look for late commits with them, and
+// each read would wait until they have started.
 inline constexpr std::string_view planner_settings =
     "set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
     " set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),"

@@ -72,7 +72,7 @@ boost::asio::awaitable<result<void>> check_server(pg::connection& link, const po
                         cause::read_only);
   if (facts->at(0, 1) == "on") co_return tl::make_unexpected(is_read_only(link));
   const auto version = number(facts->at(0, 3));
-  if (version < oldest_server)
+  if (version < pg::oldest_server)
     co_return permanent(fmt::format("the server at {} is PostgreSQL {}; outboxd needs 14 or newer",
                                     link.server(), version / 10'000));
   co_return co_await prove_own_session(link, with, std::string(facts->at(0, 2)));

@@ -54,8 +54,6 @@ boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, con
 // and the next one: a schema is migrated before its relays are replaced.
 result<void> check_version(const pg::schema_name& schema, std::int64_t version);
 
-inline constexpr int oldest_server = 140'000;  // server_version_num
-
 // Why a session with a server that wants no writes is closed.
 error is_read_only(const pg::connection& link);
 

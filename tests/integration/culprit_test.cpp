@@ -42,13 +42,11 @@ struct culprit {
 const arguments long_claim{"--relay-claim-timeout", "1m"};
 
 std::string await_named(relay& running, culprit& who) {
-  return running.wait_line(who.pid(), patience);
+  return running.wait_line(who.pid(), time_limit);
 }
 
 std::ptrdiff_t times_named(const relay& running, culprit& who) {
-  const auto lines = running.lines();
-  return std::count_if(lines.begin(), lines.end(),
-                       [&](const std::string& line) { return line.find(who.pid()) != std::string::npos; });
+  return running.count_lines(who.pid());
 }
 
 bool has(const std::string& line, std::string_view words) {
@@ -74,7 +72,7 @@ TEST_CASE("a stranger who holds the lead of a shard is named, and the relay lead
   CHECK_MESSAGE(has(line, "pg_read_all_stats"), line);  // the relay's user may not see the statement
   CHECK(on.count("pending") == 50);
   thief.session.exec("SELECT pg_advisory_unlock_all()");
-  running.wait_line("leads shard 0 of 1", patience);
+  running.wait_line("leads shard 0 of 1", time_limit);
   check_exact(on);
   CHECK(times_named(running, thief) == 1);
   running.stop();
@@ -83,11 +81,11 @@ TEST_CASE("a stranger who holds the lead of a shard is named, and the relay lead
 TEST_CASE("another relay that leads is no culprit, and the statement is shown to who may see it") {
   const stage on;
   relay first{on};
-  first.wait_line("leads shard 0 of 1", patience);
+  first.wait_line("leads shard 0 of 1", time_limit);
   relay second{on};
-  second.wait_line("stands by", patience);
+  second.wait_line("stands by", time_limit);
   first.stop();
-  second.wait_line("leads shard 0 of 1", patience);
+  second.wait_line("leads shard 0 of 1", time_limit);
   // The same one again, now with somebody who is a culprit.
   culprit thief{on};
   eventually(
@@ -96,12 +94,10 @@ TEST_CASE("another relay that leads is no culprit, and the statement is shown to
         on.connect().exec("SELECT pg_notify('outbox', 'yield')");
         return thief.session.value(advisory("pg_try_advisory_lock", pg::lead_key)) == "t";
       },
-      patience);
+      time_limit);
   const auto line = await_named(second, thief);
   CHECK_MESSAGE(has(line, "latest statement: SELECT pg_try_advisory_lock(..."), line);
-  const auto lines = second.lines();
-  CHECK(std::count_if(lines.begin(), lines.end(),
-                      [](const std::string& one) { return has(one, "no relay can lead"); }) == 1);
+  CHECK(second.count_lines("no relay can lead") == 1);
   second.stop();
 }
 
@@ -176,7 +172,7 @@ TEST_CASE("rows that several sessions have locked together name one of them") {
   one.session.exec("BEGIN; SELECT FROM outbox.event FOR SHARE");
   other.exec("BEGIN; SELECT FROM outbox.event FOR SHARE");
   running.send(SIGCONT);
-  running.wait_line("has locked their rows", patience);
+  running.wait_line("has locked their rows", time_limit);
   one.session.exec("COMMIT");
   other.exec("COMMIT");
   check_exact(on);
@@ -222,7 +218,7 @@ TEST_CASE("a lock on the table is named although what needs no event gets throug
         asking.exec("SELECT pg_notify('outbox', 'pause')");  // the relay looks what is paused
         return times_named(running, dba) > 0;
       },
-      patience);
+      time_limit);
   for (const auto& one : running.lines()) CHECK_FALSE_MESSAGE(has(one, "reads and marks go on"), one);
   dba.session.exec("COMMIT");
   check_exact(on);
@@ -248,7 +244,7 @@ TEST_CASE("a lock on the table that waits behind a writer names both") {
         return looking.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1",
                               {std::to_string(dba.session.backend_pid())}) > 0;
       },
-      patience);
+      time_limit);
   running.send(SIGCONT);
   const auto line = await_named(running, dba);
   CHECK_MESSAGE(has(line, "waits for ShareLock"), line);

@@ -5,8 +5,8 @@
 #include <random>
 
 #include "load.hpp"
-#include "notification_filter.hpp"
 #include "partitioned.hpp"
+#include "reply_filter.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test {
@@ -105,7 +105,7 @@ TEST_CASE("a leader whose session is ended leads again, listens and reads at onc
     const auto from = running.lines().size();
     CHECK(session.value("SELECT pg_terminate_backend($1)", {std::to_string(on.await_leader())}) == "t");
     on.add_events(1, 10);  // perhaps while nobody listens: the read after the reconnect has to find them
-    running.wait_line("leads shard 0 of 1", patience, from);
+    running.wait_line("leads shard 0 of 1", time_limit, from);
     on.await_drained();
     on.await_asleep();
     on.add_events(1, 10);  // by notification
@@ -136,10 +136,7 @@ TEST_CASE("a leader whose lock session is ended is awake, and sleeps again when 
   on.await_asleep();
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
-  const auto lines = running.lines();
-  CHECK(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
-          return line.find("leads shard 0") != std::string::npos;
-        }) == 1);
+  CHECK(running.count_lines("leads shard 0") == 1);
   running.stop();
 }
 
@@ -153,7 +150,7 @@ TEST_CASE("a relay whose every session is ended again and again under load loses
     on.await_published(on.count("published") + 100);
     const auto from = running.lines().size();
     CHECK(terminate_all(session) > 0);
-    running.wait_line("connected to PostgreSQL", patience, from);
+    running.wait_line("connected to PostgreSQL", time_limit, from);
   }
   writers.stop();
   const auto report = on.check_all();
@@ -163,21 +160,18 @@ TEST_CASE("a relay whose every session is ended again and again under load loses
 
 TEST_CASE("a relay whose notifications are swallowed says so, lives by the sweep, and hears again") {
   const stage on;
-  notification_filter proxy;
+  reply_filter proxy;
   proxy.swallow(true);
   relay running{on, {"--relay-sweep-interval", "100ms"}, {{"OUTBOXD_DATABASE_URL", proxy.url(on)}}};
   running.await_connected();
-  running.wait_line("notifications do not arrive", patience);
+  running.wait_line("notifications do not arrive", time_limit);
   for (int i = 0; i < 3; ++i) {
     on.add_events(2, 10);
     on.await_drained();
   }
   proxy.swallow(false);
-  running.wait_line("notifications arrive again", patience);
-  const auto lines = running.lines();
-  CHECK(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
-          return line.find("notifications do not arrive") != std::string::npos;
-        }) == 1);
+  running.wait_line("notifications arrive again", time_limit);
+  CHECK(running.count_lines("notifications do not arrive") == 1);
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
   running.stop();
@@ -209,7 +203,8 @@ void check_idle_reads(const stage& on) {
   const auto looks = 2 * std::max<std::int64_t>(1, attached_partitions(session));
   constexpr int before_sleep = 200;  // reads in the quarter of a second in which it polls, and of some sweeps
   eventually(
-      "it has swept for a while", [&] { return on.index_scans() >= looks * 2 * before_sleep; }, 5 * patience);
+      "it has swept for a while", [&] { return on.index_scans() >= looks * 2 * before_sleep; },
+      5 * time_limit);
   running.stop();
   eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
   const auto intervals = (steady_clock::now() - begin) / interval;

@@ -27,11 +27,8 @@ environment through(const tcp_proxy& proxy, const stage& on) {
 }
 
 // How often it took the lead. On a busy machine a leader may hang for claim_timeout without being told to.
-int leads_taken(const process& by) {
-  const auto lines = by.lines();
-  return static_cast<int>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
-    return line.find(leads) != std::string::npos;
-  }));
+std::ptrdiff_t leads_taken(const process& by) {
+  return by.count_lines(leads);
 }
 
 std::uint16_t database_port(const stage& on) {
@@ -44,28 +41,28 @@ TEST_CASE("a leader that hangs under load loses the lead, and the other one goes
   const stage on;
   load writers{on};
   relay first{on, short_lead};
-  first.wait_line(leads, patience);
+  first.wait_line(leads, time_limit);
   const auto hangs = on.await_leader();
   relay second{on, short_lead};
   second.await_connected();
   on.await_published(500);
   const auto from = first.lines().size();
   first.send(SIGSTOP);
-  second.wait_line(leads, patience);
+  second.wait_line(leads, time_limit);
   eventually(
       "the session of the one that hangs is ended",
       [&] {
         return on.connect().number("SELECT count(*) FROM pg_stat_activity WHERE pid = $1",
                                    {std::to_string(hangs)}) == 0;
       },
-      patience);
+      time_limit);
   on.await_published(on.count("published") + 200);
   first.send(SIGCONT);
-  first.wait_line("PostgreSQL: ", patience, from);  // its session is gone, and it says so
-  first.wait_line("connected to PostgreSQL", patience, from);
+  first.wait_line("PostgreSQL: ", time_limit, from);  // its session is gone, and it says so
+  first.wait_line("connected to PostgreSQL", time_limit, from);
   on.await_published(on.count("published") + 200);
   writers.stop();
-  on.await_drained(5 * patience);
+  on.await_drained(5 * time_limit);
   second.stop();
   on.add_events(1, 10);  // for the first one alone
   const auto report = on.check_all();
@@ -85,7 +82,7 @@ TEST_CASE("a leader that hangs while it sleeps loses the lead, and what is commi
   first.send(SIGSTOP);
   on.add_events(5, 10);
   on.await_drained();
-  CHECK(second.wait_line(leads, patience).find(leads) != std::string::npos);
+  CHECK(second.wait_line(leads, time_limit).find(leads) != std::string::npos);
   first.send(SIGCONT);
   on.add_events(5, 10);
   const auto report = on.check_all();
@@ -110,7 +107,7 @@ TEST_CASE("relays that hang and wake up in turns disturb no order") {
     one.send(SIGCONT);
   }
   writers.stop();
-  const auto report = on.check_all(5 * patience);
+  const auto report = on.check_all(5 * time_limit);
   CHECK_MESSAGE(report.sound(), report.words());
   first.stop();
   second.stop();
@@ -126,7 +123,7 @@ TEST_CASE("a leader whose connection stands still loses the lead, wherever it st
       tcp_proxy proxy{database_port(on)};
       const arguments large{"--relay-claim-timeout", "2s"};
       relay first{on, large, through(proxy, on)};
-      first.wait_line(leads, patience);
+      first.wait_line(leads, time_limit);
       relay second{on, large};
       second.await_connected();
       auto session = on.connect();
@@ -140,7 +137,7 @@ TEST_CASE("a leader whose connection stands still loses the lead, wherever it st
       on.await_published(500);
       proxy.set(side, {.what = how});
       add();
-      second.wait_line(leads, patience);
+      second.wait_line(leads, time_limit);
       proxy.heal();
       const auto report = on.check_all();
       CHECK_MESSAGE(report.sound(), report.words());
@@ -180,7 +177,7 @@ void await_stopped(const relay& one) {
           if (line.starts_with("State:")) return line.find("(stopped)") != std::string::npos;
         return false;
       },
-      patience);
+      time_limit);
 }
 
 // The session that holds SLEEP of shard 0; 0 if there is none.
@@ -204,17 +201,17 @@ const arguments short_claim{"--relay-claim-timeout", "2s"};
 // A standby leads, the one that hung comes back, and all is as it should be. Duplicates: what it had sent and
 // not marked.
 void check_taken_over(const stage& on, relay& hung, relay& second) {
-  second.wait_line(leads, patience);
+  second.wait_line(leads, time_limit);
   on.await_drained();
   const auto from = hung.lines().size();
   hung.send(SIGCONT);
-  hung.wait_line("connected to PostgreSQL", patience, from);
+  hung.wait_line("connected to PostgreSQL", time_limit, from);
   add_large(on);
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
   CHECK_MESSAGE(report.duplicates <= 1000, report.words());
   eventually(
-      "one of them leads", [&] { return on.shards_led() == 1; }, patience);
+      "one of them leads", [&] { return on.shards_led() == 1; }, time_limit);
   hung.stop();
   second.stop();
 }
@@ -254,7 +251,7 @@ TEST_CASE("a leader that stops while PostgreSQL puts its mark off for a lock los
     relay first{on, claim, by(on, how)};
     const auto leader = on.await_leader();
     relay second{on, claim};
-    second.wait_line("stands by", patience);
+    second.wait_line("stands by", time_limit);
     first.freeze(on);  // so that there is something to mark when it goes on
     add_large(on);
     auto locker = on.connect();
@@ -267,9 +264,9 @@ TEST_CASE("a leader that stops while PostgreSQL puts its mark off for a lock los
                      "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock'",
                      {std::to_string(leader)}) == 1;
         },
-        patience);
+        time_limit);
     first.send(SIGSTOP);
-    second.wait_line(leads, patience);
+    second.wait_line(leads, time_limit);
     locker.exec("COMMIT");
     check_taken_over(on, first, second);
   }
@@ -284,14 +281,14 @@ TEST_CASE("a leader that stops while it sleeps keeps its successor neither from 
     const auto frozen = sleeper(on);
     first.send(SIGSTOP);
     relay second{on, short_claim};
-    second.wait_line(leads, patience);
+    second.wait_line(leads, time_limit);
     eventually(
         "the new leader sleeps",
         [&] {
           const auto now = sleeper(on);
           return now != 0 && now != frozen;
         },
-        patience);
+        time_limit);
     check_taken_over(on, first, second);
   }
 }
@@ -302,22 +299,18 @@ TEST_CASE("of twenty relays one leads, the others say once that they stand by, a
   for (int i = 0; i < 20; ++i)
     all.push_back(
         std::make_unique<relay>(on, arguments{"--relay-lanes", "1", "--relay-claim-timeout", "1m"}));
-  const auto said = [](const relay& one, std::string_view words) {
-    const auto lines = one.lines();
-    return std::count_if(lines.begin(), lines.end(),
-                         [&](const std::string& line) { return line.find(words) != std::string::npos; });
-  };
   const auto count = [&](std::string_view words) {
-    return std::count_if(all.begin(), all.end(), [&](const auto& one) { return said(*one, words) == 1; });
+    return std::count_if(all.begin(), all.end(),
+                         [&](const auto& one) { return one->count_lines(words) == 1; });
   };
   eventually(
       "all have found their place", [&] { return count(leads) == 1 && count("stands by") == 19; },
-      5 * patience);
+      5 * time_limit);
   on.add_events(10, 50);
   on.await_drained();
   CHECK(count("stands by") == 19);
   const auto first =
-      std::find_if(all.begin(), all.end(), [&](const auto& one) { return said(*one, leads) > 0; });
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one->count_lines(leads) > 0; });
   (*first)->stop();
   all.erase(first);
   on.add_events(10, 50);

@@ -181,7 +181,7 @@ TEST_CASE("a sequence that is set back, cached or jumps hides nothing") {
   }
   on.await_published(320);
   session.exec(
-      "ALTER SEQUENCE outbox.event_seq MINVALUE -9223372036854775808 RESTART WITH -9223372036854775808 CACHE "
+      "ALTER SEQUENCE outbox.event_seq MINVALUE -9223372036854775807 RESTART WITH -9223372036854775807 CACHE "
       "1");
   on.add_events(1, 10);
   CHECK(last_seq(session) > before);
@@ -215,7 +215,7 @@ TEST_CASE("a seq that is set by hand hides nothing, whichever it is") {
   on.await_published(100);
   std::int64_t published = 100;
   for (const std::string seq :
-       {"50", "-5", "0", "1000000", "-9223372036854775808", "9223372036854775807", "100", "101", "102"}) {
+       {"50", "-5", "0", "1000000", "-9223372036854775807", "9223372036854775807", "100", "101", "102"}) {
     CAPTURE(seq);
     session.exec(
         "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, seq)"
@@ -294,9 +294,11 @@ TEST_CASE("an outbox that was restored from another server is read from its begi
   copy_in(session, on, 1, 50);
   session.exec("UPDATE outbox.shard SET system_identifier = 1");
   relay running{on};
+  running.wait_line("the saved position of shard 0 is another server's", time_limit);
   on.add_events(1, 10);
   check_exact(on, 160);
   running.stop();
+  CHECK(running.count_lines("reading from the start") == 1);
   CHECK(session.number("SELECT count(*) FROM outbox.shard WHERE system_identifier = 1") == 0);
 }
 
@@ -311,9 +313,11 @@ TEST_CASE("a server that has lost transactions that the position had seen is rea
   }
   session.exec("UPDATE outbox.shard SET seen = '4611686018427387907:4611686018427387907:', seq = 1000000");
   relay running{on};
+  running.wait_line("or this one has lost transactions; reading from the start", time_limit);
   on.add_events(1, 10);
   check_exact(on, 110);
   running.stop();
+  CHECK(running.count_lines("reading from the start") == 1);
   CHECK(session.number("SELECT count(*) FROM outbox.shard WHERE pg_snapshot_xmax(seen)::text::numeric < "
                        "4611686018427387904") == 1);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "login.hpp"
+#include "reply_filter.hpp"
 #include "stage.hpp"
 #include "support/broker_url.hpp"
 #include "support/servers.hpp"
@@ -21,7 +22,7 @@ bool is_complaint(const std::string& line) {
 void gives_up(const stage& on, const environment& variables, const std::vector<std::string>& said,
               int complaints = 1, int code = 1) {
   relay refused{on, {"--log-level", "trace"}, variables};
-  const auto status = refused.wait(patience);
+  const auto status = refused.wait(time_limit);
   const auto lines = refused.all_lines();
   const auto text = fmt::format("{}", fmt::join(lines, "\n"));
   CAPTURE(text);
@@ -82,6 +83,20 @@ TEST_CASE("a database that does not exist is named and ends the relay") {
   migrate_fails(with_database_url(nowhere), {"no_such_database", "does not exist"});
 }
 
+TEST_CASE("a server older than PostgreSQL 14 is named and ends the relay") {
+  const stage on;
+  reply_filter older;
+  older.replace(on.connect().value("SHOW server_version_num"), "130022");
+  const std::string words = "is PostgreSQL 13; outboxd needs 14 or newer";
+  gives_up(on, with_database_url(older.url(on)), {words});
+  migrate_fails(with_database_url(older.url(on)), {words});
+  auto variables = on.variables();
+  variables["OUTBOXD_DATABASE_URL"] = older.url(on);
+  const auto checked = run_outboxd({"check"}, variables);
+  CHECK(checked.exited(1));
+  CHECK_MESSAGE(checked.says("outboxd needs 14 or newer"), checked.text());
+}
+
 TEST_CASE("an sslmode that there is not ends the relay, and a migration, at once") {
   const stage on;
   const auto url = fmt::format("postgresql://user:{}@h/d?sslmode=nonsense", canary);
@@ -122,7 +137,7 @@ TEST_CASE("a relay works on the schema of the next version, says so, and exits 2
   migrate_to(own + 1);
   on.add_events(10);
   relay running{on};
-  const auto line = running.wait_line("the schema has version", patience);
+  const auto line = running.wait_line("the schema has version", time_limit);
   CHECK_MESSAGE(line.find(fmt::format("has version {}, and this outboxd is made for {}; it works with both",
                                       own + 1, own)) != std::string::npos,
                 line);
@@ -172,8 +187,8 @@ TEST_CASE("a server that cannot be reached fails a migration and is tried again 
                 {"--log-level", "trace"},
                 {{"OUTBOXD_DATABASE_URL", nowhere},
                  {"OUTBOXD_AMQP_URL", fmt::format("amqp://user:{}@127.0.0.1:1", canary)}}};
-  waiting.wait_line("PostgreSQL: ", patience);
-  waiting.wait_line("RabbitMQ: ", patience);
+  waiting.wait_line("PostgreSQL: ", time_limit);
+  waiting.wait_line("RabbitMQ: ", time_limit);
   waiting.stop();
   const auto lines = waiting.all_lines();
   CHECK(std::count_if(lines.begin(), lines.end(), is_complaint) ==

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <system_error>
 
@@ -119,13 +120,13 @@ std::optional<exit_status> process::reap(int timeout_ms) {
   return status_;
 }
 
-exit_status process::wait(std::chrono::milliseconds patience) {
-  if (auto status = reap(static_cast<int>(patience.count()))) {
-    all_lines(patience);
+exit_status process::wait(std::chrono::milliseconds time_limit) {
+  if (auto status = reap(static_cast<int>(time_limit.count()))) {
+    all_lines(time_limit);
     return *status;
   }
   throw deadline_passed{fmt::format("process {} did not end within {} ms; its last lines:\n{}", pid_,
-                                    patience.count(), tail())};
+                                    time_limit.count(), tail())};
 }
 
 bool process::running() {
@@ -159,9 +160,9 @@ void process::add_line(std::string line) {
   changed_.notify_all();
 }
 
-std::string process::wait_line(const predicate& accept, std::chrono::milliseconds patience,
+std::string process::wait_line(const predicate& accept, std::chrono::milliseconds time_limit,
                                std::size_t from) {
-  const auto deadline = steady_clock::now() + patience;
+  const auto deadline = steady_clock::now() + time_limit;
   std::unique_lock lock{mutex_};
   for (auto next = from;;) {
     for (; next < lines_.size(); ++next) {
@@ -171,7 +172,7 @@ std::string process::wait_line(const predicate& accept, std::chrono::millisecond
     if (!changed_.wait_until(lock, deadline, more)) {
       lock.unlock();
       throw deadline_passed{fmt::format("the expected line did not come within {} ms; the last ones:\n{}",
-                                        patience.count(), tail())};
+                                        time_limit.count(), tail())};
     }
     if (ended_ && next >= lines_.size()) {
       lock.unlock();
@@ -180,9 +181,9 @@ std::string process::wait_line(const predicate& accept, std::chrono::millisecond
   }
 }
 
-std::string process::wait_line(const std::string& part, std::chrono::milliseconds patience,
+std::string process::wait_line(const std::string& part, std::chrono::milliseconds time_limit,
                                std::size_t from) {
-  return wait_line([&](const std::string& line) { return line.find(part) != std::string::npos; }, patience,
+  return wait_line([&](const std::string& line) { return line.find(part) != std::string::npos; }, time_limit,
                    from);
 }
 
@@ -191,10 +192,16 @@ std::vector<std::string> process::lines() const {
   return lines_;
 }
 
-std::vector<std::string> process::all_lines(std::chrono::milliseconds patience) {
+std::ptrdiff_t process::count_lines(std::string_view part) const {
+  const std::lock_guard lock{mutex_};
+  return std::ranges::count_if(lines_,
+                               [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
+std::vector<std::string> process::all_lines(std::chrono::milliseconds time_limit) {
   std::unique_lock lock{mutex_};
-  if (!changed_.wait_for(lock, patience, [&] { return ended_; })) {
-    throw deadline_passed{fmt::format("the output did not end within {} ms", patience.count())};
+  if (!changed_.wait_for(lock, time_limit, [&] { return ended_; })) {
+    throw deadline_passed{fmt::format("the output did not end within {} ms", time_limit.count())};
   }
   return lines_;
 }

@@ -1,5 +1,5 @@
-// notification_filter: one thread for each connection; the server's messages are read one by one.
-#include "notification_filter.hpp"
+// reply_filter: one thread for each connection; the server's messages are read one by one.
+#include "reply_filter.hpp"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -50,7 +50,7 @@ std::string take_messages(std::string& bytes, bool swallow) {
 
 }  // namespace
 
-notification_filter::notification_filter() : listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+reply_filter::reply_filter() : listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
   auto address = loopback(0);
   socklen_t size = sizeof address;
   if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(listener_, 50) != 0 ||
@@ -60,7 +60,7 @@ notification_filter::notification_filter() : listener_{::socket(AF_INET, SOCK_ST
   acceptor_ = std::thread{[this] { accept(); }};
 }
 
-notification_filter::~notification_filter() {
+reply_filter::~reply_filter() {
   stopping_ = true;
   acceptor_.join();
   for (auto& one : links_) one.join();
@@ -68,13 +68,13 @@ notification_filter::~notification_filter() {
 }
 
 // Without encryption, and so without the answers to requests for it, which are no messages.
-std::string notification_filter::url(const stage& on) const {
+std::string reply_filter::url(const stage& on) const {
   const auto& direct = on.database_url();
   return fmt::format("{}@127.0.0.1:{}/{}?sslmode=disable&gssencmode=disable",
                      direct.substr(0, direct.find('@')), port_, on.database_name());
 }
 
-void notification_filter::accept() {
+void reply_filter::accept() {
   pollfd ready{listener_, POLLIN, 0};
   while (!stopping_) {
     if (::poll(&ready, 1, tick_ms) <= 0) continue;
@@ -83,7 +83,15 @@ void notification_filter::accept() {
   }
 }
 
-void notification_filter::carry(int client) {
+std::string reply_filter::replaced(std::string messages) const {
+  const auto& [answer, by] = replaced_;
+  if (answer.empty()) return messages;
+  for (auto at = messages.find(answer); at != std::string::npos; at = messages.find(answer, at + by.size()))
+    messages.replace(at, answer.size(), by);
+  return messages;
+}
+
+void reply_filter::carry(int client) {
   const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto address =
       loopback(static_cast<std::uint16_t>(std::stoi(required_environment("OUTBOXD_TEST_PGPORT"))));
@@ -95,7 +103,7 @@ void notification_filter::carry(int client) {
     if (::poll(ends.data(), ends.size(), tick_ms) <= 0) continue;
     if (ends[0].revents != 0) open = receive(client, up) && send_all(server, std::exchange(up, {}));
     if (open && ends[1].revents != 0)
-      open = receive(server, down) && send_all(client, take_messages(down, swallowing_));
+      open = receive(server, down) && send_all(client, replaced(take_messages(down, swallowing_)));
   }
   ::close(client);
   ::close(server);

@@ -1,4 +1,5 @@
-// notification_filter: a proxy before PostgreSQL that swallows notifications, as a broken pooler does.
+// reply_filter: a proxy before PostgreSQL that swallows notifications, as a broken pooler does, or changes
+// what the server answers.
 #pragma once
 
 #include <atomic>
@@ -9,26 +10,30 @@
 
 namespace outboxd::test {
 
-class notification_filter {
+class reply_filter {
  public:
   /// In front of the private PostgreSQL; lets everything pass at first.
-  notification_filter();
-  ~notification_filter();
-  notification_filter(const notification_filter&) = delete;
-  notification_filter& operator=(const notification_filter&) = delete;
+  reply_filter();
+  ~reply_filter();
+  reply_filter(const reply_filter&) = delete;
+  reply_filter& operator=(const reply_filter&) = delete;
 
   void swallow(bool notifications) { swallowing_ = notifications; }
+  /// In what comes back from now on; both are equally long. Before the first connection.
+  void replace(std::string answer, std::string by) { replaced_ = {std::move(answer), std::move(by)}; }
   /// The stage's database through it.
   std::string url(const stage& on) const;
 
  private:
   void accept();
   void carry(int client);
+  std::string replaced(std::string messages) const;
 
   int listener_;
   int port_ = 0;
   std::atomic<bool> swallowing_ = false;
   std::atomic<bool> stopping_ = false;
+  std::pair<std::string, std::string> replaced_;
   std::vector<std::thread> links_;  // touched by the acceptor alone until it has ended
   std::thread acceptor_;
 };
