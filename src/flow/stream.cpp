@@ -153,9 +153,9 @@ bool stream::may_fetch() const {
   return !moves && lanes_.any_up();
 }
 
-// What is read and not settled is bounded, by number and by bytes; without a broker nothing is read. Many small
-// reads cost more than one. But what PostgreSQL will not write may leave room for small ones only, and is not
-// what a rate limit holds back.
+// What is read and not settled is bounded, by number and by bytes; without a broker nothing is read. Many
+// small reads cost more than one. But what PostgreSQL will not write may leave room for small ones only, and
+// is not what a rate limit holds back.
 int stream::room() const {
   if (phase_ != phase::running || !lanes_.any_up() || is_paused()) return 0;
   if (memory_is_full()) return 0;

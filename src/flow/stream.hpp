@@ -2,6 +2,7 @@
 // shard.
 #pragma once
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
 #include <optional>
@@ -32,8 +33,9 @@ struct stream_limits {
   std::int64_t batch_bytes = 8'000'000;
   int batches = 4;  // of events and bytes that are read and not settled
   write_limits marks{.enough = 500, .linger = std::chrono::milliseconds(10), .most = 10'000};
-  std::uint32_t longest_chain = 500;  // events of one aggregate in memory; more are parked
-  std::size_t most_held = 200'000;    // aggregates that hold back events, known by name
+  // Events of one aggregate in memory, at most a batch; more are parked.
+  std::uint32_t longest_chain = 500;
+  std::size_t most_held = 200'000;  // aggregates that hold back events, known by name
   order_mode order = order_mode::strict;
   flow::after_dead after_dead = flow::after_dead::go_on;
   routing route;
@@ -70,8 +72,8 @@ struct saved_position {
 class stream final : public shipper {
  public:
   enum class phase : std::uint8_t {
-    idle,     // somebody else leads the shard
-    loading,  // leads; learns what holds back events, and what a former leader has left, before the first send
+    idle,      // somebody else leads the shard
+    loading,   // leads; learns, before it sends, what holds back events and what a former leader has left
     running,   // reads, sends, marks
     draining,  // is to give the lead up: waits for confirms and writes what it knows
   };
@@ -167,6 +169,9 @@ class stream final : public shipper {
     flow::server_clock server_clock;
   };
 
+  std::uint32_t longest_chain() const {
+    return std::min(limits_.longest_chain, static_cast<std::uint32_t>(limits_.read.batch));
+  }
   int room() const;
   bool memory_is_full() const;
   std::int64_t watermark() const;

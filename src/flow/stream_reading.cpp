@@ -12,8 +12,9 @@ using namespace std::chrono_literals;
 // After a row could not be read, rows come without their texts for so long: time to find out which one it is.
 constexpr auto by_keys_for = 10s;
 
-// How long the pauses grow between tries to read an event from a disk that cannot be read: half a minute in all.
-constexpr auto disk_patience = 32s;
+// How long the pauses grow between tries to read an event from a disk that cannot be read: half a minute in
+// all.
+constexpr auto disk_retries_for = 32s;
 
 }  // namespace
 
@@ -27,7 +28,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
   news out{.read = how != reader::outcome::failed, .complete = how == reader::outcome::complete};
   if (got.result != read_result::done) return out;
   if (got.answer.server_time) on_server_time(agenda_.asked_at, *got.answer.server_time);
-  if (asked.read->with_summary && (got.answer.holds || barriers_.held.size() > 0)) finder_.look_at_blocked();
+  if (asked.read->with_summary && (got.answer.holds || barriers_.held.size() > 0)) finder_.scan_blocked();
   if (got.answer.late > asked.read->events) return out;
   for (stored_event& one : got.answer.rows) {
     // Something earlier may be among what the rest of (c) will find.
@@ -56,7 +57,7 @@ void stream::on_texts(slot which) {
 // True if it is news.
 bool stream::admit(stored_event one) {
   const aggregate of = one.what.aggregate;
-  const bool parked = barriers_.hold(of) || events_.length_of(of) >= limits_.longest_chain;
+  const bool parked = barriers_.hold(of) || events_.length_of(of) >= longest_chain();
   const auto added = events_.add(std::move(one));
   if (!added) return false;
   on_texts(*added);
@@ -137,7 +138,7 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got) {
                                                          : write_result::refused;
   auto done = writes_.fetches.end(how, {}, lanes_.now());
   if (const auto bad = writes_.fetches.stuck()) {
-    if (got.may_pass && writes_.fetches.stuck_for() < disk_patience) return;
+    if (got.may_pass && writes_.fetches.stuck_for() < disk_retries_for) return;
     writes_.fetches.drop_stuck();
     auto& one = events_.at(*bad);
     one.state = event_state::queued;
