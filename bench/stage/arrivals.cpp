@@ -57,8 +57,8 @@ void arrivals::consume(const std::string& url, const std::string& queue) {
   while (!stopping_) {
     amqp_maybe_release_buffers(link.state());
     amqp_envelope_t envelope{};
-    const timeval patience{0, 100'000};
-    const auto reply = amqp_consume_message(link.state(), &envelope, &patience, 0);
+    const timeval time_limit{0, 100'000};
+    const auto reply = amqp_consume_message(link.state(), &envelope, &time_limit, 0);
     if (reply.reply_type == AMQP_RESPONSE_LIBRARY_EXCEPTION && reply.library_error == AMQP_STATUS_TIMEOUT)
       continue;
     link.check(reply, "waiting for a message");

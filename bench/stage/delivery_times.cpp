@@ -16,7 +16,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto patience = 10s;
+constexpr auto time_limit = 10s;
 
 // What a relay that was ended in the middle had sent still comes: each measurement has numbers of its own.
 constexpr std::int64_t most_events = 100'000'000;
@@ -51,7 +51,7 @@ delivery_times time_deliveries(const setup& on, stage& where, const pace& how,
 
   const auto sent =
       write_at_pace(where, how, [&](std::size_t n) { return insert(first + static_cast<std::int64_t>(n)); });
-  const auto give_up = clock::now() + patience;
+  const auto give_up = clock::now() + time_limit;
   // Some may come twice.
   std::vector<std::optional<clock::time_point>> seen(sent.size());
   std::size_t arrived = 0;

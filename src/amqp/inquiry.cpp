@@ -19,8 +19,8 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 // Ends whatever the socket does when the time is up.
 class limit {
  public:
-  limit(transport::tcp::socket& socket, std::chrono::milliseconds patience) : timer_(socket.get_executor()) {
-    timer_.expires_after(patience);
+  limit(transport::tcp::socket& socket, std::chrono::milliseconds timeout) : timer_(socket.get_executor()) {
+    timer_.expires_after(timeout);
     timer_.async_wait([&socket, over = over_](boost::system::error_code cancelled) {
       boost::system::error_code ignored;
       if (!cancelled && !*over) socket.cancel(ignored);
@@ -76,8 +76,8 @@ result<std::string> reopening() {
 
 }  // namespace
 
-inquiry::inquiry(dialer::line line, std::chrono::milliseconds patience)
-    : line_(std::move(line)), patience_(patience) {}
+inquiry::inquiry(dialer::line line, std::chrono::milliseconds timeout)
+    : line_(std::move(line)), timeout_(timeout) {}
 
 inquiry::answer<reply> inquiry::exchange_exists(std::string_view name) {
   auto declare = declaration(name);
@@ -125,7 +125,7 @@ inquiry::answer<reply> inquiry::may_publish(std::string_view exchange) {
 }
 
 inquiry::answer<reply> inquiry::ask(std::string request, amqp_method_number_t yes) {
-  const limit until(line_.wire->socket(), patience_);
+  const limit until(line_.wire->socket(), timeout_);
   if (auto sent = co_await send(request); !sent) co_return tl::make_unexpected(sent.error());
   for (;;) {
     const auto said = co_await next_method();
@@ -185,7 +185,7 @@ asio::awaitable<result<void>> inquiry::send(std::string_view bytes) {
 
 asio::awaitable<void> inquiry::close() {
   const limit until(line_.wire->socket(),
-                    std::min<std::chrono::milliseconds>(patience_, std::chrono::seconds(1)));
+                    std::min<std::chrono::milliseconds>(timeout_, std::chrono::seconds(1)));
   amqp_connection_close_t close{};
   close.reply_code = AMQP_REPLY_SUCCESS;
   std::string request;

@@ -26,7 +26,7 @@ class inquiry {
   template <class T>
   using answer = boost::asio::awaitable<result<T>>;
 
-  explicit inquiry(dialer::line line, std::chrono::milliseconds patience = std::chrono::seconds(10));
+  explicit inquiry(dialer::line line, std::chrono::milliseconds timeout = std::chrono::seconds(10));
 
   const tuning& tuned() const { return line_.tuned; }
   const identity& broker() const { return line_.broker; }
@@ -64,7 +64,7 @@ class inquiry {
   boost::asio::awaitable<result<void>> send(std::string_view bytes);
 
   dialer::line line_;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds timeout_;
   codec codec_;
 };
 

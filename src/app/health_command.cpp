@@ -6,7 +6,7 @@
 namespace outboxd::app {
 namespace {
 
-constexpr std::chrono::milliseconds patience{2'000};
+constexpr std::chrono::milliseconds answer_timeout{2'000};
 
 bool has_no_fixed_port(const http::address& where) {
   const auto* tcp = std::get_if<http::tcp_address>(&where);
@@ -20,7 +20,7 @@ int health_command(const settings& from, bool ready) {
   const auto& where = from.http.listen.front();
   if (has_no_fixed_port(where))
     return refuse("http.listen has port 0: which one the relay has is in its log");
-  const auto answer = http::get(where, ready ? "/readyz" : "/healthz", patience);
+  const auto answer = http::get(where, ready ? "/readyz" : "/healthz", answer_timeout);
   if (!answer) {
     say_error(answer.error().message);
     return exit_failure;

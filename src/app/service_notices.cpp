@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 // A server whose name takes longer than this to look up is away.
 constexpr auto ready_at_latest = 5s;
 
-constexpr auto look_interval = 1s;
-constexpr auto look_interval_at_start = 100ms;
+constexpr auto check_interval = 1s;
+constexpr auto check_interval_at_start = 100ms;
 
 // While it stops it says again at each look that it needs more time: so it is given up soon if it hangs.
 constexpr auto time_to_stop = 10s;
@@ -42,7 +42,7 @@ std::string status_line(const relay::relay_figures& from) {
 }
 
 service_notices::service_notices(boost::asio::io_context& io, const sd_notify& to, service_view of)
-    : to_(to), of_(std::move(of)), look_timer_(io), watchdog_timer_(io) {}
+    : to_(to), of_(std::move(of)), check_timer_(io), watchdog_timer_(io) {}
 
 void service_notices::start() {
   if (!to_.wanted()) return;
@@ -61,8 +61,8 @@ void service_notices::look() {
 
 void service_notices::wait() {
   const bool starting = told_ == told::nothing && clock::now() < ready_at_latest_;
-  look_timer_.expires_after(starting ? look_interval_at_start : look_interval);
-  look_timer_.async_wait([this](const boost::system::error_code& cancelled) {
+  check_timer_.expires_after(starting ? check_interval_at_start : check_interval);
+  check_timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) look();
   });
 }
@@ -112,7 +112,7 @@ void service_notices::reloaded(bool refused) {
 void service_notices::stop() {
   if (to_.wanted() && told_ != told::stopping) send("STOPPING=1");
   told_ = told::everything;
-  look_timer_.cancel();
+  check_timer_.cancel();
   watchdog_timer_.cancel();
 }
 

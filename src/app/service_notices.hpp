@@ -57,7 +57,7 @@ class service_notices {
 
   const sd_notify& to_;
   service_view of_;
-  boost::asio::steady_timer look_timer_;
+  boost::asio::steady_timer check_timer_;
   boost::asio::steady_timer watchdog_timer_;
   told told_ = told::nothing;
   clock::time_point ready_at_latest_{};

@@ -14,7 +14,7 @@ void dead_aggregates::on_page(const std::vector<aggregate>& page) {
   seen_.insert(page.begin(), page.end());
 }
 
-std::vector<aggregate> dead_aggregates::end_look() {
+std::vector<aggregate> dead_aggregates::end_scan() {
   std::vector<aggregate> gone;
   for (const aggregate one : held_)
     if (!seen_.contains(one)) gone.push_back(one);

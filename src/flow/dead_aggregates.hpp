@@ -24,14 +24,14 @@ class dead_aggregates {
   // An event of it has died.
   void add(aggregate which);
 
-  // A look through all dead events of the table, in pages. end_look tells whose dead events are gone.
-  void begin_look() { seen_.clear(); }
+  // A look through all dead events of the table, in pages. end_scan tells whose dead events are gone.
+  void begin_scan() { seen_.clear(); }
   void on_page(const std::vector<aggregate>& page);
-  std::vector<aggregate> end_look();
+  std::vector<aggregate> end_scan();
 
  private:
   boost::unordered_flat_set<aggregate> held_;
-  boost::unordered_flat_set<aggregate> seen_;  // since begin_look
+  boost::unordered_flat_set<aggregate> seen_;  // since begin_scan
 };
 
 }  // namespace outboxd::flow

@@ -12,7 +12,7 @@ constexpr auto never = clock::time_point::max();
 
 // Between two looks at what is paused, and at what is dead. Commands ring; who changes the tables by hand
 // does not.
-constexpr auto look_interval = 10s;
+constexpr auto scan_interval = 10s;
 
 // After a look at what is paused has failed.
 constexpr auto pauses_retry = 1s;
@@ -31,7 +31,7 @@ void finder::start(std::vector<event_id> left, clock::time_point now) {
   left_ = std::move(left);
   blocked_ = {.after = first_of_all};
   dead_ = {};
-  if (dead_hold_) begin_look_at_dead(now);
+  if (dead_hold_) begin_scan_of_dead(now);
   recall_ = {};
   pauses_ = {};
   resume_ = {.wanted = true, .after = {}};  // of pauses that have ended while nobody led
@@ -49,14 +49,14 @@ void finder::ring_dead(clock::time_point now) {
   if (dead_hold_) dead_.begins_at = now;
 }
 
-void finder::begin_look_at_dead(clock::time_point now) {
-  barriers_.dead.begin_look();
-  dead_ = {.after = position::before_all, .begins_at = now + look_interval};
+void finder::begin_scan_of_dead(clock::time_point now) {
+  barriers_.dead.begin_scan();
+  dead_ = {.after = position::before_all, .begins_at = now + scan_interval};
 }
 
 void finder::sweep(std::int64_t watermark, clock::time_point now) {
   check_from_ = stragglers_.next(watermark);
-  if (now - pauses_.known_at >= look_interval) ring_pauses();
+  if (now - pauses_.known_at >= scan_interval) ring_pauses();
 }
 
 bool finder::knows_barriers(clock::time_point now) const {
@@ -64,7 +64,7 @@ bool finder::knows_barriers(clock::time_point now) const {
 }
 
 void finder::add_barriers(store_request& to, clock::time_point now) {
-  if (!dead_.after && now >= dead_.begins_at) begin_look_at_dead(now);
+  if (!dead_.after && now >= dead_.begins_at) begin_scan_of_dead(now);
   to.dead_after = dead_.after;
   to.blocked_after = blocked_.after;
   to.pauses = now >= pauses_.at;
@@ -152,7 +152,7 @@ void finder::on_dead_page(const tried<dead_answer>& got, clock::time_point now) 
   barriers_.dead.on_page(got.answer.of);
   dead_.after = got.answer.upto;
   if (dead_.after) return;
-  for (const aggregate of : barriers_.dead.end_look()) barriers_.held.begin(of, hold::draining);
+  for (const aggregate of : barriers_.dead.end_scan()) barriers_.held.begin(of, hold::draining);
 }
 
 std::optional<std::int64_t> finder::on_checked(const tried<walk_answer>& got, std::int64_t watermark) {

@@ -34,11 +34,12 @@ class finder {
   // A pause has ended: what waits for that is due.
   void resume() { resume_.wanted = true; }
   // Aggregates wait in the table: the next page of them is looked at.
-  void look_at_blocked() { blocked_.after = blocked_.next; }
+  void scan_blocked() { blocked_.after = blocked_.next; }
   // Up to the watermark all that was read is settled.
   void sweep(std::int64_t watermark, clock::time_point now);
 
-  // What holds events back is known, so that some may be sent; what is left of a former leader is not read yet.
+  // What holds events back is known, so that some may be sent; what is left of a former leader is not read
+  // yet.
   bool knows_barriers(clock::time_point now) const;
   bool has_left() const { return !left_.empty(); }
 
@@ -96,7 +97,7 @@ class finder {
   };
 
   void add_barriers(store_request& to, clock::time_point now);
-  void begin_look_at_dead(clock::time_point now);
+  void begin_scan_of_dead(clock::time_point now);
   template <class Answer>
   bool is_answer(const tried<Answer>& got, clock::time_point now);
 

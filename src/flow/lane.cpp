@@ -15,12 +15,12 @@ constexpr auto fresh_login = 10s;
 
 // What is in flight when a connection is to be renewed has so long to be confirmed; else it is kept, and
 // renewed another time.
-constexpr auto renewal_patience = 1s;
+constexpr auto renewal_limit = 1s;
 
 // A node that is cut off from its cluster takes messages and confirms none, until it finds out; and a new
 // channel may wait for a node that is gone. So a silent connection is dropped soon, if there is another node
 // or it has confirmed nothing yet. Doubled when no node of the list has helped.
-constexpr clock::duration patience_at_first = 3'500ms;
+constexpr clock::duration first_silence_limit = 3'500ms;
 
 }  // namespace
 
@@ -68,16 +68,16 @@ clock::time_point lane::late_at(const window::sent& one) const {
   if (one.overtaken) return *one.overtaken + limits_.confirm_timeout;
   if (one.what.alone) return one.at + limits_.confirm_timeout;
   // A channel may wait for seconds before each of its refusals: they are no sign of life.
-  if (!refusals_.is_proven()) return one.at + patience();
-  return std::max(one.at, latest_outcome_) + patience();
+  if (!refusals_.is_proven()) return one.at + silence_limit();
+  return std::max(one.at, latest_outcome_) + silence_limit();
 }
 
-clock::duration lane::patience() const {
+clock::duration lane::silence_limit() const {
   constexpr int enough_doublings = 12;  // more than an hour
   if (refusals_.is_proven() && broker_.urls() == 1) return limits_.confirm_timeout;
   return std::min<clock::duration>(
       limits_.confirm_timeout,
-      patience_at_first * (1 << std::min(silent_ends_ / broker_.urls(), enough_doublings)));
+      first_silence_limit * (1 << std::min(silent_ends_ / broker_.urls(), enough_doublings)));
 }
 
 void lane::on_outcomes(std::span<const outcome> outcomes) {
@@ -89,8 +89,8 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
     const auto after_sent = latest_outcome_ - was->at;
     if (one.what == verdict::acked) {
       owner_.on_acknowledged(after_sent);
-      // A later one may be from a broker that is only slow: it keeps the patience that it has taught.
-      if (after_sent < patience_at_first) silent_ends_ = 0;
+      // A later one may be from a broker that is only slow: it keeps the limit that it has taught.
+      if (after_sent < first_silence_limit) silent_ends_ = 0;
     }
     if (what.whose != nullptr) note_refusal(what, one.what);
     if (what.whose != nullptr) what.whose->on_outcome(what.which, one);
@@ -111,7 +111,7 @@ void lane::renew_if_refused() {
   if (state_ == state::open && refusals_.worth_renewing(latest_outcome_)) {
     refusals_.on_renewal(latest_outcome_);
     state_ = state::renewing;
-    renewing_until_ = latest_outcome_ + renewal_patience;
+    renewing_until_ = latest_outcome_ + renewal_limit;
   }
   if (in_flight() > 0) return;
   if (broker_.urls() > 1 && refusals_.nothing_else(latest_outcome_))
@@ -184,7 +184,7 @@ void lane::check() {
   }
   // Of one that was in flight alone silence says nothing about the connection.
   if (sent_.empty() || (!sent_.oldest().overtaken && !sent_.oldest().what.alone)) {
-    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(patience());
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(silence_limit());
     ++silent_ends_;
     state_ = state::dropped;
     return broker_.drop(fmt::format("no confirm for {} ms", waited.count()));

@@ -79,7 +79,7 @@ class lane final : public broker_listener {
   void renew_if_refused();
   void give_back(const interruption& why, bool alone);
   clock::time_point late_at(const window::sent& one) const;
-  clock::duration patience() const;
+  clock::duration silence_limit() const;
 
   broker& broker_;
   owner& owner_;

@@ -17,7 +17,7 @@ void listen_probe::end() {
 
 void listen_probe::on_sent(time_point now) {
   state_ = state::awaiting;
-  next_ = now + limits_.patience;
+  next_ = now + limits_.answer_timeout;
 }
 
 void listen_probe::on_unsent(time_point now) {

@@ -7,7 +7,7 @@ namespace outboxd::flow {
 
 struct probe_limits {
   std::chrono::milliseconds interval{10'000};
-  std::chrono::milliseconds patience{3'000};  // how long a notification may take
+  std::chrono::milliseconds answer_timeout{3'000};  // how long a notification may take
 };
 
 // LISTEN can die without a sign (a pooler, a proxy): a notification to oneself is the proof. One at a time.

@@ -129,10 +129,6 @@ cause cause_of(std::string_view sqlstate) {
   return remedy_for(sqlstate) == no_outbox ? cause::schema_missing : cause::other;
 }
 
-bool is_lost_statement(std::string_view sqlstate) {
-  return sqlstate == "26000" || sqlstate == "42P05";
-}
-
 bool is_lock_timeout(std::string_view sqlstate) {
   return sqlstate == "55P03";
 }

@@ -29,9 +29,6 @@ statement_failure read_failure(std::string_view sqlstate);
 bool may_pass(std::string_view sqlstate);
 statement_failure write_failure(std::string_view sqlstate);
 
-// A prepared statement is gone, or somebody else's is there: the session is not the one that it was.
-bool is_lost_statement(std::string_view sqlstate);
-
 // lock_timeout has passed.
 bool is_lock_timeout(std::string_view sqlstate);
 

@@ -15,10 +15,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Two looks are ten seconds: what is over by then is not worth a line.
-constexpr auto between_looks = 5s;
+// Two searches are ten seconds: what is over by then is not worth a line.
+constexpr auto between_searches = 5s;
 
-constexpr auto longest_look = 10s;
+constexpr auto longest_search = 10s;
 
 constexpr std::array all_kinds{kept_from::leading, kept_from::sleeping, kept_from::writing};
 
@@ -60,11 +60,11 @@ std::string swallowers(const pg::schema_name& schema) {
 // A statement that was planned while a rule made nothing of it depends on no table any more, so that
 // PostgreSQL would never plan it again (seen in 15; DISCARD PLANS passes over it, too).
 // First each is parsed as the statement without a name: that takes all the locks, so that what is refused for
-// a lock is refused before anything is gone. It is tried again at the next look.
+// a lock is refused before anything is gone. It is tried again at the next search.
 boost::asio::awaitable<result<void>> prepare_anew(pg::connection& link) {
   pg::pipeline ask;
   ask.text("SELECT name, statement FROM pg_prepared_statements WHERE name <> ''");
-  const auto found = co_await link.execute(std::move(ask), longest_look);
+  const auto found = co_await link.execute(std::move(ask), longest_search);
   if (!found) co_return tl::make_unexpected(found.error());
   pg::pipeline again;
   const pg::rows& all = found->front();
@@ -72,7 +72,7 @@ boost::asio::awaitable<result<void>> prepare_anew(pg::connection& link) {
   again.text("DEALLOCATE ALL");
   for (int row = 0; row < all.size(); ++row)
     again.prepare(std::string(all.at(row, 0)), std::string(all.at(row, 1)));
-  const auto done = co_await link.execute_segments(std::move(again), longest_look);
+  const auto done = co_await link.execute_segments(std::move(again), longest_search);
   if (!done) co_return tl::make_unexpected(done.error());
   co_return result<void>();
 }
@@ -83,14 +83,14 @@ void culprit_watch::set(kept_from what, bool kept, clock::time_point now) {
   watch& one = of(what);
   if (!kept) {
     one = {};
-  } else if (!one.next_look) {
-    one.next_look = now + between_looks;
+  } else if (!one.next_search) {
+    one.next_search = now + between_searches;
   }
 }
 
 bool culprit_watch::due(clock::time_point now) const {
   return std::any_of(watches_.begin(), watches_.end(),
-                     [&](const watch& one) { return one.next_look && *one.next_look <= now; });
+                     [&](const watch& one) { return one.next_search && *one.next_search <= now; });
 }
 
 const culprit_watch::named* culprit_watch::in_the_way() const {
@@ -99,17 +99,17 @@ const culprit_watch::named* culprit_watch::in_the_way() const {
   return nullptr;
 }
 
-boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::look(
+boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::search(
     pg::connection& link, int shard, std::vector<event_id> unwritten) {
   std::vector<std::string> out;
   const auto now = clock::now();
   for (const kept_from what : all_kinds) {
     watch& one = of(what);
-    if (!one.next_look || *one.next_look > now) continue;
+    if (!one.next_search || *one.next_search > now) continue;
     auto found = co_await find(link, what, shard, unwritten);
     if (!found) co_return tl::make_unexpected(found.error());
-    if (!one.next_look) continue;  // over meanwhile
-    one.next_look = now + between_looks;
+    if (!one.next_search) continue;  // over meanwhile
+    one.next_search = now + between_searches;
     const std::string which = *found ? (*found)->which : "";
     const auto seen_before = std::exchange(one.seen, which);
     const bool stays = *found && which == seen_before;
@@ -147,7 +147,7 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
     pg::connection& link) {
   pg::pipeline steps;
   steps.text(swallowers(schema_));
-  const auto answer = co_await link.execute_segments(std::move(steps), longest_look);
+  const auto answer = co_await link.execute_segments(std::move(steps), longest_search);
   if (!answer) co_return tl::make_unexpected(answer.error());
   const auto& only = answer->front();
   const bool found = !only.refusal && only.answers.front().size() > 0;
@@ -170,12 +170,12 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
       0};
 }
 
-// A look that PostgreSQL refuses, for a lock again, has found nobody.
+// A search that PostgreSQL refuses, for a lock again, has found nobody.
 boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_watch::ask(
     pg::connection& link, std::string_view statement, std::vector<std::string> parameters) {
   pg::pipeline steps;
   steps.run(std::string(statement), std::move(parameters));
-  const auto answer = co_await link.execute_segments(std::move(steps), longest_look);
+  const auto answer = co_await link.execute_segments(std::move(steps), longest_search);
   if (!answer) co_return tl::make_unexpected(answer.error());
   const auto& only = answer->front();
   if (only.refusal || only.answers.front().size() == 0) co_return std::optional<sighting>();

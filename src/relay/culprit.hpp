@@ -33,7 +33,7 @@ enum class kept_from {
 };
 
 // PostgreSQL has no lock that only a relay could take, and any user may lock what he may see or change. So
-// who does it for ten seconds is named. A session is named if two looks in succession find it.
+// who does it for ten seconds is named. A session is named if two searches in succession find it.
 class culprit_watch {
  public:
   using clock = std::chrono::steady_clock;
@@ -55,16 +55,16 @@ class culprit_watch {
 
   // Looks for whoever it is, on a session with the relay's statements, and returns what there is to say.
   // shard: that it leads; unwritten: events that it has to write.
-  boost::asio::awaitable<result<std::vector<std::string>>> look(pg::connection& link, int shard,
-                                                                std::vector<event_id> unwritten);
+  boost::asio::awaitable<result<std::vector<std::string>>> search(pg::connection& link, int shard,
+                                                                  std::vector<event_id> unwritten);
 
  private:
   friend boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection&,
                                                                            const pg::schema_name&);
   struct watch {
-    std::optional<clock::time_point> next_look;  // while it is kept from it
-    std::string seen;                            // by the latest look: the session and its lock
-    std::optional<named> still;                  // whom it has named, while the looks find him
+    std::optional<clock::time_point> next_search;  // while it is kept from it
+    std::string seen;                              // by the latest search: the session and its lock
+    std::optional<named> still;                    // whom it has named, while the searches find him
   };
   struct sighting {
     std::string which;

@@ -26,9 +26,9 @@ using namespace std::chrono_literals;
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 // Between its last output and its end a program does little.
-constexpr auto look_interval = 2ms;
+constexpr auto poll_interval = 2ms;
 // One that even SIGKILL does not end is left behind.
-constexpr int looks_after_kill = 500;
+constexpr int polls_after_kill = 500;
 
 std::string words_of(int system_error) {
   return std::generic_category().message(system_error);
@@ -80,7 +80,7 @@ class password_command::child {
  public:
   enum class cut { none, late, too_long, stopped };
 
-  explicit child(const asio::any_io_executor& on) : pipe_(on), limit_(on), look_(on) {}
+  explicit child(const asio::any_io_executor& on) : pipe_(on), limit_(on), poll_(on) {}
   ~child() { kill(); }
   child(const child&) = delete;
   child& operator=(const child&) = delete;
@@ -112,15 +112,15 @@ class password_command::child {
 
   // Its status, as waitpid has it; nothing if it cannot be had.
   static asio::awaitable<std::optional<int>> wait(std::shared_ptr<child> self) {
-    for (int after_kill = 0; after_kill < looks_after_kill;) {
+    for (int after_kill = 0; after_kill < polls_after_kill;) {
       int status = 0;
       const auto ended = ::waitpid(self->pid_, &status, WNOHANG);
       if (ended != 0) self->pid_ = 0;
       if (ended > 0) co_return status;
       if (ended < 0) break;
       if (self->cut_ != cut::none) ++after_kill;
-      self->look_.expires_after(look_interval);
-      co_await self->look_.async_wait(as_result);
+      self->poll_.expires_after(poll_interval);
+      co_await self->poll_.async_wait(as_result);
     }
     co_return std::nullopt;
   }
@@ -149,7 +149,7 @@ class password_command::child {
 
   asio::posix::stream_descriptor pipe_;
   asio::steady_timer limit_;
-  asio::steady_timer look_;
+  asio::steady_timer poll_;
   pid_t pid_ = 0;  // 0: none that could be killed
   cut cut_ = cut::none;
 };

@@ -66,7 +66,8 @@ struct relay_report {
   flow::step_observer* steps = nullptr;  // outlives the relay
 };
 
-// What concerns the whole table, its figures and retention, is done by one relay: the one that leads this shard.
+// What concerns the whole table, its figures and retention, is done by one relay: the one that leads this
+// shard.
 inline constexpr int first_shard = 0;
 
 // Runs until stop(). For one thread; the io_context has to outlive it.

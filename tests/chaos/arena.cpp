@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-constexpr auto server_patience = 300s;
+constexpr auto server_time_limit = 300s;
 
 std::string unique_name() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -54,7 +54,7 @@ auto patiently(const char* what, Open open) {
         }
         return true;
       },
-      server_patience);
+      server_time_limit);
   return std::move(*session);
 }
 

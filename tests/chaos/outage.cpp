@@ -28,7 +28,7 @@ using namespace test;
 using clock = std::chrono::steady_clock;
 
 constexpr auto calm = 15s;
-constexpr auto patience = 300s;
+constexpr auto time_limit = 300s;
 constexpr std::size_t flat_kb = 32 * 1024;  // in all, for the drain fills every lane
 constexpr std::size_t flat_while_down_kb = 2 * 1024;
 
@@ -79,11 +79,11 @@ clock::duration bring_back(const std::string& server, const std::function<bool()
                            const history& deliveries) {
   std::thread starter{[&] { services({"start", server}); }};
   const auto before = deliveries.deliveries();
-  eventually(server + " is open", is_open, patience);
+  eventually(server + " is open", is_open, time_limit);
   const auto open = clock::now();
   starter.join();
   eventually(
-      "events are delivered again", [&] { return deliveries.deliveries() > before; }, patience);
+      "events are delivered again", [&] { return deliveries.deliveries() > before; }, time_limit);
   return clock::now() - open;
 }
 
@@ -101,7 +101,7 @@ int run_outage(const options& how, const std::atomic<bool>& interrupted) {
   surroundings all{where, relays, records};
   for (const auto& one : relays) one->start();
   for (const auto& one : relays)
-    if (!one->await_connected(patience)) throw std::runtime_error{"a relay does not connect: see its log"};
+    if (!one->await_connected(time_limit)) throw std::runtime_error{"a relay does not connect: see its log"};
 
   writers load{where,
                {.seed = how.seed,
@@ -137,7 +137,7 @@ int run_outage(const options& how, const std::atomic<bool>& interrupted) {
   if (interrupted) return 130;
   auto violations = drain.violations;
   look();
-  if (!records.drain(patience)) violations.push_back("the recorder did not get to the end of the queue");
+  if (!records.drain(time_limit)) violations.push_back("the recorder did not get to the end of the queue");
   for (auto& one : stop_all(all)) violations.push_back(std::move(one));
 
   auto session = where.connect();

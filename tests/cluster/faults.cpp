@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 180s;
+constexpr auto time_limit = 180s;
 
 // How long a fault lasts: a moment of its own, drawn, while everything goes on.
 void last(std::mt19937_64& random, std::chrono::milliseconds most) {
@@ -44,7 +44,7 @@ void follower_killed(rig& on, std::mt19937_64& random) {
 void await_service(rig& on, int node, bool wanted) {
   test::eventually(
       wanted ? "the node is back" : "the node pauses", [&] { return on.brokers().serves(node) == wanted; },
-      patience);
+      time_limit);
 }
 
 // In the minority it pauses, once it has found out.

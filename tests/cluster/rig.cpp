@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-constexpr auto long_patience = 240s;
+constexpr auto long_time_limit = 240s;
 
 std::string unique_name() {
   static int counter = 0;
@@ -43,7 +43,7 @@ rig::rig(rabbit_cluster& all, const rig_settings& how)
   eventually(
       "events are published",
       [&] { return table.number("SELECT count(*) FROM outbox.event WHERE status = 'published'") > 200; },
-      long_patience);
+      long_time_limit);
 }
 
 rig::~rig() {
@@ -68,7 +68,7 @@ void rig::start_relays() {
     }
     relays_.push_back(std::make_unique<process>(one));
   }
-  for (const auto& one : relays_) one->wait_line("connected to RabbitMQ", long_patience);
+  for (const auto& one : relays_) one->wait_line("connected to RabbitMQ", long_time_limit);
 }
 
 database rig::connect() const {
@@ -81,7 +81,7 @@ database rig::connect() const {
           return std::nullopt;
         }
       },
-      long_patience));
+      long_time_limit));
 }
 
 void rig::await_flow() const {
@@ -96,7 +96,7 @@ void rig::await_flow() const {
                    {std::to_string(from)}) == "t" &&
                session.number("SELECT count(*) FROM outbox.event WHERE status = 'waiting'") == 0;
       },
-      long_patience);
+      long_time_limit);
 }
 
 // Acknowledgements of an earlier reading may be lost with its connection: what it had read may come again,
@@ -130,7 +130,7 @@ std::vector<std::string> rig::settle() {
           return session.number("SELECT count(*) FROM outbox.event WHERE status IN ('pending', 'waiting')") ==
                  0;
         },
-        long_patience);
+        long_time_limit);
   } catch (const deadline_passed& late) {
     wrong.emplace_back(late.what());
   }
@@ -180,7 +180,7 @@ void rig::make_synchronous() {
       [&] {
         return session.number("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1;
       },
-      long_patience);
+      long_time_limit);
   synchronous_ = true;
 }
 
@@ -189,7 +189,7 @@ void rig::hold_standby_back() {
   held_back_ = true;
   const auto from = writers_->all().size();
   eventually(
-      "commits go on without it", [&] { return writers_->all().size() > from + 50; }, long_patience);
+      "commits go on without it", [&] { return writers_->all().size() > from + 50; }, long_time_limit);
 }
 
 // What it has got, it keeps: the position is final when nobody sends any more.
@@ -202,7 +202,7 @@ void rig::fail_over() {
   auto session = standby_.connect();
   eventually(
       "nothing comes from the primary any more",
-      [&] { return session.number("SELECT count(*) FROM pg_stat_wal_receiver") == 0; }, long_patience);
+      [&] { return session.number("SELECT count(*) FROM pg_stat_wal_receiver") == 0; }, long_time_limit);
   change_ = failover{.old_port = primary_.port(),
                      .synchronous = synchronous_,
                      .held_back = held_back_,
@@ -216,7 +216,7 @@ std::vector<std::string> rig::stop() {
   writers_.reset();
   for (const auto& one : relays_) one->send(SIGTERM);
   for (const auto& one : relays_)
-    if (const auto status = one->wait(long_patience); status.code != 0)
+    if (const auto status = one->wait(long_time_limit); status.code != 0)
       wrong.push_back("a relay does not stop in the orderly way: " + one->tail());
   return wrong;
 }

@@ -333,12 +333,12 @@ TEST_CASE("adopt: a lock that it needs is waited for in short tries, between whi
                     .environment = on.variables(),
                     .log_file = {}}};
   adopting.wait_line("others hold locks of public.outboxevent");
-  adopting.wait_line("others hold locks of public.outboxevent", patience, adopting.lines().size());
+  adopting.wait_line("others hold locks of public.outboxevent", time_limit, adopting.lines().size());
   auto other = on.connect();
   insert_rows(other, on, 1);
   CHECK(events(other) == 0);
   session.exec("COMMIT");
-  CHECK(adopting.wait(patience).code == 0);
+  CHECK(adopting.wait(time_limit).code == 0);
   insert_rows(other, on, 1);
   CHECK(events(other) == 1);
 }

@@ -36,7 +36,7 @@ void await_held(database& session, const std::string& aggregate, int events) {
                    "SELECT count(*) FROM outbox.event WHERE aggregate_id = $1 AND exception = 'parked'",
                    {aggregate}) == std::to_string(events);
       },
-      patience);
+      time_limit);
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ TEST_CASE("what is deleted or set to published by hand holds nobody any more") {
   session.exec("UPDATE outbox.event SET event_type = 'x' , status = 'published' WHERE status = 'dead'");
   eventually(
       "both go on", [&] { return published(session, "deleted") == 2 && published(session, "set") == 3; },
-      patience);
+      time_limit);
   running.stop();
 }
 

@@ -18,7 +18,7 @@ class asked_relay : public relay {
  public:
   explicit asked_relay(const stage& on, arguments flags = {})
       : relay{on, with_listener(std::move(flags))},
-        port_{port_in(wait_line(std::string(said_at), patience))} {}
+        port_{port_in(wait_line(std::string(said_at), time_limit))} {}
 
   std::uint16_t port() const { return port_; }
   std::string address() const { return fmt::format("127.0.0.1:{}", port_); }
@@ -48,7 +48,7 @@ inline std::vector<std::string> reasons(const asked_relay& of) {
 
 inline void await_ready(const asked_relay& of) {
   eventually(
-      "the relay is ready", [&] { return of.get("/readyz").status == 200; }, patience);
+      "the relay is ready", [&] { return of.get("/readyz").status == 200; }, time_limit);
 }
 
 inline void await_reason(const asked_relay& of, const std::string& code) {
@@ -58,7 +58,7 @@ inline void await_reason(const asked_relay& of, const std::string& code) {
         const auto all = reasons(of);
         return of.get("/readyz").status == 503 && std::find(all.begin(), all.end(), code) != all.end();
       },
-      patience);
+      time_limit);
   CHECK(of.get("/healthz").status == 200);
 }
 

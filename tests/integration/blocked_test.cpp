@@ -27,7 +27,7 @@ void await_sweeps(const stage& on, int sweeps) {
         if (!now.empty()) times.insert(now[0][0].value());
         return times.size() > static_cast<std::size_t>(sweeps);
       },
-      patience);
+      time_limit);
 }
 
 // A relay that waits for the broker holds no transaction open.
@@ -56,11 +56,11 @@ TEST_SUITE("alone") {
     running.await_connected();
     memory_alarm alarm;
     on.add_events(5, 100);
-    running.wait_line(said_blocked, patience);
+    running.wait_line(said_blocked, time_limit);
     await_nothing_held(on);
     alarm.end();
     check_all_arrive(on, 500);
-    running.wait_line("RabbitMQ takes messages again", patience);
+    running.wait_line("RabbitMQ takes messages again", time_limit);
     running.stop();
   }
 
@@ -70,7 +70,7 @@ TEST_SUITE("alone") {
     memory_alarm alarm;
     {
       relay running{on, quick};
-      running.wait_line(said_blocked, patience);
+      running.wait_line(said_blocked, time_limit);
       await_nothing_held(on);
       on.await_leader();
       await_sweeps(on, 5);  // and a confirm timeout
@@ -86,11 +86,11 @@ TEST_SUITE("alone") {
     on.add_events(5, 100);
     memory_alarm alarm;
     relay running{on, {"--relay-shutdown-grace", "1s"}};
-    running.wait_line(said_blocked, patience);
+    running.wait_line(said_blocked, time_limit);
     running.stop();
     alarm.end();
     eventually(
-        "nobody leads", [&] { return on.shards_led() == 0; }, patience);
+        "nobody leads", [&] { return on.shards_led() == 0; }, time_limit);
     relay next{on};
     check_all_arrive(on, 500);
     next.stop();

@@ -11,7 +11,7 @@ TEST_CASE("with a list of brokers one that nobody listens at is passed over") {
   on.add_events(3, 10);
   const auto nobody = fmt::format("amqp://outboxd:x@127.0.0.1:{}", free_port());
   relay running{on, {}, {{"OUTBOXD_AMQP_URL", nobody + "," + required_environment("OUTBOXD_AMQP_URL")}}};
-  running.wait_line("refused", patience);
+  running.wait_line("refused", time_limit);
   running.await_connected();
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());

@@ -89,7 +89,7 @@ struct bare_relay : process {
                  .log_file = {}}} {}
   std::uint16_t port() {
     const std::string said = "listening on http://127.0.0.1:";
-    const auto line = wait_line(said, patience);
+    const auto line = wait_line(said, time_limit);
     return static_cast<std::uint16_t>(std::stoi(line.substr(line.find(said) + said.size())));
   }
   void check_all_quiet() { check_quiet("its log", fmt::format("{}", fmt::join(all_lines(), "\n"))); }

@@ -164,13 +164,14 @@ TEST_SUITE("alone") {
     topology.bind("loses", "outbox", "#");
     eventually(
         "RabbitMQ tells the policy of the new queue", [&] { return at.check().says("throw away"); },
-        patience);
+        time_limit);
     finds(at, "broker.policies", "warning", "no dead letter exchange: \"loses\" after 5",
           fmt::format("rabbitmqctl set_policy -p {} --apply-to queues", own.name()));
     rabbitmqctl({"-q", "set_policy", "-p", own.name(), "--apply-to", "queues", "dead-letters", "^loses$",
                  R"({"dead-letter-exchange":"amq.fanout"})"});
     eventually(
-        "RabbitMQ tells the dead letter exchange", [&] { return !at.check().says("throw away"); }, patience);
+        "RabbitMQ tells the dead letter exchange", [&] { return !at.check().says("throw away"); },
+        time_limit);
     CHECK_FALSE(at.check().says("warning"));
   }
 

@@ -36,7 +36,7 @@ TEST_CASE("a dead event arrives at the dead letter exchange with its reason and 
       {"unbound-" + on.queue()});
   relay running{on, {"--retry-max-attempts", "1", "--dead-letter-exchange", dead.name}};
   consumer reader{dead.name};
-  const auto letters = reader.take(1, patience);
+  const auto letters = reader.take(1, time_limit);
   on.await_drained();
   const auto& got = letters.front();
   CHECK(got.body == R"({"n": 1})");
@@ -60,7 +60,7 @@ TEST_CASE("an event that cannot be encoded leaves a dead letter without what can
       {on.key()});
   relay running{on, {"--dead-letter-exchange", dead.name, "--amqp-max-message-size", "10"}};
   consumer reader{dead.name};
-  const auto letters = reader.take(1, patience);
+  const auto letters = reader.take(1, time_limit);
   on.await_drained();
   CHECK(letters.front().body == R"({"n": 1})");
   CHECK(letters.front().routing_key == "dead");
@@ -69,7 +69,7 @@ TEST_CASE("an event that cannot be encoded leaves a dead letter without what can
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
       " VALUES ('order', '2', $1, '{\"n\": 11111111111}')",
       {on.key()});
-  const auto large = reader.take(1, patience);
+  const auto large = reader.take(1, time_limit);
   CHECK(large.front().body.empty());
   on.await_drained();
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'dead'") == 2);

@@ -126,12 +126,13 @@ TEST_CASE("a retried event waits behind an earlier one that backs off") {
   relay running{on, {"--retry-schedule", "1h"}};
   session.exec("SELECT outbox.emit('order', '1', $1, '{}')", {"unbound-" + on.queue()});
   eventually(
-      "the first one backs off", [&] { return count(session, "exception = 'backing_off'") == 1; }, patience);
+      "the first one backs off", [&] { return count(session, "exception = 'backing_off'") == 1; },
+      time_limit);
   const auto id = add_dead(session, on);
   CHECK(desk.json({"dead", "retry", "--id", id}).at("changed") == 1);
   eventually(
       "it is behind the first one",
-      [&] { return count(session, "exception = 'parked' AND attempts = 0") == 1; }, patience);
+      [&] { return count(session, "exception = 'parked' AND attempts = 0") == 1; }, time_limit);
   broker{}.bind(on.queue(), "outbox", "unbound-" + on.queue());
   session.exec("UPDATE outbox.event SET available_at = now() WHERE exception = 'backing_off'");
   const auto report = on.check_all();

@@ -21,8 +21,8 @@ class mortal {
 
   void kill() {
     program_->send(SIGKILL);
-    CHECK_MESSAGE(program_->wait(patience).signal == SIGKILL, program_->tail());
-    for (const auto& line : program_->all_lines(patience)) {
+    CHECK_MESSAGE(program_->wait(time_limit).signal == SIGKILL, program_->tail());
+    for (const auto& line : program_->all_lines(time_limit)) {
       CHECK_FALSE(line.starts_with("effect_consumer:"));
       if (line.starts_with("again ")) ++again_;
     }
@@ -63,7 +63,7 @@ TEST_CASE("every effect happens exactly once although consumers and relays are k
   for (int i = 0; i < kills; ++i) {
     const auto enough = effects() + std::uniform_int_distribution<int>(20, 60)(random);
     eventually(
-        "there are more effects", [&] { return effects() >= enough; }, patience);
+        "there are more effects", [&] { return effects() >= enough; }, time_limit);
     const auto victim = std::uniform_int_distribution<std::size_t>(0, 2)(random);
     if (victim == 2) {
       publisher.kill();
@@ -81,10 +81,10 @@ TEST_CASE("every effect happens exactly once although consumers and relays are k
   broker session_with_broker;
   eventually(
       "the broker has noticed", [&] { return session_with_broker.consumer_count(on.queue()) == 0; },
-      patience);
+      time_limit);
   session_with_broker.publish("", on.queue(), "", end_mark);
   consumers[0].revive();
-  consumers[0].running().wait_line(fmt::format("applied {}", end_mark), patience);
+  consumers[0].running().wait_line(fmt::format("applied {}", end_mark), time_limit);
   consumers[0].kill();
 
   CHECK(session.number(

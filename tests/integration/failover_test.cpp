@@ -28,7 +28,7 @@ struct cluster {
                      "SELECT coalesce(bool_and(replay_lsn >= pg_current_wal_lsn()), false)"
                      " FROM pg_stat_replication") == "t";
         },
-        patience);
+        time_limit);
   }
   // From here on no commit is acknowledged, or seen by others, before the standby has it.
   void make_synchronous() {
@@ -40,7 +40,7 @@ struct cluster {
         [&] {
           return session.number("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1;
         },
-        patience);
+        time_limit);
   }
 };
 
@@ -56,9 +56,9 @@ TEST_CASE("after a failover the relay comes back on the new primary by itself an
   servers.on.await_published(300);
   const auto from = running.lines().size();
   servers.primary.kill();
-  running.wait_line("session is read-only", patience, from);
+  running.wait_line("session is read-only", time_limit, from);
   servers.standby.promote();
-  running.wait_line("connected to PostgreSQL", patience, from);
+  running.wait_line("connected to PostgreSQL", time_limit, from);
   servers.on.await_published(servers.on.count("published") + 300);
   writers.stop();
   const auto report = servers.on.check_all();
@@ -73,8 +73,8 @@ TEST_CASE("a relay on a standby says so, publishes nothing, and begins when it i
   servers.on.add_events(20, 5);
   servers.await_replicated();
   relay running{servers.on, {}, servers.reach({&servers.standby})};
-  running.wait_line("is a standby (read-only)", patience);
-  running.wait_line("target_session_attrs", patience);
+  running.wait_line("is a standby (read-only)", time_limit);
+  running.wait_line("target_session_attrs", time_limit);
   CHECK(running.running());
   CHECK(servers.on.count("pending") == 100);
   servers.primary.kill();
@@ -100,7 +100,7 @@ struct whole_server {
     session.exec("SET transaction_read_only = off; SET default_transaction_read_only = off");
   }
   void check_exact() const {
-    const auto report = on.check_all(5 * patience);
+    const auto report = on.check_all(5 * time_limit);
     CHECK_MESSAGE(report.exact(), report.words());
     CHECK(on.connect().number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
   }
@@ -118,16 +118,16 @@ TEST_CASE("a server that becomes read-only is left alone until it takes writes a
   its.on.await_drained();
   const auto from = running.lines().size();
   its.set_read_only("on");
-  running.wait_line(says_read_only, patience, from);
+  running.wait_line(says_read_only, time_limit, from);
   its.session.exec(
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
       " SELECT 'order', n, $1, '{}' FROM generate_series(1, 10) AS n",
       {its.on.key()});
   const auto quiet = running.lines().size();
   eventually(
-      "nobody leads", [&] { return its.on.shards_led() == 0; }, patience);
+      "nobody leads", [&] { return its.on.shards_led() == 0; }, time_limit);
   its.set_read_only("off");
-  running.wait_line("connected to PostgreSQL", patience, quiet);
+  running.wait_line("connected to PostgreSQL", time_limit, quiet);
   its.check_exact();
   running.stop();
 }
@@ -142,9 +142,9 @@ TEST_CASE("a server that becomes read-only in the middle of a drain has nothing 
     its.on.await_published(published + 300);
     const auto from = running.lines().size();
     its.set_read_only("on");
-    running.wait_line(says_read_only, patience, from);
+    running.wait_line(says_read_only, time_limit, from);
     its.set_read_only("off");
-    running.wait_line("connected to PostgreSQL", patience, from);
+    running.wait_line("connected to PostgreSQL", time_limit, from);
   }
   its.check_exact();
   running.stop();
@@ -165,7 +165,7 @@ struct missing_standby {
           return session.value("SELECT setting FROM pg_settings WHERE name = 'synchronous_standby_names'") ==
                  "nobody";
         },
-        patience);
+        time_limit);
   }
   ~missing_standby() { set("RESET synchronous_standby_names"); }
   missing_standby(const missing_standby&) = delete;
@@ -196,7 +196,7 @@ TEST_CASE("somebody's commit that notifies and never ends takes the lead from no
         return its.session.value("SELECT coalesce(wait_event, '') FROM pg_stat_activity WHERE pid = $1",
                                  {std::to_string(notifier.backend_pid())}) == "SyncRep";
       },
-      patience);
+      time_limit);
   relay running{its.on, {"--relay-sweep-interval", "50ms"}};
   running.await_connected();
   its.session.exec(

@@ -22,7 +22,7 @@ TEST_CASE("a crash at any point loses nothing, overtakes nothing and repeats no 
       const stage on;
       on.add_events(30, 60);
       relay victim{on, small, {{"OUTBOXD_FAILPOINT", fmt::format("{}:{}", point, pass)}}};
-      CHECK(victim.wait(patience).signal == SIGKILL);
+      CHECK(victim.wait(time_limit).signal == SIGKILL);
       CHECK(on.count("pending") > 0);
       relay successor{on, small};
       const auto report = on.check_all();
@@ -38,7 +38,7 @@ TEST_CASE("a crash before anything is sent repeats nothing") {
   const stage on;
   on.add_events(6, 60);
   relay victim{on, small, {{"OUTBOXD_FAILPOINT", "claimed:1"}}};
-  CHECK(victim.wait(patience).signal == SIGKILL);
+  CHECK(victim.wait(time_limit).signal == SIGKILL);
   relay successor{on, small};
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());

@@ -22,7 +22,7 @@ void await_blocked(database& session, int pid) {
       [&] {
         return session.number("SELECT cardinality(pg_blocking_pids($1::int))", {std::to_string(pid)}) > 0;
       },
-      patience);
+      time_limit);
 }
 
 }  // namespace

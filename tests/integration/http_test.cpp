@@ -37,7 +37,7 @@ TEST_CASE("the daemon answers each path, and other paths with a list of them") {
         ready = client.get("/readyz");
         return ready.status == 200;
       },
-      patience);
+      time_limit);
   CHECK(nlohmann::json::parse(ready.body).at("ready") == true);
   const auto metrics = client.get("/metrics");
   CHECK(metrics.status == 200);
@@ -93,7 +93,7 @@ TEST_CASE("a hundred clients of the worst kind do not keep an event from being d
       [&] {
         return health({"--http-listen", running.address()}).exited(0);
       },
-      patience);
+      time_limit);
   running.stop();
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("an address that is taken ends the start with words") {
   const stage on;
   asked_relay first{on};
   relay second{on, {"--http-listen", first.address()}};
-  CHECK(second.wait(patience).code == 1);
+  CHECK(second.wait(time_limit).code == 1);
   const auto said = second.tail();
   CHECK_MESSAGE(said.find("http://" + first.address() + " (http.listen)") != std::string::npos, said);
   first.stop();
@@ -114,11 +114,11 @@ TEST_CASE("a relay that was killed leaves its Unix socket to the next one") {
   const arguments at{"--http-listen", "unix:" + path};
   {
     relay killed{on, at};
-    killed.wait_line("listening on unix:" + path, patience);
+    killed.wait_line("listening on unix:" + path, time_limit);
   }
   REQUIRE(std::filesystem::exists(path));
   relay next{on, at};
-  next.wait_line("listening on unix:" + path, patience);
+  next.wait_line("listening on unix:" + path, time_limit);
   CHECK(http_client{path}.get("/healthz").status == 200);
   eventually(
       "it says that it is well",
@@ -126,7 +126,7 @@ TEST_CASE("a relay that was killed leaves its Unix socket to the next one") {
         const auto asked = health(at);
         return asked.exited(0) && asked.says("ok");
       },
-      patience);
+      time_limit);
   next.await_connected();
   next.stop();
   CHECK_FALSE(std::filesystem::exists(path));
@@ -138,14 +138,14 @@ TEST_CASE("`outboxd health` tells a relay that is well from one that is not ther
   running.await_connected();
   const arguments there{"--http-listen", running.address()};
   eventually(
-      "it is well", [&] { return health(there).exited(0); }, patience);
+      "it is well", [&] { return health(there).exited(0); }, time_limit);
   eventually(
       "the relay is ready",
       [&] {
         const auto asked = health({"--http-listen", running.address(), "--ready"});
         return asked.exited(0) && asked.says("\"ready\": true");
       },
-      patience);
+      time_limit);
   running.stop();
   const auto gone = health(there);
   CHECK(gone.exited(1));

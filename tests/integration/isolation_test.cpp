@@ -124,7 +124,7 @@ TEST_CASE(
                    "SELECT count(*) FROM outbox.event WHERE last_error_code = 'login_refused' AND deferrals "
                    "> 1") == 6;
       },
-      patience);
+      time_limit);
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE attempts > 0 OR status = 'dead'") == 0);
   rabbitmqctl({"-q", "set_permissions", user, "", ".*", ""});
   const auto report = on.check_all();

@@ -20,7 +20,7 @@ void await_met(database& session, std::int64_t leader) {
             {std::to_string(leader)}));
         return met >= 5;
       },
-      patience);
+      time_limit);
 }
 
 // By then another relay would lead, if the lock counted as a leader that hangs.
@@ -31,7 +31,7 @@ void await_twice_claim_timeout(database& session) {
       [&] {
         return session.value("SELECT clock_timestamp() > $1::timestamptz + interval '20 s'", {from}) == "t";
       },
-      patience);
+      time_limit);
 }
 
 void check_undisturbed(const stage& on, relay& running, std::int64_t leader) {
@@ -59,7 +59,7 @@ void await_others_marked(const stage& on) {
         return on.connect().number(
                    "SELECT count(*) FROM outbox.event WHERE status = 'pending' AND aggregate_id <> '7'") == 0;
       },
-      patience);
+      time_limit);
 }
 
 // Three times during a drain, at last for twice relay.claim_timeout.
@@ -81,7 +81,7 @@ void check_held(const std::string& mode) {
     if (i == 2) await_twice_claim_timeout(session);
     other.exec("COMMIT");
   }
-  running.wait_line(fmt::format("pid {} (", other.backend_pid()), patience);
+  running.wait_line(fmt::format("pid {} (", other.backend_pid()), time_limit);
   check_undisturbed(on, running, leader);
 }
 
@@ -109,7 +109,7 @@ void check_queued(const std::string& mode) {
   await_twice_claim_timeout(session);
   writer.exec("COMMIT");
   while (PGresult* const result = PQgetResult(locker.handle())) PQclear(result);
-  running.wait_line(fmt::format("pid {} (", locker.backend_pid()), patience);
+  running.wait_line(fmt::format("pid {} (", locker.backend_pid()), time_limit);
   on.add_events(20, 40);
   check_undisturbed(on, running, leader);
 }

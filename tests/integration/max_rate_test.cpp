@@ -16,7 +16,7 @@ TEST_CASE(
   const auto start = steady_clock::now();
   relay running{on, {"--relay-max-rate", std::to_string(rate)}};
   for (int delivered = 1; delivered <= events; ++delivered) {
-    const auto next = reader.next(patience);
+    const auto next = reader.next(time_limit);
     REQUIRE_MESSAGE(next, running.tail());
     // Slowness of any kind only makes it fewer.
     const std::chrono::duration<double> elapsed = steady_clock::now() - start;
@@ -40,7 +40,7 @@ TEST_CASE("events that come back and are tried again count in relay.max_rate as 
   relay running{on, {"--relay-max-rate", std::to_string(rate), "--retry-schedule", "1ms,1ms,1ms"}};
   // Four attempts each, and then it is dead.
   eventually(
-      "all are dead", [&] { return on.count("dead") == 20; }, patience);
+      "all are dead", [&] { return on.count("dead") == 20; }, time_limit);
   const std::chrono::duration<double> elapsed = steady_clock::now() - start;
   CHECK(20 * 4 <= burst + rate * elapsed.count());
   running.stop();
@@ -51,17 +51,17 @@ TEST_CASE("a relay under relay.max_rate stops at once, with what it sent marked 
   on.add_events(25, 4);
   relay running{on, {"--relay-max-rate", "1"}};
   consumer reader{on.queue()};
-  const auto first = reader.next(patience);
+  const auto first = reader.next(time_limit);
   REQUIRE_MESSAGE(first, running.tail());
   reader.ack(*first);
   running.stop();
   const auto delivered = on.count("published");
   CHECK(on.count("pending") == 100 - delivered);
-  reader.take(static_cast<std::size_t>(delivered - 1), patience);
+  reader.take(static_cast<std::size_t>(delivered - 1), time_limit);
   CHECK_FALSE(reader.next(std::chrono::milliseconds(200)));
   // Another one, without a limit, sends the rest, and nothing twice.
   relay next{on};
-  reader.take(static_cast<std::size_t>(100 - delivered), patience);
+  reader.take(static_cast<std::size_t>(100 - delivered), time_limit);
   on.await_drained();
   next.stop();
   CHECK_FALSE(reader.next(std::chrono::milliseconds(200)));

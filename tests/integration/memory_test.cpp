@@ -97,7 +97,7 @@ TEST_CASE("sessions that are lost while large events are fetched take nothing wi
   relay running{on, {"--relay-batch-bytes", "2MB"}};
   for (int i = 1; i <= 5; ++i) {
     eventually(
-        "it goes on", [&] { return on.count("published") >= 100 * i; }, patience);
+        "it goes on", [&] { return on.count("published") >= 100 * i; }, time_limit);
     session.exec("SELECT pg_terminate_backend($1)", {std::to_string(on.leader())});
   }
   const auto report = on.check_all(120s);

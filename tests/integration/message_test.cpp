@@ -16,7 +16,7 @@ delivery deliver_one(const stage& on, const std::string& payload, const std::str
       {on.key(), headers});
   relay running{on};
   consumer reader{on.queue()};
-  auto message = reader.next(patience);
+  auto message = reader.next(time_limit);
   REQUIRE_MESSAGE(message, running.tail());
   reader.ack(*message);
   running.stop();
@@ -145,7 +145,7 @@ TEST_CASE("emit publishes with headers and an id of the caller's choice") {
                       {on.key(), id}) == id);
   relay running{on};
   consumer reader{on.queue()};
-  const auto message = reader.take(1, patience).at(0);
+  const auto message = reader.take(1, time_limit).at(0);
   CHECK(message.message_id() == id);
   CHECK(message.properties.headers["tenant"] == "acme");
 }

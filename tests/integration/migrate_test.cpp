@@ -133,8 +133,8 @@ TEST_CASE("two migrations at once both succeed and apply everything once") {
                                 .log_file = {}};
   process first{options};
   process second{options};
-  CHECK_MESSAGE(first.wait(patience).code == 0, first.tail());
-  CHECK_MESSAGE(second.wait(patience).code == 0, second.tail());
+  CHECK_MESSAGE(first.wait(time_limit).code == 0, first.tail());
+  CHECK_MESSAGE(second.wait(time_limit).code == 0, second.tail());
   const auto text =
       fmt::format("{} {}", fmt::join(first.all_lines(), " "), fmt::join(second.all_lines(), " "));
   CHECK_MESSAGE(text.find("applied") != std::string::npos, text);
@@ -202,7 +202,7 @@ TEST_CASE("a migration that is killed half-way leaves nothing and can be run aga
                  " WHERE NOT l.granted AND l.locktype = 'advisory' AND d.datname = current_database()") == 1;
     });
     victim.send(SIGKILL);
-    victim.wait(patience);
+    victim.wait(time_limit);
   }
   session.exec("SELECT pg_advisory_unlock(4711); DROP EVENT TRIGGER hold");
   eventually("its session has ended", [&] {
@@ -266,7 +266,7 @@ TEST_CASE("shards and doorbell change beside an open writer and a relay, and no 
         [&] {
           return other.value("SELECT status FROM outbox.event WHERE id = $1::uuid", {id}) == "published";
         },
-        patience);
+        time_limit);
     open.exec("COMMIT");
   }
   const auto report = on.check_all();
@@ -292,12 +292,12 @@ TEST_CASE(
     auto writer = on.connect();
     writer.exec("SET statement_timeout = '30s'");
     for (std::size_t said = 0; said < 2; ++said) {
-      const auto line = running.wait_line("trying again", patience, said);
+      const auto line = running.wait_line("trying again", time_limit, said);
       CHECK_MESSAGE(line.find(fmt::format("pid {} ", holder.backend_pid())) != std::string::npos, line);
       writer.exec("SELECT outbox.emit('order', '1', $1, '{}')", {on.key()});
     }
     holder.exec("COMMIT");
-    CHECK(running.wait(patience).code == 0);
+    CHECK(running.wait(time_limit).code == 0);
     CHECK(running.all_lines().back() ==
           fmt::format("schema \"outbox\": 2 shards instead of 1 (version {})", pg::schema_version));
   }

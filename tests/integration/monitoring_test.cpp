@@ -32,7 +32,7 @@ TEST_CASE("the counters agree with the table, and the times with how often somet
              [&] { return metric(running, "outboxd_publish_failures_total{reason=\"returned\"}") >= 1; });
   eventually(
       "the relay knows that all are marked",
-      [&] { return metric(running, "outboxd_events_published_total") == 300; }, patience);
+      [&] { return metric(running, "outboxd_events_published_total") == 300; }, time_limit);
   CHECK(metric(running, "outboxd_events_dead_total") == 0);
   CHECK(metric(running, "outboxd_publish_seconds_count") >= 300);
   CHECK(metric(running, "outboxd_delivery_seconds_count") >= 300);
@@ -47,7 +47,7 @@ TEST_CASE("the counters agree with the table, and the times with how often somet
       [&] {
         return metric(running, "outboxd_lanes{state=\"open\"}") == 2 && metric(running, "outboxd_ready") == 1;
       },
-      patience);
+      time_limit);
   running.stop();
 }
 
@@ -191,7 +191,7 @@ TEST_SUITE("alone") {
     eventually(
         "the first one leads",
         [&] { return metric(first, "outboxd_shards_led") == 1 || metric(second, "outboxd_shards_led") == 1; },
-        patience);
+        time_limit);
     const bool first_leads = metric(first, "outboxd_shards_led") == 1;
     asked_relay& killed = first_leads ? first : second;
     asked_relay& stays = first_leads ? second : first;
@@ -208,7 +208,7 @@ TEST_SUITE("alone") {
     const auto written = session.value("SELECT extract(epoch FROM clock_timestamp())");
     eventually(
         "the table is looked at once more",
-        [&] { return metric(stays, "outboxd_sample_timestamp_seconds") > std::stod(written); }, patience);
+        [&] { return metric(stays, "outboxd_sample_timestamp_seconds") > std::stod(written); }, time_limit);
     const auto text = stays.get("/metrics").body;
     for (const std::string status : {"pending", "waiting", "dead"}) {
       CAPTURE(status);

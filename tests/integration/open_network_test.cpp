@@ -16,7 +16,7 @@ long warnings_with(const stage& on, const std::string& url) {
   on.connect().exec(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
       " WHERE application_name LIKE 'outboxd % on %' AND datname = current_database()");
-  running.wait_line("connected to PostgreSQL", patience, from);
+  running.wait_line("connected to PostgreSQL", time_limit, from);
   running.stop();
   const auto lines = running.lines();
   return std::count_if(lines.begin(), lines.end(), [](const std::string& line) {

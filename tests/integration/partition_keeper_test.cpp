@@ -15,7 +15,7 @@ namespace {
 
 /// A drop that does not get its lock, as on a machine that stalls beside writers, is tried again after a
 /// minute.
-constexpr auto drop_patience = 5 * patience;
+constexpr auto drop_time_limit = 5 * time_limit;
 
 /// What is published was published eight days ago, and every partition but the latest began then.
 void make_old(database& session) {
@@ -39,8 +39,8 @@ TEST_CASE("the relay that leads begins periods, also when nothing is ever delete
   age_partitions(session, "25 h");
   const login user{"outbox_relay"};
   relay running{on, {"--retention-published", "never"}, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
-  running.wait_line("partition event_p2 begins", patience);
-  running.wait_line("partition event_p4 is ready", patience);
+  running.wait_line("partition event_p2 begins", time_limit);
+  running.wait_line("partition event_p4 is ready", time_limit);
   on.add_events(1);
   on.await_drained();
   CHECK(session.number("SELECT max(seq) FROM outbox.event") == 2 * partition_width);
@@ -56,10 +56,10 @@ TEST_CASE(
   on.add_events(1);
   age_partitions(session, "25 h");
   relay running{on};
-  running.wait_line("partition event_p0 was detached by hand, and is left alone", patience);
+  running.wait_line("partition event_p0 was detached by hand, and is left alone", time_limit);
   running.wait_line("the table event_p4 is in the way of a partition of that name, which is left out",
-                    patience);
-  running.wait_line("partition event_p5 is ready", patience);
+                    time_limit);
+  running.wait_line("partition event_p5 is ready", time_limit);
   CHECK(session.value("SELECT to_regclass('outbox.event_p0')") == "outbox.event_p0");
   CHECK(session.number("SELECT count(*) FROM outbox.event_p4") == 0);
   running.stop();
@@ -82,8 +82,8 @@ TEST_CASE("a partition of old published events is dropped, by outbox_relay; a yo
   asked_relay running{on, {"--database-url", user.url(on)}};
   eventually(
       "it is dropped", [&] { return !is_there(session, "event_p0") && !is_there(session, "event_p1"); },
-      drop_patience);
-  running.wait_line("retention.published: 2 partitions dropped", drop_patience);
+      drop_time_limit);
+  running.wait_line("retention.published: 2 partitions dropped", drop_time_limit);
   on.await_drained();
   CHECK(on.count("published") == 100);
   CHECK(running.get("/metrics").body.find("outboxd_pruned_total{what=\"partitions\"} 2") !=
@@ -111,7 +111,7 @@ TEST_CASE("a partition with an event that is not finished stays, and the rest of
   relay running{on, file.flags()};
   eventually(
       "all others are deleted", [&] { return session.number("SELECT count(*) FROM outbox.event_p1") == 1; },
-      drop_patience);
+      drop_time_limit);
   on.await_drained();
   CHECK(on.count("dead") == 1);
   CHECK(on.count("published") == 100);
@@ -124,7 +124,7 @@ TEST_CASE("a partition with an event that is not finished stays, and the rest of
   file.write("[retention]\npublished = '6d'\n");
   running.send(SIGHUP);
   eventually(
-      "it is dropped", [&] { return !is_there(session, "event_p1"); }, drop_patience);
+      "it is dropped", [&] { return !is_there(session, "event_p1"); }, drop_time_limit);
   CHECK(on.count("published") == 100);
   running.stop();
 }
@@ -204,7 +204,7 @@ TEST_CASE("an empty partition is dropped also when nothing is ever deleted by ag
   turn_partition(session);
   relay running{on, {"--retention-published", "never"}};
   eventually(
-      "it is dropped", [&] { return !is_there(session, "event_p0"); }, drop_patience);
+      "it is dropped", [&] { return !is_there(session, "event_p0"); }, drop_time_limit);
   on.await_drained();
   CHECK(is_there(session, "event_p1"));
   running.stop();
@@ -231,7 +231,8 @@ TEST_CASE("partitions are dropped while relays and writers run: nothing is lost,
     const auto part = fmt::format("event_p{}", current_partition(session));
     eventually(
         "the partition is used",
-        [&] { return session.number(fmt::format("SELECT count(*) FROM outbox.{}", part)) > 500; }, patience);
+        [&] { return session.number(fmt::format("SELECT count(*) FROM outbox.{}", part)) > 500; },
+        time_limit);
     turn_partition(session);
     eventually(
         "it is drained",
@@ -239,7 +240,7 @@ TEST_CASE("partitions are dropped while relays and writers run: nothing is lost,
           return session.number(
                      fmt::format("SELECT count(*) FROM outbox.{} WHERE status <> 'published'", part)) == 0;
         },
-        patience);
+        time_limit);
     session.exec(fmt::format("UPDATE outbox.{} SET published_at = now() - interval '8 d'", part));
     session.exec(
         "UPDATE outbox.event_partition SET began_at = now() - interval '8 d' WHERE began_at IS NOT NULL");
@@ -262,7 +263,7 @@ TEST_CASE("partitions are dropped while relays and writers run: nothing is lost,
                              std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count());
           return !is_there(session, part);
         },
-        drop_patience);
+        drop_time_limit);
     ++dropped;
   }
   writers.stop();
@@ -273,7 +274,7 @@ TEST_CASE("partitions are dropped while relays and writers run: nothing is lost,
   consumer reader{on.queue(), 500};
   const auto written = session.number("SELECT count(*) FROM written");
   session.exec("CREATE TEMP TABLE arrived (n bigserial, id uuid)");
-  for (const auto& message : reader.take(static_cast<int>(written), patience)) {
+  for (const auto& message : reader.take(static_cast<int>(written), time_limit)) {
     CHECK(got.insert(message.message_id()).second);
     session.exec("INSERT INTO arrived (id) VALUES ($1)", {message.message_id()});
   }

@@ -44,7 +44,7 @@ class twins {
           return texts("SELECT ctid FROM outbox.event_p1 ORDER BY 1") ==
                  texts("SELECT ctid FROM outbox.event_p2 ORDER BY 1");
         },
-        patience);
+        time_limit);
     other_ = state("event_p2");
   }
 

@@ -70,7 +70,7 @@ TEST_CASE("an outbox in use becomes a partitioned one: nothing is lost, nothing 
       [&] {
         return session.number("SELECT count(*) FROM outbox.event_p1 WHERE status = 'published'") >= 1'000;
       },
-      patience);
+      time_limit);
   CHECK(session.number("SELECT count(*) FROM outbox.event_p0") >= before);
   writers.stop();
   check_exact(on);
@@ -91,7 +91,7 @@ TEST_CASE("periods begin under load, and events come once each and in order") {
           return session.number(fmt::format(
                      "SELECT count(*) FROM outbox.event_p{} WHERE status = 'published'", now)) >= 200;
         },
-        patience);
+        time_limit);
     turn_partition(session);  // nothing, if the relay was quicker
     CHECK(current_partition(session) == now + 1);
     CHECK(session.number("SELECT max(number) FROM outbox.attached_partitions()") == now + 3);
@@ -223,8 +223,8 @@ TEST_CASE("an outbox in a schema with an odd name can be partitioned") {
   add();
   session.exec("UPDATE " + in("event_partition") + " SET began_at = began_at - interval '25 h'");
   relay running{on};
-  running.wait_line("partition event_p2 begins", patience);
-  running.wait_line("partition event_p4 is ready", patience);
+  running.wait_line("partition event_p2 begins", time_limit);
+  running.wait_line("partition event_p4 is ready", time_limit);
   add();
   on.await_published(2);
   const auto status = run_outboxd({"status"}, on.variables());

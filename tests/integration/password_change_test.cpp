@@ -28,10 +28,10 @@ TEST_CASE("after a change of PostgreSQL's password the relay reconnects with the
   const auto from = running.lines().size();
   on.connect().exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1",
                     {user.name()});
-  running.wait_line("password authentication failed", patience, from);
+  running.wait_line("password authentication failed", time_limit, from);
   CHECK(running.running());  // it was connected before: it waits for the new password
   file.write(user.url(on, "new"));
-  running.wait_line("connected to PostgreSQL", patience, from);
+  running.wait_line("connected to PostgreSQL", time_limit, from);
   deliver_ten(on, 10);
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
@@ -50,10 +50,10 @@ TEST_CASE("after a change of RabbitMQ's password the relay reconnects with the n
   user.change_password("new");
   const auto from = running.lines().size();
   user.close_connections();
-  running.wait_line("check the user, its password", patience, from);
+  running.wait_line("check the user, its password", time_limit, from);
   CHECK(running.running());
   file.write(user.url("new"));
-  running.wait_line("connected to RabbitMQ", patience, from);
+  running.wait_line("connected to RabbitMQ", time_limit, from);
   deliver_ten(on, 10);
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());

@@ -57,14 +57,14 @@ TEST_CASE("passwords that commands print are used, and the next connection gets 
   at.broker.change_password("canary-new");
   const auto from = running.lines().size();
   at.end_sessions();
-  running.wait_line("password authentication failed", patience, from);
+  running.wait_line("password authentication failed", time_limit, from);
   at.broker.close_connections();
-  running.wait_line("check the user, its password", patience, from);
+  running.wait_line("check the user, its password", time_limit, from);
   CHECK(running.running());
   at.database_file.write("canary-new");
   at.amqp_file.write("canary-new");
-  running.wait_line("connected to PostgreSQL", patience, from);
-  running.wait_line("connected to RabbitMQ", patience, from);
+  running.wait_line("connected to PostgreSQL", time_limit, from);
+  running.wait_line("connected to RabbitMQ", time_limit, from);
   at.on.add_events(1, 10);
   at.on.await_published(20);
   const auto report = at.on.check_all();
@@ -80,9 +80,9 @@ TEST_CASE("a relay waits for a password command that fails, says why, and stops 
   auto variables = at.variables();
   variables["OUTBOXD_DATABASE_PASSWORD_COMMAND"] = "/bin/sh " + script.path();
   relay running{at.on, {}, variables};
-  running.wait_line("database.password_command: /bin/sh ended with status 7", patience);
+  running.wait_line("database.password_command: /bin/sh ended with status 7", time_limit);
   script.write("printf ''");
-  running.wait_line("database.password_command: /bin/sh printed nothing", patience);
+  running.wait_line("database.password_command: /bin/sh printed nothing", time_limit);
   script.write("cat " + at.database_file.path());
   running.await_connected();
   at.on.add_events(1, 10);
@@ -93,7 +93,7 @@ TEST_CASE("a relay waits for a password command that fails, says why, and stops 
   script.write("echo x > " + sign.path() + "; sleep 1000");
   at.end_sessions();
   eventually(
-      "the command runs", [&] { return std::filesystem::exists(sign.path()); }, patience);
+      "the command runs", [&] { return std::filesystem::exists(sign.path()); }, time_limit);
   running.stop();
   check_quiet(running);
 }

@@ -32,7 +32,7 @@ std::int64_t published(database& session, const std::string& type) {
 void await_paused(const asked_relay& of, std::size_t parts) {
   eventually(
       "the relay knows what is paused",
-      [&] { return nlohmann::json::parse(of.get("/readyz").body).at("paused").size() == parts; }, patience);
+      [&] { return nlohmann::json::parse(of.get("/readyz").body).at("paused").size() == parts; }, time_limit);
 }
 
 }  // namespace
@@ -48,9 +48,9 @@ TEST_CASE("a paused event type waits and holds back its own aggregate only, and 
   add(session, on, 60);
   // Of 30 free ones 20 have an aggregate without paused ones, and one is before them.
   eventually(
-      "the free ones are out", [&] { return published(session, on.key("free")) == 21; }, patience);
+      "the free ones are out", [&] { return published(session, on.key("free")) == 21; }, time_limit);
   eventually(
-      "the paused heads wait", [&] { return paused_events(session) == 2; }, patience);
+      "the paused heads wait", [&] { return paused_events(session) == 2; }, time_limit);
   CHECK(published(session, on.key("held")) == 0);
   CHECK(running.get("/readyz").status == 200);
   CHECK(running.get("/metrics").body.find("\noutboxd_paused 1\n") != std::string::npos);
@@ -81,7 +81,7 @@ TEST_CASE("the session of a leader that is paused altogether does not pass for o
         return session.value("SELECT query FROM pg_stat_activity WHERE pid = $1", {std::to_string(leader)}) ==
                "SELECT 1";
       },
-      patience);
+      time_limit);
   running.stop();
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("a pause outlives the relay, and one that ended while none ran is over
     first.await_connected();
     add(session, on, 12);
     eventually(
-        "all heads wait", [&] { return paused_events(session) == 3; }, patience);
+        "all heads wait", [&] { return paused_events(session) == 3; }, time_limit);
     first.stop();
   }
   {

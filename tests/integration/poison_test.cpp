@@ -102,7 +102,7 @@ TEST_CASE(
                    "SELECT count(*) FROM outbox.event WHERE status = 'pending' OR status = 'waiting'"
                    " AND available_at < now() + interval '1 year'") == 0;
       },
-      patience);
+      time_limit);
   for (std::size_t i = 0; i < all.size(); ++i) check_end(session, all[i], i);
   forget_scheduled(session);
   const auto report = on.check_all();

@@ -29,7 +29,7 @@ pooler::pooler(const std::string& mode)
     : port_{free_port()},
       server_{as_server_user("/usr/sbin/pgbouncer",
                              {directory_.write("pgbouncer.ini", configuration(mode, port_))})} {
-  server_.wait_line("process up", patience);
+  server_.wait_line("process up", time_limit);
 }
 
 std::string pooler::url(const stage& on) const {

@@ -21,7 +21,7 @@ void check_refused(const std::string& mode, const std::string& words) {
   pooler pool{mode};
   for (int i = 0; i < 5; ++i) {  // whichever of its sessions it hands out
     relay refused{on, {}, through(pool, on)};
-    const auto status = refused.wait(patience);
+    const auto status = refused.wait(time_limit);
     const auto text = fmt::format("{}", fmt::join(refused.all_lines(), "\n"));
     CHECK_MESSAGE(status.code == 1, text);
     CHECK_MESSAGE(text.find(words) != std::string::npos, text);
@@ -71,7 +71,7 @@ TEST_CASE(
   load writers{on};
   on.await_published(300);
   running.send(SIGKILL);
-  other.wait_line("leads shard 0 of 1", patience);
+  other.wait_line("leads shard 0 of 1", time_limit);
   on.await_published(on.count("published") + 300);
   writers.stop();
   const auto report = on.check_all();

@@ -17,7 +17,7 @@ std::string program(const std::string& name) {
 }
 
 void run_to_end(const std::string& name, const std::vector<std::string>& words) {
-  const auto done = run_program(as_server_user(program(name), words), 5 * patience);
+  const auto done = run_program(as_server_user(program(name), words), 5 * time_limit);
   REQUIRE_MESSAGE(done.exited(0), done.text());
 }
 
@@ -60,7 +60,7 @@ void postgres_node::start(const std::string& ready) {
        "-c", "shared_buffers=16MB", "-c", "wal_receiver_status_interval=1s"});
   how.environment.insert({{"LD_PRELOAD", library}, {"OUTBOXD_TEST_FULL_DISK", full_disk_flag()}});
   server_ = std::make_unique<process>(how);
-  server_->wait_line(ready, patience);
+  server_->wait_line(ready, time_limit);
 }
 
 std::string postgres_node::url(const std::string& name) const {
@@ -87,7 +87,7 @@ void postgres_node::promote() const {
   CHECK(connect().value("SELECT pg_promote(true, 60)") == "t");
   eventually(
       "the new primary takes writes", [&] { return connect().value("SHOW transaction_read_only") == "off"; },
-      patience);
+      time_limit);
 }
 
 std::string url_of(const std::vector<const postgres_node*>& nodes, const std::string& database) {

@@ -23,7 +23,7 @@ TEST_CASE("a relay killed in mid-batch several times loses nothing and repeats n
     on.await_published(on.count("published") + 400);
     REQUIRE(on.count("pending") > 0);
     victim.send(SIGKILL);
-    CHECK(victim.wait(patience).signal == SIGKILL);
+    CHECK(victim.wait(time_limit).signal == SIGKILL);
   }
   writers.stop();
   relay last{on, small};
@@ -41,7 +41,7 @@ TEST_CASE("the lead of a killed relay is free again at once") {
   relay victim{on, patient};
   on.await_published(500);
   victim.send(SIGKILL);
-  victim.wait(patience);
+  victim.wait(time_limit);
   relay successor{on, {"--relay-claim-timeout", "1h"}};
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
@@ -58,8 +58,8 @@ TEST_CASE("another relay takes over at once from one that is killed") {
   survivor.await_connected();
   on.await_published(1000);
   victim.send(SIGKILL);
-  victim.wait(patience);
-  survivor.wait_line("leads shard 0 of 1", patience);
+  victim.wait(time_limit);
+  survivor.wait_line("leads shard 0 of 1", time_limit);
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
   CHECK_MESSAGE(report.duplicates <= in_flight, report.words());

@@ -17,7 +17,7 @@ std::string reload(process& running, const settings_file& file, const std::strin
   const auto from = running.lines().size();
   file.write(text);
   running.send(SIGHUP);
-  return running.wait_line(says, patience, from);
+  return running.wait_line(says, time_limit, from);
 }
 
 // The sample of a metric that has no labels.
@@ -43,13 +43,13 @@ TEST_CASE("SIGHUP takes up changed retries: later failures go by them") {
   relay running{on, file.flags()};
   running.await_connected();
   insert_lost(on);
-  running.wait_line("waits 3600000 ms", patience);
+  running.wait_line("waits 3600000 ms", time_limit);
   const auto said = reload(running, file, "[retry]\nschedule = ['1ms']\n", "retry.schedule = '1ms'");
   CHECK(said.find(file.path() + ":2") != std::string::npos);
   CHECK(said.find("it was '1h'") != std::string::npos);
   insert_lost(on);
   eventually(
-      "the second one is dead", [&] { return on.count("dead") == 1; }, patience);
+      "the second one is dead", [&] { return on.count("dead") == 1; }, time_limit);
   CHECK(on.count("waiting") == 1);
   running.stop();
 }
@@ -59,16 +59,16 @@ TEST_CASE("SIGHUP takes up the sweep interval and the log's level and format") {
   const settings_file file{"[relay]\nsweep_interval = '30m'\nclaim_timeout = '1h'\n"};
   asked_relay running{on, file.flags()};
   running.await_connected();
-  running.wait_line("leads shard", patience);
+  running.wait_line("leads shard", time_limit);
   reload(running, file, "[relay]\nsweep_interval = '10ms'\nclaim_timeout = '1h'\n[log]\nformat = 'json'\n",
          "\"message\":\"relay.sweep_interval = '10ms'");
   const auto before = sample(running, "outboxd_sweeps_total");
   eventually(
-      "it sweeps", [&] { return sample(running, "outboxd_sweeps_total") > before + 10; }, patience);
+      "it sweeps", [&] { return sample(running, "outboxd_sweeps_total") > before + 10; }, time_limit);
   reload(running, file, "[relay]\nclaim_timeout = '1h'\n[log]\nlevel = 'debug'\n", "log.level = 'debug'");
   insert_lost(on);
   insert_lost(on);
-  running.wait_line(" debug ", patience);
+  running.wait_line(" debug ", time_limit);
   running.stop();
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("SIGHUP with a broken file under load changes nothing, loses nothing a
   refused("[relay]\nclaim_timeout = '1m'\nsweep_interval = '30s'\n", "with the settings that only a restart");
   std::filesystem::remove(file.path());
   running.send(SIGHUP);
-  running.wait_line("cannot read the configuration file", patience);
+  running.wait_line("cannot read the configuration file", time_limit);
   reload(running, file, "[retry]\nbase = '2s'\n", "are what they were");
   for (int i = 0; i < 20; ++i) running.send(SIGHUP);
   const auto published = on.count("published");
@@ -135,7 +135,7 @@ TEST_CASE("SIGHUP takes up the confirm timeout for what is in flight, and the gr
   const frozen_broker frozen;
   on.add_events(10, 100);
   eventually(
-      "events are on their way", [&] { return on.rows_read() >= 1000; }, patience);
+      "events are on their way", [&] { return on.rows_read() >= 1000; }, time_limit);
   reload(running, file,
          "[amqp]\nconfirm_timeout = '100ms'\nheartbeat = '1h'\n[relay]\nshutdown_grace = '1h'\n",
          "no confirm for 100 ms");

@@ -37,13 +37,13 @@ TEST_CASE("a replayed event is delivered once more, the same byte for byte, in i
   relay running{on, no_sweep};
   on.await_published(100);
   consumer reader{on.queue(), 500};
-  const auto first = reader.take(100, patience);
+  const auto first = reader.take(100, time_limit);
   const auto rows = session.exec("SELECT id, seq, payload, created_at FROM outbox.event ORDER BY seq");
   CHECK(desk.text({"replay", "--aggregate", "order/3", "--dry-run"})
             .starts_with("replay would touch 20 events\n"));
   CHECK(on.count("published") == 100);
   CHECK(desk.text({"replay", "--aggregate", "order/3"}) == "replay: 20 events requeued");
-  const auto again = reader.take(20, patience);
+  const auto again = reader.take(20, time_limit);
   std::map<std::string, const delivery*> by_id;
   for (const auto& one : first) by_id[one.message_id()] = &one;
   std::int64_t last = 0;
@@ -195,7 +195,7 @@ TEST_CASE("the operator's commands work in schemas with odd names, and wake thei
     CHECK(desk.json({"dead", "retry", "--all"}).at("changed") == 2);
     on.await_published(2);
     CHECK(desk.json({"replay", "--aggregate", "order/2"}).at("changed") == 1);
-    consumer{on.queue()}.take(3, patience);
+    consumer{on.queue()}.take(3, time_limit);
     on.await_published(2);
     CHECK(desk.json({"prune", "--older-than", "0s"}).at("published_events") == 2);
     running.stop();

@@ -30,12 +30,12 @@ TEST_CASE(
   on.add_events(3, 1);
   relay running{on, no_sweep};
   on.await_published(3);
-  const auto first = consumer{on.queue()}.take(3, patience);
+  const auto first = consumer{on.queue()}.take(3, time_limit);
   const auto done = desk.json(
       {"replay", "--aggregate", "order/1", "--exchange", "outbox", "--routing-key", new_consumer.key()});
   CHECK(done.at("changed") == 3);
   consumer reader{new_consumer.queue()};
-  const auto again = reader.take(3, patience);
+  const auto again = reader.take(3, time_limit);
   for (std::size_t i = 0; i < first.size(); ++i) {
     CHECK(again[i].message_id() == first[i].message_id());
     CHECK(again[i].body == first[i].body);
@@ -49,10 +49,10 @@ TEST_CASE(
   CHECK(
       desk.json({"replay", "--all", "--exchange", "", "--routing-key", new_consumer.queue()}).at("changed") ==
       3);
-  reader.take(3, patience);
+  reader.take(3, time_limit);
   on.await_published(3);
   CHECK(desk.json({"replay", "--all"}).at("changed") == 3);
-  consumer{on.queue()}.take(3, patience);
+  consumer{on.queue()}.take(3, time_limit);
   on.await_published(3);
   running.stop();
 }
@@ -92,10 +92,10 @@ TEST_CASE("a replay at a rate takes its time, and what is published meanwhile is
   eventually(
       "the first portion is replayed",
       [&] { return session.number("SELECT count(*) FROM outbox.event WHERE status = 'waiting'") > 0; },
-      patience);
+      time_limit);
   add_many(session, on, "published", 5);
   CHECK(on.count("published") > 5);  // it is not through
-  CHECK(running.wait(patience).code == 0);
+  CHECK(running.wait(time_limit).code == 0);
   // Portions of two: the last one is not before the others have had their time.
   CHECK(std::chrono::steady_clock::now() - before >= 9s);
   const auto lines = running.all_lines();

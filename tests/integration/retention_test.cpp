@@ -47,7 +47,7 @@ std::string last_prune(const char* what) {
 void await_pruning(const asked_relay& of, const char* what = "published") {
   eventually(
       fmt::format("all {} that is old is deleted", what), [&] { return metric(of, last_prune(what)) > 0; },
-      patience);
+      time_limit);
 }
 
 std::int64_t records(database& session) {
@@ -63,7 +63,7 @@ void begin_a_run(relay& running, const settings_file& file) {
   file.write("[retention]\n" + age + "\n");
   const auto from = running.lines().size();
   running.send(SIGHUP);
-  running.wait_line("retention." + age, patience, from);
+  running.wait_line("retention." + age, time_limit, from);
 }
 
 std::int64_t pruner_pid(database& session) {
@@ -92,7 +92,7 @@ TEST_CASE("retention deletes what was published too long ago, and never what is 
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE published_at < now() - interval '7 d'") == 4);
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE published_at > now() - interval '7 d'") ==
         6'503);
-  running.wait_line("retention.published: 6000 rows deleted in ", patience);
+  running.wait_line("retention.published: 6000 rows deleted in ", time_limit);
   running.stop();
 }
 
@@ -169,10 +169,10 @@ TEST_CASE("of two relays the one that leads does the deleting, and its heir goes
   auto session = on.connect();
   add_old(session, on, "published", "8 d", 3'000);
   asked_relay leads{on};
-  leads.wait_line("leads shard 0 of 1", patience);
+  leads.wait_line("leads shard 0 of 1", time_limit);
   asked_relay stands_by{on};
   await_pruning(leads);
-  stands_by.wait_line("stands by", patience);
+  stands_by.wait_line("stands by", time_limit);
   CHECK(metric(leads, pruned("published")) == 3'000);
   add_old(session, on, "published", "8 d", 2'000);
   CHECK(metric(stands_by, pruned("published")) == 0);
@@ -203,7 +203,7 @@ TEST_CASE("a row that somebody has locked stays, and goes at another time") {
   other.exec("COMMIT");
   begin_a_run(running, file);
   eventually(
-      "the rest is deleted", [&] { return on.count("published") == 0 && records(session) == 0; }, patience);
+      "the rest is deleted", [&] { return on.count("published") == 0 && records(session) == 0; }, time_limit);
   running.stop();
 }
 
@@ -214,19 +214,19 @@ TEST_CASE("a lock on the table is not waited for, and the log says why nothing i
   const settings_file file{off};
   relay running{on, file.flags()};
   running.await_connected();
-  running.wait_line("leads shard 0", patience);
+  running.wait_line("leads shard 0", time_limit);
   auto other = on.connect();
   other.exec("BEGIN; LOCK TABLE outbox.event IN SHARE MODE");
   const auto from = running.lines().size();
   begin_a_run(running, file);
-  running.wait_line("retention.published: PostgreSQL deletes nothing: ", patience, from);
+  running.wait_line("retention.published: PostgreSQL deletes nothing: ", time_limit, from);
   CHECK(session.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = "
                        "'outbox.event'::regclass") == 0);
   CHECK(on.count("published") == 50);
   other.exec("COMMIT");
   begin_a_run(running, file);
   eventually(
-      "it is deleted", [&] { return on.count("published") == 0; }, patience);
+      "it is deleted", [&] { return on.count("published") == 0; }, time_limit);
   running.stop();
 }
 
@@ -238,7 +238,7 @@ TEST_CASE("what PostgreSQL will not delete is said without a word of it, and eve
       "CREATE TABLE mine (event uuid REFERENCES outbox.event);"
       "INSERT INTO mine SELECT id FROM outbox.event WHERE seq = 7");
   relay running{on};
-  const auto said = running.wait_line("retention.published: PostgreSQL deletes nothing: ", patience);
+  const auto said = running.wait_line("retention.published: PostgreSQL deletes nothing: ", time_limit);
   CHECK(said.find("23503") != std::string::npos);
   CHECK(said.find(session.value("SELECT event FROM mine")) == std::string::npos);
   on.add_events(10, 3);
@@ -255,7 +255,8 @@ TEST_CASE("outbox_relay is enough for retention, and may still not read what con
   add_processed(session, "8 d", 20);
   relay running{on, {"--retention-processed", "7d"}, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
   eventually(
-      "all of it is deleted", [&] { return on.count("published") == 0 && records(session) == 0; }, patience);
+      "all of it is deleted", [&] { return on.count("published") == 0 && records(session) == 0; },
+      time_limit);
   running.stop();
   database own{user.url(on)};
   CHECK_THROWS_AS(own.exec("SELECT FROM outbox.processed_event"), database_error);
@@ -272,7 +273,7 @@ TEST_CASE("a session of retention that is ended is opened anew and goes on, and 
   REQUIRE(pid > 0);
   session.exec("SELECT pg_terminate_backend($1)", {std::to_string(pid)});
   eventually(
-      "it is deleted", [&] { return on.count("published") == 0; }, patience);
+      "it is deleted", [&] { return on.count("published") == 0; }, time_limit);
   CHECK(metric(running, "outboxd_reconnects_total{peer=\"database\"}") == 0);
   CHECK(running.get("/readyz").status == 200);
   running.stop();
@@ -286,7 +287,7 @@ TEST_CASE(
   std::set<std::string> seen;
   consumer reader{on.queue(), 500};
   const auto take = [&](int count) {
-    for (const auto& one : reader.take(count, patience)) CHECK(seen.insert(one.message_id()).second);
+    for (const auto& one : reader.take(count, time_limit)) CHECK(seen.insert(one.message_id()).second);
   };
   const auto age_and_prune = [&](asked_relay& running) {
     session.exec(
@@ -294,7 +295,7 @@ TEST_CASE(
         " WHERE status = 'published'");
     begin_a_run(running, file);
     eventually(
-        "it is deleted", [&] { return on.count("published") == 0; }, patience);
+        "it is deleted", [&] { return on.count("published") == 0; }, time_limit);
   };
   {
     asked_relay running{on, file.flags()};

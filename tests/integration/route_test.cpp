@@ -35,7 +35,7 @@ delivery deliver_one(const stage& on, const std::string& settings, const row& wh
   const settings_file file{settings};
   relay running{on, file.flags()};
   consumer reader{on.queue()};
-  auto message = reader.next(patience);
+  auto message = reader.next(time_limit);
   REQUIRE_MESSAGE(message, running.tail());
   reader.ack(*message);
   running.stop();
@@ -187,7 +187,7 @@ TEST_CASE("events of a route whose exchange is missing wait without an attempt u
   on.add_events(20, 5);
   relay running{on, file.flags()};
   on.await_published(100);
-  running.wait_line(exchange, patience);
+  running.wait_line(exchange, time_limit);
   broker admin;
   running.send(SIGSTOP);  // an exchange without a binding would be the events' own fault
   admin.declare_exchange(exchange);
@@ -214,7 +214,7 @@ TEST_CASE("a routed event that comes back is logged with the exchange and the ke
   auto flags = file.flags();
   flags.insert(flags.end(), {"--log-format", "json"});
   relay running{on, flags};
-  const auto said = json::parse(running.wait_line("\"wait\"", patience));
+  const auto said = json::parse(running.wait_line("\"wait\"", time_limit));
   CHECK(said.at("error.type") == "returned");
   CHECK(said.at("messaging.destination.name") == exchange + ":away.paid");
   CHECK(said.at("messaging.rabbitmq.destination.routing_key") == "away.paid");
@@ -238,7 +238,7 @@ TEST_CASE("a dead letter of an event that cannot take its route goes out as it i
   flags.insert(flags.end(), {"--dead-letter-exchange", exchange});
   relay running{on, flags};
   consumer reader{letters};
-  const auto letter = reader.next(patience);
+  const auto letter = reader.next(time_limit);
   REQUIRE_MESSAGE(letter, running.tail());
   CHECK(letter->body == R"({"total": 1.50})");
   CHECK(letter->properties.headers["dead_reason"].get<std::string>().find("\"region\"") != std::string::npos);
@@ -257,12 +257,12 @@ TEST_CASE("published events are counted by their route, and routes change by SIG
   on.await_published(200);
   file.write(second);
   running.send(SIGHUP);
-  const auto said = running.wait_line("route = 'second'", patience);
+  const auto said = running.wait_line("route = 'second'", time_limit);
   CHECK(said.find("it was 'first'") != std::string::npos);
   on.await_published(on.count("published") + 500);
   file.write("[[route]]\nname = 'second'\nrouting_key = '{what}'\n");
   running.send(SIGHUP);
-  running.wait_line("the settings stay as they are: route[1].routing_key = '{what}'", patience);
+  running.wait_line("the settings stay as they are: route[1].routing_key = '{what}'", time_limit);
   on.await_published(on.count("published") + 200);
   writers.stop();
   on.await_drained();
@@ -292,7 +292,7 @@ TEST_CASE("a format that needs JSON is refused at the start and at a reload wher
   running.await_connected();
   file.write("[[route]]\nname = 'all'\nformat = 'envelope'\n");
   running.send(SIGHUP);
-  running.wait_line("the settings stay as they are: route \"all\" has the format envelope", patience);
+  running.wait_line("the settings stay as they are: route \"all\" has the format envelope", time_limit);
   running.stop();
 }
 

@@ -49,12 +49,12 @@ TEST_CASE("a scheduled event that is due waits behind an earlier one of its aggr
     return session.number("SELECT count(*) FROM outbox.event WHERE " + condition);
   };
   eventually(
-      "the first one backs off", [&] { return count("exception = 'backing_off'") == 1; }, patience);
+      "the first one backs off", [&] { return count("exception = 'backing_off'") == 1; }, time_limit);
   session.exec("SELECT outbox.emit('order', '1', $1, '{}', available_at => now() + interval '200 ms')",
                {on.key()});
   eventually(
       "the other one is due and waits behind it", [&] { return count("exception = 'parked'") == 1; },
-      patience);
+      time_limit);
   broker{}.bind(on.queue(), "outbox", "unbound-" + on.queue());
   session.exec("UPDATE outbox.event SET available_at = now() WHERE exception = 'backing_off'");
   const auto report = on.check_all();

@@ -34,7 +34,7 @@ TEST_CASE("no payload, header value or password appears in the output at trace l
     eventually("all of it has happened", [&] { return on.count("pending") == 0 && on.count("dead") == 9; });
     // The sessions go while events are under way: the server's words come into the log.
     session.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", {user.name()});
-    running.wait_line("PostgreSQL: ", patience);
+    running.wait_line("PostgreSQL: ", time_limit);
     running.stop();
     const auto text = fmt::format("{}", fmt::join(running.all_lines(), "\n"));
     CHECK_MESSAGE(text.find("canary") == std::string::npos, text);
@@ -68,7 +68,7 @@ TEST_CASE("what a trigger of the user's own says about a row does not appear in 
     CAPTURE(code);
     boom(body);
     relay running{on, {"--log-level", "trace"}};
-    running.wait_line("SQLSTATE " + code, patience);
+    running.wait_line("SQLSTATE " + code, time_limit);
     running.stop(SIGTERM);
     const auto text = fmt::format("{}", fmt::join(running.all_lines(), "\n"));
     CHECK_MESSAGE(text.find("canary") == std::string::npos, text);

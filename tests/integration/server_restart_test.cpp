@@ -19,8 +19,8 @@ void restart_under_load(const std::vector<std::string>& restart, const std::stri
   on.await_published(500);
   const auto from = running.lines().size();
   restart_server(restart);
-  running.wait_line(noticed, patience, from);
-  running.wait_line(back, patience, from);
+  running.wait_line(noticed, time_limit, from);
+  running.wait_line(back, time_limit, from);
   on.await_published(on.count("published") + 200);
   writers.stop();
   const auto report = on.check_all();

@@ -50,7 +50,7 @@ TEST_CASE("a relay that is refused for good is never ready, so that its start fa
   const stage on;
   notify_socket manager;
   relay refused{on, {"--schema", "nowhere"}, told(manager)};
-  CHECK(refused.wait(patience).code == 1);
+  CHECK(refused.wait(time_limit).code == 1);
   CHECK_FALSE(manager.has("READY=1"));
   CHECK(manager.has("STOPPING=1"));
 }
@@ -96,7 +96,7 @@ TEST_CASE("a bad NOTIFY_SOCKET is a warning, and the relay goes on") {
     const stage on;
     relay running{on, {}, {{"NOTIFY_SOCKET", address}, {"WATCHDOG_USEC", "1000"}}};
     running.await_connected();
-    running.wait_line("systemd cannot be told how it goes: NOTIFY_SOCKET = '" + address + "'", patience);
+    running.wait_line("systemd cannot be told how it goes: NOTIFY_SOCKET = '" + address + "'", time_limit);
     on.add_events(10, 10);
     const auto report = on.check_all();
     CHECK_MESSAGE(report.exact(), report.words());
@@ -116,13 +116,13 @@ TEST_CASE("a stop that waits for confirms says again and again that it needs mor
   const frozen_broker frozen;
   on.add_events(10, 100);
   eventually(
-      "events are on their way", [&] { return on.rows_read() >= 1000; }, patience);
+      "events are on their way", [&] { return on.rows_read() >= 1000; }, time_limit);
   stopped.send(SIGTERM);
   const auto stopping = manager.wait_line("STOPPING=1");
   const auto first = manager.wait_line("EXTEND_TIMEOUT_USEC=", stopping);
   manager.wait_line("STATUS=stops: waits for outstanding confirms", stopping);
   manager.wait_line("EXTEND_TIMEOUT_USEC=", first + 1);
-  CHECK(stopped.wait(patience).code == 0);
+  CHECK(stopped.wait(time_limit).code == 0);
 }
 
 TEST_SUITE_END();

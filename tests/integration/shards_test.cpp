@@ -34,7 +34,7 @@ std::map<std::string, int> shares(const stage& on) {
 
 void await_shares(const stage& on, const std::map<std::string, int>& wanted) {
   eventually(
-      "the shards are shared out", [&] { return shares(on) == wanted; }, patience);
+      "the shards are shared out", [&] { return shares(on) == wanted; }, time_limit);
 }
 
 void check_exact(const stage& on) {
@@ -70,8 +70,8 @@ TEST_CASE("shards are added beside a relay under load, and order and count hold"
     const auto done = migrate(on, std::to_string(shards));
     CHECK_MESSAGE(done.exited(0), done.text());
     eventually(
-        "all shards are led", [&] { return on.shards_led() == shards; }, patience);
-    running.wait_line(fmt::format(" of {}", shards), patience, lines);
+        "all shards are led", [&] { return on.shards_led() == shards; }, time_limit);
+    running.wait_line(fmt::format(" of {}", shards), time_limit, lines);
     on.await_published(on.count("published") + 300);
   }
   writers.stop();
@@ -92,7 +92,7 @@ TEST_CASE(
         {"unbound-" + on.queue()});
     on.add_events(5, 50);
     eventually(
-        "some wait", [&] { return on.count("waiting") == 20 * 6 && on.count("pending") == 0; }, patience);
+        "some wait", [&] { return on.count("waiting") == 20 * 6 && on.count("pending") == 0; }, time_limit);
     running.stop();
   }
   on.add_events(5, 50);

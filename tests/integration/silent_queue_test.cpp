@@ -44,7 +44,7 @@ TEST_CASE("events into a queue that never confirms wait with growing pauses, and
                      " AND routing_key = '" +
                      stuck + "'") == 0;
         },
-        patience);
+        time_limit);
     CHECK(session.number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
   }
   on.await_drained();
@@ -74,7 +74,7 @@ TEST_CASE("a queue that never confirms does not stop a relay by filling its memo
     eventually(
         "the others are published",
         [&] { return session.number("SELECT count(*) FROM outbox.event WHERE status = 'published'") == 50; },
-        patience);
+        time_limit);
     CHECK(session.number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
     running.stop();
   }

@@ -21,7 +21,7 @@ class sleep_lock {
   bool is_waited_for() { return number("count(*)", "NOT granted AND mode = 'ExclusiveLock'") > 0; }
   void await_awake() {
     eventually(
-        "nobody sleeps", [&] { return holder() == 0 && !is_waited_for(); }, patience);
+        "nobody sleeps", [&] { return holder() == 0 && !is_waited_for(); }, time_limit);
   }
   database& session() { return session_; }
 
@@ -82,7 +82,7 @@ std::unique_ptr<open_writer> silent_writer(const stage& on) {
         auto one = std::make_unique<open_writer>(on);
         return one->is_silent() ? std::move(one) : nullptr;
       },
-      patience);
+      time_limit);
 }
 
 void check_exact(const stage& on) {
@@ -115,7 +115,7 @@ TEST_CASE("writers ring while the leader sleeps, and under load it wakes up and 
         on.await_published(on.count("published") + 200);
         return listener.rings() == before;
       },
-      patience);
+      time_limit);
   writers.stop();
   on.await_drained();
   on.await_asleep();
@@ -152,7 +152,7 @@ TEST_CASE("a silent writer that stays open delays nobody, and its event leaves w
   }
   on.await_drained();
   eventually(
-      "the leader waits for the silent writer", [&] { return lock.is_waited_for(); }, patience);
+      "the leader waits for the silent writer", [&] { return lock.is_waited_for(); }, time_limit);
   CHECK(lock.holder() == 0);
   for (int i = 0; i < 10; ++i) {
     on.add_events(1, 3);
@@ -199,7 +199,7 @@ TEST_CASE("a silent writer that rolls back to a savepoint gives back its lock wi
           slow->exec(fmt::format("SELECT outbox.emit('slow', '2', '{}', '{{}}')", on.key("slow")));
           return slow->is_silent();
         },
-        patience);
+        time_limit);
     writers.stop();
   }
   slow->exec("ROLLBACK TO SAVEPOINT here");
@@ -218,7 +218,7 @@ TEST_CASE("a leader that is killed asleep or awake leaves nothing to be missed b
   for (const bool asleep : {true, false, true, false}) {
     CAPTURE(asleep);
     relay first{on, no_sweep};
-    first.wait_line("leads shard 0 of 1", patience);
+    first.wait_line("leads shard 0 of 1", time_limit);
     relay second{on, no_sweep};
     second.await_connected();
     std::unique_ptr<load> writers;
@@ -246,7 +246,7 @@ TEST_CASE("a leader that is killed asleep or awake leaves nothing to be missed b
 TEST_CASE("a leader that is stopped while awake leaves nothing to be missed by its successor") {
   const stage on;
   relay first{on, no_sweep};
-  first.wait_line("leads shard 0 of 1", patience);
+  first.wait_line("leads shard 0 of 1", time_limit);
   relay second{on, no_sweep};
   second.await_connected();
   std::unique_ptr<open_writer> slow;
@@ -259,7 +259,7 @@ TEST_CASE("a leader that is stopped while awake leaves nothing to be missed by i
   }
   on.await_drained();
   check_exact(on);
-  CHECK(first.wait(patience).code == 0);
+  CHECK(first.wait(time_limit).code == 0);
   second.stop();
 }
 

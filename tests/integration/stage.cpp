@@ -48,7 +48,7 @@ std::string outboxd_binary() {
 }
 
 program_result run_outboxd(const arguments& words, const environment& variables) {
-  return run_program(outboxd_options(words, variables), 5 * patience);
+  return run_program(outboxd_options(words, variables), 5 * time_limit);
 }
 
 stage::stage(const stage_options& options)
@@ -92,7 +92,7 @@ database stage::connect() const {
           return std::nullopt;
         }
       },
-      patience));
+      time_limit));
 }
 
 void stage::add_events(int count, int aggregates) const {
@@ -112,7 +112,7 @@ std::int64_t stage::count(std::string_view status) const {
 void stage::await_published(std::int64_t at_least) const {
   eventually(
       fmt::format("{} events are published", at_least), [&] { return count("published") >= at_least; },
-      patience);
+      time_limit);
 }
 
 void stage::await_drained(std::chrono::milliseconds limit) const {
@@ -159,7 +159,7 @@ std::int64_t stage::leader(int shard) const {
 
 std::int64_t stage::await_leader(int shard) const {
   return eventually(
-      fmt::format("shard {} is led", shard), [&] { return leader(shard); }, patience);
+      fmt::format("shard {} is led", shard), [&] { return leader(shard); }, time_limit);
 }
 
 std::int64_t stage::rows_read(const std::string& index) const {
@@ -178,14 +178,14 @@ void stage::await_asleep(int shard) const {
         return session.number(
                    fmt::format("SELECT count(*){} AND l.objid = {}", exclusive_locks, 64 + shard)) == 1;
       },
-      patience);
+      time_limit);
 }
 
 void stage::read_queue(history& into) const {
   broker{}.publish("", queue_, "", end_mark);
   consumer reader{queue_, 500};
   for (;;) {
-    auto message = reader.next(patience);
+    auto message = reader.next(time_limit);
     REQUIRE_MESSAGE(message, "the queue does not come to its end");
     reader.ack(*message);
     if (message->message_id() == end_mark) return;
@@ -209,8 +209,8 @@ relay::relay(const stage& on, const arguments& flags, const environment& variabl
     : process{outboxd_options(with_command(flags), merged(on.variables(), variables))} {}
 
 void relay::await_connected(std::size_t from) {
-  wait_line("connected to PostgreSQL", patience, from);
-  wait_line("connected to RabbitMQ", patience, from);
+  wait_line("connected to PostgreSQL", time_limit, from);
+  wait_line("connected to RabbitMQ", time_limit, from);
 }
 
 void relay::freeze(const stage& on) {
@@ -226,12 +226,12 @@ void relay::freeze(const stage& on) {
         send(SIGCONT);
         return false;
       },
-      patience);
+      time_limit);
 }
 
 void relay::stop(int signal) {
   send(signal);
-  const auto status = wait(patience);
+  const auto status = wait(time_limit);
   CHECK_MESSAGE(status.code == 0, tail());
 }
 

@@ -25,7 +25,7 @@ using arguments = std::vector<std::string>;
 using environment = std::map<std::string, std::string>;
 
 // Far beyond what anything here takes; a test that fails is allowed to be slow.
-inline constexpr auto patience = 60s;
+inline constexpr auto time_limit = 60s;
 
 // For a relay that should live by notifications alone.
 inline const arguments no_sweep{"--relay-sweep-interval", "30m", "--relay-claim-timeout", "1h"};
@@ -71,7 +71,7 @@ class stage {
   std::int64_t count(std::string_view status) const;
   void await_published(std::int64_t at_least) const;
   /// No event is pending or waiting any more.
-  void await_drained(std::chrono::milliseconds limit = patience) const;
+  void await_drained(std::chrono::milliseconds limit = time_limit) const;
   /// Sessions of relays with this database.
   std::int64_t relay_sessions() const;
   /// Shards of this database that are led.
@@ -90,7 +90,7 @@ class stage {
   void read_queue(history& into) const;
   /// Waits until the outbox is drained, then checks all that was delivered against all that was committed.
   /// Events of the type key("scheduled") may come in any order.
-  history_report check_all(std::chrono::milliseconds limit = patience) const;
+  history_report check_all(std::chrono::milliseconds limit = time_limit) const;
 
  private:
   fresh_database database_;

@@ -89,11 +89,11 @@ TEST_CASE("no connection left: it is said, waited for, and nothing is lost") {
   admin.exec("ALTER ROLE " + user.name() + " CONNECTION LIMIT 0");
   const auto from = running.lines().size();
   end_sessions(on);
-  running.wait_line("raise max_connections", patience, from);
+  running.wait_line("raise max_connections", time_limit, from);
   on.add_events(5, 20);
   CHECK(on.relay_sessions() == 0);
   admin.exec("ALTER ROLE " + user.name() + " CONNECTION LIMIT -1");
-  running.wait_line("connected to PostgreSQL", patience, from);
+  running.wait_line("connected to PostgreSQL", time_limit, from);
   check_recovered(on);
   running.stop();
 }
@@ -104,7 +104,7 @@ TEST_CASE("a connection for the lead and none for its lock: it says so, and poll
   auto admin = on.connect();
   admin.exec("ALTER ROLE " + user.name() + " CONNECTION LIMIT 1");
   relay running{on, {}, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
-  running.wait_line("raise max_connections", patience);
+  running.wait_line("raise max_connections", time_limit);
   for (int i = 0; i < 3; ++i) {
     on.add_events(5, 20);
     on.await_drained();
@@ -125,7 +125,7 @@ TEST_CASE("a full disk of the server: what cannot be marked is published again w
   on.add_events(100, 50);  // the marks need more room than the last page has
   server.fill_disk();
   relay running{on};
-  running.wait_line("make room on the disk of the server", patience);
+  running.wait_line("make room on the disk of the server", time_limit);
   CHECK(on.count("pending") > 0);
   server.clear_disk();
   check_recovered(on);
@@ -141,10 +141,10 @@ TEST_CASE("no descriptor left: it is said, waited for, and nothing is lost") {
   {
     const descriptor_limit few{running.pid(), 4};
     end_sessions(on);
-    running.wait_line("Too many open files", patience, from);
+    running.wait_line("Too many open files", time_limit, from);
     on.add_events(5, 20);
   }
-  running.wait_line("connected to PostgreSQL", patience, from);
+  running.wait_line("connected to PostgreSQL", time_limit, from);
   check_recovered(on);
   running.stop();
 }
@@ -166,11 +166,11 @@ TEST_CASE("nobody reads the log: relaying goes on, and the lines that were lost 
         said += log.read();
         return said.find("connected to PostgreSQL") != std::string::npos;
       },
-      patience);
+      time_limit);
   CHECK_MESSAGE(said.find("log lines lost") != std::string::npos, said);
   check_recovered(on);
   running.send(SIGTERM);
-  CHECK(running.wait(patience).code == 0);
+  CHECK(running.wait(time_limit).code == 0);
 }
 
 TEST_CASE("timeouts that are set for the relay's user end no session of a relay that is well") {
@@ -192,7 +192,7 @@ TEST_CASE("timeouts that are set for the relay's user end no session of a relay 
                    "'outboxd % on %' AND state = 'idle' AND state_change < clock_timestamp() - interval '1 "
                    "s'") == 3;
       },
-      patience);
+      time_limit);
   const auto up = running.lines().size();  // to open a session may have taken longer than that
   on.add_events(1, 10);
   const auto report = on.check_all();

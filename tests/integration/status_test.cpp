@@ -89,7 +89,7 @@ TEST_CASE("status names the relays, who leads and who stands by, and whether the
         const auto& relays = status.at("relays");
         return relays.size() == 2 && relays.at(1).at("ready_to_lead") == 1;
       },
-      patience);
+      time_limit);
   const auto& shard = status.at("shards").at(0);
   CHECK(shard.at("leader_pid") == pid);
   CHECK(shard.at("doorbell") == "asleep");
@@ -130,7 +130,7 @@ TEST_CASE("status counts what waits, by reason and destination, and is right bes
   eventually(
       "the followers are parked",
       [&] { return session.number("SELECT count(*) FROM outbox.event WHERE exception = 'parked'") == 13; },
-      patience);
+      time_limit);
   const auto status = desk.json({"status"});
   CHECK(count(status, "pending") == on.count("pending"));
   CHECK(count(status, "waiting") == on.count("waiting"));
@@ -180,12 +180,12 @@ TEST_CASE("status --watch looks again and again, and a Ctrl-C ends it well") {
                     .arguments = {"status", "--watch", "--json"},
                     .environment = desk.variables(),
                     .log_file = {}}};
-  watching.wait_line("\"pending\":{\"count\":0", patience);
+  watching.wait_line("\"pending\":{\"count\":0", time_limit);
   add(session, on, "pending", 7);
-  const auto line = watching.wait_line("\"pending\":{\"count\":7", patience);
+  const auto line = watching.wait_line("\"pending\":{\"count\":7", time_limit);
   CHECK(nlohmann::json::parse(line).at("errors").empty());
   watching.send(SIGINT);
-  CHECK(watching.wait(patience).code == 0);
+  CHECK(watching.wait(time_limit).code == 0);
   for (const auto& one : watching.all_lines()) CHECK(one.find('\x1b') == std::string::npos);
 }
 

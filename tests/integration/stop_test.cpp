@@ -44,12 +44,12 @@ TEST_CASE("a relay under nohup outlives its terminal") {
                    .arguments = {outboxd_binary(), "run"},
                    .environment = variables,
                    .log_file = {}}};
-  running.wait_line("leads shard 0 of 1", patience);
+  running.wait_line("leads shard 0 of 1", time_limit);
   running.send(SIGHUP);
   on.add_events(1, 10);
   on.await_published(10);
   running.send(SIGTERM);
-  CHECK(running.wait(patience).code == 0);
+  CHECK(running.wait(time_limit).code == 0);
 }
 
 TEST_CASE("SIGUSR1 and SIGUSR2 change nothing") {
@@ -69,7 +69,7 @@ TEST_CASE("SIGTERM before anything is connected exits 0") {
                 {},
                 {{"OUTBOXD_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none"},
                  {"OUTBOXD_AMQP_URL", "amqp://127.0.0.1:1"}}};
-  nowhere.wait_line("trying again", patience);
+  nowhere.wait_line("trying again", time_limit);
   nowhere.stop();
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("SIGTERM while the broker is frozen gives the lead back and exits 0 af
     const frozen_broker frozen;
     on.add_events(10, 100);
     eventually(
-        "events are on their way", [&] { return on.rows_read() >= 1000; }, patience);
+        "events are on their way", [&] { return on.rows_read() >= 1000; }, time_limit);
     stopped.stop();
     eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
     CHECK(on.shards_led() == 0);
@@ -103,14 +103,14 @@ TEST_CASE("a second SIGTERM ends at once") {
   const frozen_broker frozen;
   on.add_events(10, 100);
   eventually(
-      "events are on their way", [&] { return on.rows_read() >= 1000; }, patience);
+      "events are on their way", [&] { return on.rows_read() >= 1000; }, time_limit);
   stopped.send(SIGTERM);
-  stopped.wait_line("stopping", patience);
+  stopped.wait_line("stopping", time_limit);
   CHECK(stopped.running());
   stopped.send(SIGHUP);  // no second signal: service managers send it behind SIGTERM
   stopped.send(SIGHUP);
   stopped.send(SIGTERM);
-  CHECK(stopped.wait(patience).code == 128 + SIGTERM);
+  CHECK(stopped.wait(time_limit).code == 128 + SIGTERM);
   eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
 }
 

@@ -26,7 +26,7 @@ TEST_CASE("a rule that swallows the marks of a running relay is named, and when 
   on.await_published(20);
   session.exec("CREATE RULE \"Swallow\" AS ON UPDATE TO outbox.event DO INSTEAD NOTHING");
   on.add_events(3, 10);
-  running.wait_line("the rule Swallow of outbox.event leaves their rows as they are", patience);
+  running.wait_line("the rule Swallow of outbox.event leaves their rows as they are", time_limit);
   session.exec("DROP RULE \"Swallow\" ON outbox.event");
   check_undisturbed(on, running, leader);
 }
@@ -43,7 +43,7 @@ TEST_CASE("a trigger that swallows the mark of one event is named, and all other
   const auto leader = on.await_leader();
   on.add_events(2, 20);
   on.await_published(38);
-  running.wait_line("the trigger swallow of outbox.event", patience);
+  running.wait_line("the trigger swallow of outbox.event", time_limit);
   on.add_events(2, 20);
   on.await_published(76);
   session.exec("DROP TRIGGER swallow ON outbox.event");

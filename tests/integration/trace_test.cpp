@@ -64,7 +64,7 @@ TEST_CASE("trace names the event that another one waits behind, with its reason"
   eventually(
       "the second one is parked",
       [&] { return session.number("SELECT count(*) FROM outbox.event WHERE exception = 'parked'") == 1; },
-      patience);
+      time_limit);
   traced = desk.json({"trace", "--id", first});
   CHECK(traced.at("state") == "backing_off");
   CHECK(has(why(traced), "after 1 failed attempt"));

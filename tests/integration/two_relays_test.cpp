@@ -44,7 +44,7 @@ TEST_CASE("a leader that stops hands over, and one that is killed is followed by
   const stage on;
   load writers{on};
   std::unique_ptr<relay> leads = std::make_unique<relay>(on);
-  leads->wait_line("leads shard 0 of 1", patience);
+  leads->wait_line("leads shard 0 of 1", time_limit);
   for (const bool killed : {false, true, false, true}) {
     auto next = std::make_unique<relay>(on);
     next->await_connected();
@@ -54,7 +54,7 @@ TEST_CASE("a leader that stops hands over, and one that is killed is followed by
       leads->send(SIGKILL);
     else
       leads->stop();
-    next->wait_line("leads shard 0 of 1", patience);
+    next->wait_line("leads shard 0 of 1", time_limit);
     CHECK(on.await_leader() != leader);
     on.await_published(on.count("published") + 300);
     leads = std::move(next);

@@ -39,7 +39,7 @@ TEST_CASE("a relay that waits for confirms holds back no vacuum") {
   const frozen_broker frozen;
   on.add_events(10, 100);
   eventually(
-      "the relay has read what there is", [&] { return on.rows_read() >= 1000; }, patience);
+      "the relay has read what there is", [&] { return on.rows_read() >= 1000; }, time_limit);
   CHECK(on.shards_led() == 1);
   eventually("no session of the relay holds a snapshot or a transaction id", [&] {
     return session.number(

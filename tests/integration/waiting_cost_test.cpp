@@ -56,7 +56,7 @@ TEST_CASE("a hundred thousand scheduled events and as many behind a stuck one ar
         [&] {
           return session.number("SELECT count(*) FROM outbox.event WHERE exception = 'parked'") == many;
         },
-        patience);
+        time_limit);
     first.stop();
   }
   const auto before = rows_read(on);
@@ -79,7 +79,7 @@ TEST_CASE("a long queue behind a stuck event leaves in order when that does, man
   eventually(
       "all of them are parked",
       [&] { return session.number("SELECT count(*) FROM outbox.event WHERE exception = 'parked'") == many; },
-      patience);
+      time_limit);
   broker{}.bind(on.queue(), "outbox", "unbound-" + on.queue());
   session.exec("UPDATE outbox.event SET available_at = now() WHERE exception = 'backing_off'");
   relay_single_events(on, 100);
@@ -97,7 +97,7 @@ TEST_CASE("followers whose event is deleted by hand go on") {
   eventually(
       "all of them are parked",
       [&] { return session.number("SELECT count(*) FROM outbox.event WHERE exception = 'parked'") == 500; },
-      patience);
+      time_limit);
   session.exec("DELETE FROM outbox.event WHERE exception = 'backing_off'");
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());

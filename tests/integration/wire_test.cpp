@@ -60,7 +60,7 @@ void relay_through(fake_broker& at, const std::string& words, int body = 0) {
       " FROM generate_series(1, $1::int) AS n, generate_series(1, $2::int) AS a",
       {std::to_string(events), std::to_string(aggregates), std::to_string(body)});
   relay running{on, quick, {{"OUTBOXD_AMQP_URL", at.url()}}};
-  running.wait_line(words, patience);
+  running.wait_line(words, time_limit);
   check_only_acknowledged(on, at);
 
   at.play(well);
@@ -150,7 +150,7 @@ TEST_CASE(
   running.await_connected();
   at.play(small);
   on.add_events(events);
-  running.wait_line("frame_max 4095 is below", patience);
+  running.wait_line("frame_max 4095 is below", time_limit);
   at.play(well);
   on.await_drained();
   check_only_acknowledged(on, at);

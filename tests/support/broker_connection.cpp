@@ -72,8 +72,8 @@ broker_connection::broker_connection(const std::string& url) : state_{amqp_new_c
 
 broker_connection::~broker_connection() {
   if (state_ && channel_ != 0) {
-    const timeval patience{1, 0};
-    amqp_set_rpc_timeout(state(), &patience);
+    const timeval time_limit{1, 0};
+    amqp_set_rpc_timeout(state(), &time_limit);
     amqp_connection_close(state(), AMQP_REPLY_SUCCESS);
   }
 }

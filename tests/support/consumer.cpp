@@ -66,14 +66,14 @@ std::optional<delivery> consumer::next(steady_clock::time_point deadline) {
   return message;
 }
 
-std::vector<delivery> consumer::take(std::size_t count, std::chrono::milliseconds patience) {
-  const auto deadline = steady_clock::now() + patience;
+std::vector<delivery> consumer::take(std::size_t count, std::chrono::milliseconds time_limit) {
+  const auto deadline = steady_clock::now() + time_limit;
   std::vector<delivery> taken;
   while (taken.size() < count) {
     auto message = next(deadline);
     if (!message) {
       throw deadline_passed{"only " + std::to_string(taken.size()) + " of " + std::to_string(count) +
-                            " deliveries came within " + std::to_string(patience.count()) + " ms"};
+                            " deliveries came within " + std::to_string(time_limit.count()) + " ms"};
     }
     ack(*message);
     taken.push_back(std::move(*message));

@@ -3,10 +3,10 @@
 
 namespace outboxd::test {
 
-program_result run_program(const process_options& options, std::chrono::milliseconds patience) {
+program_result run_program(const process_options& options, std::chrono::milliseconds time_limit) {
   process child{options};
-  const auto status = child.wait(patience);
-  return {status, child.all_lines(patience)};
+  const auto status = child.wait(time_limit);
+  return {status, child.all_lines(time_limit)};
 }
 
 }  // namespace outboxd::test

@@ -23,6 +23,6 @@ struct program_result {
 
 /// Throws deadline_passed when it does not end.
 program_result run_program(const process_options& options,
-                           std::chrono::milliseconds patience = std::chrono::seconds{60});
+                           std::chrono::milliseconds time_limit = std::chrono::seconds{60});
 
 }  // namespace outboxd::test

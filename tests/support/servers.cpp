@@ -17,12 +17,12 @@ namespace {
 using namespace std::chrono_literals;
 
 // A server's start takes seconds, on a machine with other work many of them.
-constexpr auto patience = 300s;
+constexpr auto time_limit = 300s;
 
 std::string run(const char* variable, const std::vector<std::string>& words) {
   const auto done = run_program(
       {.program = required_environment(variable), .arguments = words, .environment = {}, .log_file = {}},
-      patience);
+      time_limit);
   if (!done.exited(0))
     throw std::runtime_error{fmt::format("{} failed: {}", fmt::join(words, " "), done.text())};
   return done.text();

@@ -22,7 +22,7 @@ namespace outboxd::test {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto patience = 60s;
+constexpr auto time_limit = 60s;
 
 // One thread per connection, which sends back what it gets and counts it.
 class echo_server {
@@ -94,7 +94,7 @@ class client {
     std::string text;
     while (text.size() < count) {
       std::array<char, 4096> bytes{};
-      if (!readable(patience)) break;
+      if (!readable(time_limit)) break;
       const auto size = ::recv(socket_, bytes.data(), std::min(bytes.size(), count - text.size()), 0);
       error_ = size < 0 ? errno : 0;
       if (size <= 0) break;

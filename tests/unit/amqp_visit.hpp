@@ -31,11 +31,11 @@ class visit : private amqp::handler {
     boost::asio::io_context io;
     amqp::connection line(io.get_executor(), settings(at));
     boost::asio::co_spawn(io, go(&line, this), boost::asio::detached);
-    constexpr auto patience = 30s;
-    io.run_for(patience);
+    constexpr auto time_limit = 30s;
+    io.run_for(time_limit);
   }
 
-  bool ended() const { return why_.has_value(); }  // within the patience of this class
+  bool ended() const { return why_.has_value(); }  // within the time_limit of this class
   bool opened() const { return opened_; }
   bool permanent() const { return why_ && why_->kind == fault::permanent; }
   std::string words() const { return why_ ? why_->message : "(it did not end)"; }

@@ -60,6 +60,33 @@ TEST_CASE("without any setting the defaults of the contract hold") {
   CHECK(read->warnings.empty());
 }
 
+TEST_CASE("the parts by themselves have the defaults of the settings") {
+  const auto read = read_settings({});
+  REQUIRE(read.has_value());
+  const auto& set = read->relay;
+  const relay::relay_settings own{
+      .leader = {.database = {.url = {}, .schema = set.leader.database.schema}, .stream = {}, .doorbell = {}},
+      .broker = {},
+      .lane = {}};
+  CHECK(own.leader.stream.read.batch == set.leader.stream.read.batch);
+  CHECK(own.leader.stream.batch_bytes == set.leader.stream.batch_bytes);
+  CHECK(own.leader.stream.order == set.leader.stream.order);
+  CHECK(own.leader.stream.after_dead == set.leader.stream.after_dead);
+  CHECK(own.leader.stream.retry.max_attempts() == set.leader.stream.retry.max_attempts());
+  CHECK(own.leader.stream.dead_letter_exchange == set.leader.stream.dead_letter_exchange);
+  CHECK(own.leader.sweep_interval == set.leader.sweep_interval);
+  CHECK(own.leader.database.claim_timeout == set.leader.database.claim_timeout);
+  CHECK(own.leader.database.after_publish == set.leader.database.after_publish);
+  CHECK(own.lanes == set.lanes);
+  CHECK(own.max_rate == set.max_rate);
+  CHECK(own.shutdown_grace == set.shutdown_grace);
+  CHECK(own.lane.confirm_timeout == set.lane.confirm_timeout);
+  CHECK(own.broker.heartbeat == set.broker.heartbeat);
+  CHECK(own.broker.max_message_size == set.broker.max_message_size);
+  CHECK(own.broker.allow_cc == set.broker.allow_cc);
+  CHECK(own.broker.login == set.broker.login);
+}
+
 TEST_CASE("every setting arrives where it is used") {
   const auto read = read_settings(with({{"database.url", "host=h"},
                                         {"amqp.url", "amqp://a,amqp://b"},

@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(fixture, "all that holds events back is known before what a fo
 
 TEST_CASE_FIXTURE(fixture, "a page that fails is asked for again after a pause, from where it was") {
   load();
-  it.look_at_blocked();
+  it.scan_blocked();
   const auto first = ask().blocked_after;
   REQUIRE(first);
   it.on_blocked(failed<blocked_answer>(), *first, true, now);
@@ -94,11 +94,11 @@ TEST_CASE_FIXTURE(fixture, "a page that fails is asked for again after a pause, 
 TEST_CASE_FIXTURE(fixture,
                   "while it runs a page is looked at each time that there is something, and then the next") {
   load();
-  it.look_at_blocked();
+  it.scan_blocked();
   it.on_blocked({.result = read_result::done, .reason = {}, .answer = {.rows = {{3, false}}, .upto = 3}},
                 *ask().blocked_after, true, now);
   CHECK_FALSE(ask().blocked_after);
-  it.look_at_blocked();
+  it.scan_blocked();
   CHECK(ask().blocked_after == 3);
 }
 

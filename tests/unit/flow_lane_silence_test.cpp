@@ -45,10 +45,10 @@ TEST_CASE_FIXTURE(lane_script, "what was in flight is told why the lane has give
 
 TEST_CASE_FIXTURE(lane_script,
                   "one that has never confirmed anything is dropped sooner, and its followers later") {
-  for (const auto patience : {3'500ms, 7'000ms, 10'000ms, 10'000ms}) {
+  for (const auto time_limit : {3'500ms, 7'000ms, 10'000ms, 10'000ms}) {
     send({1});
-    CHECK(line.deadline() == now + patience);
-    now += patience;
+    CHECK(line.deadline() == now + time_limit);
+    now += time_limit;
     line.check();
     line.on_broker_down({ending::blameless, "dropped"});
     line.on_broker_up();
@@ -72,10 +72,10 @@ struct clustered : lane_script {
     line.check();
     ack(0, names().back());
   }
-  void fall_silent_for(clock::duration patience) {
+  void fall_silent_for(clock::duration time_limit) {
     send({1});
-    CHECK(line.deadline() == now + patience);
-    now += patience;
+    CHECK(line.deadline() == now + time_limit);
+    now += time_limit;
     line.check();
     line.on_broker_down({ending::blameless, "dropped"});
     line.on_broker_up();
@@ -88,8 +88,8 @@ TEST_CASE_FIXTURE(
     clustered,
     "one that falls silent is dropped sooner where there are other nodes, and later when all were tried") {
   confirm_one();
-  for (const auto patience : {3'500ms, 7'000ms, 10'000ms, 10'000ms})
-    for (int i = 0; i < connections[0].hosts; ++i) fall_silent_for(patience);
+  for (const auto time_limit : {3'500ms, 7'000ms, 10'000ms, 10'000ms})
+    for (int i = 0; i < connections[0].hosts; ++i) fall_silent_for(time_limit);
   CHECK(connections[0].dropped.size() == 12);
   confirm_one();
   fall_silent_for(3'500ms);

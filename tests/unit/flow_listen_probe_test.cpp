@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr probe_limits limits{.interval = 10s, .patience = 3s};
+constexpr probe_limits limits{.interval = 10s, .answer_timeout = 3s};
 
 // A probe and its clock.
 struct probe_script {
@@ -73,12 +73,12 @@ TEST_CASE("what is heard is probed again at every interval, one probe at a time"
   }
 }
 
-TEST_CASE("an answer is late after the patience and not before") {
+TEST_CASE("an answer is late after the time_limit and not before") {
   probe_script s;
   s.begin();
   s.send();
-  CHECK(s.sleep() == limits.patience);
-  s.after(limits.patience - 1ms);
+  CHECK(s.sleep() == limits.answer_timeout);
+  s.after(limits.answer_timeout - 1ms);
   CHECK_FALSE(s.late());
   s.after(1ms);
   CHECK(s.late());
@@ -94,7 +94,7 @@ TEST_CASE("deafness is said once, probed on at every interval, and its end is sa
   for (int round = 0; round < 3; ++round) {
     s.send();
     CHECK(s.subject.hears() == (round == 0));  // until the contrary is shown
-    s.after(limits.patience);
+    s.after(limits.answer_timeout);
     CHECK(s.deaf() == (round == 0));
     CHECK_FALSE(s.subject.hears());
     CHECK(s.sleep() == limits.interval);
@@ -112,7 +112,7 @@ TEST_CASE("an answer that was thought lost is as good as any") {
   probe_script s;
   s.begin();
   s.send();
-  s.after(limits.patience);
+  s.after(limits.answer_timeout);
   CHECK(s.deaf());
   s.after(1s);
   CHECK(s.heard());
@@ -138,7 +138,7 @@ TEST_CASE("a probe that could not be sent proves nothing and is due again at onc
   s.heard();
   s.after(limits.interval);
   s.send();
-  s.after(limits.patience);
+  s.after(limits.answer_timeout);
   s.subject.on_unsent(s.now);
   CHECK(s.subject.hears());
   CHECK(s.due());
@@ -157,12 +157,12 @@ TEST_CASE("a new session has to prove itself, and it is news only if the one bef
 
   s.after(limits.interval);
   s.send();
-  s.after(limits.patience);
+  s.after(limits.answer_timeout);
   CHECK(s.deaf());
   s.subject.end();
   s.begin();
   s.send();
-  s.after(limits.patience);
+  s.after(limits.answer_timeout);
   CHECK_FALSE(s.deaf());  // said already
   s.subject.end();
   s.begin();

@@ -36,7 +36,7 @@ bool led(const world& in) {
 }
 
 bool wants_sleep(const relay& r) {
-  return r.pc == rat::asking || r.pc == rat::granted || r.pc == rat::asleep;
+  return r.pc == rat::requesting || r.pc == rat::granted || r.pc == rat::asleep;
 }
 
 void stand_up(relay& r) {
@@ -104,13 +104,13 @@ std::uint64_t key_of(const relay& of) {
 template <typename Of>
 auto adder(const world& from, std::array<Of, 2> world::*among, const char* name, std::size_t who,
            std::vector<step>& out) {
-  return [&from, &out, among, name, who](bool owed, const char* what, auto&& change) {
-    step& one = out.emplace_back(step{name, who, what, owed, from});
+  return [&from, &out, among, name, who](bool fair, const char* what, auto&& change) {
+    step& one = out.emplace_back(step{name, who, what, fair, from});
     change(one.to, (one.to.*among)[who]);
   };
 }
 
-constexpr bool owed = true;
+constexpr bool fair = true;
 constexpr bool free_to = false;
 
 }  // namespace
@@ -233,15 +233,15 @@ void sleep_model::finish(const world& from, std::size_t who, std::vector<step>& 
         }
       });
   }
-  if (now.pc == wat::unlocked) add(owed, "is seen to have committed", [&](world&, writer& w) { appear(w); });
+  if (now.pc == wat::unlocked) add(fair, "is seen to have committed", [&](world&, writer& w) { appear(w); });
   if (now.pc != wat::ending) return;
   if (now.outer.lock)
-    add(owed, "lets SLEEP go", [](world&, writer& w) {
+    add(fair, "lets SLEEP go", [](world&, writer& w) {
       w.outer.lock = false;
       if (!w.outer.ring) w.pc = wat::done;
     });
   if (now.outer.ring)
-    add(owed, "notifies", [](world& in, writer& w) {
+    add(fair, "notifies", [](world& in, writer& w) {
       for (relay& r : in.relays)
         if (r.lead && !r.stream_cut) r.notified = true;
       w.outer.ring = false;
@@ -254,20 +254,20 @@ void sleep_model::lead(const world& from, std::size_t who, std::vector<step>& ou
   const auto add = adder(from, &world::relays, "relay", who, out);
   const relay& now = from.relays[who];
   if (now.pc == rat::standby && !led(from))
-    add(owed, "takes LEAD", [](world&, relay& r) {
+    add(fair, "takes LEAD", [](world&, relay& r) {
       r.lead = true;
       r.pc = rat::awake;
     });
   if (!now.lead || now.stream_cut) return;
   if (now.notified)
-    add(owed, "is notified", [&](world&, relay& r) {
+    add(fair, "is notified", [&](world&, relay& r) {
       r.notified = false;
       if (with_ == flaw::deaf_while_reading && r.read != relay::reading::no) return;
       // Who polls reads anyway, and who has just been granted SLEEP at least once.
       r.again = r.pc == rat::granted || r.pc == rat::asleep;
     });
   if (now.read != relay::reading::no) {
-    add(owed, "has its answer", [&](world& in, relay& r) { answer(in, r); });
+    add(fair, "has its answer", [&](world& in, relay& r) { answer(in, r); });
     return;
   }
   if (now.pc == rat::asleep && !now.again) return;
@@ -278,7 +278,7 @@ void sleep_model::lead(const world& from, std::size_t who, std::vector<step>& ou
   const auto see = [](writer& w) {
     if (w.events == news::unread) w.events = news::under_way;
   };
-  add(owed, "reads", [&](world& in, relay& r) {
+  add(fair, "reads", [&](world& in, relay& r) {
     begin(r);
     for (writer& w : in.writers) see(w);
   });
@@ -318,18 +318,18 @@ void sleep_model::sleep(const world& from, std::size_t who, std::vector<step>& o
     if (!now.sleep_cut && !wanted(from) && !shared(from))
       add(free_to, "tries SLEEP and has it", [](world&, relay& r) {
         r.sleep = hold::held;
-        r.pc = rat::asking;
+        r.pc = rat::requesting;
       });
     add(free_to, "asks for SLEEP and waits", [](world&, relay& r) {
       if (!r.sleep_cut) r.sleep = hold::queued;
-      r.pc = rat::asking;
+      r.pc = rat::requesting;
     });
   }
-  if (now.pc == rat::asking && now.sleep == hold::held && !now.sleep_cut)
-    add(owed, "learns that it has SLEEP",
+  if (now.pc == rat::requesting && now.sleep == hold::held && !now.sleep_cut)
+    add(fair, "learns that it has SLEEP",
         [&](world&, relay& r) { r.pc = with_ == flaw::no_read_after_grant ? rat::asleep : rat::granted; });
   if (wants_sleep(now))
-    add(free_to, now.pc == rat::asking ? "asks no longer" : "wakes up",
+    add(free_to, now.pc == rat::requesting ? "asks no longer" : "wakes up",
         [](world&, relay& r) { stand_up(r); });
 }
 
@@ -339,16 +339,16 @@ void sleep_model::serve(const world& from, std::size_t who, std::vector<step>& o
   const relay& now = from.relays[who];
   if (!shared(from) && !held(from)) {
     if (now.sleep == hold::queued)
-      add(owed, "is granted SLEEP", [](world&, relay& r) { r.sleep = hold::held; });
+      add(fair, "is granted SLEEP", [](world&, relay& r) { r.sleep = hold::held; });
     if (now.ghost_sleep == hold::queued)
-      add(owed, "is granted SLEEP when it has gone", [](world&, relay& r) { r.ghost_sleep = hold::held; });
+      add(fair, "is granted SLEEP when it has gone", [](world&, relay& r) { r.ghost_sleep = hold::held; });
   }
-  if (now.stream_cut && now.lead) add(owed, "has no LEAD any more", [](world&, relay& r) { r.lead = false; });
+  if (now.stream_cut && now.lead) add(fair, "has no LEAD any more", [](world&, relay& r) { r.lead = false; });
   if (now.sleep_cut && now.sleep != hold::none)
-    add(owed, "has no SLEEP any more", [](world&, relay& r) { r.sleep = hold::none; });
-  if (now.ghost_lead) add(owed, "leaves LEAD at last", [](world&, relay& r) { r.ghost_lead = false; });
+    add(fair, "has no SLEEP any more", [](world&, relay& r) { r.sleep = hold::none; });
+  if (now.ghost_lead) add(fair, "leaves LEAD at last", [](world&, relay& r) { r.ghost_lead = false; });
   if (now.ghost_sleep != hold::none)
-    add(owed, "leaves SLEEP at last", [](world&, relay& r) { r.ghost_sleep = hold::none; });
+    add(fair, "leaves SLEEP at last", [](world&, relay& r) { r.ghost_sleep = hold::none; });
 }
 
 // A living relay learns that a session is lost, and has a new one.
@@ -356,14 +356,14 @@ void sleep_model::notice(const world& from, std::size_t who, std::vector<step>& 
   const auto add = adder(from, &world::relays, "relay", who, out);
   const relay& now = from.relays[who];
   if (now.stream_cut)
-    add(owed, "notices that its stream is lost", [](world&, relay& r) {
+    add(fair, "notices that its stream is lost", [](world&, relay& r) {
       stand_up(r);
       leave_stream(r);
       r.pc = rat::standby;
     });
   if (now.sleep_cut)
-    add(owed, "notices that its session with SLEEP is lost", [&](world&, relay& r) {
-      const bool stays = with_ == flaw::sleeps_without_session && r.pc != rat::asking;
+    add(fair, "notices that its session with SLEEP is lost", [&](world&, relay& r) {
+      const bool stays = with_ == flaw::sleeps_without_session && r.pc != rat::requesting;
       if (wants_sleep(r) && !stays) stand_up(r);
       leave_sleep(r);
     });

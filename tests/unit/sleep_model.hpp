@@ -60,10 +60,10 @@ class sleep_model {
     enum class at : std::uint8_t {
       dead,
       standby,
-      awake,    // leads and polls
-      asking,   // the same; has asked for SLEEP, and has no answer yet
-      granted,  // knows that it has SLEEP; has not read since
-      asleep,   // reads when notified
+      awake,       // leads and polls
+      requesting,  // the same; has asked for SLEEP, and has no answer yet
+      granted,     // knows that it has SLEEP; has not read since
+      asleep,      // reads when notified
     };
     enum class reading : std::uint8_t { no, early, fresh };  // fresh: begun when it knew of the grant
 
@@ -93,7 +93,7 @@ class sleep_model {
     std::size_t which;
     const char* what;
     // It happens by itself, sooner or later. Nobody has to write, to fail, to ask for SLEEP or to wake up.
-    bool owed;
+    bool fair;
     world to;
   };
 

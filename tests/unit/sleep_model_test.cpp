@@ -36,7 +36,7 @@ class search {
       if (sleep_model::silence(from)) judge(i, unread);
       nodes_[i].ends_well = !unread || !sleep_model::alive(from);
       model_.next(from, steps);
-      for (const auto& one : steps) visit(one, i, one.owed && !nodes_[i].ends_well);
+      for (const auto& one : steps) visit(one, i, one.fair && !nodes_[i].ends_well);
     }
     find_stuck();
     found_.worlds = nodes_.size();

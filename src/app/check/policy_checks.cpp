@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-constexpr auto patience = 10s;
+constexpr auto api_timeout = 10s;
 constexpr std::size_t most_queues = 100;  // of an exchange, that are looked at
 constexpr std::size_t most_names = 3;     // of queues, in a line
 
@@ -146,7 +146,7 @@ findings check_policies(const settings& from, const std::vector<std::string>& ex
   const auto broker = text ? amqp::parse_url(*text) : tl::make_unexpected(text.error());
   if (!where) return {warning(where.error().message, "mend amqp.management_url, or the file that it is in")};
   if (!broker) return {not_checked(broker.error().message)};
-  const management_api api(*where, {broker->user, broker->password}, from.relay.broker.tls, patience);
+  const management_api api(*where, {broker->user, broker->password}, from.relay.broker.tls, api_timeout);
   const auto major = major_of(api);
   if (!major) return {major.error()};
   findings out;

@@ -99,7 +99,7 @@ finding check_settings(patient& of) {
 finding check_notification(patient& of) {
   if (!of.known.writable) return not_checked("the server takes no writes");
   if (!of.known.own_session) return not_checked("the pooler gives this session to others");
-  constexpr auto patience = 5s;
+  constexpr auto hearing_timeout = 5s;
   const auto channel = fmt::format("outboxd_check_{}", ::getpid());
   const auto token = fmt::format("{}", std::chrono::steady_clock::now().time_since_epoch().count());
   for (const auto& sql : {fmt::format("LISTEN {}", channel), fmt::format("NOTIFY {}, '{}'", channel, token)})
@@ -111,8 +111,9 @@ finding check_notification(patient& of) {
   const auto listen = [&]() -> boost::asio::awaitable<bool> {
     for (;;) {
       heard = of.raw().take_notifications().contains(token);
-      if (heard || of.raw().lost() || std::chrono::steady_clock::now() >= begun + patience) co_return heard;
-      co_await of.raw().wait_until(begun + patience);
+      if (heard || of.raw().lost() || std::chrono::steady_clock::now() >= begun + hearing_timeout)
+        co_return heard;
+      co_await of.raw().wait_until(begun + hearing_timeout);
     }
   };
   if (!wait_for(of.io(), listen()))
