@@ -47,6 +47,9 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
       require(one.delivered == 0 || !is_before(table_.rows[row], one),
               "a dead event is not forgotten when its successor is out");
   };
+  table_.on_dead = [this] {
+    if (how_.faults && world_.chance(20)) world_.after(world_.micros(0, 8'000), [this] { crash(); });
+  };
   for (auto count = world_.between(1, 3); count-- > 0;) start_relay();
   write();
   operate();
@@ -108,11 +111,14 @@ void flow_chaos::start_relay() {
 
 void flow_chaos::write() {
   if (calm_) return;
-  auto in = std::make_shared<transaction>();
-  in->left = static_cast<int>(world_.between(1, 3));
-  in->crashes = table_.crashes;
-  if (world_.chance(300)) in->id = table_.begin();  // else with the first row
-  statement(in);
+  if (!table_.in_recovery()) {
+    auto in = std::make_shared<transaction>();
+    in->left = static_cast<int>(world_.between(1, 3));
+    in->crashes = table_.crashes;
+    in->failovers = table_.failovers;
+    if (world_.chance(300)) in->id = table_.begin();  // else with the first row
+    statement(in);
+  }
   world_.after(world_.chance(100) ? world_.millis(0, 300) : world_.millis(0, 50), [this] { write(); });
 }
 
@@ -163,8 +169,8 @@ void flow_chaos::insert(transaction& in) {
 }
 
 void flow_chaos::finish(const std::shared_ptr<transaction>& in) {
-  if (in->id == 0) return;
-  if (!in->prepared && world_.chance(30)) {
+  if (in->id == 0 || in->failovers != table_.failovers) return;
+  if (!in->prepared && world_.chance(60)) {
     in->prepared = true;
     table_.prepare(in->id);
     world_.after(world_.millis(0, 1'500), [this, in] { finish(in); });
@@ -196,7 +202,7 @@ void flow_chaos::restore() {
 void flow_chaos::operate() {
   if (calm_) return;
   world_.after(world_.millis(0, 800), [this] { operate(); });
-  if (table_.rows.empty() || !how_.faults) return;
+  if (table_.rows.empty() || !how_.faults || table_.in_recovery()) return;
   if (world_.chance(50)) return restore();
   const auto row =
       static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.rows.size()) - 1));
@@ -242,7 +248,7 @@ void flow_chaos::operate() {
 
 // Again and again: what is freed may have bad ones, too.
 void flow_chaos::discard_dead() {
-  for (std::size_t row = 0; row < table_.rows.size(); ++row)
+  for (std::size_t row = 0; row < table_.rows.size() && !table_.in_recovery(); ++row)
     if (table_.rows[row].now.status == row_status::dead && !table_.rows[row].gone)
       table_.change(row, [](table_row& of) { of.gone = true; });
   for (auto& each : relays_)
@@ -282,8 +288,8 @@ void flow_chaos::lock() {
   if (what == 1) table_.writes_locked_until = table_.reads_locked_until = until;
   if (what < 2) return say("table locked");
   const auto count = static_cast<std::int64_t>(table_.rows.size());
-  table_.rows[static_cast<std::size_t>(world_.between(std::max<std::int64_t>(0, count - 10), count - 1))]
-      .locked_until = until;
+  const auto row = static_cast<std::size_t>(world_.between(std::max<std::int64_t>(0, count - 10), count - 1));
+  table_.rows[row].locked_until = until;
 }
 
 // Faults.
@@ -342,7 +348,7 @@ void flow_chaos::strike(simulated_leader& victim) {
       say(fmt::format("{} hands over {}", who, shard));
       return victim.hand_over_shard(shard);
     case 8:
-      if (world_.chance(500)) return crash();
+      if (world_.chance(600)) return end_server();
       return;
     case 9: {
       const auto which = aggregates_[static_cast<std::size_t>(
@@ -357,7 +363,24 @@ void flow_chaos::strike(simulated_leader& victim) {
   }
 }
 
+void flow_chaos::end_server() {
+  switch (world_.between(0, 3)) {
+    case 0:
+      say("a standby is promoted");
+      table_.promote();
+      break;
+    case 1:
+      say("the outbox moves");
+      table_.move();
+      break;
+    default:
+      return crash();
+  }
+  for (auto& one : relays_) one->crash_of_server();
+}
+
 void flow_chaos::crash() {
+  if (calm_) return;
   say("PostgreSQL crashes");
   table_.crash();
   for (auto& one : relays_) one->crash_of_server();

@@ -38,6 +38,7 @@ class flow_chaos {
   struct transaction {
     flow::xid id = 0;
     int crashes = 0;
+    int failovers = 0;
     std::vector<std::size_t> rows;
     int left = 0;  // statements
     bool prepared = false;
@@ -56,6 +57,7 @@ class flow_chaos {
   void lock();
   void strike();
   void strike(simulated_leader& victim);
+  void end_server();
   void crash();
   void heal();
 

@@ -15,7 +15,7 @@ void flow_chaos::on_delivered(std::size_t row) {
   table_row& one = table_.rows[row];
   history_ += fmt::format("{} ", row);
   if (table_.on_step) table_.on_step(row, "delivered");
-  require(one.visible, "what is delivered has been committed");
+  require(one.landed > 0, "what is delivered has been committed");
   if (one.delivered++ > 0) {
     ++duplicates_;
     if (!how_.faults) require(false, fmt::format("without faults every event is delivered once ({})", row));

@@ -141,7 +141,8 @@ flow::tried<flow::walk_answer> simulated_postgres::walk(std::size_t shard, std::
 // All in one page. What is locked waits for its own time.
 flow::tried<flow::recall_answer> simulated_postgres::recall(std::size_t shard) {
   flow::tried<flow::recall_answer> out;
-  if (cannot_read(out)) return out;
+  if (in_recovery()) out.result = read_result::deferred;
+  if (in_recovery() || cannot_read(out)) return out;
   std::vector<std::function<void()>> undoing;
   for (const std::size_t row : by_seq_) {
     const table_row& one = rows[row];

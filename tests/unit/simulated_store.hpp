@@ -59,7 +59,10 @@ class simulated_store final : public flow::store {
 
   // Server and client notice it each in their own time.
   void cut(clock::duration server_after, clock::duration client_after) {
-    world_.after(server_after, [this, mine = server_] { end_server(mine); });
+    if (server_after == clock::duration(0))
+      end_server(server_);
+    else
+      world_.after(server_after, [this, mine = server_] { end_server(mine); });
     world_.after(client_after, [this, mine = client_] {
       process_.run([this, mine] {
         if (mine == client_) lose();
