@@ -28,7 +28,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   settings_.max_rate = how.max_rate;
   stream.retry = retry_policy::exponential(50ms, 300ms, 8);
   if (world_.chance(300)) stream.dead_letter_exchange = "dead";
-  stream.lead_lasts = settings_.claim_timeout * 3 / 4;
+  if (how.with.lead_checked) stream.lead_lasts = simulated_leader::lead_lasts(settings_.claim_timeout);
   settings_.lane.confirm_timeout = 1'500ms;
   settings_.renews_lanes = world_.chance(500);
   for (auto count = world_.one_of({2, 4, 9}); count-- > 0;)
@@ -204,13 +204,15 @@ void flow_chaos::operate() {
   world_.after(world_.millis(0, 800), [this] { operate(); });
   if (table_.rows.empty() || !how_.faults || table_.in_recovery()) return;
   if (world_.chance(50)) return restore();
-  const auto row =
-      static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.rows.size()) - 1));
+  auto row = static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.rows.size()) - 1));
+  if (world_.chance(500))
+    while (row + 1 < table_.rows.size() && table_.rows[row].now.status != row_status::waiting) ++row;
   const table_row& one = table_.rows[row];
   if (!one.visible || one.gone || one.locked_until > world_.now()) return;
   const auto set_due = [this](table_row& of) {
     if (of.now.status == row_status::pending) return;
     if (of.now.status != row_status::waiting) of.now.why = flow::exception::backing_off;
+    if (!how_.with.kind_kept) of.now.why = flow::exception::scheduled;
     of.now.status = row_status::waiting;
     of.now.available_at = world_.wall();
     of.now.attempts = of.now.deferrals = 0;
@@ -220,19 +222,31 @@ void flow_chaos::operate() {
       if (one.now.status != row_status::dead) return;
       say(fmt::format("retry {}", row));
       table_.change(row, [&](table_row& of) {
+        of.touched = true;
         if (world_.chance(700)) of.ill = ailment::none;
         set_due(of);
       });
       break;
     case 1:
       if (one.now.status != row_status::waiting) return;
-      say(fmt::format("due by hand {}", row));
-      table_.change(row, set_due);
+      if (world_.chance(500)) {
+        say(fmt::format("due by hand {}", row));
+        table_.change(row, set_due);
+      } else {
+        say("due by hand all that waits");
+        for (std::size_t each = 0; each < table_.rows.size(); ++each)
+          if (const table_row& it = table_.rows[each];
+              it.now.status == row_status::waiting && !it.gone && it.locked_until <= world_.now())
+            table_.change(each, set_due);
+      }
+      if (world_.chance(300))  // who leads next does not know what they were
+        for (auto& each : relays_) each->lose_session(table_.shard_of(one.of));
       break;
     case 2:
       if (one.now.why != flow::exception::backing_off) return;
       say(fmt::format("discard {}", row));
       table_.change(row, [](table_row& of) {
+        of.touched = true;
         of.now.status = row_status::dead;
         of.now.why = flow::exception::dead;
       });
@@ -240,7 +254,7 @@ void flow_chaos::operate() {
     default:
       if (one.now.status == row_status::published && world_.chance(700)) return;
       say(fmt::format("delete {}", row));
-      table_.change(row, [](table_row& of) { of.gone = true; });
+      table_.change(row, [](table_row& of) { of.touched = of.gone = true; });
   }
   for (auto& each : relays_)
     if (world_.chance(500)) each->ring_due(table_.shard_of(one.of));
@@ -250,7 +264,7 @@ void flow_chaos::operate() {
 void flow_chaos::discard_dead() {
   for (std::size_t row = 0; row < table_.rows.size() && !table_.in_recovery(); ++row)
     if (table_.rows[row].now.status == row_status::dead && !table_.rows[row].gone)
-      table_.change(row, [](table_row& of) { of.gone = true; });
+      table_.change(row, [](table_row& of) { of.touched = of.gone = true; });
   for (auto& each : relays_)
     for (std::size_t shard = 0; shard < table_.shards(); ++shard) each->ring_due(shard);
   world_.after(milliseconds(500), [this] { discard_dead(); });
@@ -290,6 +304,7 @@ void flow_chaos::lock() {
   const auto count = static_cast<std::int64_t>(table_.rows.size());
   const auto row = static_cast<std::size_t>(world_.between(std::max<std::int64_t>(0, count - 10), count - 1));
   table_.rows[row].locked_until = until;
+  if (world_.chance(300)) table_.move_row(row);
 }
 
 // Faults.
@@ -364,12 +379,13 @@ void flow_chaos::strike(simulated_leader& victim) {
 }
 
 void flow_chaos::end_server() {
-  switch (world_.between(0, 3)) {
+  switch (world_.between(0, 4)) {
     case 0:
+    case 1:
       say("a standby is promoted");
       table_.promote();
       break;
-    case 1:
+    case 2:
       say("the outbox moves");
       table_.move();
       break;

@@ -104,13 +104,22 @@ TEST_CASE("every rule is needed: left out, it is missed") {
       {"the successors of a dead one wait until that is written", &rules::dead_awaited, 100},
       {"what is blocked is known before the first send", &rules::blocked_first, 100},
       {"an empty look-up sees all that is parked", &rules::look_up_after_records, 100},
-      {"parked events above the position stay", &rules::release_below_position, 500},
+      {"parked events above the position stay", &rules::release_below_position, 2'000},
       {"a new leader looks for what waits for pauses that have ended", &rules::resumed_at_start, 500},
       {"a new leader that holds behind dead events knows them before it sends", &rules::dead_first, 100},
       {"the saved seq is below what is unsettled", &rules::saved_below_unsettled, 100},
+      {"what is unsettled is saved beside the position", &rules::unsettled_saved, 100},
       {"a position of another server is not taken up", &rules::identifier_checked, 2'000},
       {"a position ahead of the server is not taken up", &rules::xmax_checked, 2'000},
+      {"a slice of (c) cuts what the position has seen", &rules::slice_cuts, 100},
+      {"(a) waits for the last slice of (c)", &rules::slices_first, 100},
+      {"who was stopped for long sends nothing before an answer", &rules::lead_checked, 100},
       {"a standby gives no lead", &rules::no_lead_in_recovery, 500},
+      {"a walk goes over what the position has passed", &rules::background_walk, 100},
+      {"what somebody has locked is marked later", &rules::marks_again, 100},
+      {"a mark by place counts its rows", &rules::places_counted, 500},
+      {"a hand's reset keeps the kind", &rules::kind_kept, 500},
+      {"held aggregates are looked at without a hit", &rules::look_up_unasked, 100},
   };
   for (const left_out& one : all) {
     rules with;

@@ -121,7 +121,6 @@ void simulated_postgres::change(std::size_t row, const std::function<void(table_
     rows[row].ill = was.ill;
     rows[row].gone = was.gone;
   });
-  rows[row].touched = true;
   rows[row].now.place = next_place_++;
   how(rows[row]);
   if (on_step) on_step(row, "changed by hand");
@@ -295,7 +294,7 @@ bool simulated_postgres::save(std::size_t shard, const flow::position& at,
                               const std::vector<event_id>& unsettled) {
   if (in_recovery() || world_.chance(20)) return false;
   std::vector<std::function<void()>> undoing{[this, shard, was = saved_[shard]] { saved_[shard] = was; }};
-  saved_[shard] = {{at, unsettled}, identifier_};
+  saved_[shard] = {{at, with_.unsettled_saved ? unsettled : std::vector<event_id>()}, identifier_};
   finish(std::move(undoing), false);
   return true;
 }
@@ -346,10 +345,11 @@ flow::write_answer simulated_postgres::mark(const flow::mark_request& what) {
         what.mode != mark_mode::by_place ||
         std::memcmp(what.places[i].bytes.data(), &rows[row].now.place, sizeof rows[row].now.place) == 0;
     if (is_finished(rows[row]) || !there) {
-      if (what.mode == mark_mode::by_place) out.result = write_result::missed;
+      if (what.mode == mark_mode::by_place && with_.places_counted) out.result = write_result::missed;
       continue;
     }
     if (is_locked(row)) {
+      if (!with_.marks_again) continue;
       if (what.mode != mark_mode::unlocked) return {write_result::deferred, {}, "lock timeout"};
       out.left.push_back(what.ids[i]);
       continue;

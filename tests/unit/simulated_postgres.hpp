@@ -32,9 +32,18 @@ struct rules {
   bool resumed_at_start = true;        // a new leader looks for what waits for pauses that have ended
   bool dead_first = true;             // a new leader that holds behind dead events knows them before it sends
   bool saved_below_unsettled = true;  // the saved seq is below the lowest event that is not settled
+  bool unsettled_saved = true;        // beside the position, by id
   bool identifier_checked = true;     // a position of another server is not taken up
   bool xmax_checked = true;           // nor one that this server has not come to
+  bool slice_cuts = true;             // (c) in slices: the position has seen up to where the slice ends
+  bool slices_first = true;           // (a) waits for the last slice
+  bool lead_checked = true;           // who was stopped for long sends nothing before an answer
   bool no_lead_in_recovery = true;    // a standby gives no lead
+  bool background_walk = true;        // over what the position has passed
+  bool marks_again = true;            // what somebody has locked is marked later
+  bool places_counted = true;         // a mark by place tells that it has missed a row
+  bool kind_kept = true;              // a hand's reset keeps the kind of a waiting row
+  bool look_up_unasked = true;        // held aggregates are looked at again without a hit in memory
 };
 
 enum class row_status : std::uint8_t { pending, waiting, published, dead };
@@ -118,6 +127,9 @@ class simulated_postgres {
 
   // An operator's own transaction that changes one row, durably.
   void change(std::size_t row, const std::function<void(table_row&)>& how);
+
+  // Somebody changes what is no part of the event.
+  void move_row(std::size_t row) { rows[row].now.place = next_place_++; }
 
   // The latest commits that did not wait for the disk are lost, and all that runs.
   void crash();

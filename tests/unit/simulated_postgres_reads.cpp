@@ -91,8 +91,8 @@ flow::tried<flow::read_answer> simulated_postgres::read(std::size_t shard, const
       late.push_back(row);
     }
   }
-  answer.now = now.cut_at(upper);
-  answer.saw_all = upper == now.xmax;
+  answer.now = with_.slice_cuts ? now.cut_at(upper) : now;
+  answer.saw_all = upper == now.xmax || !with_.slices_first || !with_.slice_cuts;
   answer.late = static_cast<std::int64_t>(late.size());
   if (!late.empty()) answer.late_low = rows[late.front()].seq;
   if (what.with_summary) add_summary(shard, answer);
