@@ -13,6 +13,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
       sequence_tricks_(how.tricks && world_.chance(300)),
       hand_overs_(how.faults || world_.chance(500)),
       locks_(how.faults || !hand_overs_),
+      has_stuck_(locks_ && how.refusals && world_.chance(300)),
       table_(world_, limits_from(world_), how_.with) {
   auto& stream = settings_.stream;
   stream.read.batch = world_.one_of({3, 10, 100});
@@ -55,6 +56,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   operate();
   if (how.pauses) pause();
   lock();
+  if (has_stuck_) world_.after(world_.millis(0, 2'000), [this] { insert_stuck(); });
   if (how.faults || hand_overs_) strike();
 }
 
@@ -173,6 +175,7 @@ void flow_chaos::finish(const std::shared_ptr<transaction>& in) {
   if (!in->prepared && world_.chance(60)) {
     in->prepared = true;
     table_.prepare(in->id);
+    if (how_.faults && world_.chance(20)) world_.after(world_.micros(0, 100'000), [this] { promote(); });
     world_.after(world_.millis(0, 1'500), [this, in] { finish(in); });
     return;
   }
@@ -199,11 +202,32 @@ void flow_chaos::restore() {
   table_.restore(std::move(row));
 }
 
+// As many as one read brings, of one shard and due at once: they can be sent, and never be marked.
+void flow_chaos::insert_stuck() {
+  if (settings_.stream.read.batch > 10 || table_.in_recovery()) return;
+  say("rows that cannot be marked");
+  const flow::xid by = table_.begin();
+  for (int i = 0; i < settings_.stream.read.batch; ++i) {
+    table_row row;
+    row.of = static_cast<flow::aggregate>(2'000'000 + i * 4);
+    row.seq = table_.nextval();
+    row.born = table_.tick();
+    row.scheduled = true;
+    row.now.available_at = world_.wall() + milliseconds(1);
+    row.now.status = row_status::waiting;
+    row.now.why = flow::exception::scheduled;
+    (world_.chance(500) ? row.refuses_until : row.locked_until) = clock::time_point::max();
+    table_.insert(by, row);
+  }
+  table_.end(by, true);
+}
+
 void flow_chaos::operate() {
   if (calm_) return;
   world_.after(world_.millis(0, 800), [this] { operate(); });
   if (table_.rows.empty() || !how_.faults || table_.in_recovery()) return;
-  if (world_.chance(50)) return restore();
+  // Nobody walks over what is above an event in memory: where one stays there, what is restored may, too.
+  if (world_.chance(50) && !has_stuck_) return restore();
   auto row = static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.rows.size()) - 1));
   if (world_.chance(500))
     while (row + 1 < table_.rows.size() && table_.rows[row].now.status != row_status::waiting) ++row;
@@ -382,9 +406,7 @@ void flow_chaos::end_server() {
   switch (world_.between(0, 4)) {
     case 0:
     case 1:
-      say("a standby is promoted");
-      table_.promote();
-      break;
+      return promote();
     case 2:
       say("the outbox moves");
       table_.move();
@@ -392,6 +414,13 @@ void flow_chaos::end_server() {
     default:
       return crash();
   }
+  for (auto& one : relays_) one->crash_of_server();
+}
+
+void flow_chaos::promote() {
+  if (calm_) return;
+  say("a standby is promoted");
+  table_.promote();
   for (auto& one : relays_) one->crash_of_server();
 }
 

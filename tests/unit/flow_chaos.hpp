@@ -54,11 +54,13 @@ class flow_chaos {
   void pause();
   void discard_dead();
   void restore();
+  void insert_stuck();
   void lock();
   void strike();
   void strike(simulated_leader& victim);
   void end_server();
   void crash();
+  void promote();
   void heal();
 
   void on_delivered(std::size_t row);
@@ -76,6 +78,7 @@ class flow_chaos {
   bool sequence_tricks_;
   bool hand_overs_;
   bool locks_;
+  bool has_stuck_;  // rows that are never marked
   simulated_postgres table_;
   simulated_exchange exchange_;
   simulated_leader::settings settings_;

@@ -117,6 +117,8 @@ TEST_CASE("every rule is needed: left out, it is missed") {
       {"a standby gives no lead", &rules::no_lead_in_recovery, 500},
       {"a walk goes over what the position has passed", &rules::background_walk, 100},
       {"what somebody has locked is marked later", &rules::marks_again, 100},
+      {"a due read begins after what has been read", &rules::due_after, 100},
+      {"a mark passes over what is locked", &rules::locked_skipped, 500},
       {"a mark by place counts its rows", &rules::places_counted, 500},
       {"a hand's reset keeps the kind", &rules::kind_kept, 500},
       {"held aggregates are looked at without a hit", &rules::look_up_unasked, 100},

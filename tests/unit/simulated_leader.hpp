@@ -224,7 +224,9 @@ class simulated_leader {
   }
 
   void go_on(led& one) {
-    if (!one.leads || !one.drains || one.asked || stopping_) return;
+    if (!one.leads || !one.drains || stopping_) return;
+    if (one.asked)  // between two requests
+      return world_.after(milliseconds(1), [this, &one] { process_.run([this, &one] { go_on(one); }); });
     one.drains = one.complete = false;
     one.stream.go_on();
     arrange(one);

@@ -350,7 +350,8 @@ flow::write_answer simulated_postgres::mark(const flow::mark_request& what) {
     }
     if (is_locked(row)) {
       if (!with_.marks_again) continue;
-      if (what.mode != mark_mode::unlocked) return {write_result::deferred, {}, "lock timeout"};
+      if (what.mode != mark_mode::unlocked || !with_.locked_skipped)
+        return {write_result::deferred, {}, "lock timeout"};
       out.left.push_back(what.ids[i]);
       continue;
     }

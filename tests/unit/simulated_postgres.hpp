@@ -40,6 +40,8 @@ struct rules {
   bool lead_checked = true;           // who was stopped for long sends nothing before an answer
   bool no_lead_in_recovery = true;    // a standby gives no lead
   bool background_walk = true;        // over what the position has passed
+  bool due_after = true;              // a due read begins after those that the one before has brought
+  bool locked_skipped = true;         // a mark that has met a lock marks what is not locked
   bool marks_again = true;            // what somebody has locked is marked later
   bool places_counted = true;         // a mark by place tells that it has missed a row
   bool kind_kept = true;              // a hand's reset keeps the kind of a waiting row
@@ -169,6 +171,16 @@ class simulated_postgres {
 
   bool is_finished(const table_row& one) const {
     return one.gone || one.now.status == row_status::published || one.now.status == row_status::dead;
+  }
+  // Somebody's lock or a trigger will never let it be.
+  static bool is_stuck(const table_row& one) {
+    constexpr auto never = clock::time_point::max();
+    return one.visible && !one.gone && (one.refuses_until == never || one.locked_until == never);
+  }
+  std::size_t stuck_in(std::size_t shard) const {
+    return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [&](const table_row& one) {
+      return is_stuck(one) && shard_of(one.of) == shard;
+    }));
   }
   std::size_t shard_of(flow::aggregate of) const {
     return static_cast<std::size_t>(static_cast<std::uint64_t>(of) % bounds_.shards);

@@ -234,6 +234,7 @@ flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const f
   flow::tried<flow::due_answer> out;
   if (cannot_read(out)) return out;
   const auto now = world_.wall();
+  const auto from = with_.due_after ? after : flow::due_cursor{};
   std::vector<std::size_t> found;
   for (const std::size_t row : by_seq_) {
     const table_row& one = rows[row];
@@ -243,7 +244,7 @@ flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const f
     if (one.now.available_at > now) {
       const auto left = std::chrono::ceil<milliseconds>(one.now.available_at - now);
       out.answer.next = std::min(out.answer.next.value_or(left), left);
-    } else if (std::pair(one.now.available_at, one.seq) > std::pair(after.at, after.seq)) {
+    } else if (std::pair(one.now.available_at, one.seq) > std::pair(from.at, from.seq)) {
       found.push_back(row);
     }
   }
