@@ -13,6 +13,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
       sequence_tricks_(how.tricks && world_.chance(300)),
       hand_overs_(how.faults || world_.chance(500)),
       locks_(how.faults || !hand_overs_),
+      has_stuck_(locks_ && how.refusals && world_.chance(300)),
       table_(world_, limits_from(world_), how_.with) {
   auto& stream = settings_.stream;
   stream.read.batch = world_.one_of({3, 10, 100});
@@ -28,7 +29,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   settings_.max_rate = how.max_rate;
   stream.retry = retry_policy::exponential(50ms, 300ms, 8);
   if (world_.chance(300)) stream.dead_letter_exchange = "dead";
-  stream.lead_lasts = settings_.claim_timeout * 3 / 4;
+  if (how.with.lead_checked) stream.lead_lasts = simulated_leader::lead_lasts(settings_.claim_timeout);
   settings_.lane.confirm_timeout = 1'500ms;
   settings_.renews_lanes = world_.chance(500);
   for (auto count = world_.one_of({2, 4, 9}); count-- > 0;)
@@ -47,11 +48,15 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
       require(one.delivered == 0 || !is_before(table_.rows[row], one),
               "a dead event is not forgotten when its successor is out");
   };
+  table_.on_dead = [this] {
+    if (how_.faults && world_.chance(20)) world_.after(world_.micros(0, 8'000), [this] { crash(); });
+  };
   for (auto count = world_.between(1, 3); count-- > 0;) start_relay();
   write();
   operate();
   if (how.pauses) pause();
   lock();
+  if (has_stuck_) world_.after(world_.millis(0, 2'000), [this] { insert_stuck(); });
   if (how.faults || hand_overs_) strike();
 }
 
@@ -108,11 +113,14 @@ void flow_chaos::start_relay() {
 
 void flow_chaos::write() {
   if (calm_) return;
-  auto in = std::make_shared<transaction>();
-  in->left = static_cast<int>(world_.between(1, 3));
-  in->crashes = table_.crashes;
-  if (world_.chance(300)) in->id = table_.begin();  // else with the first row
-  statement(in);
+  if (!table_.in_recovery()) {
+    auto in = std::make_shared<transaction>();
+    in->left = static_cast<int>(world_.between(1, 3));
+    in->crashes = table_.crashes;
+    in->failovers = table_.failovers;
+    if (world_.chance(300)) in->id = table_.begin();  // else with the first row
+    statement(in);
+  }
   world_.after(world_.chance(100) ? world_.millis(0, 300) : world_.millis(0, 50), [this] { write(); });
 }
 
@@ -163,10 +171,11 @@ void flow_chaos::insert(transaction& in) {
 }
 
 void flow_chaos::finish(const std::shared_ptr<transaction>& in) {
-  if (in->id == 0) return;
-  if (!in->prepared && world_.chance(30)) {
+  if (in->id == 0 || in->failovers != table_.failovers) return;
+  if (!in->prepared && world_.chance(60)) {
     in->prepared = true;
     table_.prepare(in->id);
+    if (how_.faults && world_.chance(20)) world_.after(world_.micros(0, 100'000), [this] { promote(); });
     world_.after(world_.millis(0, 1'500), [this, in] { finish(in); });
     return;
   }
@@ -193,18 +202,41 @@ void flow_chaos::restore() {
   table_.restore(std::move(row));
 }
 
+// As many as one read brings, of one shard and due at once: they can be sent, and never be marked.
+void flow_chaos::insert_stuck() {
+  if (settings_.stream.read.batch > 10 || table_.in_recovery()) return;
+  say("rows that cannot be marked");
+  const flow::xid by = table_.begin();
+  for (int i = 0; i < settings_.stream.read.batch; ++i) {
+    table_row row;
+    row.of = static_cast<flow::aggregate>(2'000'000 + i * 4);
+    row.seq = table_.nextval();
+    row.born = table_.tick();
+    row.scheduled = true;
+    row.now.available_at = world_.wall() + milliseconds(1);
+    row.now.status = row_status::waiting;
+    row.now.why = flow::exception::scheduled;
+    (world_.chance(500) ? row.refuses_until : row.locked_until) = clock::time_point::max();
+    table_.insert(by, row);
+  }
+  table_.end(by, true);
+}
+
 void flow_chaos::operate() {
   if (calm_) return;
   world_.after(world_.millis(0, 800), [this] { operate(); });
-  if (table_.rows.empty() || !how_.faults) return;
-  if (world_.chance(50)) return restore();
-  const auto row =
-      static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.rows.size()) - 1));
+  if (table_.rows.empty() || !how_.faults || table_.in_recovery()) return;
+  // Nobody walks over what is above an event in memory: where one stays there, what is restored may, too.
+  if (world_.chance(50) && !has_stuck_) return restore();
+  auto row = static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.rows.size()) - 1));
+  if (world_.chance(500))
+    while (row + 1 < table_.rows.size() && table_.rows[row].now.status != row_status::waiting) ++row;
   const table_row& one = table_.rows[row];
   if (!one.visible || one.gone || one.locked_until > world_.now()) return;
   const auto set_due = [this](table_row& of) {
     if (of.now.status == row_status::pending) return;
     if (of.now.status != row_status::waiting) of.now.why = flow::exception::backing_off;
+    if (!how_.with.kind_kept) of.now.why = flow::exception::scheduled;
     of.now.status = row_status::waiting;
     of.now.available_at = world_.wall();
     of.now.attempts = of.now.deferrals = 0;
@@ -214,19 +246,31 @@ void flow_chaos::operate() {
       if (one.now.status != row_status::dead) return;
       say(fmt::format("retry {}", row));
       table_.change(row, [&](table_row& of) {
+        of.touched = true;
         if (world_.chance(700)) of.ill = ailment::none;
         set_due(of);
       });
       break;
     case 1:
       if (one.now.status != row_status::waiting) return;
-      say(fmt::format("due by hand {}", row));
-      table_.change(row, set_due);
+      if (world_.chance(500)) {
+        say(fmt::format("due by hand {}", row));
+        table_.change(row, set_due);
+      } else {
+        say("due by hand all that waits");
+        for (std::size_t each = 0; each < table_.rows.size(); ++each)
+          if (const table_row& it = table_.rows[each];
+              it.now.status == row_status::waiting && !it.gone && it.locked_until <= world_.now())
+            table_.change(each, set_due);
+      }
+      if (world_.chance(300))  // who leads next does not know what they were
+        for (auto& each : relays_) each->lose_session(table_.shard_of(one.of));
       break;
     case 2:
       if (one.now.why != flow::exception::backing_off) return;
       say(fmt::format("discard {}", row));
       table_.change(row, [](table_row& of) {
+        of.touched = true;
         of.now.status = row_status::dead;
         of.now.why = flow::exception::dead;
       });
@@ -234,7 +278,7 @@ void flow_chaos::operate() {
     default:
       if (one.now.status == row_status::published && world_.chance(700)) return;
       say(fmt::format("delete {}", row));
-      table_.change(row, [](table_row& of) { of.gone = true; });
+      table_.change(row, [](table_row& of) { of.touched = of.gone = true; });
   }
   for (auto& each : relays_)
     if (world_.chance(500)) each->ring_due(table_.shard_of(one.of));
@@ -242,9 +286,9 @@ void flow_chaos::operate() {
 
 // Again and again: what is freed may have bad ones, too.
 void flow_chaos::discard_dead() {
-  for (std::size_t row = 0; row < table_.rows.size(); ++row)
+  for (std::size_t row = 0; row < table_.rows.size() && !table_.in_recovery(); ++row)
     if (table_.rows[row].now.status == row_status::dead && !table_.rows[row].gone)
-      table_.change(row, [](table_row& of) { of.gone = true; });
+      table_.change(row, [](table_row& of) { of.touched = of.gone = true; });
   for (auto& each : relays_)
     for (std::size_t shard = 0; shard < table_.shards(); ++shard) each->ring_due(shard);
   world_.after(milliseconds(500), [this] { discard_dead(); });
@@ -282,8 +326,9 @@ void flow_chaos::lock() {
   if (what == 1) table_.writes_locked_until = table_.reads_locked_until = until;
   if (what < 2) return say("table locked");
   const auto count = static_cast<std::int64_t>(table_.rows.size());
-  table_.rows[static_cast<std::size_t>(world_.between(std::max<std::int64_t>(0, count - 10), count - 1))]
-      .locked_until = until;
+  const auto row = static_cast<std::size_t>(world_.between(std::max<std::int64_t>(0, count - 10), count - 1));
+  table_.rows[row].locked_until = until;
+  if (world_.chance(300)) table_.move_row(row);
 }
 
 // Faults.
@@ -342,7 +387,7 @@ void flow_chaos::strike(simulated_leader& victim) {
       say(fmt::format("{} hands over {}", who, shard));
       return victim.hand_over_shard(shard);
     case 8:
-      if (world_.chance(500)) return crash();
+      if (world_.chance(600)) return end_server();
       return;
     case 9: {
       const auto which = aggregates_[static_cast<std::size_t>(
@@ -357,7 +402,30 @@ void flow_chaos::strike(simulated_leader& victim) {
   }
 }
 
+void flow_chaos::end_server() {
+  switch (world_.between(0, 4)) {
+    case 0:
+    case 1:
+      return promote();
+    case 2:
+      say("the outbox moves");
+      table_.move();
+      break;
+    default:
+      return crash();
+  }
+  for (auto& one : relays_) one->crash_of_server();
+}
+
+void flow_chaos::promote() {
+  if (calm_) return;
+  say("a standby is promoted");
+  table_.promote();
+  for (auto& one : relays_) one->crash_of_server();
+}
+
 void flow_chaos::crash() {
+  if (calm_) return;
   say("PostgreSQL crashes");
   table_.crash();
   for (auto& one : relays_) one->crash_of_server();

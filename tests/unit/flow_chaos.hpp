@@ -38,6 +38,7 @@ class flow_chaos {
   struct transaction {
     flow::xid id = 0;
     int crashes = 0;
+    int failovers = 0;
     std::vector<std::size_t> rows;
     int left = 0;  // statements
     bool prepared = false;
@@ -53,10 +54,13 @@ class flow_chaos {
   void pause();
   void discard_dead();
   void restore();
+  void insert_stuck();
   void lock();
   void strike();
   void strike(simulated_leader& victim);
+  void end_server();
   void crash();
+  void promote();
   void heal();
 
   void on_delivered(std::size_t row);
@@ -74,6 +78,7 @@ class flow_chaos {
   bool sequence_tricks_;
   bool hand_overs_;
   bool locks_;
+  bool has_stuck_;  // rows that are never marked
   simulated_postgres table_;
   simulated_exchange exchange_;
   simulated_leader::settings settings_;

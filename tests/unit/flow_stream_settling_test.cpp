@@ -153,6 +153,8 @@ TEST_CASE("a nacked event backs off, however often, and no attempt is counted") 
   CHECK(it.recorded() == "1 backs off ");
   CHECK(it.asked.failures[0].counts_deferral);
   CHECK_FALSE(it.asked.failures[0].counts_attempt);
+  it.answer();
+  CHECK(it.stream.events().size() == 0);
 }
 
 TEST_CASE("an event that fails for the last time is dead, and its successor goes when that is written") {

@@ -21,6 +21,7 @@ class simulated_leader {
     std::int64_t max_rate = 0;
   };
   using complaint = std::function<void(const char*)>;
+  static milliseconds lead_lasts(milliseconds claim_timeout) { return claim_timeout * 3 / 4; }
 
   simulated_leader(virtual_world& world, simulated_postgres& table, simulated_exchange& exchange,
                    int lane_count, const settings& how, const rules& with, complaint complain)
@@ -37,6 +38,9 @@ class simulated_leader {
       one.on_published = [this](std::size_t row) {
         acked_.erase(row);
         if (table_.on_step) table_.on_step(row, "sent");
+        const auto& session = shards_[table_.shard_of(table_.rows[row].of)].session;
+        if (world_.now() - session.heard_at() >= lead_lasts(how_.claim_timeout))
+          complain_("who has heard nothing of its lead for long sends nothing");
       };
       pool_.add(wires_.emplace_back(one, pool_, how.lane));
       one.connect(wires_.back());
@@ -167,6 +171,7 @@ class simulated_leader {
     one.session.on_up = [this, &one] { stand_by(one); };
     one.session.on_lost = [this, &one] { lost(one); };
     one.session.how_far = [&one] { return one.stream.at(); };
+    one.session.is_loading = [&one] { return one.stream.now_in() == flow::stream::phase::loading; };
     one.session.on_answer = [this, &one](flow::store_answer answer) {
       one.asked = false;
       const auto news = one.stream.on_answer(std::move(answer));
@@ -219,7 +224,9 @@ class simulated_leader {
   }
 
   void go_on(led& one) {
-    if (!one.leads || !one.drains || one.asked || stopping_) return;
+    if (!one.leads || !one.drains || stopping_) return;
+    if (one.asked)  // between two requests
+      return world_.after(milliseconds(1), [this, &one] { process_.run([this, &one] { go_on(one); }); });
     one.drains = one.complete = false;
     one.stream.go_on();
     arrange(one);

@@ -59,14 +59,16 @@ void simulated_postgres::restore(table_row row) {
   constexpr flow::xid of_another_server = 3;
   row.restored = row.visible = true;
   row.landed = tick();
-  insert(of_another_server, std::move(row));
+  const std::size_t index = insert(of_another_server, std::move(row));
+  log(0, [this, index] { rows[index].gone = true; });
   flush();
 }
 
 void simulated_postgres::end(flow::xid which, bool commit) {
   running_.erase(which);
-  prepared_.erase(which);
+  const bool prepared = prepared_.erase(which) > 0;
   latest_completed_ = std::max(latest_completed_, which);
+  std::vector<std::size_t> shown;
   const auto [first, last] = by_tx_.equal_range(which);
   for (auto at = first; at != last; ++at) {
     table_row& one = rows[at->second];
@@ -75,27 +77,50 @@ void simulated_postgres::end(flow::xid which, bool commit) {
     if (!one.gone) {
       one.visible = true;
       one.landed = tick();
+      shown.push_back(at->second);
     }
   }
   if (!commit) return;
-  durable_xid_ = std::max(durable_xid_, which);
+  log(which, [this, which, prepared, shown = std::move(shown)] {
+    for (const std::size_t row : shown) {
+      rows[row].visible = false;
+      rows[row].gone = !prepared;
+      if (on_step) on_step(row, "its commit lost");
+    }
+    if (!prepared) return;
+    running_.insert(which);
+    prepared_.insert(which);
+  });
   flush();
 }
 
 void simulated_postgres::prepare(flow::xid which) {
   prepared_.insert(which);
-  durable_xid_ = std::max(durable_xid_, which);
+  log(which, [this, which] { prepared_.erase(which); });  // then it ends with what runs
   flush();
 }
 
+// A standby may be that far behind.
+void simulated_postgres::log(flow::xid by, std::function<void()> undo) {
+  constexpr auto longest_lag = milliseconds(50);
+  for (; flushed_ > 0 && log_.front().when < world_.now() - longest_lag; --flushed_) {
+    replicated_xid_ = std::max(replicated_xid_, log_.front().by);
+    log_.pop_front();
+  }
+  log_.push_back({by, world_.now(), std::move(undo)});
+}
+
 void simulated_postgres::flush() {
-  for (const undo& one : unflushed_) durable_xid_ = std::max(durable_xid_, one.by);
-  unflushed_.clear();
+  for (; flushed_ < log_.size(); ++flushed_) durable_xid_ = std::max(durable_xid_, log_[flushed_].by);
 }
 
 void simulated_postgres::change(std::size_t row, const std::function<void(table_row&)>& how) {
   const flow::xid by = begin();
-  rows[row].touched = true;
+  log(by, [this, row, was = rows[row]] {
+    rows[row].now = was.now;
+    rows[row].ill = was.ill;
+    rows[row].gone = was.gone;
+  });
   rows[row].now.place = next_place_++;
   how(rows[row]);
   if (on_step) on_step(row, "changed by hand");
@@ -103,15 +128,71 @@ void simulated_postgres::change(std::size_t row, const std::function<void(table_
 }
 
 void simulated_postgres::crash() {
-  const auto kept = static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(unflushed_.size())));
-  ++crashes;
+  const auto unflushed = static_cast<std::int64_t>(log_.size() - flushed_);
   std::vector<row_status> before;
   for (const table_row& one : rows) before.push_back(one.now.status);
-  while (unflushed_.size() > kept) {
-    unflushed_.back().how();
-    unflushed_.pop_back();
-  }
+  lose_commits_after(flushed_ + static_cast<std::size_t>(world_.between(0, unflushed)));
   flush();
+  end_what_runs();
+  give_ids_again(durable_xid_);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (before[i] == row_status::dead && rows[i].now.status != row_status::dead && on_lost_dead)
+      on_lost_dead(i);
+}
+
+// Who was dead may be pending again, behind its successors: that is lost with the commit.
+void simulated_postgres::promote() {
+  std::vector<row_status> before;
+  for (const table_row& one : rows) before.push_back(one.now.status);
+  lose_commits_after(static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(log_.size()))));
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (before[i] == row_status::dead && rows[i].now.status != row_status::dead) rows[i].touched = true;
+  flow::xid latest = replicated_xid_;
+  for (const logged& one : log_) latest = std::max(latest, one.by);
+  durable_xid_ = latest;
+  flushed_ = log_.size();
+  end_what_runs();
+  give_ids_again(latest);
+  ++failovers;
+  recovered_at_ = world_.now() + world_.millis(0, 1'000);
+  world_.at(recovered_at_, [this, mine = failovers] {
+    if (mine == failovers) finish_prepared();
+  });
+}
+
+void simulated_postgres::move() {
+  flush();
+  log_.clear();
+  flushed_ = 0;
+  prepared_.clear();
+  end_what_runs();
+  if (world_.chance(500)) {
+    next_seq_ = std::max(next_seq_ - world_.between(0, 60), std::int64_t{1});
+    for (table_row& one : rows) one.gone |= one.seq >= next_seq_;
+  }
+  std::erase_if(by_tx_, [this](const auto& one) { return rows[one.second].gone; });
+  ++failovers;
+  recovered_at_ = {};
+  if (world_.chance(300)) {
+    next_xid_ /= 2;
+  } else {
+    ++identifier_;
+    next_xid_ = world_.one_of<flow::xid>({next_xid_ / 2, next_xid_ - 100, next_xid_ * 2});
+  }
+  latest_completed_ = durable_xid_ = replicated_xid_ = next_xid_ - 1;
+}
+
+void simulated_postgres::lose_commits_after(std::size_t kept) {
+  while (log_.size() > kept) {
+    const auto undo = std::move(log_.back().undo);
+    log_.pop_back();
+    undo();
+  }
+}
+
+// But for what is prepared.
+void simulated_postgres::end_what_runs() {
+  ++crashes;
   std::vector<flow::xid> ended;
   for (const flow::xid one : running_)
     if (!prepared_.contains(one)) ended.push_back(one);
@@ -121,24 +202,32 @@ void simulated_postgres::crash() {
     for (auto at = first; at != last; ++at)
       if (!rows[at->second].visible) rows[at->second].gone = true;
   }
-  // Ids of transactions and of events that nobody on disk has are given again.
+  for (auto& one : leaders_) one = 0;
+  for (table_row& one : rows) one.locked_until = {};
+}
+
+// Ids of transactions and of events that nobody on disk has are given again.
+void simulated_postgres::give_ids_again(flow::xid latest) {
   if (world_.chance(700)) {
     std::int64_t seq = 0;
     for (const table_row& one : rows)
       if (!one.gone) seq = std::max(seq, one.seq);
-    next_xid_ = durable_xid_ + 1;
+    next_xid_ = latest + 1;
     if (world_.chance(500)) next_seq_ = std::max(seq + 1, std::int64_t{1});
     std::erase_if(by_tx_, [this](const auto& one) { return rows[one.second].gone; });
   }
   latest_completed_ = next_xid_ - 1;
-  for (auto& one : leaders_) one = 0;
-  for (table_row& one : rows) one.locked_until = {};
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (before[i] == row_status::dead && rows[i].now.status != row_status::dead && on_lost_dead)
-      on_lost_dead(i);
+}
+
+void simulated_postgres::finish_prepared() {
+  for (const flow::xid which : prepared_)
+    world_.after(world_.millis(0, 1'500), [this, which, mine = failovers] {
+      if (mine == failovers && prepared_.contains(which)) end(which, true);
+    });
 }
 
 bool simulated_postgres::try_lead(std::size_t shard, std::uint64_t session) {
+  if (in_recovery() && with_.no_lead_in_recovery) return false;
   if (leaders_[shard] != 0 && leaders_[shard] != session) return false;
   leaders_[shard] = session;
   return true;
@@ -149,11 +238,12 @@ void simulated_postgres::unlock(std::uint64_t session) {
     if (one == session) one = 0;
 }
 
-// As PostgreSQL's GetSnapshotData: what is above the latest that has ended counts as running, listed or not.
+// As PostgreSQL's GetSnapshotData: what is above the latest that has ended counts as running, listed or not. In
+// recovery nothing is listed.
 flow::snapshot simulated_postgres::snapshot() const {
   flow::snapshot out;
   out.xmax = latest_completed_ + 1;
-  out.in_progress.assign(running_.begin(), running_.lower_bound(out.xmax));
+  if (!in_recovery()) out.in_progress.assign(running_.begin(), running_.lower_bound(out.xmax));
   out.xmin = out.in_progress.empty() ? out.xmax : out.in_progress.front();
   return out;
 }
@@ -185,27 +275,32 @@ void simulated_postgres::write(std::size_t row, const std::function<void(row_sta
 void simulated_postgres::finish(std::vector<std::function<void()>> undoing, bool synchronous) {
   if (undoing.empty()) return;
   latest_completed_ = std::max(latest_completed_, next_xid_);
-  unflushed_.push_back({next_xid_++, [undoing = std::move(undoing)] {
-                          for (auto at = undoing.rbegin(); at != undoing.rend(); ++at) (*at)();
-                        }});
+  log(next_xid_++, [undoing = std::move(undoing)] {
+    for (auto at = undoing.rbegin(); at != undoing.rend(); ++at) (*at)();
+  });
   if (synchronous || world_.chance(100)) flush();
 }
 
 flow::saved_position simulated_postgres::load(std::size_t shard) {
-  if (saved_[shard].ever) return saved_[shard].what;
-  return {flow::position::start(snapshot()), {}};
+  const saved& found = saved_[shard];
+  const flow::snapshot now = snapshot();
+  const bool is_of_another = with_.identifier_checked && found.identifier != identifier_;
+  const bool is_ahead = with_.xmax_checked && found.what.at.seen.xmax > now.xmax;
+  if (found.identifier == 0 || is_of_another || is_ahead) return {flow::position::start(now), {}};
+  return found.what;
 }
 
 bool simulated_postgres::save(std::size_t shard, const flow::position& at,
                               const std::vector<event_id>& unsettled) {
-  if (world_.chance(20)) return false;
+  if (in_recovery() || world_.chance(20)) return false;
   std::vector<std::function<void()>> undoing{[this, shard, was = saved_[shard]] { saved_[shard] = was; }};
-  saved_[shard] = {{at, unsettled}, true};
+  saved_[shard] = {{at, with_.unsettled_saved ? unsettled : std::vector<event_id>()}, identifier_};
   finish(std::move(undoing), false);
   return true;
 }
 
 flow::write_answer simulated_postgres::record(const std::vector<flow::failure_record>& what) {
+  if (in_recovery()) return {write_result::deferred, {}, "read-only"};
   if (writes_locked_until > world_.now()) return {write_result::deferred, {}, "lock timeout"};
   for (const auto& one : what)
     if (const auto row = row_of(one.id); refuses(row) && !is_finished(rows[row]))
@@ -235,10 +330,12 @@ flow::write_answer simulated_postgres::record(const std::vector<flow::failure_re
         undoing);
   }
   finish(std::move(undoing), dies && with_.dead_synchronous);
+  if (dies && on_dead) on_dead();
   return out;
 }
 
 flow::write_answer simulated_postgres::mark(const flow::mark_request& what) {
+  if (in_recovery()) return {write_result::deferred, {}, "read-only"};
   if (writes_locked_until > world_.now()) return {write_result::deferred, {}, "lock timeout"};
   flow::write_answer out;
   std::vector<std::size_t> now;
@@ -248,11 +345,13 @@ flow::write_answer simulated_postgres::mark(const flow::mark_request& what) {
         what.mode != mark_mode::by_place ||
         std::memcmp(what.places[i].bytes.data(), &rows[row].now.place, sizeof rows[row].now.place) == 0;
     if (is_finished(rows[row]) || !there) {
-      if (what.mode == mark_mode::by_place) out.result = write_result::missed;
+      if (what.mode == mark_mode::by_place && with_.places_counted) out.result = write_result::missed;
       continue;
     }
     if (is_locked(row)) {
-      if (what.mode != mark_mode::unlocked) return {write_result::deferred, {}, "lock timeout"};
+      if (!with_.marks_again) continue;
+      if (what.mode != mark_mode::unlocked || !with_.locked_skipped)
+        return {write_result::deferred, {}, "lock timeout"};
       out.left.push_back(what.ids[i]);
       continue;
     }

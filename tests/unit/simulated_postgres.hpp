@@ -2,6 +2,7 @@
 // statements of a store.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -31,6 +32,20 @@ struct rules {
   bool resumed_at_start = true;        // a new leader looks for what waits for pauses that have ended
   bool dead_first = true;             // a new leader that holds behind dead events knows them before it sends
   bool saved_below_unsettled = true;  // the saved seq is below the lowest event that is not settled
+  bool unsettled_saved = true;        // beside the position, by id
+  bool identifier_checked = true;     // a position of another server is not taken up
+  bool xmax_checked = true;           // nor one that this server has not come to
+  bool slice_cuts = true;             // (c) in slices: the position has seen up to where the slice ends
+  bool slices_first = true;           // (a) waits for the last slice
+  bool lead_checked = true;           // who was stopped for long sends nothing before an answer
+  bool no_lead_in_recovery = true;    // a standby gives no lead
+  bool background_walk = true;        // over what the position has passed
+  bool due_after = true;              // a due read begins after those that the one before has brought
+  bool locked_skipped = true;         // a mark that has met a lock marks what is not locked
+  bool marks_again = true;            // what somebody has locked is marked later
+  bool places_counted = true;         // a mark by place tells that it has missed a row
+  bool kind_kept = true;              // a hand's reset keeps the kind of a waiting row
+  bool look_up_unasked = true;        // held aggregates are looked at again without a hit in memory
 };
 
 enum class row_status : std::uint8_t { pending, waiting, published, dead };
@@ -96,7 +111,7 @@ class simulated_postgres {
   };
   struct saved {
     flow::saved_position what;
-    bool ever = false;
+    int identifier = 0;  // of the server that has saved it; 0: none has
   };
 
   simulated_postgres(virtual_world& world, const limits& bounds, const rules& with);
@@ -111,13 +126,22 @@ class simulated_postgres {
   void remove(std::size_t row) { rows[row].gone = true; }  // by a rollback to a savepoint
   void prepare(flow::xid which);
   void end(flow::xid which, bool commit);
-  bool is_running(flow::xid which) const { return running_.contains(which); }
 
   // An operator's own transaction that changes one row, durably.
   void change(std::size_t row, const std::function<void(table_row&)>& how);
 
+  // Somebody changes what is no part of the event.
+  void move_row(std::size_t row) { rows[row].now.place = next_place_++; }
+
   // The latest commits that did not wait for the disk are lost, and all that runs.
   void crash();
+  // A standby takes over. It has not got the latest commits, whether they waited for the disk or not; what was
+  // prepared is committed later. For a while it takes connections and is still in recovery.
+  void promote();
+  // The outbox is restored, on another server or on this one as it was long ago: transactions have other ids
+  // than those in the rows and in the saved positions, and the latest events may not be there.
+  void move();
+  bool in_recovery() const { return world_.now() < recovered_at_; }
 
   // Session locks, by shard: the session that leads.
   bool try_lead(std::size_t shard, std::uint64_t session);
@@ -148,6 +172,16 @@ class simulated_postgres {
   bool is_finished(const table_row& one) const {
     return one.gone || one.now.status == row_status::published || one.now.status == row_status::dead;
   }
+  // Somebody's lock or a trigger will never let it be.
+  static bool is_stuck(const table_row& one) {
+    constexpr auto never = clock::time_point::max();
+    return one.visible && !one.gone && (one.refuses_until == never || one.locked_until == never);
+  }
+  std::size_t stuck_in(std::size_t shard) const {
+    return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [&](const table_row& one) {
+      return is_stuck(one) && shard_of(one.of) == shard;
+    }));
+  }
   std::size_t shard_of(flow::aggregate of) const {
     return static_cast<std::size_t>(static_cast<std::uint64_t>(of) % bounds_.shards);
   }
@@ -159,17 +193,21 @@ class simulated_postgres {
 
   std::vector<table_row> rows;
   std::vector<timed_pause> paused;
-  int crashes = 0;
+  int crashes = 0;                          // of any kind: what was running is gone
+  int failovers = 0;                        // what was prepared is the server's own affair
   clock::time_point writes_locked_until{};  // the table, for writes
   clock::time_point reads_locked_until{};   // and for reads
   std::function<void(std::size_t row)> on_published;
   std::function<void(std::size_t row, const char* what)> on_step;  // for who looks for a reason
+  std::function<void()> on_dead;                                   // some are recorded as dead
   std::function<void(std::size_t row)> on_lost_dead;               // a crash has made it pending again
 
  private:
-  struct undo {
+  // A commit, and how it is lost.
+  struct logged {
     flow::xid by;
-    std::function<void()> how;
+    clock::time_point when;
+    std::function<void()> undo;
   };
 
   static bool is_paused(const table_row& one, const std::vector<flow::pause>& by);
@@ -181,7 +219,12 @@ class simulated_postgres {
              std::vector<std::function<void()>>& undoing);
   // A statement of a relay has written.
   void finish(std::vector<std::function<void()>> undoing, bool synchronous);
+  void log(flow::xid by, std::function<void()> undo);
   void flush();
+  void lose_commits_after(std::size_t kept);
+  void end_what_runs();
+  void give_ids_again(flow::xid latest);
+  void finish_prepared();
   flow::stored_event stored(std::size_t row, bool keys_only);
   void add_summary(std::size_t shard, flow::read_answer& to) const;
   template <class Answer>
@@ -196,14 +239,18 @@ class simulated_postgres {
   rules with_;
   std::uint64_t order_ = 0;
   std::int64_t next_seq_ = 1;
-  flow::xid next_xid_ = 10;
-  flow::xid latest_completed_ = 9;
-  flow::xid durable_xid_ = 9;  // no lower one is given again after a crash
+  flow::xid next_xid_ = 1'000'000'000;
+  flow::xid latest_completed_ = next_xid_ - 1;
+  flow::xid durable_xid_ = latest_completed_;     // no lower one is given again after a crash
+  flow::xid replicated_xid_ = latest_completed_;  // nor this one after a promotion
   std::set<flow::xid> running_;
   std::set<flow::xid> prepared_;
   std::vector<std::size_t> by_seq_;
   std::multimap<flow::xid, std::size_t> by_tx_;
-  std::vector<undo> unflushed_;  // commits that have not waited for the disk
+  std::deque<logged> log_;   // of the latest time
+  std::size_t flushed_ = 0;  // of them are on disk
+  int identifier_ = 1;       // the server's
+  clock::time_point recovered_at_{};
   std::vector<std::uint64_t> leaders_;
   std::vector<saved> saved_;
   std::uint32_t next_place_ = 1;

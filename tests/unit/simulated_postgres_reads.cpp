@@ -91,8 +91,8 @@ flow::tried<flow::read_answer> simulated_postgres::read(std::size_t shard, const
       late.push_back(row);
     }
   }
-  answer.now = now.cut_at(upper);
-  answer.saw_all = upper == now.xmax;
+  answer.now = with_.slice_cuts ? now.cut_at(upper) : now;
+  answer.saw_all = upper == now.xmax || !with_.slices_first || !with_.slice_cuts;
   answer.late = static_cast<std::int64_t>(late.size());
   if (!late.empty()) answer.late_low = rows[late.front()].seq;
   if (what.with_summary) add_summary(shard, answer);
@@ -141,7 +141,8 @@ flow::tried<flow::walk_answer> simulated_postgres::walk(std::size_t shard, std::
 // All in one page. What is locked waits for its own time.
 flow::tried<flow::recall_answer> simulated_postgres::recall(std::size_t shard) {
   flow::tried<flow::recall_answer> out;
-  if (cannot_read(out)) return out;
+  if (in_recovery()) out.result = read_result::deferred;
+  if (in_recovery() || cannot_read(out)) return out;
   std::vector<std::function<void()>> undoing;
   for (const std::size_t row : by_seq_) {
     const table_row& one = rows[row];
@@ -233,6 +234,7 @@ flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const f
   flow::tried<flow::due_answer> out;
   if (cannot_read(out)) return out;
   const auto now = world_.wall();
+  const auto from = with_.due_after ? after : flow::due_cursor{};
   std::vector<std::size_t> found;
   for (const std::size_t row : by_seq_) {
     const table_row& one = rows[row];
@@ -242,7 +244,7 @@ flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const f
     if (one.now.available_at > now) {
       const auto left = std::chrono::ceil<milliseconds>(one.now.available_at - now);
       out.answer.next = std::min(out.answer.next.value_or(left), left);
-    } else if (std::pair(one.now.available_at, one.seq) > std::pair(after.at, after.seq)) {
+    } else if (std::pair(one.now.available_at, one.seq) > std::pair(from.at, from.seq)) {
       found.push_back(row);
     }
   }

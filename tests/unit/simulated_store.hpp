@@ -21,8 +21,11 @@ class simulated_store final : public flow::store {
   std::function<void()> on_lost;
   std::function<void(flow::store_answer)> on_answer;
   std::function<flow::position()> how_far;
+  std::function<bool()> is_loading;
 
   bool up() const { return up_; }
+  // The latest time that the relay had an answer.
+  clock::time_point heard_at() const { return heard_at_; }
 
   void connect() {
     world_.after(world_.millis(1, 150), [this, mine = client_] {
@@ -59,7 +62,10 @@ class simulated_store final : public flow::store {
 
   // Server and client notice it each in their own time.
   void cut(clock::duration server_after, clock::duration client_after) {
-    world_.after(server_after, [this, mine = server_] { end_server(mine); });
+    if (server_after == clock::duration(0))
+      end_server(server_);
+    else
+      world_.after(server_after, [this, mine = server_] { end_server(mine); });
     world_.after(client_after, [this, mine = client_] {
       process_.run([this, mine] {
         if (mine == client_) lose();
@@ -117,7 +123,10 @@ class simulated_store final : public flow::store {
         return;
       }
     }
-    to_client([this, job] { on_answer(std::move(job->answer)); });
+    to_client([this, job] {
+      heard_at_ = world_.now();
+      on_answer(std::move(job->answer));
+    });
   }
 
   void run(work& job, int which) {
@@ -143,7 +152,8 @@ class simulated_store final : public flow::store {
         return;
       case 4:
         if (asked.walk_from) to.walk = table_.walk(shard_, *asked.walk_from);
-        if (asked.check_from) to.checked = table_.walk(shard_, *asked.check_from, 200);
+        if (asked.check_from && with_.background_walk)
+          to.checked = table_.walk(shard_, *asked.check_from, 200);
         return;
       case 5:
         if (!asked.due) return;
@@ -178,6 +188,10 @@ class simulated_store final : public flow::store {
         return;
       default:
         if (!asked.blocked_after) return;
+        if (!with_.look_up_unasked && !is_loading()) {  // a page on which nothing is said of anybody
+          to.blocked.answer.upto = *asked.blocked_after;
+          return;
+        }
         if (with_.blocked_first || !std::exchange(first_page_, false))
           to.blocked = table_.blocked(shard_, *asked.blocked_after);
     }
@@ -215,7 +229,8 @@ class simulated_store final : public flow::store {
   bool first_page_ = true;
   bool first_resume_ = true;
   bool first_dead_ = true;
-  bool late_ = false;         // it has to go back
+  bool late_ = false;  // it has to go back
+  clock::time_point heard_at_{};
   std::uint64_t client_ = 1;  // counts the relay's connections
   std::uint64_t server_ = 0;  // the session that the server has; 0: none
 };
