@@ -127,10 +127,12 @@ void stream::sweep() {
   reader_.ring();
 }
 
-// Up to here nothing that was read is under way.
+// Up to here nothing that was read as pending is under way.
 std::int64_t stream::watermark() const {
   std::int64_t out = reader_.at().seq;
-  events_.for_each([&](slot, const unsettled::entry& one) { out = std::min(out, one.it.what.seq - 1); });
+  events_.for_each([&](slot, const unsettled::entry& one) {
+    if (one.it.from == exception::none) out = std::min(out, one.it.what.seq - 1);
+  });
   return out;
 }
 
@@ -278,7 +280,9 @@ clock::time_point stream::next_at() const {
 }
 
 stream::news stream::on_answer(store_answer answer) {
-  agenda_.sure_until = lanes_.now() + limits_.lead_lasts;
+  // Of an answer it is only known that it was given after the question: a process that was stopped meanwhile
+  // may find it in its socket, and the lead gone.
+  agenda_.sure_until = agenda_.asked_at + limits_.lead_lasts;
   const store_request asked = *std::exchange(agenda_.asked, std::nullopt);
   if (writes_.records.under_way()) on_recorded(answer.failures);
   if (writes_.marks.under_way()) on_marked(answer.marks);

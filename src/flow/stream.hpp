@@ -41,8 +41,8 @@ struct stream_limits {
   routing route;
   retry_policy retry = retry_policy::exponential(std::chrono::seconds(1), std::chrono::minutes(5), 20);
   std::string dead_letter_exchange;  // empty: none
-  // A process that was stopped may find the lead gone: so long after an answer of its session it sends
-  // nothing before the next one.
+  // A process that was stopped may find the lead gone: so long after the latest question that its session
+  // has answered it sends nothing before the next answer.
   std::chrono::milliseconds lead_lasts{3'600'000};
   std::uint64_t seed = 1;  // of the retries' jitter
 };

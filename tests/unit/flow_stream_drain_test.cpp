@@ -158,6 +158,20 @@ TEST_CASE(
   CHECK(it.sent() == numbers{1});
 }
 
+TEST_CASE("an answer proves the lead no longer than its question is old") {
+  auto limits = stream_script::quick();
+  limits.lead_lasts = 7s;
+  stream_script it(limits);
+  it.lead();
+  it.now += 8s;  // stopped; the answer was in its socket
+  it.bring({row(1)});
+  CHECK(it.sent().empty());
+  CHECK(it.stream.next_at() <= it.now);
+  it.ask();
+  it.answer();
+  CHECK(it.sent() == numbers{1});
+}
+
 TEST_CASE("who may not send holds up nobody else on the lane") {
   auto limits = stream_script::quick();
   limits.lead_lasts = 7s;

@@ -39,8 +39,8 @@ class simulated_leader {
         acked_.erase(row);
         if (table_.on_step) table_.on_step(row, "sent");
         const auto& session = shards_[table_.shard_of(table_.rows[row].of)].session;
-        if (world_.now() - session.heard_at() >= lead_lasts(how_.claim_timeout))
-          complain_("who has heard nothing of its lead for long sends nothing");
+        if (world_.now() - session.answered_at() >= lead_lasts(how_.claim_timeout))
+          complain_("nothing is sent long after the latest question that was answered");
       };
       pool_.add(wires_.emplace_back(one, pool_, how.lane));
       one.connect(wires_.back());

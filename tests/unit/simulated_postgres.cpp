@@ -238,8 +238,8 @@ void simulated_postgres::unlock(std::uint64_t session) {
     if (one == session) one = 0;
 }
 
-// As PostgreSQL's GetSnapshotData: what is above the latest that has ended counts as running, listed or not. In
-// recovery nothing is listed.
+// As PostgreSQL's GetSnapshotData: what is above the latest that has ended counts as running, listed or not.
+// In recovery nothing is listed.
 flow::snapshot simulated_postgres::snapshot() const {
   flow::snapshot out;
   out.xmax = latest_completed_ + 1;

@@ -135,8 +135,8 @@ class simulated_postgres {
 
   // The latest commits that did not wait for the disk are lost, and all that runs.
   void crash();
-  // A standby takes over. It has not got the latest commits, whether they waited for the disk or not; what was
-  // prepared is committed later. For a while it takes connections and is still in recovery.
+  // A standby takes over. It has not got the latest commits, whether they waited for the disk or not; what
+  // was prepared is committed later. For a while it takes connections and is still in recovery.
   void promote();
   // The outbox is restored, on another server or on this one as it was long ago: transactions have other ids
   // than those in the rows and in the saved positions, and the latest events may not be there.

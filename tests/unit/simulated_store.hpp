@@ -24,8 +24,8 @@ class simulated_store final : public flow::store {
   std::function<bool()> is_loading;
 
   bool up() const { return up_; }
-  // The latest time that the relay had an answer.
-  clock::time_point heard_at() const { return heard_at_; }
+  // When the latest question was put that the relay has an answer to.
+  clock::time_point answered_at() const { return answered_at_; }
 
   void connect() {
     world_.after(world_.millis(1, 150), [this, mine = client_] {
@@ -57,6 +57,7 @@ class simulated_store final : public flow::store {
 
   void execute(flow::store_request what) override {
     auto job = std::make_shared<work>(std::move(what), flow::store_answer{}, 0);
+    job->put_at = world_.now();
     to_server([this, job] { step(job); });
   }
 
@@ -81,6 +82,7 @@ class simulated_store final : public flow::store {
     flow::store_request asked;
     flow::store_answer answer;
     int next;
+    clock::time_point put_at{};
   };
 
   void end_server(std::uint64_t which) {
@@ -124,7 +126,7 @@ class simulated_store final : public flow::store {
       }
     }
     to_client([this, job] {
-      heard_at_ = world_.now();
+      answered_at_ = job->put_at;
       on_answer(std::move(job->answer));
     });
   }
@@ -230,7 +232,7 @@ class simulated_store final : public flow::store {
   bool first_resume_ = true;
   bool first_dead_ = true;
   bool late_ = false;  // it has to go back
-  clock::time_point heard_at_{};
+  clock::time_point answered_at_{};
   std::uint64_t client_ = 1;  // counts the relay's connections
   std::uint64_t server_ = 0;  // the session that the server has; 0: none
 };
