@@ -39,7 +39,7 @@ BEGIN
   END IF;
   IF NEW.attempts OPERATOR(pg_catalog.<) 0
      OR NEW.seq OPERATOR(pg_catalog.=) '-9223372036854775808'::pg_catalog.int8 THEN
-    IF NEW.attempts OPERATOR(pg_catalog.>=) 0 THEN
+    IF NEW.seq OPERATOR(pg_catalog.=) '-9223372036854775808'::pg_catalog.int8 THEN
       RAISE check_violation USING
         MESSAGE = pg_catalog.format('the seq of an event is above %s: a relay reads from there', NEW.seq),
         SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = 'seq',

@@ -1,4 +1,5 @@
-// open: how long events wait while a transaction that has written one stays open and many others come and go.
+// open: how long events wait while transactions that have written one each stay open and many others come and
+// go.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ class open_writer : public part {
  public:
   const char* name() const override { return "open"; }
   const char* help() const override {
-    return "the age that events come to beside a writer that stays open while many events are finished";
+    return "the age that events come to beside writers that stay open while many events are finished";
   }
   void be_quick() override {
     finished_ = 5'000;
@@ -26,6 +27,7 @@ class open_writer : public part {
   void add_options(CLI::App& at) override {
     at.add_option("--finished", finished_, "events that come and go meanwhile")
         ->check(CLI::NonNegativeNumber);
+    at.add_option("--open", open_, "writers that stay open")->check(CLI::Range(1, 1'000));
     at.add_option("--seconds", seconds_, "at each rate")->check(CLI::PositiveNumber);
   }
 
@@ -38,17 +40,29 @@ class open_writer : public part {
     measure(on, where, out);
     auto writer = where.connect();
     writer.exec("BEGIN; " + numbered_insert(where, "outbox", 0));
-    out.section("a writer stays open");
+    auto others = where.connect();
+    prepare_others(where, others);
+    out.section(open_ == 1 ? "a writer stays open" : fmt::format("{} writers stay open", open_));
     const double oldest = measure(on, where, out);
     writer.exec("COMMIT");
+    for (int i = 1; i < open_; ++i) others.exec(fmt::format("COMMIT PREPARED 'open-{}'", i));
     await(
-        "its event is delivered", [&] { return where.messages() == 1; }, 30s, 10ms);
+        "their events are delivered", [&] { return where.messages() == open_; }, 30s, 10ms);
     running.stop();
     out.section("bar");
     out.key("open_writer_age_ms", oldest);
   }
 
  private:
+  // Each in progress like one with a session of its own, of which a server has fewer. What notifies cannot be
+  // prepared.
+  void prepare_others(const stage& where, test::database& by) const {
+    by.exec("SET outbox.notify = off");
+    for (int i = 1; i < open_; ++i)
+      by.exec(
+          fmt::format("BEGIN; {}; PREPARE TRANSACTION 'open-{}'", numbered_insert(where, "outbox", 0), i));
+  }
+
   // The oldest that an event became.
   double measure(const setup& on, stage& where, report& out) const {
     auto session = where.connect();
@@ -70,6 +84,7 @@ class open_writer : public part {
   }
 
   std::int64_t finished_ = 300'000;
+  int open_ = 1;
   int seconds_ = 10;
 };
 

@@ -234,8 +234,7 @@ void read_relay(setting_reader& from, settings& out) {
   if (!from.failed() && leader.database.claim_timeout <= leader.sweep_interval)
     from.fail(
         fmt::format("relay.claim_timeout = '{}' ({}) is not above relay.sweep_interval = '{}' ({}); a leader "
-                    "that only sweeps "
-                    "would lose the lead between two sweeps",
+                    "must not pass for one that hangs before its next sweep",
                     from.value("relay.claim_timeout").text, from.value("relay.claim_timeout").origin,
                     from.value("relay.sweep_interval").text, from.value("relay.sweep_interval").origin));
   leader.stream.lead_lasts = leader.database.claim_timeout * 3 / 4;

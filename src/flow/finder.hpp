@@ -35,7 +35,7 @@ class finder {
   void resume() { resume_.wanted = true; }
   // Aggregates wait in the table: the next page of them is looked at.
   void scan_blocked() { blocked_.after = blocked_.next; }
-  // Up to the watermark all that was read is settled.
+  // Up to the watermark all that was read as pending is settled.
   void sweep(std::int64_t watermark, clock::time_point now);
 
   // What holds events back is known, so that some may be sent; what is left of a former leader is not read

@@ -51,7 +51,8 @@ class lead {
   // At each turn. `too_many`: this relay leads more shards than its share, and this one is to go.
   // `meets_lock`: somebody's locks keep it from coming to rest.
   action step(bool too_many, bool meets_lock, clock::time_point now);
-  // When step or wants_count may say something else, though nothing has happened.
+  // When step or wants_count may say something else, though nothing has happened. Whether it has too many
+  // shards is asked at each turn.
   clock::time_point next(bool meets_lock) const;
 
   // For others; not just after it did not come to rest.

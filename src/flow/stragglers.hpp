@@ -10,13 +10,13 @@
 namespace outboxd::flow {
 
 // Rows that came in behind the relay's back (copied from another outbox with their xids, without the trigger)
-// have a seq and a transaction that the position takes for read. Now and then 10,000
-// rows are looked at, from the lowest seq up to the low watermark: below that nothing is under way, so that
+// have a seq and a transaction that the position takes for read. Now and then 10,000 rows are looked at, from
+// the lowest seq up to the low watermark: below that nothing that was read as pending is under way, so that
 // nothing may be pending.
 class stragglers {
  public:
-  // At each sweep: where to walk on from, if this one walks. `watermark`: all that was read up to here is
-  // settled.
+  // At each sweep: where to walk on from, if this one walks. `watermark`: all that was read up to here
+  // as pending is settled.
   std::optional<std::int64_t> next(std::int64_t watermark);
 
   // Returns the seq of a row that is pending, and was at the sweep before: read from there again.

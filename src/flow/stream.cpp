@@ -179,7 +179,8 @@ std::optional<store_request> stream::next() {
   store_request out;
   out.keys_only = lanes_.now() < agenda_.keys_only_until;
   if (phase_ == phase::loading) finder_.add_to_load(out, lanes_.now());
-  if (phase_ == phase::running) ask_to_read(out);
+  // A proof that came with a slow read would be old by its answer.
+  if (phase_ == phase::running && !owes_proof()) ask_to_read(out);
   const bool may_save = phase_ != phase::draining || all_settled();
   if (owes_proof()) agenda_.saved.reset();  // any answer will do
   if (owes_proof() || (agenda_.save && may_save)) {
@@ -227,7 +228,8 @@ void stream::ask_to_read(store_request& to) {
     return events_.length_of(one) > 0 || barriers_.dead.holds(one);
   });
   if (to.release.empty()) return;
-  to.release_events = std::clamp(room() / static_cast<int>(to.release.size()), 1, released_at_once);
+  const int each = std::min(room() / static_cast<int>(to.release.size()), released_at_once);
+  to.release_events = std::clamp(each, 1, static_cast<int>(longest_chain()));
 }
 
 // Together not much more than a batch, but one at least; and only while there is memory for it.

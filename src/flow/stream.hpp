@@ -33,7 +33,7 @@ struct stream_limits {
   std::int64_t batch_bytes = 8'000'000;
   int batches = 4;  // of events and bytes that are read and not settled
   write_limits marks{.enough = 500, .linger = std::chrono::milliseconds(10), .most = 10'000};
-  // Events of one aggregate in memory, at most a batch; more are parked.
+  // Events of one aggregate in memory, and at most a batch, or a second's worth of max_rate; more are parked.
   std::uint32_t longest_chain = 500;
   std::size_t most_held = 200'000;  // aggregates that hold back events, known by name
   order_mode order = order_mode::strict;
@@ -170,7 +170,8 @@ class stream final : public shipper {
   };
 
   std::uint32_t longest_chain() const {
-    return std::min(limits_.longest_chain, static_cast<std::uint32_t>(limits_.read.batch));
+    return std::min(limits_.longest_chain,
+                    static_cast<std::uint32_t>(lanes_.limit().worth_reading(limits_.read.batch)));
   }
   int room() const;
   bool memory_is_full() const;

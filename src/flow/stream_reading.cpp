@@ -73,7 +73,8 @@ bool stream::admit(stored_event one) {
 void stream::admit_due(stored_event one) {
   const aggregate of = one.what.aggregate;
   const bool heads = one.from == exception::backing_off;
-  const bool parked = one.earlier_waits || (!heads && barriers_.hold(of));
+  const bool parked =
+      one.earlier_waits || (!heads && (barriers_.hold(of) || events_.length_of(of) >= longest_chain()));
   if (heads && !barriers_.held.holds(of))
     barriers_.held.begin(of, hold::head_waits);  // somebody has set it back by hand
   const auto added = events_.add(std::move(one));

@@ -43,6 +43,8 @@ class leader_host : public link_observer {
   virtual void on_relays_counted(int relays) = 0;
   virtual bool has_too_many(const leader& one) const = 0;
   virtual bool counts_relays(const leader& one) const = 0;
+  // Whether this relay is among those that are counted.
+  virtual bool is_present() const = 0;
   // What the leader counts.
   virtual counts& so_far() = 0;
   // Who traces events, or null.
@@ -94,6 +96,7 @@ class leader {
   bool may_make_way(std::chrono::steady_clock::time_point now) const { return lead_.may_make_way(now); }
   const flow::stream& events() const { return stream_; }
   const culprit_watch& culprits() const { return culprits_; }
+  bool present() const { return present_; }
   bool asleep() const { return shard_ && doorbell_.now_in() == flow::doorbell::state::asleep; }
   // Its latest turn: whatever it waits for is bounded by a timeout.
   std::chrono::steady_clock::time_point latest_step() const { return latest_step_; }

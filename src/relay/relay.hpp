@@ -121,6 +121,7 @@ class relay final : private leader_host {
   void on_relays_counted(int relays) override { relays_ = std::max(1, relays); }
   bool has_too_many(const leader& one) const override;
   bool counts_relays(const leader& one) const override { return &one == leaders_.front().get(); }
+  bool is_present() const override { return leaders_.front()->present(); }
   counts& so_far() override { return counts_; }
   flow::step_observer* steps() override { return report_.steps; }
   void on_failed(const event& which, const flow::destination& to, const flow::failure_record& how) override;

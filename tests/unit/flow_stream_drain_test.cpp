@@ -167,9 +167,14 @@ TEST_CASE("an answer proves the lead no longer than its question is old") {
   it.bring({row(1)});
   CHECK(it.sent().empty());
   CHECK(it.stream.next_at() <= it.now);
+  it.stream.ring();
   it.ask();
+  CHECK(it.asked.save);
+  CHECK_FALSE(it.asked.read);  // it may be slow
   it.answer();
   CHECK(it.sent() == numbers{1});
+  it.ask();
+  CHECK(it.asked.read);
 }
 
 TEST_CASE("who may not send holds up nobody else on the lane") {

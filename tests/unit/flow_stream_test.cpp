@@ -154,6 +154,7 @@ TEST_CASE("more of one aggregate than a chain may hold is parked, and looked up 
   it.ack(0, 2);
   while (it.asks() && it.asked.release.empty()) it.answer();
   CHECK(it.asked.release == std::vector<aggregate>{1});
+  CHECK(it.asked.release_events == 2);
   store_answer released;
   released.released.answer.rows = {row(3, 1, exception::parked), row(4, 1, exception::parked)};
   it.sent();
@@ -161,6 +162,24 @@ TEST_CASE("more of one aggregate than a chain may hold is parked, and looked up 
   CHECK(it.sent() == numbers{3});
   it.ack(0, it.latest());
   CHECK(it.sent() == numbers{4});
+}
+
+TEST_CASE(
+    "of the events of one aggregate that are due at once no more stay in memory than a chain may hold") {
+  auto limits = stream_script::quick();
+  limits.longest_chain = 2;
+  stream_script it(limits);
+  it.lead();
+  it.answer();
+  it.stream.ring_due();
+  it.ask();
+  REQUIRE(it.asked.due);
+  store_answer due;
+  due.due.answer.rows = {row(1, 1, exception::scheduled), row(2, 1, exception::scheduled),
+                         row(3, 1, exception::scheduled)};
+  it.answer(due);
+  it.ask();
+  CHECK(it.recorded() == "3 parked ");
 }
 
 TEST_CASE(
