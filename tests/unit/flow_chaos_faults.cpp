@@ -1,0 +1,119 @@
+// flow_chaos_faults: what befalls relays, their sessions and the server.
+#include <fmt/format.h>
+
+#include "flow_chaos.hpp"
+
+namespace outboxd::test {
+
+using namespace std::chrono_literals;
+
+void flow_chaos::strike() {
+  if (calm_) return;
+  auto& victim =
+      *relays_[static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(relays_.size()) - 1))];
+  if (!victim.killed()) strike(victim);
+  world_.after(world_.millis(10, 900), [this] { strike(); });
+}
+
+void flow_chaos::strike(simulated_leader& victim) {
+  const auto who = [&] {
+    for (std::size_t i = 0; i < relays_.size(); ++i)
+      if (relays_[i].get() == &victim) return i;
+    return relays_.size();
+  }();
+  const auto shard =
+      static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.shards()) - 1));
+  auto& rabbit = victim.rabbit(
+      static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(victim.lanes()) - 1)));
+  if (!how_.faults) {
+    say(fmt::format("{} hands over {}", who, shard));
+    return victim.hand_over_shard(shard);
+  }
+  switch (world_.between(0, 10)) {
+    case 0:
+      say(fmt::format("{} loses its session of {}", who, shard));
+      return victim.lose_session(shard);
+    case 1:
+      say(fmt::format("{} loses a lane", who));
+      return rabbit.lose({world_.one_of({ending::blameless, ending::silent})});
+    case 2:
+      say(fmt::format("a lane of {} freezes", who));
+      return rabbit.freeze(world_.millis(0, 3'000));
+    case 3:
+      if (world_.chance(300)) {
+        say(fmt::format("a lane of {} is refused until it connects anew", who));
+        return rabbit.refuse();
+      }
+      say(fmt::format("a lane of {} is blocked", who));
+      return rabbit.block(world_.millis(0, 3'000));
+    case 4:
+      say(fmt::format("{} freezes", who));
+      return victim.freeze(world_.millis(0, 5'000));
+    case 5:
+    case 6: {
+      if (!victim.running() || world_.chance(500)) return;
+      const bool orderly = world_.chance(500);
+      say(fmt::format("{} {}", who, orderly ? "stops" : "is killed"));
+      orderly ? victim.stop(world_.millis(0, 1'000)) : victim.kill();
+      return start_relay();
+    }
+    case 7:
+      say(fmt::format("{} hands over {}", who, shard));
+      return victim.hand_over_shard(shard);
+    case 8:
+      if (world_.chance(600)) return end_server();
+      return;
+    case 9: {
+      const auto which = aggregates_[static_cast<std::size_t>(
+          world_.between(0, static_cast<std::int64_t>(aggregates_.size()) - 1))];
+      say("a queue hangs");
+      exchange_.hangs.insert(which);
+      world_.after(world_.millis(0, 3'000), [this, which] { exchange_.hangs.erase(which); });
+      return;
+    }
+    default:
+      exchange_.nacks_in_thousand = how_.refusals ? world_.between(0, 300) : 0;
+  }
+}
+
+void flow_chaos::end_server() {
+  switch (world_.between(0, 4)) {
+    case 0:
+    case 1:
+      return promote();
+    case 2:
+      say("the outbox moves");
+      table_.move();
+      break;
+    default:
+      return crash();
+  }
+  for (auto& one : relays_) one->crash_of_server();
+}
+
+void flow_chaos::promote() {
+  if (calm_) return;
+  say("a standby is promoted");
+  table_.promote();
+  for (auto& one : relays_) one->crash_of_server();
+}
+
+void flow_chaos::crash() {
+  if (calm_) return;
+  say("PostgreSQL crashes");
+  table_.crash();
+  for (auto& one : relays_) one->crash_of_server();
+}
+
+void flow_chaos::heal() {
+  say("calm");
+  calm_ = true;
+  exchange_.nacks_in_thousand = exchange_.returns_in_thousand = 0;
+  exchange_.hangs.clear();
+  table_.paused.clear();
+  if (how_.after_dead == flow::after_dead::hold) discard_dead();
+  if (std::none_of(relays_.begin(), relays_.end(), [](const auto& one) { return one->running(); }))
+    start_relay();
+}
+
+}  // namespace outboxd::test

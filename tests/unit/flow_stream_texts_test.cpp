@@ -1,0 +1,114 @@
+// flow_stream_texts_test: texts that are too large to come along with the read.
+#include <doctest/doctest.h>
+
+#include "flow/stream.hpp"
+#include "flow_stream_script.hpp"
+
+using namespace outboxd;
+using namespace outboxd::flow;
+using namespace outboxd::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using numbers = std::vector<int>;
+
+}  // namespace
+
+TEST_CASE("large texts are fetched a few at a time, and what stands behind them waits") {
+  auto limits = stream_script::quick();
+  limits.batch_bytes = 250;
+  stream_script it(limits);
+  it.lead();
+  auto large = [](int number, aggregate of) {
+    auto out = row(number, of);
+    out.withheld = true;
+    return out;
+  };
+  it.bring({large(1, 1), large(2, 2), large(3, 3), row(4, 1)});
+  CHECK(it.sent().empty());
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{id_of(1), id_of(2)});
+  store_answer texts;
+  texts.fetched.answer = {row(1, 1), row(2, 2)};
+  it.answer(texts);
+  CHECK(it.sent() == numbers{1, 2});
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{id_of(3)});
+}
+
+TEST_CASE("an event whose text PostgreSQL cannot read is dead, and the others of its group are not") {
+  stream_script it;
+  it.lead();
+  auto first = row(1, 1);
+  auto second = row(2, 2);
+  first.withheld = second.withheld = true;
+  it.bring({first, second});
+  it.ask();
+  CHECK(it.asked.fetch.size() == 2);
+  store_answer refused;
+  refused.fetched.result = read_result::refused;
+  refused.fetched.reason = "invalid byte sequence";
+  it.answer(refused);
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{id_of(1)});
+  it.answer(refused);
+  it.ask();
+  CHECK(it.recorded() == "1 dead ");
+  CHECK(it.asked.fetch == std::vector{id_of(2)});
+  store_answer text;
+  text.fetched.answer = {row(2, 2)};
+  it.answer(text);
+  CHECK(it.sent() == numbers{2});
+  CHECK(it.failed.size() == 1);
+  CHECK(it.failed[0].reason == "invalid byte sequence");
+}
+
+TEST_CASE("an event on a disk that cannot be read is tried for half a minute before it is dead") {
+  stream_script it;
+  it.lead();
+  auto large = row(1);
+  large.withheld = true;
+  it.bring({large});
+  const auto began = it.now;
+  auto tried_at = began;
+  int tries = 0;
+  for (; it.recorded().empty(); it.now = std::max(it.now, it.stream.next_at())) {
+    if (!it.asks()) continue;
+    store_answer refused;
+    if (!it.asked.fetch.empty()) {
+      ++tries;
+      tried_at = it.now;
+      refused.fetched.result = read_result::refused;
+      refused.fetched.may_pass = true;
+    }
+    if (it.asked.failures.empty()) it.answer(std::move(refused));
+  }
+  CHECK(it.recorded() == "1 dead ");
+  CHECK(tries == 6);
+  CHECK(tried_at - began == 31s);
+}
+
+TEST_CASE("memory that is full of events behind a missing text does not stay full") {
+  auto limits = stream_script::quick();
+  limits.batch_bytes = 50;
+  limits.batches = 4;
+  stream_script it(limits);
+  it.lead();
+  auto large = row(1);
+  large.withheld = true;
+  it.bring({large, row(2), row(3)});
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{id_of(1)});
+}
+
+TEST_CASE("a text that is not there any more was the event's end") {
+  stream_script it;
+  it.lead();
+  auto large = row(1);
+  large.withheld = true;
+  it.bring({large, row(2)});
+  it.ask();
+  it.answer();
+  CHECK(it.sent() == numbers{2});
+}
