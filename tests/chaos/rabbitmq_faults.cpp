@@ -19,7 +19,7 @@ std::uint64_t closed_by_broker(const scene& on) {
 }
 
 void close_connections(const scene& on) {
-  rabbitmqctl({"-q", "close_all_user_connections", on.all.where.user(), "chaos"});
+  close_connections_of(on.all.where.user(), "chaos");
 }
 
 /// Waits for more lines of this kind in the relays' logs; they are the evidence.

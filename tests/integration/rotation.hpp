@@ -54,7 +54,7 @@ class broker_user {
   void change_password(const std::string& password) const {
     rabbitmqctl({"-q", "change_password", name_, password});
   }
-  void close_connections() const { rabbitmqctl({"-q", "close_all_user_connections", name_, "test"}); }
+  void close_connections() const { close_connections_of(name_, "test"); }
 
  private:
   std::string name_;
