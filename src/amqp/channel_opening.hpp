@@ -18,7 +18,10 @@ namespace outboxd::amqp {
 // channel over one that is not.
 class channel_opening {
  public:
-  enum class manner : std::uint8_t { looks_first, declares };
+  enum class manner : std::uint8_t {
+    looks_first,  // looks for each exchange, and declares the missing ones
+    declares,     // declares each exchange unseen
+  };
 
   channel_opening(std::uint16_t channel, std::vector<std::string> exchanges, manner how)
       : channel_(channel), exchanges_(std::move(exchanges)), manner_(how) {}
@@ -42,7 +45,15 @@ class channel_opening {
   std::string_view declaring() const;
 
  private:
-  enum class step { idle, channel, confirm, look, declare, done };
+  // What is awaited from the broker.
+  enum class step {
+    idle,     // nothing has been asked
+    channel,  // channel.open-ok
+    confirm,  // confirm.select-ok
+    look,     // exchange.declare-ok of a passive declare; a channel.close says that it is missing
+    declare,  // exchange.declare-ok
+    done,     // nothing more
+  };
 
   result<void> open(std::string& out);
   result<void> look_or_declare(std::string& out);

@@ -66,7 +66,14 @@ class handshake {
   const std::vector<std::string>& created() const { return channel_.created(); }
 
  private:
-  enum class step { start, tune, open, channel, done };
+  // What is awaited from the broker.
+  enum class step {
+    start,    // connection.start
+    tune,     // connection.tune
+    open,     // connection.open-ok
+    channel,  // an answer to what channel_opening has asked
+    done,     // nothing more
+  };
 
   result<void> on_frame(const frame& f, frame_parser& in);
   result<void> on_method(const method& m, frame_parser& in);

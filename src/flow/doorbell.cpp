@@ -40,22 +40,22 @@ void doorbell::wake(clock::time_point now) {
 
 void doorbell::on_notified(int count, clock::time_point now) {
   notified_.add(count, now, limits_.window);
-  const int enough = now < contended_until_ ? limits_.busy_contended : limits_.busy;
+  const int enough = now < contention_.until ? limits_.busy_contended : limits_.busy;
   if (state_ == state::asleep && notified_.lately(now, limits_.window) >= enough) wake(now);
 }
 
 void doorbell::on_read_sent() {
-  if (state_ == state::granted) read_since_grant_ = true;
+  if (state_ == state::granted) state_ = state::last_read;
 }
 
 // Asleep no poll follows. Awake it follows the sooner the less time has passed since something was found.
 void doorbell::on_read(std::size_t found, bool complete, clock::time_point now) {
   if (found > 0) last_find_ = now;
-  if (state_ == state::granted && complete && read_since_grant_) {
+  if (state_ == state::last_read && complete) {
     state_ = state::asleep;
     next_poll_ = clock::time_point::max();
   }
-  if (state_ == state::asleep || state_ == state::granted) return;
+  if (state_ != state::awake && state_ != state::requesting) return;
   const auto without = std::chrono::duration_cast<std::chrono::microseconds>(now - last_find_);
   next_poll_ = now + std::clamp<std::chrono::microseconds>(without / limits_.poll_share,
                                                            limits_.shortest_poll, limits_.longest_poll);
@@ -74,7 +74,6 @@ void doorbell::on_granted(clock::time_point now) {
     return;
   }
   state_ = state::granted;
-  read_since_grant_ = false;
   next_poll_ = now;
 }
 
@@ -89,10 +88,10 @@ doorbell::action doorbell::take_action() {
 }
 
 bool doorbell::wants_contention_probe(clock::time_point now) {
-  if (state_ != state::asleep || now < next_probe_ ||
+  if (state_ != state::asleep || now < contention_.next_probe ||
       notified_.lately(now, limits_.window) < limits_.probe_rate)
     return false;
-  next_probe_ = now + limits_.contention_probe;
+  contention_.next_probe = now + limits_.contention_probe;
   return true;
 }
 

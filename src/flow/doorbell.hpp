@@ -35,7 +35,8 @@ class doorbell {
   enum class state : std::uint8_t {
     awake,       // polls; writers are silent
     requesting,  // polls, and waits for SLEEP: writers ring already
-    granted,     // has SLEEP, and reads once more: what silent writers have committed
+    granted,     // has SLEEP, and is to read once more: what silent writers have committed
+    last_read,   // has SLEEP, and that read is on its way
     asleep,      // has SLEEP; reads when it is rung, and at each sweep
   };
 
@@ -63,7 +64,7 @@ class doorbell {
   void set(obstacle what, bool there, clock::time_point now);
 
   void on_notified(int count, clock::time_point now);
-  void on_contention(clock::time_point now) { contended_until_ = now + limits_.contention_lasts; }
+  void on_contention(clock::time_point now) { contention_.until = now + limits_.contention_lasts; }
   // A read is on its way; it has found so many, and all that was visible or not.
   void on_read_sent();
   void on_read(std::size_t found, bool complete, clock::time_point now);
@@ -90,19 +91,23 @@ class doorbell {
     int lately(clock::time_point now, std::chrono::milliseconds window) const;
   };
 
+  // Whether commits wait for each other's notifications.
+  struct contention {
+    clock::time_point until{};  // what was seen is taken for true
+    clock::time_point next_probe{};
+  };
+
   void wake(clock::time_point now);
   void ask_if_quiet(clock::time_point now);
 
   doorbell_limits limits_;
   state state_ = state::awake;
   std::uint8_t obstacles_ = 0;
-  bool read_since_grant_ = false;
   action action_ = action::none;
   meter notified_;
   clock::time_point last_find_{};
   clock::time_point next_poll_ = clock::time_point::max();
-  clock::time_point contended_until_{};
-  clock::time_point next_probe_{};
+  contention contention_;
 };
 
 }  // namespace outboxd::flow

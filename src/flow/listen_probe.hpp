@@ -42,7 +42,11 @@ class listen_probe {
   time_point next() const { return state_ == state::ended ? time_point::max() : next_; }
 
  private:
-  enum class state { ended, resting, awaiting };
+  enum class state {
+    ended,     // no session, or one that only a new one can mend
+    resting,   // the next probe is due at next_
+    awaiting,  // one is sent, and overdue at next_
+  };
 
   probe_limits limits_;
   state state_ = state::ended;

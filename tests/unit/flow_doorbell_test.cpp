@@ -101,7 +101,7 @@ TEST_CASE("nobody sleeps on a read that did not see everything") {
   one.poll_for(300ms);
   one.it.on_granted(one.now);
   one.read(10, false);
-  CHECK(one.it.now_in() == state::granted);
+  CHECK(one.it.now_in() == state::last_read);
   one.read(0, true);
   CHECK(one.it.now_in() == state::asleep);
 }
