@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "flow/deferral.hpp"
 #include "flow/doorbell.hpp"
 #include "flow/lead.hpp"
 #include "flow/listen_probe.hpp"
@@ -155,8 +156,7 @@ class leader {
   clock::time_point latest_question_{};  // that was put to its session
   clock::time_point next_sweep_{};
   clock::time_point next_hang_check_{};  // for relays that hang
-  std::optional<clock::time_point> deferred_since_;
-  bool said_deferred_ = false;
+  flow::deferral deferral_{std::chrono::seconds(1)};
   bool sleep_refused_ = false;  // since the latest sweep
 };
 

@@ -16,9 +16,6 @@ using namespace std::chrono_literals;
 // A proof of hearing that could not be sent is tried again after so long.
 constexpr auto next_turn = 1s;
 
-// A statement that PostgreSQL puts off for so long is worth a line.
-constexpr auto worth_saying = 1s;
-
 }  // namespace
 
 void leader::sweep(clock::time_point now) {
@@ -123,17 +120,11 @@ boost::asio::awaitable<result<void>> leader::name_culprits(pg::connection& link)
 
 // Over it is when something is written again; what is deferred waits for its pauses while reads go on.
 void leader::watch_deferrals(std::string_view reason, bool wrote) {
-  const auto now = clock::now();
-  if (reason.empty()) {
-    if (!wrote && stream_.events().size() > 0) return;
-    deferred_since_.reset();
-    if (std::exchange(said_deferred_, false)) host_.on_deferral_over();
-    return;
+  if (!reason.empty()) {
+    if (deferral_.on_put_off(clock::now())) host_.on_deferred(reason);
+  } else if (wrote || stream_.events().size() == 0) {
+    if (deferral_.on_done()) host_.on_deferral_over();
   }
-  if (!deferred_since_) deferred_since_ = now;
-  if (said_deferred_ || now - *deferred_since_ < worth_saying) return;
-  said_deferred_ = true;
-  host_.on_deferred(reason);
 }
 
 void leader::drain(clock::time_point now) {
