@@ -103,7 +103,7 @@ listen_addresses = '127.0.0.1'
 port = $postgres_port
 unix_socket_directories = '$socket_dir'
 max_connections = 200
-max_prepared_transactions = 150
+max_prepared_transactions = 1000
 END
   if is_root; then chown postgres: "$postgres_data/outboxd.conf"; fi
   mkdir -p "$services_dir/bin"

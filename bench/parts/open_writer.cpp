@@ -27,7 +27,7 @@ class open_writer : public part {
   void add_options(CLI::App& at) override {
     at.add_option("--finished", finished_, "events that come and go meanwhile")
         ->check(CLI::NonNegativeNumber);
-    at.add_option("--open", open_, "writers that stay open")->check(CLI::Range(1, 150));
+    at.add_option("--open", open_, "writers that stay open")->check(CLI::Range(1, 1'000));
     at.add_option("--seconds", seconds_, "at each rate")->check(CLI::PositiveNumber);
   }
 

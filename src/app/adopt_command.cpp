@@ -11,6 +11,7 @@
 #include "app/commands.hpp"
 #include "app/migrations.hpp"
 #include "app/operator_session.hpp"
+#include "pg/lock_wait.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -141,9 +142,9 @@ outcome<bool> takes_backlog(const source_table& from, bool asked) {
 
 void print_script(const source_table& from, const std::string& statements) {
   fmt::print(
-      "BEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\nSET LOCAL lock_timeout = '1s';\nSET LOCAL ROLE "
-      "{};\n{}{}COMMIT;\n",
-      quoted_name(from.owner), lock_statement(from), statements);
+      "BEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\nSET LOCAL lock_timeout = '{}ms';\nSET LOCAL "
+      "ROLE {};\n{}{}COMMIT;\n",
+      pg::longest_lock_wait.count(), quoted_name(from.owner), lock_statement(from), statements);
 }
 
 std::string script_of(const adoption& what, bool backlog) {

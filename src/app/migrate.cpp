@@ -11,6 +11,7 @@
 #include "app/migrations.hpp"
 #include "pg/blocking_session.hpp"
 #include "pg/connection_string.hpp"
+#include "pg/lock_wait.hpp"
 #include "pg/relay_statements.hpp"
 #include "pg/sqlstate.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view lock_wait = "1s";
 constexpr auto between_tries = 500ms;
 constexpr auto longest = 60s;
 
@@ -227,7 +227,7 @@ result<migrate_result> try_once(migration_session& session, const pg::schema_nam
       fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0;"
                   " SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = warning;"
                   " SELECT pg_advisory_xact_lock(hashtext('outboxd migrate'), hashtext({}))",
-                  lock_wait, text_literal(schema.name())));
+                  pg::longest_lock_wait.count(), text_literal(schema.name())));
   if (!begun) return tl::make_unexpected(begun.error());
   auto out = apply(session, schema, wishes);
   if (!out) return out;

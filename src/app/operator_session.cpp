@@ -8,6 +8,7 @@
 #include "app/status_statements.hpp"
 #include "app/units.hpp"
 #include "core/utf8.hpp"
+#include "pg/lock_wait.hpp"
 #include "pg/sqlstate.hpp"
 
 namespace outboxd::app {
@@ -83,13 +84,13 @@ outcome<pg::rows> operator_session::execute(std::string_view sql,
 // - enable_*: every statement has one right plan, through the indexes.
 // - The timeouts: who looks at an outbox with a problem does not become part of it.
 outcome<void> operator_session::look_only() {
-  constexpr std::string_view looking =
+  const auto looking = fmt::format(
       "SELECT set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
       " set_config('jit', 'off', false), set_config('max_parallel_workers_per_gather', '0', false),"
-      " set_config('statement_timeout', '10s', false), set_config('lock_timeout', '1s', false),"
-      " set_config('default_transaction_read_only', 'on', false)";
-  if (const auto set = session_.execute(std::string(looking)); !set)
-    return tl::make_unexpected(refusal_of(set.error()));
+      " set_config('statement_timeout', '10s', false), set_config('lock_timeout', '{}', false),"
+      " set_config('default_transaction_read_only', 'on', false)",
+      pg::longest_lock_wait.count());
+  if (const auto set = session_.execute(looking); !set) return tl::make_unexpected(refusal_of(set.error()));
   return {};
 }
 

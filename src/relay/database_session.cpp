@@ -6,6 +6,7 @@
 #include <string>
 
 #include "pg/event_rows.hpp"
+#include "pg/lock_wait.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -43,7 +44,7 @@ constexpr std::string_view own_search_path =
 std::string session_settings(const postgres_settings& with, session_use use) {
   constexpr std::chrono::milliseconds mark_wait{20};
   const auto idle = use == session_use::stream ? with.claim_timeout : std::chrono::milliseconds(0);
-  const auto lock_wait = use == session_use::stream ? mark_wait : longest_lock_wait;
+  const auto lock_wait = use == session_use::stream ? mark_wait : pg::longest_lock_wait;
   return fmt::format(
       "SELECT set_config('synchronous_commit', 'off', false),"
       " set_config('row_security', 'off', false), {6},"

@@ -23,11 +23,10 @@ struct postgres_settings {
 
 enum class session_use {
   stream,  // reads and marks: nothing on it waits for a lock for long
-  lock,    // waits for an advisory lock, and holds it while it is idle
+  // Waits for an advisory lock, and holds it while it is idle. To wait holds a snapshot, while somebody is in
+  // the way, who holds back vacuum by himself.
+  lock,
 };
-
-// To wait holds a snapshot, while somebody is in the way, which holds back vacuum by itself.
-inline constexpr std::chrono::milliseconds longest_lock_wait{1'000};
 
 // What a session finds.
 struct outbox_facts {

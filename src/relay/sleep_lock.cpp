@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "pg/lock_wait.hpp"
 #include "pg/relay_statements.hpp"
 #include "pg/sqlstate.hpp"
 
@@ -105,7 +106,7 @@ boost::asio::awaitable<result<void>> sleep_lock::lock(pg::connection& link) {
 boost::asio::awaitable<result<bool>> sleep_lock::ask_server(pg::connection& link, std::string sql) {
   pg::pipeline ask;
   ask.text(std::move(sql));
-  const auto answer = co_await link.execute(std::move(ask), longest_lock_wait + settings_.claim_timeout);
+  const auto answer = co_await link.execute(std::move(ask), pg::longest_lock_wait + settings_.claim_timeout);
   if (!answer) co_return tl::make_unexpected(answer.error());
   co_return answer->front().at(0, 0) == "t";
 }

@@ -42,7 +42,13 @@ class sleep_lock {
   int process() const { return process_; }
 
  private:
-  enum class errand { none, lock, unlock, probe };
+  // What its session is to do next.
+  enum class errand {
+    none,
+    lock,    // wait for SLEEP
+    unlock,  // give it back
+    probe,   // see whether a commit waits for another one's notification
+  };
 
   void want(errand what);
   boost::asio::awaitable<result<void>> open(pg::connection& link);

@@ -304,6 +304,41 @@ TEST_CASE("two-phase writers that are told not to notify leave by the sweep") {
   running.stop();
 }
 
+// PostgreSQL's search for deadlocks has room for as many holders of a lock as there may be sessions.
+TEST_CASE("more prepared writers keep the leader awake than the server has room for sessions") {
+  const stage on;
+  auto session = on.connect();
+  const auto sessions = session.number(
+      "SELECT sum(setting::int) FROM pg_settings WHERE name IN ('max_connections', 'max_wal_senders',"
+      " 'max_worker_processes', 'autovacuum_max_workers')");
+  const auto writers = 2 * sessions;
+  if (session.number("SELECT current_setting('max_prepared_transactions')::int") < writers + 100) {
+    MESSAGE("max_prepared_transactions is too low: nothing to be seen");
+    return;
+  }
+  for (int i = 0; i < writers; ++i) {
+    session.exec("BEGIN");
+    session.exec("SELECT outbox.emit('order', '1', $1, '{}')", {on.key()});
+    session.exec(fmt::format("PREPARE TRANSACTION '{}-{}'", on.queue(), i));
+  }
+  relay running{on, no_sweep};
+  sleep_lock sleep{on};
+  for (int tries = 0; tries < 2; ++tries) {
+    eventually(
+        "the leader asks for SLEEP", [&] { return sleep.is_waited_for(); }, time_limit);
+    eventually(
+        "its time is up", [&] { return !sleep.is_waited_for(); }, time_limit);
+  }
+  CHECK(sleep.holder() == 0);
+  for (int i = 0; i < writers; ++i) session.exec(fmt::format("COMMIT PREPARED '{}-{}'", on.queue(), i));
+  on.await_drained();
+  on.await_asleep();
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == writers);
+  running.stop();
+}
+
 TEST_CASE("without the doorbell nobody sleeps, and polling finds everything") {
   const stage on;
   REQUIRE(run_outboxd({"migrate", "--no-notify"}, on.variables()).exited(0));
