@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "parts/part.hpp"
 #include "stage/await.hpp"
@@ -28,6 +29,9 @@ class open_writer : public part {
     at.add_option("--finished", finished_, "events that come and go meanwhile")
         ->check(CLI::NonNegativeNumber);
     at.add_option("--open", open_, "writers that stay open")->check(CLI::Range(1, 1'000));
+    at.add_option("--rates", rates_, "events per second, one after the other")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber);
     at.add_option("--seconds", seconds_, "at each rate")->check(CLI::PositiveNumber);
   }
 
@@ -35,13 +39,18 @@ class open_writer : public part {
     out.note(
         fmt::format("{} events are finished, then {} s at each rate by 8 sessions", finished_, seconds_));
     stage where(on);
-    relay running(on, where);
-    out.section("no writer stays open");
-    measure(on, where, out);
+    {
+      relay running(on, where);
+      out.section("no writer stays open");
+      measure(on, where, out);
+      running.stop();
+    }
+    // While nobody leads writers are silent, and so keep the next leader from sleeping.
     auto writer = where.connect();
     writer.exec("BEGIN; " + numbered_insert(where, "outbox", 0));
     auto others = where.connect();
     prepare_others(where, others);
+    relay running(on, where);
     out.section(open_ == 1 ? "a writer stays open" : fmt::format("{} writers stay open", open_));
     const double oldest = measure(on, where, out);
     writer.exec("COMMIT");
@@ -70,7 +79,7 @@ class open_writer : public part {
     await("they are finished",
           [&] { return session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 0; });
     double oldest = 0;
-    for (const double rate : {5.0, 200.0, 1000.0}) {
+    for (const double rate : rates_) {
       const auto times = time_deliveries(
           on, where, {.events_per_second = rate, .duration = std::chrono::seconds(seconds_), .writers = 8},
           [&](std::int64_t n) { return numbered_insert(where, "outbox", n); });
@@ -84,6 +93,7 @@ class open_writer : public part {
   }
 
   std::int64_t finished_ = 300'000;
+  std::vector<double> rates_{5, 200, 1000};
   int open_ = 1;
   int seconds_ = 10;
 };

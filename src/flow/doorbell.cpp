@@ -21,7 +21,7 @@ int doorbell::meter::lately(clock::time_point now, std::chrono::milliseconds win
 void doorbell::start(clock::time_point now) {
   state_ = state::awake;
   action_ = action::none;
-  last_find_ = next_poll_ = now;
+  wake(now);
 }
 
 void doorbell::set(obstacle what, bool there, clock::time_point now) {
@@ -35,13 +35,12 @@ void doorbell::set(obstacle what, bool there, clock::time_point now) {
 void doorbell::wake(clock::time_point now) {
   if (state_ != state::awake) action_ = action::unlock;
   state_ = state::awake;
-  last_find_ = next_poll_ = now;
+  awake_since_ = last_find_ = next_poll_ = now;
 }
 
 void doorbell::on_notified(int count, clock::time_point now) {
   notified_.add(count, now, limits_.window);
-  const int enough = now < contention_.until ? limits_.busy_contended : limits_.busy;
-  if (state_ == state::asleep && notified_.lately(now, limits_.window) >= enough) wake(now);
+  if (state_ != state::awake && notified_.lately(now, limits_.window) >= enough_to_wake(now)) wake(now);
 }
 
 void doorbell::on_read_sent() {
@@ -51,6 +50,7 @@ void doorbell::on_read_sent() {
 // Asleep no poll follows. Awake it follows the sooner the less time has passed since something was found.
 void doorbell::on_read(std::size_t found, bool complete, clock::time_point now) {
   if (found > 0) last_find_ = now;
+  found_.add(static_cast<int>(found), now, limits_.window);
   if (state_ == state::last_read && complete) {
     state_ = state::asleep;
     next_poll_ = clock::time_point::max();
@@ -59,11 +59,13 @@ void doorbell::on_read(std::size_t found, bool complete, clock::time_point now) 
   const auto without = std::chrono::duration_cast<std::chrono::microseconds>(now - last_find_);
   next_poll_ = now + std::clamp<std::chrono::microseconds>(without / limits_.poll_share,
                                                            limits_.shortest_poll, limits_.longest_poll);
-  if (state_ == state::awake && complete) ask_if_quiet(now);
+  if (state_ == state::awake && complete) ask_if_calm(now);
 }
 
-void doorbell::ask_if_quiet(clock::time_point now) {
-  if (obstacles_ != 0 || now - last_find_ < limits_.quiet) return;
+// Twice fewer than would wake it up, or it would do nothing but wake up and fall asleep.
+void doorbell::ask_if_calm(clock::time_point now) {
+  const bool calm = found_.lately(now, limits_.window) <= enough_to_wake(now) / 2;
+  if (obstacles_ != 0 || !calm || now - awake_since_ < limits_.shortest_awake) return;
   state_ = state::requesting;
   action_ = action::ask;
 }
@@ -80,7 +82,7 @@ void doorbell::on_granted(clock::time_point now) {
 void doorbell::on_refused(clock::time_point now) {
   if (state_ != state::requesting) return;
   state_ = state::awake;
-  ask_if_quiet(now);
+  ask_if_calm(now);
 }
 
 doorbell::action doorbell::take_action() {

@@ -16,12 +16,13 @@ struct doorbell_limits {
   std::chrono::milliseconds window{100};
   int busy = 50;
   int busy_contended = 10;
-  std::chrono::milliseconds contention_lasts{10'000};
+  std::chrono::milliseconds contention_lasts{60'000};
   // From so many on it is worth asking whether commits wait for each other; at most once in this time.
   int probe_rate = 5;
   std::chrono::milliseconds contention_probe{1'000};
-  // Awake and nothing found for so long: time to sleep.
-  std::chrono::milliseconds quiet{250};
+  // Awake for so long at least. Then it is time to sleep when half of what would wake it up again, or less,
+  // was found in a window.
+  std::chrono::milliseconds shortest_awake{250};
   // Between two polls: a part of the time in which nothing was found, within bounds; the longest is the sweep
   // interval.
   int poll_share = 8;
@@ -98,13 +99,18 @@ class doorbell {
   };
 
   void wake(clock::time_point now);
-  void ask_if_quiet(clock::time_point now);
+  void ask_if_calm(clock::time_point now);
+  int enough_to_wake(clock::time_point now) const {
+    return now < contention_.until ? limits_.busy_contended : limits_.busy;
+  }
 
   doorbell_limits limits_;
   state state_ = state::awake;
   std::uint8_t obstacles_ = 0;
   action action_ = action::none;
   meter notified_;
+  meter found_;  // events: at least as many as commits
+  clock::time_point awake_since_{};
   clock::time_point last_find_{};
   clock::time_point next_poll_ = clock::time_point::max();
   contention contention_;

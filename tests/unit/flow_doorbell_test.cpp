@@ -151,6 +151,51 @@ TEST_CASE("where commits wait for each other's notifications, fewer wake it up")
   CHECK(one.it.now_in() == state::awake);
 }
 
+TEST_CASE("at half of the rate that would wake it up it falls asleep, above that it stays awake") {
+  for (const std::size_t at_once : {2, 3}) {
+    CAPTURE(at_once);
+    bell one;
+    one.fall_asleep();
+    one.ring(60);
+    REQUIRE(one.it.take_action() == action::unlock);
+    for (int i = 0; i < 100; ++i) {
+      one.wait(10ms);
+      one.read(at_once);
+    }
+    CHECK(one.it.now_in() == (at_once == 2 ? state::requesting : state::awake));
+  }
+}
+
+TEST_CASE("woken up, it is awake for a quarter of a second at least") {
+  bell one;
+  one.fall_asleep();
+  one.it.on_notified(60, one.now);
+  REQUIRE(one.it.take_action() == action::unlock);
+  one.poll_for(240ms);
+  CHECK(one.it.now_in() == state::awake);
+  one.poll_for(60ms);
+  CHECK(one.it.now_in() == state::requesting);
+}
+
+TEST_CASE("where commits wait for each other's notifications, it stays awake at a lower rate") {
+  bell one;
+  one.fall_asleep();
+  one.ring(6);
+  one.it.on_contention(one.now);
+  one.ring(6);
+  REQUIRE(one.it.now_in() == state::awake);
+  const auto read_for = [&](std::chrono::milliseconds time) {
+    for (const auto end = one.now + time; one.now < end;) {
+      one.wait(10ms);
+      one.read(1);
+    }
+  };
+  read_for(59s);
+  CHECK(one.it.now_in() == state::awake);
+  read_for(2s);
+  CHECK(one.it.now_in() == state::requesting);
+}
+
 TEST_CASE("an obstacle keeps it awake, and wakes it up") {
   for (const auto what :
        {obstacle::no_lock_session, obstacle::deaf, obstacle::no_trigger, obstacle::no_reads}) {
@@ -168,14 +213,14 @@ TEST_CASE("an obstacle keeps it awake, and wakes it up") {
   }
 }
 
-TEST_CASE("refused, it asks again as long as it is quiet") {
+TEST_CASE("refused, it asks again as long as little is found") {
   bell one;
   one.poll_for(300ms);
   REQUIRE(one.it.take_action() == action::ask);
   one.it.on_refused(one.now);
   CHECK(one.it.now_in() == state::requesting);
   CHECK(one.it.take_action() == action::ask);
-  one.read(5);
+  one.read(30);
   one.it.on_refused(one.now);
   CHECK(one.it.now_in() == state::awake);
   CHECK(one.it.take_action() == action::none);
@@ -185,7 +230,7 @@ TEST_CASE("SLEEP that is granted to a leader that does not want it any more is g
   bell one;
   one.poll_for(300ms);
   REQUIRE(one.it.take_action() == action::ask);
-  one.read(5);
+  one.read(30);
   one.it.on_refused(one.now);
   one.it.on_granted(one.now);
   CHECK(one.it.now_in() == state::awake);
