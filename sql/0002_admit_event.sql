@@ -1,5 +1,5 @@
--- What happens to each event that is inserted: checks, the transaction, the hash, and the doorbell. `migrate
--- --shards` and `--notify` put this file in again with other values.
+-- What happens to each event that is inserted: checks, the transaction, the hash, and the doorbell. And what
+-- the leader does to be rung for. `migrate --shards` and `--notify` put this file in again with other values.
 
 -- Refuses (23514, check_violation) what no event may be like. As CHECK constraints these conditions would
 -- cost a writer six times as much: PostgreSQL parses those anew for every statement.
@@ -75,5 +75,18 @@ BEGIN
     END IF;
   END IF;
   RETURN NEW;
+END
+$outboxd$;
+
+-- The leader's half of the doorbell, on a session of its own: waits for SLEEP, and tells whether the session
+-- has it now. While it waits writers ring, however many they are, so it does not wait for long. To raise an
+-- error would be a line in the server's log each time that a silent writer stays open.
+CREATE OR REPLACE FUNCTION @schema@.take_sleep(shard integer) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' AS $outboxd$
+BEGIN
+  PERFORM pg_advisory_lock(@lock_class@, 64 + shard);
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+  RETURN false;
 END
 $outboxd$;

@@ -20,7 +20,7 @@ $outboxd$;
 -- Only our own functions: the schema may be shared with the application's.
 REVOKE ALL ON FUNCTION
   @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid),
-  @schema@.admit_event(), @schema@.keep_place(), @schema@.agree_on_status()
+  @schema@.admit_event(), @schema@.take_sleep(integer), @schema@.keep_place(), @schema@.agree_on_status()
   FROM PUBLIC;
 GRANT SELECT ON @schema@.migration TO outbox_relay, outbox_operator;
 GRANT USAGE ON SCHEMA @schema@ TO outbox_writer, outbox_relay, outbox_operator;
@@ -39,6 +39,7 @@ GRANT SELECT, DELETE ON @schema@.event TO outbox_relay;
 GRANT UPDATE (status, attempts, deferrals, available_at, published_at, last_error, last_error_code, exception)
   ON @schema@.event TO outbox_relay;
 GRANT SELECT, UPDATE ON @schema@.shard TO outbox_relay;
+GRANT EXECUTE ON FUNCTION @schema@.take_sleep(integer) TO outbox_relay;
 
 -- People who look after it: read, retry, discard, replay, prune.
 GRANT SELECT, DELETE ON @schema@.event TO outbox_operator;

@@ -6,7 +6,6 @@
 
 #include "pg/lock_wait.hpp"
 #include "pg/relay_statements.hpp"
-#include "pg/sqlstate.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -92,11 +91,10 @@ boost::asio::awaitable<error> sleep_lock::serve(pg::connection& link) {
 }
 
 boost::asio::awaitable<result<void>> sleep_lock::lock(pg::connection& link) {
-  const auto asked =
-      co_await ask_server(link, fmt::format("SELECT true FROM pg_advisory_lock({}, {})",
-                                            pg::lock_class(settings_.schema), pg::sleep_key + shard_));
-  if (!asked && !pg::is_lock_timeout(link.last_sqlstate())) co_return tl::make_unexpected(asked.error());
-  held_ = asked.has_value();
+  const auto taken = co_await ask_server(
+      link, fmt::format("SELECT {}.take_sleep({})", settings_.schema.identifier(), shard_));
+  if (!taken) co_return tl::make_unexpected(taken.error());
+  held_ = *taken;
   if (wanted_ == errand::unlock) co_return result<void>();  // nobody wants it any more
   if (wanted_ == errand::lock) wanted_ = errand::none;
   tell_(held_ ? sleep_news::granted : sleep_news::refused);

@@ -74,6 +74,7 @@ struct action {
 inline const std::vector<action> functions{
     {"emit", "SELECT outbox.emit('order', '1', 'created', '{{}}')", "w"},
     {"admit_event", "SELECT outbox.admit_event()", ""},
+    {"take_sleep", "SELECT outbox.take_sleep(0)", "r"},
     {"keep_place", "SELECT outbox.keep_place()", ""},
     {"agree_on_status", "SELECT outbox.agree_on_status()", ""},
     // For consumers, who get it by hand: see docs/consuming.md.
