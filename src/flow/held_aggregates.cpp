@@ -72,14 +72,16 @@ void held_aggregates::on_page(const std::vector<blocked_aggregate>& page, aggreg
   if (last == ends.max() && clean_pass_) overflown_ = false;
 }
 
-// The pages bring again who finds no room.
+// Who finds no room here is found again by the pages.
 void held_aggregates::ask(aggregate which) {
+  if (asked_.contains(which)) return;
   if (asks_.size() >= most_ && !held_.contains(which)) {
     overflown_ = true;
     clean_pass_ = false;
     return;
   }
-  if (asked_.insert(which).second) asks_.push_back(which);
+  asked_.insert(which);
+  asks_.push_back(which);
 }
 
 void held_aggregates::clear() {

@@ -83,6 +83,7 @@ boost::asio::awaitable<void> leader::run() {
       host_.on_link_refused(peer::database, opened.error());
     }
     current_ = nullptr;
+    present_ = false;
     if (!lead_.stopping()) co_await pause_.wait();
   }
 }
@@ -93,7 +94,6 @@ boost::asio::awaitable<result<void>> leader::open(pg::connection& link) {
   if (found->version > pg::schema_version) host_.on_newer_schema(found->version);
   if (const auto why = misfit(settings_.stream.route, found->payload)) co_return permanent(*why);
   payload_ = found->payload;
-  present_ = false;
   pg::pipeline steps;
   for (auto& one :
        pg::relay_statements(settings_.database.schema, *payload_, settings_.database.after_publish))
@@ -202,6 +202,7 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
     if (lead_.wants_count(now)) {
       const auto counted = co_await count_relays(link);
       if (!counted) co_return counted;
+      lead_.on_broker(lanes_.any_up(), clock::now());
     }
     if (!stream_.drained()) heed_lead(now);
     if (stream_.drained() && lead_.leaving()) co_return tl::make_unexpected(is_read_only(link));

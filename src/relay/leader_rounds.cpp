@@ -77,6 +77,7 @@ boost::asio::awaitable<result<void>> leader::keep_session(pg::connection& link) 
 
 // Only whose user may lead counts: anybody can take the lock.
 boost::asio::awaitable<result<void>> leader::count_relays(pg::connection& link) {
+  const int own = host_.is_present() ? 1 : 0;
   const auto counted = co_await ask(
       link,
       fmt::format(
@@ -87,7 +88,7 @@ boost::asio::awaitable<result<void>> leader::count_relays(pg::connection& link) 
           pg::lock_class(settings_.database.schema), pg::present_key, settings_.database.schema.literal()));
   if (!counted) co_return tl::make_unexpected(counted.error());
   const int relays = std::atoi(std::string(counted->at(0, 0)).c_str());
-  lead_.on_counted(relays - (host_.is_present() ? 1 : 0), clock::now());
+  lead_.on_counted(relays - own, clock::now());
   if (host_.counts_relays(*this)) host_.on_relays_counted(relays);
   co_return result<void>();
 }
