@@ -29,6 +29,7 @@ constexpr auto start_up = 3s;
 
 // A quarter of a second is promised; a machine that has other work takes a multiple.
 constexpr auto longest_gap = 3s;
+// A frozen relay loses the lead so long after claim_timeout.
 constexpr auto time_limit = 1s;
 // To take a lead over needs less than so many answers of the server; our own looks tell how long one takes at
 // that time.
@@ -150,9 +151,9 @@ void lead_watch::judge_holder(lead& of, int shard, const std::string& name, mome
     const auto since = lives_[i].frozen_since;
     if (all_.relays[i]->name() != name || since == moment{} || !one_is_well(since, now, name)) continue;
     seen_.longest_hang = std::max(seen_.longest_hang, span(now - since));
-    // PostgreSQL ends a session that is idle, another relay one that stopped half-way; it looks four times
-    // per timeout.
-    const auto allowed = rules_.claim_timeout + rules_.claim_timeout / 4 + time_limit;
+    // PostgreSQL ends a session that is idle, another relay one that stopped half-way: it looks twice a
+    // second.
+    const auto allowed = rules_.claim_timeout + time_limit + turns * of.slowest_round;
     if (now - since < allowed || std::exchange(of.said_hang, true)) continue;
     seen_.violations.push_back(fmt::format("{} is frozen for {} ms and leads shard {} still", name,
                                            span(now - since).count(), shard));

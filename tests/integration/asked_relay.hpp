@@ -11,13 +11,14 @@
 
 #include "stage.hpp"
 #include "support/http_client.hpp"
+#include "support/metrics_text.hpp"
 
 namespace outboxd::test {
 
 class asked_relay : public relay {
  public:
-  explicit asked_relay(const stage& on, arguments flags = {})
-      : relay{on, with_listener(std::move(flags))},
+  explicit asked_relay(const stage& on, arguments flags = {}, const environment& variables = {})
+      : relay{on, with_listener(std::move(flags)), variables},
         port_{port_in(wait_line(std::string(said_at), time_limit))} {}
 
   std::uint16_t port() const { return port_; }
@@ -37,6 +38,10 @@ class asked_relay : public relay {
 
   std::uint16_t port_;
 };
+
+inline double metric(const asked_relay& of, const std::string& series) {
+  return value_of(of.get("/metrics").body, series);
+}
 
 // The codes of /readyz.
 inline std::vector<std::string> reasons(const asked_relay& of) {

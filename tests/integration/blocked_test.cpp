@@ -81,6 +81,25 @@ TEST_SUITE("alone") {
     }
   }
 
+  TEST_CASE("a leader that the broker blocks keeps the lead") {
+    const stage on;
+    relay first{on, quick};
+    first.await_connected();
+    const auto leader = on.await_leader();
+    relay second{on, quick};
+    second.await_connected();
+    memory_alarm alarm;
+    on.add_events(5, 100);
+    first.wait_line(said_blocked, time_limit);
+    await_sweeps(on, 5);
+    CHECK(on.leader() == leader);
+    alarm.end();
+    check_all_arrive(on, 500);
+    CHECK(on.leader() == leader);
+    first.stop();
+    second.stop();
+  }
+
   TEST_CASE("a relay stops in time while the broker is blocked") {
     const stage on;
     on.add_events(5, 100);

@@ -5,18 +5,9 @@
 #include "asked_relay.hpp"
 #include "load.hpp"
 #include "stage.hpp"
-#include "support/metrics_text.hpp"
 #include "support/servers.hpp"
 
 namespace outboxd::test {
-namespace {
-
-double metric(const asked_relay& of, const std::string& series) {
-  return value_of(of.get("/metrics").body, series);
-}
-
-}  // namespace
-
 TEST_CASE("the counters agree with the table, and the times with how often something happened") {
   stage on;
   asked_relay running{on};

@@ -33,10 +33,6 @@ void add_processed(database& session, const std::string& age, int count) {
       {age, std::to_string(count)});
 }
 
-double metric(const asked_relay& of, const std::string& series) {
-  return value_of(of.get("/metrics").body, series);
-}
-
 std::string pruned(const char* what) {
   return fmt::format("outboxd_pruned_total{{what=\"{}\"}}", what);
 }

@@ -9,7 +9,7 @@
 namespace outboxd::test {
 namespace {
 
-constexpr load_options busy{.writers = 4, .pause_seconds = 0};
+constexpr load_options busy{.writers = 8, .pause_seconds = 0};
 
 // The lock SLEEP of shard 0.
 class sleep_lock {

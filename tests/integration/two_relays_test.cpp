@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "asked_relay.hpp"
 #include "load.hpp"
 #include "stage.hpp"
 
@@ -28,12 +29,13 @@ TEST_CASE("one of two relays leads, and the other one stands by without a read")
   const stage on;
   relay first{on};
   on.await_leader();
-  relay second{on};
-  second.await_connected();
+  asked_relay second{on};
+  await_ready(second);
   on.add_events(40, 500);
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
   CHECK(report.delivered == 20'000);
+  CHECK(metric(second, "outboxd_reads_total") == 0);
   second.stop();
   CHECK(second.all_lines().back().find("; 0 events published") != std::string::npos);
   first.stop();

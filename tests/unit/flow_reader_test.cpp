@@ -123,3 +123,19 @@ TEST_CASE_FIXTURE(fixture, "an event that is due already is looked for at once")
   read_due_in(-5ms);
   CHECK(it.next(1) == now);
 }
+
+TEST_CASE_FIXTURE(fixture,
+                  "a read ends a span above the position, and walks from there over what is finished") {
+  const auto span = read_limits{}.seq_span;
+  it.ring();
+  CHECK(reads_from() == far);
+  CHECK(asked.read->seq_limit == far + span);
+  CHECK(read(std::nullopt, far + 10 * span) == reader::outcome::incomplete);
+  CHECK(walks_from() == far + span);
+  CHECK_FALSE(asked.read);
+  walked(far + 5 * span, false, true);  // as far as a walk goes
+  CHECK(walks_from() == far + 5 * span);
+  walked(far + 10 * span - 1, true, false);
+  CHECK(reads_from() == far + 10 * span - 1);
+  CHECK(read(far + 10 * span, far + 10 * span) == reader::outcome::complete);
+}
