@@ -24,7 +24,7 @@ class dead_aggregates {
   // An event of it has died.
   void add(aggregate which);
 
-  // A look through all dead events of the table, in pages. end_scan tells whose dead events are gone.
+  // A scan of all dead events of the table, in pages. end_scan tells whose dead events are gone.
   void begin_scan() { seen_.clear(); }
   void on_page(const std::vector<aggregate>& page);
   std::vector<aggregate> end_scan();

@@ -10,18 +10,18 @@ using namespace std::chrono_literals;
 
 constexpr auto never = clock::time_point::max();
 
-// Between two looks at what is paused, and at what is dead. Commands ring; who changes the tables by hand
+// Between two reads of what is paused, and two scans of what is dead. Commands ring; who changes the tables by hand
 // does not.
 constexpr auto scan_interval = 10s;
 
-// After a look at what is paused has failed.
+// After a read of what is paused has failed.
 constexpr auto pauses_retry = 1s;
 
 // Between two pages of what is recalled; and after one that met a lock.
 constexpr auto recall_pause = 100ms;
 constexpr auto recall_retry = 1s;
 
-// After any other look has failed.
+// After a scan has failed.
 constexpr auto page_pause = 20ms;
 
 }  // namespace

@@ -64,22 +64,22 @@ class finder {
  private:
   static constexpr aggregate first_of_all = std::numeric_limits<aggregate>::min();
 
-  // A look through the aggregates that wait, in their order.
+  // A scan of the aggregates that wait, in their order.
   struct blocked {
     std::optional<aggregate> after;  // a page is wanted
     aggregate next = first_of_all;   // where the one after that begins
   };
-  // A look through the dead events.
+  // A scan of the dead events.
   struct dead {
     std::optional<std::int64_t> after;  // it is under way
     clock::time_point begins_at = clock::time_point::max();
   };
-  // A look at what is paused. A ring while it is under way asks for another one.
+  // A read of what is paused. A ring while it is under way asks for another one.
   struct pauses {
     clock::time_point at = clock::time_point::min();
     clock::time_point known_at{};
   };
-  // A look from the start on. One that becomes wanted while it is under way begins anew.
+  // A scan from the start on. One that becomes wanted while it is under way begins anew.
   template <class Cursor>
   struct page_walk {
     bool wanted = false;

@@ -10,11 +10,6 @@ void listen_probe::begin(time_point first_probe) {
   hears_ = false;
 }
 
-void listen_probe::end() {
-  state_ = state::ended;
-  hears_ = false;
-}
-
 void listen_probe::on_sent(time_point now) {
   state_ = state::awaiting;
   next_ = now + limits_.answer_timeout;
@@ -26,7 +21,7 @@ void listen_probe::on_unsent(time_point now) {
 }
 
 bool listen_probe::on_heard(time_point now) {
-  if (state_ == state::ended) return false;
+  if (state_ == state::none) return false;
   state_ = state::resting;
   next_ = now + limits_.interval;
   hears_ = true;
@@ -34,7 +29,7 @@ bool listen_probe::on_heard(time_point now) {
 }
 
 bool listen_probe::on_deaf(time_point now) {
-  if (state_ == state::ended) return false;
+  if (state_ == state::none) return false;
   state_ = state::resting;
   next_ = now + limits_.interval;
   hears_ = false;

@@ -19,8 +19,6 @@ class listen_probe {
 
   // A new session listens: nothing is proven yet.
   void begin(time_point first_probe);
-  // The session is gone, or nothing but a new one could help.
-  void end();
 
   bool due(time_point now) const { return state_ == state::resting && now >= next_; }
   void on_sent(time_point now);
@@ -34,22 +32,17 @@ class listen_probe {
   bool on_heard(time_point now);
   bool on_deaf(time_point now);
 
-  bool rests() const { return state_ == state::resting; }
   bool hears() const { return hears_; }
-  bool deaf() const { return said_deaf_; }  // proven, and nothing has been heard since
-
-  // When due() or late() may become true; far away if never.
-  time_point next() const { return state_ == state::ended ? time_point::max() : next_; }
 
  private:
   enum class state {
-    ended,     // no session, or one that only a new one can mend
+    none,      // no session has listened yet
     resting,   // the next probe is due at next_
     awaiting,  // one is sent, and overdue at next_
   };
 
   probe_limits limits_;
-  state state_ = state::ended;
+  state state_ = state::none;
   time_point next_;
   bool hears_ = false;
   bool said_deaf_ = false;

@@ -76,7 +76,7 @@ void stream::admit_due(stored_event one) {
   const bool parked =
       one.earlier_waits || (!heads && (barriers_.hold(of) || events_.length_of(of) >= longest_chain()));
   if (heads && !barriers_.held.holds(of))
-    barriers_.held.begin(of, hold::head_waits);  // somebody has set it back by hand
+    barriers_.held.begin(of, hold::head_waits);  // somebody has requeued it by hand
   const auto added = events_.add(std::move(one));
   if (!added) return;
   on_texts(*added);

@@ -153,7 +153,7 @@ class leader {
   std::optional<payload_type> payload_;  // of the outbox, once a session has been open
   bool present_ = false;                 // holds PRESENT
   clock::time_point latest_step_ = clock::now();
-  clock::time_point latest_question_{};  // that was put to its session
+  clock::time_point latest_question_{};  // of the loop to its session; others may be later
   clock::time_point next_sweep_{};
   clock::time_point next_hang_check_{};  // for relays that hang
   flow::deferral deferral_{std::chrono::seconds(1)};

@@ -140,7 +140,7 @@ void simulated_postgres::crash() {
       on_lost_dead(i);
 }
 
-// Who was dead may be pending again, behind its successors: that is lost with the commit.
+// Who was dead may have been requeued, behind its successors: that is lost with the commit.
 void simulated_postgres::promote() {
   std::vector<row_status> before;
   for (const table_row& one : rows) before.push_back(one.now.status);
