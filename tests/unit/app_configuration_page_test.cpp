@@ -1,5 +1,5 @@
-// app_configuration_page_test: docs/configuration.md has a heading for each setting, with the default that
-// the program has.
+// app_configuration_page_test: docs/configuration.md has a heading for each setting, with its unit, and with
+// the default and the range that the program has.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,6 +9,8 @@
 
 #include "app/reload.hpp"
 #include "app/setting_keys.hpp"
+#include "app/settings.hpp"
+#include "app/units.hpp"
 
 using namespace outboxd::app;
 
@@ -35,7 +37,52 @@ std::map<std::string, std::string> headings_of_page() {
   return out;
 }
 
+// A value of a range one step lower or higher: for a duration a millisecond, for a size a byte.
+std::string beside(const std::string& value, int step) {
+  if (const auto whole = parse_integer(value)) return std::to_string(*whole + step);
+  if (const auto time = parse_duration(value)) return std::to_string(time->count() + step) + "ms";
+  const auto size = parse_size(value);
+  REQUIRE(size.has_value());
+  return std::to_string(*size + step);
+}
+
+// Whether the program refuses this value by itself, and not because it does not fit another setting.
+bool refuses(const std::string& key, const std::string& value) {
+  raw_settings raw;
+  raw[key] = {value, "the page"};
+  const auto read = read_settings(raw);
+  const auto words = key + " = '" + value + "' (the page) is not allowed; give";
+  return !read && read.error().message.starts_with(words);
+}
+
 }  // namespace
+
+TEST_CASE("docs/configuration.md tells the unit of each setting") {
+  for (const auto& [heading, below] : headings_of_page()) {
+    CAPTURE(heading);
+    CHECK(below.find(" Unit: ") != std::string::npos);
+  }
+}
+
+TEST_CASE("docs/configuration.md tells the range of each setting that has one, as the program has it") {
+  int ranges = 0;
+  for (const auto& [heading, below] : headings_of_page()) {
+    CAPTURE(heading);
+    constexpr std::string_view mark = " Range: ";
+    const auto at = below.find(mark);
+    if (at == std::string::npos) continue;
+    const auto least_at = at + mark.size();
+    const auto most_at = below.find(" to ", least_at) + 4;
+    const std::string least = below.substr(least_at, most_at - 4 - least_at);
+    const std::string most = below.substr(most_at, below.find_first_of(".;", most_at) - most_at);
+    CHECK_FALSE(refuses(heading, least));
+    CHECK_FALSE(refuses(heading, most));
+    CHECK(refuses(heading, beside(least, -1)));
+    CHECK(refuses(heading, beside(most, 1)));
+    ++ranges;
+  }
+  CHECK(ranges == 15);
+}
 
 TEST_CASE("docs/configuration.md has a heading for each setting, with its default below it") {
   const auto page = headings_of_page();
