@@ -29,9 +29,11 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   settings_.max_rate = how.max_rate;
   stream.retry = retry_policy::exponential(50ms, 300ms, 8);
   if (world_.chance(300)) stream.dead_letter_exchange = "dead";
-  if (how.with.lead_checked) stream.lead_lasts = simulated_leader::lead_lasts(settings_.claim_timeout);
+  if (how.with.lead_checked) stream.lead_lasts = simulated_relay::lead_lasts(settings_.claim_timeout);
   settings_.lane.confirm_timeout = 1'500ms;
   settings_.renews_lanes = world_.chance(500);
+  // A lead is given up with what PostgreSQL refuses to write, and the next leader sends that again.
+  settings_.shares_shards = how.faults || !locks_;
   for (auto count = world_.one_of({2, 4, 9}); count-- > 0;)
     aggregates_.push_back(static_cast<flow::aggregate>(world_.number()));
 
@@ -98,7 +100,7 @@ void flow_chaos::run() {
 }
 
 void flow_chaos::start_relay() {
-  relays_.push_back(std::make_unique<simulated_leader>(
+  relays_.push_back(std::make_unique<simulated_relay>(
       world_, table_, exchange_, static_cast<int>(world_.between(1, 3)), settings_, how_.with,
       [this](const char* what) { require(false, what); }));
   relays_.back()->on_lead = [this, which = relays_.size() - 1](std::size_t shard,
@@ -259,8 +261,8 @@ void flow_chaos::operate() {
       } else {
         say("due by hand all that waits");
         for (std::size_t each = 0; each < table_.rows.size(); ++each)
-          if (const table_row& it = table_.rows[each];
-              it.now.status == row_status::waiting && !it.gone && it.locked_until <= world_.now())
+          if (const table_row& it = table_.rows[each]; it.now.status == row_status::waiting && it.visible &&
+                                                       !it.gone && it.locked_until <= world_.now())
             table_.change(each, set_due);
       }
       if (world_.chance(300))  // who leads next does not know what they were

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "simulated_leader.hpp"
+#include "simulated_relay.hpp"
 
 namespace outboxd::test {
 
@@ -57,11 +57,12 @@ class flow_chaos {
   void insert_stuck();
   void lock();
   void strike();
-  void strike(simulated_leader& victim);
+  void strike(simulated_relay& victim);
   void end_server();
   void crash();
   void promote();
   void heal();
+  void cut_off_one();
 
   void on_delivered(std::size_t row);
   void on_published(std::size_t row);
@@ -81,9 +82,9 @@ class flow_chaos {
   bool has_stuck_;  // rows that are never marked
   simulated_postgres table_;
   simulated_exchange exchange_;
-  simulated_leader::settings settings_;
+  simulated_relay::settings settings_;
   std::vector<flow::aggregate> aggregates_;
-  std::vector<std::unique_ptr<simulated_leader>> relays_;
+  std::vector<std::unique_ptr<simulated_relay>> relays_;
   bool calm_ = false;
   std::size_t duplicates_ = 0;
   std::string schedule_;

@@ -37,7 +37,8 @@ void flow_chaos::on_published(std::size_t row) {
   const auto session = table_.leader_of(table_.shard_of(one.of));
   require(std::any_of(relays_.begin(), relays_.end(),
                       [&](const auto& each) {
-                        return each->has_ack(row) && each->server_session(table_.shard_of(one.of)) == session;
+                        return each->has_ack(row) &&
+                               each->leader_of(table_.shard_of(one.of)).server_session() == session;
                       }),
           fmt::format("published means acknowledged ({})", row));
 }
@@ -46,15 +47,16 @@ void flow_chaos::on_published(std::size_t row) {
 void flow_chaos::check_position() {
   for (const auto& one : relays_)
     for (std::size_t shard = 0; shard < table_.shards(); ++shard) {
-      if (one->killed() || !one->settled(shard) || one->server_session(shard) == 0) continue;
-      if (table_.leader_of(shard) != one->server_session(shard)) continue;
-      const flow::stream& stream = one->stream_of(shard);
+      const simulated_leader& leader = one->leader_of(shard);
+      if (one->killed() || !leader.settled() || leader.server_session() == 0) continue;
+      if (table_.leader_of(shard) != leader.server_session()) continue;
+      const flow::stream& stream = leader.stream();
       if (stream.now_in() != flow::stream::phase::running) continue;
       std::set<std::size_t> known;
       stream.events().for_each([&](flow::slot, const flow::unsettled::entry& entry) {
         known.insert(simulated_postgres::row_of(entry.it.what.id));
       });
-      for (const event_id& id : one->owed(shard)) known.insert(simulated_postgres::row_of(id));
+      for (const event_id& id : leader.owed()) known.insert(simulated_postgres::row_of(id));
       for (std::size_t row = 0; row < table_.rows.size(); ++row) {
         const table_row& it = table_.rows[row];
         if (!it.visible || it.gone || it.now.status != row_status::pending || table_.shard_of(it.of) != shard)
@@ -74,9 +76,9 @@ bool flow_chaos::at_rest() const {
     if (!table_.is_stuck(one) && (one.visible ? !table_.is_finished(one) : !one.gone)) return false;
   for (const auto& one : relays_)
     for (std::size_t shard = 0; shard < table_.shards(); ++shard)
-      if (!one->killed() && one->leads(shard) &&
-          std::max(one->stream_of(shard).events().size(), one->stream_of(shard).held()) >
-              table_.stuck_in(shard))
+      if (const flow::stream& stream = one->leader_of(shard).stream();
+          !one->killed() && one->leads(shard) &&
+          std::max(stream.events().size(), stream.held()) > table_.stuck_in(shard))
         return false;
   return true;
 }
@@ -100,14 +102,14 @@ void flow_chaos::check_end() {
   for (const auto& one : relays_)
     for (std::size_t shard = 0; shard < table_.shards(); ++shard)
       if (!one->killed() && one->leads(shard)) {
-        const auto& stream = one->stream_of(shard);
+        const auto& stream = one->leader_of(shard).stream();
         std::string states;
         stream.events().for_each([&](flow::slot, const flow::unsettled::entry& entry) {
           states += fmt::format(" {}:{}{}", simulated_postgres::row_of(entry.it.what.id),
                                 static_cast<int>(entry.state), entry.it.withheld ? "w" : "");
         });
         say(fmt::format("shard {}: {}, next at {}, phase {}, held {}, at {}/{}, bytes {}, events{}", shard,
-                        one->settled(shard) ? "settled" : "asked",
+                        one->leader_of(shard).settled() ? "settled" : "asked",
                         std::chrono::duration<double>(stream.next_at().time_since_epoch()).count() - 3600,
                         static_cast<int>(stream.now_in()), stream.held(), stream.at().seq,
                         stream.at().seen.text(), stream.events().bytes(), states));

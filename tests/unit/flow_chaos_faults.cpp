@@ -15,7 +15,7 @@ void flow_chaos::strike() {
   world_.after(world_.millis(10, 900), [this] { strike(); });
 }
 
-void flow_chaos::strike(simulated_leader& victim) {
+void flow_chaos::strike(simulated_relay& victim) {
   const auto who = [&] {
     for (std::size_t i = 0; i < relays_.size(); ++i)
       if (relays_[i].get() == &victim) return i;
@@ -27,9 +27,9 @@ void flow_chaos::strike(simulated_leader& victim) {
       static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(victim.lanes()) - 1)));
   if (!how_.faults) {
     say(fmt::format("{} hands over {}", who, shard));
-    return victim.hand_over_shard(shard);
+    return victim.yield(shard);
   }
-  switch (world_.between(0, 10)) {
+  switch (world_.between(0, 12)) {
     case 0:
       say(fmt::format("{} loses its session of {}", who, shard));
       return victim.lose_session(shard);
@@ -59,7 +59,7 @@ void flow_chaos::strike(simulated_leader& victim) {
     }
     case 7:
       say(fmt::format("{} hands over {}", who, shard));
-      return victim.hand_over_shard(shard);
+      return victim.yield(shard);
     case 8:
       if (world_.chance(600)) return end_server();
       return;
@@ -71,6 +71,15 @@ void flow_chaos::strike(simulated_leader& victim) {
       world_.after(world_.millis(0, 3'000), [this, which] { exchange_.hangs.erase(which); });
       return;
     }
+    case 10:
+      say(fmt::format("{} reaches no broker", who));
+      return victim.lose_broker(world_.millis(0, 4'000));
+    case 11:
+      // A leader that leaves does not lead on: a row that is locked for ever would keep it.
+      if (has_stuck_ || world_.chance(700)) return;
+      say("PostgreSQL wants no writes");
+      table_.read_only_until = world_.now() + world_.millis(0, 2'000);
+      return;
     default:
       exchange_.nacks_in_thousand = how_.refusals ? world_.between(0, 300) : 0;
   }
@@ -112,8 +121,22 @@ void flow_chaos::heal() {
   exchange_.hangs.clear();
   table_.paused.clear();
   if (how_.after_dead == flow::after_dead::hold) discard_dead();
-  if (std::none_of(relays_.begin(), relays_.end(), [](const auto& one) { return one->running(); }))
-    start_relay();
+  const auto running =
+      std::count_if(relays_.begin(), relays_.end(), [](const auto& one) { return one->running(); });
+  if (running == 0) start_relay();
+  // A row that is locked for ever would keep the leader from making way.
+  if (running > 1 && how_.faults && !has_stuck_ && world_.chance(300)) cut_off_one();
+}
+
+// One relay reaches no broker any more: the others do its work.
+void flow_chaos::cut_off_one() {
+  std::vector<std::size_t> running;
+  for (std::size_t i = 0; i < relays_.size(); ++i)
+    if (relays_[i]->running()) running.push_back(i);
+  const auto which =
+      running[static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(running.size()) - 1))];
+  say(fmt::format("{} reaches no broker any more", which));
+  relays_[which]->lose_broker(1h);
 }
 
 }  // namespace outboxd::test

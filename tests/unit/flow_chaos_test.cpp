@@ -122,6 +122,8 @@ TEST_CASE("every rule is needed: left out, it is missed") {
       {"a mark by place counts its rows", &rules::places_counted, 500},
       {"a hand's reset keeps the kind", &rules::kind_kept, 500},
       {"held aggregates are looked at without a hit", &rules::look_up_unasked, 100},
+      {"a leader without a broker makes way", &rules::makes_way, 100},
+      {"who makes way and does not come to rest leads on", &rules::leads_on, 500},
   };
   for (const left_out& one : all) {
     rules with;

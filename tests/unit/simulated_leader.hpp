@@ -1,293 +1,275 @@
-// simulated_leader: one relay's process: its lanes, a stream and a session for each shard, and its timers.
+// simulated_leader: one session of a relay, for one shard: it stands by, leads, and drives lead and stream as
+// relay/leader does.
 #pragma once
 
-#include <deque>
-#include <memory>
+#include <algorithm>
+#include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
-#include "simulated_rabbit.hpp"
+#include "flow/lead.hpp"
 #include "simulated_store.hpp"
 
 namespace outboxd::test {
 
+class simulated_leader;
+
+// The relay that has this leader.
+class simulated_host {
+ public:
+  virtual bool has_broker() const = 0;
+  virtual bool may_lead() const = 0;
+  virtual bool has_too_many(const simulated_leader& one) const = 0;
+  // One leader of the relay shows that the relay has a broker.
+  virtual bool shows_presence(const simulated_leader& one) const = 0;
+  virtual bool is_present() const = 0;
+  virtual void on_counted(int relays) = 0;
+  virtual void on_led(std::size_t shard, const flow::saved_position& from) = 0;
+  virtual void on_lead_lost() = 0;
+  virtual void complain(const char* what) = 0;
+
+ protected:
+  ~simulated_host() = default;
+};
+
 class simulated_leader {
  public:
-  struct settings {
-    flow::stream_limits stream;
-    flow::lane_limits lane;
-    clock::duration sweep_interval = milliseconds(300);
-    milliseconds claim_timeout{2'000};
-    bool renews_lanes = true;  // when a session is lost
-    std::int64_t max_rate = 0;
+  enum class state : std::uint8_t {
+    standing_by,
+    trying,   // has asked for the lead, or for the saved position
+    leading,  // and waits for no answer
+    asking,   // leads; waits for an answer
   };
-  using complaint = std::function<void(const char*)>;
-  static milliseconds lead_lasts(milliseconds claim_timeout) { return claim_timeout * 3 / 4; }
 
-  simulated_leader(virtual_world& world, simulated_postgres& table, simulated_exchange& exchange,
-                   int lane_count, const settings& how, const rules& with, complaint complain)
+  simulated_leader(virtual_world& world, virtual_process& process, simulated_postgres& table,
+                   const rules& with, flow::lanes& pool, flow::stream_limits limits, std::size_t shard,
+                   simulated_host& host)
       : world_(world),
+        process_(process),
         table_(table),
-        how_(how),
         with_(with),
-        complain_(std::move(complain)),
-        process_(world),
-        pool_([this] { return world_.now(); }, {}, {"outbox", {}, {}}, flow::rate_limit(how.max_rate)) {
-    for (int i = 0; i < lane_count; ++i) {
-      auto& one = rabbits_.emplace_back(world, process_, exchange);
-      one.on_acked = [this](std::size_t row) { acked_.insert(row); };
-      one.on_published = [this](std::size_t row) {
-        acked_.erase(row);
-        if (table_.on_step) table_.on_step(row, "sent");
-        const auto& session = shards_[table_.shard_of(table_.rows[row].of)].session;
-        if (world_.now() - session.answered_at() >= lead_lasts(how_.claim_timeout))
-          complain_("nothing is sent long after the latest question that was answered");
-      };
-      pool_.add(wires_.emplace_back(one, pool_, how.lane));
-      one.connect(wires_.back());
-    }
-    for (std::size_t shard = 0; shard < table.shards(); ++shard) open(shard);
-    every(milliseconds(100), [this] { pool_.check_deadlines(); });
-    if (how.max_rate > 0)
-      every(milliseconds(10), [this] {
-        if (pool_.next_pump() && *pool_.next_pump() <= world_.now()) pool_.pump();
-      });
-    every(how.sweep_interval, [this] {
-      for (auto& one : shards_)
-        if (one.leads) one.stream.sweep(), arrange(one);
-    });
+        host_(host),
+        shard_(shard),
+        session_(world, process, table, with, shard),
+        stream_(pool, std::move(limits),
+                {.on_progress = [this] { turn(); },
+                 .on_published = {},
+                 .on_delivered = {},
+                 .on_failed = {},
+                 .on_stuck = {},
+                 .on_pauses = {}}) {
+    session_.on_up = [this] { stand_by(); };
+    session_.on_lost = [this] { on_lost(); };
+    session_.how_far = [this] { return stream_.at(); };
+    session_.is_loading = [this] { return stream_.now_in() == flow::stream::phase::loading; };
+    session_.on_answer = [this](flow::store_answer answer) { on_answer(std::move(answer)); };
+    session_.connect();
   }
 
-  std::function<void(std::size_t shard, const flow::saved_position& from)> on_lead;
-
-  void ring(std::size_t shard) {
-    process_.run([this, shard] {
-      auto& one = shards_[shard];
-      if (one.leads) one.stream.ring(), arrange(one);
-    });
+  // In the relay's process.
+  void sweep() {
+    if (!leads()) return;
+    rounds_due_ = true;
+    stream_.sweep();
+    turn();
   }
-  void ring_pauses(std::size_t shard) {
-    process_.run([this, shard] {
-      auto& one = shards_[shard];
-      if (one.leads) one.stream.ring_pauses(), arrange(one);
-    });
+  void ring(void (flow::stream::*what)()) {
+    if (!leads()) return;
+    (stream_.*what)();
+    turn();
   }
-  // Something may be due.
-  void ring_due(std::size_t shard) {
-    process_.run([this, shard] {
-      auto& one = shards_[shard];
-      if (one.leads) one.stream.ring_due(), arrange(one);
-    });
+  void yield() {
+    lead_.yield(world_.now());
+    turn();
   }
-
-  // In order: each stream drains, then the process ends.
-  void stop(clock::duration grace) {
-    if (std::exchange(stopping_, true)) return;
-    process_.run([this] {
-      for (auto& one : shards_) hand_over(one);
-    });
-    world_.after(grace, [this] {
-      process_.run([this] {
-        for (auto& one : shards_)
-          if (one.leads) one.stream.abandon(), arrange(one);
-      });
-    });
-    world_.after(grace + milliseconds(1'500), [this] { kill(); });
+  void stop() {
+    lead_.stop();
+    leads() ? turn() : session_.cut({}, {});
   }
-  // Gives one shard up for a while.
-  void hand_over_shard(std::size_t shard) {
-    process_.run([this, shard] { hand_over(shards_[shard]); });
-  }
-  void kill() {
-    if (process_.killed()) return;
-    process_.kill();
-    for (auto& one : shards_) one.session.cut(world_.micros(0, 20'000), clock::duration(0));
-    for (auto& one : rabbits_) one.end();
-  }
-  void freeze(clock::duration pause) {
-    const auto until = world_.now() + pause;
-    process_.freeze_until(until);
-    for (auto& one : rabbits_) one.hold_until(until);
-    world_.after(how_.claim_timeout, [this] {
-      if (process_.frozen() && !process_.killed())
-        for (auto& one : shards_) one.session.cut(clock::duration(0), clock::duration(0));
-    });
-  }
-  void lose_session(std::size_t shard) {
-    shards_[shard].session.cut(world_.millis(0, 300), world_.millis(0, 300));
-  }
-  void crash_of_server() {
-    for (auto& one : shards_) one.session.cut(clock::duration(0), world_.micros(0, 20'000));
+  void abandon() {
+    if (!leads()) return;
+    stream_.abandon();
+    turn();
   }
 
-  bool running() const { return !stopping_ && !process_.killed(); }
-  bool killed() const { return process_.killed(); }
-  std::size_t lanes() const { return rabbits_.size(); }
-  simulated_rabbit& rabbit(std::size_t lane) { return rabbits_[lane]; }
-  bool has_ack(std::size_t row) const { return acked_.contains(row); }
-  bool leads(std::size_t shard) const { return shards_[shard].leads; }
-  std::uint64_t server_session(std::size_t shard) const { return shards_[shard].session.server_session(); }
-  const flow::stream& stream_of(std::size_t shard) const { return shards_[shard].stream; }
+  void cut(clock::duration server_after, clock::duration client_after) {
+    session_.cut(server_after, client_after);
+  }
+
+  bool leads() const { return state_ == state::leading || state_ == state::asking; }
+  bool stands_by() const { return state_ == state::standing_by; }
+  bool may_make_way() const { return lead_.may_make_way(world_.now()); }
+  bool present() const { return present_; }
+  clock::time_point answered_at() const { return session_.answered_at(); }
+  std::uint64_t server_session() const { return session_.server_session(); }
+  const flow::stream& stream() const { return stream_; }
   // The stream has read all that was visible, and has nothing under way.
-  bool settled(std::size_t shard) const {
-    return shards_[shard].leads && !shards_[shard].asked && shards_[shard].complete;
-  }
-  const std::vector<event_id>& owed(std::size_t shard) const { return shards_[shard].owed; }
+  bool settled() const { return state_ == state::leading && complete_; }
+  const std::vector<event_id>& owed() const { return owed_; }
 
  private:
-  struct led {
-    led(simulated_leader& of, std::size_t which)
-        : shard(which),
-          session(of.world_, of.process_, of.table_, of.with_, which),
-          stream(of.pool_, of.limits_for(which),
-                 {.on_progress = [this, &of] { of.arrange(*this); },
-                  .on_published = {},
-                  .on_delivered = {},
-                  .on_failed = {},
-                  .on_stuck = {},
-                  .on_pauses = {}}) {}
-    std::size_t shard;
-    simulated_store session;
-    flow::stream stream;
-    bool leads = false;
-    bool drains = false;
-    bool asked = false;
-    bool complete = false;    // since the lead was taken
-    std::uint64_t tries = 0;  // who tries the lock: the latest alone
-    clock::time_point not_before{};
-    clock::time_point timer = clock::time_point::max();
-    std::uint64_t generation = 0;
-    std::vector<event_id> owed;  // unsettled ones of a former leader
-    std::optional<flow::position> kept;
-  };
-
-  flow::stream_limits limits_for(std::size_t shard) {
-    auto out = how_.stream;
-    out.seed = static_cast<std::uint64_t>(world_.between(1, 1'000'000)) + shard;
-    return out;
-  }
-
-  void open(std::size_t shard) {
-    led& one = shards_.emplace_back(*this, shard);
-    one.session.on_up = [this, &one] { stand_by(one); };
-    one.session.on_lost = [this, &one] { lost(one); };
-    one.session.how_far = [&one] { return one.stream.at(); };
-    one.session.is_loading = [&one] { return one.stream.now_in() == flow::stream::phase::loading; };
-    one.session.on_answer = [this, &one](flow::store_answer answer) {
-      one.asked = false;
-      const auto news = one.stream.on_answer(std::move(answer));
-      if (news.complete) one.complete = true;
-      arrange(one);
-    };
-    one.session.connect();
-  }
-
-  void stand_by(led& one) {
-    if (one.leads || stopping_ || !one.session.up()) return;
-    world_.after(std::max<clock::duration>(one.not_before - world_.now(), world_.micros(0, 100'000)),
-                 [this, &one, mine = ++one.tries] {
-                   process_.run([this, &one, mine] {
-                     if (mine != one.tries || stopping_ || !one.session.up()) return;
-                     one.session.lead([this, &one](const std::optional<flow::saved_position>& from) {
-                       if (!from) return stand_by(one);
-                       if (stopping_) return one.session.unlock();
-                       take(one, *from);
-                     });
-                   });
-                 });
-  }
-
-  void take(led& one, flow::saved_position from) {
-    one.leads = true;
-    one.drains = one.asked = one.complete = false;
-    one.owed = from.unsettled;
-    if (on_lead) on_lead(one.shard, from);
-    if (!with_.position_dropped && one.kept) from.at = *one.kept;
-    one.stream.start(std::move(from), payload_type::jsonb);
-    arrange(one);
-  }
-
-  void lost(led& one) {
-    ++one.tries;
-    if (!one.leads) return;
-    one.leads = one.asked = false;
-    one.kept = one.stream.at();
-    one.stream.lost();
-    if (how_.renews_lanes)
-      for (auto& each : rabbits_) each.lose();
-  }
-
-  void hand_over(led& one) {
-    if (!one.leads || std::exchange(one.drains, true)) return;
-    one.stream.drain();
-    arrange(one);
-    world_.after(world_.millis(1, 300), [this, &one] { process_.run([this, &one] { go_on(one); }); });
-  }
-
-  void go_on(led& one) {
-    if (!one.leads || !one.drains || stopping_) return;
-    if (one.asked)  // between two requests
-      return world_.after(milliseconds(1), [this, &one] { process_.run([this, &one] { go_on(one); }); });
-    one.drains = one.complete = false;
-    one.stream.go_on();
-    arrange(one);
-  }
-
-  void arrange(led& one) {
-    if (!one.leads || process_.killed()) return;
-    if (one.stream.drained()) {
-      one.leads = false;
-      one.stream.lost();
-      one.session.unlock();
-      one.not_before = world_.now() + milliseconds(500);
-      return stand_by(one);
-    }
-    if (one.asked) return;
-    const auto when = one.stream.next_at();
-    if (when == clock::time_point::max()) return;
-    if (when > world_.now()) return set_timer(one, when);
-    if (auto what = one.stream.next()) {
-      one.asked = true;
-      return one.session.execute(std::move(*what));
-    }
-    if (one.stream.drained()) return arrange(one);
-    if (const auto again = one.stream.next_at(); again > world_.now()) return set_timer(one, again);
-    complain_("who says that there is something to ask asks it");
-    set_timer(one, world_.now() + milliseconds(5));
-  }
-
-  void set_timer(led& one, clock::time_point when) {
-    if (when == clock::time_point::max() || (one.timer == when && when > world_.now())) return;
-    one.timer = when;
-    world_.at(when, [this, &one, mine = ++one.generation] {
-      process_.run([this, &one, mine] {
-        if (mine != one.generation) return;
-        one.timer = clock::time_point::max();
-        arrange(one);
+  void stand_by() {
+    world_.after(world_.micros(0, 100'000), [this, mine = ++looks_] {
+      process_.run([this, mine] {
+        if (mine == looks_) look();
       });
     });
   }
 
-  void every(clock::duration interval, std::function<void()> what) {
-    world_.after(interval, [this, interval, what = std::move(what)] {
-      process_.run([this, interval, what] {
-        what();
-        every(interval, what);
+  void look() {
+    if (state_ != state::standing_by || lead_.stopping() || !session_.up()) return;
+    if (is_to_show()) return show_presence(&simulated_leader::look);
+    if (!host_.has_broker() || !lead_.may_try(world_.now()) || !host_.may_lead()) return stand_by();
+    state_ = state::trying;
+    session_.lead([this](const std::optional<flow::saved_position>& from) {
+      if (from) return take(*from);
+      state_ = state::standing_by;
+      stand_by();
+    });
+  }
+
+  void take(flow::saved_position from) {
+    lead_.on_taken(world_.now());
+    complete_ = false;
+    rounds_due_ = true;
+    owed_ = from.unsettled;
+    host_.on_led(shard_, from);
+    if (!with_.position_dropped && kept_) from.at = *kept_;
+    stream_.start(std::move(from), payload_type::jsonb);
+    state_ = state::leading;
+    turn();
+  }
+
+  // What the leader of the product does in a loop, between two questions.
+  void turn() {
+    if (state_ != state::leading || process_.killed()) return;
+    const auto now = world_.now();
+    lead_.on_broker(host_.has_broker() || !with_.makes_way, now);
+    if (lead_.wants_count(now)) return count_relays();
+    if (!stream_.drained()) heed_lead();
+    if (state_ != state::leading) return;
+    if (stream_.drained()) return lead_.leaving() ? session_.cut({}, {}) : give_up();
+    if (rounds_due_) {
+      if (is_to_show()) return show_presence(&simulated_leader::turn);
+      rounds_due_ = false;
+      if (table_.shards() > 1) return count_relays();
+    }
+    if (stream_.next_at() <= now) {
+      if (auto what = stream_.next()) {
+        state_ = state::asking;
+        return session_.execute(std::move(*what));
+      }
+      if (stream_.drained()) return turn();
+      if (stream_.next_at() <= now) {
+        host_.complain("who says that there is something to ask asks it");
+        return wake_at(now + milliseconds(5));
+      }
+    }
+    wake_at(std::min(stream_.next_at(), lead_.next(stream_.meets_lock())));
+  }
+
+  void heed_lead() {
+    switch (lead_.step(host_.has_too_many(*this), stream_.meets_lock(), world_.now())) {
+      case flow::lead::action::none:
+        return;
+      case flow::lead::action::drain:
+        return drain();
+      case flow::lead::action::lead_on:
+        if (!with_.leads_on) return;
+        complete_ = false;
+        stream_.go_on();
+        return;
+    }
+  }
+
+  void drain() {
+    if (stream_.now_in() != flow::stream::phase::draining) stream_.drain();
+  }
+
+  void on_answer(flow::store_answer answer) {
+    if (session_.turned_read_only()) {
+      lead_.leave();
+      drain();
+    }
+    if (stream_.on_answer(std::move(answer)).complete) complete_ = true;
+    state_ = state::leading;
+    turn();
+  }
+
+  void give_up() {
+    state_ = state::standing_by;
+    lead_.on_given_up(world_.now());
+    stream_.lost();
+    session_.unlock();
+    stand_by();
+  }
+
+  void on_lost() {
+    ++looks_;
+    present_ = false;
+    const bool led = leads();
+    state_ = state::standing_by;
+    if (!led) return;
+    kept_ = stream_.at();
+    stream_.lost();
+    lead_.on_lost();
+    host_.on_lead_lost();
+  }
+
+  bool is_able() const { return host_.has_broker() && !lead_.stopping(); }
+  bool is_to_show() const { return host_.shows_presence(*this) && present_ != is_able(); }
+  void show_presence(void (simulated_leader::*then)()) {
+    const auto before = state_;
+    if (leads()) state_ = state::asking;
+    session_.show(is_able(), [this, able = is_able(), before, then] {
+      present_ = able;
+      state_ = before;
+      (this->*then)();
+    });
+  }
+
+  // Each shard has a session of its own here, so whichever leads counts for its relay.
+  void count_relays() {
+    state_ = state::asking;
+    session_.count([this, own = host_.is_present() ? 1 : 0](int relays) {
+      state_ = state::leading;
+      lead_.on_counted(relays - own, world_.now());
+      host_.on_counted(relays);
+      turn();
+    });
+  }
+
+  void wake_at(clock::time_point when) {
+    if (when == clock::time_point::max() || (timer_ == when && when > world_.now())) return;
+    timer_ = when;
+    world_.at(when, [this, mine = ++generation_] {
+      process_.run([this, mine] {
+        if (mine != generation_) return;
+        timer_ = clock::time_point::max();
+        turn();
       });
     });
   }
 
   virtual_world& world_;
+  virtual_process& process_;
   simulated_postgres& table_;
-  settings how_;
   const rules& with_;
-  complaint complain_;
-  virtual_process process_;
-  flow::lanes pool_;
-  std::deque<simulated_rabbit> rabbits_;
-  std::deque<flow::lane> wires_;
-  std::deque<led> shards_;
-  std::set<std::size_t> acked_;
-  bool stopping_ = false;
+  simulated_host& host_;
+  std::size_t shard_;
+  simulated_store session_;
+  flow::stream stream_;
+  flow::lead lead_;
+  state state_ = state::standing_by;
+  bool present_ = false;     // holds PRESENT
+  bool rounds_due_ = false;  // since the latest sweep
+  bool complete_ = false;    // everything visible was read since it leads, or leads on
+  std::uint64_t looks_ = 0;  // whose turn it is to look for the lead: the latest one's alone
+  clock::time_point timer_ = clock::time_point::max();
+  std::uint64_t generation_ = 0;
+  std::vector<event_id> owed_;  // unsettled ones of a former leader
+  std::optional<flow::position> kept_;
 };
 
 }  // namespace outboxd::test

@@ -203,6 +203,7 @@ void simulated_postgres::end_what_runs() {
       if (!rows[at->second].visible) rows[at->second].gone = true;
   }
   for (auto& one : leaders_) one = 0;
+  present_.clear();
   for (table_row& one : rows) one.locked_until = {};
 }
 
@@ -227,7 +228,7 @@ void simulated_postgres::finish_prepared() {
 }
 
 bool simulated_postgres::try_lead(std::size_t shard, std::uint64_t session) {
-  if (in_recovery() && with_.no_lead_in_recovery) return false;
+  if (is_read_only() || (in_recovery() && with_.no_lead_in_recovery)) return false;
   if (leaders_[shard] != 0 && leaders_[shard] != session) return false;
   leaders_[shard] = session;
   return true;
@@ -236,6 +237,18 @@ bool simulated_postgres::try_lead(std::size_t shard, std::uint64_t session) {
 void simulated_postgres::unlock(std::uint64_t session) {
   for (auto& one : leaders_)
     if (one == session) one = 0;
+}
+
+void simulated_postgres::show(std::uint64_t session, bool able) {
+  if (able)
+    present_.insert(session);
+  else
+    present_.erase(session);
+}
+
+void simulated_postgres::end_session(std::uint64_t which) {
+  unlock(which);
+  present_.erase(which);
 }
 
 // As PostgreSQL's GetSnapshotData: what is above the latest that has ended counts as running, listed or not.

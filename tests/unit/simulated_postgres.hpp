@@ -46,6 +46,8 @@ struct rules {
   bool places_counted = true;         // a mark by place tells that it has missed a row
   bool kind_kept = true;              // a hand's reset keeps the kind of a waiting row
   bool look_up_unasked = true;        // held aggregates are looked at again without a hit in memory
+  bool makes_way = true;              // a leader without a broker makes way for a relay that has one
+  bool leads_on = true;               // who makes way and does not come to rest leads on
 };
 
 enum class row_status : std::uint8_t { pending, waiting, published, dead };
@@ -142,11 +144,17 @@ class simulated_postgres {
   // than those in the rows and in the saved positions, and the latest events may not be there.
   void move();
   bool in_recovery() const { return world_.now() < recovered_at_; }
+  // default_transaction_read_only is on: who leads is to leave, and may write what it knows.
+  bool is_read_only() const { return world_.now() < read_only_until; }
 
   // Session locks, by shard: the session that leads.
   bool try_lead(std::size_t shard, std::uint64_t session);
   void unlock(std::uint64_t session);
   std::uint64_t leader_of(std::size_t shard) const { return leaders_[shard]; }
+  // PRESENT, which many may hold.
+  void show(std::uint64_t session, bool able);
+  int present() const { return static_cast<int>(present_.size()); }
+  void end_session(std::uint64_t which);
 
   flow::snapshot snapshot() const;
 
@@ -197,6 +205,7 @@ class simulated_postgres {
   int failovers = 0;                        // what was prepared is the server's own affair
   clock::time_point writes_locked_until{};  // the table, for writes
   clock::time_point reads_locked_until{};   // and for reads
+  clock::time_point read_only_until{};
   std::function<void(std::size_t row)> on_published;
   std::function<void(std::size_t row, const char* what)> on_step;  // for who looks for a reason
   std::function<void()> on_dead;                                   // some are recorded as dead
@@ -252,6 +261,7 @@ class simulated_postgres {
   int identifier_ = 1;       // the server's
   clock::time_point recovered_at_{};
   std::vector<std::uint64_t> leaders_;
+  std::set<std::uint64_t> present_;
   std::vector<saved> saved_;
   std::uint32_t next_place_ = 1;
   std::uint32_t next_alias_ = 1;

@@ -39,6 +39,7 @@ class simulated_rabbit final : public flow::broker {
     listener_ = &listener;
     world_.after(world_.millis(0, 300), [this, mine = session_] {
       if (mine != session_) return;
+      if (world_.now() < back_at_) return connect(*listener_);
       up_ = true;
       room_ = static_cast<std::size_t>(world_.between(1, 12));
       tell([](flow::broker_listener& lane) { lane.on_broker_up(); });
@@ -68,6 +69,12 @@ class simulated_rabbit final : public flow::broker {
 
   // The channel's idea of its queues is wrong, and only a new one mends it.
   void refuse() { refuses_ = up_; }
+
+  // It cannot be reached until then.
+  void stay_away(clock::time_point until) {
+    back_at_ = std::max(back_at_, until);
+    lose();
+  }
 
   void freeze(clock::duration pause) { thaws_ = world_.now() + pause; }
   // The process stops. What it has buffered leaves when it goes on.
@@ -223,6 +230,7 @@ class simulated_rabbit final : public flow::broker {
   std::vector<std::pair<outcome, arrival>> confirms_;
   clock::time_point arrives_;    // the latest message: they stay in order
   clock::time_point thaws_;      // no confirm before
+  clock::time_point back_at_{};  // no connection before
   clock::time_point cut_after_;  // what the last session sent arrives until then
   std::uint64_t session_ = 0;
   std::uint64_t heard_ = 0;  // the session that the lane believes in

@@ -26,12 +26,15 @@ class simulated_store final : public flow::store {
   bool up() const { return up_; }
   // When the latest question was put that the relay has an answer to.
   clock::time_point answered_at() const { return answered_at_; }
+  // The server wants no writes, as the latest answer says.
+  bool turned_read_only() const { return read_only_; }
 
   void connect() {
     world_.after(world_.millis(1, 150), [this, mine = client_] {
       if (mine != client_ || process_.killed()) return;
       server_ = table_.tick();  // a number that no other has
       first_page_ = first_resume_ = first_dead_ = true;
+      read_only_ = false;
       process_.run([this, mine] {
         if (mine != client_) return;
         up_ = true;
@@ -53,6 +56,17 @@ class simulated_store final : public flow::store {
 
   void unlock() {
     to_server([this] { table_.unlock(server_); });
+  }
+
+  // Takes PRESENT, or gives it back.
+  void show(bool able, std::function<void()> then) {
+    to_server([this, able, then] {
+      table_.show(server_, able);
+      to_client(then);
+    });
+  }
+  void count(std::function<void(int)> then) {
+    to_server([this, then] { to_client([then, relays = table_.present()] { then(relays); }); });
   }
 
   void execute(flow::store_request what) override {
@@ -87,7 +101,7 @@ class simulated_store final : public flow::store {
 
   void end_server(std::uint64_t which) {
     if (which == 0) return;
-    table_.unlock(which);
+    table_.end_session(which);
     if (which == server_) server_ = 0;
   }
 
@@ -125,8 +139,9 @@ class simulated_store final : public flow::store {
         return;
       }
     }
-    to_client([this, job] {
+    to_client([this, job, read_only = table_.is_read_only()] {
       answered_at_ = job->put_at;
+      read_only_ = read_only;
       on_answer(std::move(job->answer));
     });
   }
@@ -231,7 +246,8 @@ class simulated_store final : public flow::store {
   bool first_page_ = true;
   bool first_resume_ = true;
   bool first_dead_ = true;
-  bool late_ = false;  // it has to go back
+  bool late_ = false;       // it has to go back
+  bool read_only_ = false;  // as the latest answer said
   clock::time_point answered_at_{};
   std::uint64_t client_ = 1;  // counts the relay's connections
   std::uint64_t server_ = 0;  // the session that the server has; 0: none
