@@ -1,70 +1,16 @@
+// sleep_model: writers, and what is told of a world.
 #include "sleep_model.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "sleep_model_steps.hpp"
 
 namespace outboxd::test {
+
+using namespace sleep_steps;
+
 namespace {
-
-using flaw = sleep_model::flaw;
-using hold = sleep_model::hold;
-using news = sleep_model::news;
-using relay = sleep_model::relay;
-using scope = sleep_model::scope;
-using step = sleep_model::step;
-using world = sleep_model::world;
-using writer = sleep_model::writer;
-using wat = writer::at;
-using rat = relay::at;
-
-// Somebody has SLEEP exclusively or waits for it: either turns away who would share it.
-bool wanted(const world& in) {
-  return std::ranges::any_of(
-      in.relays, [](const relay& r) { return r.sleep != hold::none || r.ghost_sleep != hold::none; });
-}
-
-bool shared(const world& in) {
-  return std::ranges::any_of(in.writers, [](const writer& w) { return w.outer.lock || w.inner.lock; });
-}
-
-bool held(const world& in) {
-  return std::ranges::any_of(
-      in.relays, [](const relay& r) { return r.sleep == hold::held || r.ghost_sleep == hold::held; });
-}
-
-bool led(const world& in) {
-  return std::ranges::any_of(in.relays, [](const relay& r) { return r.lead || r.ghost_lead; });
-}
-
-bool wants_sleep(const relay& r) {
-  return r.pc == rat::requesting || r.pc == rat::granted || r.pc == rat::asleep;
-}
-
-void stand_up(relay& r) {
-  if (!r.sleep_cut) r.sleep = hold::none;
-  // A read that is under way now will be older than the next grant.
-  if (r.read == relay::reading::fresh) r.read = relay::reading::early;
-  r.again = false;
-  r.pc = rat::awake;
-}
-
-// What it has read and not settled yet is read once more by whoever leads next.
-void forget(world& in) {
-  for (writer& w : in.writers)
-    if (w.events != news::none) w.events = news::unread;
-}
-
-// The relay has noticed, or is no more: what the server still has of that session becomes a ghost.
-void leave_stream(relay& r) {
-  r.ghost_lead = r.ghost_lead || r.lead;
-  r.lead = r.stream_cut = r.notified = r.again = r.stops_short = false;
-  r.read = relay::reading::no;
-}
-
-void leave_sleep(relay& r) {
-  r.ghost_sleep = std::max(r.ghost_sleep, r.sleep);
-  r.sleep = hold::none;
-  r.sleep_cut = false;
-}
 
 class packed {
  public:
@@ -84,12 +30,12 @@ std::uint64_t key_of(const scope& of) {
   return packed().add(1, of.lock, of.event, of.ring).number();
 }
 
-std::uint64_t key_of(const writer& of) {
-  return packed()
-      .add(1, of.inside)
-      .add(2, of.inserts, of.events)
-      .add(3, of.pc, key_of(of.outer), key_of(of.inner))
-      .number();
+std::uint64_t key_of(const writer& of, std::size_t shards) {
+  packed out;
+  out.add(1, of.inside).add(2, of.inserts).add(3, of.pc);
+  for (std::size_t i = 0; i < shards; ++i)
+    out.add(2, of.events[i]).add(3, key_of(of.outer[i]), key_of(of.inner[i]));
+  return out.number();
 }
 
 std::uint64_t key_of(const relay& of) {
@@ -100,18 +46,13 @@ std::uint64_t key_of(const relay& of) {
       .number();
 }
 
-// Adds the steps of one writer or relay.
-template <typename Of>
-auto adder(const world& from, std::array<Of, 2> world::*among, const char* name, std::size_t who,
-           std::vector<step>& out) {
-  return [&from, &out, among, name, who](bool fair, const char* what, auto&& change) {
-    step& one = out.emplace_back(step{name, who, what, fair, from});
-    change(one.to, (one.to.*among)[who]);
-  };
-}
-
-constexpr bool fair = true;
-constexpr bool free_to = false;
+// For the way that is shown.
+constexpr std::array inserts_and_shares{"inserts and shares SLEEP",
+                                        "inserts into shard 1 and shares its SLEEP"};
+constexpr std::array inserts_and_is_refused{"inserts and is refused SLEEP",
+                                            "inserts into shard 1 and is refused its SLEEP"};
+constexpr std::array lets_go{"lets SLEEP go", "lets SLEEP of shard 1 go"};
+constexpr std::array notifies{"notifies", "notifies shard 1"};
 
 }  // namespace
 
@@ -121,36 +62,59 @@ void sleep_model::scope::merge(const scope& inner) {
   ring = ring || inner.ring;
 }
 
-std::uint64_t sleep_model::key_of(const world& of) {
-  const auto [low, high] = std::minmax({test::key_of(of.relays[0]), test::key_of(of.relays[1])});
-  const auto first = test::key_of(of.writers[0]);
-  const auto second = test::key_of(of.writers[1]);
+std::uint64_t sleep_model::key_of(const world& of) const {
+  const auto first = test::key_of(of.writers[0], within_.shards);
+  const auto one = test::key_of(of.relays[0]);
+  const auto other = test::key_of(of.relays[1]);
+  if (within_.shards > 1) return packed().add(22, first).add(16, one, other).add(2, of.faults).number();
+  const auto second = test::key_of(of.writers[1], within_.shards);
+  const auto [low, high] = std::minmax({one, other});
   return packed().add(14, first, second).add(16, low, high).add(2, of.faults).number();
 }
 
 sleep_model::world sleep_model::begin() const {
   world out;
-  for (std::size_t i = 0; i < out.relays.size(); ++i)
-    if (i < static_cast<std::size_t>(within_.relays)) out.relays[i].pc = rat::standby;
+  for (std::size_t i = 0; i < out.relays.size(); ++i) {
+    if (within_.shards > 1) out.relays[i].shard = static_cast<std::uint8_t>(i);
+    if (within_.shards > 1 || i < static_cast<std::size_t>(within_.relays)) out.relays[i].pc = rat::standby;
+  }
   return out;
 }
 
-bool sleep_model::unread(const world& in) {
-  return std::ranges::any_of(
-      in.writers, [](const writer& w) { return w.events == news::unread || w.events == news::under_way; });
-}
-
-bool sleep_model::alive(const world& in) {
-  return std::ranges::any_of(in.relays, [](const relay& r) { return r.pc != rat::dead; });
-}
-
-bool sleep_model::silence(const world& in) {
-  for (const writer& w : in.writers)
-    if (w.pc == wat::ending && w.outer.ring) return false;
-  return std::ranges::any_of(in.relays, [](const relay& r) {
-    return r.pc == rat::asleep && !r.stream_cut && !r.sleep_cut && r.read == relay::reading::no &&
-           !r.notified && !r.again;
+bool sleep_model::unread(const world& in, std::size_t shard) {
+  return std::ranges::any_of(in.writers, [shard](const writer& w) {
+    return w.events[shard] == news::unread || w.events[shard] == news::under_way;
   });
+}
+
+bool sleep_model::alive(const world& in, std::size_t shard) {
+  return std::ranges::any_of(in.relays,
+                             [shard](const relay& r) { return r.shard == shard && r.pc != rat::dead; });
+}
+
+bool sleep_model::silence(const world& in, std::size_t shard) {
+  for (const writer& w : in.writers)
+    if (w.pc == wat::ending && w.outer[shard].ring) return false;
+  return std::ranges::any_of(in.relays, [shard](const relay& r) {
+    return r.shard == shard && r.pc == rat::asleep && !r.stream_cut && !r.sleep_cut &&
+           r.read == relay::reading::no && !r.notified && !r.again;
+  });
+}
+
+bool sleep_model::asleep(const world& in) {
+  for (std::size_t shard = 0; shard < in.relays.size(); ++shard)
+    if (silence(in, shard) &&
+        std::ranges::any_of(in.writers, [shard](const writer& w) { return w.events[shard] != news::none; }))
+      return true;
+  return false;
+}
+
+bool sleep_model::misses(const world& in) {
+  return (silence(in, 0) && unread(in, 0)) || (silence(in, 1) && unread(in, 1));
+}
+
+bool sleep_model::all_read(const world& in) {
+  return (!unread(in, 0) || !alive(in, 0)) && (!unread(in, 1) || !alive(in, 1));
 }
 
 void sleep_model::next(const world& from, std::vector<step>& out) const {
@@ -174,17 +138,22 @@ void sleep_model::write(const world& from, std::size_t who, std::vector<step>& o
   const auto add = adder(from, &world::writers, "writer", who, out);
   const writer& now = from.writers[who];
   if (now.pc != wat::open) return;
-  const auto here = [](writer& w) -> scope& { return w.inside ? w.inner : w.outer; };
   const bool may_insert = now.inserts < within_.inserts[who];
-  if (may_insert) {
+  for (std::size_t shard = 0; may_insert && shard < within_.shards; ++shard) {
+    const auto here = [shard](writer& w) -> scope& { return (w.inside ? w.inner : w.outer)[shard]; };
     // Who has the lock already is given it again, whoever waits for it.
-    if (now.outer.lock || now.inner.lock || !wanted(from)) {
-      add(free_to, "inserts and shares SLEEP", [&](world&, writer& w) {
+    if (with_ == flaw::one_answer_for_all && now.locks(1 - shard)) {
+      add(free_to, "inserts into the other shard, too", [&](world&, writer& w) {
+        ++w.inserts;
+        here(w).event = true;
+      });
+    } else if (now.locks(shard) || !wanted(from, shard)) {
+      add(free_to, inserts_and_shares[shard], [&](world&, writer& w) {
         ++w.inserts;
         here(w).event = here(w).lock = true;
       });
     } else {
-      add(free_to, "inserts and is refused SLEEP", [&](world&, writer& w) {
+      add(free_to, inserts_and_is_refused[shard], [&](world&, writer& w) {
         ++w.inserts;
         here(w).event = true;
         here(w).ring = with_ != flaw::refused_says_nothing;
@@ -195,7 +164,7 @@ void sleep_model::write(const world& from, std::size_t who, std::vector<step>& o
     add(free_to, "sets a savepoint", [](world&, writer& w) { w.inside = true; });
   if (now.inside) {
     add(free_to, "releases the savepoint", [](world&, writer& w) {
-      w.outer.merge(w.inner);
+      for (std::size_t i = 0; i < w.outer.size(); ++i) w.outer[i].merge(w.inner[i]);
       w.inner = {};
       w.inside = false;
     });
@@ -203,30 +172,34 @@ void sleep_model::write(const world& from, std::size_t who, std::vector<step>& o
       w.inner = {};
       w.inside = false;
     });
-  } else if (within_.prepares && now.outer.event && !now.outer.ring) {
+  } else if (within_.prepares && now.has(&scope::event) && !now.has(&scope::ring)) {
     add(free_to, "prepares", [](world&, writer& w) { w.pc = wat::prepared; });
   }
 }
 
-// Its end. Others see a commit first; then go its lock and its notification, whichever is first.
+// Its end. Others see a commit first, in all shards at once; then go its locks and its notifications,
+// whichever is first.
 void sleep_model::finish(const world& from, std::size_t who, std::vector<step>& out) const {
   const auto add = adder(from, &world::writers, "writer", who, out);
   const writer& now = from.writers[who];
-  const auto appear = [](writer& w) {
-    w.events = news::unread;
-    w.pc = w.outer.lock || w.outer.ring ? wat::ending : wat::done;
+  const auto end_if_over = [](writer& w) {
+    w.pc = w.has(&scope::lock) || w.has(&scope::ring) ? wat::ending : wat::done;
+  };
+  const auto appear = [end_if_over](writer& w) {
+    for (std::size_t i = 0; i < w.outer.size(); ++i)
+      if (std::exchange(w.outer[i].event, false)) w.events[i] = news::unread;
+    end_if_over(w);
   };
   if (now.pc == wat::prepared || (now.pc == wat::open && now.inserts > 0)) {
     add(free_to, "rolls back", [](world&, writer& w) {
       w = {};
       w.pc = wat::done;
     });
-    if (now.outer.event && !now.inside)
+    if (now.has(&scope::event) && !now.inside)
       add(free_to, "commits", [&](world&, writer& w) {
         w.inserts = 0;
-        w.outer.event = false;
-        if (with_ == flaw::unlocks_before_visible && w.outer.lock) {
-          w.outer.lock = false;
+        if (with_ == flaw::unlocks_before_visible && w.has(&scope::lock)) {
+          for (scope& one : w.outer) one.lock = false;
           w.pc = wat::unlocked;
         } else {
           appear(w);
@@ -235,163 +208,20 @@ void sleep_model::finish(const world& from, std::size_t who, std::vector<step>& 
   }
   if (now.pc == wat::unlocked) add(fair, "is seen to have committed", [&](world&, writer& w) { appear(w); });
   if (now.pc != wat::ending) return;
-  if (now.outer.lock)
-    add(fair, "lets SLEEP go", [](world&, writer& w) {
-      w.outer.lock = false;
-      if (!w.outer.ring) w.pc = wat::done;
-    });
-  if (now.outer.ring)
-    add(fair, "notifies", [](world& in, writer& w) {
-      for (relay& r : in.relays)
-        if (r.lead && !r.stream_cut) r.notified = true;
-      w.outer.ring = false;
-      if (!w.outer.lock) w.pc = wat::done;
-    });
-}
-
-// The session that leads and listens. What a read sees is settled in one step; its answer takes its time.
-void sleep_model::lead(const world& from, std::size_t who, std::vector<step>& out) const {
-  const auto add = adder(from, &world::relays, "relay", who, out);
-  const relay& now = from.relays[who];
-  if (now.pc == rat::standby && !led(from))
-    add(fair, "takes LEAD", [](world&, relay& r) {
-      r.lead = true;
-      r.pc = rat::awake;
-    });
-  if (!now.lead || now.stream_cut) return;
-  if (now.notified)
-    add(fair, "is notified", [&](world&, relay& r) {
-      r.notified = false;
-      if (with_ == flaw::deaf_while_reading && r.read != relay::reading::no) return;
-      // Who polls reads anyway, and who has just been granted SLEEP at least once.
-      r.again = r.pc == rat::granted || r.pc == rat::asleep;
-    });
-  if (now.read != relay::reading::no) {
-    add(fair, "has its answer", [&](world& in, relay& r) { answer(in, r); });
-    return;
-  }
-  if (now.pc == rat::asleep && !now.again) return;
-  const auto begin = [](relay& r) {
-    r.read = r.pc == rat::granted || r.pc == rat::asleep ? relay::reading::fresh : relay::reading::early;
-    r.again = false;
-  };
-  const auto see = [](writer& w) {
-    if (w.events == news::unread) w.events = news::under_way;
-  };
-  add(fair, "reads", [&](world& in, relay& r) {
-    begin(r);
-    for (writer& w : in.writers) see(w);
-  });
-  if (!within_.short_reads) return;
-  add(free_to, "reads, and stops short of everything", [&](world&, relay& r) {
-    begin(r);
-    r.stops_short = true;
-  });
-  for (std::size_t i = 0; i < from.writers.size(); ++i)
-    if (from.writers[i].events == news::unread)
-      add(free_to, "reads, and stops short behind one writer", [&](world& in, relay& r) {
-        begin(r);
-        r.stops_short = true;
-        see(in.writers[i]);
+  for (std::size_t shard = 0; shard < within_.shards; ++shard) {
+    if (now.outer[shard].lock)
+      add(fair, lets_go[shard], [&](world&, writer& w) {
+        w.outer[shard].lock = false;
+        end_if_over(w);
       });
-}
-
-void sleep_model::answer(world& in, relay& by) const {
-  for (writer& w : in.writers)
-    if (w.events == news::under_way) w.events = news::read;
-  const bool whole = !by.stops_short || with_ == flaw::sleeps_on_short_read;
-  const bool counts = by.read == relay::reading::fresh || with_ == flaw::earlier_read_accepted;
-  by.read = relay::reading::no;
-  by.stops_short = false;
-  if (by.pc == rat::granted && whole && counts) {
-    by.pc = rat::asleep;
-  } else if (by.pc == rat::asleep && !whole) {
-    by.again = true;
-  }
-}
-
-// What the relay does about SLEEP. On a session that is cut its words go nowhere.
-void sleep_model::sleep(const world& from, std::size_t who, std::vector<step>& out) const {
-  const auto add = adder(from, &world::relays, "relay", who, out);
-  const relay& now = from.relays[who];
-  if (now.pc == rat::awake) {
-    if (!now.sleep_cut && !wanted(from) && !shared(from))
-      add(free_to, "tries SLEEP and has it", [](world&, relay& r) {
-        r.sleep = hold::held;
-        r.pc = rat::requesting;
+    if (now.outer[shard].ring)
+      add(fair, notifies[shard], [&](world& in, writer& w) {
+        for (relay& r : in.relays)
+          if (r.shard == shard && r.lead && !r.stream_cut) r.notified = true;
+        w.outer[shard].ring = false;
+        end_if_over(w);
       });
-    add(free_to, "asks for SLEEP and waits", [](world&, relay& r) {
-      if (!r.sleep_cut) r.sleep = hold::queued;
-      r.pc = rat::requesting;
-    });
   }
-  if (now.pc == rat::requesting && now.sleep == hold::held && !now.sleep_cut)
-    add(fair, "learns that it has SLEEP",
-        [&](world&, relay& r) { r.pc = with_ == flaw::no_read_after_grant ? rat::asleep : rat::granted; });
-  if (wants_sleep(now))
-    add(free_to, now.pc == rat::requesting ? "asks no longer" : "wakes up",
-        [](world&, relay& r) { stand_up(r); });
-}
-
-// What the server does with a relay's locks.
-void sleep_model::serve(const world& from, std::size_t who, std::vector<step>& out) const {
-  const auto add = adder(from, &world::relays, "relay", who, out);
-  const relay& now = from.relays[who];
-  if (!shared(from) && !held(from)) {
-    if (now.sleep == hold::queued)
-      add(fair, "is granted SLEEP", [](world&, relay& r) { r.sleep = hold::held; });
-    if (now.ghost_sleep == hold::queued)
-      add(fair, "is granted SLEEP when it has gone", [](world&, relay& r) { r.ghost_sleep = hold::held; });
-  }
-  if (now.stream_cut && now.lead) add(fair, "has no LEAD any more", [](world&, relay& r) { r.lead = false; });
-  if (now.sleep_cut && now.sleep != hold::none)
-    add(fair, "has no SLEEP any more", [](world&, relay& r) { r.sleep = hold::none; });
-  if (now.ghost_lead) add(fair, "leaves LEAD at last", [](world&, relay& r) { r.ghost_lead = false; });
-  if (now.ghost_sleep != hold::none)
-    add(fair, "leaves SLEEP at last", [](world&, relay& r) { r.ghost_sleep = hold::none; });
-}
-
-// A living relay learns that a session is lost, and has a new one.
-void sleep_model::notice(const world& from, std::size_t who, std::vector<step>& out) const {
-  const auto add = adder(from, &world::relays, "relay", who, out);
-  const relay& now = from.relays[who];
-  if (now.stream_cut)
-    add(fair, "notices that its stream is lost", [](world&, relay& r) {
-      stand_up(r);
-      leave_stream(r);
-      r.pc = rat::standby;
-    });
-  if (now.sleep_cut)
-    add(fair, "notices that its session with SLEEP is lost", [&](world&, relay& r) {
-      const bool stays = with_ == flaw::sleeps_without_session && r.pc != rat::requesting;
-      if (wants_sleep(r) && !stays) stand_up(r);
-      leave_sleep(r);
-    });
-}
-
-void sleep_model::fail(const world& from, std::size_t who, std::vector<step>& out) const {
-  const auto add = adder(from, &world::relays, "relay", who, out);
-  const relay& now = from.relays[who];
-  if (now.pc == rat::dead || from.faults >= within_.faults) return;
-  add(free_to, "is killed", [](world& in, relay& r) {
-    ++in.faults;
-    if (r.lead && !r.stream_cut) forget(in);
-    leave_stream(r);
-    leave_sleep(r);
-    r.pc = rat::dead;
-  });
-  if (now.lead && !now.stream_cut)
-    add(free_to, "loses its stream", [](world& in, relay& r) {
-      ++in.faults;
-      forget(in);
-      r.stream_cut = true;
-      r.notified = false;
-    });
-  if (wants_sleep(now) && !now.sleep_cut)
-    add(free_to, "loses its session with SLEEP", [](world& in, relay& r) {
-      ++in.faults;
-      r.sleep_cut = true;
-    });
 }
 
 }  // namespace outboxd::test

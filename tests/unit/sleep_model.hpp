@@ -1,4 +1,5 @@
-// sleep_model: writers, relays and a shard's lock SLEEP, small enough to try every order of their steps.
+// sleep_model: writers, relays and the lock SLEEP of each shard, small enough to try every order of their
+// steps.
 #pragma once
 
 #include <array>
@@ -20,10 +21,13 @@ class sleep_model {
     sleeps_on_short_read,    // a read that stopped short counts as a whole one
     deaf_while_reading,      // a notification that comes during a read is taken to be answered by it
     sleeps_without_session,  // a leader that has lost its session with SLEEP does not wake up
+    one_answer_for_all,      // a writer that shares one shard's SLEEP does not look at the other's
   };
 
   struct bounds {
     std::array<int, 2> inserts{1, 0};  // of each writer, in its one transaction; 3 at most
+    // 2: the first writer alone inserts, into either shard at each insert, and each shard has one relay.
+    std::size_t shards = 1;
     bool savepoints = false;
     bool prepares = false;
     int relays = 1;
@@ -31,7 +35,7 @@ class sleep_model {
     int faults = 0;  // a relay killed, or one session of it lost: so many in all, 3 at most
   };
 
-  // What one transaction or savepoint has: a lock, rows, and a notification to send.
+  // What one transaction or savepoint has in one shard: a lock, rows, and a notification to send.
   struct scope {
     bool lock = false;
     bool event = false;
@@ -47,10 +51,13 @@ class sleep_model {
     enum class at : std::uint8_t { open, prepared, unlocked, ending, done };
     at pc = at::open;
     std::uint8_t inserts = 0;
-    bool inside = false;  // a savepoint
-    scope outer;
-    scope inner;
-    news events = news::none;
+    bool inside = false;         // a savepoint
+    std::array<scope, 2> outer;  // by shard
+    std::array<scope, 2> inner;
+    std::array<news, 2> events{};
+
+    bool locks(std::size_t shard) const { return outer[shard].lock || inner[shard].lock; }
+    bool has(bool scope::*what) const { return outer[0].*what || outer[1].*what; }
   };
 
   // The exclusive side of SLEEP, as the server has it.
@@ -68,6 +75,7 @@ class sleep_model {
     enum class reading : std::uint8_t { no, early, fresh };  // fresh: begun when it knew of the grant
 
     at pc = at::dead;
+    std::uint8_t shard = 0;
     bool lead = false;
     hold sleep = hold::none;
     // A session that is cut: the server frees its locks, and the relay notices, each in its own time. When
@@ -103,13 +111,14 @@ class sleep_model {
   // Everything that may happen next. There is no sweep.
   void next(const world& from, std::vector<step>& out) const;
 
-  // All of a world in one number. Worlds that differ in who is the first relay have the same.
-  static std::uint64_t key_of(const world& of);
-  // Committed events that no leader of now has read.
-  static bool unread(const world& in);
-  static bool alive(const world& in);
-  // The leader sleeps, and nothing is under way that would make it read.
-  static bool silence(const world& in);
+  // All of a world in one number. Worlds that differ in who is the first relay of a shard have the same.
+  std::uint64_t key_of(const world& of) const;
+  // A leader sleeps with something committed in its shard.
+  static bool asleep(const world& in);
+  // And it has not read all of that, and nothing is under way that would make it read.
+  static bool misses(const world& in);
+  // All that is committed is read, but for shards whose relays are all dead.
+  static bool all_read(const world& in);
 
  private:
   void write(const world& from, std::size_t who, std::vector<step>& out) const;
@@ -120,6 +129,11 @@ class sleep_model {
   void notice(const world& from, std::size_t who, std::vector<step>& out) const;
   void fail(const world& from, std::size_t who, std::vector<step>& out) const;
   void answer(world& in, relay& by) const;
+  // Committed events of the shard that no leader of now has read.
+  static bool unread(const world& in, std::size_t shard);
+  static bool alive(const world& in, std::size_t shard);
+  // The shard's leader sleeps, and nothing is under way that would make it read.
+  static bool silence(const world& in, std::size_t shard);
 
   bounds within_;
   flaw with_;

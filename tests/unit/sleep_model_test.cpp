@@ -32,9 +32,9 @@ class search {
     std::vector<sleep_model::step> steps;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const sleep_model::world from = nodes_[i].at;
-      const bool unread = sleep_model::unread(from);
-      if (sleep_model::silence(from)) judge(i, unread);
-      nodes_[i].ends_well = !unread || !sleep_model::alive(from);
+      if (sleep_model::asleep(from)) ++found_.silent;
+      if (sleep_model::misses(from) && found_.missed.empty()) found_.missed = way_to(i);
+      nodes_[i].ends_well = sleep_model::all_read(from);
       model_.next(from, steps);
       for (const auto& one : steps) visit(one, i, one.fair && !nodes_[i].ends_well);
     }
@@ -56,18 +56,9 @@ class search {
   void visit(const sleep_model::step& by, std::size_t from, bool leads_on) {
     const auto source = static_cast<std::uint32_t>(from);
     const auto next = static_cast<std::uint32_t>(nodes_.size());
-    const auto [at, fresh] = index_.try_emplace(sleep_model::key_of(by.to), next);
+    const auto [at, fresh] = index_.try_emplace(model_.key_of(by.to), next);
     if (leads_on) edges_.emplace_back(at->second, source);
     if (fresh) nodes_.push_back({by.to, source, by.who, by.which, by.what});
-  }
-
-  void judge(std::size_t here, bool unread) {
-    for (const auto& w : nodes_[here].at.writers)
-      if (w.events != sleep_model::news::none) {
-        ++found_.silent;
-        break;
-      }
-    if (unread && found_.missed.empty()) found_.missed = way_to(here);
   }
 
   void find_stuck() {
@@ -139,6 +130,14 @@ TEST_CASE("no event stays unread after two such faults, and with reads that may 
   check_sound({.inserts = {1, 1}, .prepares = true, .relays = 2, .short_reads = true, .faults = 2});
 }
 
+TEST_CASE("of a transaction with events in two shards neither leader misses any, whichever of them sleeps") {
+  check_sound({.inserts = {2, 0}, .shards = 2, .savepoints = true, .prepares = true});
+}
+
+TEST_CASE("neither does after a lost session, and with reads that may stop short") {
+  check_sound({.inserts = {2, 0}, .shards = 2, .short_reads = true, .faults = 1});
+}
+
 TEST_CASE("a leader that does not read after the grant misses an event") {
   check_needed(flaw::no_read_after_grant, {});
 }
@@ -165,4 +164,8 @@ TEST_CASE("a leader that takes a read under way for the answer to a notification
 
 TEST_CASE("a leader that sleeps on without its session with the lock misses an event") {
   check_needed(flaw::sleeps_without_session, {.faults = 1});
+}
+
+TEST_CASE("a writer that asks for one shard's lock alone has its event in the other one missed") {
+  check_needed(flaw::one_answer_for_all, {.inserts = {2, 0}, .shards = 2});
 }
