@@ -13,7 +13,7 @@ constexpr auto without_broker = 1s;
 constexpr auto between_counts = 1s;
 
 // What is locked, or in flight to a silent queue, may take minutes: who makes way for others leads on after
-// so long without rest, and tries again later. For confirms each try has twice the time: they come, or are
+// so long without rest, and tries again later; who can do nothing as a leader gives the lead up all the same. For confirms each try has twice the time: they come, or are
 // overdue.
 constexpr auto first_drain = 1s;
 constexpr int most_doublings = 6;
@@ -38,8 +38,10 @@ void lead::on_lost() {
   if (state_ != state::stopping) state_ = state::standing_by;
 }
 
-void lead::leave() {
-  if (state_ != state::stopping) state_ = state::leaving;
+void lead::leave(clock::time_point now) {
+  if (state_ == state::stopping || state_ == state::leaving) return;
+  state_ = state::leaving;
+  drains_since_ = now;
 }
 
 void lead::yield(clock::time_point now) {
@@ -79,12 +81,14 @@ lead::action lead::step(bool too_many, bool meets_lock, clock::time_point now) {
       make_way(now);
       return action::drain;
     case state::making_way:
-      if (now < leads_on_at(meets_lock)) return action::drain;
+      if (now < drains_until(meets_lock)) return action::drain;
+      if (lacks_broker(now) && others_ > 0) return action::give_up;
       state_ = state::leading;
       ++failed_drains_;
       next_drain_ = now + between_drains;
       return action::lead_on;
     case state::leaving:
+      return meets_lock && now >= drains_until(meets_lock) ? action::give_up : action::drain;
     case state::stopping:
       return action::drain;
   }
@@ -96,9 +100,10 @@ clock::time_point lead::next(bool meets_lock) const {
     case state::leading:
       return broker_gone_since_ ? next_count_ : clock::time_point::max();
     case state::making_way:
-      return leads_on_at(meets_lock);
-    case state::standing_by:
+      return drains_until(meets_lock);
     case state::leaving:
+      return meets_lock ? drains_until(meets_lock) : clock::time_point::max();
+    case state::standing_by:
     case state::stopping:
       return clock::time_point::max();
   }
@@ -110,7 +115,7 @@ void lead::make_way(clock::time_point now) {
   drains_since_ = now;
 }
 
-clock::time_point lead::leads_on_at(bool meets_lock) const {
+clock::time_point lead::drains_until(bool meets_lock) const {
   const int doublings = meets_lock ? 0 : std::min(failed_drains_, most_doublings);
   return drains_since_ + first_drain * (1 << doublings);
 }

@@ -23,6 +23,8 @@ class lead {
     none,
     drain,  // read and send nothing more; the same again is no news
     lead_on,
+    // Now, without rest: what somebody has locked is sent again, and all else goes on.
+    give_up,
   };
 
   state now_in() const { return state_; }
@@ -38,7 +40,7 @@ class lead {
   void on_lost();
 
   void stop() { state_ = state::stopping; }
-  void leave();
+  void leave(clock::time_point now);
   // Another relay, or `migrate`, has asked for it.
   void yield(clock::time_point now);
 
@@ -61,7 +63,7 @@ class lead {
  private:
   bool lacks_broker(clock::time_point now) const;
   void make_way(clock::time_point now);
-  clock::time_point leads_on_at(bool meets_lock) const;
+  clock::time_point drains_until(bool meets_lock) const;
 
   state state_ = state::standing_by;
   clock::time_point next_try_{};

@@ -204,9 +204,9 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
       if (!counted) co_return counted;
       lead_.on_broker(lanes_.any_up(), clock::now());
     }
-    if (!stream_.drained()) heed_lead(now);
-    if (stream_.drained() && lead_.leaving()) co_return tl::make_unexpected(is_read_only(link));
-    if (stream_.drained()) co_return co_await give_up(link);
+    const bool done = heed_lead(now) || stream_.drained();  // to drain may have been all
+    if (done && lead_.leaving()) co_return tl::make_unexpected(is_read_only(link));
+    if (done) co_return co_await give_up(link);
     if (now >= next_sweep_) {
       sweep(now);
       const auto looked = co_await make_rounds(link);
@@ -249,8 +249,9 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
 // Nothing more is read or sent. What was sent is marked all the same, or the next leader would send it again:
 // the setting is only what transactions begin with.
 boost::asio::awaitable<result<void>> leader::heed_read_only(pg::connection& link) {
-  lead_.leave();
-  drain(clock::now());
+  const auto now = clock::now();
+  lead_.leave(now);
+  drain(now);
   const auto writes = co_await ask(link, "SET default_transaction_read_only = off");
   if (!writes) co_return tl::make_unexpected(writes.error());
   co_return result<void>();

@@ -130,7 +130,8 @@ class leader {
   void on_sleep_lock(sleep_news news);
   bool draining() const { return stream_.now_in() == flow::stream::phase::draining; }
   void drain(clock::time_point now);
-  void heed_lead(clock::time_point now);
+  // True: the lead is to be given up now.
+  bool heed_lead(clock::time_point now);
   void tell_doorbell(clock::time_point now);
   void sweep(clock::time_point now);
   clock::time_point next_question() const { return latest_question_ + settings_.database.claim_timeout / 4; }

@@ -134,16 +134,22 @@ void leader::drain(clock::time_point now) {
   tell_doorbell(now);
 }
 
-void leader::heed_lead(clock::time_point now) {
+bool leader::heed_lead(clock::time_point now) {
+  if (stream_.drained()) return true;
   switch (lead_.step(host_.has_too_many(*this), stream_.meets_lock(), now)) {
     case flow::lead::action::none:
-      return;
+      return false;
     case flow::lead::action::drain:
-      return drain(now);
+      drain(now);
+      return false;
     case flow::lead::action::lead_on:
       stream_.go_on();
-      return tell_doorbell(now);
+      tell_doorbell(now);
+      return false;
+    case flow::lead::action::give_up:
+      return true;
   }
+  return false;
 }
 
 void leader::tell_doorbell(clock::time_point now) {

@@ -75,8 +75,7 @@ void flow_chaos::strike(simulated_relay& victim) {
       say(fmt::format("{} reaches no broker", who));
       return victim.lose_broker(world_.millis(0, 4'000));
     case 11:
-      // A leader that leaves does not lead on: a row that is locked for ever would keep it.
-      if (has_stuck_ || world_.chance(700)) return;
+      if (world_.chance(700)) return;
       say("PostgreSQL wants no writes");
       table_.read_only_until = world_.now() + world_.millis(0, 2'000);
       return;
@@ -124,8 +123,7 @@ void flow_chaos::heal() {
   const auto running =
       std::count_if(relays_.begin(), relays_.end(), [](const auto& one) { return one->running(); });
   if (running == 0) start_relay();
-  // A row that is locked for ever would keep the leader from making way.
-  if (running > 1 && how_.faults && !has_stuck_ && world_.chance(300)) cut_off_one();
+  if (running > 1 && how_.faults && world_.chance(300)) cut_off_one();
 }
 
 // One relay reaches no broker any more: the others do its work.

@@ -137,7 +137,7 @@ TEST_CASE("a new lead knows nothing of the drains of the former one") {
 
 TEST_CASE("who leaves a server that wants no writes does not lead on there, and may lead again") {
   taken of;
-  of.it.leave();
+  of.it.leave(of.now);
   CHECK(of.it.leaving());
   CHECK(of.step() == action::drain);
   CHECK(of.it.next(false) == clock::time_point::max());
@@ -148,16 +148,45 @@ TEST_CASE("who leaves a server that wants no writes does not lead on there, and 
   CHECK(of.it.may_try(of.now));
 }
 
+TEST_CASE("a lock that lasts keeps nobody on a server that wants no writes for longer than a second") {
+  taken of;
+  of.meets_lock = true;
+  of.it.leave(of.now);
+  CHECK(of.step() == action::drain);
+  CHECK(of.it.next(true) == of.now + 1s);
+  CHECK(of.after(999ms) == action::drain);
+  of.it.leave(of.now);  // the same again
+  CHECK(of.after(1ms) == action::give_up);
+  of.it.on_lost();
+  CHECK(of.it.now_in() == state::standing_by);
+}
+
+TEST_CASE("a lock that lasts keeps nobody from making way without a broker, if another relay has one") {
+  for (const int others : {1, 0}) {
+    CAPTURE(others);
+    taken of;
+    of.meets_lock = true;
+    of.it.on_broker(false, of.now);
+    of.now += 1s;
+    REQUIRE(of.it.wants_count(of.now));
+    of.it.on_counted(1, of.now);
+    REQUIRE(of.step() == action::drain);
+    of.it.on_counted(others, of.now);
+    CHECK(of.after(999ms) == action::drain);
+    CHECK(of.after(1ms) == (others == 1 ? action::give_up : action::lead_on));
+  }
+}
+
 TEST_CASE("a stop is for good, whatever comes before or after it") {
   for (const auto before : {state::standing_by, state::leading, state::making_way, state::leaving}) {
     lead one;
     if (before != state::standing_by) one.on_taken(begin);
     if (before == state::making_way) one.yield(begin);
-    if (before == state::leaving) one.leave();
+    if (before == state::leaving) one.leave(begin);
     REQUIRE(one.now_in() == before);
     one.stop();
     one.on_taken(begin);
-    one.leave();
+    one.leave(begin);
     one.yield(begin);
     CHECK(one.step(false, false, begin + 1h) == action::drain);
     CHECK_FALSE(one.wants_count(begin + 1h));

@@ -147,9 +147,7 @@ class simulated_leader {
     const auto now = world_.now();
     lead_.on_broker(host_.has_broker() || !with_.makes_way, now);
     if (lead_.wants_count(now)) return count_relays();
-    if (!stream_.drained()) heed_lead();
-    if (state_ != state::leading) return;
-    if (stream_.drained()) return lead_.leaving() ? session_.cut({}, {}) : give_up();
+    if (heed_lead() || stream_.drained()) return lead_.leaving() ? session_.cut({}, {}) : give_up();
     if (rounds_due_) {
       if (is_to_show()) return show_presence(&simulated_leader::turn);
       rounds_due_ = false;
@@ -169,18 +167,23 @@ class simulated_leader {
     wake_at(std::min(stream_.next_at(), lead_.next(stream_.meets_lock())));
   }
 
-  void heed_lead() {
+  bool heed_lead() {
+    if (stream_.drained()) return true;
     switch (lead_.step(host_.has_too_many(*this), stream_.meets_lock(), world_.now())) {
       case flow::lead::action::none:
-        return;
+        return false;
       case flow::lead::action::drain:
-        return drain();
+        drain();
+        return false;
       case flow::lead::action::lead_on:
-        if (!with_.leads_on) return;
+        if (!with_.leads_on) return false;
         complete_ = false;
         stream_.go_on();
-        return;
+        return false;
+      case flow::lead::action::give_up:
+        return true;
     }
+    return false;
   }
 
   void drain() {
@@ -189,7 +192,7 @@ class simulated_leader {
 
   void on_answer(flow::store_answer answer) {
     if (session_.turned_read_only()) {
-      lead_.leave();
+      lead_.leave(world_.now());
       drain();
     }
     if (stream_.on_answer(std::move(answer)).complete) complete_ = true;
