@@ -128,10 +128,8 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
             std::string some;
             for (std::size_t i = 0; i < std::min(ids.size(), most); ++i)
               some += (i == 0 ? "" : ", ") + to_string(ids[i]);
-            log->warn(
-                "gives up after relay.shutdown_grace: {} events were sent and are not marked, and may go out "
-                "again: {}{}",
-                ids.size(), some, ids.size() > most ? ", ..." : "");
+            log->warn("gives up: {} events were sent and are not marked, and may go out again: {}{}",
+                      ids.size(), some, ids.size() > most ? ", ..." : "");
           },
       .led =
           [log](const relay::shard_view& what) {

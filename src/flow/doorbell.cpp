@@ -79,10 +79,12 @@ void doorbell::on_granted(clock::time_point now) {
   next_poll_ = now;
 }
 
+// Writers ring while it asks. Before it asks again they are silent for a while, so that it sees how many come
+// when none of them waits for another one's notification.
 void doorbell::on_refused(clock::time_point now) {
   if (state_ != state::requesting) return;
   state_ = state::awake;
-  ask_if_calm(now);
+  awake_since_ = now;
 }
 
 doorbell::action doorbell::take_action() {

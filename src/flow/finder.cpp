@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 constexpr auto never = clock::time_point::max();
 
-// Between two reads of what is paused, and two scans of what is dead. Commands ring; who changes the tables by hand
-// does not.
+// Between two reads of what is paused, and two scans of what is dead. Commands ring; who changes the tables
+// by hand does not.
 constexpr auto scan_interval = 10s;
 
 // After a read of what is paused has failed.

@@ -13,8 +13,8 @@ constexpr auto without_broker = 1s;
 constexpr auto between_counts = 1s;
 
 // What is locked, or in flight to a silent queue, may take minutes: who makes way for others leads on after
-// so long without rest, and tries again later; who can do nothing as a leader gives the lead up all the same. For confirms each try has twice the time: they come, or are
-// overdue.
+// so long without rest, and tries again later. For confirms each try has twice the time: they come, or are
+// overdue. Who can do nothing as a leader gives the lead up beside a lock that has lasted for so long.
 constexpr auto first_drain = 1s;
 constexpr int most_doublings = 6;
 constexpr auto between_drains = 5s;
@@ -25,6 +25,7 @@ void lead::on_taken(clock::time_point now) {
   if (state_ == state::standing_by) state_ = state::leading;
   next_drain_ = now;
   failed_drains_ = 0;
+  locked_since_.reset();
   broker_gone_since_.reset();
   others_ = 0;
 }
@@ -38,10 +39,8 @@ void lead::on_lost() {
   if (state_ != state::stopping) state_ = state::standing_by;
 }
 
-void lead::leave(clock::time_point now) {
-  if (state_ == state::stopping || state_ == state::leaving) return;
-  state_ = state::leaving;
-  drains_since_ = now;
+void lead::leave() {
+  if (state_ != state::stopping) state_ = state::leaving;
 }
 
 void lead::yield(clock::time_point now) {
@@ -73,6 +72,9 @@ void lead::on_counted(int others, clock::time_point now) {
 }
 
 lead::action lead::step(bool too_many, bool meets_lock, clock::time_point now) {
+  if (!meets_lock) locked_since_.reset();
+  if (meets_lock && !locked_since_) locked_since_ = now;
+  const bool lock_lasts = locked_since_ && now - *locked_since_ >= first_drain;
   switch (state_) {
     case state::standing_by:
       return action::none;
@@ -82,13 +84,13 @@ lead::action lead::step(bool too_many, bool meets_lock, clock::time_point now) {
       return action::drain;
     case state::making_way:
       if (now < drains_until(meets_lock)) return action::drain;
-      if (lacks_broker(now) && others_ > 0) return action::give_up;
+      if (lock_lasts && lacks_broker(now) && others_ > 0) return action::give_up;
       state_ = state::leading;
       ++failed_drains_;
       next_drain_ = now + between_drains;
       return action::lead_on;
     case state::leaving:
-      return meets_lock && now >= drains_until(meets_lock) ? action::give_up : action::drain;
+      return lock_lasts ? action::give_up : action::drain;
     case state::stopping:
       return action::drain;
   }
@@ -102,7 +104,7 @@ clock::time_point lead::next(bool meets_lock) const {
     case state::making_way:
       return drains_until(meets_lock);
     case state::leaving:
-      return meets_lock ? drains_until(meets_lock) : clock::time_point::max();
+      return locked_since_ ? *locked_since_ + first_drain : clock::time_point::max();
     case state::standing_by:
     case state::stopping:
       return clock::time_point::max();

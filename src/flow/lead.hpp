@@ -40,7 +40,7 @@ class lead {
   void on_lost();
 
   void stop() { state_ = state::stopping; }
-  void leave(clock::time_point now);
+  void leave();
   // Another relay, or `migrate`, has asked for it.
   void yield(clock::time_point now);
 
@@ -70,6 +70,7 @@ class lead {
   clock::time_point drains_since_{};
   clock::time_point next_drain_{};
   int failed_drains_ = 0;  // since it was taken
+  std::optional<clock::time_point> locked_since_;
   std::optional<clock::time_point> broker_gone_since_;
   clock::time_point next_count_{};
   int others_ = 0;  // that could lead, when they were counted without a broker

@@ -249,9 +249,8 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
 // Nothing more is read or sent. What was sent is marked all the same, or the next leader would send it again:
 // the setting is only what transactions begin with.
 boost::asio::awaitable<result<void>> leader::heed_read_only(pg::connection& link) {
-  const auto now = clock::now();
-  lead_.leave(now);
-  drain(now);
+  lead_.leave();
+  drain(clock::now());
   const auto writes = co_await ask(link, "SET default_transaction_read_only = off");
   if (!writes) co_return tl::make_unexpected(writes.error());
   co_return result<void>();

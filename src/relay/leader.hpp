@@ -61,7 +61,7 @@ class leader_host : public link_observer {
   virtual void on_newer_schema(std::int64_t version) = 0;
   // Other relays lead; once each time.
   virtual void on_stands_by() = 0;
-  // The relay stops, and these were sent and are not marked.
+  // The lead is given up without rest, and these were sent and are not marked.
   virtual void on_in_doubt(const std::vector<event_id>& ids) = 0;
   virtual void on_stuck(const event& which, const std::string& reason) = 0;
   // Other parts of the outbox are paused than before.

@@ -147,6 +147,8 @@ bool leader::heed_lead(clock::time_point now) {
       tell_doorbell(now);
       return false;
     case flow::lead::action::give_up:
+      say_in_doubt(flow::event_state::offered);
+      say_in_doubt(flow::event_state::confirmed);
       return true;
   }
   return false;

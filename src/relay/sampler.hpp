@@ -14,7 +14,8 @@ namespace outboxd::relay {
 
 inline constexpr std::chrono::seconds sample_interval{15};
 
-// Beside the stream, which a sample of up to 50 ms would keep from its events. Shared: its coroutine holds it.
+// Beside the stream, which a sample of up to 50 ms would keep from its events. Shared: its coroutine holds
+// it.
 class sampler {
  public:
   // What it has seen; or that PostgreSQL refuses to tell, once.

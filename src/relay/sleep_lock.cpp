@@ -32,7 +32,6 @@ boost::asio::awaitable<void> sleep_lock::run() {
     current_ = &link;
     const auto opened = co_await open(link);
     if (opened) {
-      pause_.reset();
       wanted_ = errand::none;
       tell_(sleep_news::up);
       const error why = co_await serve(link);
@@ -94,6 +93,7 @@ boost::asio::awaitable<result<void>> sleep_lock::lock(pg::connection& link) {
   const auto taken = co_await ask_server(
       link, fmt::format("SELECT {}.take_sleep({})", settings_.schema.identifier(), shard_));
   if (!taken) co_return tl::make_unexpected(taken.error());
+  pause_.reset();
   held_ = *taken;
   if (wanted_ == errand::unlock) co_return result<void>();  // nobody wants it any more
   if (wanted_ == errand::lock) wanted_ = errand::none;

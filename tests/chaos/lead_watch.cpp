@@ -95,8 +95,8 @@ void lead_watch::look_away() {
 void lead_watch::look(test::database& session) {
   const auto rows = session.exec(holders, {all_.where.user()});
   const auto now = clock::now();
-  look_at_relays(now);
   const auto round = now - std::exchange(looked_, now);
+  look_at_relays(now, round);
   std::map<int, std::pair<std::string, std::string>> held;
   for (const auto& row : rows) held[std::stoi(*row[0])] = {*row[1], *row[2]};
   for (int shard = 0; shard < rules_.shards; ++shard) {
@@ -126,15 +126,17 @@ void lead_watch::change_hands(lead& of, const std::string& to, moment now) {
   of.said_hang = false;
 }
 
-void lead_watch::look_at_relays(moment now) {
+void lead_watch::look_at_relays(moment now, moment::duration round) {
   for (std::size_t i = 0; i < all_.relays.size(); ++i) {
     auto& one = *all_.relays[i];
     auto& its = lives_[i];
     if (one.lives() != its.number || !one.running()) its = {.number = one.lives(), .since = now};
     if (!one.frozen())
-      its.frozen_since = {};
+      its.frozen_since = {}, its.slowest_round = {};
     else if (its.frozen_since == moment{})
       its.frozen_since = now;
+    else
+      its.slowest_round = std::max(its.slowest_round, round);
   }
 }
 
@@ -153,7 +155,7 @@ void lead_watch::judge_holder(lead& of, int shard, const std::string& name, mome
     seen_.longest_hang = std::max(seen_.longest_hang, span(now - since));
     // PostgreSQL ends a session that is idle, another relay one that stopped half-way: it looks twice a
     // second.
-    const auto allowed = rules_.claim_timeout + time_limit + turns * of.slowest_round;
+    const auto allowed = rules_.claim_timeout + time_limit + turns * lives_[i].slowest_round;
     if (now - since < allowed || std::exchange(of.said_hang, true)) continue;
     seen_.violations.push_back(fmt::format("{} is frozen for {} ms and leads shard {} still", name,
                                            span(now - since).count(), shard));

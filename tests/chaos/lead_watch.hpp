@@ -51,7 +51,7 @@ class lead_watch {
     bool said_hang = false;
   };
 
-  void look_at_relays(moment now);
+  void look_at_relays(moment now, moment::duration round);
   void change_hands(lead& of, const std::string& to, moment now);
   void judge_gap(lead& of, int shard, moment now);
   void judge_holder(lead& of, int shard, const std::string& name, moment now);
@@ -66,8 +66,9 @@ class lead_watch {
   // Of one relay.
   struct life {
     int number = 0;
-    moment since{};         // at the latest
-    moment frozen_since{};  // nothing: it is not
+    moment since{};                    // at the latest
+    moment frozen_since{};             // nothing: it is not
+    moment::duration slowest_round{};  // of our own looks, while it is frozen
   };
   std::vector<life> lives_;
   lead_sightings seen_;

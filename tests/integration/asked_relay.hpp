@@ -43,6 +43,14 @@ inline double metric(const asked_relay& of, const std::string& series) {
   return value_of(of.get("/metrics").body, series);
 }
 
+// Far more than a leader without a broker takes to make way.
+inline void await_sweeps(const asked_relay& of) {
+  const auto before = metric(of, "outboxd_sweeps_total");
+  eventually(
+      "it sweeps several times", [&] { return metric(of, "outboxd_sweeps_total") >= before + 6; },
+      time_limit);
+}
+
 // The codes of /readyz.
 inline std::vector<std::string> reasons(const asked_relay& of) {
   std::vector<std::string> out;

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "asked_relay.hpp"
 #include "stage.hpp"
 #include "support/servers.hpp"
 
@@ -83,15 +84,15 @@ TEST_SUITE("alone") {
 
   TEST_CASE("a leader that the broker blocks keeps the lead") {
     const stage on;
-    relay first{on, quick};
-    first.await_connected();
+    asked_relay first{on, quick};
+    first.wait_line("leads shard 0 of 1", time_limit);
     const auto leader = on.await_leader();
     relay second{on, quick};
     second.await_connected();
     memory_alarm alarm;
     on.add_events(5, 100);
     first.wait_line(said_blocked, time_limit);
-    await_sweeps(on, 5);
+    await_sweeps(first);
     CHECK(on.leader() == leader);
     alarm.end();
     check_all_arrive(on, 500);

@@ -110,7 +110,7 @@ TEST_CASE(
   for (const bool notifies : {true, false}) {
     const outbox_shape shape{.shards = 4, .notifies = notifies};
     const std::string script = reshape(odd, shape);
-    CHECK(count(script, "pg_advisory_xact_lock(") == 4);
+    CHECK(count(script, "SELECT pg_advisory_xact_lock(") == 4);
     for (const char* shard : {", 0);", ", 1);", ", 2);", ", 3);"}) CHECK(has(script, shard));
     CHECK(has(script, "(NEW.hash OPERATOR(pg_catalog.&) (4 OPERATOR(pg_catalog.-) 1))"));
     CHECK(has(script, R"("O""d".shard)"));

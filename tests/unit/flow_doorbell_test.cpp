@@ -213,24 +213,29 @@ TEST_CASE("an obstacle keeps it awake, and wakes it up") {
   }
 }
 
-TEST_CASE("refused, it asks again as long as little is found") {
-  bell one;
-  one.poll_for(300ms);
-  REQUIRE(one.it.take_action() == action::ask);
-  one.it.on_refused(one.now);
-  CHECK(one.it.now_in() == state::requesting);
-  CHECK(one.it.take_action() == action::ask);
-  one.read(30);
-  one.it.on_refused(one.now);
-  CHECK(one.it.now_in() == state::awake);
-  CHECK(one.it.take_action() == action::none);
+TEST_CASE("refused, it lets writers be silent for a quarter of a second before it asks again") {
+  for (const std::size_t found : {2, 3}) {
+    CAPTURE(found);
+    bell one;
+    one.poll_for(300ms);
+    REQUIRE(one.it.take_action() == action::ask);
+    one.it.on_refused(one.now);
+    for (int i = 0; i < 24; ++i) {
+      one.wait(10ms);
+      one.read(found);
+    }
+    CHECK(one.it.now_in() == state::awake);
+    CHECK(one.it.take_action() == action::none);
+    one.wait(10ms);
+    one.read(found);
+    CHECK(one.it.now_in() == (found == 2 ? state::requesting : state::awake));
+  }
 }
 
 TEST_CASE("SLEEP that is granted to a leader that does not want it any more is given back") {
   bell one;
   one.poll_for(300ms);
   REQUIRE(one.it.take_action() == action::ask);
-  one.read(30);
   one.it.on_refused(one.now);
   one.it.on_granted(one.now);
   CHECK(one.it.now_in() == state::awake);

@@ -192,7 +192,7 @@ class simulated_leader {
 
   void on_answer(flow::store_answer answer) {
     if (session_.turned_read_only()) {
-      lead_.leave(world_.now());
+      lead_.leave();
       drain();
     }
     if (stream_.on_answer(std::move(answer)).complete) complete_ = true;
