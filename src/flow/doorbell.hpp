@@ -109,7 +109,7 @@ class doorbell {
   std::uint8_t obstacles_ = 0;
   action action_ = action::none;
   meter notified_;
-  meter found_;  // events: at least as many as commits
+  meter found_;  // events; of what is to be published at once at least as many as commits
   clock::time_point awake_since_{};
   clock::time_point last_find_{};
   clock::time_point next_poll_ = clock::time_point::max();

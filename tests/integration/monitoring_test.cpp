@@ -5,9 +5,11 @@
 #include "asked_relay.hpp"
 #include "load.hpp"
 #include "stage.hpp"
+#include "support/metrics_text.hpp"
 #include "support/servers.hpp"
 
 namespace outboxd::test {
+
 TEST_CASE("the counters agree with the table, and the times with how often something happened") {
   stage on;
   asked_relay running{on};
