@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace outboxd::chaos {
+namespace outboxd::chaos::odd_rows_test {
 namespace {
 
 test::committed_event row_that_is(const std::string& status) {
@@ -73,4 +73,4 @@ TEST_CASE("a row without an attempt left may die of an outage, and only of one")
   CHECK(wrong_end(tired, row_that_is("dead"), {"312 NO_ROUTE", "returned"}, false, false));
 }
 
-}  // namespace outboxd::chaos
+}  // namespace outboxd::chaos::odd_rows_test

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-namespace outboxd::chaos {
+namespace outboxd::chaos::schedule_test {
 
 using namespace std::chrono_literals;
 
@@ -60,4 +60,4 @@ TEST_CASE("every kind of fault happens within ten runs of a minute") {
   }
 }
 
-}  // namespace outboxd::chaos
+}  // namespace outboxd::chaos::schedule_test

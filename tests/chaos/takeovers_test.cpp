@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace outboxd::chaos {
+namespace outboxd::chaos::takeovers_test {
 
 using namespace std::chrono_literals;
 
@@ -32,4 +32,4 @@ TEST_CASE("what several runs have appended is read together") {
   std::filesystem::remove_all(name);
 }
 
-}  // namespace outboxd::chaos
+}  // namespace outboxd::chaos::takeovers_test

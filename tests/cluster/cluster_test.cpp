@@ -9,7 +9,7 @@
 #include "round.hpp"
 #include "shared_cluster.hpp"
 
-namespace outboxd::cluster {
+namespace outboxd::cluster::cluster_test {
 namespace {
 
 std::string variable(const char* name, const std::string& otherwise) {
@@ -105,4 +105,4 @@ TEST_CASE("faults from a seed" * doctest::test_suite("cluster-soak")) {
   fmt::print("{}", table_of(all));
 }
 
-}  // namespace outboxd::cluster
+}  // namespace outboxd::cluster::cluster_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace outboxd::cluster {
+namespace outboxd::cluster::serving_test {
 
 TEST_CASE("a queue is led from the first leader on until the last one has gone") {
   const stretch whole{0, 100};
@@ -29,4 +29,4 @@ TEST_CASE("an event is open only while the servers could do their part, and each
   CHECK(longest_open({}, {{0, 10}}) == 0);
 }
 
-}  // namespace outboxd::cluster
+}  // namespace outboxd::cluster::serving_test

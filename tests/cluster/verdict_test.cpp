@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace outboxd::cluster {
+namespace outboxd::cluster::verdict_test {
 namespace {
 
 constexpr int old_port = 1;
@@ -80,4 +80,4 @@ TEST_CASE("with synchronous replication nothing that was acknowledged is missing
   CHECK(says(judge({transaction("b", old_port, 101, 120)}, {}, none, change), "1 events were committed"));
 }
 
-}  // namespace outboxd::cluster
+}  // namespace outboxd::cluster::verdict_test

@@ -5,7 +5,7 @@
 
 #include "adopted.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::adopt_backlog_test {
 namespace {
 
 const arguments backlog = adopt_debezium + arguments{"--backlog"};
@@ -151,4 +151,4 @@ TEST_CASE("adopt: a backlog with a row that cannot be an event is not taken, and
   CHECK(session.number("SELECT count(*) FROM outbox.event") == 9);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::adopt_backlog_test

@@ -3,7 +3,7 @@
 
 #include "adopted.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::adopt_refusal_test {
 
 TEST_CASE("adopt: what cannot be adopted gets a clear answer, and nothing is made") {
   const stage on;
@@ -73,4 +73,4 @@ TEST_CASE("adopt: what cannot be adopted gets a clear answer, and nothing is mad
   CHECK(session.number("SELECT count(*) FROM outboxevent") == 0);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::adopt_refusal_test

@@ -4,7 +4,7 @@
 #include "adopted.hpp"
 #include "login.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::adopt_test {
 namespace {
 
 void copy_rows(database& session, const std::string& lines) {
@@ -343,4 +343,4 @@ TEST_CASE("adopt: a lock that it needs is waited for in short tries, between whi
   CHECK(events(other) == 1);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::adopt_test

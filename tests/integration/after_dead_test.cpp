@@ -5,7 +5,7 @@
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::after_dead_test {
 namespace {
 
 const arguments hold{"--relay-after-dead", "hold", "--retry-max-attempts", "1"};
@@ -107,4 +107,4 @@ TEST_CASE("what is deleted or set to published by hand holds nobody any more") {
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::after_dead_test

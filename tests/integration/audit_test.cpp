@@ -6,7 +6,7 @@
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::audit_test {
 namespace {
 
 constexpr auto insufficient_privilege = "42501";
@@ -231,4 +231,4 @@ TEST_CASE("an event that PostgreSQL cannot describe is discarded all the same") 
   CHECK(kept.at("unreadable") == "22023");
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::audit_test

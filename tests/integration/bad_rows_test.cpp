@@ -4,7 +4,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::bad_rows_test {
 namespace {
 
 // RabbitMQ's default frame_max, which a broker of tools/services offers; a body frame has 8 bytes of its own.
@@ -349,4 +349,4 @@ TEST_CASE("rows that are changed, deleted or truncated while they are in a relay
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::bad_rows_test

@@ -8,7 +8,7 @@
 #include "stage.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::blocked_test {
 namespace {
 
 // Less than five sweeps, and more than a busy machine takes to confirm.
@@ -117,4 +117,4 @@ TEST_SUITE("alone") {
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::blocked_test

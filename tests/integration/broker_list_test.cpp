@@ -4,7 +4,7 @@
 #include "stage.hpp"
 #include "support/free_port.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::broker_list_test {
 
 TEST_CASE("with a list of brokers one that nobody listens at is passed over") {
   const stage on;
@@ -18,4 +18,4 @@ TEST_CASE("with a list of brokers one that nobody listens at is passed over") {
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::broker_list_test

@@ -5,7 +5,7 @@
 #include "stage.hpp"
 #include "support/tcp_proxy.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::brokerless_leader_test {
 namespace {
 
 constexpr auto leads = "leads shard 0 of 1";
@@ -97,4 +97,4 @@ TEST_CASE("without a broker and with nobody who has one, a leader keeps the lead
   second.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::brokerless_leader_test

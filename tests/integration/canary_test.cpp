@@ -10,7 +10,7 @@
 #include "stage.hpp"
 #include "support/http_client.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::canary_test {
 namespace {
 
 void check_quiet(std::string_view where, const std::string& text) {
@@ -211,4 +211,4 @@ TEST_CASE("canary: no command shows a payload or a header value unasked") {
   CHECK(session.number("SELECT count(*) FROM outbox.audit AS a WHERE a::text LIKE '%canary%'") == 0);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::canary_test

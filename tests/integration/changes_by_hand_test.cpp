@@ -4,7 +4,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::changes_by_hand_test {
 namespace {
 
 struct beginning {
@@ -200,4 +200,4 @@ TEST_CASE("the relay's own role cannot change what an event is, and its marks fi
                        " ('keep_place', 'agree_on_status')") == 0);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::changes_by_hand_test

@@ -11,7 +11,7 @@
 #include "login.hpp"
 #include "partitioned.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::changes_property_test {
 namespace {
 
 constexpr int steps = 1'500;
@@ -316,4 +316,4 @@ TEST_CASE("whatever hands do to an outbox that goes on in another partition now 
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::changes_property_test

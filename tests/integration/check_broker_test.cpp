@@ -8,7 +8,7 @@
 #include "support/broker_url.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::check_broker_test {
 namespace {
 
 // A vhost of the test's own and a user with these permissions there.
@@ -203,4 +203,4 @@ TEST_SUITE("alone") {
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::check_broker_test

@@ -9,7 +9,7 @@
 #include "pooler.hpp"
 #include "private_server.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::check_test {
 
 TEST_CASE("check finds nothing wrong with a sound set-up, beside a running relay, and exits 0") {
   const clinic at;
@@ -227,4 +227,4 @@ TEST_CASE("check with a wrong configuration exits 2, and says where the settings
   CHECK(at.check({"--relay-lanes", "3"}).says("from the environment, flags"));
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::check_test

@@ -6,7 +6,7 @@
 #include "support/fake_broker.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::closed_connection_test {
 namespace {
 
 const arguments three_attempts{"--retry-schedule", "20ms,20ms"};
@@ -133,4 +133,4 @@ TEST_CASE(
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::closed_connection_test

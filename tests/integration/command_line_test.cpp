@@ -11,7 +11,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::command_line_test {
 namespace {
 
 constexpr auto canary = "canary-s3cret";
@@ -286,4 +286,4 @@ TEST_CASE("help says what --help says") {
   same({"help", "dead", "list"}, {"dead", "list", "--help"});
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::command_line_test

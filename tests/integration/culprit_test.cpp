@@ -8,7 +8,7 @@
 #include "pg/relay_statements.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::culprit_test {
 namespace {
 
 constexpr auto canary = "canary-4711";
@@ -255,4 +255,4 @@ TEST_CASE("a lock on the table that waits behind a writer names both") {
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::culprit_test

@@ -3,7 +3,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::dead_letter_exchange_test {
 namespace {
 
 // An exchange of this stage's own with a queue of its own behind it.
@@ -96,4 +96,4 @@ TEST_CASE("a dead letter exchange that is gone is said in the reason and changes
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::dead_letter_exchange_test

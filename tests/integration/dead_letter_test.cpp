@@ -4,7 +4,7 @@
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::dead_letter_test {
 namespace {
 
 constexpr auto canary = "canary-v4lue";
@@ -245,4 +245,4 @@ TEST_CASE("dead show says of an event that is not dead what it is, and exits wit
   CHECK_MESSAGE(unknown.says("there is no event 00000000-"), unknown.text());
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::dead_letter_test

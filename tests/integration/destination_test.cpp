@@ -5,7 +5,7 @@
 #include "stage.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::destination_test {
 namespace {
 
 // Attempts that count would be used up at once.
@@ -144,4 +144,4 @@ TEST_SUITE("alone") {
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::destination_test

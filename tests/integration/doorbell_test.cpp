@@ -9,7 +9,7 @@
 #include "reply_filter.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::doorbell_test {
 namespace {
 
 // Ends all sessions of relays; returns how many.
@@ -221,4 +221,4 @@ TEST_CASE("an idle relay of a partitioned outbox reads once per sweep interval, 
   check_idle_reads(partitioned_stage{});
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::doorbell_test

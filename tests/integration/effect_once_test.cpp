@@ -7,7 +7,7 @@
 #include "load.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::effect_once_test {
 namespace {
 
 const arguments small{"--relay-lanes", "2", "--relay-batch", "40"};
@@ -95,4 +95,4 @@ TEST_CASE("every effect happens exactly once although consumers and relays are k
   CHECK(consumers[0].again() + consumers[1].again() > 0);                       // or nothing was proved
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::effect_once_test

@@ -7,7 +7,7 @@
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::encoding_test {
 namespace {
 
 const arguments two_attempts{"--retry-schedule", "20ms"};
@@ -112,4 +112,4 @@ TEST_CASE(
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::encoding_test

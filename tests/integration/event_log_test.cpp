@@ -6,7 +6,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::event_log_test {
 namespace {
 
 const std::string trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -126,4 +126,4 @@ TEST_CASE("a line in JSON is one even if the names that an event carries are lon
   CHECK(steps == 4);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::event_log_test

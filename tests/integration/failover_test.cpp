@@ -4,7 +4,7 @@
 #include "load.hpp"
 #include "postgres_node.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::failover_test {
 namespace {
 
 constexpr auto writable = "?target_session_attrs=read-write";
@@ -209,4 +209,4 @@ TEST_CASE("somebody's commit that notifies and never ends takes the lead from no
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::failover_test

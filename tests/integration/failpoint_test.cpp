@@ -3,7 +3,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::failpoint_test {
 namespace {
 
 constexpr int batch = 20;
@@ -45,4 +45,4 @@ TEST_CASE("a crash before anything is sent repeats nothing") {
   successor.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::failpoint_test

@@ -6,7 +6,7 @@
 #include "login.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::first_time_test {
 namespace {
 
 constexpr auto event = "11111111-2222-3333-4444-555555555555";
@@ -111,4 +111,4 @@ TEST_CASE("a consumer needs no more than what the documentation grants, and can 
   admin.exec(fmt::format("DROP OWNED BY {}", user.name()));
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::first_time_test

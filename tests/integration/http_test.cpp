@@ -11,7 +11,7 @@
 #include "load.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::http_test {
 namespace {
 
 program_result health(const arguments& flags) {
@@ -172,4 +172,4 @@ TEST_CASE("`outboxd health` says why it cannot ask") {
   CHECK(health({"--http-listen", "nonsense"}).exited(2));
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::http_test

@@ -10,7 +10,7 @@
 #include "stage.hpp"
 #include "support/tcp_proxy.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::hung_relay_test {
 namespace {
 
 constexpr int batch = 50;
@@ -321,4 +321,4 @@ TEST_CASE("of twenty relays one leads, the others say once that they stand by, a
   CHECK(on.shards_led() == 1);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::hung_relay_test

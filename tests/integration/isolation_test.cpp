@@ -4,7 +4,7 @@
 #include "stage.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::isolation_test {
 namespace {
 
 const arguments three_attempts{"--retry-schedule", "20ms,20ms"};
@@ -159,4 +159,4 @@ TEST_SUITE("alone") {
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::isolation_test

@@ -6,7 +6,7 @@
 #include "partitioned.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::lock_test {
 namespace {
 
 // The leader has met somebody's lock a few times.
@@ -208,4 +208,4 @@ TEST_CASE("DDL that rewrites, moves or indexes the table during a drain costs no
   check_undisturbed(on, running, leader);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::lock_test

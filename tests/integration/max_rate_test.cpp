@@ -3,7 +3,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::max_rate_test {
 
 TEST_CASE(
     "under relay.max_rate no more is delivered in a time than the rate allows, and all of it in the end") {
@@ -77,4 +77,4 @@ TEST_CASE("relay.max_rate takes whole numbers from 0 and nothing else") {
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::max_rate_test

@@ -6,7 +6,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::memory_test {
 namespace {
 
 // The peak of the resident memory (proc(5), VmHWM).
@@ -135,4 +135,4 @@ TEST_CASE("large events among small ones arrive in order") {
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::memory_test

@@ -4,7 +4,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::message_test {
 namespace {
 
 // One event with this payload (an SQL expression), as it arrived.
@@ -150,4 +150,4 @@ TEST_CASE("emit publishes with headers and an id of the caller's choice") {
   CHECK(message.properties.headers["tenant"] == "acme");
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::message_test

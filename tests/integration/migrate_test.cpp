@@ -7,7 +7,7 @@
 #include "pg/relay_statements.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::migrate_test {
 namespace {
 
 program_result migrate(const std::string& url, const arguments& more = {},
@@ -303,4 +303,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::migrate_test

@@ -8,7 +8,7 @@
 #include "support/metrics_text.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::monitoring_test {
 
 TEST_CASE("the counters agree with the table, and the times with how often something happened") {
   stage on;
@@ -224,4 +224,4 @@ TEST_SUITE("alone") {
 
 }  // TEST_SUITE
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::monitoring_test

@@ -5,7 +5,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::open_network_test {
 namespace {
 
 long warnings_with(const stage& on, const std::string& url) {
@@ -39,4 +39,4 @@ TEST_CASE("run warns once of a remote PostgreSQL without TLS, and never of a loc
   CHECK(warnings_with(on, on.database_url()) == 0);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::open_network_test

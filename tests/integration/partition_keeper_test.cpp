@@ -10,7 +10,7 @@
 #include "partitioned.hpp"
 #include "settings_file.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::partition_keeper_test {
 namespace {
 
 /// A drop that does not get its lock, as on a machine that stalls beside writers, is tried again after a
@@ -286,4 +286,4 @@ TEST_CASE("partitions are dropped while relays and writers run: nothing is lost,
   standby.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::partition_keeper_test

@@ -4,7 +4,7 @@
 #include "partitioned.hpp"
 #include "pg/relay_statements.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::partition_place_test {
 namespace {
 
 constexpr int rows = 3;
@@ -208,4 +208,4 @@ TEST_CASE("a change by hand is mended in its own row") {
   on.check_done("exception = 'dead'");
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::partition_place_test

@@ -8,7 +8,7 @@
 #include "load.hpp"
 #include "login.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::partition_test {
 namespace {
 
 program_result migrate(const stage& on, arguments words) {
@@ -251,4 +251,4 @@ TEST_CASE("the printed SQL does the same") {
   CHECK(session.value("SELECT period FROM outbox.partitioning") == "hourly");
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::partition_test

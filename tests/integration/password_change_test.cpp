@@ -5,7 +5,7 @@
 #include "rotation.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::password_change_test {
 namespace {
 
 void deliver_ten(const stage& on, std::int64_t so_far) {
@@ -60,4 +60,4 @@ TEST_CASE("after a change of RabbitMQ's password the relay reconnects with the n
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::password_change_test

@@ -5,7 +5,7 @@
 #include "rotation.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::password_command_test {
 namespace {
 
 /// Logins that a stage's relay has by commands alone; each command prints a file.
@@ -133,4 +133,4 @@ TEST_CASE("check logs in with commands, and names the one that does not work") {
   CHECK_MESSAGE(!done.says("canary"), done.text());
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::password_command_test

@@ -5,7 +5,7 @@
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::pause_test {
 namespace {
 
 // Events of these types in turn, one aggregate each type, and one aggregate that has both.
@@ -180,4 +180,4 @@ TEST_CASE("a pause is refused in words: without a selector, with an end that has
   CHECK(session.value("SELECT count(*) FROM outbox.audit") == "2");
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::pause_test

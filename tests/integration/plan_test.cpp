@@ -8,7 +8,7 @@
 #include "pg/relay_statements.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::plan_test {
 namespace {
 
 const auto schema = *pg::schema_name::parse("outbox");
@@ -257,4 +257,4 @@ TEST_CASE("the lead that is not wanted is not locked either") {
             "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()") == 1);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::plan_test

@@ -4,7 +4,7 @@
 #include "stage.hpp"
 #include "support/poison.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::poison_test {
 namespace {
 
 const arguments two_attempts{"--retry-schedule", "20ms"};
@@ -111,4 +111,4 @@ TEST_CASE(
   other.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::poison_test

@@ -6,7 +6,7 @@
 
 #include "load.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::pooler_test {
 namespace {
 
 environment through(const pooler& pool, const stage& on) {
@@ -101,4 +101,4 @@ TEST_CASE("the relay leaves nothing of its own in the sessions of a pool") {
   CHECK(on.shards_led() == 0);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::pooler_test

@@ -9,7 +9,7 @@
 #include "partitioned.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::position_test {
 namespace {
 
 // One event of an aggregate of its own, in the caller's transaction.
@@ -349,4 +349,4 @@ TEST_CASE("a position that is lost costs a walk and no event") {
   CHECK(seen.deliveries() == 130);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::position_test

@@ -3,7 +3,7 @@
 
 #include "settings_file.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::print_config_test {
 
 TEST_CASE("run --print-config shows each setting with its origin, and connects to nothing") {
   const settings_file file{"[relay]\nlanes = 3\n[retry]\nbase = '2s'\n"};
@@ -42,4 +42,4 @@ TEST_CASE("run --print-config refuses bad settings as run does") {
   CHECK(refused.says("relay.lanes = '0' (flag --relay-lanes)"));
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::print_config_test

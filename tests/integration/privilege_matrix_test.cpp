@@ -9,7 +9,7 @@
 #include "login.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::privilege_matrix_test {
 namespace {
 
 constexpr std::string_view insufficient_privilege = "42501";
@@ -183,4 +183,4 @@ TEST_CASE(
   CHECK(found == "");
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::privilege_matrix_test

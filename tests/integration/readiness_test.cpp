@@ -9,7 +9,7 @@
 #include "stage.hpp"
 #include "support/suspended_queue.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::readiness_test {
 namespace {
 
 void end_relays(const stage& on) {
@@ -96,4 +96,4 @@ TEST_CASE("a confirm that is overdue, and comes") {
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::readiness_test

@@ -9,7 +9,7 @@
 #include "support/broker_url.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::refusal_test {
 namespace {
 
 constexpr auto canary = "canary-s3cret";
@@ -237,4 +237,4 @@ TEST_CASE("an exchange of another type is named and ends the relay") {
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::refusal_test

@@ -4,7 +4,7 @@
 #include "load.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::relay_crash_test {
 namespace {
 
 constexpr int batch = 40;
@@ -66,4 +66,4 @@ TEST_CASE("another relay takes over at once from one that is killed") {
   survivor.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::relay_crash_test

@@ -6,7 +6,7 @@
 #include "settings_file.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::reload_test {
 namespace {
 
 constexpr auto kept = "the settings stay as they are: ";
@@ -145,4 +145,4 @@ TEST_CASE("SIGHUP takes up the confirm timeout for what is in flight, and the gr
 
 TEST_SUITE_END();
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::reload_test

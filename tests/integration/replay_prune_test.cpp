@@ -4,7 +4,7 @@
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::replay_prune_test {
 namespace {
 
 // `count` events of this status, created and published so long ago.
@@ -202,4 +202,4 @@ TEST_CASE("the operator's commands work in schemas with odd names, and wake thei
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::replay_prune_test

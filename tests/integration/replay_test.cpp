@@ -6,7 +6,7 @@
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::replay_test {
 namespace {
 
 void add_many(database& session, const stage& on, const std::string& status, int count,
@@ -157,4 +157,4 @@ TEST_CASE("dead events are listed by reason, and selected by it") {
   CHECK(on.count("dead") == 7);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::replay_test

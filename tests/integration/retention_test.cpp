@@ -10,7 +10,7 @@
 #include "settings_file.hpp"
 #include "support/metrics_text.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::retention_test {
 namespace {
 
 // `count` events of this status, created so long ago, and published then if they are.
@@ -345,4 +345,4 @@ TEST_CASE("a retention that is none is refused in words") {
   CHECK(good.says("processed = \"never\"  # default"));
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::retention_test

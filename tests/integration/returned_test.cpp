@@ -5,7 +5,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::returned_test {
 namespace {
 
 // A routing key that no queue is bound to, until `bind`.
@@ -140,4 +140,4 @@ TEST_SUITE("alone") {
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::returned_test

@@ -4,7 +4,7 @@
 #include "login.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::roles_test {
 namespace {
 
 // The SQLSTATE that a statement is refused with; empty if it is not.
@@ -184,4 +184,4 @@ TEST_CASE("a user without a role may do nothing in the outbox, and none of the r
             " ('outbox_writer', 'outbox_relay', 'outbox_operator')") == 3);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::roles_test

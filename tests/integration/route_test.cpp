@@ -8,7 +8,7 @@
 #include "load.hpp"
 #include "settings_file.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::route_test {
 namespace {
 
 using nlohmann::json;
@@ -337,4 +337,4 @@ TEST_CASE("outboxd route tells which route an event would take, and what message
   CHECK(ask(file, {"--event-type", "x", "--payload-type", "xml"}).exited(2));
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::route_test

@@ -4,7 +4,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::schedule_test {
 
 TEST_CASE("a scheduled event leaves when it is due, and later ones of its aggregate do not wait for it") {
   const stage on;
@@ -113,4 +113,4 @@ TEST_CASE("a hundred thousand scheduled events hold up nobody") {
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::schedule_test

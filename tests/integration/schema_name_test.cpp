@@ -3,7 +3,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::schema_name_test {
 namespace {
 
 std::string event_table(database& session, const stage& on) {
@@ -81,4 +81,4 @@ TEST_CASE("two outboxes in one database have their own relays and leads") {
   other.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::schema_name_test

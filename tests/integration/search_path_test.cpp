@@ -6,7 +6,7 @@
 #include "pg/relay_statements.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::search_path_test {
 namespace {
 
 /// The text of everything that the relay prepares.
@@ -271,4 +271,4 @@ TEST_CASE("the trap catches who steps into it, and nobody can make a cast betwee
   CHECK(set.called());
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::search_path_test

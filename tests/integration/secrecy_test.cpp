@@ -7,7 +7,7 @@
 #include "login.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::secrecy_test {
 
 TEST_CASE("no payload, header value or password appears in the output at trace level") {
   const stage on;
@@ -76,4 +76,4 @@ TEST_CASE("what a trigger of the user's own says about a row does not appear in 
   CHECK(on.count("pending") == 1);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::secrecy_test

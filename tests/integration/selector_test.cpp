@@ -6,7 +6,7 @@
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::selector_test {
 namespace {
 
 void refused(const operator_desk& desk, const arguments& words, int status,
@@ -134,4 +134,4 @@ TEST_CASE("an operator's command names the server, schema or privilege that it l
   refused(desk, {"replay", "--all"}, 1, {"replay", "outboxd migrate"});
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::selector_test

@@ -5,7 +5,7 @@
 #include "stage.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::server_restart_test {
 namespace {
 
 // Restarts a server in the middle of a load; the relay has to notice, to come back, and to lose nothing.
@@ -54,4 +54,4 @@ TEST_CASE("RabbitMQ killed under load: the relay comes back and loses nothing") 
 
 TEST_SUITE_END();
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::server_restart_test

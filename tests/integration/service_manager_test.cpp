@@ -5,7 +5,7 @@
 #include "support/notify_socket.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::service_manager_test {
 namespace {
 
 environment told(const notify_socket& manager, environment more = {}) {
@@ -127,4 +127,4 @@ TEST_CASE("a stop that waits for confirms says again and again that it needs mor
 
 TEST_SUITE_END();
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::service_manager_test

@@ -8,7 +8,7 @@
 #include "load.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::shards_test {
 namespace {
 
 program_result migrate(const stage& on, const std::string& shards) {
@@ -169,4 +169,4 @@ TEST_CASE("each leader of a shard sleeps and is rung by itself") {
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::shards_test

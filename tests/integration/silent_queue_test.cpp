@@ -5,7 +5,7 @@
 #include "stage.hpp"
 #include "support/suspended_queue.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::silent_queue_test {
 namespace {
 
 void insert(database& session, const std::string& aggregates, const std::string& routing_key, int count) {
@@ -91,4 +91,4 @@ TEST_CASE("a queue that never confirms does not stop a relay by filling its memo
   broker{}.delete_queue(stuck);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::silent_queue_test

@@ -6,7 +6,7 @@
 #include "load.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::sleeping_leader_test {
 namespace {
 
 constexpr load_options busy{.writers = 8, .pause_seconds = 0};
@@ -371,4 +371,4 @@ TEST_CASE("a flood of foreign notifications costs a few reads") {
   CHECK(on.index_scans() < 5000);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::sleeping_leader_test

@@ -12,7 +12,7 @@
 #include "postgres_node.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::starved_test {
 namespace {
 
 void end_sessions(const stage& on) {
@@ -203,4 +203,4 @@ TEST_CASE("timeouts that are set for the relay's user end no session of a relay 
     CHECK_MESSAGE(lines[i].find("trying again") == std::string::npos, lines[i]);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::starved_test

@@ -6,7 +6,7 @@
 #include "pg/relay_statements.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::status_test {
 namespace {
 
 void add(database& session, const stage& on, const std::string& status, int count,
@@ -209,4 +209,4 @@ TEST_CASE("the statements of status read a bounded part of a large table, throug
   CHECK(desk.text({"status"}).find("about 5000000") != std::string::npos);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::status_test

@@ -5,7 +5,7 @@
 #include "stage.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::stop_test {
 namespace {
 
 void stop_under_load(int signal) {
@@ -116,4 +116,4 @@ TEST_CASE("a second SIGTERM ends at once") {
 
 TEST_SUITE_END();
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::stop_test

@@ -5,7 +5,7 @@
 #include "clinic.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::swallowed_mark_test {
 namespace {
 
 void check_undisturbed(const stage& on, relay& running, std::int64_t leader) {
@@ -88,4 +88,4 @@ TEST_CASE("rules of INSERT, and columns that are generated, added or dropped, ar
         100);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::swallowed_mark_test

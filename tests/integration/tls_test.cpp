@@ -7,7 +7,7 @@
 #include "enabled_plugin.hpp"
 #include "support/tls_listener.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::tls_test {
 namespace {
 
 struct tls_clinic : clinic {
@@ -277,4 +277,4 @@ TEST_SUITE("alone") {
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::tls_test

@@ -4,7 +4,7 @@
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::trace_test {
 namespace {
 
 std::string emit(database& session, const std::string& type, const std::string& aggregate = "1") {
@@ -121,4 +121,4 @@ TEST_CASE("an event that is not there is said to be so, and who discarded it if 
     CHECK(desk.run(words).exited(2));
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::trace_test

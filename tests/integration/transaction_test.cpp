@@ -3,7 +3,7 @@
 
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::transaction_test {
 namespace {
 
 void insert(database& session, const stage& on, const std::string& aggregate) {
@@ -67,4 +67,4 @@ TEST_CASE("an event leaves only after its transaction has committed, whatever le
   CHECK(seen.deliveries() == 1001);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::transaction_test

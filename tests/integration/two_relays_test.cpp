@@ -7,7 +7,7 @@
 #include "load.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::two_relays_test {
 
 TEST_CASE("two relays deliver 10,000 events of 500 aggregates each once and each aggregate in order") {
   const stage on;
@@ -116,4 +116,4 @@ TEST_CASE("one lane and pipelined order deliver each event once") {
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::two_relays_test

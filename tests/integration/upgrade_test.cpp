@@ -9,7 +9,7 @@
 #include "load.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::upgrade_test {
 namespace {
 
 enum class version { before, now };
@@ -101,4 +101,4 @@ TEST_SUITE("upgrade") {
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::upgrade_test

@@ -4,7 +4,7 @@
 #include "stage.hpp"
 #include "support/servers.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::vacuum_test {
 namespace {
 
 // What VACUUM (VERBOSE) says of dead rows: "tuples: 1000 removed, 9 remain, 0 are dead but not yet
@@ -66,4 +66,4 @@ TEST_CASE("a relay that waits for confirms holds back no vacuum") {
 
 TEST_SUITE_END();
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::vacuum_test

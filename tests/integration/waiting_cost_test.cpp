@@ -5,7 +5,7 @@
 #include "partitioned.hpp"
 #include "stage.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::waiting_cost_test {
 namespace {
 
 // What relays have read through all indexes of the table; exact when they have ended.
@@ -147,4 +147,4 @@ TEST_CASE("row security that would hide events from the relay is refused and nam
   CHECK_MESSAGE(result.says("row security is enabled on outbox.event"), result.text());
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::waiting_cost_test

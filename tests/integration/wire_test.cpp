@@ -7,7 +7,7 @@
 #include "stage.hpp"
 #include "support/fake_broker.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::wire_test {
 namespace {
 
 constexpr int aggregates = 4;
@@ -158,4 +158,4 @@ TEST_CASE(
   running.stop();
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::wire_test

@@ -7,7 +7,7 @@
 #include "support/consumer.hpp"
 #include "support/eventually.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::broker_test {
 namespace {
 
 /// An exchange and a queue of this test's own, gone at its end.
@@ -111,4 +111,4 @@ TEST_CASE("a consumer whose queue is deleted says so") {
   CHECK_THROWS_AS(reader.next(), broker_error);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::broker_test

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace outboxd::test {
+namespace outboxd::test::database_test {
 
 TEST_CASE("a connection string gets another database whatever its form") {
   CHECK(with_database("postgresql://u:p@h:1/old", "new") == "postgresql://u:p@h:1/new");
@@ -42,4 +42,4 @@ TEST_CASE("an error carries the server's words and its SQLSTATE, and the session
   CHECK(session.number("SELECT 1") == 1);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::database_test

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace outboxd::test {
+namespace outboxd::test::history_test {
 namespace {
 
 committed_event row(std::string id, std::int64_t seq, std::string aggregate) {
@@ -163,4 +163,4 @@ TEST_CASE("rows are read as the database stored them") {
   }
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::history_test

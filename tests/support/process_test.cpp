@@ -8,7 +8,7 @@
 #include <fstream>
 #include <system_error>
 
-namespace outboxd::test {
+namespace outboxd::test::process_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -88,4 +88,4 @@ TEST_CASE("a program that does not exist is an error") {
   CHECK_THROWS_AS((process{{"/nonexistent/program", {}, {}, {}}}), std::system_error);
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::process_test

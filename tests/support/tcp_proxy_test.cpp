@@ -18,7 +18,7 @@
 #include "support/eventually.hpp"
 #include "support/loopback.hpp"
 
-namespace outboxd::test {
+namespace outboxd::test::tcp_proxy_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -296,4 +296,4 @@ TEST_CASE("a server that does not listen makes the proxy reset the client") {
   CHECK(one.read(1).empty());
 }
 
-}  // namespace outboxd::test
+}  // namespace outboxd::test::tcp_proxy_test

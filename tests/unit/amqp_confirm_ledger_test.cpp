@@ -5,6 +5,8 @@
 
 #include "amqp/confirm_ledger.hpp"
 
+namespace amqp_confirm_ledger_test {
+
 using namespace outboxd::amqp;
 
 namespace {
@@ -210,3 +212,5 @@ TEST_CASE(
   s.ledger.sent(7, "next");
   CHECK(s.ack(0, true) == "7+");
 }
+
+}  // namespace amqp_confirm_ledger_test

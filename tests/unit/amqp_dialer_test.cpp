@@ -7,6 +7,8 @@
 
 #include "amqp_visit.hpp"
 
+namespace amqp_dialer_test {
+
 using namespace outboxd::test;
 
 namespace {
@@ -186,3 +188,5 @@ TEST_CASE("an attempt that fails within TLS leaves nothing behind") {
   CHECK(failed);
   CHECK(left.expired());
 }
+
+}  // namespace amqp_dialer_test

@@ -6,6 +6,8 @@
 #include "amqp/field_table.hpp"
 #include "amqp_wire.hpp"
 
+namespace amqp_field_table_test {
+
 using namespace outboxd::amqp;
 
 namespace {
@@ -240,3 +242,5 @@ TEST_CASE("what a format adds replaces the row's header, which replaces the rout
   m.default_headers.clear();
   CHECK(text("{}") == ours + "}");
 }
+
+}  // namespace amqp_field_table_test

@@ -7,6 +7,8 @@
 #include "amqp/frame.hpp"
 #include "amqp_wire.hpp"
 
+namespace amqp_frame_test {
+
 using namespace outboxd::amqp;
 
 namespace {
@@ -118,3 +120,5 @@ TEST_CASE("the parser's buffer stays bounded however much passes through it") {
   }
   CHECK(largest <= frame_max_own + 2 * 64 * 1024);
 }
+
+}  // namespace amqp_frame_test

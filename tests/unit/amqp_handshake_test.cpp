@@ -7,6 +7,8 @@
 #include "amqp/handshake.hpp"
 #include "amqp_wire.hpp"
 
+namespace amqp_handshake_test {
+
 using namespace outboxd::amqp;
 using namespace std::chrono_literals;
 using outboxd::fault;
@@ -346,3 +348,5 @@ TEST_CASE("a login by certificate names no user and no password") {
   CHECK(has(sent[0].payload, "EXTERNAL"));
   CHECK_FALSE(has(sent[0].payload, "canary"));
 }
+
+}  // namespace amqp_handshake_test

@@ -3,6 +3,8 @@
 
 #include "amqp_visit.hpp"
 
+namespace amqp_link_test {
+
 using namespace outboxd::test;
 
 namespace {
@@ -117,3 +119,5 @@ TEST_CASE("a broker that reads nothing and says nothing is given up, however muc
   CHECK_MESSAGE(seen.says("no byte from the broker for 2 s"), seen.words());
   CHECK(seen.published() < 1000);  // the rest found no room: memory is bounded
 }
+
+}  // namespace amqp_link_test

@@ -6,6 +6,8 @@
 #include "amqp/publish_encoder.hpp"
 #include "amqp_wire.hpp"
 
+namespace amqp_publish_encoder_test {
+
 using namespace outboxd::amqp;
 
 namespace {
@@ -165,3 +167,5 @@ TEST_CASE("messages follow each other in one buffer, and a refused one between t
   REQUIRE(encoder.append(sample(), out).has_value());
   CHECK(out == encode(sample()) + encode(sample()));
 }
+
+}  // namespace amqp_publish_encoder_test

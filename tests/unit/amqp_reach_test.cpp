@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 
+namespace amqp_reach_test {
+
 using namespace outboxd;
 using namespace std::chrono_literals;
 using boost::asio::ip::tcp;
@@ -107,3 +109,5 @@ TEST_CASE("closing the socket ends the attempt, whatever else could be tried") {
   REQUIRE_FALSE(it.done->has_value());
   CHECK(it.done->error().message == "cancelled");
 }
+
+}  // namespace amqp_reach_test

@@ -7,6 +7,8 @@
 #include "amqp/session.hpp"
 #include "amqp_wire.hpp"
 
+namespace amqp_session_test {
+
 using namespace outboxd::amqp;
 
 namespace {
@@ -237,3 +239,5 @@ TEST_CASE("a method cut anywhere is a protocol error and no crash") {
       CHECK(refused(script(1).feed(wire::frame(1, f.channel, f.payload.substr(0, cut)))));
   }
 }
+
+}  // namespace amqp_session_test

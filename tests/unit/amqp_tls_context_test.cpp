@@ -8,6 +8,8 @@
 #include "temporary_file.hpp"
 #include "unprivileged.hpp"
 
+namespace amqp_tls_context_test {
+
 using namespace outboxd;
 using namespace outboxd::amqp;
 
@@ -27,3 +29,5 @@ TEST_CASE("a file that outboxd's user may not read, or that is not there, is nam
           fmt::format("amqp.tls.certificate_file = '{}' cannot be read: {}", file, why));
   }
 }
+
+}  // namespace amqp_tls_context_test

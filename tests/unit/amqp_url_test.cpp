@@ -5,6 +5,8 @@
 
 #include "amqp/url.hpp"
 
+namespace amqp_url_test {
+
 using outboxd::fault;
 using outboxd::amqp::parse_url;
 
@@ -126,3 +128,5 @@ TEST_CASE("amqps:// is the same with TLS, on a port of its own") {
   CHECK_FALSE(parse_url("amqp://h")->tls);
   CHECK(parse_url("amqps://[::1]/v")->display() == "amqps://guest@[::1]:5671/v");
 }
+
+}  // namespace amqp_url_test

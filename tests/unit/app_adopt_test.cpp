@@ -6,6 +6,8 @@
 #include "app/adopt/mapping.hpp"
 #include "app/adopt/quoting.hpp"
 
+namespace app_adopt_test {
+
 using namespace outboxd;
 using namespace outboxd::app;
 
@@ -157,3 +159,5 @@ TEST_CASE("rows that were kept once are remembered until the adoption is removed
       adoption_record{.triggers = {}, .functions = {}, .kept = true, .backlog_taken = {}, .through = {}};
   CHECK(has(adoption_statements(debezium(from), ""), "kept=yes"));
 }
+
+}  // namespace app_adopt_test

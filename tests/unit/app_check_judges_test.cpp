@@ -3,6 +3,8 @@
 
 #include "app/check/checks.hpp"
 
+namespace app_check_judges_test {
+
 using namespace outboxd::app::check;
 using namespace std::chrono_literals;
 
@@ -75,3 +77,5 @@ TEST_CASE("who has held back vacuum for more than an hour is named, with how to 
   CHECK(slot->how == verdict::warning);
   CHECK(slot->remedy == "SELECT pg_drop_replication_slot('old_standby');");
 }
+
+}  // namespace app_check_judges_test

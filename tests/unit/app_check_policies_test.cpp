@@ -9,6 +9,8 @@
 #include "app/check/policy_judge.hpp"
 #include "canned_server.hpp"
 
+namespace app_check_policies_test {
+
 using namespace outboxd;
 using namespace outboxd::app;
 using namespace outboxd::app::check;
@@ -242,3 +244,5 @@ TEST_CASE("without amqp.management_url it is not checked, and nobody is asked") 
   CHECK(found[0].how == check::verdict::not_checked);
   CHECK(has(found[0].words, "amqp.management_url is not set"));
 }
+
+}  // namespace app_check_policies_test

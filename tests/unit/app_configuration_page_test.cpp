@@ -12,6 +12,8 @@
 #include "app/settings.hpp"
 #include "app/units.hpp"
 
+namespace app_configuration_page_test {
+
 using namespace outboxd::app;
 
 namespace {
@@ -113,3 +115,5 @@ TEST_CASE("docs/configuration.md has no heading for a setting that is unknown") 
     CHECK(known);
   }
 }
+
+}  // namespace app_configuration_page_test

@@ -5,6 +5,8 @@
 #include "app/effective_settings.hpp"
 #include "temporary_file.hpp"
 
+namespace app_effective_settings_test {
+
 using namespace outboxd;
 using namespace outboxd::app;
 using outboxd::test::temporary_file;
@@ -92,3 +94,5 @@ TEST_CASE("of a secret in a file the file's name is shown") {
   CHECK_FALSE(has(text, "postgresql"));
   CHECK(has(text, "[database]\nurl_file = \"" + file.path() + "\"  # origin of database.url_file\n"));
 }
+
+}  // namespace app_effective_settings_test

@@ -7,6 +7,8 @@
 
 #include "app/event_listing.hpp"
 
+namespace app_event_listing_test {
+
 using outboxd::app::printable;
 using outboxd::app::table_lines;
 
@@ -79,3 +81,5 @@ TEST_CASE("what a terminal would obey is escaped, and everything else stays") {
   CHECK(printable("\xc2\xa0\xc2") == "\xc2\xa0\xc2");  // a no-break space, and half a letter
   CHECK(printable("").empty());
 }
+
+}  // namespace app_event_listing_test

@@ -13,6 +13,8 @@
 
 #include "core/failure.hpp"
 
+namespace app_metrics_test {
+
 using namespace outboxd;
 using namespace std::chrono_literals;
 
@@ -172,3 +174,5 @@ TEST_CASE("an obstacle makes the relay not ready") {
   it.obstacles.push_back({"broker_down", "away", {}});
   CHECK(value_of(app::to_metrics(it), "outboxd_ready") == "0");
 }
+
+}  // namespace app_metrics_test

@@ -8,6 +8,8 @@
 #include "app/migrations.hpp"
 #include "pg/relay_statements.hpp"
 
+namespace app_migrations_test {
+
 using namespace outboxd;
 using namespace outboxd::app;
 
@@ -139,3 +141,5 @@ TEST_CASE("the four types of payload are known, and no other") {
   for (const char* bad : {"", "JSONB", "xml", "text; DROP TABLE x", " json"})
     CHECK_FALSE(parse_payload_type(bad).has_value());
 }
+
+}  // namespace app_migrations_test

@@ -12,6 +12,8 @@
 #include "pg/connection_string.hpp"
 #include "temporary_file.hpp"
 
+namespace app_password_setting_test {
+
 using namespace outboxd;
 using namespace outboxd::app;
 using outboxd::test::temporary_file;
@@ -137,3 +139,5 @@ TEST_CASE("RabbitMQ gets the password whatever is in it, each URL of a list") {
   CHECK(amqp::has_password("amqp://u:p@h/a@b"));
   CHECK_FALSE(amqp::has_password("amqp://h:5672/a:b@c"));
 }
+
+}  // namespace app_password_setting_test

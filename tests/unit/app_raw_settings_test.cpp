@@ -9,6 +9,8 @@
 #include "app/setting_keys.hpp"
 #include "temporary_file.hpp"
 
+namespace app_raw_settings_test {
+
 using namespace outboxd;
 using namespace outboxd::app;
 using outboxd::test::temporary_file;
@@ -251,3 +253,5 @@ TEST_CASE("the key nearest to a misspelled one is found, and none where none is 
   CHECK(nearest("rely") == "");
   CHECK(nearest("something.else.entirely") == "");
 }
+
+}  // namespace app_raw_settings_test

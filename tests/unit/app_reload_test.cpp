@@ -6,6 +6,8 @@
 #include "app/reload.hpp"
 #include "app/setting_keys.hpp"
 
+namespace app_reload_test {
+
 using namespace outboxd;
 using namespace outboxd::app;
 using namespace std::chrono_literals;
@@ -113,3 +115,5 @@ TEST_CASE("each live key is one that there is, and none is a secret") {
     CHECK_FALSE(found->secret);
   }
 }
+
+}  // namespace app_reload_test

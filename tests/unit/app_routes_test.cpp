@@ -6,6 +6,8 @@
 #include "app/settings.hpp"
 #include "temporary_file.hpp"
 
+namespace app_routes_test {
+
 using namespace outboxd;
 using namespace outboxd::app;
 using outboxd::test::temporary_file;
@@ -189,3 +191,5 @@ TEST_CASE("the source and the prefix of CloudEvents are checked") {
   CHECK(routes_of(*got).cloudevents.source == "/shop");
   CHECK(routes_of(*got).cloudevents.header_prefix == "ce-");
 }
+
+}  // namespace app_routes_test

@@ -10,6 +10,8 @@
 #include "app/sd_notify.hpp"
 #include "support/notify_socket.hpp"
 
+namespace app_sd_notify_test {
+
 using namespace outboxd::app;
 using outboxd::test::notify_socket;
 using namespace std::chrono_literals;
@@ -115,3 +117,5 @@ TEST_CASE("a status is one line, and not cut within a letter") {
   CHECK(one_status_line(fmt::format("{}xäyz", almost)) == fmt::format("{}x", almost));
   CHECK(one_status_line(fmt::format("{}äyz", almost)) == fmt::format("{}ä", almost));
 }
+
+}  // namespace app_sd_notify_test

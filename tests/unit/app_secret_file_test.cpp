@@ -6,6 +6,8 @@
 #include "temporary_file.hpp"
 #include "unprivileged.hpp"
 
+namespace app_secret_file_test {
+
 using namespace outboxd;
 using namespace outboxd::app;
 using outboxd::test::temporary_file;
@@ -88,3 +90,5 @@ TEST_CASE("a file that everybody may read is refused with its mode and what to d
   for (const mode_t mode : {0600U, 0400U, 0440U, 0640U, 0660U})
     CHECK(read_secret_file(temporary_file("canary\n", mode).path(), others::refused) == "canary");
 }
+
+}  // namespace app_secret_file_test

@@ -3,6 +3,8 @@
 
 #include "app/selection.hpp"
 
+namespace app_selection_test {
+
 using namespace outboxd::app;
 
 namespace {
@@ -90,3 +92,5 @@ TEST_CASE("an array's text form quotes every element") {
   CHECK(array_literal({"a", "", "NULL", "b c,{}"}) == R"({"a","","NULL","b c,{}"})");
   CHECK(array_literal({R"(quote " and \ back)"}) == R"({"quote \" and \\ back"})");
 }
+
+}  // namespace app_selection_test

@@ -6,6 +6,8 @@
 #include "app/service_notices.hpp"
 #include "support/notify_socket.hpp"
 
+namespace app_service_notices_test {
+
 using namespace outboxd;
 using namespace outboxd::app;
 using outboxd::test::notify_socket;
@@ -158,3 +160,5 @@ TEST_CASE("the status line names what is wrong first") {
   figures.now_in = relay::progress::stopping;
   CHECK(status_line(figures) == "stops: waits for outstanding confirms");
 }
+
+}  // namespace app_service_notices_test

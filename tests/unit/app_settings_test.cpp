@@ -5,6 +5,8 @@
 #include "app/settings.hpp"
 #include "temporary_file.hpp"
 
+namespace app_settings_test {
+
 using namespace outboxd;
 using namespace outboxd::app;
 using outboxd::test::temporary_file;
@@ -380,3 +382,5 @@ TEST_CASE("a secret that everybody may read is refused, or worth a warning that 
   CHECK(has(read->warnings[0], open.path()));
   CHECK(has(read->warnings[0], "chmod 600"));
 }
+
+}  // namespace app_settings_test

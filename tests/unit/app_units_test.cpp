@@ -5,6 +5,8 @@
 
 #include "app/units.hpp"
 
+namespace app_units_test {
+
 using namespace outboxd::app;
 using namespace std::chrono_literals;
 
@@ -66,3 +68,5 @@ TEST_CASE("a whole number may be negative and has nothing behind it") {
     CHECK_FALSE(parse_integer(bad).has_value());
   }
 }
+
+}  // namespace app_units_test

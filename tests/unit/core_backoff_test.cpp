@@ -5,6 +5,8 @@
 
 #include "core/backoff.hpp"
 
+namespace core_backoff_test {
+
 using namespace outboxd;
 using namespace std::chrono_literals;
 
@@ -66,3 +68,5 @@ TEST_CASE("two clients wait differently, the same seed the same") {
   CHECK(wait == same.next());
   CHECK(wait != other.next());
 }
+
+}  // namespace core_backoff_test

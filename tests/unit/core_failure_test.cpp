@@ -5,6 +5,8 @@
 
 #include "core/failure.hpp"
 
+namespace core_failure_test {
+
 using namespace outboxd;
 
 TEST_CASE("every failure has its blame and its remedy") {
@@ -49,3 +51,5 @@ TEST_CASE("the reply codes of a fault are those for which a message may be to bl
     CHECK(is_a_fault(static_cast<std::uint16_t>(code)) == expected);
   }
 }
+
+}  // namespace core_failure_test

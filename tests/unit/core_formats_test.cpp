@@ -6,6 +6,8 @@
 #include "core/cloud_event.hpp"
 #include "core/to_message.hpp"
 
+namespace core_formats_test {
+
 using namespace outboxd;
 using namespace std::chrono_literals;
 using nlohmann::json;
@@ -182,3 +184,5 @@ TEST_CASE("media types that are JSON are known by their names") {
   for (const auto* const no : {"", "text/plain", "application/jsonx", "application/octet-stream"})
     CHECK_FALSE(is_json_type(no));
 }
+
+}  // namespace core_formats_test

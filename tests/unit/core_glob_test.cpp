@@ -5,6 +5,8 @@
 
 #include <random>
 
+namespace core_glob_test {
+
 using namespace outboxd;
 
 namespace {
@@ -88,3 +90,5 @@ TEST_CASE("a pattern covers those that are narrower, and itself") {
 TEST_CASE("a pattern with many stars ends soon") {
   CHECK_FALSE(takes("*a*a*a*a*a*a*a*a*a*a*b", std::string(2000, 'a')));
 }
+
+}  // namespace core_glob_test

@@ -5,6 +5,8 @@
 
 #include <numeric>
 
+namespace core_histogram_test {
+
 using outboxd::histogram;
 using namespace std::chrono_literals;
 
@@ -45,3 +47,5 @@ TEST_CASE("the buckets hold what was added, and so do count and sum") {
   CHECK(h.sum() == doctest::Approx(5.05));
   CHECK(std::accumulate(h.counts().begin(), h.counts().end(), std::uint64_t{0}) == 100);
 }
+
+}  // namespace core_histogram_test

@@ -6,6 +6,8 @@
 
 #include "core/retry_policy.hpp"
 
+namespace core_retry_policy_test {
+
 using namespace outboxd;
 using namespace std::chrono_literals;
 
@@ -77,3 +79,5 @@ TEST_CASE("the longest base and cap do not overflow") {
   const auto policy = retry_policy::exponential(month, month, 10'000);
   for (const int failures : {1, 2, 64, 9'999}) CHECK(policy.delay_after(failures, chance).value() <= month);
 }
+
+}  // namespace core_retry_policy_test

@@ -5,6 +5,8 @@
 
 #include "core/to_message.hpp"
 
+namespace core_routing_test {
+
 using namespace outboxd;
 
 namespace {
@@ -164,3 +166,5 @@ TEST_CASE("a format that needs JSON says so of an outbox without it") {
   one.format = message_format::cloudevents;
   CHECK_FALSE(misfit(with({one}), payload_type::bytea));
 }
+
+}  // namespace core_routing_test

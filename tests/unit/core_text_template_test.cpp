@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace core_text_template_test {
+
 using namespace outboxd;
 
 namespace {
@@ -64,3 +66,5 @@ TEST_CASE("a text without placeholders is the same for every event") {
   CHECK(text_template::parse("{{x}}")->fixed_text() == "{x}");
   CHECK_FALSE(text_template::parse("orders.{event_type}")->fixed_text());
 }
+
+}  // namespace core_text_template_test

@@ -4,6 +4,8 @@
 #include "core/iso8601.hpp"
 #include "core/to_message.hpp"
 
+namespace core_to_message_test {
+
 using namespace outboxd;
 using namespace std::chrono_literals;
 
@@ -90,3 +92,5 @@ TEST_CASE("an id is written as 8-4-4-4-12 lower-case hexadecimal digits") {
   id.bytes.fill(0xAB);
   CHECK(to_string(id) == "abababab-abab-abab-abab-abababababab");
 }
+
+}  // namespace core_to_message_test

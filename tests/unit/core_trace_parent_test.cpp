@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace core_trace_parent_test {
+
 using namespace outboxd;
 
 namespace {
@@ -57,3 +59,5 @@ TEST_CASE("headers with a traceparent of another type, or that nobody can read, 
   CHECK_FALSE(trace_id_of_headers(R"({"a": 1e400, "traceparent": ")" + valid + R"("})"));
   CHECK_FALSE(trace_id_of_headers(R"({"traceparent")"));
 }
+
+}  // namespace core_trace_parent_test

@@ -5,6 +5,8 @@
 
 #include <string>
 
+namespace core_utf8_test {
+
 using outboxd::valid_utf8;
 
 TEST_CASE("valid text stays as it is") {
@@ -25,3 +27,5 @@ TEST_CASE("each byte that is no part of a character is replaced") {
   CHECK(valid_utf8("\xFF\xFE") == bad + bad);
   CHECK(valid_utf8(std::string_view("a\0b", 3)) == "a" + bad + "b");
 }
+
+}  // namespace core_utf8_test

@@ -8,6 +8,8 @@
 
 #include "flow_chaos.hpp"
 
+namespace flow_chaos_test {
+
 using namespace outboxd;
 using namespace outboxd::test;
 
@@ -133,3 +135,5 @@ TEST_CASE("every rule is needed: left out, it is missed") {
     MESSAGE(std::string(one.name), ": seed ", seed, ": ", how);
   }
 }
+
+}  // namespace flow_chaos_test

@@ -3,7 +3,7 @@
 
 #include "flow/deferral.hpp"
 
-namespace outboxd::flow {
+namespace outboxd::flow::flow_deferral_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -30,4 +30,4 @@ TEST_CASE("statements that are put off for long are said once, and so is their e
 }
 
 }  // namespace
-}  // namespace outboxd::flow
+}  // namespace outboxd::flow::flow_deferral_test

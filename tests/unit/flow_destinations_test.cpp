@@ -6,6 +6,8 @@
 
 #include "flow_stream_script.hpp"
 
+namespace flow_destinations_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -323,3 +325,5 @@ TEST_CASE("while a destination is down its events wait unsent, a probe finds it 
   it.read({row(7, 7)});
   CHECK(it.sent() == std::vector<int>{7});
 }
+
+}  // namespace flow_destinations_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace flow_doorbell_test {
+
 using namespace outboxd::flow;
 using namespace std::chrono_literals;
 
@@ -241,3 +243,5 @@ TEST_CASE("SLEEP that is granted to a leader that does not want it any more is g
   CHECK(one.it.now_in() == state::awake);
   CHECK(one.it.take_action() == action::unlock);
 }
+
+}  // namespace flow_doorbell_test

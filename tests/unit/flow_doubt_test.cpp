@@ -5,6 +5,8 @@
 
 #include "flow_stream_script.hpp"
 
+namespace flow_doubt_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -177,3 +179,5 @@ TEST_CASE("in pipelined order nothing of its aggregate is sent behind one that t
   it.end(crash);
   CHECK(it.next_record() == "2 backs off 3 parked ");
 }
+
+}  // namespace flow_doubt_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace flow_finder_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace std::chrono_literals;
@@ -203,3 +205,5 @@ TEST_CASE_FIXTURE(
   CHECK(known.held.asks());          // what it held back is looked up
   CHECK(known.hold(5));
 }
+
+}  // namespace flow_finder_test

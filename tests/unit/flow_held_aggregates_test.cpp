@@ -5,6 +5,8 @@
 
 #include <limits>
 
+namespace flow_held_aggregates_test {
+
 using namespace outboxd::flow;
 
 namespace {
@@ -147,3 +149,5 @@ TEST_CASE("above the bound who is to be looked up is bounded, too, and the pages
   CHECK_FALSE(held.holds(9));
   CHECK(asks(held) == list{52});
 }
+
+}  // namespace flow_held_aggregates_test

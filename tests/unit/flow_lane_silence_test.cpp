@@ -6,6 +6,8 @@
 #include "flow/lane.hpp"
 #include "flow_lane_script.hpp"
 
+namespace flow_lane_silence_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -195,3 +197,5 @@ TEST_CASE_FIXTURE(lane_script, "a connection whose room is taken up by what nobo
   line.check();
   CHECK(connections[0].dropped.size() == 1);
 }
+
+}  // namespace flow_lane_silence_test

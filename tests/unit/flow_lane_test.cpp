@@ -5,6 +5,8 @@
 
 #include "flow_lane_script.hpp"
 
+namespace flow_lane_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -309,3 +311,5 @@ TEST_CASE("when all of many destinations are refused, another node is tried, if 
     CHECK(on.connections[0].dropped.size() == (hosts > 1 ? 1 : 0));
   }
 }
+
+}  // namespace flow_lane_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace flow_lead_test {
+
 using namespace outboxd::flow;
 using namespace std::chrono_literals;
 
@@ -201,3 +203,5 @@ TEST_CASE("a stop is for good, whatever comes before or after it") {
     CHECK_FALSE(one.may_try(begin + 1h));
   }
 }
+
+}  // namespace flow_lead_test

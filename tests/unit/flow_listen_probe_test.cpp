@@ -4,6 +4,8 @@
 
 #include "flow/listen_probe.hpp"
 
+namespace flow_listen_probe_test {
+
 using namespace outboxd::flow;
 using namespace std::chrono_literals;
 
@@ -162,3 +164,5 @@ TEST_CASE("a new session has to prove itself, and it is news only if the one bef
   s.send();
   CHECK(s.heard());
 }
+
+}  // namespace flow_listen_probe_test

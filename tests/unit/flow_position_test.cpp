@@ -5,6 +5,8 @@
 
 #include "simulated_postgres.hpp"
 
+namespace flow_position_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -173,3 +175,5 @@ TEST_CASE("a sequence that is set back hides no row") {
     readings(seed, true).run();
   }
 }
+
+}  // namespace flow_position_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace flow_prune_pace_test {
+
 using namespace outboxd::flow;
 using namespace std::chrono_literals;
 using load = prune_pace::load;
@@ -44,3 +46,5 @@ TEST_CASE("each refusal in a row makes retention wait longer, up to a minute, an
   CHECK(it.refusals() == 0);
   CHECK(it.after_refusal() == 1s);
 }
+
+}  // namespace flow_prune_pace_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace flow_prune_walk_test {
+
 using namespace outboxd::flow;
 using namespace std::chrono_literals;
 using clock_point = prune_walk::clock::time_point;
@@ -89,3 +91,5 @@ TEST_CASE("a walk of retention through the whole table is made for a small part 
   it.begin(morning + 200min);
   CHECK(it.from() == start);
 }
+
+}  // namespace flow_prune_walk_test

@@ -6,6 +6,8 @@
 
 #include "flow_stream_script.hpp"
 
+namespace flow_rate_limit_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -190,3 +192,5 @@ TEST_CASE("under a rate limit events are read as they go out, and retries count 
     CHECK(it.sent() == std::vector{next});
   }
 }
+
+}  // namespace flow_rate_limit_test

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+namespace flow_reader_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace std::chrono_literals;
@@ -139,3 +141,5 @@ TEST_CASE_FIXTURE(fixture,
   CHECK(reads_from() == far + 10 * span - 1);
   CHECK(read(far + 10 * span, far + 10 * span) == reader::outcome::complete);
 }
+
+}  // namespace flow_reader_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace flow_server_clock_test {
+
 using namespace outboxd::flow;
 using namespace std::chrono_literals;
 using outboxd::timestamp;
@@ -46,3 +48,5 @@ TEST_CASE("a slow answer is believed when the quick one is so old that the clock
   it.on_answer(start + 100s, start + 100s + 20ms, noon + 1h);
   CHECK(it.at(start + 100s + 10ms) == noon + 1h);
 }
+
+}  // namespace flow_server_clock_test

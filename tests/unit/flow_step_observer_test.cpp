@@ -5,6 +5,8 @@
 
 #include "flow_stream_script.hpp"
 
+namespace flow_step_observer_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -123,3 +125,5 @@ TEST_CASE("a step observer that does not listen is told nothing") {
   it.answer();
   CHECK(told.take().empty());
 }
+
+}  // namespace flow_step_observer_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace flow_stragglers_test {
+
 using namespace outboxd::flow;
 
 namespace {
@@ -49,3 +51,5 @@ TEST_CASE("a row that was only read late, or is under way, is left alone") {
   CHECK(it.next(41) == start);  // it has been read meanwhile
   CHECK_FALSE(it.on_walked({.walked_to = 41, .met = true, .more = true}, 41));
 }
+
+}  // namespace flow_stragglers_test

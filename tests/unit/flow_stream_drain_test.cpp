@@ -3,6 +3,8 @@
 
 #include "flow_stream_script.hpp"
 
+namespace flow_stream_drain_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -198,3 +200,5 @@ TEST_CASE("who may not send holds up nobody else on the lane") {
   it.wires[0].on_writable();
   CHECK(it.sent() == numbers{2});
 }
+
+}  // namespace flow_stream_drain_test

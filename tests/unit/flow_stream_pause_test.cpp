@@ -3,6 +3,8 @@
 
 #include "flow_stream_script.hpp"
 
+namespace flow_stream_pause_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -171,3 +173,5 @@ TEST_CASE("nothing is sent before it is known what is paused") {
   it.answer();
   CHECK(it.stream.now_in() == stream::phase::running);
 }
+
+}  // namespace flow_stream_pause_test

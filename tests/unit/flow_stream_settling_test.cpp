@@ -3,6 +3,8 @@
 
 #include "flow_stream_script.hpp"
 
+namespace flow_stream_settling_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -345,3 +347,5 @@ TEST_CASE("how old an event is at its confirm is told by the server's clock, onc
   it.ack(0, it.latest());
   CHECK(it.delivered == std::vector<std::chrono::microseconds>{100ms});
 }
+
+}  // namespace flow_stream_settling_test

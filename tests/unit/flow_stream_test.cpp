@@ -5,6 +5,8 @@
 
 #include "flow_stream_script.hpp"
 
+namespace flow_stream_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -309,3 +311,5 @@ TEST_CASE("the saved seq is below what is not settled, and rises with it") {
   REQUIRE(it.asked.save);
   CHECK(it.asked.save->seq == 3);
 }
+
+}  // namespace flow_stream_test

@@ -4,6 +4,8 @@
 #include "flow/stream.hpp"
 #include "flow_stream_script.hpp"
 
+namespace flow_stream_texts_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -112,3 +114,5 @@ TEST_CASE("a text that is not there any more was the event's end") {
   it.answer();
   CHECK(it.sent() == numbers{2});
 }
+
+}  // namespace flow_stream_texts_test

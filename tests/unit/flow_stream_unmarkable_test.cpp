@@ -5,6 +5,8 @@
 
 #include "flow_stream_script.hpp"
 
+namespace flow_stream_unmarkable_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace outboxd::test;
@@ -74,3 +76,5 @@ TEST_CASE(
     CHECK(std::count(it.asked.save_unsettled.begin(), it.asked.save_unsettled.end(), id_of(i)) == 1);
   }
 }
+
+}  // namespace flow_stream_unmarkable_test

@@ -5,6 +5,8 @@
 
 #include "flow/parcels.hpp"
 
+namespace flow_window_test {
+
 using namespace outboxd;
 using namespace outboxd::flow;
 using namespace std::chrono_literals;
@@ -127,3 +129,5 @@ TEST_CASE_FIXTURE(fixture, "who may not send is passed over, and what is withdra
   CHECK(waiting.take_all().size() == 1);
   CHECK(waiting.size() == 0);
 }
+
+}  // namespace flow_window_test

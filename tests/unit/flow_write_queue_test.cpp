@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace flow_write_queue_test {
+
 using namespace outboxd::flow;
 using namespace std::chrono_literals;
 
@@ -136,3 +138,5 @@ TEST_CASE("what can never be done is dropped, and the rest goes on") {
   CHECK(queue.end(write_result::done, {}, start) == slots{2});
   CHECK_FALSE(queue.due());
 }
+
+}  // namespace flow_write_queue_test

@@ -3,6 +3,8 @@
 
 #include "http/address.hpp"
 
+namespace http_address_test {
+
 using namespace outboxd::http;
 
 namespace {
@@ -75,3 +77,5 @@ TEST_CASE("the path of a Unix socket has the kernel's length at most") {
   CHECK(shown(longest) == longest);
   CHECK(shown(longest + "a").find("at most 107 bytes") != std::string::npos);
 }
+
+}  // namespace http_address_test

@@ -3,6 +3,8 @@
 
 #include "http/allowed_hosts.hpp"
 
+namespace http_allowed_hosts_test {
+
 using namespace outboxd::http;
 
 TEST_CASE("IP addresses and localhost are answered, with and without a port, and other names are not") {
@@ -43,3 +45,5 @@ TEST_CASE("what is no host name cannot be allowed") {
     CHECK_FALSE(allowed_hosts::parse(wrong).has_value());
   }
 }
+
+}  // namespace http_allowed_hosts_test

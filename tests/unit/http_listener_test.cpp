@@ -9,6 +9,8 @@
 
 #include "http/listener.hpp"
 
+namespace http_listener_test {
+
 using namespace outboxd::http;
 
 namespace {
@@ -112,3 +114,5 @@ TEST_CASE("a file that has taken the socket's place is left alone") {
   one.close();
   CHECK(std::filesystem::exists(in.file()));
 }
+
+}  // namespace http_listener_test

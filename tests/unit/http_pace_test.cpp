@@ -3,6 +3,8 @@
 
 #include "http/pace.hpp"
 
+namespace http_pace_test {
+
 using namespace outboxd::http;
 using namespace std::chrono_literals;
 
@@ -21,3 +23,5 @@ TEST_CASE("a pause saves up a second's worth of answers and no more") {
   for (int i = 0; i < 10; ++i) CHECK(turns.next(later) == later);
   CHECK(turns.next(later) == later + 100ms);
 }
+
+}  // namespace http_pace_test

@@ -9,6 +9,8 @@
 #include "http/server.hpp"
 #include "support/http_client.hpp"
 
+namespace http_server_test {
+
 using namespace outboxd::http;
 using namespace std::chrono_literals;
 using outboxd::test::http_answer;
@@ -221,3 +223,5 @@ TEST_CASE("clients that come and go leave nothing that keeps the server from sto
     if (i % 3 == 1) CHECK(kept.back().get("/a").status == 200);
   }
 }
+
+}  // namespace http_server_test

@@ -3,6 +3,8 @@
 
 #include "http/url.hpp"
 
+namespace http_url_test {
+
 using namespace outboxd::http;
 
 TEST_CASE("a URL has a login, a host, a port and a path, and shows all but the login") {
@@ -67,3 +69,5 @@ TEST_CASE("the Authorization header is Basic, with base64 of every length") {
   CHECK(basic_authorization({"a", "b"}) == "Basic YTpi");
   CHECK(basic_authorization({"\xFF\xFE", "\xFD"}) == "Basic //46/Q==");
 }
+
+}  // namespace http_url_test

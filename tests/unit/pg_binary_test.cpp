@@ -5,6 +5,8 @@
 
 #include "pg/binary.hpp"
 
+namespace pg_binary_test {
+
 using namespace outboxd;
 using namespace outboxd::pg;
 using namespace std::chrono_literals;
@@ -141,3 +143,5 @@ TEST_CASE("a short integer is two bytes") {
   CHECK(read_int2(bytes({0xFF, 0xFF})) == -1);
   CHECK(read_int2(bytes({1})) == 0);
 }
+
+}  // namespace pg_binary_test

@@ -5,6 +5,8 @@
 
 #include "pg/connection_string.hpp"
 
+namespace pg_connection_string_test {
+
 using namespace outboxd;
 using namespace outboxd::pg;
 
@@ -166,3 +168,5 @@ TEST_CASE("a message without an SQLSTATE is given whole") {
     CHECK(parse_refusal(words).words == one_line(words));
   }
 }
+
+}  // namespace pg_connection_string_test

@@ -15,6 +15,8 @@
 
 #include "pg/connection.hpp"
 
+namespace pg_connection_test {
+
 using namespace outboxd;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
@@ -171,3 +173,5 @@ TEST_CASE("when no host will do, the words of each are there and it ends in time
   CHECK(words.find("Connection refused") != std::string::npos);
   CHECK(words.find("no answer from 127.0.0.1:" + silent_port + " in time") != std::string::npos);
 }
+
+}  // namespace pg_connection_test

@@ -3,6 +3,8 @@
 
 #include "pg/schema_name.hpp"
 
+namespace pg_schema_name_test {
+
 using namespace outboxd;
 using outboxd::pg::schema_name;
 
@@ -62,3 +64,5 @@ TEST_CASE("names that PostgreSQL or our function bodies cannot have are refused 
   CHECK(schema_name::parse("pgoutbox").has_value());
   CHECK(schema_name::parse("a$outboxd").has_value());
 }
+
+}  // namespace pg_schema_name_test

@@ -3,6 +3,8 @@
 
 #include "pg/shown_statement.hpp"
 
+namespace pg_shown_statement_test {
+
 using outboxd::pg::shown_statement;
 
 TEST_CASE("a statement without literals is shown whole, on one line") {
@@ -28,3 +30,5 @@ TEST_CASE("a long statement is cut, and bytes that are no plain text are replace
   CHECK(shown_statement("SELECT \x1b[31m") == "SELECT ?[...");
   CHECK(shown_statement("SELECT \xff\xfe") == "SELECT ??");
 }
+
+}  // namespace pg_shown_statement_test

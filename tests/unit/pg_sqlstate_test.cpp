@@ -3,6 +3,8 @@
 
 #include "pg/sqlstate.hpp"
 
+namespace pg_sqlstate_test {
+
 using namespace outboxd;
 using namespace outboxd::pg;
 
@@ -134,3 +136,5 @@ TEST_CASE("what fails for a row is told from what passes by itself and from what
     CHECK(write_failure(code) == statement_failure::of_a_row);
   }
 }
+
+}  // namespace pg_sqlstate_test

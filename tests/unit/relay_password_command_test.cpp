@@ -12,6 +12,8 @@
 #include "relay/password_command.hpp"
 #include "temporary_file.hpp"
 
+namespace relay_password_command_test {
+
 using namespace outboxd;
 using namespace std::chrono_literals;
 using outboxd::test::temporary_file;
@@ -160,3 +162,5 @@ TEST_CASE("the program gets none of our descriptors, and nothing to read") {
   CHECK(run(shell("echo $(ls /proc/self/fd)")) == "0 1 2 3");  // the last one is ls's own
   CHECK(run(shell("cat; echo end")) == "end");
 }
+
+}  // namespace relay_password_command_test

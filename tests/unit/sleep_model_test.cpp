@@ -8,6 +8,8 @@
 
 #include "sleep_model.hpp"
 
+namespace sleep_model_test {
+
 using outboxd::test::sleep_model;
 
 namespace {
@@ -169,3 +171,5 @@ TEST_CASE("a leader that sleeps on without its session with the lock misses an e
 TEST_CASE("a writer that asks for one shard's lock alone has its event in the other one missed") {
   check_needed(flaw::one_answer_for_all, {.inserts = {2, 0}, .shards = 2});
 }
+
+}  // namespace sleep_model_test
