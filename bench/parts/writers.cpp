@@ -37,12 +37,12 @@ const char* name_of(variant which) {
   return "";
 }
 
-struct rounds {
+struct writer_rounds {
   std::vector<double> commits_per_second, p50, p99, catch_up;
 };
 
 // By variant and clients.
-using measured = std::map<std::pair<variant, int>, rounds>;
+using measured = std::map<std::pair<variant, int>, writer_rounds>;
 
 class writers : public part {
  public:
@@ -159,7 +159,7 @@ class writers : public part {
         which == variant::unattended || which == variant::outboxd || which == variant::messages);
   }
 
-  void measure_one(const setup& on, stage& where, variant which, int clients, rounds& into) {
+  void measure_one(const setup& on, stage& where, variant which, int clients, writer_rounds& into) {
     auto session = where.connect();
     session.exec("TRUNCATE orders");
     session.exec("TRUNCATE outbox.event");

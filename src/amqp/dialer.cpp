@@ -4,19 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "amqp/as_result.hpp"
 #include "amqp/reach.hpp"
 
 namespace outboxd::amqp {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-namespace {
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-}
+namespace {}
 
 dialer::dialer(asio::any_io_executor executor, handshake_settings settings, std::chrono::milliseconds limit,
                tls_settings tls)

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "amqp/as_result.hpp"
 #include "amqp/text.hpp"
 #include "core/big_endian.hpp"
 
@@ -13,8 +12,6 @@ namespace outboxd::amqp {
 namespace asio = boost::asio;
 
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 // Ends whatever the socket does when the time is up.
 class limit {

@@ -4,19 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "amqp/as_result.hpp"
 #include "core/failpoint.hpp"
 
 namespace outboxd::amqp {
 namespace asio = boost::asio;
 
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 // Method, property and frame bytes of a message besides its texts, generously.
 constexpr std::size_t overhead_guess = 512;

@@ -31,15 +31,15 @@ result<void> check_options(const adopt_options& options) {
   return {};
 }
 
-outcome<pg::rows> ask(pg::blocking_session& session, const std::string& sql,
-                      const std::vector<std::string>& parameters) {
+outcome<pg::rows> ask_database(pg::blocking_session& session, const std::string& sql,
+                               const std::vector<std::string>& parameters) {
   auto answer = session.execute(sql, parameters);
   if (!answer) return tl::make_unexpected(refusal_of(answer.error()));
   return std::move(*answer);
 }
 
 outcome<payload_type> read_payload_type(pg::blocking_session& session, const pg::schema_name& outbox) {
-  const auto found = ask(
+  const auto found = ask_database(
       session,
       "SELECT format_type(a.atttypid, NULL) FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid"
       " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'event'"
@@ -80,7 +80,7 @@ outcome<void> check_where(pg::blocking_session& session, const adoption& what) {
 
 // What tells the order of the rows that are there: what is given, or what the database counts up.
 outcome<std::vector<std::string>> order_of(const source_table& from, const std::vector<std::string>& given) {
-  constexpr char numeric = 'N';
+  constexpr char number = 'N';
   for (const auto& one : given) {
     if (one == "ctid" && !from.partitioned) continue;
     if (from.find(one) == nullptr)
@@ -89,7 +89,7 @@ outcome<std::vector<std::string>> order_of(const source_table& from, const std::
   if (!given.empty()) return given;
   for (const auto& one : from.columns)
     if (one.counts) return std::vector{one.name};
-  if (from.primary_key.size() == 1 && from.find(from.primary_key.front())->category == numeric)
+  if (from.primary_key.size() == 1 && from.find(from.primary_key.front())->category == number)
     return from.primary_key;
   return usage_failure(fmt::format(
       "no column of {} is counted up, so nothing tells the order of its rows; give --order-by COLUMN{}",
@@ -99,7 +99,7 @@ outcome<std::vector<std::string>> order_of(const source_table& from, const std::
 
 outcome<void> check_owner(pg::blocking_session& session, const source_table& from) {
   const auto found =
-      ask(session, "SELECT pg_has_role(current_user, $1, 'MEMBER'), current_user", {from.owner});
+      ask_database(session, "SELECT pg_has_role(current_user, $1, 'MEMBER'), current_user", {from.owner});
   if (!found) return tl::make_unexpected(found.error());
   if (found->at(0, 0) == "t") return {};
   return run_failure(fmt::format("{} belongs to {}, and {} is no member of that role; run adopt as the owner",
@@ -108,12 +108,12 @@ outcome<void> check_owner(pg::blocking_session& session, const source_table& fro
 
 // The owner's rights are those of the triggers: they write into the outbox, whoever inserts.
 outcome<void> check_rights(pg::blocking_session& session, const adoption& what) {
-  const auto found =
-      ask(session,
-          "SELECT has_schema_privilege($1, $2, 'CREATE'), has_schema_privilege($1, n.oid, 'USAGE')"
-          " AND has_column_privilege($1, c.oid, 'aggregate_id', 'INSERT') FROM pg_class AS c"
-          " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $3 AND c.relname = 'event'",
-          {what.from.owner, what.from.schema, what.outbox.name()});
+  const auto found = ask_database(
+      session,
+      "SELECT has_schema_privilege($1, $2, 'CREATE'), has_schema_privilege($1, n.oid, 'USAGE')"
+      " AND has_column_privilege($1, c.oid, 'aggregate_id', 'INSERT') FROM pg_class AS c"
+      " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $3 AND c.relname = 'event'",
+      {what.from.owner, what.from.schema, what.outbox.name()});
   if (!found) return tl::make_unexpected(found.error());
   if (found->at(0, 0) != "t")
     return run_failure(fmt::format(

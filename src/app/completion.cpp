@@ -73,7 +73,7 @@ std::string joined(const std::vector<word>& words) {
 }
 
 // In single quotes; `within` is how the shell writes one inside of them.
-std::string quoted(std::string_view text, std::string_view within) {
+std::string escaped(std::string_view text, std::string_view within) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string(within) : std::string(1, c);
   return out + "'";
@@ -121,7 +121,7 @@ std::string bash_script(const tree& all) {
 
 std::string zsh_list(const std::vector<word>& words) {
   std::string out;
-  for (const word& one : words) out += "\n      " + quoted(one.text + ":" + one.help, "'\\''");
+  for (const word& one : words) out += "\n      " + escaped(one.text + ":" + one.help, "'\\''");
   return out;
 }
 
@@ -170,10 +170,10 @@ std::string fish_script(const tree& all) {
       "complete -c outboxd -f\n",
       joined(all.value_flags, " "), joined(all.file_flags, " "));
   for (const place& one : all.places) {
-    const auto at = quoted("__outboxd_at " + one.path, "");
+    const auto at = escaped("__outboxd_at " + one.path, "");
     for (const word& command : one.commands)
       out += fmt::format("complete -c outboxd -n {} -a {} -d {}\n", at, command.text,
-                         quoted(command.help, "\\'"));
+                         escaped(command.help, "\\'"));
     for (const word& flag : one.flags) {
       const bool file = std::count(all.file_flags.begin(), all.file_flags.end(), flag.text) > 0;
       const bool value = std::count(all.value_flags.begin(), all.value_flags.end(), flag.text) > 0;
@@ -182,7 +182,7 @@ std::string fish_script(const tree& all) {
                          file    ? " -rF"
                          : value ? " -x"
                                  : "",
-                         quoted(flag.help, "\\'"));
+                         escaped(flag.help, "\\'"));
     }
   }
   return out;

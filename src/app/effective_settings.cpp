@@ -15,7 +15,7 @@ namespace outboxd::app {
 namespace {
 
 // A basic string of TOML.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\')
@@ -39,7 +39,7 @@ std::string in_comment(std::string_view origin) {
 std::string as_value(const std::string& text) {
   const auto number = parse_integer(text);
   const bool bare = text == "true" || text == "false" || (number && std::to_string(*number) == text);
-  return bare ? text : quoted(text);
+  return bare ? text : in_quotes(text);
 }
 
 std::string without_passwords(const std::string& key, const std::string& text) {
@@ -69,16 +69,16 @@ std::string line_of(std::string_view name, const std::string& value, std::string
 std::string line_of(const raw_settings& given, const setting_key& one) {
   const auto key = one.key();
   if (const auto file = given.find(key + "_file"); one.secret && file != given.end())
-    return line_of(fmt::format("{}_file", one.name), quoted(file->second.text), file->second.origin);
+    return line_of(fmt::format("{}_file", one.name), in_quotes(file->second.text), file->second.origin);
   const auto found = given.find(key);
   if (found == given.end()) return line_of(one.name, as_value(std::string(one.fallback)), "default");
   const auto& [text, origin] = found->second;
-  return line_of(one.name, one.secret ? quoted(without_passwords(key, text)) : as_value(text), origin);
+  return line_of(one.name, one.secret ? in_quotes(without_passwords(key, text)) : as_value(text), origin);
 }
 
 // Header names may have any characters.
 std::string line_of_header(std::string_view name, const raw_value& value) {
-  return line_of(fmt::format("{}.{}", route_headers, quoted(name)), value.text, value.origin);
+  return line_of(fmt::format("{}.{}", route_headers, in_quotes(name)), value.text, value.origin);
 }
 
 // JSON's texts, numbers, true and false are TOML's, too.

@@ -13,7 +13,9 @@
 namespace outboxd::app {
 namespace {
 
-enum column : int { json, id, time, attempts, event_type, aggregate, last_error };
+struct listed {
+  enum column : int { json, id, time, attempts, event_type, aggregate, last_error };
+};
 
 std::vector<std::string> titles(event_set of) {
   return {"id",        of == event_set::dead ? "created" : "published", "attempts", "event type", "aggregate",
@@ -80,8 +82,8 @@ std::string columns_of(event_set of, part_read how) {
 void add(const read_in_part& found, event_listing& to) {
   for (int row = 0; row < found.rows.size(); ++row) {
     auto& one = to.events.emplace_back();
-    one.json = found.rows.at(row, json);
-    for (int at = id; at <= last_error; ++at) one.cells.emplace_back(found.rows.at(row, at));
+    one.json = found.rows.at(row, listed::json);
+    for (int at = listed::id; at <= listed::last_error; ++at) one.cells.emplace_back(found.rows.at(row, at));
     if (found.how != part_read::whole) ++to.unreadable;
   }
 }
@@ -192,7 +194,8 @@ outcome<read_in_part> read_what_can_be(const std::function<outcome<pg::rows>(par
 
 std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
                                      std::optional<std::size_t> columns) {
-  constexpr std::size_t texts = event_type - id;  // before it are columns that nobody can do without
+  constexpr std::size_t texts =
+      listed::event_type - listed::id;  // before it are columns that nobody can do without
   std::vector<std::string> out;
   auto widths = widths_of(rows);
   const std::size_t all = widths.size();

@@ -16,12 +16,12 @@ constexpr std::string_view paths =
 
 constexpr std::string_view metrics_format = "text/plain; version=0.0.4; charset=utf-8";
 
-http::response text(int status, std::string body) {
+http::response text_page(int status, std::string body) {
   return {status, std::string(http::plain_text), std::move(body)};
 }
 
 // Words of a server may be in any encoding: what is no UTF-8 is replaced, and does not throw.
-http::response json(int status, const nlohmann::json& body) {
+http::response json_page(int status, const nlohmann::json& body) {
   return {status, "application/json",
           body.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
 }
@@ -29,16 +29,16 @@ http::response json(int status, const nlohmann::json& body) {
 http::response answer(const endpoints& from, std::string_view path) {
   if (path == "/healthz") {
     const auto why = from.unhealthy();
-    return why ? text(503, *why + "\n") : text(200, "ok\n");
+    return why ? text_page(503, *why + "\n") : text_page(200, "ok\n");
   }
   if (path == "/readyz") {
     const auto readiness = from.readiness();
-    return json(readiness.value("ready", false) ? 200 : 503, readiness);
+    return json_page(readiness.value("ready", false) ? 200 : 503, readiness);
   }
   if (path == "/metrics") return {200, std::string(metrics_format), from.metrics()};
-  if (path == "/status") return json(200, from.status());
-  if (path == "/") return text(200, fmt::format("outboxd {}\n\n{}", OUTBOXD_VERSION, paths));
-  return text(404, fmt::format("there is no such page; there are:\n\n{}", paths));
+  if (path == "/status") return json_page(200, from.status());
+  if (path == "/") return text_page(200, fmt::format("outboxd {}\n\n{}", OUTBOXD_VERSION, paths));
+  return text_page(404, fmt::format("there is no such page; there are:\n\n{}", paths));
 }
 
 }  // namespace

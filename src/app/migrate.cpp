@@ -20,10 +20,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto between_tries = 500ms;
-constexpr auto longest = 60s;
+constexpr auto between_migration_tries = 500ms;
+constexpr auto longest_migration = 60s;
 
-error refusal_of(const pg::refusal& why) {
+error migration_refusal(const pg::refusal& why) {
   constexpr std::string_view what = "the migration failed and was rolled back";
   if (why.sqlstate == "42501")
     return {fault::permanent,
@@ -51,7 +51,7 @@ class migration_session {
   result<pg::rows> execute(const std::string& sql) {
     auto answer = session_.execute(sql);
     met_lock_ = !answer && pg::is_lock_timeout(answer.error().sqlstate);
-    if (!answer) return tl::make_unexpected(refusal_of(answer.error()));
+    if (!answer) return tl::make_unexpected(migration_refusal(answer.error()));
     return std::move(*answer);
   }
   // The latest statement was given up for a lock.
@@ -265,14 +265,14 @@ result<migrate_result> migrate(const std::string& connection_string, const pg::s
   migration_session session;
   if (const auto opened = session.open(connection_string); !opened)
     return tl::make_unexpected(opened.error());
-  const auto deadline = std::chrono::steady_clock::now() + longest;
+  const auto deadline = std::chrono::steady_clock::now() + longest_migration;
   for (;;) {
     auto done = try_once(session, schema, wishes);
     if (done || !session.met_lock() || std::chrono::steady_clock::now() >= deadline) return done;
     if (const auto back = session.execute("ROLLBACK"); !back) return tl::make_unexpected(back.error());
     say(fmt::format("others hold locks of {} that migrate needs: {}; trying again", schema.identifier(),
                     lock_holders(session, schema)));
-    std::this_thread::sleep_for(between_tries);
+    std::this_thread::sleep_for(between_migration_tries);
   }
 }
 

@@ -30,8 +30,8 @@ void add_selectors(CLI::App& to, selectors& which, event_set of) {
   to.add_flag("--all", which.all, "all of them")->group("Selectors");
 }
 
-void add_json(CLI::App& to, bool& json) {
-  to.add_flag("--json", json, "print JSON");
+void add_json(CLI::App& to, bool& as_json) {
+  to.add_flag("--json", as_json, "print JSON");
 }
 
 void add_reason(CLI::App& to, std::optional<std::string>& reason) {

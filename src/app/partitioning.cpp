@@ -19,10 +19,10 @@ constexpr std::string_view lock_wait = "100ms";
 // gives way after deadlock_timeout, 1 s by default; while it has the table no other lock is to be had within
 // lock_wait.
 constexpr std::string_view vacuum_wait = "5s";
-constexpr auto between_tries = 300ms;
-constexpr auto longest = 60s;
+constexpr auto between_lock_tries = 300ms;
+constexpr auto longest_wait = 60s;
 
-error refusal_of(const pg::refusal& why) {
+error partitioning_refusal(const pg::refusal& why) {
   constexpr std::string_view what = "the outbox is not partitioned";
   if (why.sqlstate == "42501" || why.sqlstate == "42P01")
     return {fault::permanent, fmt::format("{}: {} (SQLSTATE {}); run it as the user who owns the outbox",
@@ -47,7 +47,7 @@ class way_over {
   // Empty: it is not partitioned.
   result<std::string> period() {
     const auto found = session_.execute(fmt::format("SELECT p.period FROM {}.partitioning AS p", schema_));
-    if (!found) return tl::make_unexpected(refusal_of(found.error()));
+    if (!found) return tl::make_unexpected(partitioning_refusal(found.error()));
     return found->size() == 0 ? std::string() : std::string(found->at(0, 0));
   }
 
@@ -55,7 +55,7 @@ class way_over {
   result<void> look_for_obstacles() {
     const auto found = session_.execute(
         fmt::format("SELECT o.obstacle, o.remedy FROM {}.partition_obstacles() AS o", schema_));
-    if (!found) return tl::make_unexpected(refusal_of(found.error()));
+    if (!found) return tl::make_unexpected(partitioning_refusal(found.error()));
     if (found->size() == 0) return {};
     std::string words = fmt::format("{}.event cannot be partitioned:", schema_);
     for (int i = 0; i < found->size(); ++i)
@@ -65,7 +65,7 @@ class way_over {
 
   // In a transaction of its own, again and again while others hold locks that it needs.
   result<void> patiently(const std::string& statement, bool without_vacuum = true) {
-    const auto deadline = std::chrono::steady_clock::now() + longest;
+    const auto deadline = std::chrono::steady_clock::now() + longest_wait;
     const auto first =
         without_vacuum
             ? fmt::format(
@@ -80,12 +80,12 @@ class way_over {
                       first, lock_wait, statement));
       if (done) return {};
       if (const auto back = session_.execute("ROLLBACK"); !back)
-        return tl::make_unexpected(refusal_of(done.error()));
+        return tl::make_unexpected(partitioning_refusal(done.error()));
       if (!pg::is_lock_timeout(done.error().sqlstate) || std::chrono::steady_clock::now() >= deadline)
-        return tl::make_unexpected(refusal_of(done.error()));
+        return tl::make_unexpected(partitioning_refusal(done.error()));
       if (!std::exchange(said, true))
         say_(fmt::format("others hold locks of {}.event that migrate needs; trying again", schema_));
-      std::this_thread::sleep_for(between_tries);
+      std::this_thread::sleep_for(between_lock_tries);
     }
   }
 

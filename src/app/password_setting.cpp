@@ -13,10 +13,10 @@
 namespace outboxd::app {
 namespace {
 
-constexpr std::string_view blanks = " \t\n\r";
+constexpr std::string_view separators = " \t\n\r";
 
 // Empty: nothing.
-std::string wrong_with(const std::string& program) {
+std::string wrong_with_program(const std::string& program) {
   if (!program.starts_with('/'))
     return "is no absolute path, and PATH is not searched; give one such as /usr/bin/aws";
   struct stat status {};
@@ -38,7 +38,7 @@ result<std::vector<std::string>> split_command(std::string_view text) {
   bool in_word = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (quote == 0 && blanks.find(c) != std::string_view::npos) {
+    if (quote == 0 && separators.find(c) != std::string_view::npos) {
       in_word = false;
       continue;
     }
@@ -88,7 +88,7 @@ std::shared_ptr<relay::password_command> read_password_command(setting_reader& f
   }
   if (words->empty()) return nullptr;
   // Arguments may be secrets of their own: only the program is named.
-  if (const auto wrong = wrong_with(words->front()); !wrong.empty()) {
+  if (const auto wrong = wrong_with_program(words->front()); !wrong.empty()) {
     from.fail(fmt::format("{} ({}): '{}' {}", key, origin, words->front(), wrong));
     return nullptr;
   }

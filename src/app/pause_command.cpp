@@ -57,7 +57,7 @@ outcome<json> in_force(operator_session& session) {
   return json::parse(told->value_or("{}")).at("paused");
 }
 
-void show(const json& paused) {
+void show_pauses(const json& paused) {
   for (const auto& one : paused) fmt::print("paused: {}\n", words_of(pause_from(one)));
 }
 
@@ -91,7 +91,7 @@ outcome<int> pause(const settings& from, const pause_options& options) {
   if (options.json)
     fmt::print("{}\n", json{{"paused", *paused}}.dump(2));
   else
-    show(*paused);
+    show_pauses(*paused);
   return exit_success;
 }
 
@@ -115,7 +115,7 @@ outcome<int> resume(const settings& from, const pause_options& options) {
     fmt::print("nothing of that was paused\n");
   else
     fmt::print("resumed: {} {} ended\n", ended, ended == 1 ? "pause" : "pauses");
-  show(*paused);
+  show_pauses(*paused);
   return exit_success;
 }
 

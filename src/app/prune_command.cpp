@@ -10,8 +10,8 @@
 namespace outboxd::app {
 namespace {
 
-constexpr int portion = 5000;  // most rows in one transaction
-constexpr std::chrono::hours longest(24 * 36'500);
+constexpr int rows_a_transaction = 5000;  // most rows in one transaction
+constexpr std::chrono::hours longest_age(24 * 36'500);
 
 struct kind {
   std::string_view function;
@@ -39,7 +39,7 @@ outcome<std::int64_t> prune(operator_session& session, const kind& what, const s
   std::int64_t all = 0;
   for (;;) {
     const auto done = session.execute(
-        fmt::format("SELECT {{0}}.{}($1::timestamptz, {}, $2::bigint)", what.function, portion),
+        fmt::format("SELECT {{0}}.{}($1::timestamptz, {}, $2::bigint)", what.function, rows_a_transaction),
         {before, *audit});
     if (!done) return tl::make_unexpected(done.error());
     const auto pruned = number(done->at(0, 0));
@@ -52,7 +52,7 @@ outcome<int> run_prune(const settings& from, const prune_options& options) {
   if (options.older_than.empty())
     return usage_failure("prune needs --older-than: how long to keep, for example --older-than 7d");
   const auto age = parse_duration(options.older_than);
-  if (!age || *age > longest)
+  if (!age || *age > longest_age)
     return usage_failure(
         fmt::format("--older-than '{}' is not allowed; give a duration up to 36500d, for example 7d or 12h",
                     options.older_than));

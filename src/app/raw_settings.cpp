@@ -81,11 +81,11 @@ result<toml::table> parse_file(const std::string& path, std::string_view named_b
   }
 }
 
-constexpr std::string_view prefix = "OUTBOXD_";
+constexpr std::string_view variable_prefix = "OUTBOXD_";
 
 // OUTBOXD_RELAY_BATCH_BYTES → relay.batch_bytes. The schema has a short name here as it has among the flags.
 std::string key_of(std::string_view variable) {
-  std::string name(variable.substr(prefix.size()));
+  std::string name(variable.substr(variable_prefix.size()));
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name == "schema" ? "outbox.schema" : key_of_words(name);
@@ -121,7 +121,8 @@ result<raw_settings> read_environment(char** environment) {
     if (equals == std::string_view::npos) continue;
     const auto variable = entry.substr(0, equals);
     const auto value = entry.substr(equals + 1);
-    if (!variable.starts_with(prefix) || variable == config_variable || is_foreign_variable(variable, value))
+    if (!variable.starts_with(variable_prefix) || variable == config_variable ||
+        is_foreign_variable(variable, value))
       continue;
     const auto key = key_of(variable);
     if (!is_known(key)) return unknown("variable", variable, key, "the environment");

@@ -59,19 +59,19 @@ json properties_of(const message& what) {
   return out;
 }
 
-void show(const std::string& name, const json& value) {
+void show_field(const std::string& name, const json& value) {
   const auto text = value.is_string() ? value.get<std::string>() : value.dump();
   fmt::print("  {:<18} {}\n", name, printable(text));
 }
 
-void show(const json& what) {
+void show_message(const json& what) {
   fmt::print("route: {}\n",
              what["route"].is_null() ? "none matches" : printable(what["route"].get<std::string>()));
-  show("exchange", what["exchange"] == "" ? json("(the default exchange)") : what["exchange"]);
-  show("routing_key", what["routing_key"]);
-  for (const auto& [name, value] : what["properties"].items()) show(name, value);
+  show_field("exchange", what["exchange"] == "" ? json("(the default exchange)") : what["exchange"]);
+  show_field("routing_key", what["routing_key"]);
+  for (const auto& [name, value] : what["properties"].items()) show_field(name, value);
   fmt::print("headers:\n");
-  for (const auto& [name, value] : what["headers"].items()) show(name, value);
+  for (const auto& [name, value] : what["headers"].items()) show_field(name, value);
   fmt::print("body:\n{}\n", what["body"].get<std::string>());
 }
 
@@ -125,7 +125,7 @@ int route_command(const settings& from, const route_options& options) {
   if (options.json)
     fmt::print("{}\n", out.dump(2, ' ', false, json::error_handler_t::replace));
   else
-    show(out);
+    show_message(out);
   return exit_success;
 }
 

@@ -12,7 +12,7 @@ namespace outboxd::app {
 namespace {
 
 // Empty: nothing that can be told before it is read.
-std::string wrong_with(const std::string& path, others reading) {
+std::string wrong_with_file(const std::string& path, others reading) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {};
   if (S_ISDIR(status.st_mode))
@@ -42,7 +42,7 @@ std::string_view remedy_of(int reason) {
 
 result<std::string> read_secret_file(const std::string& path, others reading) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (const auto wrong = wrong_with(path, reading); !wrong.empty()) return permanent(wrong);
+  if (const auto wrong = wrong_with_file(path, reading); !wrong.empty()) return permanent(wrong);
   auto read = read_text_file(path);
   const int reason = errno;
   if (!read)

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string text(const json& of, const char* key, std::string_view otherwise = "not known") {
+std::string text_or_unknown(const json& of, const char* key, std::string_view otherwise = "not known") {
   const auto& found = of.at(key);
   return found.is_string() ? found.get<std::string>() : std::string(otherwise);
 }
@@ -23,13 +23,13 @@ bool is_due(const json& event) {
 
 std::string until(const json& event) {
   const auto& left = event.at("due_in_seconds");
-  return fmt::format("until {}{}", text(event, "available_at"),
+  return fmt::format("until {}{}", text_or_unknown(event, "available_at"),
                      left.is_null() ? "" : fmt::format(" (in {})", words_of_seconds(left.get<double>())));
 }
 
 std::string reason(const json& event) {
-  return fmt::format("{} ({})", text(event, "last_error", "no reason is recorded"),
-                     text(event, "last_error_code", "no code"));
+  return fmt::format("{} ({})", text_or_unknown(event, "last_error", "no reason is recorded"),
+                     text_or_unknown(event, "last_error_code", "no code"));
 }
 
 std::string attempts(const json& event) {
@@ -64,12 +64,12 @@ trace_finding explain_due(const json& event) {
         "unled",
         fmt::format("no relay leads its shard {}; start one, or see `outboxd status` for who is in the way",
                     shard)};
-  const auto leader =
-      fmt::format("{} (pid {})", text(event.at("leader"), "name"), event.at("leader").at("pid").get<int>());
+  const auto leader = fmt::format("{} (pid {})", text_or_unknown(event.at("leader"), "name"),
+                                  event.at("leader").at("pid").get<int>());
   if (const auto& holder = event.at("locked_by"); !holder.is_null())
     return {"locked",
             fmt::format("its row is locked by pid {} (user {}, application {})", holder.at("pid").dump(),
-                        text(holder, "user"), text(holder, "application"))};
+                        text_or_unknown(holder, "user"), text_or_unknown(holder, "application"))};
   if (event.at("exception").is_string())
     return {"unread",
             fmt::format("it is due, and goes out when the leader of shard {}, {}, looks for what is due",
@@ -94,19 +94,20 @@ trace_finding explain_due(const json& event) {
 }
 
 trace_finding explain_behind(const json& behind) {
-  return {"behind", fmt::format("waits behind event {} (seq {}) of its aggregate, {}", text(behind, "id"),
-                                behind.at("seq").dump(), state_of_other(behind))};
+  return {"behind",
+          fmt::format("waits behind event {} (seq {}) of its aggregate, {}", text_or_unknown(behind, "id"),
+                      behind.at("seq").dump(), state_of_other(behind))};
 }
 
 }  // namespace
 
 trace_finding explain(const json& event, const json& behind) {
-  const auto status = text(event, "status");
+  const auto status = text_or_unknown(event, "status");
   if (status == "published")
-    return {"published", fmt::format("published at {}", text(event, "published_at"))};
+    return {"published", fmt::format("published at {}", text_or_unknown(event, "published_at"))};
   if (status == "dead")
     return {"dead", fmt::format("dead after {}: {}; `outboxd dead retry --id {}` has it tried again",
-                                attempts(event), reason(event), text(event, "id"))};
+                                attempts(event), reason(event), text_or_unknown(event, "id"))};
   if (event.at("exception") == "scheduled" && !is_due(event))
     return {"scheduled", fmt::format("scheduled: it waits {}", until(event))};
   if (is_paused(event))

@@ -1,12 +1,12 @@
 // Beast is included here and in client.cpp alone.
 #include "http/connection.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <ctime>
 #include <utility>
+
+#include "http/as_result.hpp"
 
 namespace outboxd::http {
 namespace asio = boost::asio;
@@ -14,8 +14,6 @@ namespace beast = boost::beast;
 using boost::system::error_code;
 
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 // A close while the client still sends would be a reset, which can overtake the answer.
 constexpr std::chrono::milliseconds linger_for{1'000};

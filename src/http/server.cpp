@@ -1,13 +1,12 @@
 #include "http/server.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "http/as_result.hpp"
 #include "http/listener.hpp"
 
 namespace outboxd::http {
@@ -15,8 +14,6 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 // No descriptor is left, or the like: nothing that passes at once.
 constexpr std::chrono::milliseconds pause_after_failure{100};

@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
+#include "pg/as_result.hpp"
 #include "pg/connection_string.hpp"
 #include "pg/session.hpp"
 
 namespace outboxd::pg {
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 using time_point = std::chrono::steady_clock::time_point;
 

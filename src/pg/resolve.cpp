@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
+
+#include "pg/as_result.hpp"
 
 namespace outboxd::pg {
 namespace asio = boost::asio;
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 bool is_socket_path(const std::string& host) {
   return host.empty() || host.front() == '/' || host.front() == '@';

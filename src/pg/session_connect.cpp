@@ -3,9 +3,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
+#include "pg/as_result.hpp"
 #include "pg/connection_string.hpp"
 #include "pg/session.hpp"
 #include "pg/sqlstate.hpp"
@@ -21,8 +20,6 @@ std::string own_name() {
   const std::string name = fmt::format("outboxd {} on {}", OUTBOXD_VERSION, host.data());
   return name.substr(0, longest);
 }
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 error refused_login(std::string_view words) {
   const auto login = parse_refusal(words);

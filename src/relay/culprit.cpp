@@ -23,20 +23,22 @@ constexpr auto longest_search = 10s;
 constexpr std::array all_kinds{kept_from::leading, kept_from::sleeping, kept_from::writing};
 
 // Columns of sql/relay/*_holder.sql.
-enum column : int { number, mode, pid, user, application, query };
+struct holder {
+  enum column : int { number, mode, pid, user, application, query };
+};
 
-std::string name_of(const pg::rows& row, column which) {
+std::string name_of(const pg::rows& row, holder::column which) {
   return amqp::printable(row.find(0, which).value_or(""), 100);
 }
 
 // Nobody's process has prepared a transaction and gone.
 std::string session_of(const pg::rows& row) {
-  if (row.is_null(0, pid)) return "a prepared transaction (see pg_prepared_xacts)";
-  const auto statement = row.find(0, query).value_or("");
+  if (row.is_null(0, holder::pid)) return "a prepared transaction (see pg_prepared_xacts)";
+  const auto statement = row.find(0, holder::query).value_or("");
   // What PostgreSQL shows to those who have not pg_read_all_stats.
   const bool hidden = statement == "<insufficient privilege>";
-  return fmt::format("pid {} (user {}, application {}, {}{})", pg::read_int4(row.at(0, pid)),
-                     name_of(row, user), name_of(row, application),
+  return fmt::format("pid {} (user {}, application {}, {}{})", pg::read_int4(row.at(0, holder::pid)),
+                     name_of(row, holder::user), name_of(row, holder::application),
                      hidden ? "its statement is shown to members of pg_read_all_stats" : "latest statement: ",
                      hidden ? "" : pg::shown_statement(statement));
 }
@@ -180,9 +182,9 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
   const auto& only = answer->front();
   if (only.refusal || only.answers.front().size() == 0) co_return std::optional<sighting>();
   const pg::rows& row = only.answers.front();
-  const auto what = pg::read_int8(row.at(0, number));
-  const auto held = row.at(0, mode);
-  const auto session = row.is_null(0, pid) ? 0 : pg::read_int4(row.at(0, pid));
+  const auto what = pg::read_int8(row.at(0, holder::number));
+  const auto held = row.at(0, holder::mode);
+  const auto session = row.is_null(0, holder::pid) ? 0 : pg::read_int4(row.at(0, holder::pid));
   co_return sighting{fmt::format("{} {} {}", session, held, what),
                      words_for(statement, what, held, session_of(row)), session};
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view remedy =
     "name the writable host in database.url, or several with target_session_attrs=read-write";
 
-std::int64_t number(std::string_view text) {
+std::int64_t integer_of(std::string_view text) {
   return std::strtoll(std::string(text).c_str(), nullptr, 10);
 }
 
@@ -72,7 +72,7 @@ boost::asio::awaitable<result<void>> check_server(pg::connection& link, const po
     co_return transient(fmt::format("the server at {} is a standby (read-only); {}", link.server(), remedy),
                         cause::read_only);
   if (facts->at(0, 1) == "on") co_return tl::make_unexpected(is_read_only(link));
-  const auto version = number(facts->at(0, 3));
+  const auto version = integer_of(facts->at(0, 3));
   if (version < pg::oldest_server)
     co_return permanent(fmt::format("the server at {} is PostgreSQL {}; outboxd needs 14 or newer",
                                     link.server(), version / 10'000));
@@ -94,7 +94,7 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
           with.schema.literal()),
       with.connect_timeout);
   if (!facts) co_return tl::make_unexpected(facts.error());
-  const auto version = facts->size() == 0 ? 0 : number(facts->at(0, 1));
+  const auto version = facts->size() == 0 ? 0 : integer_of(facts->at(0, 1));
   if (const auto known = check_version(with.schema, version); !known)
     co_return tl::make_unexpected(known.error());
   if (facts->at(0, 2) == "t")
@@ -106,7 +106,7 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
     co_return permanent(fmt::format(
         "the rule {0} of {1}.event makes something else of what the relay writes; DROP RULE {0} ON {1}.event",
         facts->at(0, 3), with.schema.identifier()));
-  const auto payload = pg::payload_type_of(static_cast<Oid>(number(facts->at(0, 0))));
+  const auto payload = pg::payload_type_of(static_cast<Oid>(integer_of(facts->at(0, 0))));
   if (!payload)
     co_return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");
   co_return outbox_facts{*payload, version};
@@ -161,7 +161,7 @@ boost::asio::awaitable<result<outbox_facts>> open_session(pg::connection& link, 
 boost::asio::awaitable<result<int>> server_process(pg::connection& link, const postgres_settings& with) {
   const auto pid = co_await ask(link, "SELECT pg_backend_pid()", with.connect_timeout);
   if (!pid) co_return tl::make_unexpected(pid.error());
-  co_return static_cast<int>(number(pid->at(0, 0)));
+  co_return static_cast<int>(integer_of(pid->at(0, 0)));
 }
 
 boost::asio::awaitable<result<void>> end_former_sleeper(pg::connection& link, const postgres_settings& with,

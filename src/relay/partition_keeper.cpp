@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // So many refusals in a row end a run, and are worth a line.
-constexpr int most_refusals = 3;
+constexpr int most_refused_drops = 3;
 
 // A partition that is kept by something is looked through again after this long, and not all of the time.
 constexpr auto look_again = 10min;
@@ -56,7 +56,7 @@ boost::asio::awaitable<partition_keeper::answer> partition_keeper::ask(pg::conne
     if (link.lost() || !is_of_the_statement(link.last_sqlstate()))
       co_return tl::make_unexpected(answered.error());
     const auto pause = pace_.after_refusal();
-    if (++refusals >= most_refusals) {
+    if (++refusals >= most_refused_drops) {
       if (std::exchange(said_, answered.error().message) != answered.error().message)
         report_.refused(prunable::partitions, answered.error());
       break;

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr auto lock_wait = 20ms;
 
 // So many refusals in a row end a run, and are worth a line.
-constexpr int most_refusals = 3;
+constexpr int most_refused_deletes = 3;
 
 // Records that somebody had locked, or that were written with an old time, are met again.
 constexpr auto from_oldest_interval = 1h;
@@ -144,7 +144,7 @@ pg::pipeline pruner::next_statement(prunable what) {
 
 // The statement's size is still that of when it was sent.
 pruner::portion pruner::read(prunable what, const pg::rows& answer) {
-  const auto number = [&](int column) { return pg::read_int8(answer.at(0, column)); };
+  const auto number = [&](int index) { return pg::read_int8(answer.at(0, index)); };
   const auto most = of(what).pace.rows();
   switch (what) {
     case prunable::published: {
@@ -165,7 +165,7 @@ pruner::portion pruner::read(prunable what, const pg::rows& answer) {
 // Whether to try again in this run.
 bool pruner::tolerates(prunable what, const error& refusal) {
   work& its = of(what);
-  if (its.pace.refusals() < most_refusals) return true;
+  if (its.pace.refusals() < most_refused_deletes) return true;
   if (std::exchange(its.said, refusal.message) != refusal.message) report_.refused(what, refusal);
   return false;
 }

@@ -14,9 +14,9 @@ namespace {
 constexpr auto longest_sample = std::chrono::seconds(1);
 
 table_sample read_sample(const pg::rows& from) {
-  const auto number = [&](int column) { return pg::read_int8(from.at(0, column)); };
-  const auto seconds = [&](int column) {
-    return from.is_null(0, column) ? 0.0 : static_cast<double>(number(column)) / 1'000;
+  const auto number = [&](int index) { return pg::read_int8(from.at(0, index)); };
+  const auto seconds = [&](int index) {
+    return from.is_null(0, index) ? 0.0 : static_cast<double>(number(index)) / 1'000;
   };
   table_sample out;
   out.at = std::chrono::system_clock::now();

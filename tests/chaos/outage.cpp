@@ -28,7 +28,7 @@ using namespace test;
 using clock = std::chrono::steady_clock;
 
 constexpr auto calm = 15s;
-constexpr auto time_limit = 300s;
+constexpr auto outage_limit = 300s;
 constexpr std::size_t flat_kb = 32 * 1024;  // in all, for the drain fills every lane
 constexpr std::size_t flat_while_down_kb = 2 * 1024;
 
@@ -66,8 +66,8 @@ struct memory {
   }
 };
 
-void pause(std::chrono::seconds span, const std::atomic<bool>& interrupted,
-           const std::function<void()>& meanwhile) {
+void wait_out(std::chrono::seconds span, const std::atomic<bool>& interrupted,
+              const std::function<void()>& meanwhile) {
   for (const auto until = clock::now() + span; clock::now() < until && !interrupted;) {
     meanwhile();
     std::this_thread::sleep_for(std::min<clock::duration>(500ms, until - clock::now()));
@@ -79,11 +79,11 @@ clock::duration bring_back(const std::string& server, const std::function<bool()
                            const history& deliveries) {
   std::thread starter{[&] { services({"start", server}); }};
   const auto before = deliveries.deliveries();
-  eventually(server + " is open", is_open, time_limit);
+  eventually(server + " is open", is_open, outage_limit);
   const auto open = clock::now();
   starter.join();
   eventually(
-      "events are delivered again", [&] { return deliveries.deliveries() > before; }, time_limit);
+      "events are delivered again", [&] { return deliveries.deliveries() > before; }, outage_limit);
   return clock::now() - open;
 }
 
@@ -101,7 +101,8 @@ int run_outage(const options& how, const std::atomic<bool>& interrupted) {
   surroundings all{where, relays, records};
   for (const auto& one : relays) one->start();
   for (const auto& one : relays)
-    if (!one->await_connected(time_limit)) throw std::runtime_error{"a relay does not connect: see its log"};
+    if (!one->await_connected(outage_limit))
+      throw std::runtime_error{"a relay does not connect: see its log"};
 
   writers load{where,
                {.seed = how.seed,
@@ -116,18 +117,18 @@ int run_outage(const options& how, const std::atomic<bool>& interrupted) {
     for (std::size_t i = 0; i < relays.size(); ++i) used[i].look(relays[i]->now().resident_kb);
   };
   // The first seconds fill caches and grow heaps.
-  pause(5s, interrupted, [] {});
+  wait_out(5s, interrupted, [] {});
   const auto began = clock::now();
-  pause(calm, interrupted, look);
+  wait_out(calm, interrupted, look);
   const auto down = clock::now();
   services({"stop", "rabbitmq"});
-  pause(how.outage, interrupted, look);
+  wait_out(how.outage, interrupted, look);
   const auto up = clock::now();
   const auto grown = used;
   const auto resumed = bring_back(
       "rabbitmq", [&] { return accepts(where.broker_port()); }, deliveries);
   look();
-  pause(calm, interrupted, look);
+  wait_out(calm, interrupted, look);
   services({"stop", "postgres"});
   const auto url = required_environment("OUTBOXD_DATABASE_URL");
   const auto resumed_with_database = bring_back(
@@ -137,7 +138,7 @@ int run_outage(const options& how, const std::atomic<bool>& interrupted) {
   if (interrupted) return 130;
   auto violations = drain.violations;
   look();
-  if (!records.drain(time_limit)) violations.push_back("the recorder did not get to the end of the queue");
+  if (!records.drain(outage_limit)) violations.push_back("the recorder did not get to the end of the queue");
   for (auto& one : stop_all(all)) violations.push_back(std::move(one));
 
   auto session = where.connect();

@@ -30,7 +30,7 @@ void terminate(scene& on) {
   if (ended > 0) on.saw(fmt::format("{} sessions ended", ended));
 }
 
-void restart(scene& on, const std::vector<std::string>& how) {
+void restart_postgres(scene& on, const std::vector<std::string>& how) {
   const auto begin = [&] { return on.all.where.connect().value("SELECT pg_postmaster_start_time()"); };
   const auto before = begin();
   restart_server(how);
@@ -113,7 +113,7 @@ void lock_table(scene& on) {
   session.exec("COMMIT");
 }
 
-void change_password(scene& on) {
+void change_database_password(scene& on) {
   constexpr auto words = "password authentication failed";
   const auto before = on.all.lines_with(words);
   on.all.where.change_database_password();
@@ -125,25 +125,25 @@ void change_password(scene& on) {
   for (const auto& one : on.all.relays) one->write_secrets();
 }
 
-constexpr act acts[]{
+constexpr act postgres_acts[]{
     {fault::backends_terminated, terminate},
-    {fault::postgres_restarted, [](scene& on) { restart(on, {"postgres"}); }},
+    {fault::postgres_restarted, [](scene& on) { restart_postgres(on, {"postgres"}); }},
     {fault::postgres_crashed,
      [](scene& on) {
-       restart(on, {"postgres", "--immediate"});
+       restart_postgres(on, {"postgres", "--immediate"});
      }},
     {fault::read_only, make_read_only},
     {fault::notifications_forged, forge_notifications},
     {fault::notifications_lost, lose_notifications},
     {fault::snapshot_held, hold_snapshot},
     {fault::table_locked, lock_table},
-    {fault::database_password, change_password},
+    {fault::database_password, change_database_password},
 };
 
 }  // namespace
 
 void postgres_fault(scene& on) {
-  play(on, acts);
+  play(on, postgres_acts);
 }
 
 }  // namespace outboxd::chaos

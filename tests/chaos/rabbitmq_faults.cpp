@@ -38,7 +38,7 @@ void raise_alarm(scene& on) {
   rabbitmqctl({"-q", "set_vm_memory_high_watermark", "0.4"});
 }
 
-void restart(scene& on, const std::vector<std::string>& how) {
+void restart_broker(scene& on, const std::vector<std::string>& how) {
   const int before = broker_pid();
   restart_server(how);
   const int after = broker_pid();
@@ -46,7 +46,7 @@ void restart(scene& on, const std::vector<std::string>& how) {
 }
 
 void crash(scene& on) {
-  restart(on, {"rabbitmq", "--kill"});
+  restart_broker(on, {"rabbitmq", "--kill"});
 }
 
 void stop_app(scene& on) {
@@ -122,7 +122,7 @@ void revoke(scene& on) {
   on.all.where.set_permissions(true);
 }
 
-void change_password(scene& on) {
+void change_broker_password(scene& on) {
   constexpr auto words = "check the user, its password";
   const auto before = on.all.lines_with(words);
   on.all.where.change_broker_password();
@@ -132,10 +132,10 @@ void change_password(scene& on) {
   for (const auto& one : on.all.relays) one->write_secrets();
 }
 
-constexpr act acts[]{
+constexpr act broker_acts[]{
     {fault::alarm, raise_alarm},
     {fault::broker_killed, crash},
-    {fault::broker_restarted, [](scene& on) { restart(on, {"rabbitmq"}); }},
+    {fault::broker_restarted, [](scene& on) { restart_broker(on, {"rabbitmq"}); }},
     {fault::broker_app_stopped, stop_app},
     {fault::broker_frozen, freeze},
     {fault::connections_closed, close_all},
@@ -143,13 +143,13 @@ constexpr act acts[]{
     {fault::queue_unbound, unbind},
     {fault::exchange_deleted, delete_exchange},
     {fault::permission_revoked, revoke},
-    {fault::broker_password, change_password},
+    {fault::broker_password, change_broker_password},
 };
 
 }  // namespace
 
 void rabbitmq_fault(scene& on) {
-  play(on, acts);
+  play(on, broker_acts);
 }
 
 }  // namespace outboxd::chaos

@@ -48,15 +48,15 @@ std::map<std::string, reason> reasons(database& session) {
 
 /// The message ids of everything in a queue.
 std::unordered_set<std::string> ids_in(const arena& where, const std::string& queue) {
-  constexpr auto end_mark = "end-mark";
-  where.connect_broker().publish("", queue, "", end_mark);
+  constexpr auto last_message = "end-mark";
+  where.connect_broker().publish("", queue, "", last_message);
   consumer reader{queue, 500, where.broker_url()};
   std::unordered_set<std::string> ids;
   for (;;) {
     const auto message = reader.next(300s);
     if (!message) throw std::runtime_error{"the queue " + queue + " does not come to its end"};
     reader.ack(*message);
-    if (message->message_id() == end_mark) return ids;
+    if (message->message_id() == last_message) return ids;
     ids.insert(message->message_id());
   }
 }

@@ -92,16 +92,16 @@ void check_dead(const evidence& from, std::vector<std::string>& violations) {
   for (const auto& row : from.table) {
     if (odd_row(from, row.id) != nullptr) continue;
     const auto found = from.by_writers.bad.find(row.id);
-    const auto kind = found == from.by_writers.bad.end() ? event_kind::good : found->second;
-    const bool bad = kind != event_kind::good;
+    const auto made = found == from.by_writers.bad.end() ? event_kind::good : found->second;
+    const bool bad = made != event_kind::good;
     const bool dead = row.status == "dead";
     if (bad && from.deliveries.delivered(row.id))
-      wrong.add(fmt::format("event {} ({}) was delivered", row.id, name_of(kind)));
+      wrong.add(fmt::format("event {} ({}) was delivered", row.id, name_of(made)));
     if (dead != bad)
-      wrong.add(fmt::format("event {} ({}) is {}{}", row.id, name_of(kind), row.status,
+      wrong.add(fmt::format("event {} ({}) is {}{}", row.id, name_of(made), row.status,
                             dead ? ": " + from.reasons.at(row.id).error : ""));
-    else if (dead && !explains(kind, from.reasons.at(row.id).error))
-      wrong.add(fmt::format("event {} ({}) is dead for another reason: {}", row.id, name_of(kind),
+    else if (dead && !explains(made, from.reasons.at(row.id).error))
+      wrong.add(fmt::format("event {} ({}) is dead for another reason: {}", row.id, name_of(made),
                             from.reasons.at(row.id).error));
   }
 }

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using namespace test;
 
 constexpr auto pace = 20ms;  // between two transactions of a writer
-constexpr auto time_limit = 300s;
+constexpr auto writer_limit = 300s;
 constexpr int aggregates = 40;  // of each writer: so each has an order
 
 database connect(const std::string& url) {
@@ -30,7 +30,7 @@ database connect(const std::string& url) {
           return std::nullopt;
         }
       },
-      time_limit));
+      writer_limit));
 }
 
 std::string new_id(std::mt19937_64& random) {
@@ -68,7 +68,7 @@ paced_writers::~paced_writers() {
 void paced_writers::pause() {
   paused_ = true;
   eventually(
-      "the writers rest", [this] { return resting_ == writers || stopping_; }, time_limit);
+      "the writers rest", [this] { return resting_ == writers || stopping_; }, writer_limit);
   const std::lock_guard lock{mutex_};
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -76,7 +76,7 @@ void paced_writers::pause() {
 void paced_writers::resume() {
   paused_ = false;
   eventually(
-      "the writers write again", [this] { return resting_ == 0 || stopping_; }, time_limit);
+      "the writers write again", [this] { return resting_ == 0 || stopping_; }, writer_limit);
 }
 
 std::vector<written> paced_writers::all() const {

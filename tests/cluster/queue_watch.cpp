@@ -12,7 +12,7 @@
 namespace outboxd::cluster {
 namespace {
 
-constexpr auto time_limit = std::chrono::seconds{120};
+constexpr auto watch_limit = std::chrono::seconds{120};
 constexpr micros for_ever = std::numeric_limits<micros>::max();
 
 }  // namespace
@@ -84,7 +84,7 @@ int queue_watch::await_leader_but(int node) const {
         found = leader();
         return found >= 0 && found != node;
       },
-      time_limit);
+      watch_limit);
   return found;
 }
 

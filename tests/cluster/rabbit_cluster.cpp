@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-constexpr auto time_limit = 180s;
+constexpr auto node_limit = 180s;
 constexpr auto user = "outboxd";
 constexpr auto password = "cluster";
 constexpr auto loopback_only = "-kernel inet_dist_use_interface {127,0,0,1}";
@@ -64,7 +64,7 @@ rabbit_cluster::rabbit_cluster() : name_server_port_{free_port()} {
                      .arguments = {"-o", home, fmt::format("{}/{}.erl", CLUSTER_SOURCES, module)},
                      .environment = {},
                      .log_file = {}},
-                    time_limit);
+                    node_limit);
     if (!done.exited(0)) throw std::runtime_error{done.text()};
   }
   for (int i = 0; i < nodes; ++i) {
@@ -149,7 +149,7 @@ std::string rabbit_cluster::ctl(int node, const std::string& program,
                                 const std::vector<std::string>& words) const {
   std::vector<std::string> all{"-q", "-n", name_of(node) + "@localhost"};
   all.insert(all.end(), words.begin(), words.end());
-  const auto done = run_program(command(node, script(program), all), time_limit);
+  const auto done = run_program(command(node, script(program), all), node_limit);
   if (!done.exited(0))
     throw std::runtime_error{fmt::format("{} {}: {}", program, fmt::join(words, " "), done.text())};
   return done.text();
@@ -187,19 +187,19 @@ std::string rabbit_cluster::log_file(int node) const {
 void rabbit_cluster::kill(int node) {
   auto& server = *members_[static_cast<std::size_t>(node)]->server;
   server.send(SIGKILL);
-  server.wait(time_limit);
+  server.wait(node_limit);
 }
 
 void rabbit_cluster::stop(int node) {
   auto& server = *members_[static_cast<std::size_t>(node)]->server;
   server.send(SIGTERM);
-  server.wait(time_limit);
+  server.wait(node_limit);
 }
 
 void rabbit_cluster::start(int node) {
   launch(node);
   eventually(
-      fmt::format("{} is back", name_of(node)), [&] { return serves(node); }, time_limit);
+      fmt::format("{} is back", name_of(node)), [&] { return serves(node); }, node_limit);
 }
 
 void rabbit_cluster::start_over() {
@@ -258,7 +258,7 @@ bool rabbit_cluster::serves(int node) const {
 void rabbit_cluster::await_all() const {
   for (int i = 0; i < nodes; ++i) {
     eventually(
-        fmt::format("{} takes connections", name_of(i)), [&] { return serves(i); }, time_limit);
+        fmt::format("{} takes connections", name_of(i)), [&] { return serves(i); }, node_limit);
   }
   for (int i = 0; i < nodes; ++i) {
     eventually(
@@ -267,7 +267,7 @@ void rabbit_cluster::await_all() const {
           const auto status = ctl(i, "rabbitmqctl", {"cluster_status", "--formatter", "json"});
           return nlohmann::json::parse(status).at("running_nodes").size() == nodes;
         },
-        time_limit);
+        node_limit);
   }
 }
 

@@ -6,9 +6,9 @@
 namespace outboxd::shop {
 namespace {
 
-constexpr std::uint16_t prefetch = 50;
+constexpr std::uint16_t invoice_prefetch = 50;
 constexpr std::int64_t hand_back_every = 10;
-constexpr std::chrono::milliseconds look_for_stop{50};
+constexpr std::chrono::milliseconds invoice_wait{50};
 
 }  // namespace
 
@@ -36,14 +36,14 @@ invoice_count count_invoices(test::database& session, std::int64_t last_order_be
 
 invoice_desk::invoice_desk(const options& settings, tally& result)
     : session_{settings.database_url},
-      consumer_{settings.invoice_queue, prefetch, settings.amqp_url},
+      consumer_{settings.invoice_queue, invoice_prefetch, settings.amqp_url},
       tally_{result},
       thread_{[this](const std::stop_token& stop) { run(stop); }} {}
 
 void invoice_desk::run(const std::stop_token& stop) {
   try {
     while (!stop.stop_requested())
-      if (const auto message = consumer_.next(look_for_stop)) receive(*message);
+      if (const auto message = consumer_.next(invoice_wait)) receive(*message);
   } catch (const std::exception& error) {
     tally_.fail(std::string{"The invoice desk cannot go on: "} + error.what());
   }

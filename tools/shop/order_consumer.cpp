@@ -6,20 +6,20 @@
 namespace outboxd::shop {
 namespace {
 
-constexpr std::uint16_t prefetch = 200;
-constexpr std::chrono::milliseconds look_for_stop{50};
+constexpr std::uint16_t order_prefetch = 200;
+constexpr std::chrono::milliseconds order_wait{50};
 
 }  // namespace
 
 order_consumer::order_consumer(const options& settings, tally& result)
-    : consumer_{settings.queue, prefetch, settings.amqp_url},
+    : consumer_{settings.queue, order_prefetch, settings.amqp_url},
       tally_{result},
       thread_{[this](const std::stop_token& stop) { run(stop); }} {}
 
 void order_consumer::run(const std::stop_token& stop) {
   try {
     while (!stop.stop_requested()) {
-      if (const auto message = consumer_.next(look_for_stop)) receive(*message);
+      if (const auto message = consumer_.next(order_wait)) receive(*message);
     }
     consumer_.cancel();
     while (const auto message = consumer_.next(std::chrono::milliseconds{0})) receive(*message);

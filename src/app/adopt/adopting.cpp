@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 // Writers queue up behind a lock that is waited for: so it is given up soon, and tried for a minute.
 constexpr std::string_view lock_wait = "100ms";
 constexpr auto between_tries = 200ms;
-constexpr auto longest = 60s;
+constexpr auto longest_adoption = 60s;
 constexpr std::string_view deadlock = "40P01";
 
 // The server's words would quote a row of the backlog.
@@ -107,7 +107,7 @@ outcome<void> adopting::commit() {
 
 outcome<std::int64_t> adopting::under_lock(const source_table& table,
                                            const std::vector<std::string>& statements) {
-  const auto deadline = std::chrono::steady_clock::now() + longest;
+  const auto deadline = std::chrono::steady_clock::now() + longest_adoption;
   for (;;) {
     auto done = session_.execute(fmt::format("SAVEPOINT unlocked; SET LOCAL lock_timeout = '{}'; {}",
                                              lock_wait, lock_statement(table)));

@@ -38,7 +38,7 @@ std::string expressions(const adoption& what) {
 }
 
 // On lines of its own: it may end in a comment.
-std::string condition(const adoption& what, std::string_view before) {
+std::string user_condition(const adoption& what, std::string_view before) {
   return what.where.empty() ? "" : fmt::format("{}(\n{}\n)", before, what.where);
 }
 
@@ -65,7 +65,7 @@ std::string copy_function(const adoption& what, const std::string& comment) {
       name, "\nSET search_path = pg_catalog, pg_temp",
       fmt::format("\n#variable_conflict use_column\nBEGIN\n  {}\n  SELECT{}\n  FROM outboxd_rows AS "
                   "new{};\n  RETURN NULL;\nEND\n",
-                  insert_head(what), expressions(what), condition(what, "\n  WHERE ")),
+                  insert_head(what), expressions(what), user_condition(what, "\n  WHERE ")),
       comment);
 }
 
@@ -74,8 +74,8 @@ constexpr std::string_view not_moving =
 
 // WHEN decides when the row is inserted, at hardly any cost.
 std::string when(const adoption& what) {
-  if (what.from.partitioned) return fmt::format("\n  WHEN ({}{})", not_moving, condition(what, " AND "));
-  return condition(what, "\n  WHEN ");
+  if (what.from.partitioned) return fmt::format("\n  WHEN ({}{})", not_moving, user_condition(what, " AND "));
+  return user_condition(what, "\n  WHEN ");
 }
 
 std::string copy_trigger(const adoption& what) {
@@ -169,25 +169,25 @@ backlog_statements backlog_of(const adoption& what) {
     const auto place = what.from.partitioned ? "" : ", new.ctid AS outboxd_place";
     const auto take = fmt::format(
         "WITH gone AS (DELETE FROM {} AS new{} RETURNING new.*{})\n{}\nSELECT{}\nFROM gone AS new{}", table,
-        condition(what, " WHERE "), place, insert_head(what), expressions(what),
+        user_condition(what, " WHERE "), place, insert_head(what), expressions(what),
         order(what, "NEW.outboxd_place"));
     return {{take}, {take}};
   }
   const auto insert =
       fmt::format("{}\nSELECT{}\nFROM {} AS new", insert_head(what), expressions(what), table);
   const auto ordered = order(what, "NEW.ctid");
-  if (what.from.primary_key.empty()) return {{}, {insert + condition(what, " WHERE ") + ordered}};
+  if (what.from.primary_key.empty()) return {{}, {insert + user_condition(what, " WHERE ") + ordered}};
   std::string key;
   for (const auto& column : what.from.primary_key)
     key += (key.empty() ? "new." : ", new.") + quoted_name(column);
   // Which rows the first pass takes is one snapshot; no row of an aggregate is in it without those before.
   return {{fmt::format("CREATE TEMPORARY TABLE outboxd_taken ON COMMIT DROP AS SELECT {} FROM {} AS new{}",
-                       key, table, condition(what, " WHERE ")),
+                       key, table, user_condition(what, " WHERE ")),
            "ANALYZE pg_temp.outboxd_taken",
            fmt::format("{} JOIN pg_temp.outboxd_taken AS taken ON {}{}", insert,
                        same_key(what, "taken", "NEW"), ordered)},
           {fmt::format("{} WHERE NOT EXISTS (SELECT FROM pg_temp.outboxd_taken AS taken WHERE {}){}{}",
-                       insert, same_key(what, "taken", "NEW"), condition(what, " AND "), ordered)}};
+                       insert, same_key(what, "taken", "NEW"), user_condition(what, " AND "), ordered)}};
 }
 
 }  // namespace outboxd::app

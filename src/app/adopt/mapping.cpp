@@ -118,14 +118,14 @@ result<void> add_map(column_mapping& to, std::set<event_field>& given, const std
 }
 
 result<void> add_header(column_mapping& to, const std::string& text) {
-  constexpr std::size_t longest = 255;  // AMQP's short string
+  constexpr std::size_t longest_name = 255;  // AMQP's short string
   const auto parts = split(text);
   if (!parts || parts->value.empty())
     return permanent(fmt::format(
         "--header '{}' is not allowed; give NAME=COLUMN, for example --header tenant=tenant_id", text));
-  if (parts->name.size() > longest)
+  if (parts->name.size() > longest_name)
     return permanent(fmt::format("--header: the name '{:.20}…' has {} bytes; up to {} are allowed",
-                                 parts->name, parts->name.size(), longest));
+                                 parts->name, parts->name.size(), longest_name));
   const auto same = [&](const header_source& one) { return one.name == parts->name; };
   if (std::any_of(to.headers.begin(), to.headers.end(), same))
     return permanent(fmt::format("--header {}=… is given more than once", parts->name));

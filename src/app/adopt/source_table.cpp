@@ -10,8 +10,8 @@
 namespace outboxd::app {
 namespace {
 
-result<pg::rows> ask(pg::blocking_session& session, const std::string& sql,
-                     const std::vector<std::string>& parameters) {
+result<pg::rows> ask_catalog(pg::blocking_session& session, const std::string& sql,
+                             const std::vector<std::string>& parameters) {
   auto answer = session.execute(sql, parameters);
   if (!answer)
     return tl::make_unexpected(pg::refused_statement(answer.error().sqlstate, answer.error().words));
@@ -52,19 +52,19 @@ result<void> check_kind(std::string_view kind, const source_table& table) {
 
 result<source_table> read_facts(pg::blocking_session& session, const std::string& oid,
                                 const pg::schema_name& outbox) {
-  const auto facts =
-      ask(session,
-          "SELECT n.nspname, c.relname, c.relkind, pg_get_userbyid(c.relowner), c.relispartition,"
-          " c.relforcerowsecurity, EXISTS (SELECT FROM pg_constraint AS k WHERE k.confrelid = c.oid AND "
-          "k.contype = 'f'),"
-          " (n.nspname = $2 AND c.relname IN ('event', 'shard', 'migration', 'audit', 'discarded',"
-          " 'processed_event', 'pause'))"
-          " OR EXISTS (SELECT FROM pg_partition_ancestors(c.oid) AS a JOIN pg_class AS e ON e.oid = a.relid"
-          " WHERE e.relname = 'event' AND e.relnamespace = (SELECT o.oid FROM pg_namespace AS o WHERE "
-          "o.nspname = "
-          "$2))"
-          " FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = $1::oid",
-          {oid, outbox.name()});
+  const auto facts = ask_catalog(
+      session,
+      "SELECT n.nspname, c.relname, c.relkind, pg_get_userbyid(c.relowner), c.relispartition,"
+      " c.relforcerowsecurity, EXISTS (SELECT FROM pg_constraint AS k WHERE k.confrelid = c.oid AND "
+      "k.contype = 'f'),"
+      " (n.nspname = $2 AND c.relname IN ('event', 'shard', 'migration', 'audit', 'discarded',"
+      " 'processed_event', 'pause'))"
+      " OR EXISTS (SELECT FROM pg_partition_ancestors(c.oid) AS a JOIN pg_class AS e ON e.oid = a.relid"
+      " WHERE e.relname = 'event' AND e.relnamespace = (SELECT o.oid FROM pg_namespace AS o WHERE "
+      "o.nspname = "
+      "$2))"
+      " FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = $1::oid",
+      {oid, outbox.name()});
   if (!facts) return tl::make_unexpected(facts.error());
   if (facts->size() == 0) return permanent("the table has just been dropped");
   const auto text = [&](int column) { return std::string(facts->at(0, column)); };
@@ -86,21 +86,21 @@ result<source_table> read_facts(pg::blocking_session& session, const std::string
 }
 
 result<void> read_columns(pg::blocking_session& session, source_table& into) {
-  const auto found =
-      ask(session,
-          "WITH RECURSIVE base(attnum, type) AS ("
-          "  SELECT attnum, atttypid FROM pg_attribute WHERE attrelid = $1::oid AND attnum > 0 AND NOT "
-          "attisdropped"
-          "  UNION ALL SELECT b.attnum, t.typbasetype FROM base AS b JOIN pg_type AS t ON t.oid = b.type "
-          "WHERE t.typtype = 'd')"
-          " SELECT a.attname, format_type(a.atttypid, a.atttypmod),"
-          " CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN t.typname ELSE '' END, t.typcategory,"
-          " a.attnotnull, a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', "
-          "false)"
-          " FROM base AS b JOIN pg_type AS t ON t.oid = b.type AND t.typtype <> 'd'"
-          " JOIN pg_attribute AS a ON a.attrelid = $1::oid AND a.attnum = b.attnum"
-          " LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum ORDER BY a.attnum",
-          {into.oid});
+  const auto found = ask_catalog(
+      session,
+      "WITH RECURSIVE base(attnum, type) AS ("
+      "  SELECT attnum, atttypid FROM pg_attribute WHERE attrelid = $1::oid AND attnum > 0 AND NOT "
+      "attisdropped"
+      "  UNION ALL SELECT b.attnum, t.typbasetype FROM base AS b JOIN pg_type AS t ON t.oid = b.type "
+      "WHERE t.typtype = 'd')"
+      " SELECT a.attname, format_type(a.atttypid, a.atttypmod),"
+      " CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN t.typname ELSE '' END, t.typcategory,"
+      " a.attnotnull, a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', "
+      "false)"
+      " FROM base AS b JOIN pg_type AS t ON t.oid = b.type AND t.typtype <> 'd'"
+      " JOIN pg_attribute AS a ON a.attrelid = $1::oid AND a.attnum = b.attnum"
+      " LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum ORDER BY a.attnum",
+      {into.oid});
   if (!found) return tl::make_unexpected(found.error());
   for (int row = 0; row < found->size(); ++row)
     into.columns.push_back({.name = std::string(found->at(row, 0)),
@@ -109,12 +109,13 @@ result<void> read_columns(pg::blocking_session& session, source_table& into) {
                             .category = found->at(row, 3).front(),
                             .not_null = found->at(row, 4) == "t",
                             .counts = found->at(row, 5) == "t"});
-  const auto key = ask(session,
-                       "SELECT a.attname FROM pg_index AS i, unnest(i.indkey[0:i.indnkeyatts - 1]) WITH "
-                       "ORDINALITY AS k(attnum, place)"
-                       " JOIN pg_attribute AS a ON a.attrelid = $1::oid AND a.attnum = k.attnum"
-                       " WHERE i.indrelid = $1::oid AND i.indisprimary ORDER BY k.place",
-                       {into.oid});
+  const auto key =
+      ask_catalog(session,
+                  "SELECT a.attname FROM pg_index AS i, unnest(i.indkey[0:i.indnkeyatts - 1]) WITH "
+                  "ORDINALITY AS k(attnum, place)"
+                  " JOIN pg_attribute AS a ON a.attrelid = $1::oid AND a.attnum = k.attnum"
+                  " WHERE i.indrelid = $1::oid AND i.indisprimary ORDER BY k.place",
+                  {into.oid});
   if (!key) return tl::make_unexpected(key.error());
   for (int row = 0; row < key->size(); ++row) into.primary_key.emplace_back(key->at(row, 0));
   return {};
@@ -128,18 +129,19 @@ std::string word_after(std::string_view comment, std::string_view key) {
 }
 
 result<void> read_adoption(pg::blocking_session& session, source_table& into) {
-  const auto found = ask(session,
-                         "SELECT t.tgname, format('%I.%I', n.nspname, p.proname), "
-                         "coalesce(obj_description(p.oid, 'pg_proc'), ''),"
-                         " (SELECT format('%s.%s', pn.nspname, pc.relname) FROM pg_trigger AS pt JOIN "
-                         "pg_class AS pc ON pc.oid = pt.tgrelid"
-                         "  JOIN pg_namespace AS pn ON pn.oid = pc.relnamespace WHERE pt.oid = t.tgparentid)"
-                         " FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid JOIN pg_namespace AS n "
-                         "ON n.oid = p.pronamespace"
-                         " WHERE t.tgrelid = $1::oid AND t.tgname IN ('outboxd_copy', 'outboxd_empty', "
-                         "'outboxd_move_begins', 'outboxd_move_ends')"
-                         " ORDER BY t.tgname",
-                         {into.oid});
+  const auto found =
+      ask_catalog(session,
+                  "SELECT t.tgname, format('%I.%I', n.nspname, p.proname), "
+                  "coalesce(obj_description(p.oid, 'pg_proc'), ''),"
+                  " (SELECT format('%s.%s', pn.nspname, pc.relname) FROM pg_trigger AS pt JOIN "
+                  "pg_class AS pc ON pc.oid = pt.tgrelid"
+                  "  JOIN pg_namespace AS pn ON pn.oid = pc.relnamespace WHERE pt.oid = t.tgparentid)"
+                  " FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid JOIN pg_namespace AS n "
+                  "ON n.oid = p.pronamespace"
+                  " WHERE t.tgrelid = $1::oid AND t.tgname IN ('outboxd_copy', 'outboxd_empty', "
+                  "'outboxd_move_begins', 'outboxd_move_ends')"
+                  " ORDER BY t.tgname",
+                  {into.oid});
   if (!found) return tl::make_unexpected(found.error());
   for (int row = 0; row < found->size(); ++row) {
     const auto comment = found->at(row, 2);

@@ -25,7 +25,7 @@ constexpr std::size_t most_names = 3;     // of queues, in a line
 
 using answer = tl::expected<json, finding>;
 
-struct subject {
+struct broker_api {
   const management_api& api;
   std::string vhost;
   int major;  // of RabbitMQ's version
@@ -47,7 +47,7 @@ tl::expected<int, finding> major_of(const management_api& api) {
               "rabbitmq-plugins enable rabbitmq_management  # on the broker; or mend amqp.management_url"));
 }
 
-finding check_alternate(const subject& at, const std::string& name, const json& exchange) {
+finding check_alternate(const broker_api& at, const std::string& name, const json& exchange) {
   json definition = object_in(exchange, "effective_policy_definition");
   const auto policy = text_in(exchange, "policy").value_or("");
   if (definition.empty() && !policy.empty()) {
@@ -69,7 +69,7 @@ finding check_alternate(const subject& at, const std::string& name, const json& 
 }
 
 // Names of the queues that are bound to it; those behind another exchange are left out.
-tl::expected<std::set<std::string>, finding> queues_of(const subject& at, const std::string& exchange) {
+tl::expected<std::set<std::string>, finding> queues_of(const broker_api& at, const std::string& exchange) {
   const auto said = at.ask("exchanges", exchange, "/bindings/source?columns=destination,destination_type");
   if (!said) return tl::make_unexpected(said.error());
   std::set<std::string> out;
@@ -85,19 +85,19 @@ struct lossy_queue {
   queue_fate fate;
 };
 
-finding of_lossy(const subject& at, const std::vector<lossy_queue>& all) {
+finding of_lossy(const broker_api& at, const std::vector<lossy_queue>& queues) {
   std::string list;
-  for (std::size_t i = 0; i < std::min(all.size(), most_names); ++i)
-    list += fmt::format("{}{} after {}", i == 0 ? "" : ", ", in_quotes(all[i].name), all[i].fate.limit);
-  if (all.size() > most_names) list += fmt::format(", and {} more", all.size() - most_names);
+  for (std::size_t i = 0; i < std::min(queues.size(), most_names); ++i)
+    list += fmt::format("{}{} after {}", i == 0 ? "" : ", ", in_quotes(queues[i].name), queues[i].fate.limit);
+  if (queues.size() > most_names) list += fmt::format(", and {} more", queues.size() - most_names);
   return warning(
       fmt::format("quorum queues bound to it throw away a message that comes back too often, for they have a "
                   "delivery limit and no dead letter exchange: {}",
                   list),
-      dead_letters_remedy(at.vhost, all.front().name, all.front().fate.policy));
+      dead_letters_remedy(at.vhost, queues.front().name, queues.front().fate.policy));
 }
 
-finding check_queues(const subject& at, const std::string& exchange) {
+finding check_queues(const broker_api& at, const std::string& exchange) {
   const auto names = queues_of(at, exchange);
   if (!names) return names.error();
   std::vector<lossy_queue> lossy;
@@ -125,7 +125,7 @@ finding check_queues(const subject& at, const std::string& exchange) {
       seen < names->size() ? fmt::format(" ({} looked at)", seen) : std::string(), quorum));
 }
 
-findings check_exchange(const subject& at, const std::string& name) {
+findings check_bindings_of(const broker_api& at, const std::string& name) {
   const auto exchange =
       at.ask("exchanges", name, "?columns=name,arguments,policy,effective_policy_definition");
   if (!exchange) return {exchange.error()};
@@ -151,7 +151,7 @@ findings check_policies(const settings& from, const std::vector<std::string>& ex
   if (!major) return {major.error()};
   findings out;
   for (const std::string& name : exchanges)
-    for (finding& one : check_exchange({api, broker->vhost, *major}, name)) {
+    for (finding& one : check_bindings_of({api, broker->vhost, *major}, name)) {
       one.words = fmt::format("{}: {}", in_quotes(name), one.words);
       out.push_back(std::move(one));
     }

@@ -31,7 +31,7 @@ constexpr std::array hurtful{"statement_timeout",
 
 constexpr std::int64_t too_soon = 1'000;  // ms; a login over a network, and its first statements
 
-std::string remedy_of(const server_setting& one, const patient::knowledge& known) {
+std::string setting_remedy(const server_setting& one, const patient::knowledge& known) {
   const auto user = sql_name(known.user);
   const auto database = sql_name(known.database);
   if (one.source == "user") return fmt::format("ALTER ROLE {} RESET {};", user, one.name);
@@ -81,13 +81,13 @@ finding check_settings(patient& of) {
     const auto said = fmt::format("{} = {} ({})", one.name, one.value, one.source);
     if (is_timeout(one.name) && std::atoll(one.base.c_str()) < too_soon)
       return warning(fmt::format("{} may end a session before a relay has set its own", said),
-                     remedy_of(one, of.known));
+                     setting_remedy(one, of.known));
     if (one.name == "default_transaction_read_only") continue;  // see check_writable
     if (of.known.opened_as_relay) {
       const auto own = of.ask(of.as_relay(), fmt::format("SELECT current_setting('{}')", one.name));
       if (!own) return not_checked(own.error().message);
       if (own->at(0, 0) == one.value && one.name != "session_replication_role")
-        return warning(fmt::format("{} holds for relays, too", said), remedy_of(one, of.known));
+        return warning(fmt::format("{} holds for relays, too", said), setting_remedy(one, of.known));
     }
     harmless.push_back(said);
   }
