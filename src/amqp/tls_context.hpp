@@ -3,26 +3,12 @@
 
 #include <boost/asio/ssl/context.hpp>
 #include <chrono>
-#include <cstdint>
 #include <optional>
-#include <string>
 
+#include "amqp/tls_settings.hpp"
 #include "core/error.hpp"
 
 namespace outboxd::amqp {
-
-enum class verification : std::uint8_t {
-  full,  // the broker's certificate and that it is for the host of the URL
-  ca,    // that somebody whom we trust has signed it, for whatever host
-  none,
-};
-
-struct tls_settings {
-  std::string ca_file;           // PEM; empty: those that the system trusts
-  std::string certificate_file;  // PEM, ours, with intermediate ones behind it; empty: none
-  std::string key_file;          // PEM, of that certificate
-  verification verify = verification::full;
-};
 
 struct tls_context {
   boost::asio::ssl::context it;

@@ -11,7 +11,7 @@
 #include "http/address.hpp"
 #include "http/allowed_hosts.hpp"
 #include "http/url.hpp"
-#include "relay/relay.hpp"
+#include "relay/settings.hpp"
 
 namespace outboxd::app {
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "amqp/tls_context.hpp"
 #include "amqp/url.hpp"
 #include "app/secret_file.hpp"
 

@@ -5,30 +5,10 @@
 #include <chrono>
 #include <cstdint>
 
-#include "flow/write_queue.hpp"
+#include "flow/clock.hpp"
+#include "flow/limits.hpp"
 
 namespace outboxd::flow {
-
-struct doorbell_limits {
-  // So many notifications in a window are worth polling instead: to be woken is quicker than to poll, and a
-  // notification costs little as long as no commit waits for another one's. Fewer, for a while after that was
-  // seen.
-  std::chrono::milliseconds window{100};
-  int busy = 50;
-  int busy_contended = 10;
-  std::chrono::milliseconds contention_lasts{60'000};
-  // From so many on it is worth asking whether commits wait for each other; at most once in this time.
-  int probe_rate = 5;
-  std::chrono::milliseconds contention_probe{1'000};
-  // Awake for so long at least. Then it is time to sleep when half of what would wake it up again, or less,
-  // was found in a window.
-  std::chrono::milliseconds shortest_awake{250};
-  // Between two polls: a part of the time in which nothing was found, within bounds; the longest is the sweep
-  // interval.
-  int poll_share = 8;
-  std::chrono::microseconds shortest_poll{1'000};
-  std::chrono::milliseconds longest_poll{1'000};
-};
 
 // Pure. Its owner polls and locks for it.
 class doorbell {

@@ -1,20 +1,16 @@
 // lane: one AMQP connection of the pool, as the flow sees it: what waits for it, and what is in flight on it.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 
 #include "flow/broker.hpp"
+#include "flow/limits.hpp"
 #include "flow/parcels.hpp"
 #include "flow/refusals.hpp"
 #include "flow/window.hpp"
 
 namespace outboxd::flow {
-
-struct lane_limits {
-  std::chrono::milliseconds confirm_timeout{10'000};
-};
 
 class lane final : public broker_listener {
  public:

@@ -5,15 +5,10 @@
 #include <chrono>
 #include <optional>
 
+#include "flow/limits.hpp"
 #include "flow/store.hpp"
-#include "flow/write_queue.hpp"
 
 namespace outboxd::flow {
-
-struct read_limits {
-  int batch = 1'500;               // most rows in one read
-  std::int64_t seq_span = 20'000;  // how far (a) goes in one read
-};
 
 // Pure. The parts of a request that read, and what their answers mean.
 class reader {

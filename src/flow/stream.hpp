@@ -10,42 +10,15 @@
 #include <string>
 
 #include "core/failure.hpp"
-#include "core/order_mode.hpp"
-#include "core/retry_policy.hpp"
-#include "core/routing.hpp"
 #include "flow/barriers.hpp"
 #include "flow/finder.hpp"
 #include "flow/lanes.hpp"
+#include "flow/limits.hpp"
 #include "flow/reader.hpp"
 #include "flow/server_clock.hpp"
 #include "flow/step_observer.hpp"
 
 namespace outboxd::flow {
-
-// What a dead event means for the later ones of its aggregate.
-enum class after_dead : std::uint8_t {
-  go_on,
-  hold,  // they wait until it is retried or discarded
-};
-
-struct stream_limits {
-  read_limits read;
-  std::int64_t batch_bytes = 8'000'000;
-  int batches = 4;  // of events and bytes that are read and not settled
-  write_limits marks{.enough = 500, .linger = std::chrono::milliseconds(10), .most = 10'000};
-  // Events of one aggregate in memory, and at most a batch, or a second's worth of max_rate; more are parked.
-  std::uint32_t longest_chain = 500;
-  std::size_t most_held = 200'000;  // aggregates that hold back events, known by name
-  order_mode order = order_mode::strict;
-  flow::after_dead after_dead = flow::after_dead::go_on;
-  routing route;
-  retry_policy retry = retry_policy::exponential(std::chrono::seconds(1), std::chrono::minutes(5), 20);
-  std::string dead_letter_exchange;  // empty: none
-  // A process that was stopped may find the lead gone: so long after the latest question that its session
-  // has answered it sends nothing before the next answer.
-  std::chrono::milliseconds lead_lasts{3'600'000};
-  std::uint64_t seed = 1;  // of the retries' jitter
-};
 
 // What is worth telling; all optional.
 struct stream_hooks {

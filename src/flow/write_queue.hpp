@@ -9,16 +9,11 @@
 #include <vector>
 
 #include "flow/clock.hpp"
+#include "flow/limits.hpp"
 #include "flow/store.hpp"
 #include "flow/unsettled.hpp"
 
 namespace outboxd::flow {
-
-struct write_limits {
-  std::size_t enough = 1;               // so many are worth a statement
-  std::chrono::microseconds linger{0};  // and so is the oldest after this long
-  std::size_t most = 10'000;            // in one statement
-};
 
 // A group is one statement. One that PostgreSQL refuses is halved until the row that it will not write is
 // alone; that one is tried again with growing pauses, and so is what somebody has locked. Nobody else waits

@@ -7,6 +7,7 @@
 
 #include "pg/event_rows.hpp"
 #include "pg/lock_wait.hpp"
+#include "relay/read_secret.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -119,7 +120,7 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
 boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, const postgres_settings& with,
                                                        std::string pid) {
   if (pid == std::to_string(link.backend_pid())) co_return result<void>();
-  const auto url = co_await with.url.read();
+  const auto url = co_await read_secret(with.url);
   if (!url) co_return tl::make_unexpected(url.error());
   pg::connection other(link.executor());
   if (const auto opened = co_await other.open(*url, with.connect_timeout); !opened)
@@ -146,7 +147,7 @@ result<void> check_version(const pg::schema_name& schema, std::int64_t version) 
 
 boost::asio::awaitable<result<outbox_facts>> open_session(pg::connection& link, const postgres_settings& with,
                                                           session_use use) {
-  const auto url = co_await with.url.read();
+  const auto url = co_await read_secret(with.url);
   if (!url) co_return tl::make_unexpected(url.error());
   const auto opened = co_await link.open(*url, with.connect_timeout);
   if (!opened) co_return tl::make_unexpected(opened.error());

@@ -9,17 +9,9 @@
 #include "pg/connection.hpp"
 #include "pg/relay_statements.hpp"
 #include "pg/schema_name.hpp"
-#include "relay/secret.hpp"
+#include "relay/settings.hpp"
 
 namespace outboxd::relay {
-
-struct postgres_settings {
-  secret url;
-  pg::schema_name schema;
-  std::chrono::milliseconds connect_timeout{10'000};
-  std::chrono::milliseconds claim_timeout{10'000};  // a leader that hangs for this long loses the lead
-  pg::after_publish after_publish = pg::after_publish::keep;
-};
 
 enum class session_use {
   stream,  // reads and marks: nothing on it waits for a lock for long

@@ -18,17 +18,11 @@
 #include "relay/figures.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/reconnect_pause.hpp"
+#include "relay/settings.hpp"
 #include "relay/sleep_lock.hpp"
 #include "relay/store_session.hpp"
 
 namespace outboxd::relay {
-
-struct leader_settings {
-  postgres_settings database;
-  flow::stream_limits stream;
-  flow::doorbell_limits doorbell;
-  std::chrono::milliseconds sweep_interval{1'000};
-};
 
 class leader;
 

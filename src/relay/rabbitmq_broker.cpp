@@ -5,6 +5,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include "relay/read_secret.hpp"
+
 namespace outboxd::relay {
 namespace {
 
@@ -63,7 +65,7 @@ void rabbitmq_broker::refused(error why) {
 }
 
 boost::asio::awaitable<result<void>> rabbitmq_broker::open() {
-  const auto text = co_await settings_.urls[next_url_ % settings_.urls.size()].read();
+  const auto text = co_await read_secret(settings_.urls[next_url_ % settings_.urls.size()]);
   if (!text) co_return tl::make_unexpected(text.error());
   if (stopping_) co_return transient("stopped");
   auto target = amqp::parse_url(*text);

@@ -13,23 +13,9 @@
 #include "flow/broker.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/reconnect_pause.hpp"
-#include "relay/secret.hpp"
+#include "relay/settings.hpp"
 
 namespace outboxd::relay {
-
-struct rabbitmq_settings {
-  std::vector<secret> urls;  // tried in turn
-  std::string connection_name = "outboxd";
-  std::chrono::seconds heartbeat{10};
-  std::chrono::milliseconds connect_timeout{10'000};
-  std::vector<std::string> declare_exchanges;  // durable, of type topic
-  std::size_t max_message_size = 134'217'728;  // bytes of a body
-  bool allow_cc = false;
-  std::size_t max_unconfirmed = 4096;
-  std::size_t max_buffered = 65'536;  // bytes
-  amqp::login_by login = amqp::login_by::plain;
-  amqp::tls_settings tls;
-};
 
 class rabbitmq_broker final : public flow::broker, private amqp::handler {
  public:

@@ -15,22 +15,9 @@
 #include "relay/pruner.hpp"
 #include "relay/rabbitmq_broker.hpp"
 #include "relay/sampler.hpp"
+#include "relay/settings.hpp"
 
 namespace outboxd::relay {
-
-struct relay_settings {
-  leader_settings leader;
-  rabbitmq_settings broker;
-  flow::lane_limits lane;
-  int lanes = 2;
-  std::int64_t max_rate = 0;  // messages a second; 0: no limit
-  bool samples_table = true;  // somebody can see it
-  retention_settings keep{};
-  std::chrono::milliseconds shutdown_grace{10'000};
-};
-
-// What is deleted by age: with relay.after_publish = delete no published event gets old.
-retention_settings retention_of(const relay_settings& from);
 
 // What there is to log; called on the reactor.
 struct relay_report {

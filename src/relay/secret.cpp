@@ -6,24 +6,28 @@
 #include <optional>
 #include <utility>
 
+#include "relay/password_command.hpp"
+#include "relay/read_secret.hpp"
+
 namespace outboxd::relay {
 
-boost::asio::awaitable<result<std::string>> secret::read() const {
-  const auto address = address_();
-  if (!address || !command_) co_return address;
-  const auto password = co_await command_->run();
+boost::asio::awaitable<result<std::string>> read_secret(secret from) {
+  const auto address = from.address();
+  if (!address || !from.command()) co_return address;
+  const auto password = co_await from.command()->run();
   if (!password) co_return tl::make_unexpected(password.error());
-  co_return join_(*address, *password);
+  co_return from.with_password(*address, *password);
 }
 
 result<std::string> secret::read_blocking() const {
   if (!command_) return address_();
   boost::asio::io_context io(1);
   std::optional<result<std::string>> out;
-  boost::asio::co_spawn(io, read(), [&](const std::exception_ptr& thrown, result<std::string> done) {
-    if (thrown) std::rethrow_exception(thrown);
-    out = std::move(done);
-  });
+  boost::asio::co_spawn(io, read_secret(*this),
+                        [&](const std::exception_ptr& thrown, result<std::string> done) {
+                          if (thrown) std::rethrow_exception(thrown);
+                          out = std::move(done);
+                        });
   io.run();
   return std::move(out.value());
 }

@@ -1,16 +1,16 @@
 // secret: a connection string that is read anew for every connection, so that a changed password needs no
-// restart; its password may be what a program of the user's prints.
+// restart; its password may be what a program of the user's prints. read_secret.hpp reads it on a reactor.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "core/error.hpp"
-#include "relay/password_command.hpp"
 
 namespace outboxd::relay {
+
+class password_command;
 
 class secret {
  public:
@@ -26,10 +26,15 @@ class secret {
   // As it is written; without the password that the command would print.
   result<std::string> address() const { return address_(); }
 
-  // For a connection that is about to be made. The command runs on the caller's executor.
-  boost::asio::awaitable<result<std::string>> read() const;
+  // Prints the password; null: the password, if any, is in the address.
+  const std::shared_ptr<password_command>& command() const { return command_; }
 
-  // The same for a program without a reactor: waits.
+  // The address with what the command has printed.
+  result<std::string> with_password(const std::string& address, const std::string& password) const {
+    return join_(address, password);
+  }
+
+  // For a connection that is about to be made, in a program without a reactor: waits for the command.
   result<std::string> read_blocking() const;
 
   // Ends a command that runs, and lets no other begin.
@@ -37,7 +42,7 @@ class secret {
 
  private:
   text address_;
-  std::shared_ptr<password_command> command_;  // none: the password, if any, is in the address
+  std::shared_ptr<password_command> command_;
   join join_ = nullptr;
 };
 

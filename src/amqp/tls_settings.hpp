@@ -1,0 +1,22 @@
+// tls_settings: which files a TLS connection to the broker takes, and what it checks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace outboxd::amqp {
+
+enum class verification : std::uint8_t {
+  full,  // the broker's certificate and that it is for the host of the URL
+  ca,    // that somebody whom we trust has signed it, for whatever host
+  none,
+};
+
+struct tls_settings {
+  std::string ca_file;           // PEM; empty: those that the system trusts
+  std::string certificate_file;  // PEM, ours, with intermediate ones behind it; empty: none
+  std::string key_file;          // PEM, of that certificate
+  verification verify = verification::full;
+};
+
+}  // namespace outboxd::amqp

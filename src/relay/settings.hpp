@@ -1,0 +1,64 @@
+// settings: what a relay is made with, as the program reads it from files, the environment and flags. Without
+// Asio, so that whoever only reads settings need not compile the reactor.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "amqp/greeting.hpp"
+#include "amqp/tls_settings.hpp"
+#include "flow/limits.hpp"
+#include "pg/relay_statements.hpp"
+#include "pg/schema_name.hpp"
+#include "relay/retention.hpp"
+#include "relay/secret.hpp"
+
+namespace outboxd::relay {
+
+struct postgres_settings {
+  secret url;
+  pg::schema_name schema;
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::chrono::milliseconds claim_timeout{10'000};  // a leader that hangs for this long loses the lead
+  pg::after_publish after_publish = pg::after_publish::keep;
+};
+
+struct leader_settings {
+  postgres_settings database;
+  flow::stream_limits stream;
+  flow::doorbell_limits doorbell;
+  std::chrono::milliseconds sweep_interval{1'000};
+};
+
+struct rabbitmq_settings {
+  std::vector<secret> urls;  // tried in turn
+  std::string connection_name = "outboxd";
+  std::chrono::seconds heartbeat{10};
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::vector<std::string> declare_exchanges;  // durable, of type topic
+  std::size_t max_message_size = 134'217'728;  // bytes of a body
+  bool allow_cc = false;
+  std::size_t max_unconfirmed = 4096;
+  std::size_t max_buffered = 65'536;  // bytes
+  amqp::login_by login = amqp::login_by::plain;
+  amqp::tls_settings tls;
+};
+
+struct relay_settings {
+  leader_settings leader;
+  rabbitmq_settings broker;
+  flow::lane_limits lane;
+  int lanes = 2;
+  std::int64_t max_rate = 0;  // messages a second; 0: no limit
+  bool samples_table = true;  // somebody can see it
+  retention_settings keep{};
+  std::chrono::milliseconds shutdown_grace{10'000};
+};
+
+// What is deleted by age: with relay.after_publish = delete no published event gets old.
+retention_settings retention_of(const relay_settings& from);
+
+}  // namespace outboxd::relay
