@@ -64,6 +64,22 @@ std::pair<std::uint64_t, std::string> noticed_by(const rules& with, std::uint64_
   return {0, {}};
 }
 
+struct rule {
+  const char* name;
+  bool rules::*member;
+  std::uint64_t most;  // seeds
+};
+
+void check_needed(std::initializer_list<rule> all) {
+  for (const rule& one : all) {
+    rules with;
+    with.*one.member = false;
+    const auto [seed, how] = noticed_by(with, one.most);
+    CHECK_MESSAGE(seed > 0, "nobody misses: ", std::string(one.name));
+    MESSAGE(std::string(one.name), ": seed ", seed, ": ", how);
+  }
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -88,20 +104,23 @@ TEST_CASE(
   run(50, {.faults = false, .with = {}});
 }
 
-TEST_CASE("every rule is needed: left out, it is missed") {
-  struct left_out {
-    const char* name;
-    bool rules::*which;
-    std::uint64_t most;
-  };
-  const left_out all[] = {
+TEST_CASE("every rule of reads is needed: left out, it is missed") {
+  check_needed({
       {"(a) ends WITH TIES", &rules::ties, 500},
       {"rows are known by id", &rules::by_id, 100},
       {"the next seq is the highest visible one, whatever its status", &rules::top_of_any, 100},
       {"(b)", &rules::late_open, 100},
       {"(c)", &rules::late_new, 100},
       {"rows of a read that goes back are not used", &rules::going_back_alone, 500},
-      {"a lost connection drops the position", &rules::position_dropped, 500},
+      {"a slice of (c) cuts what the position has seen", &rules::slice_cuts, 100},
+      {"(a) waits for the last slice of (c)", &rules::slices_first, 100},
+      {"a walk goes over what the position has passed", &rules::background_walk, 100},
+      {"a due read begins after what has been read", &rules::due_after, 100},
+  });
+}
+
+TEST_CASE("every rule of marks and releases is needed: left out, it is missed") {
+  check_needed({
       {"dead is written synchronously", &rules::dead_synchronous, 2'000},
       {"the successors of a dead one wait until that is written", &rules::dead_awaited, 100},
       {"what is blocked is known before the first send", &rules::blocked_first, 100},
@@ -109,31 +128,31 @@ TEST_CASE("every rule is needed: left out, it is missed") {
       {"parked events above the position stay", &rules::release_below_position, 2'000},
       {"a new leader looks for what waits for pauses that have ended", &rules::resumed_at_start, 500},
       {"a new leader that holds behind dead events knows them before it sends", &rules::dead_first, 100},
-      {"the saved seq is below what is unsettled", &rules::saved_below_unsettled, 100},
-      {"what is unsettled is saved beside the position", &rules::unsettled_saved, 100},
-      {"a position of another server is not taken up", &rules::identifier_checked, 2'000},
-      {"a position ahead of the server is not taken up", &rules::xmax_checked, 2'000},
-      {"a slice of (c) cuts what the position has seen", &rules::slice_cuts, 100},
-      {"(a) waits for the last slice of (c)", &rules::slices_first, 100},
-      {"who was stopped for long sends nothing before an answer", &rules::lead_checked, 100},
-      {"a standby gives no lead", &rules::no_lead_in_recovery, 500},
-      {"a walk goes over what the position has passed", &rules::background_walk, 100},
       {"what somebody has locked is marked later", &rules::marks_again, 100},
-      {"a due read begins after what has been read", &rules::due_after, 100},
       {"a mark passes over what is locked", &rules::locked_skipped, 500},
       {"a mark by place counts its rows", &rules::places_counted, 500},
       {"a hand's reset keeps the kind", &rules::kind_kept, 500},
       {"held aggregates are looked at without a hit", &rules::look_up_unasked, 100},
+  });
+}
+
+TEST_CASE("every rule of the saved position is needed: left out, it is missed") {
+  check_needed({
+      {"a lost connection drops the position", &rules::position_dropped, 500},
+      {"the saved seq is below what is unsettled", &rules::saved_below_unsettled, 100},
+      {"what is unsettled is saved beside the position", &rules::unsettled_saved, 100},
+      {"a position of another server is not taken up", &rules::identifier_checked, 2'000},
+      {"a position ahead of the server is not taken up", &rules::xmax_checked, 2'000},
+  });
+}
+
+TEST_CASE("every rule of the lead is needed: left out, it is missed") {
+  check_needed({
+      {"who was stopped for long sends nothing before an answer", &rules::lead_checked, 100},
+      {"a standby gives no lead", &rules::no_lead_in_recovery, 500},
       {"a leader without a broker makes way", &rules::makes_way, 100},
       {"who makes way and does not come to rest leads on", &rules::leads_on, 500},
-  };
-  for (const left_out& one : all) {
-    rules with;
-    with.*one.which = false;
-    const auto [seed, how] = noticed_by(with, one.most);
-    CHECK_MESSAGE(seed > 0, "nobody misses: ", std::string(one.name));
-    MESSAGE(std::string(one.name), ": seed ", seed, ": ", how);
-  }
+  });
 }
 
 }  // namespace flow_chaos_test
