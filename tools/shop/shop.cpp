@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -39,6 +40,9 @@ bool first_order_arrives(const options& settings, order_book& book, tally& resul
         fmt::format("The first event did not arrive within {} s: is the relay running, and does its log "
                     "say what keeps it?",
                     relay_start_limit.count()));
+  } else if (const auto now = result.count(); now.latency) {
+    fmt::print("The first event has arrived, {:.1f} ms after its COMMIT was sent.\n", now.latency->max.count());
+    std::fflush(stdout);
   }
   result.forget_latencies();
   return arrived;
