@@ -31,6 +31,7 @@ is_root() { [ "$(id -u)" = 0 ]; }
 # Prints the comment block at the top of the calling script (without the #!) as its help.
 print_help() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
 
+free_megabytes() { df -Pm "$1" | awk 'NR == 2 { print $4 }'; }
 in_repo() { (cd "$repo_root" && exec "$@"); }
 cores() { nproc 2>/dev/null || echo 2; }
 
@@ -99,7 +100,7 @@ end_supervised() {
 # build_preset PRESET [TARGET...]: configure and build it in build/PRESET, with progress; ends the script if
 # that fails.
 build_preset() {
-  local preset=$1 log
+  local preset=$1 log line
   shift
   mkdir -p "$repo_root/build"
   log=$repo_root/build/configure-$preset.log
@@ -109,8 +110,12 @@ build_preset() {
     die "CMake could not configure the $preset preset (above: the end of build/${log##*/})." \
       "If a package is missing, run tools/bootstrap."
   }
-  supervise in_repo cmake --build --preset "$preset" -j "$(cores)" ${1:+--target "$@"} ||
-    die "The $preset preset does not build: the compiler's messages are above."
+  sed -n 's/^-- note: //p' "$log" | while read -r line; do say "$line"; done
+  NINJA_STATUS='[%f of %t, %es] ' \
+    supervise in_repo cmake --build --preset "$preset" -j "$(cores)" ${1:+--target "$@"} && return
+  [ "$(free_megabytes "$repo_root/build")" -ge 50 ] ||
+    die "The disk is full: build/ has less than 50 MB left. A build of everything takes about 3 GB."
+  die "The $preset preset does not build: the compiler's messages are above."
 }
 
 # borrow_services: make sure the private PostgreSQL and RabbitMQ run, export their addresses, and stop at exit

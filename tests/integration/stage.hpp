@@ -31,7 +31,7 @@ inline constexpr auto time_limit = 60s;
 inline const arguments no_sweep{"--relay-sweep-interval", "30m", "--relay-claim-timeout", "1h"};
 
 /// The outboxd under test: this build's, or that of OUTBOXD_TEST_BINARY, which tools/test sets to the
-/// sanitizers' build.
+/// program that is shipped.
 std::string outboxd_binary();
 
 /// Runs outboxd to its end; without a URL among the variables it has none, whatever the tests' own

@@ -41,7 +41,8 @@ bool first_order_arrives(const options& settings, order_book& book, tally& resul
                     "say what keeps it?",
                     relay_start_limit.count()));
   } else if (const auto now = result.count(); now.latency) {
-    fmt::print("The first event has arrived, {:.1f} ms after its COMMIT was sent.\n", now.latency->max.count());
+    fmt::print("The first event has arrived, {:.1f} ms after its COMMIT was sent.\n",
+               now.latency->max.count());
     std::fflush(stdout);
   }
   result.forget_latencies();
