@@ -84,7 +84,7 @@ CREATE TABLE @schema@.shard (
   shard             smallint    PRIMARY KEY,
   seq               bigint,            -- null: nothing is known, read everything
   seen              pg_snapshot,
-  unsettled         uuid[]      NOT NULL DEFAULT '{}',
+  unsettled         bigint[]    NOT NULL DEFAULT '{}',  -- seqs
   system_identifier bigint,            -- of the server that the snapshot is of
   rings             boolean     NOT NULL DEFAULT @notifies@  -- whether writers ring for this shard
 );

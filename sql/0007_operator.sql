@@ -26,9 +26,10 @@ COMMENT ON COLUMN @schema@.audit.events IS 'How many events were changed.';
 CREATE TABLE @schema@.discarded (
   audit  bigint  NOT NULL REFERENCES @schema@.audit,
   id     uuid    NOT NULL,
+  seq    bigint  NOT NULL,
   event  jsonb   NOT NULL,
 
-  CONSTRAINT discarded_pkey PRIMARY KEY (id, audit)
+  CONSTRAINT discarded_pkey PRIMARY KEY (id, seq, audit)
 );
 COMMENT ON TABLE @schema@.discarded IS 'Events that were discarded, without their payloads.';
 
@@ -118,10 +119,11 @@ $outboxd$;
 CREATE INDEX event_dead ON @schema@.event (exception, seq) WHERE exception >= 'dead';
 
 -- Has those of these events published once more that have the status `were`, dead or published, and returns
--- how many. They keep their id and their seq. From the moment that the leader reads them, later events of
+-- how many. `seqs`: those of these alone; in a partitioned outbox other events may have the ids, too. They
+-- keep their id and their seq. From the moment that the leader reads them, later events of
 -- their aggregate wait behind them.
 CREATE FUNCTION @schema@.requeue(ids uuid[], were @schema@.event_status, to_exchange text DEFAULT NULL,
-  to_routing_key text DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql
+  to_routing_key text DEFAULT NULL, seqs bigint[] DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $outboxd$
@@ -133,10 +135,11 @@ BEGIN
       available_at = clock_timestamp(), published_at = NULL,
       replay_exchange = CASE WHEN were = 'published' THEN to_exchange ELSE e.replay_exchange END,
       replay_routing_key = CASE WHEN were = 'published' THEN to_routing_key ELSE e.replay_routing_key END
-  WHERE e.id IN (
-    SELECT w.id FROM @schema@.event AS w WHERE w.id = ANY (ids) AND w.status = were
-    ORDER BY w.id FOR UPDATE)
-    AND e.status = were;  -- in a partitioned outbox another event may have the id
+  FROM (
+    SELECT w.id, w.seq FROM @schema@.event AS w
+    WHERE w.id = ANY (ids) AND (seqs IS NULL OR w.seq = ANY (seqs)) AND w.status = were
+    ORDER BY w.id, w.seq FOR UPDATE) AS k
+  WHERE e.id = k.id AND e.seq = k.seq AND e.status = were;
   GET DIAGNOSTICS changed = ROW_COUNT;
   IF changed > 0 THEN
     PERFORM pg_notify(@schema_text@, 'due');
@@ -145,13 +148,15 @@ BEGIN
 END
 $outboxd$;
 
--- Here and below: `audit` is what audit_begin returned; without it the call has a row of its own.
-CREATE FUNCTION @schema@.dead_retry(ids uuid[], audit bigint DEFAULT NULL) RETURNS bigint
+-- Here and below: `audit` is what audit_begin returned; without it the call has a row of its own. `seqs`: as
+-- in requeue.
+CREATE FUNCTION @schema@.dead_retry(ids uuid[], audit bigint DEFAULT NULL, seqs bigint[] DEFAULT NULL)
+RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
-  changed CONSTANT bigint := @schema@.requeue(ids, 'dead');
+  changed CONSTANT bigint := @schema@.requeue(ids, 'dead', NULL, NULL, seqs);
 BEGIN
   PERFORM @schema@.audit_count(audit, 'retry', @schema@.audit_ids(ids), changed);
   RETURN changed;
@@ -161,12 +166,12 @@ $outboxd$;
 -- They are published once more, with the same id and seq: to this exchange and with this routing key, if
 -- given, until they are replayed again. Their own ones stay.
 CREATE FUNCTION @schema@.replay(ids uuid[], audit bigint DEFAULT NULL, exchange text DEFAULT NULL,
-  routing_key text DEFAULT NULL)
+  routing_key text DEFAULT NULL, seqs bigint[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
-  changed CONSTANT bigint := @schema@.requeue(ids, 'published', exchange, routing_key);
+  changed CONSTANT bigint := @schema@.requeue(ids, 'published', exchange, routing_key, seqs);
 BEGIN
   PERFORM @schema@.audit_count(audit, 'replay', @schema@.audit_ids(ids), changed);
   RETURN changed;
@@ -176,7 +181,7 @@ $outboxd$;
 -- An event as it is kept when it is discarded: neither its payload nor the values of its headers, and no text
 -- beyond a bound. The row may be dead because PostgreSQL cannot read it: that must not keep it from being
 -- discarded.
-CREATE FUNCTION @schema@.without_payload(which uuid) RETURNS jsonb LANGUAGE plpgsql
+CREATE FUNCTION @schema@.without_payload(which uuid, which_seq bigint) RETURNS jsonb LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 BEGIN
@@ -188,30 +193,35 @@ BEGIN
       'last_error', left(e.last_error, 1000), 'last_error_code', left(e.last_error_code, 1000),
       'header_names', (SELECT coalesce(jsonb_agg(left(k.name, 100) ORDER BY k.name), '[]')
                        FROM (SELECT name FROM jsonb_object_keys(e.headers) AS name LIMIT 100) AS k))
-    FROM @schema@.event AS e WHERE e.id = which ORDER BY e.status = 'dead' DESC LIMIT 1);
+    FROM @schema@.event AS e WHERE e.id = which AND e.seq = which_seq);
 EXCEPTION WHEN OTHERS THEN
-  RETURN jsonb_build_object('id', which, 'unreadable', SQLSTATE);
+  RETURN jsonb_build_object('id', which, 'seq', which_seq, 'unreadable', SQLSTATE);
 END
 $outboxd$;
 
 -- Deletes the dead ones of these events and returns how many; discarded keeps what is to be known of them.
 -- Others wait for a dead one where relay.after_dead is hold: the leader is told.
-CREATE FUNCTION @schema@.dead_discard(ids uuid[], audit bigint DEFAULT NULL) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION @schema@.dead_discard(ids uuid[], audit bigint DEFAULT NULL, seqs bigint[] DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $outboxd$
+#variable_conflict use_variable
 DECLARE
-  chosen CONSTANT uuid[] := ARRAY(
-    SELECT d.id FROM @schema@.event AS d
-    WHERE d.id = ANY (ids) AND d.status = 'dead' ORDER BY d.id FOR UPDATE);
-  row_id CONSTANT bigint :=
-    @schema@.audit_count(audit, 'discard', @schema@.audit_ids(ids), cardinality(chosen));
+  chosen       uuid[];
+  chosen_seqs  bigint[];
+  row_id       bigint;
 BEGIN
-  INSERT INTO @schema@.discarded (audit, id, event)
-  SELECT row_id, f.id, @schema@.without_payload(f.id)
-  FROM (SELECT DISTINCT c FROM unnest(chosen) AS c) AS f(id);
-  DELETE FROM @schema@.event AS e WHERE e.id = ANY (chosen) AND e.status = 'dead';
+  SELECT coalesce(array_agg(c.id), '{}'), coalesce(array_agg(c.seq), '{}') INTO chosen, chosen_seqs
+  FROM (SELECT d.id, d.seq FROM @schema@.event AS d
+        WHERE d.id = ANY (ids) AND (seqs IS NULL OR d.seq = ANY (seqs)) AND d.status = 'dead'
+        ORDER BY d.id, d.seq FOR UPDATE) AS c;
+  row_id := @schema@.audit_count(audit, 'discard', @schema@.audit_ids(ids), cardinality(chosen));
+  INSERT INTO @schema@.discarded (audit, id, seq, event)
+  SELECT row_id, k.id, k.seq, @schema@.without_payload(k.id, k.seq)
+  FROM unnest(chosen, chosen_seqs) AS k(id, seq);
+  DELETE FROM @schema@.event AS e USING unnest(chosen, chosen_seqs) AS k(id, seq)
+  WHERE e.id = k.id AND e.seq = k.seq AND e.status = 'dead';
   IF cardinality(chosen) > 0 THEN
     PERFORM pg_notify(@schema_text@, 'due');
   END IF;
@@ -379,16 +389,16 @@ $outboxd$;
 REVOKE ALL ON FUNCTION
   @schema@.audit_who(), @schema@.audit_write(text, text, bigint, text, jsonb),
   @schema@.audit_begin(text, text, text), @schema@.audit_count(bigint, text, text, bigint, bigint),
-  @schema@.audit_ids(uuid[]), @schema@.requeue(uuid[], @schema@.event_status, text, text),
-  @schema@.without_payload(uuid), @schema@.dead_retry(uuid[], bigint),
-  @schema@.dead_discard(uuid[], bigint), @schema@.replay(uuid[], bigint, text, text),
+  @schema@.audit_ids(uuid[]), @schema@.requeue(uuid[], @schema@.event_status, text, text, bigint[]),
+  @schema@.without_payload(uuid, bigint), @schema@.dead_retry(uuid[], bigint, bigint[]),
+  @schema@.dead_discard(uuid[], bigint, bigint[]), @schema@.replay(uuid[], bigint, text, text, bigint[]),
   @schema@.pause_parts(text[], text[], boolean), @schema@.pause_words(text[], text[], boolean),
   @schema@.pause(text[], text[], boolean, timestamptz, text), @schema@.resume(text[], text[], boolean, text),
   @schema@.prune_published(timestamptz, integer, bigint)
   FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-  @schema@.audit_begin(text, text, text), @schema@.dead_retry(uuid[], bigint),
-  @schema@.dead_discard(uuid[], bigint), @schema@.replay(uuid[], bigint, text, text),
+  @schema@.audit_begin(text, text, text), @schema@.dead_retry(uuid[], bigint, bigint[]),
+  @schema@.dead_discard(uuid[], bigint, bigint[]), @schema@.replay(uuid[], bigint, text, text, bigint[]),
   @schema@.pause(text[], text[], boolean, timestamptz, text), @schema@.resume(text[], text[], boolean, text),
   @schema@.prune_published(timestamptz, integer, bigint)
   TO outbox_operator;

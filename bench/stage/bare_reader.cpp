@@ -54,6 +54,8 @@ test::result_rows bare_reader::read() {
 void bare_reader::mark(const test::result_rows& rows) {
   std::string ids;
   std::string places;
+  std::string seqs;
+  std::string txs;
   std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
   std::int64_t highest = 0;
   for (const auto& row : rows) {
@@ -64,9 +66,11 @@ void bare_reader::mark(const test::result_rows& rows) {
     const bool first = ids.empty();
     ids += (first ? "" : ",") + *of(row, column::id);
     places += (first ? "\"" : ",\"") + *of(row, column::place) + "\"";
+    seqs += (first ? "" : ",") + *of(row, column::seq);
+    txs += (first ? "" : ",") + *of(row, column::tx);
   }
-  session_.exec(fmt::format("EXECUTE {}('{{{}}}', '{{{}}}', {}, {})", pg::statement::mark, ids, places,
-                            lowest, highest));
+  session_.exec(fmt::format("EXECUTE {}('{{{}}}', '{{{}}}', '{{{}}}', '{{{}}}', {}, {})", pg::statement::mark,
+                            ids, places, seqs, txs, lowest, highest));
 }
 
 std::int64_t bare_reader::read_and_mark() {

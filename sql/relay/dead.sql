@@ -1,8 +1,9 @@
--- A page of the dead events of a shard, in seq order: hash and seq.
+-- A page of the dead events of a shard, in seq order: hash and seq. A seq may come twice, so it ends WITH
+-- TIES.
 -- $1 unused, $2 mask, $3 shard, $4 after this seq
 SELECT e.hash, e.seq
 FROM @schema@.event AS e
 WHERE e.exception >= 'dead' AND (e.exception, e.seq) > ('dead', $4) AND (e.hash & $2) = $3
   AND $1::bigint IS NOT NULL
 ORDER BY e.exception, e.seq
-LIMIT 2000
+FETCH FIRST 2000 ROWS WITH TIES

@@ -1,6 +1,6 @@
 -- Where the last leader of a shard has left off: $1 shard. Null where it is of no use: another server's, or
--- the server has lost transactions that it had seen. Then the ids of unsettled events, a snapshot, the number
--- of shards, whether writers ring, whether what is saved is of no use, and the time.
+-- the server has lost transactions that it had seen. Then the seqs of unsettled events, a snapshot, the
+-- number of shards, whether writers ring, whether what is saved is of no use, and the time.
 SELECT CASE WHEN k.known THEN s.seq END, CASE WHEN k.known THEN s.seen::text END, s.unsettled,
        pg_current_snapshot()::text, (SELECT count(*) FROM @schema@.shard),
        s.rings AND EXISTS (

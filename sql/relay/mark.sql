@@ -1,10 +1,10 @@
--- Marks what was published, by place: $1 ids, $2 ctids, $3 and $4 the lowest and the highest seq among them.
--- A row that has moved since it was read is missed.
+-- Marks what was published, by place: $1 ids, $2 ctids, $3 seqs, $4 transactions that inserted the rows,
+-- $5 and $6 the lowest and the highest seq among them.
+-- A row that has moved since it was read is missed, and so is another one in its place.
 -- A join and not `= ANY`, which compares each row with the whole list. `IS TRUE` leads into no index: a plan
--- made on an empty table would take the one on id. seq is for a partitioned outbox, see event_at; in two
--- partitions at once a place is told by its id.
+-- made on an empty table would take the one on id. The bounds are for a partitioned outbox, see event_at.
 UPDATE @schema@.event AS e
 SET status = 'published', published_at = clock_timestamp(), exception = NULL
-FROM unnest($1::uuid[], $2::tid[]) AS k(id, place)
-WHERE e.ctid = k.place AND (e.id = k.id) IS TRUE AND e.seq BETWEEN $3 AND $4 AND @few@
-  AND e.status IN ('pending', 'waiting')
+FROM unnest($1::uuid[], $2::tid[], $3::bigint[], $4::xid8[]) AS k(id, place, seq, tx)
+WHERE e.ctid = k.place AND (e.id = k.id AND e.seq = k.seq AND e.tx = k.tx) IS TRUE
+  AND e.seq BETWEEN $5 AND $6 AND @few@ AND e.status IN ('pending', 'waiting')

@@ -1,14 +1,15 @@
--- Writes why events were not published, and what they wait for: $1 ids, $2 exceptions, $3 attempts and $4
--- deferrals to add, $5 delays in milliseconds, $6 codes, $7 reasons. A null code or reason leaves the column
--- as it is; a null delay of one that backs off is for ever. Rows that are locked are passed over. Returns the
--- ids of those that were written.
+-- Writes why events were not published, and what they wait for: $1 ids, $2 seqs and $3 transactions that
+-- inserted them, $4 exceptions, $5 attempts and $6 deferrals to add, $7 delays in milliseconds, $8 codes,
+-- $9 reasons. A null code or reason leaves the column as it is; a null delay of one that backs off is for
+-- ever. Rows that are locked are passed over. Returns the numbers of those that were written, the first is 1.
 WITH asked AS MATERIALIZED (
-  SELECT s.*, u.place, u.seq
-  FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
-    AS s(id, exception, attempts, deferrals, delay, code, reason)
+  SELECT k.*, u.place
+  FROM unnest($1::uuid[], $2::bigint[], $3::xid8[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
+              $8::text[], $9::text[]) WITH ORDINALITY
+    AS k(id, seq, tx, exception, attempts, deferrals, delay, code, reason, number)
   CROSS JOIN LATERAL (
-    SELECT e.ctid AS place, e.seq FROM @schema@.event AS e
-    WHERE e.id = s.id AND e.status IN ('pending', 'waiting')
+    SELECT e.ctid AS place FROM @schema@.event AS e
+    WHERE @event_key@ AND e.status IN ('pending', 'waiting')
     FOR UPDATE SKIP LOCKED) AS u)
 UPDATE @schema@.event AS e
 SET status = CASE k.exception WHEN 'dead' THEN 'dead' ELSE 'waiting' END::@schema@.event_status,
@@ -22,4 +23,4 @@ SET status = CASE k.exception WHEN 'dead' THEN 'dead' ELSE 'waiting' END::@schem
     last_error_code = coalesce(k.code, e.last_error_code)
 FROM asked AS k
 WHERE @event_at@
-RETURNING e.id
+RETURNING k.number

@@ -1,5 +1,5 @@
 -- relay.after_publish = delete, in the place of mark.
 DELETE FROM @schema@.event AS e
-USING unnest($1::uuid[], $2::tid[]) AS k(id, place)
-WHERE e.ctid = k.place AND (e.id = k.id) IS TRUE AND e.seq BETWEEN $3 AND $4 AND @few@
-  AND e.status IN ('pending', 'waiting')
+USING unnest($1::uuid[], $2::tid[], $3::bigint[], $4::xid8[]) AS k(id, place, seq, tx)
+WHERE e.ctid = k.place AND (e.id = k.id AND e.seq = k.seq AND e.tx = k.tx) IS TRUE
+  AND e.seq BETWEEN $5 AND $6 AND @few@ AND e.status IN ('pending', 'waiting')

@@ -1,7 +1,9 @@
--- Who has locked one of these events: $1 ids. Columns as in lead_holder. A row that one transaction has
--- locked names it in xmax. What several have locked names none: then it is said to be the oldest transaction
--- that has locked rows of the table at all.
-WITH rows AS MATERIALIZED (SELECT e.xmax AS locker FROM @schema@.event AS e WHERE e.id = ANY ($1)),
+-- Who has locked one of these events: $1 ids, $2 seqs. Columns as in lead_holder. A row that one transaction
+-- has locked names it in xmax. What several have locked names none: then it is said to be the oldest
+-- transaction that has locked rows of the table at all.
+WITH rows AS MATERIALIZED (
+  SELECT e.xmax AS locker FROM unnest($1::uuid[], $2::bigint[]) AS k(id, seq), @schema@.event AS e
+  WHERE e.id = k.id AND e.seq = k.seq),
 holders AS MATERIALIZED (
   SELECT l.pid, 1 AS rank
   FROM pg_locks AS l

@@ -29,7 +29,7 @@ above AS MATERIALIZED (
 named AS MATERIALIZED (
   SELECT count(*) AS pending, min(e.created_at) FILTER (WHERE isfinite(e.created_at)) AS oldest
   FROM @schema@.event AS e
-  WHERE e.id = ANY (ARRAY(SELECT u FROM @schema@.shard AS s CROSS JOIN LATERAL unnest(s.unsettled) AS u))
+  WHERE e.seq = ANY (ARRAY(SELECT u FROM @schema@.shard AS s CROSS JOIN LATERAL unnest(s.unsettled) AS u))
     AND e.status = 'pending' AND e.seq + 0 <= (SELECT seq FROM low)),
 waits AS MATERIALIZED (
   SELECT (SELECT count(*) FROM (

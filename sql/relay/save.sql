@@ -1,4 +1,4 @@
--- How far the leader of a shard has come: $1 shard, $2 seq, $3 snapshot, $4 ids of events up to it that are
+-- How far the leader of a shard has come: $1 shard, $2 seq, $3 snapshot, $4 seqs of events up to it that are
 -- not settled
 UPDATE @schema@.shard AS s
 SET seq = $2, seen = $3::text::pg_snapshot, unsettled = $4,

@@ -9,4 +9,4 @@ FROM (
   FROM @schema@.event AS e
   WHERE e.seq > $1::bigint AND e.seq < $2::bigint
   ORDER BY e.seq
-  LIMIT $4::integer) AS w
+  FETCH FIRST ($4::integer) ROWS WITH TIES) AS w

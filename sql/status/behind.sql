@@ -1,21 +1,21 @@
--- The unfinished event that a given one waits behind: $1 its id. An event that backs off, else one that is
--- parked, else one that is pending; of a parked event else one that is dead (relay.after_dead = hold).
--- Aggregates are told apart by their hashes, as the relay does. Pending ones are looked for above the saved
--- position, in 100,000 rows at most, and among what was not settled.
+-- The unfinished event that a given one waits behind: $1 its id, $2 its seq. An event that backs off, else
+-- one that is parked, else one that is pending; of a parked event else one that is dead (relay.after_dead =
+-- hold). Aggregates are told apart by their hashes, as the relay does. Pending ones are looked for above the
+-- saved position, in 100,000 rows at most, and among what was not settled.
 WITH this AS MATERIALIZED (
   SELECT e.seq, e.hash, e.exception, s.seq AS position, s.unsettled
   FROM @schema@.event AS e
   JOIN @schema@.shard AS s ON s.shard = (e.hash & ((SELECT count(*) FROM @schema@.shard) - 1))
-  WHERE e.id = $1::uuid),
+  WHERE e.id = $1::uuid AND e.seq = $2::bigint),
 holding AS MATERIALIZED (
-  SELECT h.id FROM @schema@.event AS h
+  SELECT h.id, h.seq FROM @schema@.event AS h
   WHERE h.exception IN ('backing_off', 'parked') AND h.hash = (SELECT t.hash FROM this AS t)
     AND h.seq < (SELECT t.seq FROM this AS t)
   ORDER BY h.exception, h.seq LIMIT 1),
 pending AS MATERIALIZED (
-  SELECT p.id FROM (
+  SELECT p.id, p.seq FROM (
     SELECT e.id, e.seq, e.hash, e.status FROM @schema@.event AS e
-    WHERE e.id = ANY (ARRAY(SELECT u FROM this AS t CROSS JOIN LATERAL unnest(t.unsettled) AS u))
+    WHERE e.seq = ANY (ARRAY(SELECT u FROM this AS t CROSS JOIN LATERAL unnest(t.unsettled) AS u))
     UNION ALL
     (SELECT e.id, e.seq, e.hash, e.status FROM @schema@.event AS e
      WHERE e.seq > (SELECT coalesce(t.position, -9223372036854775808) FROM this AS t)
@@ -25,7 +25,7 @@ pending AS MATERIALIZED (
     AND p.seq < (SELECT t.seq FROM this AS t)
   ORDER BY p.seq LIMIT 1),
 dead AS MATERIALIZED (
-  SELECT d.id FROM (
+  SELECT d.id, d.seq FROM (
     SELECT e.id, e.seq, e.hash FROM @schema@.event AS e
     WHERE e.exception = 'dead' AND (SELECT t.exception = 'parked' FROM this AS t)
     ORDER BY e.exception, e.seq LIMIT 100000) AS d
@@ -40,3 +40,5 @@ SELECT json_build_object('id', e.id, 'seq', e.seq, 'status', e.status, 'exceptio
 FROM @schema@.event AS e
 WHERE e.id = coalesce((SELECT h.id FROM holding AS h), (SELECT p.id FROM pending AS p),
                       (SELECT d.id FROM dead AS d))
+  AND e.seq = coalesce((SELECT h.seq FROM holding AS h), (SELECT p.seq FROM pending AS p),
+                       (SELECT d.seq FROM dead AS d))

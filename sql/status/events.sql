@@ -62,15 +62,15 @@ ahead AS MATERIALIZED (
   WHERE e.seq > (SELECT coalesce(p.seq, -9223372036854775808) FROM position AS p)
   ORDER BY e.seq LIMIT 100001),
 late AS MATERIALIZED (
-  SELECT e.id, greatest(e.available_at, e.created_at) AS since FROM @schema@.event AS e
-  WHERE e.id = ANY (ARRAY(SELECT u FROM @schema@.shard AS s CROSS JOIN LATERAL unnest(s.unsettled) AS u))
+  SELECT e.id, e.seq, greatest(e.available_at, e.created_at) AS since FROM @schema@.event AS e
+  WHERE e.seq = ANY (ARRAY(SELECT u FROM @schema@.shard AS s CROSS JOIN LATERAL unnest(s.unsettled) AS u))
     AND e.status = 'pending' AND e.seq + 0 <= (SELECT p.seq FROM position AS p)
   UNION
-  SELECT e.id, greatest(e.available_at, e.created_at) AS since FROM @schema@.event AS e
+  SELECT e.id, e.seq, greatest(e.available_at, e.created_at) AS since FROM @schema@.event AS e
   WHERE e.tx = ANY (ARRAY(SELECT x FROM @schema@.shard AS s CROSS JOIN LATERAL pg_snapshot_xip(s.seen) AS x))
     AND e.status = 'pending' AND e.seq + 0 <= (SELECT p.seq FROM position AS p)
   UNION
-  SELECT t.id, t.since
+  SELECT t.id, t.seq, t.since
   FROM (SELECT e.id, greatest(e.available_at, e.created_at) AS since, e.status, e.seq FROM @schema@.event AS e
         WHERE e.tx >= (SELECT p.xmax FROM position AS p) ORDER BY e.tx LIMIT 100001) AS t
   WHERE t.status = 'pending' AND t.seq <= (SELECT p.seq FROM position AS p)),

@@ -1,4 +1,5 @@
--- What is known of one event: $1 its id. No rows: it is not there, or not visible.
+-- What is known of the events with an id: $1. One, as a rule; in a partitioned outbox each partition may have
+-- one. No rows: it is not there, or not visible.
 -- `read`: the leader has gone past its place, so it is in his memory, or he has become sure of it since he
 -- saved.
 WITH locks AS MATERIALIZED (
@@ -19,7 +20,7 @@ SELECT json_build_object(
     THEN round(extract(epoch FROM e.available_at - clock_timestamp()), 3) END,
   'due', e.available_at <= clock_timestamp(),
   'shard', s.shard, 'position', s.seq, 'read', coalesce(s.seq >= e.seq, false),
-  'unsettled', e.id = ANY (s.unsettled),
+  'unsettled', e.seq = ANY (s.unsettled),
   'younger_than_position',
     coalesce(e.tx >= pg_snapshot_xmax(s.seen) OR NOT pg_visible_in_snapshot(e.tx, s.seen), false),
   'all_paused', EXISTS (
@@ -44,3 +45,4 @@ SELECT json_build_object(
 FROM @schema@.event AS e
 JOIN @schema@.shard AS s ON s.shard = (e.hash & ((SELECT count(*) FROM @schema@.shard) - 1))
 WHERE e.id = $1::uuid
+ORDER BY e.seq

@@ -73,7 +73,7 @@ outcome<std::int64_t> make_selection(operator_session& session, const change_wor
                                      const selectors& resolved) {
   const auto which = condition_of(resolved, how.from);
   const auto selected = session.execute(
-      fmt::format("DECLARE selected SCROLL CURSOR WITH HOLD FOR SELECT e.id FROM {{0}}.event AS e"
+      fmt::format("DECLARE selected SCROLL CURSOR WITH HOLD FOR SELECT e.id, e.seq FROM {{0}}.event AS e"
                   " WHERE {} ORDER BY e.seq",
                   which.sql),
       which.parameters);
@@ -99,8 +99,9 @@ outcome<counts> change_selected(operator_session& session, const change_words& h
                                 const change_options& options) {
   const auto audit = session.begin_audit(how.audited, words_of_change(options), options.reason);
   if (!audit) return tl::make_unexpected(audit.error());
-  std::string call = fmt::format("SELECT {{0}}.{}($1::uuid[], audit => $2::bigint", how.function);
-  std::vector<std::string> parameters{"", *audit};
+  std::string call =
+      fmt::format("SELECT {{0}}.{}($1::uuid[], audit => $2::bigint, seqs => $3::bigint[]", how.function);
+  std::vector<std::string> parameters{"", *audit, ""};
   const auto add = [&](std::string_view name, const std::optional<std::string>& value) {
     if (!value) return;
     parameters.push_back(*value);
@@ -117,8 +118,13 @@ outcome<counts> change_selected(operator_session& session, const change_words& h
     if (!next) return tl::make_unexpected(next.error());
     if (next->size() == 0) return out;
     std::vector<std::string> ids;
-    for (int row = 0; row < next->size(); ++row) ids.emplace_back(next->at(row, 0));
-    parameters.front() = array_literal(ids);
+    std::vector<std::string> seqs;
+    for (int row = 0; row < next->size(); ++row) {
+      ids.emplace_back(next->at(row, 0));
+      seqs.emplace_back(next->at(row, 1));
+    }
+    parameters[0] = array_literal(ids);
+    parameters[2] = array_literal(seqs);
     at.wait();
     const auto done = session.execute(call, parameters);
     if (!done) return tl::make_unexpected(done.error());

@@ -86,7 +86,7 @@ outcome<pg::rows> read_shown(operator_session& session, const dead_show_options&
   return session.execute(
       fmt::format(
           "SELECT {}), e.status, e.seq, {}, e.attempts, e.created_at, e.available_at, {}, {}{}"
-          " FROM {{0}}.event AS e WHERE e.id = $1::uuid",
+          " FROM {{0}}.event AS e WHERE e.id = $1::uuid ORDER BY e.exception = 'dead' DESC NULLS LAST, e.seq",
           json,
           whole ? "e.aggregate_type || '/' || e.aggregate_id, e.event_type, e.exchange, e.routing_key"
                 : "NULL, NULL, NULL, NULL",
@@ -114,6 +114,9 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
                                    from.relay.leader.database.schema.identifier()));
   if (found.at(0, 1) != name_of(event_set::dead))
     return run_failure(fmt::format("event {} is not dead: it is {}", options.id, found.at(0, 1)));
+  if (found.size() > 1)
+    say_error(
+        fmt::format("{} events have this id; shown is the one with seq {}", found.size(), found.at(0, 2)));
   if (options.json) {
     fmt::print("{}\n", found.at(0, 0));
     return exit_success;

@@ -94,8 +94,8 @@ outcome<void> operator_session::look_only() {
   return {};
 }
 
-outcome<std::optional<std::string>> operator_session::ask(std::string_view statement,
-                                                          const std::vector<std::string>& parameters) {
+outcome<std::vector<std::string>> operator_session::ask_all(std::string_view statement,
+                                                            const std::vector<std::string>& parameters) {
   constexpr std::string_view lock_timeout = "55P03";
   constexpr std::string_view cancelled = "57014";
   const auto sql = status_statement(statement, schema_);
@@ -105,8 +105,17 @@ outcome<std::optional<std::string>> operator_session::ask(std::string_view state
   if (!answer && answer.error().sqlstate == cancelled)
     return run_failure(fmt::format("{} cannot be read within 10 s", statement));
   if (!answer) return tl::make_unexpected(refusal_of(answer.error(), parameters));
-  if (answer->size() == 0) return std::optional<std::string>();
-  return std::optional<std::string>(answer->at(0, 0));
+  std::vector<std::string> out;
+  for (int row = 0; row < answer->size(); ++row) out.emplace_back(answer->at(row, 0));
+  return out;
+}
+
+outcome<std::optional<std::string>> operator_session::ask(std::string_view statement,
+                                                          const std::vector<std::string>& parameters) {
+  auto all = ask_all(statement, parameters);
+  if (!all) return tl::make_unexpected(all.error());
+  if (all->empty()) return std::optional<std::string>();
+  return std::optional(std::move(all->front()));
 }
 
 outcome<std::string> operator_session::begin_audit(std::string_view what, const std::string& selection,

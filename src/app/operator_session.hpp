@@ -37,8 +37,10 @@ class operator_session {
   // {0} in the statement is the schema, quoted.
   outcome<pg::rows> execute(std::string_view sql, const std::vector<std::string>& parameters = {});
 
-  // A statement of sql/status by its name, in short: it waits for no lock and for no long look. Its one cell,
-  // if it has a row.
+  // A statement of sql/status by its name, in short: it waits for no lock and for no long look. The one cell
+  // of each of its rows; or of the first one, if it has any.
+  outcome<std::vector<std::string>> ask_all(std::string_view statement,
+                                            const std::vector<std::string>& parameters = {});
   outcome<std::optional<std::string>> ask(std::string_view statement,
                                           const std::vector<std::string>& parameters = {});
   outcome<void> look_only();  // before the first of them

@@ -123,11 +123,11 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
           },
       .stands_by = [log] { log->info("stands by: another relay leads"); },
       .in_doubt =
-          [log](const std::vector<event_id>& ids) {
+          [log](const std::vector<event_key>& ids) {
             constexpr std::size_t most = 10;
             std::string some;
             for (std::size_t i = 0; i < std::min(ids.size(), most); ++i)
-              some += (i == 0 ? "" : ", ") + to_string(ids[i]);
+              some += (i == 0 ? "" : ", ") + to_string(ids[i].id);
             log->warn("gives up: {} events were sent and are not marked, and may go out again: {}{}",
                       ids.size(), some, ids.size() > most ? ", ..." : "");
           },

@@ -52,24 +52,29 @@ outcome<int> tell(json event, const trace_finding& finding, const trace_options&
   return exit_success;
 }
 
-// As much as PostgreSQL can read of the event.
+// As much as PostgreSQL can read of the events.
 outcome<int> unreadable(operator_session& session, const trace_options& options) {
   const auto got = read_what_can_be([&](part_read how) {
     return session.execute(
-        fmt::format("SELECT {}) FROM {{0}}.event AS e WHERE e.id = $1::uuid", json_of_event(how)),
+        fmt::format("SELECT {}) FROM {{0}}.event AS e WHERE e.id = $1::uuid ORDER BY e.seq",
+                    json_of_event(how)),
         {options.id});
   });
   if (!got) return tl::make_unexpected(got.error());
   if (got->rows.size() == 0) return run_failure(fmt::format("event {} has just been deleted", options.id));
-  auto event = json::parse(std::string(got->rows.at(0, 0)));
-  event["behind"] = json();
-  const bool is_over = event.at("status") == "dead" || event.at("status") == "published";
-  const auto finding =
-      is_over ? explain(event, json())
-              : trace_finding{"unreadable",
-                              "PostgreSQL cannot read it whole, or not say it in UTF-8: it is dead when a "
-                              "relay has come to it"};
-  return tell(std::move(event), finding, options);
+  for (int row = 0; row < got->rows.size(); ++row) {
+    auto event = json::parse(std::string(got->rows.at(row, 0)));
+    event["behind"] = json();
+    const bool is_over = event.at("status") == "dead" || event.at("status") == "published";
+    const auto finding =
+        is_over ? explain(event, json())
+                : trace_finding{"unreadable",
+                                "PostgreSQL cannot read it whole, or not say it in UTF-8: it is dead when a "
+                                "relay has come to it"};
+    if (row > 0) fmt::print("\n");
+    if (const auto told = tell(std::move(event), finding, options); !told) return told;
+  }
+  return exit_success;
 }
 
 // The id is not in the table.
@@ -97,6 +102,19 @@ outcome<int> missing(operator_session& session, const settings& from, const trac
   return run_failure(printable(why));
 }
 
+// And what it waits behind.
+outcome<int> tell_of(operator_session& session, json event, const trace_options& options) {
+  json behind;
+  if (event.at("status") == "pending" || event.at("status") == "waiting") {
+    const auto ahead = session.ask("behind", {options.id, event.at("seq").dump()});
+    if (!ahead) return tl::make_unexpected(ahead.error());
+    if (*ahead && event.at("exception") != "scheduled") behind = json::parse(**ahead);
+  }
+  const auto finding = explain(event, behind);
+  event["behind"] = std::move(behind);
+  return tell(std::move(event), finding, options);
+}
+
 outcome<int> trace(const settings& from, const trace_options& options) {
   if (options.id.empty()) return usage_failure("trace needs --id, the message_id of the event");
   selectors which;
@@ -105,20 +123,17 @@ outcome<int> trace(const settings& from, const trace_options& options) {
   auto session = operator_session::open(from, "outboxd trace");
   if (!session) return tl::make_unexpected(session.error());
   if (const auto set = session->look_only(); !set) return tl::make_unexpected(set.error());
-  const auto found = session->ask("trace", {options.id});
+  const auto found = session->ask_all("trace", {options.id});
   if (!found && found.error().of_a_row) return unreadable(*session, options);
   if (!found) return tl::make_unexpected(found.error());
-  if (!*found) return missing(*session, from, options);
-  auto event = json::parse(**found);
-  json behind;
-  if (event.at("status") == "pending" || event.at("status") == "waiting") {
-    const auto ahead = session->ask("behind", {options.id});
-    if (!ahead) return tl::make_unexpected(ahead.error());
-    if (*ahead && event.at("exception") != "scheduled") behind = json::parse(**ahead);
+  if (found->empty()) return missing(*session, from, options);
+  if (found->size() > 1)
+    say_error(fmt::format("{} events have this id, one in each partition", found->size()));
+  for (const std::string& one : *found) {
+    if (&one != &found->front()) fmt::print("\n");
+    if (const auto told = tell_of(*session, json::parse(one), options); !told) return told;
   }
-  const auto finding = explain(event, behind);
-  event["behind"] = std::move(behind);
-  return tell(std::move(event), finding, options);
+  return exit_success;
 }
 
 }  // namespace

@@ -18,6 +18,16 @@ struct event_id {
   friend auto operator<=>(const event_id&, const event_id&) = default;
 };
 
+// What an event is known by. The id alone will not do: in a partitioned outbox it may come once in each
+// partition, and a row may be deleted and inserted again. No two rows have the same id and the same seq at a
+// time; tx, the transaction that inserted the row, tells one from another that has taken its place.
+struct event_key {
+  event_id id;
+  std::int64_t seq = 0;
+  std::uint64_t tx = 0;
+  friend auto operator<=>(const event_key&, const event_key&) = default;
+};
+
 // The usual text form: 8-4-4-4-12 lower-case hexadecimal digits (RFC 9562, section 4).
 std::string to_string(const event_id& id);
 
@@ -34,6 +44,7 @@ struct event {
   event_id id;
   row_place place;
   std::int64_t seq = 0;
+  std::uint64_t tx = 0;        // that inserted it
   std::int64_t aggregate = 0;  // the hash of its type and id
   std::string_view aggregate_type;
   std::string_view aggregate_id;
@@ -45,6 +56,8 @@ struct event {
   std::int32_t attempts = 0;   // failed so far
   std::int32_t deferrals = 0;  // how often the broker could not take it
   timestamp created_at;
+
+  event_key key() const { return {id, seq, tx}; }
 };
 
 enum class payload_type { jsonb, json, text, bytea };

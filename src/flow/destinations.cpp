@@ -155,7 +155,7 @@ bool destinations::login_is_to_blame(key exchange, excuse before) {
   return before != excuse::refused || forbidden_.size() > 1;
 }
 
-destinations::finding destinations::on_failed(const destination& to, failure why, const event_id& which,
+destinations::finding destinations::on_failed(const destination& to, failure why, const event_key& which,
                                               excuse before, std::string_view reason, clock::time_point now) {
   const bool exchange = concerns_exchange(why, reason);
   const key where = exchange ? exchange_key(to) : full_key(to);

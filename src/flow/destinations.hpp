@@ -71,7 +71,7 @@ class destinations {
   bool on_delivered(const destination& to, clock::time_point now);
 
   // One was not. `before`: what this event's earlier failure says.
-  finding on_failed(const destination& to, failure why, const event_id& which, excuse before,
+  finding on_failed(const destination& to, failure why, const event_key& which, excuse before,
                     std::string_view reason, clock::time_point now);
 
   // That is down, and not its routing key.
@@ -103,7 +103,7 @@ class destinations {
     probed,    // the same, and one of them is sent to find out
   };
   struct trouble {
-    event_id first;                 // that failed
+    event_key first;                // that failed
     std::int64_t waiting = 0;       // events that were lately not sent because of it
     failure why = failure::nacked;  // of the latest
     bool worked = false;            // before; a queue that hangs or is full may be down without that

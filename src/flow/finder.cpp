@@ -26,7 +26,7 @@ constexpr auto page_pause = 20ms;
 
 }  // namespace
 
-void finder::start(std::vector<event_id> left, clock::time_point now) {
+void finder::start(std::vector<std::int64_t> left, clock::time_point now) {
   not_before_ = {};
   left_ = std::move(left);
   blocked_ = {.after = first_of_all};
@@ -74,7 +74,7 @@ void finder::add_barriers(store_request& to, clock::time_point now) {
 void finder::add_to_load(store_request& to, clock::time_point now) {
   if (now < not_before_) return;
   add_barriers(to, now);
-  if (!to.pauses && knows_barriers(now)) to.by_id = left_;
+  if (!to.pauses && knows_barriers(now)) to.left = left_;
 }
 
 void finder::add_to(store_request& to, int room, clock::time_point now) {

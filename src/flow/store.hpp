@@ -140,7 +140,7 @@ struct release_answer {
 
 // What becomes of an event that was not published.
 struct failure_record {
-  event_id id;
+  event_key key;
   exception to = exception::backing_off;  // backing_off, parked or dead
   bool counts_attempt = false;
   bool counts_deferral = false;
@@ -152,13 +152,13 @@ struct failure_record {
 
 enum class mark_mode : std::uint8_t {
   by_place,  // by the ctid that was read: cheapest, and misses rows that have moved
-  by_id,
-  unlocked,  // by id, without those that somebody has locked
+  by_key,
+  unlocked,  // by key, without those that somebody has locked
 };
 
 struct mark_request {
-  std::vector<event_id> ids;
-  std::vector<row_place> places;  // by_place, and so are these: the bounds of their seqs
+  std::vector<event_key> keys;
+  std::vector<row_place> places;  // by_place: of each; and so are these, the bounds of their seqs
   std::int64_t lowest = 0;
   std::int64_t highest = 0;
   mark_mode mode = mark_mode::by_place;
@@ -173,8 +173,8 @@ enum class write_result : std::uint8_t {
 
 struct write_answer {
   write_result result = write_result::done;
-  std::vector<event_id>
-      left;            // done, unlocked or failures: still unfinished, because somebody has locked them
+  // done, unlocked or failures: still unfinished, because somebody has locked them
+  std::vector<event_key> left;
   std::string reason;  // of deferred and refused; quotes no row
 };
 
@@ -186,14 +186,15 @@ struct store_request {
   std::vector<failure_record> failures;
   mark_request marks;
   std::optional<position> save;
-  std::vector<event_id> save_unsettled;  // with save: of events up to it that are not settled
+  std::vector<std::int64_t> save_unsettled;  // with save: seqs up to it of events that are not settled
   std::optional<read_request> read;
   std::optional<std::int64_t> walk_from;
   std::optional<std::int64_t> check_from;  // a walk over what has been read
   std::optional<due_cursor> due;           // after this one
   int due_events = 0;
-  std::vector<event_id> fetch;     // texts of withheld events
-  std::vector<event_id> by_id;     // rows of these, if they are unfinished
+  std::vector<event_key> fetch;  // texts of withheld events
+  // Seqs of what a former leader has left unsettled up to its position: pending rows with one of these.
+  std::vector<std::int64_t> left;
   std::vector<aggregate> release;  // parked rows of these
   int release_events = 0;          // of each
   // What waits because of its destination, after this one, becomes due.
@@ -205,7 +206,7 @@ struct store_request {
       blocked_after;  // a page of the aggregates that wait, in their order, after this one
 
   // Whether its answer tells if reads and marks get through: the rest may, while the table is locked.
-  bool reads_or_writes_events() const { return !failures.empty() || !marks.ids.empty() || read || due; }
+  bool reads_or_writes_events() const { return !failures.empty() || !marks.keys.empty() || read || due; }
 };
 
 template <class Answer>
@@ -225,7 +226,7 @@ struct store_answer {
   tried<walk_answer> checked;
   tried<due_answer> due;
   tried<std::vector<stored_event>> fetched;
-  tried<std::vector<stored_event>> by_id;
+  tried<std::vector<stored_event>> left;
   tried<release_answer> released;
   tried<blocked_answer> blocked;
   tried<recall_answer> recalled;

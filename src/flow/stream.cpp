@@ -1,6 +1,7 @@
 #include "flow/stream.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace outboxd::flow {
@@ -68,10 +69,10 @@ void stream::abandon() {
   forget_unsent();
 }
 
-std::vector<event_id> stream::events_in(event_state which) const {
-  std::vector<event_id> out;
+std::vector<event_key> stream::events_in(event_state which) const {
+  std::vector<event_key> out;
   events_.for_each([&](slot, const unsettled::entry& one) {
-    if (one.state == which) out.push_back(one.it.what.id);
+    if (one.state == which) out.push_back(one.it.what.key());
   });
   return out;
 }
@@ -189,8 +190,8 @@ std::optional<store_request> stream::next() {
   }
   store_request light = out;
   ask_to_write(out);
-  if (out.failures.empty() && out.marks.ids.empty() && !out.save && !out.read && !out.walk_from && !out.due &&
-      out.fetch.empty() && out.by_id.empty() && out.release.empty() && !out.blocked_after &&
+  if (out.failures.empty() && out.marks.keys.empty() && !out.save && !out.read && !out.walk_from &&
+      !out.due && out.fetch.empty() && out.left.empty() && out.release.empty() && !out.blocked_after &&
       !out.recall_after && !out.pauses && !out.resume && !out.dead_after)
     return std::nullopt;
   agenda_.asked = std::move(light);
@@ -202,12 +203,15 @@ void stream::ask_to_write(store_request& to) {
   const auto now = lanes_.now();
   const bool all = phase_ == phase::draining;
   if (const auto* group = writes_.records.begin(now, all))
-    for (const slot which : group->slots) to.failures.push_back(failed_[which].how);
+    for (const slot which : group->slots) {
+      assert(failed_.contains(which));
+      to.failures.push_back(failed_[which].how);
+    }
   if (const auto* group = writes_.marks.begin(now, all)) {
     to.marks.mode = group->mode;
     for (const slot which : group->slots) {
       const event& it = events_.at(which).it.what;
-      to.marks.ids.push_back(it.id);
+      to.marks.keys.push_back(it.key());
       if (group->mode != mark_mode::by_place) continue;
       const bool first = to.marks.places.empty();
       to.marks.places.push_back(it.place);
@@ -243,7 +247,7 @@ void stream::ask_to_fetch(store_request& to) {
     ++fitting;
   }
   if (const auto* group = writes_.fetches.begin_fitting(lanes_.now(), fitting))
-    for (const slot which : group->slots) to.fetch.push_back(events_.at(which).it.what.id);
+    for (const slot which : group->slots) to.fetch.push_back(events_.at(which).it.what.key());
 }
 
 // Those that PostgreSQL refuses to mark do not hold it down, but are named beside it.
@@ -263,7 +267,7 @@ void stream::ask_to_save(store_request& to) const {
       now.seen.xmax < agenda_.saved->seen.xmax + worth_saving)
     return;
   for (const slot which : refused)
-    if (events_.at(which).it.what.seq <= now.seq) to.save_unsettled.push_back(events_.at(which).it.what.id);
+    if (events_.at(which).it.what.seq <= now.seq) to.save_unsettled.push_back(events_.at(which).it.what.seq);
   to.save = std::move(now);
 }
 
@@ -304,7 +308,7 @@ stream::news stream::on_answer(store_answer answer) {
     if (answer.due.result == read_result::refused) read_by_keys();
     for (stored_event& one : answer.due.answer.rows) admit_due(std::move(one));
   }
-  if (!asked.by_id.empty()) on_found(answer.by_id);
+  if (!asked.left.empty()) on_left(answer.left);
   if (!asked.release.empty()) on_released(answer.released, asked);
   if (asked.pauses) on_pauses(answer.pauses);
   if (asked.dead_after) finder_.on_dead_page(answer.dead, lanes_.now());
@@ -318,11 +322,11 @@ stream::news stream::on_answer(store_answer answer) {
   return out;
 }
 
-std::vector<slot> stream::slots_of(const std::vector<event_id>& ids) const {
+std::vector<slot> stream::slots_of(const std::vector<event_key>& keys) const {
   std::vector<slot> out;
-  out.reserve(ids.size());
-  for (const event_id& id : ids)
-    if (const slot which = events_.find(id); which != no_slot) out.push_back(which);
+  out.reserve(keys.size());
+  for (const event_key& key : keys)
+    if (const slot which = events_.find(key); which != no_slot) out.push_back(which);
   return out;
 }
 
@@ -330,7 +334,7 @@ void stream::on_unsent(slot which) {
   auto& one = events_.at(which);
   if (one.state != event_state::offered) return;
   one.state = event_state::queued;
-  --events_.find_chain(one.it.what.aggregate)->offered;
+  if (auto* const chain = events_.find_chain(one.it.what.aggregate)) --chain->offered;
 }
 
 void stream::on_lanes_changed() {

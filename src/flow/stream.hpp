@@ -38,7 +38,7 @@ struct stream_hooks {
 
 struct saved_position {
   position at;
-  std::vector<event_id> unsettled;  // up to it, and not settled
+  std::vector<std::int64_t> unsettled;  // seqs up to it of events that are not settled
 };
 
 // Pure: time, database and broker come from outside, and nothing here blocks or throws.
@@ -73,7 +73,7 @@ class stream final : public shipper {
   void abandon();
   // Events in this state: `offered`, of a draining stream, are in flight, and `confirmed` not marked. If it
   // ends now, they go out again.
-  std::vector<event_id> events_in(event_state which) const;
+  std::vector<event_key> events_in(event_state which) const;
   bool drained() const;
   // The lead is lost, and whatever is in memory with it.
   void lost();
@@ -162,14 +162,14 @@ class stream final : public shipper {
   void on_recorded(const write_answer& got);
   void on_marked(const write_answer& got);
   news on_read(tried<read_answer>& got, const store_request& asked);
-  void on_found(tried<std::vector<stored_event>>& got);
+  void on_left(tried<std::vector<stored_event>>& got);
   void on_fetched(tried<std::vector<stored_event>>& got);
   void on_released(tried<release_answer>& got, const store_request& asked);
   void on_recalled(const tried<recall_answer>& got);
   void on_pauses(tried<pauses_answer>& got);
   void on_resumed(tried<resumed_answer>& got);
   boost::unordered_flat_map<aggregate, std::int64_t> lowest_to_record() const;
-  std::vector<slot> slots_of(const std::vector<event_id>& ids) const;
+  std::vector<slot> slots_of(const std::vector<event_key>& keys) const;
   void say_delivered(slot which) const;
   void tell(step what, slot which) const {
     if (hooks_.steps != nullptr && hooks_.steps->listens()) say_step(what, which);

@@ -38,7 +38,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
   return out;
 }
 
-void stream::on_found(tried<std::vector<stored_event>>& got) {
+void stream::on_left(tried<std::vector<stored_event>>& got) {
   if (got.result == read_result::refused) read_by_keys();
   if (!finder_.on_left(got, lanes_.now())) return;
   phase_ = phase::running;
@@ -146,15 +146,15 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got) {
     return die(*bad, failure::unreadable, got.reason);
   }
   for (stored_event& one : got.answer) {
-    const slot which = events_.find(one.what.id);
-    if (which == no_slot) continue;
-    events_.complete(which, std::move(one));
+    const slot which = events_.find(one.what.key());
+    if (which == no_slot || events_.at(which).state != event_state::fetching) continue;
+    if (!events_.complete(which, std::move(one))) continue;
     on_texts(which);
     events_.at(which).state = event_state::queued;
     std::erase(done, which);
     offer_next(events_.aggregate_of(which));
   }
-  for (const slot which : done) {  // not there any more, or finished by hand
+  for (const slot which : done) {  // not there any more, another one by now, or finished by hand
     const aggregate of = events_.aggregate_of(which);
     leave_chain(which);
     events_.erase(which);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "core/failpoint.hpp"
@@ -43,7 +44,8 @@ result<message> stream::letter_of(slot which) {
 
 void stream::leave_chain(slot which) {
   auto& one = events_.at(which);
-  if (one.state == event_state::offered) --events_.find_chain(one.it.what.aggregate)->offered;
+  auto* const chain = events_.find_chain(one.it.what.aggregate);
+  if (one.state == event_state::offered && chain != nullptr) --chain->offered;
   events_.leave_chain(which);
 }
 
@@ -148,7 +150,7 @@ destination stream::target_of(slot which) const {
 void stream::fail(slot which, failure why, std::string reason) {
   if (judge(why).what == remedy::bury) return die(which, why, std::move(reason));
   const stored_event& one = events_.at(which).it;
-  const auto whose = lanes_.destinations().on_failed(destination_of(which), why, one.what.id, one.excused,
+  const auto whose = lanes_.destinations().on_failed(destination_of(which), why, one.what.key(), one.excused,
                                                      reason, lanes_.now());
   switch (whose) {
     case destinations::finding::own:
@@ -164,7 +166,7 @@ void stream::fail(slot which, failure why, std::string reason) {
 // Of nobody's failures only a pause is left; others count.
 void stream::count_attempt(slot which, failure why, std::string reason) {
   const event& one = events_.at(which).it.what;
-  failure_record how{.id = one.id, .code = std::string(name_of(why)), .reason = std::move(reason)};
+  failure_record how{.key = one.key(), .code = std::string(name_of(why)), .reason = std::move(reason)};
   if (judge(why).what == remedy::retry_for_ever) {
     how.counts_deferral = true;
     how.delay = limits_.retry.pause_after(one.deferrals + 1, chance_);
@@ -190,7 +192,7 @@ void stream::excuse(slot which, failure why, std::string reason, destinations::f
   const auto delay = whose == destinations::finding::down
                          ? lanes_.destinations().probe_pause(destination_of(which)) + after_others
                          : limits_.retry.pause_after(events_.at(which).it.what.deferrals + 1, chance_);
-  back_off(which, {.id = events_.at(which).it.what.id,
+  back_off(which, {.key = events_.at(which).it.what.key(),
                    .counts_deferral = true,
                    .delay = delay,
                    .code = std::string(name_of(counted ? failure::destination_down : why)),
@@ -202,7 +204,7 @@ void stream::excuse(slot which, failure why, std::string reason, destinations::f
 void stream::wait_for_login(slot which, std::string reason) {
   constexpr std::chrono::milliseconds shortest = std::chrono::seconds(5);
   const event& one = events_.at(which).it.what;
-  back_off(which, {.id = one.id,
+  back_off(which, {.key = one.key(),
                    .counts_deferral = true,
                    .delay = std::max(shortest, limits_.retry.pause_after(one.deferrals + 1, chance_)),
                    .code = std::string(name_of(failure::login_refused)),
@@ -212,7 +214,7 @@ void stream::wait_for_login(slot which, std::string reason) {
 
 // Not sent: a probe will tell when the destination works again.
 void stream::wait_for_destination(slot which) {
-  back_off(which, {.id = events_.at(which).it.what.id,
+  back_off(which, {.key = events_.at(which).it.what.key(),
                    .counts_deferral = true,
                    .delay = lanes_.destinations().pause(destination_of(which)),
                    .code = std::string(name_of(lanes_.destinations().reason_to_wait(destination_of(which)))),
@@ -228,7 +230,7 @@ void stream::back_off(slot which, failure_record how) {
 
 // Nothing has failed, and nothing is counted.
 void stream::hold_back(slot which) {
-  wait(which, {.id = events_.at(which).it.what.id,
+  wait(which, {.key = events_.at(which).it.what.key(),
                .delay = std::nullopt,
                .code = std::string(paused_code),
                .reason = "its event type or its aggregate type is paused"});
@@ -252,7 +254,7 @@ void stream::park(slot which) {
   leave_chain(which);
   events_.at(which).state = event_state::waiting;
   failed_[which].how = {
-      .id = events_.at(which).it.what.id, .to = exception::parked, .code = {}, .reason = {}};
+      .key = events_.at(which).it.what.key(), .to = exception::parked, .code = {}, .reason = {}};
   barriers_.held.on_to_record(of);
   writes_.records.add(which, lanes_.now());
 }
@@ -281,11 +283,11 @@ void stream::park_rest(aggregate of) {
 void stream::die(slot which, failure why, std::string reason) {
   const bool has_letter = !limits_.dead_letter_exchange.empty() && why != failure::unreadable;
   if (has_letter && phase_ != phase::running)
-    return back_off(
-        which,
-        {.id = events_.at(which).it.what.id, .code = std::string(name_of(why)), .reason = std::move(reason)});
+    return back_off(which, {.key = events_.at(which).it.what.key(),
+                            .code = std::string(name_of(why)),
+                            .reason = std::move(reason)});
   auto& of = failed_[which];
-  of.how = {.id = events_.at(which).it.what.id,
+  of.how = {.key = events_.at(which).it.what.key(),
             .to = exception::dead,
             .counts_attempt = true,
             .code = std::string(name_of(why)),
@@ -317,6 +319,8 @@ void stream::on_recorded(const write_answer& got) {
   for (const slot which : done) {
     const aggregate of = events_.aggregate_of(which);
     const auto found = failed_.find(which);
+    assert(found != failed_.end());
+    if (found == failed_.end()) continue;
     const failure_record how = std::move(found->second.how);
     failed_.erase(found);
     if (how.to == exception::dead) {

@@ -1,19 +1,21 @@
 #include "flow/unsettled.hpp"
 
+#include <cassert>
 #include <cstring>
 #include <utility>
 
 namespace outboxd::flow {
 
-// Random already, for most ids; mixed by the map.
-std::size_t unsettled::id_hash::operator()(const event_id& id) const {
+// Ids are random already, for most; mixed by the map.
+std::size_t unsettled::key_hash::operator()(const event_key& key) const {
   std::uint64_t halves[2];
-  std::memcpy(halves, id.bytes.data(), sizeof halves);
-  return halves[0] ^ (halves[1] * 0x9E3779B97F4A7C15ULL);
+  std::memcpy(halves, key.id.bytes.data(), sizeof halves);
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15ULL;
+  return halves[0] ^ ((halves[1] ^ static_cast<std::uint64_t>(key.seq) ^ (key.tx << 32U)) * odd);
 }
 
 std::optional<slot> unsettled::add(stored_event one) {
-  const auto [known, is_new] = by_id_.try_emplace(one.what.id, no_slot);
+  const auto [known, is_new] = by_key_.try_emplace(one.what.key(), no_slot);
   if (!is_new) return std::nullopt;
   if (free_.empty()) {
     free_.push_back(static_cast<slot>(entries_.size()));
@@ -41,6 +43,8 @@ std::optional<slot> unsettled::add(stored_event one) {
 void unsettled::leave_chain(slot which) {
   entry& one = entries_[which];
   const auto found = chains_.find(one.it.what.aggregate);
+  assert(found != chains_.end());
+  if (found == chains_.end()) return;
   chain& in = found->second;
   (one.before == no_slot ? in.first : entries_[one.before].after) = one.after;
   (one.after == no_slot ? in.last : entries_[one.after].before) = one.before;
@@ -51,7 +55,7 @@ void unsettled::leave_chain(slot which) {
 void unsettled::erase(slot which) {
   entry& one = entries_[which];
   if (!one.it.withheld) bytes_ -= one.it.size;
-  by_id_.erase(one.it.what.id);
+  by_key_.erase(one.it.what.key());
   one.it = {};
   one.route.reset();
   free_.push_back(which);
@@ -61,9 +65,9 @@ void unsettled::clear() {
   *this = {};
 }
 
-slot unsettled::find(const event_id& id) const {
-  const auto found = by_id_.find(id);
-  return found == by_id_.end() ? no_slot : found->second;
+slot unsettled::find(const event_key& key) const {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? no_slot : found->second;
 }
 
 unsettled::chain* unsettled::find_chain(aggregate which) {
@@ -83,12 +87,16 @@ std::vector<aggregate> unsettled::aggregates() const {
   return out;
 }
 
-void unsettled::complete(slot which, stored_event with) {
+bool unsettled::complete(slot which, stored_event with) {
   stored_event& it = entries_[which].it;
+  if (with.withheld || !it.withheld || with.what.key() != it.what.key() ||
+      with.what.aggregate != it.what.aggregate)
+    return false;
   with.from = it.from;
   with.withheld = false;
   bytes_ += with.size;
   it = std::move(with);
+  return true;
 }
 
 }  // namespace outboxd::flow

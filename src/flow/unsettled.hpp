@@ -62,30 +62,30 @@ class unsettled {
   entry& at(slot which) { return entries_[which]; }
   const entry& at(slot which) const { return entries_[which]; }
   aggregate aggregate_of(slot which) const { return entries_[which].it.what.aggregate; }
-  slot find(const event_id& id) const;
+  slot find(const event_key& key) const;
   chain* find_chain(aggregate which);
   std::uint32_t length_of(aggregate which) const;
   std::vector<aggregate> aggregates() const;  // that have a chain
 
-  std::size_t size() const { return by_id_.size(); }
+  std::size_t size() const { return by_key_.size(); }
   // Of the texts that are here.
   std::int64_t bytes() const { return bytes_; }
-  // The texts of a withheld event have come.
-  void complete(slot which, stored_event with);
+  // The texts of a withheld event have come. False if they are of another event.
+  bool complete(slot which, stored_event with);
 
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (const auto& [id, which] : by_id_) visit(which, entries_[which]);
+    for (const auto& [key, which] : by_key_) visit(which, entries_[which]);
   }
 
  private:
-  struct id_hash {
-    std::size_t operator()(const event_id& id) const;
+  struct key_hash {
+    std::size_t operator()(const event_key& key) const;
   };
 
   std::vector<entry> entries_;
   std::vector<slot> free_;
-  boost::unordered_flat_map<event_id, slot, id_hash> by_id_;
+  boost::unordered_flat_map<event_key, slot, key_hash> by_key_;
   boost::unordered_flat_map<aggregate, chain> chains_;
   std::int64_t bytes_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "flow/write_queue.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace outboxd::flow {
@@ -89,17 +90,17 @@ std::vector<slot> write_queue::end(write_result result, std::span<const slot> le
   switch (result) {
     case write_result::done: {
       if (left.empty()) return std::move(was.slots);
-      group locked{.slots = {left.begin(), left.end()},
-                   .mode = mark_mode::unlocked,
-                   .not_before = {},
-                   .pause = was.pause};
-      std::erase_if(was.slots,
-                    [&](slot one) { return std::find(left.begin(), left.end(), one) != left.end(); });
-      defer(std::move(locked), locked_at_first, locked_at_most, now);
+      std::vector<slot> sorted(left.begin(), left.end());
+      std::sort(sorted.begin(), sorted.end());
+      const auto is_left = [&](slot one) { return std::binary_search(sorted.begin(), sorted.end(), one); };
+      group locked{.slots = {}, .mode = mark_mode::unlocked, .not_before = {}, .pause = was.pause};
+      std::copy_if(was.slots.begin(), was.slots.end(), std::back_inserter(locked.slots), is_left);
+      std::erase_if(was.slots, is_left);
+      if (!locked.slots.empty()) defer(std::move(locked), locked_at_first, locked_at_most, now);
       return std::move(was.slots);
     }
     case write_result::missed:
-      was.mode = mark_mode::by_id;
+      was.mode = mark_mode::by_key;
       again_.push_front(std::move(was));
       return {};
     case write_result::deferred:
@@ -116,10 +117,10 @@ std::vector<slot> write_queue::end(write_result result, std::span<const slot> le
   }
   const auto middle = was.slots.begin() + static_cast<std::ptrdiff_t>(was.slots.size() / 2);
   again_.push_front(
-      {.slots = {middle, was.slots.end()}, .mode = mark_mode::by_id, .not_before = now, .pause = {}});
+      {.slots = {middle, was.slots.end()}, .mode = mark_mode::by_key, .not_before = now, .pause = {}});
   was.slots.erase(middle, was.slots.end());
   again_.push_front(
-      {.slots = std::move(was.slots), .mode = mark_mode::by_id, .not_before = now, .pause = {}});
+      {.slots = std::move(was.slots), .mode = mark_mode::by_key, .not_before = now, .pause = {}});
   return {};
 }
 

@@ -130,13 +130,13 @@ std::int64_t read_int8(std::string_view field) {
   return read<std::int64_t>(field);
 }
 // array_send: dimensions, flags, type; size and lower bound; then each with its length.
-std::vector<event_id> read_uuid_array(std::string_view field) {
+std::vector<std::int64_t> read_int8_array(std::string_view field) {
   constexpr std::size_t header = 20;
-  constexpr std::size_t element = 4 + 16;
-  std::vector<event_id> out;
+  constexpr std::size_t element = 4 + 8;
+  std::vector<std::int64_t> out;
   if (field.size() < header) return out;
   for (field.remove_prefix(header); field.size() >= element; field.remove_prefix(element))
-    out.push_back(read_uuid(field.substr(4)));
+    out.push_back(read_int8(field.substr(4)));
   return out;
 }
 bool read_bool(std::string_view field) {

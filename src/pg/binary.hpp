@@ -30,7 +30,7 @@ std::string timestamptz(timestamp value);  // timestamp::min() and max() are the
 std::int16_t read_int2(std::string_view field);
 std::int32_t read_int4(std::string_view field);
 std::int64_t read_int8(std::string_view field);
-std::vector<event_id> read_uuid_array(std::string_view field);  // of one dimension, without nulls
+std::vector<std::int64_t> read_int8_array(std::string_view field);  // of one dimension, without nulls
 bool read_bool(std::string_view field);
 row_place read_tid(std::string_view field);
 event_id read_uuid(std::string_view field);

@@ -91,12 +91,23 @@ asio::awaitable<result<std::vector<connection::segment>>> connection::execute_se
   if (self->lost) co_return tl::make_unexpected(*self->lost);
   const auto deadline = std::chrono::steady_clock::now() + within;
   self->changed.expires_at(deadline);
+  std::vector<std::size_t> wanted(1, 0);
+  for (const step& one : steps.steps()) {
+    if (one.what == step::kind::end)
+      wanted.push_back(0);
+    else
+      ++wanted.back();
+  }
   self->begin(steps);
   while (self->busy()) {
     co_await self->changed.async_wait(as_result);
     if (self->busy() && std::chrono::steady_clock::now() >= deadline)
       self->fail({fault::transient, fmt::format("PostgreSQL did not answer within {} ms", within.count())});
   }
+  for (std::size_t i = 0; i < self->segments.size() && !self->lost; ++i)
+    if (const auto& one = self->segments[i]; !one.refusal && one.answers.size() != wanted[i])
+      self->fail({fault::transient, fmt::format("PostgreSQL has sent {} results where {} were asked for",
+                                                one.answers.size(), wanted[i])});
   if (self->lost) co_return tl::make_unexpected(*self->lost);
   co_return std::move(self->segments);
 }

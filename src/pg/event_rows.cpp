@@ -90,6 +90,7 @@ std::vector<flow::stored_event> read_events(const rows& from) {
     one.what = {.id = read_uuid(at(event_column::id)),
                 .place = read_tid(at(event_column::place)),
                 .seq = read_int8(at(event_column::seq)),
+                .tx = static_cast<std::uint64_t>(read_int8(at(event_column::tx))),
                 .aggregate = read_int8(at(event_column::hash)),
                 .aggregate_type = at(event_column::aggregate_type),
                 .aggregate_id = at(event_column::aggregate_id),

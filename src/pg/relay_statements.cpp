@@ -35,8 +35,8 @@ constexpr std::string_view event_close = R"() AS e
   OFFSET 0) AS f)";
 
 // Of `e`, a row of the table. Each column by its name: users may add others.
-constexpr std::string_view event_row = R"(e.ctid AS place, e.id, e.seq, e.hash, e.created_at, e.available_at,
-    e.attempts, e.deferrals, e.exception, e.last_error_code, e.last_error,
+constexpr std::string_view event_row = R"(e.ctid AS place, e.id, e.seq, e.tx, e.hash, e.created_at,
+    e.available_at, e.attempts, e.deferrals, e.exception, e.last_error_code, e.last_error,
     e.aggregate_type, e.aggregate_id, e.event_type, e.payload AS stored_payload, e.headers AS stored_headers,
     coalesce(e.replay_exchange, e.exchange) AS exchange,
     coalesce(e.replay_routing_key, e.routing_key) AS routing_key,
@@ -45,7 +45,7 @@ constexpr std::string_view event_row = R"(e.ctid AS place, e.id, e.seq, e.hash, 
       + coalesce(octet_length(coalesce(e.replay_routing_key, e.routing_key)), 0) AS names)";
 
 // The columns of an event. Counts of 0 are null: most are, and a null costs next to nothing.
-constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.hash, f.created_at,
+constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash, f.created_at,
   CASE WHEN @names_fit@ THEN f.aggregate_type END, CASE WHEN @names_fit@ THEN f.aggregate_id END,
   CASE WHEN @names_fit@ THEN f.event_type END,
   CASE WHEN @all_fits@ THEN f.payload END, CASE WHEN @all_fits@ THEN f.headers END,
@@ -87,6 +87,10 @@ constexpr std::string_view due_in = R"(CASE WHEN e.available_at < 'infinity'
 // partitioned outbox each partition has a row with this ctid; the seq tells in which one to look.
 constexpr std::string_view event_at = "e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0 AND @few@";
 
+// The row that `k` was read from, see event_key in core/event.hpp: at most one. The seq tells in which
+// partition to look; `IS TRUE` leads into no index.
+constexpr std::string_view event_key = "e.id = k.id AND e.seq = k.seq AND (e.tx = k.tx) IS TRUE";
+
 // What is always true, and makes the planner think that there are few places (so does `& 0`). A plan made on
 // an empty table would else look each of them up in the index on seq, or go through all of that.
 constexpr std::string_view few = "k.place BETWEEN '(0,0)' AND '(4294967295,65535)'";
@@ -103,7 +107,7 @@ std::string replaced(std::string text, const replacement& what) {
 }  // namespace
 
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then) {
-  const std::array<replacement, 17> all{{
+  const std::array<replacement, 18> all{{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
       {"@event_row@", std::string(event_row)},
@@ -116,6 +120,7 @@ std::vector<prepared> relay_statements(const schema_name& schema, payload_type p
       {"@due_in@", std::string(due_in)},
       {"@event_behind@", std::string(event_behind)},
       {"@event_at@", std::string(event_at)},
+      {"@event_key@", std::string(event_key)},
       {"@few@", std::string(few)},
       {"@exchange_not_sent@", std::string(exchange_not_sent)},
       {"@payload_octets@", payload == payload_type::bytea ? "bytea" : "text"},

@@ -35,14 +35,15 @@ inline constexpr std::string_view read = "read";
 inline constexpr std::string_view walk = "walk";
 inline constexpr std::string_view due = "due";
 inline constexpr std::string_view released = "released";
-inline constexpr std::string_view by_id = "by_id";
+inline constexpr std::string_view by_key = "by_key";
+inline constexpr std::string_view unsettled = "unsettled";
 inline constexpr std::string_view held = "held";
 inline constexpr std::string_view recall = "recall";
 inline constexpr std::string_view pauses = "pauses";
 inline constexpr std::string_view resumed = "resumed";
 inline constexpr std::string_view dead = "dead";
 inline constexpr std::string_view mark = "mark";
-inline constexpr std::string_view mark_by_id = "mark_by_id";
+inline constexpr std::string_view mark_by_key = "mark_by_key";
 inline constexpr std::string_view unfinished = "unfinished";
 inline constexpr std::string_view record = "record";
 inline constexpr std::string_view lead = "lead";
@@ -67,6 +68,7 @@ enum class event_column : int {
   id,
   place,
   seq,
+  tx,
   hash,
   created_at,
   aggregate_type,  // null, and so are all texts: withheld

@@ -102,7 +102,7 @@ const culprit_watch::named* culprit_watch::in_the_way() const {
 }
 
 boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::search(
-    pg::connection& link, int shard, std::vector<event_id> unwritten) {
+    pg::connection& link, int shard, std::vector<event_key> unwritten) {
   std::vector<std::string> out;
   const auto now = clock::now();
   for (const kept_from what : all_kinds) {
@@ -124,7 +124,7 @@ boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::search(
 }
 
 boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_watch::find(
-    pg::connection& link, kept_from what, int shard, std::vector<event_id> unwritten) {
+    pg::connection& link, kept_from what, int shard, std::vector<event_key> unwritten) {
   std::vector<std::string> parameters;
   if (what != kept_from::writing) parameters.push_back(pg::int4(pg::lock_class(schema_)));
   switch (what) {
@@ -138,8 +138,14 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
   }
   auto by_table = co_await ask(link, pg::statement::table_holder, std::move(parameters));
   if (!by_table || *by_table) co_return by_table;
-  std::vector<std::string> ids(1, pg::uuid_array(unwritten));
-  auto by_row = co_await ask(link, pg::statement::row_holder, std::move(ids));
+  std::vector<event_id> ids;
+  std::vector<std::int64_t> seqs;
+  for (const event_key& one : unwritten) {
+    ids.push_back(one.id);
+    seqs.push_back(one.seq);
+  }
+  std::vector<std::string> rows{pg::uuid_array(ids), pg::int8_array(seqs)};
+  auto by_row = co_await ask(link, pg::statement::row_holder, std::move(rows));
   if (!by_row || *by_row || unwritten.empty()) co_return by_row;
   co_return co_await find_swallower(link);
 }

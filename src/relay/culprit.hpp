@@ -56,7 +56,7 @@ class culprit_watch {
   // Looks for whoever it is, on a session with the relay's statements, and returns what there is to say.
   // shard: that it leads; unwritten: events that it has to write.
   boost::asio::awaitable<result<std::vector<std::string>>> search(pg::connection& link, int shard,
-                                                                  std::vector<event_id> unwritten);
+                                                                  std::vector<event_key> unwritten);
 
  private:
   friend boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection&,
@@ -75,7 +75,7 @@ class culprit_watch {
   watch& of(kept_from what) { return watches_[static_cast<std::size_t>(what)]; }
   const watch& of(kept_from what) const { return watches_[static_cast<std::size_t>(what)]; }
   boost::asio::awaitable<result<std::optional<sighting>>> find(pg::connection& link, kept_from what,
-                                                               int shard, std::vector<event_id> unwritten);
+                                                               int shard, std::vector<event_key> unwritten);
   boost::asio::awaitable<result<std::optional<sighting>>> ask(pg::connection& link,
                                                               std::string_view statement,
                                                               std::vector<std::string> parameters);

@@ -25,14 +25,16 @@ constexpr auto hang_check_interval = 500ms;
 // event.
 void add_privilege_probe(pg::pipeline& to) {
   const auto none = pg::uuid_array({});
+  const auto no_tx = pg::xid8_array({});
   const auto no_number = pg::int8_array(std::vector<std::int64_t>());
   const auto no_text = pg::text_array({});
-  to.run(std::string(pg::statement::mark), {none, pg::tid_array({}), pg::int8(0), pg::int8(0)});
-  to.run(std::string(pg::statement::mark_by_id), {none});
+  to.run(std::string(pg::statement::mark),
+         {none, pg::tid_array({}), no_number, no_tx, pg::int8(0), pg::int8(0)});
+  to.run(std::string(pg::statement::mark_by_key), {none, no_number, no_tx});
   to.run(std::string(pg::statement::record),
-         {none, no_text, no_number, no_number, no_number, no_text, no_text});
-  to.run(std::string(pg::statement::save), {pg::int4(-1), pg::int8(0), "3:3:", none});
-  to.run(std::string(pg::statement::by_id), {pg::int8(0), pg::int8(0), pg::int8(0), none});
+         {none, no_number, no_tx, no_text, no_number, no_number, no_number, no_text, no_text});
+  to.run(std::string(pg::statement::save), {pg::int4(-1), pg::int8(0), "3:3:", no_number});
+  to.run(std::string(pg::statement::by_key), {pg::int8(0), pg::int8(0), pg::int8(0), none, no_number, no_tx});
 }
 
 boost::asio::awaitable<void> keep(std::shared_ptr<sleep_lock> lock) {
@@ -232,7 +234,7 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
       const bool tells = request->reads_or_writes_events();
       const bool put_off = !answer->deferral().empty();
       if (tells)
-        watch_deferrals(answer->deferral(), !request->failures.empty() || !request->marks.ids.empty());
+        watch_deferrals(answer->deferral(), !request->failures.empty() || !request->marks.keys.empty());
       const auto news = stream_.on_answer(std::move(*answer));
       if (tells) culprits_.set(kept_from::writing, put_off || stream_.meets_lock(), clock::now());
       if (reads) doorbell_.on_read(news.found, news.complete, clock::now());
@@ -298,7 +300,7 @@ void leader::count_published(std::size_t events, const std::string& route) {
 
 void leader::count(const flow::store_request& what, clock::time_point asked_at) {
   counts& all = host_.so_far();
-  if (!what.marks.ids.empty()) ++all.marks;
+  if (!what.marks.keys.empty()) ++all.marks;
   if (!what.read) return;
   ++all.reads;
   all.read_times.add(clock::now() - asked_at);
@@ -369,7 +371,7 @@ void leader::abandon() {
 }
 
 void leader::say_in_doubt(flow::event_state which) {
-  if (const auto ids = stream_.events_in(which); !ids.empty()) host_.on_in_doubt(ids);
+  if (const auto keys = stream_.events_in(which); !keys.empty()) host_.on_in_doubt(keys);
 }
 
 void leader::cut() {

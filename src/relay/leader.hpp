@@ -56,7 +56,7 @@ class leader_host : public link_observer {
   // Other relays lead; once each time.
   virtual void on_stands_by() = 0;
   // The lead is given up without rest, and these were sent and are not marked.
-  virtual void on_in_doubt(const std::vector<event_id>& ids) = 0;
+  virtual void on_in_doubt(const std::vector<event_key>& keys) = 0;
   virtual void on_stuck(const event& which, const std::string& reason) = 0;
   // Other parts of the outbox are paused than before.
   virtual void on_pauses(const std::vector<flow::pause>& in_force) = 0;

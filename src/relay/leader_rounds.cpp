@@ -107,7 +107,7 @@ boost::asio::awaitable<result<void>> leader::show_presence(pg::connection& link)
 
 boost::asio::awaitable<result<void>> leader::name_culprits(pg::connection& link) {
   if (!culprits_.due(clock::now())) co_return result<void>();
-  std::vector<event_id> unwritten;
+  std::vector<event_key> unwritten;
   for (const auto state :
        {flow::event_state::confirmed, flow::event_state::waiting, flow::event_state::dying}) {
     const auto some = stream_.events_in(state);

@@ -1,8 +1,10 @@
 // The statements that write; see round_trip_reads.cpp for those that read.
 #include "relay/round_trip.hpp"
 
-#include <algorithm>
-#include <limits>
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
 #include <utility>
 
 #include "core/utf8.hpp"
@@ -11,11 +13,7 @@
 namespace outboxd::relay {
 namespace {
 
-std::vector<event_id> read_ids(const pg::rows& from) {
-  std::vector<event_id> out;
-  for (int row = 0; row < from.size(); ++row) out.push_back(pg::read_uuid(from.at(row, 0)));
-  return out;
-}
+constexpr std::array number_cells{pg::number_cell};
 
 std::string_view name_of(flow::exception what) {
   switch (what) {
@@ -35,6 +33,22 @@ std::string_view name_of(flow::exception what) {
 
 }  // namespace
 
+std::vector<std::string> round_trip::key_parameters(const std::vector<event_key>& keys) {
+  std::vector<event_id> ids;
+  std::vector<std::int64_t> seqs;
+  std::vector<std::uint64_t> txs;
+  for (const event_key& one : keys) {
+    ids.push_back(one.id);
+    seqs.push_back(one.seq);
+    txs.push_back(one.tx);
+  }
+  return {pg::uuid_array(ids), pg::int8_array(seqs), pg::xid8_array(txs)};
+}
+
+void round_trip::append(std::vector<std::string>& to, std::vector<std::string> more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 bool round_trip::is_written(const segment& from, flow::write_answer& into) {
   if (!from.refusal) return true;
   into.reason = from.refusal->message;
@@ -52,10 +66,38 @@ bool round_trip::is_written(const segment& from, flow::write_answer& into) {
   return false;
 }
 
-void round_trip::add(std::string_view statement, std::vector<std::string> parameters, reader_of then) {
+bool round_trip::refuse(std::string_view what) {
+  broken_ = error{fault::transient,
+                  fmt::format("PostgreSQL has answered the statement {} with {}, which it was not asked for: "
+                              "the session is given up",
+                              answered_, what)};
+  return false;
+}
+
+bool round_trip::has_shape(const pg::rows& from, const pg::answer_shape& shape) {
+  const auto why = pg::misfit(from, shape);
+  return !why || refuse(*why);
+}
+
+std::optional<std::vector<bool>> round_trip::numbers_in(const pg::rows& from, std::size_t most) {
+  if (!has_shape(from, {.cells = number_cells, .most_rows = static_cast<int>(most)})) return std::nullopt;
+  std::vector<bool> out(most, false);
+  for (int row = 0; row < from.size(); ++row) {
+    const auto number = pg::read_int8(from.at(row, 0));
+    if (number < 1 || number > static_cast<std::int64_t>(most) || out[static_cast<std::size_t>(number - 1)]) {
+      refuse("an event twice, or another one");
+      return std::nullopt;
+    }
+    out[static_cast<std::size_t>(number - 1)] = true;
+  }
+  return out;
+}
+
+void round_trip::add(std::string_view statement, std::vector<std::string> parameters,
+                     std::function<void(segment&)> then) {
   steps_.run(std::string(statement), std::move(parameters));
+  questions_.push_back({statement, std::move(then)});
   steps_.end_segment();
-  then_.push_back(std::move(then));
 }
 
 std::vector<std::string> round_trip::events_of(std::int64_t largest) const {
@@ -68,7 +110,7 @@ std::vector<std::string> round_trip::event_parameters() const {
 
 // A death has to outlive a crash, or its successors would be published before it once more.
 void round_trip::add_failures() {
-  std::vector<event_id> ids;
+  std::vector<event_key> keys;
   std::vector<std::optional<std::string>> exceptions, codes, reasons;
   std::vector<std::int64_t> attempts, deferrals;
   std::vector<std::optional<std::int64_t>> delays;
@@ -76,7 +118,7 @@ void round_trip::add_failures() {
   for (const auto& one : what_.failures) {
     const bool backs_off = one.to == flow::exception::backing_off;
     dead = dead || one.to == flow::exception::dead;
-    ids.push_back(one.id);
+    keys.push_back(one.key);
     exceptions.emplace_back(name_of(one.to));
     attempts.push_back(one.counts_attempt ? 1 : 0);
     deferrals.push_back(one.counts_deferral ? 1 : 0);
@@ -85,52 +127,57 @@ void round_trip::add_failures() {
     reasons.push_back(one.reason.empty() ? std::nullopt : std::optional(valid_utf8(one.reason)));
   }
   if (dead) steps_.text("SELECT set_config('synchronous_commit', 'on', true)");
-  steps_.run(
-      std::string(pg::statement::record),
-      {pg::uuid_array(ids), pg::text_array(exceptions), pg::int8_array(attempts), pg::int8_array(deferrals),
-       pg::int8_array(delays), pg::text_array(codes), pg::text_array(reasons)});
+  auto parameters = key_parameters(keys);
+  append(parameters, {pg::text_array(exceptions), pg::int8_array(attempts), pg::int8_array(deferrals),
+                      pg::int8_array(delays), pg::text_array(codes), pg::text_array(reasons)});
+  steps_.run(std::string(pg::statement::record), std::move(parameters));
   // What is recorded is unfinished still, but for the dead: so what is left is known by what is missing among
   // the recorded.
-  add(pg::statement::unfinished, {pg::uuid_array(ids)}, [this](segment& got) {
-    if (!is_written(got, out_.failures)) return false;
-    const auto recorded = read_ids(got.answers[got.answers.size() - 2]);
-    for (const event_id& id : read_ids(got.answers.back()))
-      if (std::find(recorded.begin(), recorded.end(), id) == recorded.end()) out_.failures.left.push_back(id);
-    return true;
+  add(pg::statement::unfinished, key_parameters(keys), [this, keys](segment& got) {
+    if (!is_written(got, out_.failures)) return;
+    const auto recorded = numbers_in(got.answers[got.answers.size() - 2], keys.size());
+    if (!recorded) return;
+    const auto unfinished = numbers_in(got.answers.back(), keys.size());
+    if (!unfinished) return;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if ((*unfinished)[i] && !(*recorded)[i]) out_.failures.left.push_back(keys[i]);
   });
 }
 
 void round_trip::add_marks() {
   if (what_.marks.mode == flow::mark_mode::by_place) {
-    add(pg::statement::mark,
-        {pg::uuid_array(what_.marks.ids), pg::tid_array(what_.marks.places), pg::int8(what_.marks.lowest),
-         pg::int8(what_.marks.highest)},
-        [this](segment& got) {
-          if (!is_written(got, out_.marks)) return false;
-          const bool all =
-              got.answers.front().affected() == static_cast<std::int64_t>(what_.marks.ids.size());
-          if (!all) out_.marks.result = flow::write_result::missed;
-          return true;
-        });
+    auto parameters = key_parameters(what_.marks.keys);
+    parameters.insert(parameters.begin() + 1, pg::tid_array(what_.marks.places));
+    append(parameters, {pg::int8(what_.marks.lowest), pg::int8(what_.marks.highest)});
+    add(pg::statement::mark, std::move(parameters), [this](segment& got) {
+      if (!is_written(got, out_.marks)) return;
+      const auto marked = got.answers.back().affected();
+      const auto wanted = static_cast<std::int64_t>(what_.marks.keys.size());
+      if (marked > wanted)
+        refuse(fmt::format("{} rows marked and not {}", marked, wanted));
+      else if (marked < wanted)
+        out_.marks.result = flow::write_result::missed;
+    });
     return;
   }
-  steps_.run(std::string(pg::statement::mark_by_id), {pg::uuid_array(what_.marks.ids)});
-  add(pg::statement::unfinished, {pg::uuid_array(what_.marks.ids)}, [this](segment& got) {
-    if (!is_written(got, out_.marks)) return false;
-    out_.marks.left = read_ids(got.answers.back());
-    return true;
+  steps_.run(std::string(pg::statement::mark_by_key), key_parameters(what_.marks.keys));
+  add(pg::statement::unfinished, key_parameters(what_.marks.keys), [this](segment& got) {
+    if (!is_written(got, out_.marks)) return;
+    const auto unfinished = numbers_in(got.answers.back(), what_.marks.keys.size());
+    if (!unfinished) return;
+    for (std::size_t i = 0; i < unfinished->size(); ++i)
+      if ((*unfinished)[i]) out_.marks.left.push_back(what_.marks.keys[i]);
   });
 }
 
 void round_trip::add_save() {
   add(pg::statement::save,
       {pg::int4(of_.shard), pg::int8(what_.save->seq), what_.save->seen.text(),
-       pg::uuid_array(what_.save_unsettled)},
+       pg::int8_array(what_.save_unsettled)},
       [this](segment& got) {
         out_.saved = !got.refusal;
         if (got.refusal && pg::write_failure(got.sqlstate) == pg::statement_failure::of_session)
           broken_ = got.refusal;
-        return true;
       });
 }
 
@@ -143,25 +190,26 @@ void round_trip::add_recall() {
     if (!is_written(got, changed)) {
       out_.recalled.result = changed.result == flow::write_result::refused ? flow::read_result::refused
                                                                            : flow::read_result::deferred;
-      return false;
+      return;
     }
-    const pg::rows& rows = got.answers.front();
+    static constexpr std::array cells{pg::number_cell, pg::number_cell};
+    const pg::rows& rows = got.answers.back();
+    if (!has_shape(rows, {.cells = cells, .most_rows = 1})) return;
     if (rows.size() > 0)
       out_.recalled.answer.upto = {pg::read_timestamp(rows.at(0, 0)), pg::read_int8(rows.at(0, 1))};
-    return true;
   });
 }
 
 pg::pipeline round_trip::steps() {
   if (!what_.failures.empty()) add_failures();
-  if (!what_.marks.ids.empty()) add_marks();
+  if (!what_.marks.keys.empty()) add_marks();
   if (what_.save) add_save();
   if (what_.read) add_read();
   if (what_.check_from) add_walk(*what_.check_from, out_.checked);
   if (what_.walk_from) add_walk(*what_.walk_from, out_.walk);
   if (what_.due) add_due();
-  if (!what_.fetch.empty()) add_ids(what_.fetch, std::numeric_limits<std::int64_t>::max() - 1, out_.fetched);
-  if (!what_.by_id.empty()) add_ids(what_.by_id, what_.keys_only ? -1 : of_.largest, out_.by_id);
+  if (!what_.fetch.empty()) add_fetch();
+  if (!what_.left.empty()) add_left();
   if (!what_.release.empty()) add_released();
   if (what_.blocked_after) add_held();
   if (what_.recall_after) add_recall();
@@ -172,7 +220,12 @@ pg::pipeline round_trip::steps() {
 }
 
 result<flow::store_answer> round_trip::answer(std::vector<segment> from) {
-  for (std::size_t i = 0; i < then_.size() && i < from.size() && !broken_; ++i) then_[i](from[i]);
+  if (from.size() != questions_.size()) refuse(fmt::format("{} answers", from.size()));
+  for (std::size_t i = 0; i < questions_.size() && !broken_; ++i) {
+    const question& asked = questions_[i];
+    answered_ = asked.statement;
+    asked.then(from[i]);
+  }
   if (broken_) return tl::make_unexpected(*broken_);
   return std::move(out_);
 }

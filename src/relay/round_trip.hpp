@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "pg/answer_shape.hpp"
 #include "pg/connection.hpp"
+#include "pg/event_rows.hpp"
 #include "pg/relay_statements.hpp"
 #include "pg/sqlstate.hpp"
 #include "relay/store_session.hpp"
@@ -23,17 +25,36 @@ class round_trip {
 
  private:
   using segment = pg::connection::segment;
-  // A statement under way: what to do with its answer. False: the session is of no more use.
-  using reader_of = std::function<bool(segment&)>;
+  // A segment under way: its last statement, and what to do with the answers.
+  struct question {
+    std::string_view statement;
+    std::function<void(segment&)> then;
+  };
 
-  void add(std::string_view statement, std::vector<std::string> parameters, reader_of then);
+  void add(std::string_view statement, std::vector<std::string> parameters,
+           std::function<void(segment&)> then);
+  // Three parameters: ids, seqs and transactions.
+  static std::vector<std::string> key_parameters(const std::vector<event_key>& keys);
+  static void append(std::vector<std::string>& to, std::vector<std::string> more);
   std::vector<std::string> event_parameters() const;
   std::vector<std::string> events_of(std::int64_t largest) const;
 
   // Whether an answer can be used; if not, what it means for the flow.
   template <class Answer>
-  bool is_read(const segment& from, flow::tried<Answer>& into);
+  bool is_read(const segment& from, const pg::answer_shape& shape, flow::tried<Answer>& into);
+  template <class Answer>
+  bool is_answered(const segment& from, flow::tried<Answer>& into);
   bool is_written(const segment& from, flow::write_answer& into);
+  // The same of events; they are all of this shard.
+  template <class Answer>
+  std::optional<std::vector<flow::stored_event>> events_in(const segment& from, flow::tried<Answer>& into,
+                                                           bool with_exceptions = true);
+  // The last answer has this shape.
+  bool has_shape(const pg::rows& from, const pg::answer_shape& shape);
+  // PostgreSQL has answered with something that was not asked for: the session is given up. Always false.
+  bool refuse(std::string_view what);
+  // Which of so many events an answer names, as numbers from 1 on; nothing if it names others.
+  std::optional<std::vector<bool>> numbers_in(const pg::rows& from, std::size_t most);
 
   void add_failures();
   void add_marks();
@@ -41,8 +62,8 @@ class round_trip {
   void add_read();
   void add_walk(std::int64_t from, flow::tried<flow::walk_answer>& into);
   void add_due();
-  void add_ids(const std::vector<event_id>& ids, std::int64_t largest,
-               flow::tried<std::vector<flow::stored_event>>& into);
+  void add_fetch();
+  void add_left();
   void add_released();
   void add_held();
   void add_recall();
@@ -53,13 +74,19 @@ class round_trip {
   const flow::store_request& what_;
   const shard_view& of_;
   pg::pipeline steps_;
-  std::vector<reader_of> then_;
+  std::vector<question> questions_;
+  std::string_view answered_;  // the statement whose answer is looked at
   flow::store_answer out_;
   std::optional<error> broken_;
 };
 
 template <class Answer>
-bool round_trip::is_read(const segment& from, flow::tried<Answer>& into) {
+bool round_trip::is_read(const segment& from, const pg::answer_shape& shape, flow::tried<Answer>& into) {
+  return is_answered(from, into) && has_shape(from.answers.back(), shape);
+}
+
+template <class Answer>
+bool round_trip::is_answered(const segment& from, flow::tried<Answer>& into) {
   if (!from.refusal) return true;
   into.reason = from.refusal->message;
   switch (pg::read_failure(from.sqlstate)) {
@@ -75,6 +102,24 @@ bool round_trip::is_read(const segment& from, flow::tried<Answer>& into) {
       return false;
   }
   return false;
+}
+
+template <class Answer>
+std::optional<std::vector<flow::stored_event>> round_trip::events_in(const segment& from,
+                                                                     flow::tried<Answer>& into,
+                                                                     bool with_exceptions) {
+  if (!is_answered(from, into)) return std::nullopt;
+  if (const auto why = pg::misfit_of_events(from.answers.back(), with_exceptions)) {
+    refuse(*why);
+    return std::nullopt;
+  }
+  auto out = pg::read_events(from.answers.back());
+  for (const flow::stored_event& one : out)
+    if ((one.what.aggregate & (of_.shards - 1)) != of_.shard) {
+      refuse("an event of another shard");
+      return std::nullopt;
+    }
+  return out;
 }
 
 }  // namespace outboxd::relay

@@ -1,5 +1,7 @@
 // The statements that read: the other part of round_trip.hpp.
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -39,15 +41,15 @@ void round_trip::add_read() {
                                        pg::int8(static_cast<std::int64_t>(upper)), pg::int8(asked.seq_limit),
                                        pg::int8(asked.events), pg::boolean(asked.with_summary)});
   add(pg::statement::read, std::move(parameters), [this, upper](segment& got) {
-    if (!is_read(got, out_.read)) return false;
-    const pg::rows& rows = got.answers.front();
+    auto events = events_in(got, out_.read, false);
+    if (!events) return;
     auto& into = out_.read.answer;
-    const auto head = pg::read_head(rows, 0);
+    const auto head = pg::read_head(got.answers.back(), 0);
     const auto now = flow::snapshot::parse(head.value("snapshot", std::string()));
     if (!now) {
       broken_ =
           error{fault::permanent, "PostgreSQL has sent a snapshot that this version of outboxd cannot read"};
-      return false;
+      return;
     }
     into.saw_all = now->xmax <= upper;
     into.now = now->cut_at(upper);
@@ -59,11 +61,14 @@ void round_trip::add_read() {
       into.server_time = timestamp(std::chrono::microseconds(pg::number_in(head, "now").value_or(0)));
       into.holds = head.value("holds", true);
     }
-    into.rows = pg::read_events(rows);
+    into.rows = std::move(*events);
     const auto by_seq = [](const auto& a, const auto& b) { return a.what.seq < b.what.seq; };
     if (into.late > 0) std::stable_sort(into.rows.begin(), into.rows.end(), by_seq);
+    if (!std::is_sorted(into.rows.begin(), into.rows.end(), by_seq)) {
+      refuse("events that are not in the order of their seq");
+      return;
+    }
     if (!into.rows.empty()) failpoint("claimed");
-    return true;
   });
 }
 
@@ -71,10 +76,10 @@ void round_trip::add_walk(std::int64_t from, flow::tried<flow::walk_answer>& int
   auto parameters = event_parameters();
   parameters.push_back(pg::int8(from));
   add(pg::statement::walk, std::move(parameters), [this, &into](segment& got) {
-    if (!is_read(got, into)) return false;
-    const pg::rows& rows = got.answers.front();
+    static constexpr std::array cells{pg::number_cell, pg::boolean_cell, pg::boolean_cell};
+    if (!is_read(got, {.cells = cells, .least_rows = 1, .most_rows = 1}, into)) return;
+    const pg::rows& rows = got.answers.back();
     into.answer = {pg::read_int8(rows.at(0, 0)), pg::read_bool(rows.at(0, 1)), pg::read_bool(rows.at(0, 2))};
-    return true;
   });
 }
 
@@ -83,26 +88,43 @@ void round_trip::add_due() {
   parameters.insert(parameters.end(),
                     {pg::timestamptz(what_.due->at), pg::int8(what_.due->seq), pg::int8(what_.due_events)});
   add(pg::statement::due, std::move(parameters), [this](segment& got) {
-    if (!is_read(got, out_.due)) return false;
-    const pg::rows& rows = got.answers.front();
+    auto events = events_in(got, out_.due);
+    if (!events) return;
+    const pg::rows& rows = got.answers.back();
     auto& into = out_.due.answer;
-    into.rows = pg::read_events(rows);
-    if (const int last = rows.size() - 1; last > 0)
+    into.rows = std::move(*events);
+    if (const int last = rows.size() - 1; !into.rows.empty())
       into.last = {pg::read_timestamp(rows.at(last, static_cast<int>(column::available_at))),
                    pg::read_int8(rows.at(last, static_cast<int>(column::seq)))};
     into.next = due_in(pg::read_head(rows, 0));
-    return true;
   });
 }
 
-void round_trip::add_ids(const std::vector<event_id>& ids, std::int64_t largest,
-                         flow::tried<std::vector<flow::stored_event>>& into) {
-  auto parameters = events_of(largest);
-  parameters.push_back(pg::uuid_array(ids));
-  add(pg::statement::by_id, std::move(parameters), [this, &into](segment& got) {
-    if (!is_read(got, into)) return false;
-    into.answer = pg::read_events(got.answers.front());
-    return true;
+void round_trip::add_fetch() {
+  auto parameters = events_of(std::numeric_limits<std::int64_t>::max() - 1);
+  append(parameters, key_parameters(what_.fetch));
+  add(pg::statement::by_key, std::move(parameters), [this](segment& got) {
+    auto events = events_in(got, out_.fetched);
+    if (!events) return;
+    std::vector<event_key> asked = what_.fetch;
+    std::sort(asked.begin(), asked.end());
+    for (const flow::stored_event& one : *events) {
+      const auto found = std::lower_bound(asked.begin(), asked.end(), one.what.key());
+      if (found == asked.end() || *found != one.what.key()) {
+        refuse("an event twice, or another one");
+        return;
+      }
+      asked.erase(found);
+    }
+    out_.fetched.answer = std::move(*events);
+  });
+}
+
+void round_trip::add_left() {
+  auto parameters = event_parameters();
+  parameters.push_back(pg::int8_array(what_.left));
+  add(pg::statement::unsettled, std::move(parameters), [this](segment& got) {
+    if (auto events = events_in(got, out_.left)) out_.left.answer = std::move(*events);
   });
 }
 
@@ -110,8 +132,9 @@ void round_trip::add_released() {
   auto parameters = event_parameters();
   parameters.insert(parameters.end(), {pg::int8_array(what_.release), pg::int8(what_.release_events)});
   add(pg::statement::released, std::move(parameters), [this](segment& got) {
-    if (!is_read(got, out_.released)) return false;
-    const pg::rows& rows = got.answers.front();
+    auto events = events_in(got, out_.released);
+    if (!events) return;
+    const pg::rows& rows = got.answers.back();
     auto& into = out_.released.answer;
     for (int row = 0; row < rows.size() && rows.is_null(row, static_cast<int>(column::id)); ++row) {
       const auto head = pg::read_head(rows, row);
@@ -119,30 +142,37 @@ void round_trip::add_released() {
       if (head.value("backs_off", false)) into.backs_off.push_back(hash);
       if (head.value("more", false)) into.more.push_back(hash);
     }
-    into.rows = pg::read_events(rows);
-    return true;
+    const auto& asked = what_.release;
+    for (const flow::stored_event& one : *events)
+      if (std::find(asked.begin(), asked.end(), one.what.aggregate) == asked.end()) {
+        refuse("an event of another aggregate");
+        return;
+      }
+    into.rows = std::move(*events);
   });
 }
 
 void round_trip::add_held() {
   constexpr int page = 500;
   add(pg::statement::held, {pg::int8(*what_.blocked_after)}, [this](segment& got) {
-    if (!is_read(got, out_.blocked)) return false;
-    const pg::rows& rows = got.answers.front();
+    static constexpr std::array cells{pg::number_cell, pg::boolean_cell, pg::cell_shape{.bytes = 4}};
+    if (!is_read(got, {.cells = cells, .most_rows = page}, out_.blocked)) return;
+    const pg::rows& rows = got.answers.back();
     for (int row = 0; row < rows.size(); ++row) {
       const auto hash = pg::read_int8(rows.at(row, 0));
       if ((hash & (of_.shards - 1)) == of_.shard)
         out_.blocked.answer.rows.push_back({hash, pg::read_bool(rows.at(row, 1))});
       if (row + 1 == page) out_.blocked.answer.upto = hash;
     }
-    return true;
   });
 }
 
 void round_trip::add_pauses() {
   add(pg::statement::pauses, {}, [this](segment& got) {
-    if (!is_read(got, out_.pauses)) return false;
-    const pg::rows& rows = got.answers.front();
+    static constexpr std::array cells{pg::text_cell, pg::text_cell, pg::text_or_null_cell,
+                                      pg::text_or_null_cell, pg::number_or_null_cell};
+    if (!is_read(got, {.cells = cells}, out_.pauses)) return;
+    const pg::rows& rows = got.answers.back();
     auto& into = out_.pauses.answer;
     for (int row = 0; row < rows.size(); ++row) {
       const auto words = [&](int cell) { return std::string(rows.find(row, cell).value_or("")); };
@@ -151,7 +181,6 @@ void round_trip::add_pauses() {
       const auto left = std::max(std::chrono::milliseconds(pg::read_int8(rows.at(row, 4))), 1ms);
       into.next_end = std::min(into.next_end.value_or(left), left);
     }
-    return true;
   });
 }
 
@@ -165,10 +194,10 @@ void round_trip::add_resumed() {
   parameters.insert(parameters.end(), {pg::int8(what_.resume->after), pg::int8(what_.resume->events),
                                        pg::text_array(event_types), pg::text_array(aggregate_types)});
   add(pg::statement::resumed, std::move(parameters), [this](segment& got) {
-    if (!is_read(got, out_.resumed)) return false;
-    const pg::rows& rows = got.answers.front();
-    out_.resumed.answer = {pg::read_events(rows), pg::number_in(pg::read_head(rows, 0), "looked_to")};
-    return true;
+    auto events = events_in(got, out_.resumed);
+    if (!events) return;
+    out_.resumed.answer = {std::move(*events),
+                           pg::number_in(pg::read_head(got.answers.back(), 0), "looked_to")};
   });
 }
 
@@ -177,11 +206,11 @@ void round_trip::add_dead() {
   auto parameters = event_parameters();
   parameters.push_back(pg::int8(*what_.dead_after));
   add(pg::statement::dead, std::move(parameters), [this](segment& got) {
-    if (!is_read(got, out_.dead)) return false;
-    const pg::rows& rows = got.answers.front();
+    static constexpr std::array cells{pg::number_cell, pg::number_cell};
+    if (!is_read(got, {.cells = cells}, out_.dead)) return;
+    const pg::rows& rows = got.answers.back();
     for (int row = 0; row < rows.size(); ++row) out_.dead.answer.of.push_back(pg::read_int8(rows.at(row, 0)));
-    if (rows.size() == page) out_.dead.answer.upto = pg::read_int8(rows.at(page - 1, 1));
-    return true;
+    if (rows.size() >= page) out_.dead.answer.upto = pg::read_int8(rows.at(rows.size() - 1, 1));
   });
 }
 

@@ -1,8 +1,12 @@
 #include "relay/store_session.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <utility>
 
 #include "core/failpoint.hpp"
+#include "pg/answer_shape.hpp"
 #include "pg/binary.hpp"
 #include "relay/round_trip.hpp"
 
@@ -15,24 +19,35 @@ boost::asio::awaitable<result<flow::saved_position>> store_session::load(shard_v
   if (!answers) co_return tl::make_unexpected(answers.error());
   const pg::rows& row = answers->front();
   if (row.size() == 0) co_return transient("the shard is not there any more");
+  static constexpr std::array cells{pg::number_or_null_cell, pg::text_or_null_cell, pg::text_cell,
+                                    pg::text_cell,           pg::number_cell,       pg::boolean_cell,
+                                    pg::boolean_cell,        pg::number_cell};
+  if (const auto why = pg::misfit(row, {.cells = cells, .most_rows = 1}))
+    co_return transient(
+        fmt::format("PostgreSQL has answered the statement {} with {}", pg::statement::load, *why));
   const auto now = flow::snapshot::parse(row.at(0, 3));
   const auto seen = flow::snapshot::parse(row.at(0, 1));
   if (!now) co_return permanent("PostgreSQL has sent a snapshot that this version of outboxd cannot read");
-  of.shards = static_cast<int>(pg::read_int8(row.at(0, 4)));
+  const auto shards = pg::read_int8(row.at(0, 4));
+  if (shards <= of.shard || shards > pg::most_shards || (shards & (shards - 1)) != 0)
+    co_return transient(
+        fmt::format("the outbox has {} shards, which is no power of two up to {}: `outboxd migrate` mends it",
+                    shards, pg::most_shards));
+  of.shards = static_cast<int>(shards);
   of.rings = pg::read_bool(row.at(0, 5));
   of.afresh = pg::read_bool(row.at(0, 6));
   of.server_time = pg::read_timestamp(row.at(0, 7));
   flow::saved_position out{flow::position::start(*now), {}};
   if (row.is_null(0, 0) || !seen) co_return out;
   out.at = {pg::read_int8(row.at(0, 0)), *seen};
-  out.unsettled = pg::read_uuid_array(row.at(0, 2));
+  out.unsettled = pg::read_int8_array(row.at(0, 2));
   co_return out;
 }
 
 boost::asio::awaitable<result<flow::store_answer>> store_session::execute(const flow::store_request& what,
                                                                           const shard_view& of) {
   round_trip trip(what, of);
-  if (!what.marks.ids.empty()) failpoint("marking");
+  if (!what.marks.keys.empty()) failpoint("marking");
   auto got = co_await link_.execute_segments(trip.steps(), timeout_);
   if (!got) co_return tl::make_unexpected(got.error());
   co_return trip.answer(std::move(*got));

@@ -1,4 +1,5 @@
-// Rows of two partitions at equal places: what is done to one of them is not done to the other.
+// Rows of two partitions at equal places and with equal ids: what is done to one of them is not done to the
+// other.
 #include <doctest/doctest.h>
 
 #include "partitioned.hpp"
@@ -9,13 +10,17 @@ namespace {
 
 constexpr int rows = 3;
 
-/// A partitioned outbox with as many events in event_p1 as in event_p2, at the same places.
+/// A partitioned outbox with as many events in event_p1 as in event_p2, at the same places and with the same
+/// ids.
 class twins {
  public:
   explicit twins(pg::after_publish then = pg::after_publish::keep) {
     add();
     turn_partition(session_);
-    add();
+    session_.exec(
+        "INSERT INTO outbox.event (id, aggregate_type, aggregate_id, event_type, payload, headers)"
+        " SELECT e.id, e.aggregate_type, e.aggregate_id, e.event_type, e.payload, e.headers"
+        " FROM outbox.event_p1 AS e ORDER BY e.seq");
     REQUIRE(texts("SELECT ctid FROM outbox.event_p1 ORDER BY 1") ==
             texts("SELECT ctid FROM outbox.event_p2 ORDER BY 1"));
     REQUIRE(session_.number("SELECT count(*) FROM outbox.event_p2") == rows);
@@ -32,6 +37,10 @@ class twins {
   std::string all(const std::string& expression, const char* part = "event_p1") {
     return session_.value(
         fmt::format("SELECT quote_literal(array_agg({} ORDER BY seq)) FROM outbox.{}", expression, part));
+  }
+  /// The parameters that name them: ids, seqs and transactions; with places: those after the ids.
+  std::string keys(bool with_places = false) {
+    return all("id") + (with_places ? ", " + all("ctid") : "") + ", " + all("seq") + ", " + all("tx");
   }
   void set_all(const std::string& assignments) {
     session_.exec("UPDATE outbox.event SET " + assignments);
@@ -78,19 +87,19 @@ TEST_CASE("a mark by place or by id, and a record, change their rows alone") {
     twins on;
     // Also where the group is of both partitions.
     const auto top = on.session().value("SELECT max(seq) FROM outbox.event");
-    on.session().exec(fmt::format("EXECUTE mark({}, {}, 0, {})", on.all("id"), on.all("ctid"), top));
+    on.session().exec(fmt::format("EXECUTE mark({}, 0, {})", on.keys(true), top));
     on.check_done("status = 'published'");
   }
   {
     twins on;
-    on.session().exec(fmt::format("EXECUTE mark_by_id({})", on.all("id")));
+    on.session().exec(fmt::format("EXECUTE mark_by_key({})", on.keys()));
     on.check_done("status = 'published'");
   }
   twins on;
   on.session().exec(
       fmt::format("EXECUTE record({}, '{{backing_off,backing_off,backing_off}}', '{{1,1,1}}', '{{0,0,0}}',"
                   " '{{1000,1000,1000}}', '{{nacked,nacked,nacked}}', '{{a,b,c}}')",
-                  on.all("id")));
+                  on.keys()));
   on.check_done("exception = 'backing_off' AND last_error_code = 'nacked' AND attempts = 1");
 }
 
@@ -98,19 +107,19 @@ TEST_CASE("relay.after_publish = delete deletes its rows alone") {
   {
     twins on{pg::after_publish::remove};
     const auto top = on.session().value("SELECT max(seq) FROM outbox.event");
-    on.session().exec(fmt::format("EXECUTE mark({}, {}, 0, {})", on.all("id"), on.all("ctid"), top));
+    on.session().exec(fmt::format("EXECUTE mark({}, 0, {})", on.keys(true), top));
     on.check_gone();
   }
   twins on{pg::after_publish::remove};
-  on.session().exec(fmt::format("EXECUTE mark_by_id({})", on.all("id")));
+  on.session().exec(fmt::format("EXECUTE mark_by_key({})", on.keys()));
   on.check_gone();
 }
 
 TEST_CASE("a mark with the bounds of one partition looks into no other") {
   twins on;
   std::string plan;
-  for (const auto& row : on.session().exec(fmt::format("EXPLAIN EXECUTE mark({}, {}, {}, {})", on.all("id"),
-                                                       on.all("ctid"), partition_width, partition_width + 9)))
+  for (const auto& row : on.session().exec(fmt::format("EXPLAIN EXECUTE mark({}, {}, {})", on.keys(true),
+                                                       partition_width, partition_width + 9)))
     plan += row[0].value_or("") + "\n";
   CHECK_MESSAGE(plan.find("Subplans Removed: 4") != std::string::npos, plan);
 }
@@ -166,7 +175,7 @@ TEST_CASE("retry, replay and discard are of the events that are named") {
     CAPTURE(call);
     twins on;
     on.set_all(fmt::format("status = '{}'", was));
-    on.session().exec(fmt::format("SELECT outbox.{}({})", call, on.all("id")));
+    on.session().exec(fmt::format("SELECT outbox.{}({}, seqs => {})", call, on.all("id"), on.all("seq")));
     if (std::string_view(then).empty())
       on.check_gone();
     else

@@ -50,6 +50,9 @@ struct expected {
   int event_scans;  // all looks into the table, each of them through one of these
 };
 
+// Through the index on id or through that on seq: each finds one row.
+constexpr const char* by_key = "Index Scan using event_";
+
 // No plan reads the table from end to end, and none sorts the stream.
 const std::vector<expected> plans{
     {pg::statement::read,
@@ -84,21 +87,22 @@ const std::vector<expected> plans{
      {"using event_due on event e", "AND (available_at <= (now()", "Tid Scan on event e_1",
       "Tid Scan on event e_2", "TID Cond: (ctid = k.place)", "TID Cond: (ctid = k_1.place)"},
      3},
-    {pg::statement::by_id, "1000, 0, 0, '{}'", {"using event_pkey", "Index Cond: (id = ANY ($4))"}, 1},
-    {pg::statement::mark, "'{}', '{}', 0, 0", {"Tid Scan on event e", "TID Cond: (ctid = k.place)"}, 1},
-    {pg::statement::mark_by_id,
-     "'{}'",
-     {"Tid Scan on event e", "using event_pkey on event e_1", "Index Cond: (id = ANY ($1))"},
-     2},
+    {pg::statement::by_key, "1000, 0, 0, '{}', '{}', '{}'", {"Function Scan on k", by_key}, 1},
+    {pg::statement::unsettled, "1000, 0, 0, '{}'", {"using event_order", "Index Cond: (seq = ANY ($4))"}, 1},
+    {pg::statement::mark,
+     "'{}', '{}', '{}', '{}', 0, 0",
+     {"Tid Scan on event e", "TID Cond: (ctid = k.place)"},
+     1},
+    {pg::statement::mark_by_key, "'{}', '{}', '{}'", {"Tid Scan on event e", by_key}, 2},
     {pg::statement::prune,
      "0, 1000, 500, 9",
      {"using event_order", "Index Cond: ((seq > $1) AND (seq < $4))", "Tid Scan on event e_1",
       "Tid Scan on event e_2"},
      3},
-    {pg::statement::unfinished, "'{}'", {"using event_pkey", "Index Cond: (id = ANY ($1))"}, 1},
+    {pg::statement::unfinished, "'{}', '{}', '{}'", {"Function Scan on k", by_key}, 1},
     {pg::statement::record,
-     "'{}', '{}', '{}', '{}', '{}', '{}', '{}'",
-     {"using event_pkey", "Index Cond: (id = s.id)", "Tid Scan on event e"},
+     "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'",
+     {"Function Scan on k", by_key, "Tid Scan on event e"},
      2},
 };
 

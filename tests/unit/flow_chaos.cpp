@@ -106,7 +106,7 @@ void flow_chaos::start_relay() {
   relays_.back()->on_lead = [this, which = relays_.size() - 1](std::size_t shard,
                                                                const flow::saved_position& from) {
     std::string owed;
-    for (const event_id& id : from.unsettled) owed += fmt::format(" {}", simulated_postgres::row_of(id));
+    for (const std::int64_t seq : from.unsettled) owed += fmt::format(" seq {}", seq);
     say(fmt::format("{} leads {} from {}/{}{}", which, shard, from.at.seq, from.at.seen.text(), owed));
   };
 }
@@ -143,6 +143,7 @@ void flow_chaos::insert(transaction& in) {
     row.seq = table_.nextval();
     row.born = table_.tick();
     if (in.id == 0) in.id = table_.begin();
+    if (!sequence_tricks_ && !table_.rows.empty() && world_.chance(50)) row.twin = table_.id_of(any_row());
     if (world_.chance(80))
       row.ill = world_.one_of({ailment::unroutable, ailment::missing, ailment::crashing, ailment::cutting,
                                ailment::unencodable, ailment::unreadable});
@@ -224,13 +225,34 @@ void flow_chaos::insert_stuck() {
   table_.end(by, true);
 }
 
+std::size_t flow_chaos::any_row() {
+  return static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.rows.size()) - 1));
+}
+
+// Deleted and inserted again, with the same id and the same seq, but of another aggregate, as a rule.
+void flow_chaos::replace(std::size_t row) {
+  say(fmt::format("replace {} by {}", row, table_.rows.size()));
+  table_row other;
+  other.twin = table_.id_of(row);
+  other.seq = table_.rows[row].seq;
+  other.of = aggregates_[static_cast<std::size_t>(
+      world_.between(0, static_cast<std::int64_t>(aggregates_.size()) - 1))];
+  other.born = table_.tick();
+  other.large = world_.chance(300);
+  other.now.available_at = world_.wall();
+  table_.change(row, [](table_row& of) { of.touched = of.gone = true; });
+  const flow::xid by = table_.begin();
+  table_.insert(by, other);
+  table_.end(by, true);
+}
+
 void flow_chaos::operate() {
   if (calm_) return;
   world_.after(world_.millis(0, 800), [this] { operate(); });
   if (table_.rows.empty() || !how_.faults || table_.in_recovery()) return;
   // Nobody walks over what is above an event in memory: where one stays there, what is restored may, too.
   if (world_.chance(50) && !has_stuck_) return restore();
-  auto row = static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.rows.size()) - 1));
+  auto row = any_row();
   if (world_.chance(500))
     while (row + 1 < table_.rows.size() && table_.rows[row].now.status != row_status::waiting) ++row;
   const table_row& one = table_.rows[row];
@@ -243,7 +265,9 @@ void flow_chaos::operate() {
     of.now.available_at = world_.wall();
     of.now.attempts = of.now.deferrals = 0;
   };
-  switch (world_.between(0, 3)) {
+  switch (world_.between(0, 4)) {
+    case 4:
+      return replace(row);
     case 0:
       if (one.now.status != row_status::dead) return;
       say(fmt::format("retry {}", row));

@@ -51,6 +51,8 @@ class flow_chaos {
   void finish(const std::shared_ptr<transaction>& in);
   void insert(transaction& in);
   void operate();
+  std::size_t any_row();
+  void replace(std::size_t row);
   void pause();
   void discard_dead();
   void restore();

@@ -107,7 +107,7 @@ TEST_CASE(
 TEST_CASE("every rule of reads is needed: left out, it is missed") {
   check_needed({
       {"(a) ends WITH TIES", &rules::ties, 500},
-      {"rows are known by id", &rules::by_id, 100},
+      {"rows are known by their keys", &rules::by_key, 100},
       {"the next seq is the highest visible one, whatever its status", &rules::top_of_any, 100},
       {"(b)", &rules::late_open, 100},
       {"(c)", &rules::late_new, 100},

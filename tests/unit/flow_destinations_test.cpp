@@ -35,7 +35,7 @@ struct fixture {
   bool deliver(const destination& to) { return it.on_delivered(to, now); }
   // Each of an event of its own, unless it says which.
   finding fail(const destination& to, failure why, excuse before = excuse::none, int which = 0) {
-    return it.on_failed(to, why, id_of(which != 0 ? which : ++events), before, reason, now);
+    return it.on_failed(to, why, {id_of(which != 0 ? which : ++events), 0, 0}, before, reason, now);
   }
   int events = 0;
   std::string reason = "reason";

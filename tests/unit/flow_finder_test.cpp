@@ -54,12 +54,12 @@ struct hold_behind_dead : fixture {
 }  // namespace
 
 TEST_CASE_FIXTURE(fixture, "all that holds events back is known before what a former leader left is read") {
-  it.start({event_id{{1}}}, now);
+  it.start({1}, now);
   CHECK(it.has_left());
   const auto first = ask_to_load();
   CHECK(first.pauses);
   REQUIRE(first.blocked_after);
-  CHECK(first.by_id.empty());
+  CHECK(first.left.empty());
   CHECK_FALSE(first.dead_after);
   no_pauses(false);
   it.on_blocked({.result = read_result::done, .reason = {}, .answer = {.rows = {{7, true}}, .upto = 7}},
@@ -71,12 +71,12 @@ TEST_CASE_FIXTURE(fixture, "all that holds events back is known before what a fo
   it.on_blocked({}, 7, false, now);
   CHECK(it.knows_barriers(now));
   CHECK(known.hold(7));
-  CHECK(ask_to_load().by_id.size() == 1);
+  CHECK(ask_to_load().left.size() == 1);
   CHECK_FALSE(it.on_left(failed<std::vector<stored_event>>(), now));
   CHECK(it.has_left());
-  CHECK(ask_to_load().by_id.empty());  // not before a pause
+  CHECK(ask_to_load().left.empty());  // not before a pause
   now = it.next_to_load();
-  CHECK(ask_to_load().by_id.size() == 1);
+  CHECK(ask_to_load().left.size() == 1);
   CHECK(it.on_left({}, now));
   CHECK_FALSE(it.has_left());
 }

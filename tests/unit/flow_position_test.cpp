@@ -141,7 +141,7 @@ class readings {
     for (const stored_event& one : got.rows) {
       const bool is_late = one.what.seq <= at_.seq;
       if (!is_late && !got.saw_all) continue;
-      ++found_[simulated_postgres::row_of(one.what.id)];
+      ++found_[simulated_postgres::row_of(one.what.aggregate_id)];
       if (!is_late) to = std::max(to, one.what.seq), ++fresh;
     }
     if (got.saw_all && fresh < most && got.top) to = std::min(*got.top, limit);

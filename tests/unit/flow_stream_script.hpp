@@ -20,6 +20,11 @@ inline int number_of(const event_id& id) {
   return id.bytes[15];
 }
 
+// Of the event that row() makes.
+inline event_key key_of(int number) {
+  return {id_of(number), number, 0};
+}
+
 // An event whose seq is its number.
 inline flow::stored_event row(int number, flow::aggregate of = 1,
                               flow::exception from = flow::exception::none) {
@@ -116,14 +121,14 @@ class stream_script : public scripted_lanes {
   token latest() const { return connections[0].sent.back().name; }
   std::vector<int> marked() const {
     std::vector<int> out;
-    for (const event_id& id : asked.marks.ids) out.push_back(number_of(id));
+    for (const event_key& key : asked.marks.keys) out.push_back(number_of(key.id));
     return out;
   }
   // "3 parked": number and state of each.
   std::string recorded() const {
     std::string out;
     for (const auto& one : asked.failures)
-      out += fmt::format("{} {} ", number_of(one.id),
+      out += fmt::format("{} {} ", number_of(one.key.id),
                          one.to == flow::exception::dead     ? "dead"
                          : one.to == flow::exception::parked ? "parked"
                                                              : "backs off");

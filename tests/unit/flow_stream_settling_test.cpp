@@ -296,7 +296,7 @@ TEST_CASE("rows that have moved are marked by id") {
   it.answer(missed);
   it.ask();
   CHECK(it.marked() == numbers{1});
-  CHECK(it.asked.marks.mode == mark_mode::by_id);
+  CHECK(it.asked.marks.mode == mark_mode::by_key);
   CHECK(it.asked.marks.places.empty());
   it.answer();
   CHECK(it.stream.events().size() == 0);
@@ -317,7 +317,7 @@ TEST_CASE("rows that somebody has locked are marked later, the others now") {
   it.ask();
   CHECK(it.asked.marks.mode == mark_mode::unlocked);
   store_answer left;
-  left.marks.left = {id_of(2)};
+  left.marks.left = {key_of(2)};
   it.answer(left);
   CHECK(it.stream.events().size() == 1);
   it.now = it.stream.next_at();

@@ -43,7 +43,7 @@ TEST_CASE("an event is read, sent, and marked once it is acknowledged") {
 
 TEST_CASE("nothing is sent before it is known what is blocked and what a former leader has left") {
   stream_script it;
-  it.stream.start({{9, {5, 5, {}}}, {id_of(4)}}, payload_type::jsonb);
+  it.stream.start({{9, {5, 5, {}}}, {4}}, payload_type::jsonb);
   it.ask();
   CHECK(it.asked.blocked_after);
   CHECK_FALSE(it.asked.read);
@@ -54,10 +54,10 @@ TEST_CASE("nothing is sent before it is known what is blocked and what a former 
   CHECK(it.asked.blocked_after == 1);
   it.answer();
   it.ask();
-  CHECK(it.asked.by_id == std::vector{id_of(4)});
+  CHECK(it.asked.left == std::vector<std::int64_t>{4});
   CHECK_FALSE(it.asked.read);
   store_answer left;
-  left.by_id.answer = {row(4, 2)};
+  left.left.answer = {row(4, 2)};
   it.answer(left);
   CHECK(it.stream.now_in() == stream::phase::running);
   CHECK(it.sent() == numbers{4});
@@ -66,16 +66,16 @@ TEST_CASE("nothing is sent before it is known what is blocked and what a former 
 TEST_CASE(
     "a former leader's events are asked for until they have come, with keys only if one cannot be read") {
   stream_script it;
-  it.stream.start({{9, {5, 5, {}}}, {id_of(4)}}, payload_type::jsonb);
+  it.stream.start({{9, {5, 5, {}}}, {4}}, payload_type::jsonb);
   it.ask(), it.answer();
   it.ask();
   store_answer refused;
-  refused.by_id.result = read_result::refused;
+  refused.left.result = read_result::refused;
   it.answer(refused);
   CHECK_FALSE(it.asks());
   it.now = it.stream.next_at();
   it.ask();
-  CHECK(it.asked.by_id.size() == 1);
+  CHECK(it.asked.left.size() == 1);
   CHECK(it.asked.keys_only);
 }
 
@@ -247,11 +247,11 @@ TEST_CASE("a batch is read when there is memory for a whole one, and none withou
 
 TEST_CASE("what a former leader has left goes out in order, in whatever order it is found") {
   stream_script it;
-  it.stream.start({{5, {}}, {id_of(4), id_of(3)}}, payload_type::jsonb);
-  while (it.asks() && it.asked.by_id.empty()) it.answer();
-  REQUIRE(it.asked.by_id.size() == 2);
+  it.stream.start({{5, {}}, {4, 3}}, payload_type::jsonb);
+  while (it.asks() && it.asked.left.empty()) it.answer();
+  REQUIRE(it.asked.left.size() == 2);
   store_answer left;
-  left.by_id.answer = {row(4), row(3)};
+  left.left.answer = {row(4), row(3)};
   it.answer(std::move(left));
   CHECK(it.sent() == numbers{3});
 }
@@ -267,7 +267,7 @@ TEST_CASE("rows that PostgreSQL will not write leave room for small reads, as lo
   for (const token one : {1, 2, 3}) {
     it.ack(0, one);
     it.ask();
-    REQUIRE_FALSE(it.asked.marks.ids.empty());
+    REQUIRE_FALSE(it.asked.marks.keys.empty());
     store_answer refused;
     refused.marks.result = write_result::refused;
     it.answer(std::move(refused));

@@ -30,13 +30,13 @@ TEST_CASE("large texts are fetched a few at a time, and what stands behind them 
   it.bring({large(1, 1), large(2, 2), large(3, 3), row(4, 1)});
   CHECK(it.sent().empty());
   it.ask();
-  CHECK(it.asked.fetch == std::vector{id_of(1), id_of(2)});
+  CHECK(it.asked.fetch == std::vector{key_of(1), key_of(2)});
   store_answer texts;
   texts.fetched.answer = {row(1, 1), row(2, 2)};
   it.answer(texts);
   CHECK(it.sent() == numbers{1, 2});
   it.ask();
-  CHECK(it.asked.fetch == std::vector{id_of(3)});
+  CHECK(it.asked.fetch == std::vector{key_of(3)});
 }
 
 TEST_CASE("an event whose text PostgreSQL cannot read is dead, and the others of its group are not") {
@@ -53,11 +53,11 @@ TEST_CASE("an event whose text PostgreSQL cannot read is dead, and the others of
   refused.fetched.reason = "invalid byte sequence";
   it.answer(refused);
   it.ask();
-  CHECK(it.asked.fetch == std::vector{id_of(1)});
+  CHECK(it.asked.fetch == std::vector{key_of(1)});
   it.answer(refused);
   it.ask();
   CHECK(it.recorded() == "1 dead ");
-  CHECK(it.asked.fetch == std::vector{id_of(2)});
+  CHECK(it.asked.fetch == std::vector{key_of(2)});
   store_answer text;
   text.fetched.answer = {row(2, 2)};
   it.answer(text);
@@ -101,7 +101,7 @@ TEST_CASE("memory that is full of events behind a missing text does not stay ful
   large.withheld = true;
   it.bring({large, row(2), row(3)});
   it.ask();
-  CHECK(it.asked.fetch == std::vector{id_of(1)});
+  CHECK(it.asked.fetch == std::vector{key_of(1)});
 }
 
 TEST_CASE("a text that is not there any more was the event's end") {

@@ -39,7 +39,7 @@ TEST_CASE(
   it.ask();
   REQUIRE(it.asked.save);
   CHECK(it.asked.save->seq == 2);
-  CHECK(it.asked.save_unsettled == std::vector{id_of(1)});
+  CHECK(it.asked.save_unsettled == std::vector<std::int64_t>{1});
 }
 
 TEST_CASE(
@@ -61,19 +61,19 @@ TEST_CASE(
   while (it.stuck.size() < many) {
     it.now = std::max(it.now, it.stream.next_at());
     it.ask();
-    it.answer(it.asked.marks.ids.empty() ? store_answer() : refused);
+    it.answer(it.asked.marks.keys.empty() ? store_answer() : refused);
   }
   it.stream.sweep();
   do {
     it.now = std::max(it.now, it.stream.next_at());
     it.ask();
-    if (!it.asked.save) it.answer(it.asked.marks.ids.empty() ? store_answer() : refused);
+    if (!it.asked.save) it.answer(it.asked.marks.keys.empty() ? store_answer() : refused);
   } while (!it.asked.save);
   CHECK(it.asked.save->seq == 100);
   CHECK(it.asked.save_unsettled.size() == 100);
   for (int i = 1; i <= 100; ++i) {
     CAPTURE(i);
-    CHECK(std::count(it.asked.save_unsettled.begin(), it.asked.save_unsettled.end(), id_of(i)) == 1);
+    CHECK(std::count(it.asked.save_unsettled.begin(), it.asked.save_unsettled.end(), i) == 1);
   }
 }
 

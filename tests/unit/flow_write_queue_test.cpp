@@ -59,7 +59,7 @@ TEST_CASE("rows that have moved are looked for by id, at once") {
   CHECK_FALSE(queue.idle());
   const auto* again = queue.begin(start);
   REQUIRE(again != nullptr);
-  CHECK(again->mode == mark_mode::by_id);
+  CHECK(again->mode == mark_mode::by_key);
   CHECK(again->slots == slots{1});
 }
 

@@ -106,7 +106,7 @@ class simulated_leader {
   const flow::stream& stream() const { return stream_; }
   // The stream has read all that was visible, and has nothing under way.
   bool settled() const { return state_ == state::leading && complete_; }
-  const std::vector<event_id>& owed() const { return owed_; }
+  const std::vector<std::int64_t>& owed() const { return owed_; }
 
  private:
   void stand_by() {
@@ -271,7 +271,7 @@ class simulated_leader {
   std::uint64_t looks_ = 0;  // whose turn it is to look for the lead: the latest one's alone
   clock::time_point timer_ = clock::time_point::max();
   std::uint64_t generation_ = 0;
-  std::vector<event_id> owed_;  // unsettled ones of a former leader
+  std::vector<std::int64_t> owed_;  // unsettled ones of a former leader
   std::optional<flow::position> kept_;
 };
 

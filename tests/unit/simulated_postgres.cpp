@@ -51,6 +51,7 @@ std::size_t simulated_postgres::insert(flow::xid by, table_row row) {
                        [this](std::int64_t seq, std::size_t one) { return seq < rows[one].seq; });
   by_seq_.insert(where, index);
   by_tx_.emplace(by, index);
+  if (row.twin) twins_.emplace(*row.twin, index);
   rows.push_back(row);
   return index;
 }
@@ -261,16 +262,25 @@ flow::snapshot simulated_postgres::snapshot() const {
   return out;
 }
 
-std::size_t simulated_postgres::row_of(const event_id& id) {
-  std::uint32_t row = 0;
-  std::memcpy(&row, id.bytes.data(), sizeof row);
-  return __builtin_bswap32(row);
+std::size_t simulated_postgres::row_of(std::string_view aggregate_id) {
+  std::size_t row = 0;
+  std::from_chars(aggregate_id.data(), aggregate_id.data() + aggregate_id.size(), row);
+  return row;
 }
 
-std::size_t simulated_postgres::row_of(const std::string& message_id) {
-  std::size_t row = 0;
-  std::from_chars(message_id.data(), message_id.data() + 8, row, 16);
-  return row;
+std::optional<std::size_t> simulated_postgres::find(const event_key& key) const {
+  std::uint32_t number = 0;
+  std::memcpy(&number, key.id.bytes.data(), sizeof number);
+  number = __builtin_bswap32(number);
+  const auto is_it = [&](std::size_t row) {
+    const table_row& one = rows[row];
+    return !one.gone && one.seq == key.seq && one.tx == key.tx && one.twin.value_or(row) == number;
+  };
+  if (number < rows.size() && is_it(number)) return number;
+  const auto [first, last] = twins_.equal_range(number);
+  for (auto at = first; at != last; ++at)
+    if (is_it(at->second)) return at->second;
+  return std::nullopt;
 }
 
 void simulated_postgres::write(std::size_t row, const std::function<void(row_state&)>& how,
@@ -304,10 +314,10 @@ flow::saved_position simulated_postgres::load(std::size_t shard) {
 }
 
 bool simulated_postgres::save(std::size_t shard, const flow::position& at,
-                              const std::vector<event_id>& unsettled) {
+                              const std::vector<std::int64_t>& unsettled) {
   if (in_recovery() || world_.chance(20)) return false;
   std::vector<std::function<void()>> undoing{[this, shard, was = saved_[shard]] { saved_[shard] = was; }};
-  saved_[shard] = {{at, with_.unsettled_saved ? unsettled : std::vector<event_id>()}, identifier_};
+  saved_[shard] = {{at, with_.unsettled_saved ? unsettled : std::vector<std::int64_t>()}, identifier_};
   finish(std::move(undoing), false);
   return true;
 }
@@ -316,16 +326,17 @@ flow::write_answer simulated_postgres::record(const std::vector<flow::failure_re
   if (in_recovery()) return {write_result::deferred, {}, "read-only"};
   if (writes_locked_until > world_.now()) return {write_result::deferred, {}, "lock timeout"};
   for (const auto& one : what)
-    if (const auto row = row_of(one.id); refuses(row) && !is_finished(rows[row]))
+    if (const auto row = find(one.key); row && refuses(*row) && !is_finished(rows[*row]))
       return {write_result::refused, {}, "raised"};
   flow::write_answer out;
   std::vector<std::function<void()>> undoing;
   bool dies = false;
   for (const auto& one : what) {
-    const std::size_t row = row_of(one.id);
-    if (is_finished(rows[row])) continue;
+    const auto found = find(one.key);
+    if (!found || is_finished(rows[*found])) continue;
+    const std::size_t row = *found;
     if (is_locked(row)) {
-      out.left.push_back(one.id);
+      out.left.push_back(one.key);
       continue;
     }
     dies |= one.to == exception::dead;
@@ -352,20 +363,21 @@ flow::write_answer simulated_postgres::mark(const flow::mark_request& what) {
   if (writes_locked_until > world_.now()) return {write_result::deferred, {}, "lock timeout"};
   flow::write_answer out;
   std::vector<std::size_t> now;
-  for (std::size_t i = 0; i < what.ids.size(); ++i) {
-    const std::size_t row = row_of(what.ids[i]);
-    const bool there =
-        what.mode != mark_mode::by_place ||
-        std::memcmp(what.places[i].bytes.data(), &rows[row].now.place, sizeof rows[row].now.place) == 0;
-    if (is_finished(rows[row]) || !there) {
+  for (std::size_t i = 0; i < what.keys.size(); ++i) {
+    const auto found = find(what.keys[i]);
+    const bool there = found && (what.mode != mark_mode::by_place ||
+                                 std::memcmp(what.places[i].bytes.data(), &rows[*found].now.place,
+                                             sizeof rows[*found].now.place) == 0);
+    if (!there || is_finished(rows[*found])) {
       if (what.mode == mark_mode::by_place && with_.places_counted) out.result = write_result::missed;
       continue;
     }
+    const std::size_t row = *found;
     if (is_locked(row)) {
       if (!with_.marks_again) continue;
       if (what.mode != mark_mode::unlocked || !with_.locked_skipped)
         return {write_result::deferred, {}, "lock timeout"};
-      out.left.push_back(what.ids[i]);
+      out.left.push_back(what.keys[i]);
       continue;
     }
     if (refuses(row)) return {write_result::refused, {}, "raised"};

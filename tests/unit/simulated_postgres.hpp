@@ -18,7 +18,7 @@ namespace outboxd::test {
 // What a simulation leaves out, to see that it is missed. All true: nothing.
 struct rules {
   bool ties = true;              // (a) ends WITH TIES
-  bool by_id = true;             // a row that is read again is known by its id
+  bool by_key = true;            // a row that is read again is known by its key
   bool top_of_any = true;        // the next seq is the highest visible one, whatever its status
   bool late_open = true;         // (b)
   bool late_new = true;          // (c)
@@ -85,6 +85,7 @@ struct timed_pause {
 };
 
 struct table_row {
+  std::optional<std::size_t> twin;  // its id is that of this row
   std::int64_t seq = 0;
   flow::xid tx = 0;
   flow::aggregate of = 0;
@@ -162,13 +163,14 @@ class simulated_postgres {
   flow::saved_position load(std::size_t shard);
   flow::write_answer record(const std::vector<flow::failure_record>& what);
   flow::write_answer mark(const flow::mark_request& what);
-  bool save(std::size_t shard, const flow::position& at, const std::vector<event_id>& unsettled);
+  bool save(std::size_t shard, const flow::position& at, const std::vector<std::int64_t>& unsettled);
   flow::tried<flow::read_answer> read(std::size_t shard, const flow::read_request& what, bool keys_only);
   flow::tried<flow::walk_answer> walk(std::size_t shard, std::int64_t from, std::size_t at_least = 0);
   flow::tried<flow::due_answer> due(std::size_t shard, const flow::due_cursor& after, int most,
                                     bool keys_only);
-  flow::tried<std::vector<flow::stored_event>> fetch(const std::vector<event_id>& ids);
-  flow::tried<std::vector<flow::stored_event>> find(const std::vector<event_id>& ids, bool keys_only);
+  flow::tried<std::vector<flow::stored_event>> fetch(const std::vector<event_key>& keys);
+  flow::tried<std::vector<flow::stored_event>> left(std::size_t shard, const std::vector<std::int64_t>& seqs,
+                                                    bool keys_only);
   flow::tried<flow::release_answer> release(const std::vector<flow::aggregate>& of, int most, bool keys_only);
   flow::tried<flow::recall_answer> recall(std::size_t shard);
   flow::tried<flow::blocked_answer> blocked(std::size_t shard, flow::aggregate after);
@@ -195,9 +197,12 @@ class simulated_postgres {
   }
   std::size_t shards() const { return bounds_.shards; }
   std::uint64_t tick() { return ++order_; }
-  // Of an event or its message.
-  static std::size_t row_of(const event_id& id);
-  static std::size_t row_of(const std::string& message_id);
+  // Rows have their number as aggregate_id, so events and messages have it, too.
+  static std::size_t row_of(std::string_view aggregate_id);
+  // The row whose id it has: its own, or that of a twin.
+  std::size_t id_of(std::size_t row) const { return rows[row].twin.value_or(row); }
+  // The row that has this key; nothing if there is none any more.
+  std::optional<std::size_t> find(const event_key& key) const;
 
   std::vector<table_row> rows;
   std::vector<timed_pause> paused;
@@ -256,9 +261,10 @@ class simulated_postgres {
   std::set<flow::xid> prepared_;
   std::vector<std::size_t> by_seq_;
   std::multimap<flow::xid, std::size_t> by_tx_;
-  std::deque<logged> log_;   // of the latest time
-  std::size_t flushed_ = 0;  // of them are on disk
-  int identifier_ = 1;       // the server's
+  std::multimap<std::size_t, std::size_t> twins_;  // rows that have the id of another one
+  std::deque<logged> log_;                         // of the latest time
+  std::size_t flushed_ = 0;                        // of them are on disk
+  int identifier_ = 1;                             // the server's
   clock::time_point recovered_at_{};
   std::vector<std::uint64_t> leaders_;
   std::set<std::uint64_t> present_;

@@ -19,12 +19,16 @@ const char* aggregate_type_of(flow::aggregate which) {
 flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
   const table_row& from = rows[row];
   flow::stored_event out;
-  const auto number = __builtin_bswap32(static_cast<std::uint32_t>(row));
+  const auto number = __builtin_bswap32(static_cast<std::uint32_t>(from.twin.value_or(row)));
   std::memcpy(out.what.id.bytes.data(), &number, sizeof number);
-  if (!with_.by_id)
+  if (!with_.by_key)
     std::memcpy(out.what.id.bytes.data() + 8, &next_alias_, sizeof next_alias_), ++next_alias_;
   std::memcpy(out.what.place.bytes.data(), &from.now.place, sizeof from.now.place);
   out.what.seq = from.seq;
+  out.what.tx = from.tx;
+  const auto name = std::make_shared<std::string>(std::to_string(row));
+  out.what.aggregate_id = *name;
+  out.storage = name;
   out.what.aggregate = from.of;
   out.what.aggregate_type = aggregate_type_of(from.of);
   out.what.event_type = type_of(from.ill);
@@ -258,28 +262,33 @@ flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const f
   return out;
 }
 
-flow::tried<std::vector<flow::stored_event>> simulated_postgres::fetch(const std::vector<event_id>& ids) {
+flow::tried<std::vector<flow::stored_event>> simulated_postgres::fetch(const std::vector<event_key>& keys) {
   flow::tried<std::vector<flow::stored_event>> out;
   if (cannot_read(out)) return out;
-  for (const event_id& id : ids) {
-    const std::size_t row = row_of(id);
-    if (is_finished(rows[row])) continue;
-    if (rows[row].ill == ailment::unreadable)
+  for (const event_key& key : keys) {
+    const auto row = find(key);
+    if (!row || is_finished(rows[*row])) continue;
+    if (rows[*row].ill == ailment::unreadable)
       return {read_result::refused, false, "invalid byte sequence", {}};
-    out.answer.push_back(stored(row, false));
-    out.answer.back().what.id = id;
+    out.answer.push_back(stored(*row, false));
+    out.answer.back().what.id = key.id;
     out.answer.back().withheld = false;
   }
   return out;
 }
 
-flow::tried<std::vector<flow::stored_event>> simulated_postgres::find(const std::vector<event_id>& ids,
+flow::tried<std::vector<flow::stored_event>> simulated_postgres::left(std::size_t shard,
+                                                                      const std::vector<std::int64_t>& seqs,
                                                                       bool keys_only) {
   flow::tried<std::vector<flow::stored_event>> out;
   if (cannot_read(out)) return out;
   std::vector<std::size_t> found;
-  for (const event_id& id : ids)
-    if (const std::size_t row = row_of(id); shows(rows[row]) && !is_finished(rows[row])) found.push_back(row);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const table_row& one = rows[row];
+    if (shows(one) && one.now.status == row_status::pending && shard_of(one.of) == shard &&
+        std::find(seqs.begin(), seqs.end(), one.seq) != seqs.end())
+      found.push_back(row);
+  }
   bring(found, keys_only, out, out.answer);
   return out;
 }

@@ -91,7 +91,7 @@ class simulated_rabbit final : public flow::broker {
   }
 
   result<accepted> publish(token name, const message& what) override {
-    const std::size_t row = simulated_postgres::row_of(what.message_id);
+    const std::size_t row = simulated_postgres::row_of(what.aggregate_id);
     const bool letter = !what.dead_reason.empty();
     const bool bare = letter && what.routing_key == "dead" && what.headers == "{}";
     if (what.type == "unencodable" && !bare) return permanent("the routing key is too long");

@@ -155,7 +155,7 @@ class simulated_store final : public flow::store {
         if (!asked.failures.empty()) to.failures = record(asked.failures);
         return;
       case 1:
-        if (!asked.marks.ids.empty()) to.marks = table_.mark(asked.marks);
+        if (!asked.marks.keys.empty()) to.marks = table_.mark(asked.marks);
         return;
       case 2:
         if (!asked.save) return;
@@ -180,7 +180,7 @@ class simulated_store final : public flow::store {
         if (!asked.fetch.empty()) to.fetched = table_.fetch(asked.fetch);
         return;
       case 7:
-        if (!asked.by_id.empty()) to.by_id = table_.find(asked.by_id, asked.keys_only);
+        if (!asked.left.empty()) to.left = table_.left(shard_, asked.left, asked.keys_only);
         return;
       case 8:
         if (!asked.release.empty())

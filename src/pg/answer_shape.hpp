@@ -1,0 +1,37 @@
+// answer_shape: what the answer of a statement has to look like. An answer comes from a server that may be of
+// another version, behind a proxy, or out of step: nothing is read from one that was not looked at.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "pg/rows.hpp"
+
+namespace outboxd::pg {
+
+struct cell_shape {
+  int bytes = -1;  // below 0: any number
+  bool may_be_null = false;
+};
+inline constexpr cell_shape number_cell{.bytes = 8};  // bigint, xid8, timestamptz
+inline constexpr cell_shape number_or_null_cell{.bytes = 8, .may_be_null = true};
+inline constexpr cell_shape boolean_cell{.bytes = 1};
+inline constexpr cell_shape text_cell{};
+inline constexpr cell_shape text_or_null_cell{.may_be_null = true};
+
+struct answer_shape {
+  std::span<const cell_shape> cells;
+  int least_rows = 0;
+  int most_rows = std::numeric_limits<int>::max();
+};
+
+// In what way it has another shape; nothing if it has this one.
+std::optional<std::string> misfit(const rows& from, const answer_shape& wanted);
+
+// The same of a statement that returns events: heads first, then events. with_exceptions: of all statements
+// but `read`, see event_column.
+std::optional<std::string> misfit_of_events(const rows& from, bool with_exceptions);
+
+}  // namespace outboxd::pg
