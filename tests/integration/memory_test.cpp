@@ -18,8 +18,8 @@ std::int64_t peak_kilobytes(const process& of) {
   return -1;
 }
 
-// AddressSanitizer's own memory would be measured as well. The program under test may be of another build than
-// this one, so it is looked at.
+// AddressSanitizer's own memory would be measured as well. The program under test may be of another build
+// than this one, so it is looked at.
 bool sanitized() {
   std::ifstream program{outboxd_binary(), std::ios::binary};
   const std::string bytes{std::istreambuf_iterator<char>{program}, {}};
