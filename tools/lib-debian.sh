@@ -1,19 +1,47 @@
 # shellcheck shell=bash disable=SC2154 # repo_root is that of lib.sh
-# A minimal Debian 12 for the scripts that need a clean one. Sourced after lib.sh.
+# Minimal Debians for the scripts that need a clean one, or a server of another release. Sourced after lib.sh.
+#
+# They are kept in build/cache, or in OUTBOXD_CACHE_DIR. One without the file `complete` is half-made and is
+# made again.
 
+cache_dir=${OUTBOXD_CACHE_DIR:-$repo_root/build/cache}
 debian_mirror=${OUTBOXD_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
-# make_debian: makes it with debootstrap, from OUTBOXD_DEBIAN_MIRROR or http://deb.debian.org/debian, and
-# keeps it for the next time. Sets debian_dir. Needs root.
+# make_debian RELEASE: makes it with debootstrap, from OUTBOXD_DEBIAN_MIRROR or http://deb.debian.org/debian,
+# and keeps it for the next time. Sets debian_dir. Needs root.
 make_debian() {
-  debian_dir=$repo_root/build/debian/base
-  local log=$repo_root/build/debian/debootstrap.log
-  have debootstrap || die "debootstrap is not installed. As root run: apt-get install debootstrap"
+  local release=$1
+  debian_dir=$cache_dir/debian-$release
+  local log=$debian_dir.log
   if [ -e "$debian_dir/complete" ]; then return; fi
-  say "Making a minimal Debian in build/debian."
-  rm -rf "$debian_dir"
-  mkdir -p "$repo_root/build/debian"
-  supervise debootstrap --variant=minbase bookworm "$debian_dir" "$debian_mirror" >"$log" 2>&1 ||
+  have debootstrap || die "debootstrap is not installed. As root run: apt-get install debootstrap"
+  say "Making a minimal Debian $release in $debian_dir."
+  mkdir -p "$cache_dir"
+  run_debootstrap "$release" "$debian_dir" >"$log" 2>&1 ||
     { tail -n 5 "$log" >&2 && die "debootstrap has failed: see above."; }
   touch "$debian_dir/complete"
+}
+
+# run_debootstrap RELEASE DIRECTORY: in a mount namespace of its own, so that nothing stays mounted. A
+# debootstrap that is older than the release makes it as it makes sid.
+run_debootstrap() {
+  local script=/usr/share/debootstrap/scripts/$1
+  if [ ! -e "$script" ]; then script=/usr/share/debootstrap/scripts/sid; fi
+  rm -rf --one-file-system "$2"
+  supervise unshare --mount debootstrap --variant=minbase "$1" "$2" "$debian_mirror" "$script"
+}
+
+# exec_in_root ROOT DIRECTORY COMMAND...: becomes the command in that root, which sees DIRECTORY and /tmp
+# where they are here. The mounts are gone with the last process.
+exec_in_root() {
+  # shellcheck disable=SC2016 # for the shell inside
+  exec unshare --mount sh -c '
+    root=$1 shared=$2 && shift 2 &&
+      mount -t proc proc "$root/proc" &&
+      mount --rbind /sys "$root/sys" &&
+      mount --rbind /dev "$root/dev" &&
+      mount --bind /tmp "$root/tmp" &&
+      mkdir -p "$root$shared" &&
+      mount --bind "$shared" "$root$shared" &&
+      exec chroot "$root" "$@"' enter-root "$@"
 }

@@ -1,5 +1,5 @@
 # The shop of docker-compose.yml, profile demo: the producer and the consumer of examples/python.
-FROM debian:bookworm-slim
+FROM debian:trixie-slim
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3-psycopg python3-pika \
  && rm -rf /var/lib/apt/lists/*
