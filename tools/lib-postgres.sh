@@ -12,19 +12,30 @@ as_postgres() {
   fi
 }
 
-# Sets postgres_bin: of the version that the data has, else the newest.
+# postgres_is VERSION: what postgres_bin has.
+postgres_is() { [[ $("$postgres_bin/postgres" --version) =~ \ $1(\.|[[:alpha:]]|$) ]]; }
+
+# Sets postgres_bin: OUTBOXD_SERVICES_PGBIN, or what it was when the data was made; without either, of the
+# version that the data has, else the newest.
 postgres_locate() {
-  local version='' bin
+  local version='' bin named=${OUTBOXD_SERVICES_PGBIN:-$postgres_home}
   if [ -n "$postgres_root" ] && [ -f "$postgres_root/data/PG_VERSION" ]; then
     version=$(<"$postgres_root/data/PG_VERSION")
+  fi
+  if [ -n "$named" ]; then
+    postgres_bin=$named postgres_home=$named
+    as_postgres test -x "$postgres_bin/initdb" ||
+      die "There is no $postgres_bin/initdb that the user who runs PostgreSQL can reach." \
+        "OUTBOXD_SERVICES_PGBIN names the directory of its programs."
+    if [ -z "$version" ] || postgres_is "$version"; then return; fi
+    die "The data in $postgres_root was made by PostgreSQL $version, and $postgres_bin has another version." \
+      "Start anew with tools/services destroy, or set OUTBOXD_SERVICES_DIR to another directory."
   fi
   for bin in $(printf '%s\n' /usr/lib/postgresql/*/bin | sort -rV) \
     "$(dirname "$(command -v initdb || echo /nonexistent/initdb)")"; do
     if [ ! -x "$bin/initdb" ]; then continue; fi
-    if [ -z "$version" ] || [[ $("$bin/postgres" --version) =~ \ $version(\.|[[:alpha:]]|$) ]]; then
-      postgres_bin=$bin
-      return
-    fi
+    postgres_bin=$bin
+    if [ -z "$version" ] || postgres_is "$version"; then return; fi
   done
   [ -z "$version" ] ||
     die "The data in $postgres_root was made by PostgreSQL $version, which is no longer installed." \

@@ -7,6 +7,13 @@ rabbitmq_locate() {
   rabbitmq_home=$services_dir/rabbitmq
   rabbitmq_log=$rabbitmq_home/log/server.log
   rabbitmq_bin=/usr/lib/rabbitmq/bin
+  rabbitmq_settle_root
+  if [ -n "$rabbitmq_root" ]; then
+    [ -x "$rabbitmq_root$rabbitmq_bin/rabbitmq-server" ] ||
+      die "There is no RabbitMQ in the root $rabbitmq_root (OUTBOXD_SERVICES_RABBITMQ_ROOT)."
+    is_root || die "To run RabbitMQ in the root $rabbitmq_root needs root."
+    return
+  fi
   if [ ! -x "$rabbitmq_bin/rabbitmq-server" ]; then
     rabbitmq_bin=$(dirname "$(command -v rabbitmq-server || echo /nonexistent/x)")
   fi
@@ -15,13 +22,29 @@ rabbitmq_locate() {
   fi
 }
 
+# The root that the broker runs in by chroot, empty for the one that is installed here. It stays what the data
+# was made in.
+rabbitmq_settle_root() {
+  local wanted=${OUTBOXD_SERVICES_RABBITMQ_ROOT-$rabbitmq_root}
+  if [ "$wanted" = "$rabbitmq_root" ]; then return; fi
+  [ ! -f "$rabbitmq_home/complete" ] ||
+    die "The data in $rabbitmq_home was made by RabbitMQ of ${rabbitmq_root:-this machine}," \
+      "but OUTBOXD_SERVICES_RABBITMQ_ROOT names ${wanted:-this machine}." \
+      "Start anew with tools/services destroy, or set OUTBOXD_SERVICES_DIR to another directory."
+  rabbitmq_root=$wanted
+}
+
 # Becomes a RabbitMQ program that has nothing but our settings in its environment: call it in a subshell.
 rabbitmq_exec() {
   local schedulers local_only='-kernel inet_dist_use_interface {127,0,0,1}'
   schedulers=$(cores)
   if ((schedulers > 4)); then schedulers=4; fi
   ulimit -Sn 65536 2>/dev/null || ulimit -Sn "$(ulimit -Hn)" 2>/dev/null || true
-  exec env -i "PATH=$PATH" LC_ALL=C.UTF-8 "$(service_mark)" \
+  local within=(exec)
+  if [ -n "$rabbitmq_root" ]; then within=(exec_in_root "$rabbitmq_root" "$services_dir"); fi
+  local path=$PATH
+  if [ -n "$rabbitmq_root" ]; then path=/usr/sbin:/usr/bin:/sbin:/bin; fi
+  "${within[@]}" env -i "PATH=$path" LC_ALL=C.UTF-8 "$(service_mark)" \
     HOME="$rabbitmq_home" \
     ERL_EPMD_PORT="$epmd_port" ERL_EPMD_ADDRESS=127.0.0.1 \
     RUNNING_UNDER_SYSTEMD=true \

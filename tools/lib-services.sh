@@ -32,6 +32,7 @@ services_lock() {
 # anew.
 state_load() {
   made_for='' postgres_port='' socket_dir='' postgres_root=''
+  postgres_home='' rabbitmq_root=''
   amqp_port='' dist_port='' epmd_port='' node='' password=''
   # shellcheck source=/dev/null
   if [ -f "$state_file" ]; then . "$state_file"; fi
@@ -39,7 +40,7 @@ state_load() {
   if [ -n "$made_for" ]; then
     warn "$services_dir was copied or moved here from elsewhere; its servers start with empty data."
   fi
-  made_for=$services_dir postgres_port='' socket_dir='' postgres_root=''
+  made_for=$services_dir postgres_port='' socket_dir='' postgres_root='' postgres_home='' rabbitmq_root=''
   amqp_port='' dist_port='' epmd_port=''
   node=outboxd_$(random_hex 4)@localhost
   password=$(random_hex 16)
@@ -48,8 +49,8 @@ state_save() {
   local name
   if ! (
     umask 077
-    for name in made_for postgres_port socket_dir postgres_root amqp_port dist_port epmd_port node \
-      password; do
+    for name in made_for postgres_port socket_dir postgres_root postgres_home rabbitmq_root \
+      amqp_port dist_port epmd_port node password; do
       printf '%s=%q\n' "$name" "${!name}"
     done >"$state_file.new"
   ) || ! mv "$state_file.new" "$state_file"; then
