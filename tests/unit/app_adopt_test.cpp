@@ -142,9 +142,9 @@ TEST_CASE("an ordinary table has one trigger for each statement, a partition one
   from.is_partition = true;
   const auto rows = adoption_statements(debezium(from), "");
   CHECK(!has(rows, "FOR EACH STATEMENT"));
-  CHECK(!has(rows, "outboxd_move"));
+  CHECK(!has(rows, "outboxd_update"));
   from.partitioned = true;
-  CHECK(has(adoption_statements(debezium(from), ""), "outboxd_move_begins BEFORE UPDATE"));
+  CHECK(has(adoption_statements(debezium(from), ""), "\"~outboxd_update\" BEFORE UPDATE"));
 }
 
 TEST_CASE("rows that were kept once are remembered until the adoption is removed") {

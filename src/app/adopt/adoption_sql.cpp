@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string_view>
+#include <tuple>
+
 #include "app/adopt/quoting.hpp"
 
 namespace outboxd::app {
@@ -69,12 +72,18 @@ std::string copy_function(const adoption& what, const std::string& comment) {
       comment);
 }
 
-constexpr std::string_view not_moving =
-    "pg_catalog.current_setting('outboxd.moves', true) IS DISTINCT FROM 'on'";
+// What is known of the row that is being written, by the depth of triggers at which it is written: whatever
+// other triggers write meanwhile has a setting of its own. A condition is at that depth, a function one below.
+constexpr std::string_view row_state_in_condition =
+    "pg_catalog.current_setting('outboxd.row_' OPERATOR(pg_catalog.||) pg_catalog.pg_trigger_depth(), true)";
+constexpr std::string_view row_state_name_in_function =
+    "'outboxd.row_' OPERATOR(pg_catalog.||) (pg_catalog.pg_trigger_depth() OPERATOR(pg_catalog.-) 1)";
 
 // WHEN decides when the row is inserted, at hardly any cost.
 std::string when(const adoption& what) {
-  if (what.from.partitioned) return fmt::format("\n  WHEN ({}{})", not_moving, user_condition(what, " AND "));
+  if (what.from.partitioned)
+    return fmt::format("\n  WHEN (coalesce({}, '') OPERATOR(pg_catalog.<>) 'moved'{})",
+                       row_state_in_condition, user_condition(what, " AND "));
   return user_condition(what, "\n  WHEN ");
 }
 
@@ -111,18 +120,47 @@ std::string emptying(const adoption& what) {
              what.from.identifier(), when(what), name);
 }
 
-// An UPDATE that moves a row to another partition inserts it there, which is no new event.
+// An UPDATE that moves a row to another partition inserts it there, which is no new event. PostgreSQL does
+// that for one row in one go: BEFORE UPDATE and BEFORE DELETE of the old row, BEFORE INSERT of the new one,
+// then the condition of AFTER INSERT. Each of these passes on what the one before has left, so nothing is left
+// over for another row: DELETE goes on only from an UPDATE of the very same row, and each INSERT clears what
+// it finds.
+//
+// A trigger of the user's that returns null ends that chain early. So ours come last where something may still
+// be called off (~ sorts after letters), and first (!) where it is taken up.
 std::string move_guard(const adoption& what) {
   const auto name = function_name(what.from, "move");
-  auto out = function(
-      name, "",
-      "\nBEGIN\n  PERFORM pg_catalog.set_config('outboxd.moves', CASE TG_WHEN WHEN 'BEFORE' THEN 'on' "
-      "ELSE '' END, true);\n  RETURN NULL;\nEND\n",
-      fmt::format("outboxd adopt: tells moved rows of {} from new ones", what.from.shown()));
-  for (const auto& [trigger, time] :
-       {std::pair{"outboxd_move_begins", "BEFORE"}, {"outboxd_move_ends", "AFTER"}})
-    out += fmt::format("CREATE TRIGGER {} {} UPDATE ON {}\n  FOR EACH STATEMENT EXECUTE FUNCTION {}();\n",
-                       trigger, time, what.from.identifier(), name);
+  auto out = function(name, "",
+                      fmt::format(R"(
+DECLARE
+  row_state CONSTANT text := {};
+BEGIN
+  IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' THEN
+    PERFORM pg_catalog.set_config(row_state, pg_catalog.concat('update ', TG_RELID, ' ', OLD.ctid), true);
+  ELSIF TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN
+    PERFORM pg_catalog.set_config(row_state, 'moving', true);
+    RETURN OLD;
+  ELSIF pg_catalog.current_setting(row_state, true) OPERATOR(pg_catalog.=) 'moving' THEN
+    PERFORM pg_catalog.set_config(row_state, 'moved', true);
+  ELSE
+    PERFORM pg_catalog.set_config(row_state, '', true);
+  END IF;
+  RETURN NEW;
+END
+)",
+                                  row_state_name_in_function),
+                      fmt::format("outboxd adopt: tells moved rows of {} from new ones", what.from.shown()));
+  const auto is_updated =
+      fmt::format("{} OPERATOR(pg_catalog.=) pg_catalog.concat('update ', OLD.tableoid, ' ', OLD.ctid)",
+                  row_state_in_condition);
+  const auto is_left = fmt::format("{} OPERATOR(pg_catalog.<>) ''", row_state_in_condition);
+  for (const auto& [trigger, time, condition] :
+       {std::tuple<std::string_view, std::string_view, std::string>{"~outboxd_update", "UPDATE", ""},
+        {"~outboxd_delete", "DELETE", is_updated},
+        {"!outboxd_insert", "INSERT", is_left}})
+    out += fmt::format("CREATE TRIGGER \"{}\" BEFORE {} ON {}\n  FOR EACH ROW{}\n  EXECUTE FUNCTION {}();\n",
+                       trigger, time, what.from.identifier(),
+                       condition.empty() ? "" : fmt::format(" WHEN ({})", condition), name);
   return out;
 }
 
@@ -146,7 +184,7 @@ std::string removal_statements(const source_table& table) {
   std::string out;
   if (!table.adoption) return out;
   for (const auto& one : table.adoption->triggers)
-    out += fmt::format("DROP TRIGGER {} ON {};\n", one, table.identifier());
+    out += fmt::format("DROP TRIGGER {} ON {};\n", quoted_name(one), table.identifier());
   for (const auto& one : table.adoption->functions) out += fmt::format("DROP FUNCTION {}();\n", one);
   return out;
 }

@@ -139,7 +139,7 @@ result<void> read_adoption(pg::blocking_session& session, source_table& into) {
                   " FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid JOIN pg_namespace AS n "
                   "ON n.oid = p.pronamespace"
                   " WHERE t.tgrelid = $1::oid AND t.tgname IN ('outboxd_copy', 'outboxd_empty', "
-                  "'outboxd_move_begins', 'outboxd_move_ends')"
+                  "'~outboxd_update', '~outboxd_delete', '!outboxd_insert')"
                   " ORDER BY t.tgname",
                   {into.oid});
   if (!found) return tl::make_unexpected(found.error());
