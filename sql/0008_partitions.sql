@@ -4,7 +4,8 @@
 -- Partitions are ranges of seq, and each has the same number of them, 2^32: partition k has those from
 -- k << 32 on, and the first one all below, too. A period (a day, an hour) begins when the sequence is moved
 -- to the start of the next partition, which has been there for long. So no INSERT ever fails because nobody
--- has made a partition: while no relay runs, rows go into the current one.
+-- has made a partition: while no relay runs, rows go into the current one. The last one is 2^31 - 2, so that
+-- the start of the one behind it is a bigint, too.
 
 CREATE TABLE @schema@.partitioning (
   one     boolean  PRIMARY KEY DEFAULT true CHECK (one),
@@ -74,7 +75,7 @@ AS $outboxd$
 DECLARE
   out bigint;
 BEGIN
-  EXECUTE format('SELECT last_value + is_called::integer FROM %s',
+  EXECUTE format('SELECT least(last_value, 9223372036854775806) + is_called::integer FROM %s',
                  pg_get_serial_sequence(format('%I.event', @schema_text@), 'seq')) INTO out;
   RETURN out;
 END
@@ -124,7 +125,7 @@ BEGIN
   ELSIF current < latest
         OR NOT EXISTS (SELECT FROM @schema@.attached_partitions() AS a WHERE a.number = current) THEN
     PERFORM setval(seq_name, coalesce((SELECT greatest(e.seq + 1, latest << 32) FROM @schema@.event AS e
-                                       WHERE e.seq < (latest + 1) << 32
+                                       WHERE e.seq < least(latest + 1, 2147483647) << 32
                                        ORDER BY e.seq DESC LIMIT 1), latest << 32), false);
     current := latest;
     what := 'mended';
@@ -151,7 +152,7 @@ BEGIN
   next := (SELECT min(a.number) FROM @schema@.attached_partitions() AS a WHERE a.number > current);
   IF next IS NOT NULL AND began < date_trunc(unit, clock_timestamp(), 'UTC') THEN
     is_used := EXISTS (SELECT FROM @schema@.event AS e
-                       WHERE e.seq >= current << 32 AND e.seq < (current + 1) << 32);
+                       WHERE e.seq >= current << 32 AND e.seq <= (current << 32) + 4294967295);
     IF is_used THEN
       PERFORM setval(seq_name, next << 32, false);
       current := next;
@@ -168,7 +169,7 @@ BEGIN
   options := (SELECT array_to_string(c.reloptions, ', ') FROM pg_class AS c WHERE c.oid = sample);
   number := CASE WHEN sample IS NULL THEN current - 1 ELSE current END;
   FOR round IN 1..100 LOOP
-    EXIT WHEN ready >= ahead;
+    EXIT WHEN ready >= ahead OR number >= 2147483646;
     number := number + 1;
     CONTINUE WHEN EXISTS (SELECT FROM @schema@.attached_partitions() AS a WHERE a.number = number);
     IF to_regclass(format('%I.%I', @schema_text@, 'event_p' || number)) IS NOT NULL THEN
@@ -237,9 +238,9 @@ BEGIN
           OR EXISTS (SELECT FROM %1$s AS e WHERE e.exception >= 'dead')
           OR EXISTS (SELECT FROM %1$s AS e WHERE e.tx >= pg_snapshot_xmax($1))
           OR EXISTS (SELECT FROM %1$s AS e WHERE e.tx = ANY (ARRAY(SELECT pg_snapshot_xip($1))))
-          OR EXISTS (SELECT FROM %1$s AS e WHERE e.seq >= $2)
+          OR EXISTS (SELECT FROM %1$s AS e WHERE e.seq > $2)
           OR EXISTS (SELECT FROM %1$s AS e WHERE e.seq < $3)$query$, part)
-    INTO is_left USING seen, (which + 1) << 32, CASE WHEN NOT is_first THEN which << 32 END;
+    INTO is_left USING seen, (which << 32) + 4294967295, CASE WHEN NOT is_first THEN which << 32 END;
     IF is_left THEN
       RETURN 'unfinished';
     END IF;

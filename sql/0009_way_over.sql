@@ -58,7 +58,19 @@ AS $outboxd$
          format('ALTER TABLE %s RENAME TO ...;', c.oid::regclass)
   FROM pg_class AS c, event
   WHERE c.relnamespace = (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = @schema_text@)
-    AND c.relname ~ '^event_p[0-9]{1,10}$';
+    AND c.relname ~ '^event_p[0-9]{1,10}$'
+  UNION ALL
+  SELECT format('%s, and behind it there is no room for partitions, which are %s apart', h.what, 1::bigint << 32),
+         format(h.remedy, event.oid)
+  FROM event, LATERAL (
+    SELECT format('the sequence of seq is at %s', s.next) AS what, s.next AS seq,
+           'only an outbox with a lower sequence can be partitioned' AS remedy
+    FROM @schema@.next_seq() AS s(next)
+    UNION ALL
+    (SELECT format('an event has the seq %s', e.seq), e.seq,
+            format('DELETE FROM %%s WHERE seq = %s;  -- when it is published', e.seq)
+     FROM @schema@.event AS e ORDER BY e.seq DESC LIMIT 1)) AS h
+  WHERE h.seq >> 32 > 2147483646 - 4;
 $outboxd$;
 
 -- The three steps of `migrate --partition`, each in a transaction of its own; the second one is
@@ -85,7 +97,7 @@ BEGIN
                  AND c.conname = 'event_in_first_partition') THEN
     EXECUTE format('ALTER TABLE %I.event ADD CONSTRAINT event_in_first_partition CHECK (seq < %s) NOT VALID',
       @schema_text@,
-      ((greatest(@schema@.next_seq(),
+      ((greatest(0, @schema@.next_seq(),
                  (SELECT e.seq FROM @schema@.event AS e ORDER BY e.seq DESC LIMIT 1)) >> 32) + 1) << 32);
   END IF;
 END

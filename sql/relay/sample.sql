@@ -2,17 +2,23 @@
 --
 -- What is pending lies above the lowest saved position, or is named there as unsettled. What lies there and
 -- is published already is walked over, too. Beyond $1 rows the pending ones are estimated: as many as there
--- are numbers up to the end of the sequence. The first one by seq is taken for the oldest one; if
+-- are numbers up to the end of the sequence, and no more than the table has room for. The first one by seq is taken for the oldest one; if
 -- none of the rows looked at is pending, those beyond are taken to be as old as the last of these. Of what
 -- backs off or waits behind that, a tenth of $1 rows is asked for its age. An infinite time has no age.
 WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at),
 -- Between the partitions there are numbers that no event has.
 ranges AS MATERIALIZED (
-  SELECT p.number << 32 AS low, ((p.number + 1) << 32) - 1 AS high FROM @schema@.event_partition AS p
-  WHERE p.number >= 0 AND p.began_at IS NOT NULL
+  SELECT p.number << 32 AS low, (p.number << 32) + 4294967295 AS high FROM @schema@.event_partition AS p
+  WHERE p.number BETWEEN 0 AND 2147483647 AND p.began_at IS NOT NULL
   UNION ALL
   SELECT bigint '-9223372036854775807', bigint '9223372036854775807'
   WHERE NOT EXISTS (SELECT FROM @schema@.event_partition)),
+rows_of AS MATERIALIZED (
+  SELECT c.oid, c.reltuples FROM pg_class AS c
+  JOIN pg_namespace AS n ON n.oid = c.relnamespace
+  WHERE n.nspname = @schema_text@ AND c.relkind = 'r' AND (c.relname = 'event' OR EXISTS (
+    SELECT FROM pg_inherits AS i JOIN pg_class AS p ON p.oid = i.inhparent
+    WHERE i.inhrelid = c.oid AND p.relname = 'event' AND p.relnamespace = n.oid))),
 low AS MATERIALIZED (SELECT min(coalesce(s.seq, -9223372036854775808)) AS seq FROM @schema@.shard AS s),
 walked AS MATERIALIZED (
   SELECT e.seq, e.status = 'pending' AS pending, e.created_at
@@ -52,7 +58,8 @@ waits AS MATERIALIZED (
             WHERE e.exception IN ('backing_off', 'parked') LIMIT $1::bigint / 10) AS x) AS oldest)
 SELECT a.pending + m.pending
          + CASE WHEN a.rows < $1::bigint THEN 0
-           ELSE (SELECT coalesce(sum(greatest(t.seq - greatest(a.last, r.low - 1), 0)), 0)::bigint
+           ELSE (SELECT least(coalesce(sum(greatest(t.seq::numeric - greatest(a.last, r.low - 1), 0)), 0),
+                              (SELECT sum(pg_relation_size(c.oid)) / 64 FROM rows_of AS c))::bigint
                  FROM ranges AS r CROSS JOIN LATERAL (
                    SELECT e.seq FROM @schema@.event AS e
                    WHERE e.seq BETWEEN r.low AND r.high ORDER BY e.seq DESC LIMIT 1) AS t)
@@ -62,11 +69,7 @@ SELECT a.pending + m.pending
        w.due,
        (SELECT count(*) FROM (
           SELECT FROM @schema@.event AS e WHERE e.exception = 'dead' LIMIT $1::bigint) AS d) AS dead,
-       (SELECT sum(greatest(c.reltuples, 0))::bigint FROM pg_class AS c
-        JOIN pg_namespace AS n ON n.oid = c.relnamespace
-        WHERE n.nspname = @schema_text@ AND c.relkind = 'r' AND (c.relname = 'event' OR EXISTS (
-          SELECT FROM pg_inherits AS i JOIN pg_class AS p ON p.oid = i.inhparent
-          WHERE i.inhrelid = c.oid AND p.relname = 'event' AND p.relnamespace = n.oid))) AS all_rows,
+       (SELECT sum(greatest(c.reltuples, 0))::bigint FROM rows_of AS c) AS all_rows,
        (extract(epoch FROM greatest(n.at - least(a.oldest, m.oldest, w.oldest_due), '0')) * 1000)::bigint
          AS oldest_due_ms,
        (extract(epoch FROM greatest(n.at - w.oldest, '0')) * 1000)::bigint AS oldest_waiting_ms

@@ -5,14 +5,15 @@
 -- Pending are the events above the saved position, and the few below it that were not settled or not visible
 -- when it was saved. A position that is another server's, or of before a restore, is of no use: see
 -- sql/relay/load.sql.
+-- Seqs may lie from one end of bigint to the other: a table has no more rows than its size has room for.
 WITH tables AS MATERIALIZED (
   SELECT format('%I.event', @schema_text@)::regclass::oid AS oid
   UNION ALL
   SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = format('%I.event', @schema_text@)::regclass),
 -- Seqs; between the partitions there are some that no event has.
 ranges AS MATERIALIZED (
-  SELECT p.number << 32 AS low, ((p.number + 1) << 32) - 1 AS high FROM @schema@.event_partition AS p
-  WHERE p.number >= 0 AND p.began_at IS NOT NULL
+  SELECT p.number << 32 AS low, (p.number << 32) + 4294967295 AS high FROM @schema@.event_partition AS p
+  WHERE p.number BETWEEN 0 AND 2147483647 AND p.began_at IS NOT NULL
   UNION ALL
   SELECT bigint '-9223372036854775807', bigint '9223372036854775807'
   WHERE NOT EXISTS (SELECT FROM @schema@.event_partition)),
@@ -39,10 +40,12 @@ facts AS MATERIALIZED (
          (SELECT sum(greatest(c.reltuples, 0)) FROM pg_class AS c
           WHERE c.oid = i.dead OR c.oid IN (
             SELECT h.inhrelid FROM pg_inherits AS h WHERE h.inhparent = i.dead)) AS dead_rows,
-         (SELECT sum(l.last - l.first + 1)::bigint FROM filled AS l) AS seqs
+         room.rows AS most_rows,
+         (SELECT least(sum(l.last::numeric - l.first + 1), room.rows)::bigint FROM filled AS l) AS seqs
   FROM (SELECT format('%I.event_due', @schema_text@)::regclass AS due,
                format('%I.event_held', @schema_text@)::regclass AS held,
-               format('%I.event_dead', @schema_text@)::regclass AS dead) AS i),
+               format('%I.event_dead', @schema_text@)::regclass AS dead) AS i,
+       (SELECT sum(pg_relation_size(t.oid)) / 64 AS rows FROM tables AS t) AS room),
 position AS MATERIALIZED (
   SELECT CASE WHEN bool_and(k.known) THEN min(s.seq) END AS seq,
          max(s.seq) FILTER (WHERE k.known) AS furthest,
@@ -118,8 +121,9 @@ estimated AS MATERIALIZED (
   SELECT c.*,
          CASE WHEN c.ahead_rows <= 100000 THEN c.pending
            ELSE c.pending + (
-             SELECT coalesce(sum(greatest(
-                      l.last - greatest((SELECT max(a.seq) FROM ahead AS a), l.low - 1), 0)), 0)::bigint
+             SELECT least(coalesce(sum(greatest(
+                      l.last::numeric - greatest((SELECT max(a.seq) FROM ahead AS a), l.low - 1), 0)), 0),
+                      f.most_rows)::bigint
              FROM filled AS l) END AS pending_about,
          CASE WHEN c.due_seen AND c.held_seen THEN c.scheduled + c.backing_off + c.parked
            ELSE greatest(c.scheduled + c.backing_off, f.due_rows::bigint)

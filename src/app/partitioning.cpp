@@ -102,8 +102,23 @@ std::string validate_sql(const pg::schema_name& schema) {
   return fmt::format("ALTER TABLE {}.event VALIDATE CONSTRAINT event_in_first_partition",
                      schema.identifier());
 }
+// Writers would some day come to the bound, beyond which there are no partitions.
+std::string undo_sql(const pg::schema_name& schema) {
+  return fmt::format("ALTER TABLE {}.event DROP CONSTRAINT IF EXISTS event_in_first_partition",
+                     schema.identifier());
+}
 std::string partition_sql(const pg::schema_name& schema, const std::string& period) {
   return fmt::format("SELECT {}.partition_by('{}')", schema.identifier(), period);
+}
+
+// The constraint is for the steps behind it alone. On a session of its own: the other one may be lost.
+error undone(error why, const std::string& connection_string, const pg::schema_name& schema,
+             const std::function<void(const std::string& progress)>& say) {
+  way_over back(schema, say);
+  auto done = back.open(connection_string);
+  if (done) done = back.patiently(undo_sql(schema), false);
+  if (!done) why.message += fmt::format("; {};  -- is left to be done", undo_sql(schema));
+  return why;
 }
 
 }  // namespace
@@ -124,10 +139,12 @@ result<partition_result> partition_outbox(const std::string& connection_string, 
   if (before->empty()) {
     if (const auto free = way.look_for_obstacles(); !free) return tl::make_unexpected(free.error());
     for (const auto& step : {prepare_sql(schema), validate_sql(schema)})
-      if (const auto done = way.patiently(step); !done) return tl::make_unexpected(done.error());
+      if (const auto done = way.patiently(step); !done)
+        return tl::make_unexpected(undone(done.error(), connection_string, schema, say));
   }
   if (const auto done = way.patiently(partition_sql(schema, period), before->empty()); !done)
-    return tl::make_unexpected(done.error());
+    return tl::make_unexpected(before->empty() ? undone(done.error(), connection_string, schema, say)
+                                               : done.error());
   return out;
 }
 
