@@ -167,6 +167,24 @@ TEST_CASE("rows that somebody has locked are marked when he is done, and the oth
   check_undisturbed(on, running, leader);
 }
 
+TEST_CASE("failures of rows that somebody has locked are written when he is done, and the others meanwhile") {
+  const stage on;
+  auto session = on.connect();
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, routing_key)"
+      " SELECT 'order', n, 'created', '{}', 'no.queue.is.bound' FROM generate_series(1, 400) AS n");
+  auto locker = on.connect();
+  locker.exec("BEGIN");
+  locker.exec("SELECT FROM outbox.event WHERE aggregate_id = '200' FOR UPDATE");
+  relay running{on, {"--retry-schedule", "1h,1h"}};
+  eventually("the others are written", [&] { return on.count("waiting") == 399; });
+  CHECK(on.count("pending") == 1);
+  locker.exec("COMMIT");
+  eventually("all are written", [&] { return on.count("waiting") == 400; });
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE attempts = 1") == 400);
+  running.stop();
+}
+
 TEST_CASE("who is asked to make way while a row is locked goes on with all others") {
   const stage on;
   relay running{on};

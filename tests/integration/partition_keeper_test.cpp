@@ -2,6 +2,7 @@
 // for it.
 #include <doctest/doctest.h>
 
+#include <future>
 #include <set>
 
 #include "asked_relay.hpp"
@@ -161,6 +162,35 @@ TEST_CASE("what has come into a partition since it was looked through keeps it")
   CHECK(drop(after) == "dropped");
   CHECK_FALSE(is_there(session, "event_p1"));
   CHECK(on.count("pending") == 1);
+}
+
+TEST_CASE("what commits while a drop waits for the table keeps its partition") {
+  const partitioned_stage on;
+  auto session = on.connect();
+  auto dropper = on.connect();
+  auto writer = on.connect();
+  on.add_events(10);
+  session.exec("UPDATE outbox.event SET status = 'published'");
+  turn_partition(session);
+  on.add_events(1);
+  // It would give up before anything could happen.
+  session.exec("ALTER FUNCTION outbox.drop_partition(bigint, pg_snapshot) SET lock_timeout = '1min'");
+  writer.exec("BEGIN");
+  writer.exec(
+      "INSERT INTO outbox.event (seq, aggregate_type, aggregate_id, event_type, payload)"
+      " VALUES (4294967296 + 500, 'order', '1', $1, '{}')",
+      {on.key()});
+  const auto seen = session.value("SELECT pg_current_snapshot()");
+  auto dropping = std::async(std::launch::async, [&] {
+    return dropper.exec(fmt::format("SELECT outbox.drop_partition(1, '{}')", seen))[0][0].value_or("dropped");
+  });
+  eventually("it waits for the writer", [&] {
+    return session.number(
+               "SELECT count(*) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database"
+               " WHERE d.datname = current_database() AND NOT l.granted") == 1;
+  });
+  writer.exec("COMMIT");
+  CHECK(dropping.get() == "unfinished");
 }
 
 TEST_CASE("a partition that was attached with other bounds keeps what the look at it could not see") {

@@ -154,6 +154,20 @@ TEST_CASE("the same across relays that are killed") {
   standing_by->stop();
 }
 
+TEST_CASE("events with the same seq are all read, wherever a read ends") {
+  const unpartitioned_stage on;
+  auto session = on.connect();
+  session.exec(
+      "INSERT INTO outbox.event (seq, aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 7, 'order', n, $1, '{}' FROM generate_series(1, 5) AS n",
+      {on.key()});
+  arguments one_at_a_time = no_sweep;
+  one_at_a_time.insert(one_at_a_time.end(), {"--relay-batch", "1"});
+  relay running{on, one_at_a_time};
+  on.await_published(5);
+  running.stop();
+}
+
 TEST_CASE("a sequence that is set back, cached or jumps hides nothing") {
   const unpartitioned_stage on;
   auto session = on.connect();

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "operator_desk.hpp"
 #include "stage.hpp"
@@ -55,6 +56,24 @@ TEST_CASE(
   consumer{on.queue()}.take(3, time_limit);
   on.await_published(3);
   running.stop();
+}
+
+// A selection is made before: meanwhile others may have changed the status.
+TEST_CASE("retry and discard change dead events only, and replay published ones, whatever ids they get") {
+  const stage on;
+  auto session = on.connect();
+  for (const auto* status : {"pending", "published", "dead"}) add_many(session, on, status, 1);
+  session.exec("SELECT outbox.emit('order', '2', 'later', '{}', available_at => now() + interval '1 hour')");
+  for (const auto& [function, status] : std::map<std::string, std::string>{
+           {"dead_retry", "dead"}, {"dead_discard", "dead"}, {"replay", "published"}}) {
+    CAPTURE(function);
+    session.exec("BEGIN");
+    CHECK(session.number(fmt::format("SELECT outbox.{}(ARRAY(SELECT id FROM outbox.event))", function)) == 1);
+    CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 1);
+    CHECK(session.number("SELECT count(*) FROM outbox.event WHERE exception = 'scheduled'") == 1);
+    CHECK(session.number(fmt::format("SELECT count(*) FROM outbox.event WHERE status = '{}'", status)) == 0);
+    session.exec("ROLLBACK");
+  }
 }
 
 TEST_CASE("more than a thousand events are replayed, retried or discarded only with --yes") {
