@@ -92,6 +92,10 @@ wire::seen broker_conversation::read() {
   }
 }
 
+std::string broker_conversation::await_heartbeat() {
+  return read_bytes(wire::heartbeat().size());
+}
+
 void broker_conversation::read_request(shake_step of) {
   const auto expect = [this](const std::string& name) {
     if (const auto got = read().name(); got != name)

@@ -52,6 +52,8 @@ class broker_conversation {
   void send(std::string_view bytes);
   /// The client's next frame that is no heartbeat.
   wire::seen read();
+  /// The client's next bytes, as many as a heartbeat has.
+  std::string await_heartbeat();
 
   /// Answers everything before `step`, and reads the request that `step` would answer.
   void shake_hands(shake_step until = shake_step::done, const shake_options& options = {});

@@ -120,4 +120,35 @@ TEST_CASE("a broker that reads nothing and says nothing is given up, however muc
   CHECK(seen.published() < 1000);  // the rest found no room: memory is bounded
 }
 
+TEST_CASE("so many messages may wait for their confirms, and each confirm makes room for another one") {
+  fake_broker silent([](broker_conversation& with) {
+    with.shake_hands();
+    with.next_publish();
+    with.hang_up();
+  });
+  CHECK(visit(silent, {.publishes = 5, .max_unconfirmed = 3}).fates() == "1? 2? 3? ");
+  fake_broker confirming([](broker_conversation& with) {
+    with.shake_hands();
+    for (std::uint64_t tag = 1; tag <= 5; ++tag) {
+      with.next_publish();
+      with.ack(tag);
+    }
+    with.hang_up();
+  });
+  CHECK(visit(confirming, {.publishes = 5, .max_unconfirmed = 3}).fates() == "1+ 2+ 3+ 4+ 5+ ");
+}
+
+TEST_CASE("a connection with nothing to send sends heartbeats, or the broker would give it up") {
+  std::string seen;
+  {
+    fake_broker at([&seen](broker_conversation& with) {
+      with.shake_hands();
+      seen = with.await_heartbeat();
+      with.hang_up();
+    });
+    CHECK(visit(at, {.heartbeat = 2s}).says("hung up"));
+  }
+  CHECK(seen == wire::heartbeat());
+}
+
 }  // namespace amqp_link_test

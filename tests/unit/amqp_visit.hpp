@@ -22,6 +22,7 @@ struct visit_options {
   std::size_t body = 5;  // bytes of each message
   std::chrono::milliseconds connect_timeout = 10s;
   std::chrono::seconds heartbeat = 10s;
+  std::size_t max_unconfirmed = 4096;
 };
 
 // One connection from the first byte to the end.
@@ -52,6 +53,7 @@ class visit : private amqp::handler {
     out.target.port = at.port();
     out.heartbeat = options_.heartbeat;
     out.connect_timeout = options_.connect_timeout;
+    out.max_unconfirmed = options_.max_unconfirmed;
     out.declare_exchanges = {"outbox"};
     return out;
   }

@@ -1,0 +1,89 @@
+// pg_event_rows_test: what the columns of an event's row mean for the flow.
+#include <doctest/doctest.h>
+
+#include "made_rows.hpp"
+#include "pg/binary.hpp"
+#include "pg/event_rows.hpp"
+
+namespace pg_event_rows_test {
+
+using namespace outboxd;
+using namespace outboxd::pg;
+using outboxd::test::made_rows;
+using outboxd::test::row_of_fields;
+
+namespace {
+
+std::optional<std::string>& at(row_of_fields& row, event_column which) {
+  return row[static_cast<std::size_t>(which)];
+}
+
+row_of_fields backing_off(const std::string& failure) {
+  row_of_fields out(static_cast<std::size_t>(event_column::behind) + 1);
+  at(out, event_column::id) = std::string(16, '\7');
+  at(out, event_column::place) = std::string(6, '\1');
+  for (const auto which : {event_column::seq, event_column::hash, event_column::created_at})
+    at(out, which) = int8(42);
+  for (const auto which : {event_column::aggregate_type, event_column::aggregate_id, event_column::event_type,
+                           event_column::payload, event_column::headers})
+    at(out, which) = "{}";
+  at(out, event_column::exception) = "backing_off";
+  at(out, event_column::failure) = failure;
+  at(out, event_column::available_at) = int8(43);
+  at(out, event_column::behind) = boolean(false);
+  return out;
+}
+
+flow::stored_event read_one(const row_of_fields& row) {
+  auto all = read_events(made_rows({row}));
+  REQUIRE(all.size() == 1);
+  return all.front();
+}
+
+}  // namespace
+
+TEST_CASE("who leads next knows of each failure whether its event travels alone, and what it excuses") {
+  struct meaning {
+    std::string failure;
+    bool suspect;
+    flow::excuse excused;
+  };
+  const std::vector<meaning> all{{"refused", true, flow::excuse::refused},
+                                 {"login_refused", true, flow::excuse::refused},
+                                 {"connection_closed", true, flow::excuse::none},
+                                 {"exchange_down", true, flow::excuse::exchange_failed},
+                                 {"topic_down", true, flow::excuse::failed},
+                                 {"destination_down", false, flow::excuse::failed},
+                                 {"not_sent", false, flow::excuse::not_sent},
+                                 {"exchange_not_sent", false, flow::excuse::exchange_not_sent},
+                                 {"returned", false, flow::excuse::none},
+                                 {"nacked", false, flow::excuse::none}};
+  for (const meaning& one : all) {
+    CAPTURE(one.failure);
+    const auto got = read_one(backing_off(one.failure));
+    CHECK(got.from == flow::exception::backing_off);
+    CHECK(got.suspect == one.suspect);
+    CHECK(got.excused == one.excused);
+  }
+}
+
+TEST_CASE("a due event knows whether an earlier one of its aggregate waits") {
+  auto row = backing_off("returned");
+  CHECK_FALSE(read_one(row).earlier_waits);
+  at(row, event_column::behind) = boolean(true);
+  CHECK(read_one(row).earlier_waits);
+}
+
+TEST_CASE("counts that are null are 0, and a size stands for texts that have not come along") {
+  auto row = backing_off("returned");
+  CHECK(read_one(row).what.attempts == 0);
+  CHECK(read_one(row).size == 10);  // five texts of two bytes
+  CHECK_FALSE(read_one(row).withheld);
+  at(row, event_column::attempts) = int8(3);
+  at(row, event_column::size) = int8(1'000'000);
+  CHECK(read_one(row).what.attempts == 3);
+  CHECK(read_one(row).size == 1'000'000);
+  CHECK(read_one(row).withheld);
+}
+
+}  // namespace pg_event_rows_test

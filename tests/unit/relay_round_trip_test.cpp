@@ -1,0 +1,106 @@
+// relay_round_trip_test: what a request of the flow asks PostgreSQL for, and what the answers mean.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "made_rows.hpp"
+#include "pg/binary.hpp"
+#include "relay/round_trip.hpp"
+
+namespace relay_round_trip_test {
+
+using namespace outboxd;
+using namespace outboxd::relay;
+using outboxd::test::made_rows;
+
+namespace {
+
+event_id id_of(std::uint8_t number) {
+  return {.bytes = {number}};
+}
+
+std::string field_of(const event_id& id) {
+  return {id.bytes.begin(), id.bytes.end()};
+}
+
+flow::store_request failing(flow::exception to, std::string reason) {
+  flow::store_request out;
+  out.failures.push_back({.id = id_of(1), .to = to, .code = "returned", .reason = std::move(reason)});
+  return out;
+}
+
+bool commits_for_good(const flow::store_request& what) {
+  const shard_view of;
+  const auto pipeline = round_trip(what, of).steps();
+  return std::ranges::any_of(pipeline.steps(), [](const pg::step& one) {
+    return one.sql.find("set_config('synchronous_commit', 'on', true)") != std::string::npos;
+  });
+}
+
+// One segment with these answers.
+flow::store_answer answer_to(const flow::store_request& what, std::vector<pg::rows> rows) {
+  const shard_view of;
+  round_trip trip(what, of);
+  trip.steps();
+  std::vector<pg::connection::segment> segments(1);
+  segments.front().answers = std::move(rows);
+  auto out = trip.answer(std::move(segments));
+  REQUIRE(out);
+  return std::move(*out);
+}
+
+}  // namespace
+
+TEST_CASE("a death is written so that no crash of the server undoes it; other failures need not be") {
+  CHECK(commits_for_good(failing(flow::exception::dead, "given up")));
+  CHECK_FALSE(commits_for_good(failing(flow::exception::backing_off, "returned")));
+  CHECK_FALSE(commits_for_good(failing(flow::exception::parked, "")));
+}
+
+TEST_CASE("a reason is written in UTF-8, whatever the broker has said") {
+  const auto what = failing(flow::exception::backing_off, "no queue \xED\xA0\x80");
+  const shard_view of;
+  const auto pipeline = round_trip(what, of).steps();
+  REQUIRE(pipeline.steps().front().name == pg::statement::record);
+  const std::vector<std::optional<std::string>> written{"no queue ???"};
+  CHECK(pipeline.steps().front().parameters.back() == pg::text_array(written));
+}
+
+TEST_CASE("what is unfinished and was not recorded has been locked by somebody") {
+  auto what = failing(flow::exception::backing_off, "returned");
+  what.failures.push_back({.id = id_of(2), .code = {}, .reason = {}});
+  what.failures.push_back({.id = id_of(3), .code = {}, .reason = {}});  // it is gone, or finished by hand
+  const auto got = answer_to(
+      what, {made_rows({{field_of(id_of(1))}}), made_rows({{field_of(id_of(1))}, {field_of(id_of(2))}})});
+  CHECK(got.failures.result == flow::write_result::done);
+  CHECK(got.failures.left == std::vector{id_of(2)});
+}
+
+TEST_CASE("marks by place that meet fewer rows than they name have missed") {
+  flow::store_request what;
+  what.marks.ids = {id_of(1)};
+  what.marks.places.resize(1);
+  CHECK(answer_to(what, {made_rows({})}).marks.result == flow::write_result::missed);
+}
+
+TEST_CASE("marks by id leave what somebody has locked") {
+  flow::store_request what;
+  what.marks = {.ids = {id_of(1), id_of(2)}, .places = {}, .mode = flow::mark_mode::by_id};
+  const auto got = answer_to(what, {made_rows({}), made_rows({{field_of(id_of(2))}})});
+  CHECK(got.marks.result == flow::write_result::done);
+  CHECK(got.marks.left == std::vector{id_of(2)});
+}
+
+TEST_CASE("what is saved names the events below it that are not settled") {
+  flow::store_request what;
+  what.save = flow::position{.seq = 7, .seen = {3, 3, {}}};
+  what.save_unsettled = {id_of(5)};
+  shard_view of;
+  of.shard = 2;
+  const auto pipeline = round_trip(what, of).steps();
+  CHECK(pipeline.steps().front().name == pg::statement::save);
+  CHECK(pipeline.steps().front().parameters ==
+        std::vector<std::string>{pg::int4(2), pg::int8(7), "3:3:", pg::uuid_array(what.save_unsettled)});
+}
+
+}  // namespace relay_round_trip_test
