@@ -221,6 +221,24 @@ TEST_CASE(
   check_exact(on, 111);
 }
 
+// Other sessions of the server take transaction ids, too, so it is tried some times.
+TEST_CASE("an event of the first transaction after a read, with a seq from before it, is published") {
+  const unpartitioned_stage on;
+  auto session = on.connect();
+  relay running{on, no_sweep};
+  for (int published = 0; published < 40;) {
+    const auto early = session.value("SELECT nextval('outbox.event_seq')");
+    on.add_events(1);
+    on.await_published(++published);
+    session.exec(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, seq)"
+        " VALUES ('order', 'late', $1, '{}', $2::bigint)",
+        {on.key(), early});
+    on.await_published(++published);
+  }
+  running.stop();
+}
+
 TEST_CASE("a seq that is set by hand hides nothing, whichever it is") {
   const unpartitioned_stage on;
   auto session = on.connect();

@@ -150,7 +150,10 @@ TEST_CASE(
   CHECK(*home == 7 % 3);
   three.wires[static_cast<std::size_t>(*home)].on_broker_down({});
   CHECK_FALSE(three.pool.offer(whose, 2, of, false, *home));
-  CHECK(three.pool.offer(whose, 2, of, false, -1) == (*home + 1) % 3);
+  const auto other = three.pool.offer(whose, 2, of, false, -1);
+  CHECK(other == (*home + 1) % 3);
+  three.wires[static_cast<std::size_t>(*home)].on_broker_up();
+  CHECK(three.pool.offer(whose, 3, of, false, *other) == *other);
 }
 
 TEST_CASE_FIXTURE(lane_script, "the time from a publish to its ack is noted, and that of a nack is not") {
