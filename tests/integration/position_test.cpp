@@ -357,6 +357,30 @@ TEST_CASE("a server that has lost transactions that the position had seen is rea
                        "4611686018427387904") == 1);
 }
 
+TEST_CASE("an event that PostgreSQL did not let the last leader mark is found by the next one") {
+  const stage on;
+  auto session = on.connect();
+  session.exec(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not this one'; END $$;"
+      " CREATE TRIGGER refuse BEFORE UPDATE ON outbox.event"
+      " FOR EACH ROW WHEN (OLD.aggregate_id = 'bad') EXECUTE FUNCTION refuse()");
+  session.exec("SELECT outbox.emit('order', 'bad', $1, '{}')", {on.key()});
+  on.add_events(10, 10);
+  {
+    relay first{on};
+    on.await_published(100);
+    eventually("the saved position has passed it", [&] {
+      return session.number(
+                 "SELECT count(*) FROM outbox.shard WHERE seq >= (SELECT max(seq) FROM outbox.event)") > 0;
+    });
+    first.stop();
+  }
+  session.exec("DROP TRIGGER refuse ON outbox.event");
+  relay second{on, no_sweep};
+  on.await_published(101);
+  second.stop();
+}
+
 TEST_CASE("a position that is lost costs a walk and no event") {
   const stage on;
   auto session = on.connect();
