@@ -49,7 +49,8 @@ facts AS MATERIALIZED (
 position AS MATERIALIZED (
   SELECT CASE WHEN bool_and(k.known) THEN min(s.seq) END AS seq,
          max(s.seq) FILTER (WHERE k.known) AS furthest,
-         min(pg_snapshot_xmax(s.seen)) AS xmax
+         -- PostgreSQL 14 has no min(xid8).
+         (SELECT pg_snapshot_xmax(o.seen) AS x FROM @schema@.shard AS o ORDER BY x LIMIT 1) AS xmax
   FROM @schema@.shard AS s
   CROSS JOIN LATERAL (
     SELECT s.seq IS NOT NULL

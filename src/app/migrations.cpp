@@ -71,20 +71,22 @@ constexpr std::string_view admit_event = "0002_admit_event";
 
 // Nothing that a leader of an old shard had not read may be above the position of a new one: the lowest seq,
 // and what all of them had seen.
+// PostgreSQL 14 has no min(xid8).
 constexpr std::string_view merge_positions = R"(
+WITH lowest AS (
+  SELECT (SELECT pg_snapshot_xmin(t.seen) AS x FROM {0}.shard AS t ORDER BY x LIMIT 1) AS xmin,
+         (SELECT pg_snapshot_xmax(t.seen) AS x FROM {0}.shard AS t ORDER BY x LIMIT 1) AS xmax)
 INSERT INTO {0}.shard (shard, seq, seen, unsettled, system_identifier)
 SELECT n, m.seq, m.seen, m.unsettled, m.server
 FROM generate_series(0, {1}) AS n
 CROSS JOIN (
   SELECT CASE WHEN bool_and(s.seq IS NOT NULL) THEN min(s.seq) END AS seq,
-         (SELECT CASE WHEN bool_and(t.seen IS NOT NULL)
-            THEN format('%s:%s:%s', min(pg_snapshot_xmin(t.seen)), min(pg_snapshot_xmax(t.seen)),
+         CASE WHEN bool_and(s.seen IS NOT NULL)
+           THEN (SELECT format('%s:%s:%s', l.xmin, l.xmax,
                    coalesce((SELECT string_agg(o.x::text, ',' ORDER BY o.x) FROM (
                      SELECT DISTINCT x FROM {0}.shard AS u CROSS JOIN LATERAL pg_snapshot_xip(u.seen) AS x
-                     WHERE x < (SELECT min(pg_snapshot_xmax(v.seen)) FROM {0}.shard AS v)
-                     ) AS o), ''))::pg_snapshot
-            END
-          FROM {0}.shard AS t) AS seen,
+                     WHERE x < l.xmax) AS o), ''))::pg_snapshot
+                 FROM lowest AS l) END AS seen,
          (SELECT coalesce(array_agg(i), '{{}}')
           FROM {0}.shard AS t CROSS JOIN LATERAL unnest(t.unsettled) AS i) AS unsettled,
          CASE WHEN min(s.system_identifier) = max(s.system_identifier)
