@@ -20,8 +20,8 @@ boost::asio::awaitable<void> close(std::shared_ptr<amqp::connection> link) {
 }  // namespace
 
 rabbitmq_broker::rabbitmq_broker(const boost::asio::any_io_executor& on, const rabbitmq_settings& settings,
-                                 link_observer& observer)
-    : executor_(on), settings_(settings), observer_(observer), pause_(on) {}
+                                 size_limit& largest, link_observer& observer)
+    : executor_(on), settings_(settings), largest_(largest), observer_(observer), pause_(on) {}
 
 boost::asio::awaitable<void> rabbitmq_broker::run(flow::broker_listener& listener) {
   listener_ = &listener;
@@ -41,6 +41,7 @@ boost::asio::awaitable<void> rabbitmq_broker::run(flow::broker_listener& listene
 // the pause short.
 boost::asio::awaitable<void> rabbitmq_broker::serve() {
   up_ = true;
+  largest_.forget();
   refused_for_good_ = 0;
   const auto since = std::chrono::steady_clock::now();
   for (const std::string& one : link_->created()) observer_.on_exchange_created(one);
@@ -99,6 +100,7 @@ void rabbitmq_broker::stop() {
 
 result<accepted> rabbitmq_broker::publish(token name, const message& what) {
   if (!up_) return accepted::full;
+  if (auto fits = largest_.check(what.body.size()); !fits) return tl::make_unexpected(fits.error());
   return link_->publish(name, what);
 }
 
@@ -115,6 +117,7 @@ void rabbitmq_broker::on_outcomes(std::span<const outcome> outcomes) {
   listener_->on_outcomes(outcomes);
 }
 void rabbitmq_broker::on_channel_closed(std::span<const token> unknown, std::string_view reason) {
+  largest_.learn(reason);
   listener_->on_channel_closed(unknown, reason);
 }
 void rabbitmq_broker::on_blocked(std::string_view reason) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "amqp/connection.hpp"
+#include "core/size_limit.hpp"
 #include "flow/broker.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/reconnect_pause.hpp"
@@ -19,8 +20,9 @@ namespace outboxd::relay {
 
 class rabbitmq_broker final : public flow::broker, private amqp::handler {
  public:
+  // All brokers of a relay share `largest`.
   rabbitmq_broker(const boost::asio::any_io_executor& on, const rabbitmq_settings& settings,
-                  link_observer& observer);
+                  size_limit& largest, link_observer& observer);
 
   // Connects, serves, reconnects, until stop().
   boost::asio::awaitable<void> run(flow::broker_listener& listener);
@@ -46,6 +48,7 @@ class rabbitmq_broker final : public flow::broker, private amqp::handler {
 
   boost::asio::any_io_executor executor_;
   const rabbitmq_settings& settings_;
+  size_limit& largest_;
   link_observer& observer_;
   reconnect_pause pause_;
   flow::broker_listener* listener_ = nullptr;

@@ -25,8 +25,9 @@ boost::asio::awaitable<void> keep(std::shared_ptr<sampler> one) {
 
 // A lane and the connection behind it.
 struct relay::pipe {
-  pipe(boost::asio::io_context& io, const relay_settings& settings, flow::lanes& of, link_observer& observer)
-      : broker(io.get_executor(), settings.broker, observer), line(broker, of, settings.lane) {}
+  pipe(boost::asio::io_context& io, const relay_settings& settings, size_limit& largest, flow::lanes& of,
+       link_observer& observer)
+      : broker(io.get_executor(), settings.broker, largest, observer), line(broker, of, settings.lane) {}
 
   rabbitmq_broker broker;
   flow::lane line;
@@ -60,7 +61,7 @@ void relay::start(std::function<void(bool)> on_stopped) {
   on_stopped_ = std::move(on_stopped);
   link_observer& observer = *this;
   for (int i = 0; i < settings_.lanes; ++i) {
-    auto& one = *pipes_.emplace_back(std::make_unique<pipe>(io_, settings_, lanes_, observer));
+    auto& one = *pipes_.emplace_back(std::make_unique<pipe>(io_, settings_, largest_, lanes_, observer));
     lanes_.add(one.line);
     spawn(one.broker.run(one.line));
   }

@@ -164,6 +164,7 @@ class relay final : private leader_host {
   relay_settings settings_;
   relay_report report_;
   flow::lanes lanes_;
+  size_limit largest_;
   std::vector<std::unique_ptr<pipe>> pipes_;
   std::vector<std::unique_ptr<leader>> leaders_;
   boost::asio::steady_timer deadline_timer_;
