@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <system_error>
 
 #include "pg/as_result.hpp"
 #include "pg/connection_string.hpp"
@@ -21,7 +23,9 @@ std::string own_name() {
   return name.substr(0, longest);
 }
 
-error refused_login(std::string_view words) {
+// libpq 17 has no words for a socket that it cannot make: then the system's error tells why.
+error refused_login(std::string_view words, int system_error) {
+  if (words.empty() && system_error != 0) return failed_login(std::generic_category().message(system_error));
   const auto login = parse_refusal(words);
   return login.sqlstate.empty() ? failed_login(login.words) : refused(login.sqlstate, login.words);
 }
@@ -75,7 +79,9 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
     if (!cancelled && PQstatus(self->conn_) == CONNECTION_STARTED) self->give_up(attempt);
   });
   if (lost) co_return tl::make_unexpected(*lost);  // closed meanwhile
+  errno = 0;
   PostgresPollingStatusType next = start(text, to, writable) ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED;
+  int system_error = errno;
   while (!late_ && (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING)) {
     watch_socket();
     co_await socket_->async_wait(next == PGRES_POLLING_READING ? asio::posix::descriptor_base::wait_read
@@ -85,7 +91,10 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
     // libpq may close its socket in here and open another with the same number: the reactor has to forget it
     // before.
     release_socket();
-    if (!late_) next = PQconnectPoll(conn_);
+    if (late_) continue;
+    errno = 0;
+    next = PQconnectPoll(conn_);
+    system_error = errno;
   }
   ++attempt_;
   timer.cancel();
@@ -96,7 +105,7 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
     co_return why;
   }
   if (next != PGRES_POLLING_OK) {
-    auto why = refused_login(conn_ != nullptr ? PQerrorMessage(conn_) : "out of memory");
+    auto why = refused_login(conn_ != nullptr ? PQerrorMessage(conn_) : "out of memory", system_error);
     end();
     co_return tl::make_unexpected(std::move(why));
   }
