@@ -11,12 +11,15 @@ namespace {
 
 const arguments three_attempts{"--retry-schedule", "20ms,20ms"};
 
-// RabbitMQ takes this for the name of a queue of direct reply-to, cannot decode it, and closes the connection
-// with 541.
+// RabbitMQ closes the connection with 541 over these. Before 4.3 it takes the routing key for the name of a
+// queue of direct reply-to, and cannot decode it. Version 4 cuts the words that refuse the exchange inside a
+// character.
 void insert_poison(database& session, const std::string& aggregate) {
   session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, exchange, routing_key)"
-      " VALUES ('order', $1, 'poison', '{}', '', 'amq.rabbitmq.reply-to.AAAA.key')",
+      fmt::format(
+          "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, exchange,"
+          " routing_key) VALUES ('order', $1, 'poison', '{{}}', {})",
+          rabbitmq_major() < 4 ? "'', 'amq.rabbitmq.reply-to.AAAA.key'" : "'nn' || repeat('é', 120), 'key'"),
       {aggregate});
 }
 
@@ -114,7 +117,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "words of the broker that are cut inside a character are stored replaced, and nobody is sent twice") {
+    "words of the broker that are cut inside a character are stored replaced, or it closes the connection") {
   stage on;
   auto session = on.connect();
   session.exec(
@@ -126,10 +129,8 @@ TEST_CASE(
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
   CHECK(report.delivered == 200);
-  CHECK(
-      session.number(
-          "SELECT count(*) FROM outbox.event WHERE status = 'dead' AND last_error LIKE '%404 NOT_FOUND%'") ==
-      1);
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'dead' AND last_error LIKE $1",
+                       {rabbitmq_major() < 4 ? "%404 NOT_FOUND%" : "%541 INTERNAL_ERROR%"}) == 1);
   running.stop();
 }
 

@@ -2,6 +2,7 @@
 #include "support/servers.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
@@ -92,6 +93,11 @@ frozen_broker::frozen_broker() {
 
 frozen_broker::~frozen_broker() {
   ::pclose(keeper_);
+}
+
+int rabbitmq_major() {
+  static const int major = std::stoi(rabbitmqctl({"-q", "version"}));
+  return major;
 }
 
 }  // namespace outboxd::test

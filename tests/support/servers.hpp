@@ -18,6 +18,9 @@ void restart_server(const std::vector<std::string>& options);
 /// Throws std::runtime_error with its output unless it exits 0.
 std::string rabbitmqctl(const std::vector<std::string>& words);
 
+/// 3, 4: of the tests' RabbitMQ.
+int rabbitmq_major();
+
 /// Ends the connections of a user of the broker; their clients are told `why`.
 void close_connections_of(const std::string& user, const std::string& why);
 
