@@ -1,8 +1,6 @@
 // plain_relay: the relay that everybody writes, as a baseline: the trigger notifies the id of every row, a
 // pool of workers takes the ids one at a time, and each event has its own SELECT, its own publish and
 // confirm, and its own UPDATE. Works on the table plain.event (stage/plain_outbox.hpp) until it is killed.
-#include <amqp.h>
-#include <amqp_framing.h>
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -12,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "amqp/rabbitmq.hpp"
 #include "support/broker_connection.hpp"
 #include "support/database.hpp"
 

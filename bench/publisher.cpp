@@ -1,6 +1,4 @@
 // publisher: how fast the AMQP driver alone gets publishes confirmed; the baseline of the drain.
-#include <amqp.h>
-#include <amqp_tcp_socket.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -21,6 +19,7 @@
 #include <vector>
 
 #include "amqp/connection.hpp"
+#include "amqp/rabbitmq.hpp"
 
 namespace {
 

@@ -1,12 +1,10 @@
 #include "stage/arrivals.hpp"
 
-#include <amqp.h>
-#include <amqp_framing.h>
-
 #include <charconv>
 #include <stdexcept>
 #include <string_view>
 
+#include "amqp/rabbitmq.hpp"
 #include "support/broker_connection.hpp"
 
 namespace outboxd::bench {

@@ -2,8 +2,13 @@
 //
 //   g++ -std=c++20 consumer.cpp -I$(pg_config --includedir) -lpq -lrabbitmq -o consumer
 //   DATABASE_URL=postgresql://... AMQP_URL=amqp://... ./consumer
+#if __has_include(<rabbitmq-c/amqp.h>)  // librabbitmq 0.14 and newer
+#include <rabbitmq-c/amqp.h>
+#include <rabbitmq-c/tcp_socket.h>
+#else
 #include <amqp.h>
 #include <amqp_tcp_socket.h>
+#endif
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,13 +1,11 @@
 // codec: AMQP methods to frames and back, through rabbitmq-c's codec; no socket.
 #pragma once
 
-#include <amqp.h>
-#include <amqp_framing.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "amqp/rabbitmq.hpp"
 #include "core/error.hpp"
 
 namespace outboxd::amqp {

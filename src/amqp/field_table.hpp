@@ -2,12 +2,11 @@
 // RabbitMQ's types).
 #pragma once
 
-#include <amqp.h>
-
 #include <cstddef>
 #include <vector>
 
 #include "amqp/codec.hpp"
+#include "amqp/rabbitmq.hpp"
 #include "core/error.hpp"
 #include "core/message.hpp"
 

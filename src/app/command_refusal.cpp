@@ -1,6 +1,7 @@
 #include "app/command_refusal.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

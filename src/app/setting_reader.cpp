@@ -1,6 +1,7 @@
 #include "app/setting_reader.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,5 @@
 #include "app/version.hpp"
 
-#include <amqp.h>
 #include <fmt/format.h>
 #include <libpq-fe.h>
 #include <spdlog/version.h>
@@ -10,6 +9,8 @@
 #include <CLI/Version.hpp>
 #include <boost/version.hpp>
 #include <nlohmann/json.hpp>
+
+#include "amqp/rabbitmq.hpp"
 
 namespace outboxd::app {
 namespace {

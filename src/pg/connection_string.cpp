@@ -1,6 +1,7 @@
 #include "pg/connection_string.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <libpq-fe.h>
 
 #include <algorithm>
@@ -71,7 +72,7 @@ std::string mask_userinfo(const std::string& text) {
 }
 
 // A value of key=value pairs (manual, "Keyword/Value Connection Strings").
-std::string quoted(std::string_view value) {
+std::string keyword_value(std::string_view value) {
   std::string out = "'";
   for (const char c : value) {
     if (c == '\'' || c == '\\') out.push_back('\\');
@@ -179,7 +180,7 @@ std::string without_passwords(const std::string& text) {
   for (const PQconninfoOption* one = parsed.get(); one != nullptr && one->keyword != nullptr; ++one)
     if (one->val != nullptr)
       pairs += fmt::format("{}{}={}", pairs.empty() ? "" : " ", one->keyword,
-                           is_password(*one) ? password_mask : quoted(one->val));
+                           is_password(*one) ? password_mask : keyword_value(one->val));
   return pairs;
 }
 
@@ -188,7 +189,7 @@ bool has_password(const std::string& text) {
 }
 
 std::string with_password(const std::string& text, std::string_view password) {
-  if (!is_uri(text)) return fmt::format("{} password={}", text, quoted(password));
+  if (!is_uri(text)) return fmt::format("{} password={}", text, keyword_value(password));
   const bool goes_on = text.ends_with('?') || text.ends_with('&');
   return fmt::format("{}{}password={}", text,
                      goes_on                               ? ""

@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t longest_identifier = 63;
 constexpr std::string_view body_quote = "$outboxd$";  // what the function bodies in sql/ are quoted with
 
-std::string quoted(std::string_view text, char quote) {
+std::string within_quotes(std::string_view text, char quote) {
   std::string out(1, quote);
   for (const char c : text) {
     if (c == quote) out.push_back(quote);
@@ -34,18 +34,18 @@ result<schema_name> schema_name::parse(std::string_view name) {
 }
 
 std::string schema_name::identifier() const {
-  return quoted(name_, '"');
+  return within_quotes(name_, '"');
 }
 
 // With a backslash it is an escape string, so that standard_conforming_strings does not matter.
 std::string schema_name::literal() const {
-  if (name_.find('\\') == std::string::npos) return quoted(name_, '\'');
+  if (name_.find('\\') == std::string::npos) return within_quotes(name_, '\'');
   std::string doubled;
   for (const char c : name_) {
     if (c == '\\') doubled.push_back('\\');
     doubled.push_back(c);
   }
-  return " E" + quoted(doubled, '\'');
+  return " E" + within_quotes(doubled, '\'');
 }
 
 }  // namespace outboxd::pg

@@ -131,6 +131,9 @@ void connection::session::take(PGresult* one) {
     case PGRES_COPY_IN:
     case PGRES_COPY_BOTH:
     case PGRES_SINGLE_TUPLE:
+#ifdef LIBPQ_HAS_CHUNK_MODE  // libpq 17
+    case PGRES_TUPLES_CHUNK:
+#endif
       segment& in = segments[segments.size() - outstanding];
       if (in.refusal) return;
       const auto words = field(one, PG_DIAG_MESSAGE_PRIMARY);

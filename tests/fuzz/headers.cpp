@@ -1,12 +1,11 @@
 // Fuzzes an event's headers: JSON to a field table, encoded and decoded again by rabbitmq-c. The values that
 // come out are those that a JSON parser reads, and nothing of a refused value is shown.
-#include <amqp.h>
-
 #include <bit>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "amqp/field_table.hpp"
+#include "amqp/rabbitmq.hpp"
 #include "input.hpp"
 
 using namespace outboxd;

@@ -1,5 +1,6 @@
 // canary: secrets, a payload and a header value that must turn up nowhere but where they belong.
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,6 @@
 // outboxd migrate: once, twice, two at once, by psql, interrupted, and refused.
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>

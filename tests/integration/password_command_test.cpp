@@ -1,5 +1,6 @@
 // password_command: a program of the user's prints the password, anew for every connection.
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include "login.hpp"
 #include "rotation.hpp"

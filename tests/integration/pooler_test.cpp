@@ -3,6 +3,7 @@
 #include "pooler.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include "load.hpp"
 

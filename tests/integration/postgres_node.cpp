@@ -2,6 +2,7 @@
 #include "postgres_node.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include <csignal>
 #include <filesystem>

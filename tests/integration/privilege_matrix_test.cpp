@@ -3,6 +3,7 @@
 #include "privilege_matrix.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // A server that refuses the relay: exit 1, one line that names what is wrong and the remedy, and no secret.
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // Guarantee 12: payloads, header values and credentials appear in no line of output at any level.
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <string>

@@ -1,5 +1,6 @@
 // The selectors of dead, replay and their refusals.
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include <set>
 

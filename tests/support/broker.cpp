@@ -1,9 +1,9 @@
 // broker: topology calls over rabbitmq-c.
 #include "support/broker.hpp"
 
-#include <amqp_framing.h>
-
 #include <vector>
+
+#include "amqp/rabbitmq.hpp"
 
 namespace outboxd::test {
 namespace {

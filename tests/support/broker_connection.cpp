@@ -1,10 +1,10 @@
 // broker_connection: login, channels and errors over rabbitmq-c.
 #include "support/broker_connection.hpp"
 
-#include <amqp_framing.h>
-#include <amqp_tcp_socket.h>
 #include <fmt/format.h>
 #include <sys/time.h>
+
+#include "amqp/rabbitmq.hpp"
 
 namespace outboxd::test {
 namespace {

@@ -1,12 +1,12 @@
 // broker_connection: one AMQP connection over rabbitmq-c's blocking socket, and how its errors are told.
 #pragma once
 
-#include <amqp.h>
-
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "amqp/rabbitmq.hpp"
 
 namespace outboxd::test {
 

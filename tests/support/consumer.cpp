@@ -1,8 +1,9 @@
 // consumer: basic.consume over rabbitmq-c.
 #include "support/consumer.hpp"
 
-#include <amqp_framing.h>
 #include <sys/time.h>
+
+#include "amqp/rabbitmq.hpp"
 
 namespace outboxd::test {
 namespace {

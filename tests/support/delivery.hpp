@@ -1,15 +1,13 @@
 // delivery: one message as a consumer received it, with nothing lost that a check could want.
 #pragma once
 
-#include <amqp.h>
-#include <amqp_framing.h>
-
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "amqp/rabbitmq.hpp"
 #include "support/deadline.hpp"
 
 namespace outboxd::test {

@@ -2,6 +2,7 @@
 #include "shop/summary.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace outboxd::shop {
 namespace {
