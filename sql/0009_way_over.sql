@@ -60,7 +60,8 @@ AS $outboxd$
   WHERE c.relnamespace = (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = @schema_text@)
     AND c.relname ~ '^event_p[0-9]{1,10}$'
   UNION ALL
-  SELECT format('%s, and behind it there is no room for partitions, which are %s apart', h.what, 1::bigint << 32),
+  SELECT format('%s, and behind it there is no room for partitions, which are %s apart', h.what,
+                1::bigint << 32),
          format(h.remedy, event.oid)
   FROM event, LATERAL (
     SELECT format('the sequence of seq is at %s', s.next) AS what, s.next AS seq,

@@ -2,9 +2,10 @@
 --
 -- What is pending lies above the lowest saved position, or is named there as unsettled. What lies there and
 -- is published already is walked over, too. Beyond $1 rows the pending ones are estimated: as many as there
--- are numbers up to the end of the sequence, and no more than the table has room for. The first one by seq is taken for the oldest one; if
--- none of the rows looked at is pending, those beyond are taken to be as old as the last of these. Of what
--- backs off or waits behind that, a tenth of $1 rows is asked for its age. An infinite time has no age.
+-- are numbers up to the end of the sequence, and no more than the table has room for. The first one by seq
+-- is taken for the oldest one; if none of the rows looked at is pending, those beyond are taken to be as old
+-- as the last of these. Of what backs off or waits behind that, a tenth of $1 rows is asked for its age. An
+-- infinite time has no age.
 WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at),
 -- Between the partitions there are numbers that no event has.
 ranges AS MATERIALIZED (

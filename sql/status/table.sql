@@ -30,11 +30,14 @@ SELECT json_build_object('table', (
         'next', (SELECT min(n.began_at) FROM attached AS n WHERE n.number > o.number),
         'waiting', EXISTS (
             SELECT FROM @schema@.event AS e
-            WHERE e.exception IN ('scheduled', 'backing_off') AND e.seq < least(o.number + 1, 2147483647) << 32)
+            WHERE e.exception IN ('scheduled', 'backing_off')
+              AND e.seq < least(o.number + 1, 2147483647) << 32)
           OR EXISTS (
             SELECT FROM @schema@.event AS e
-            WHERE e.exception IN ('backing_off', 'parked') AND e.seq < least(o.number + 1, 2147483647) << 32),
+            WHERE e.exception IN ('backing_off', 'parked')
+              AND e.seq < least(o.number + 1, 2147483647) << 32),
         'dead', EXISTS (
-          SELECT FROM @schema@.event AS e WHERE e.exception = 'dead' AND e.seq < least(o.number + 1, 2147483647) << 32))
+          SELECT FROM @schema@.event AS e
+          WHERE e.exception = 'dead' AND e.seq < least(o.number + 1, 2147483647) << 32))
       FROM oldest AS o))
   FROM @schema@.partitioning AS p))

@@ -21,7 +21,8 @@ class finder {
   // `into` learns what is found. dead_hold: dead events hold back the later ones of their aggregates.
   finder(barriers& into, bool dead_hold) : barriers_(into), dead_hold_(dead_hold) {}
 
-  // The lead has just been taken: nothing is known. `left`: seqs of events that a former leader could not settle.
+  // The lead has just been taken: nothing is known. `left`: seqs of events that a former leader could not
+  // settle.
   void start(std::vector<std::int64_t> left, clock::time_point now);
   // The same, but for what is known to be left or due.
   void start_again(clock::time_point now);

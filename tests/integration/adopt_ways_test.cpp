@@ -1,5 +1,5 @@
-// adopt: every way in which PostgreSQL writes a row, into every kind of table, after whatever else was done in
-// the transaction: the rows that the application inserts arrive, and no others.
+// adopt: every way in which PostgreSQL writes a row, into every kind of table, after whatever else was done
+// in the transaction: the rows that the application inserts arrive, and no others.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Numbers at the ends of their types: they are counted, sent and shown, and a way to partitions that cannot be
-// gone leaves nothing behind that writers feel.
+// Numbers at the ends of their types: they are counted, sent and shown, and a conversion to partitions that
+// cannot be done leaves nothing behind that writers feel.
 #include <doctest/doctest.h>
 
 #include "partitioned.hpp"

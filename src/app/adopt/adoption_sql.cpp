@@ -73,7 +73,8 @@ std::string copy_function(const adoption& what, const std::string& comment) {
 }
 
 // What is known of the row that is being written, by the depth of triggers at which it is written: whatever
-// other triggers write meanwhile has a setting of its own. A condition is at that depth, a function one below.
+// other triggers write meanwhile has a setting of its own. A condition is at that depth, a function one
+// below.
 constexpr std::string_view row_state_in_condition =
     "pg_catalog.current_setting('outboxd.row_' OPERATOR(pg_catalog.||) pg_catalog.pg_trigger_depth(), true)";
 constexpr std::string_view row_state_name_in_function =
@@ -122,12 +123,12 @@ std::string emptying(const adoption& what) {
 
 // An UPDATE that moves a row to another partition inserts it there, which is no new event. PostgreSQL does
 // that for one row in one go: BEFORE UPDATE and BEFORE DELETE of the old row, BEFORE INSERT of the new one,
-// then the condition of AFTER INSERT. Each of these passes on what the one before has left, so nothing is left
-// over for another row: DELETE goes on only from an UPDATE of the very same row, and each INSERT clears what
-// it finds.
+// then the condition of AFTER INSERT. Each of these passes on what the one before has left, so nothing is
+// left over for another row: DELETE goes on only from an UPDATE of the very same row, and each INSERT clears
+// what it finds.
 //
-// A trigger of the user's that returns null ends that chain early. So ours come last where something may still
-// be called off (~ sorts after letters), and first (!) where it is taken up.
+// A trigger of the user's that returns null ends that chain early. So ours come last where something may
+// still be called off (~ sorts after letters), and first (!) where it is taken up.
 std::string move_guard(const adoption& what) {
   const auto name = function_name(what.from, "move");
   auto out = function(name, "",

@@ -21,10 +21,13 @@ SELECT p.period, (SELECT count(*) FROM attached AS a WHERE a.began_at IS NOT NUL
         WHERE NOT EXISTS (SELECT FROM attached AS a WHERE a.number = d.number)),
        'event_p' || o.number, to_char(o.began_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
        EXISTS (SELECT FROM {1}.event AS e
-               WHERE e.exception IN ('scheduled', 'backing_off') AND e.seq < least(o.number + 1, 2147483647) << 32)
+               WHERE e.exception IN ('scheduled', 'backing_off')
+                 AND e.seq < least(o.number + 1, 2147483647) << 32)
        OR EXISTS (SELECT FROM {1}.event AS e
-                  WHERE e.exception IN ('backing_off', 'parked') AND e.seq < least(o.number + 1, 2147483647) << 32),
-       EXISTS (SELECT FROM {1}.event AS e WHERE e.exception = 'dead' AND e.seq < least(o.number + 1, 2147483647) << 32)
+                  WHERE e.exception IN ('backing_off', 'parked')
+                    AND e.seq < least(o.number + 1, 2147483647) << 32),
+       EXISTS (SELECT FROM {1}.event AS e
+               WHERE e.exception = 'dead' AND e.seq < least(o.number + 1, 2147483647) << 32)
 FROM {1}.partitioning AS p LEFT JOIN oldest AS o ON true)";
 
 }  // namespace
