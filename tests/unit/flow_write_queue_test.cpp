@@ -51,7 +51,7 @@ TEST_CASE("a group is no larger than what fits") {
   CHECK(queue.begin_fitting(start, 1)->slots == slots{3});
 }
 
-TEST_CASE("rows that have moved are looked for by id, at once") {
+TEST_CASE("rows that have moved are looked for by key, at once") {
   write_queue queue({});
   queue.add(1, start);
   queue.begin(start);

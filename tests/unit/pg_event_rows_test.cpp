@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "made_rows.hpp"
+#include "pg/answer_shape.hpp"
 #include "pg/binary.hpp"
 #include "pg/event_rows.hpp"
 
@@ -22,7 +23,7 @@ row_of_fields backing_off(const std::string& failure) {
   row_of_fields out(static_cast<std::size_t>(event_column::behind) + 1);
   at(out, event_column::id) = std::string(16, '\7');
   at(out, event_column::place) = std::string(6, '\1');
-  for (const auto which : {event_column::seq, event_column::hash, event_column::created_at})
+  for (const auto which : {event_column::seq, event_column::tx, event_column::hash, event_column::created_at})
     at(out, which) = int8(42);
   for (const auto which : {event_column::aggregate_type, event_column::aggregate_id, event_column::event_type,
                            event_column::payload, event_column::headers})
@@ -84,6 +85,33 @@ TEST_CASE("counts that are null are 0, and a size stands for texts that have not
   CHECK(read_one(row).what.attempts == 3);
   CHECK(read_one(row).size == 1'000'000);
   CHECK(read_one(row).withheld);
+}
+
+TEST_CASE("rows of events are looked at before they are read: their columns, lengths, nulls and order") {
+  const auto good = backing_off("returned");
+  CHECK_FALSE(misfit_of_events(made_rows({good}), true));
+  CHECK(misfit_of_events(made_rows({good}), false));  // too many columns
+  for (int column = 0; column < static_cast<int>(good.size()); ++column) {
+    auto row = good;
+    auto& field = row[static_cast<std::size_t>(column)];
+    const auto which = static_cast<event_column>(column);
+    const bool may_be_null = which >= event_column::exchange && which != event_column::available_at &&
+                             which != event_column::behind;
+    field.reset();
+    CHECK(misfit_of_events(made_rows({row}), true).has_value() != may_be_null);
+  }
+  auto withheld = good;
+  at(withheld, event_column::payload).reset();
+  CHECK(misfit_of_events(made_rows({withheld}), true));
+  at(withheld, event_column::size) = int8(1'000'000);
+  CHECK_FALSE(misfit_of_events(made_rows({withheld}), true));
+  auto cut = good;
+  at(cut, event_column::id) = std::string(15, '\7');
+  CHECK(misfit_of_events(made_rows({cut}), true));
+  row_of_fields head(good.size());
+  at(head, event_column::head) = "{}";
+  CHECK_FALSE(misfit_of_events(made_rows({head, head, good}), true));
+  CHECK(misfit_of_events(made_rows({good, head}), true));
 }
 
 }  // namespace pg_event_rows_test

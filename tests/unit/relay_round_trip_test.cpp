@@ -15,17 +15,18 @@ using outboxd::test::made_rows;
 
 namespace {
 
-event_id id_of(std::uint8_t number) {
-  return {.bytes = {number}};
+event_key key_of(std::uint8_t number) {
+  return {.id = {.bytes = {number}}, .seq = number, .tx = 7};
 }
 
-std::string field_of(const event_id& id) {
-  return {id.bytes.begin(), id.bytes.end()};
+// Of the event that was named at this place, from 1 on.
+std::string number(std::int64_t of) {
+  return pg::int8(of);
 }
 
 flow::store_request failing(flow::exception to, std::string reason) {
   flow::store_request out;
-  out.failures.push_back({.id = id_of(1), .to = to, .code = "returned", .reason = std::move(reason)});
+  out.failures.push_back({.key = key_of(1), .to = to, .code = "returned", .reason = std::move(reason)});
   return out;
 }
 
@@ -68,39 +69,55 @@ TEST_CASE("a reason is written in UTF-8, whatever the broker has said") {
 
 TEST_CASE("what is unfinished and was not recorded has been locked by somebody") {
   auto what = failing(flow::exception::backing_off, "returned");
-  what.failures.push_back({.id = id_of(2), .code = {}, .reason = {}});
-  what.failures.push_back({.id = id_of(3), .code = {}, .reason = {}});  // it is gone, or finished by hand
-  const auto got = answer_to(
-      what, {made_rows({{field_of(id_of(1))}}), made_rows({{field_of(id_of(1))}, {field_of(id_of(2))}})});
+  what.failures.push_back({.key = key_of(2), .code = {}, .reason = {}});
+  what.failures.push_back({.key = key_of(3), .code = {}, .reason = {}});  // it is gone, or finished by hand
+  const auto got = answer_to(what, {made_rows({{number(1)}}), made_rows({{number(1)}, {number(2)}})});
   CHECK(got.failures.result == flow::write_result::done);
-  CHECK(got.failures.left == std::vector{id_of(2)});
+  CHECK(got.failures.left == std::vector{key_of(2)});
 }
 
 TEST_CASE("marks by place that meet fewer rows than they name have missed") {
   flow::store_request what;
-  what.marks.ids = {id_of(1)};
+  what.marks.keys = {key_of(1)};
   what.marks.places.resize(1);
   CHECK(answer_to(what, {made_rows({})}).marks.result == flow::write_result::missed);
 }
 
-TEST_CASE("marks by id leave what somebody has locked") {
+TEST_CASE("marks by key leave what somebody has locked") {
   flow::store_request what;
-  what.marks = {.ids = {id_of(1), id_of(2)}, .places = {}, .mode = flow::mark_mode::by_id};
-  const auto got = answer_to(what, {made_rows({}), made_rows({{field_of(id_of(2))}})});
+  what.marks = {.keys = {key_of(1), key_of(2)}, .places = {}, .mode = flow::mark_mode::by_key};
+  const auto got = answer_to(what, {made_rows({}), made_rows({{number(2)}})});
   CHECK(got.marks.result == flow::write_result::done);
-  CHECK(got.marks.left == std::vector{id_of(2)});
+  CHECK(got.marks.left == std::vector{key_of(2)});
+}
+
+TEST_CASE("an answer that names another event, or one twice, or none, ends the session and says so") {
+  flow::store_request what;
+  what.marks = {.keys = {key_of(1), key_of(2)}, .places = {}, .mode = flow::mark_mode::by_key};
+  for (const auto& wrong :
+       {made_rows({{number(3)}}), made_rows({{number(0)}}), made_rows({{number(2)}, {number(2)}}),
+        made_rows({{std::nullopt}}), made_rows({{std::string("2")}}), made_rows({{number(1), number(2)}})}) {
+    const shard_view of;
+    round_trip trip(what, of);
+    trip.steps();
+    std::vector<pg::connection::segment> segments(1);
+    segments.front().answers = {made_rows({}), wrong};
+    const auto got = trip.answer(std::move(segments));
+    REQUIRE_FALSE(got);
+    CHECK(got.error().message.find("unfinished") != std::string::npos);
+  }
 }
 
 TEST_CASE("what is saved names the events below it that are not settled") {
   flow::store_request what;
   what.save = flow::position{.seq = 7, .seen = {3, 3, {}}};
-  what.save_unsettled = {id_of(5)};
+  what.save_unsettled = {5};
   shard_view of;
   of.shard = 2;
   const auto pipeline = round_trip(what, of).steps();
   CHECK(pipeline.steps().front().name == pg::statement::save);
   CHECK(pipeline.steps().front().parameters ==
-        std::vector<std::string>{pg::int4(2), pg::int8(7), "3:3:", pg::uuid_array(what.save_unsettled)});
+        std::vector<std::string>{pg::int4(2), pg::int8(7), "3:3:", pg::int8_array(what.save_unsettled)});
 }
 
 }  // namespace relay_round_trip_test
