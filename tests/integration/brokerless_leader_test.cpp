@@ -83,10 +83,15 @@ TEST_CASE("without a broker and with nobody who has one, a leader keeps the lead
   eventually(
       "one could lead", [&] { return counted() == 1; }, time_limit);
   cut_off(of_first);
+  eventually(
+      "none could lead", [&] { return counted() == 0; }, time_limit);
   on.add_events(2, 50);
   await_sweeps(first);
   CHECK(on.leader() == leader);
+  // The leader first: if the other one had a broker before it, the leader would rightly make way.
   of_first.set(welcome::forward);
+  eventually(
+      "the leader could lead again", [&] { return counted() == 1; }, time_limit);
   of_second.set(welcome::forward);
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
