@@ -41,7 +41,10 @@ facts AS MATERIALIZED (
           WHERE c.oid = i.dead OR c.oid IN (
             SELECT h.inhrelid FROM pg_inherits AS h WHERE h.inhparent = i.dead)) AS dead_rows,
          room.rows AS most_rows,
-         (SELECT least(sum(l.last::numeric - l.first + 1), room.rows)::bigint FROM filled AS l) AS seqs
+         -- least() passes over a null: none, where nothing is filled.
+         (SELECT least(l.seqs, room.rows)::bigint
+          FROM (SELECT sum(f.last::numeric - f.first + 1) AS seqs FROM filled AS f) AS l
+          WHERE l.seqs IS NOT NULL) AS seqs
   FROM (SELECT format('%I.event_due', @schema_text@)::regclass AS due,
                format('%I.event_held', @schema_text@)::regclass AS held,
                format('%I.event_dead', @schema_text@)::regclass AS dead) AS i,

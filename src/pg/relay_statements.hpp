@@ -104,6 +104,7 @@ inline constexpr std::string_view planner_settings =
     "set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
     " set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),"
     " set_config('enable_sort', 'off', false), set_config('enable_incremental_sort', 'off', false),"
+    " set_config('enable_material', 'off', false),"
     " set_config('max_parallel_workers_per_gather', '0', false), set_config('jit', 'off', false),"
     " set_config('plan_cache_mode', 'force_generic_plan', false)";
 

@@ -175,8 +175,7 @@ TEST_CASE(
         const auto plan = now.plan(one.statement, one.parameters);
         CAPTURE(one.statement);
         CAPTURE(plan);
-        for (const char* word :
-             {"Seq Scan", "Bitmap", "Materialize", "Hash Join", "Merge Join", "Gather", "(seq = k"})
+        for (const char* word : {"Seq Scan", "Bitmap", "Materialize", "Hash Join", "Merge Join", "Gather"})
           CHECK_MESSAGE(plan.find(word) == std::string::npos, word);
         const bool by_place = std::any_of(one.wanted.begin(), one.wanted.end(),
                                           [](std::string_view word) { return word.starts_with("Tid Scan"); });
@@ -207,7 +206,7 @@ TEST_CASE("a sample of the table reads nothing below the saved position but what
     CAPTURE(plan);
     CHECK(plan.find("Index Cond: (seq > ") != std::string::npos);
     CHECK(plan.find("Index Cond: (seq <= ") == std::string::npos);
-    CHECK(plan.find("using event_pkey") != std::string::npos);
+    CHECK(plan.find("Index Cond: (seq = ANY (") != std::string::npos);
     CHECK(plan.find("Seq Scan on event") == std::string::npos);
   };
   check();
