@@ -106,8 +106,14 @@ postgres_initialise() {
   mv "$postgres_data.new" "$postgres_data"
 }
 
-# Durability stays at PostgreSQL's defaults: what is tested and measured here must survive a crash.
+# Durability stays at PostgreSQL's defaults, for what is measured here must survive a crash of the machine. A
+# crash of PostgreSQL needs no fsync: what it wrote is with the kernel.
 postgres_configure() {
+  local fsync=${OUTBOXD_SERVICES_FSYNC:-on}
+  case $fsync in
+    on | off) ;;
+    *) die "OUTBOXD_SERVICES_FSYNC is '$fsync': give on or off." ;;
+  esac
   cat >"$postgres_data/outboxd.conf" <<END
 # Written by tools/services at every start.
 listen_addresses = '127.0.0.1'
@@ -115,6 +121,8 @@ port = $postgres_port
 unix_socket_directories = '$socket_dir'
 max_connections = 200
 max_prepared_transactions = 1000
+fsync = $fsync
+full_page_writes = $fsync
 END
   if is_root; then chown postgres: "$postgres_data/outboxd.conf"; fi
   mkdir -p "$services_dir/bin"

@@ -88,7 +88,16 @@ END
     printf '#!/bin/sh\n# rabbitmqctl for the private RabbitMQ. Written by tools/services.\n'
     printf 'OUTBOXD_SERVICES_DIR=%q exec %q rabbitmqctl "$@"\n' "$services_dir" "$repo_root/tools/services"
   } >"$services_dir/bin/rabbitmqctl"
-  chmod 755 "$services_dir/bin/rabbitmqctl"
+  cat >"$services_dir/bin/rabbitmq-eval" <<END
+#!/bin/sh
+# Erlang expressions for the private RabbitMQ, as "rabbitmqctl eval" takes them, but without the second of CPU
+# that rabbitmqctl starts with. Written by tools/services.
+export HOME=$(printf '%q' "$rabbitmq_home") ERL_EPMD_PORT=$epmd_port
+answer=\$(printf '%s\n' "\$1" | erl_call -h "eval\$\$" -sname $node -e) || exit 1
+printf '%s\n' "\$answer"
+case \$answer in "{ok, "*) ;; *) exit 1 ;; esac
+END
+  chmod 755 "$services_dir/bin/rabbitmqctl" "$services_dir/bin/rabbitmq-eval"
 }
 
 # The broker's answer to the protocol header: open to clients, not merely a socket that listens.

@@ -9,7 +9,8 @@ namespace {
 // What the tests, the benchmarks and the private servers of a checkout set for each other.
 bool is_of_the_checkout(std::string_view name) {
 #ifdef OUTBOXD_FAILPOINTS
-  if (name == "OUTBOXD_FAILPOINT") return true;  // core/failpoint.hpp reads it
+  // core/failpoint.hpp reads them
+  if (name == "OUTBOXD_FAILPOINT" || name == "OUTBOXD_FAILPOINT_HASTE") return true;
 #endif
   constexpr std::array<std::string_view, 4> prefixes{"OUTBOXD_TEST_", "OUTBOXD_SERVICES_",
                                                      "OUTBOXD_SIMULATION_", "OUTBOXD_BENCH_"};

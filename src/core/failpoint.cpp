@@ -3,6 +3,7 @@
 #ifdef OUTBOXD_FAILPOINTS
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -35,6 +36,11 @@ chosen_point choose() {
 void failpoint(std::string_view name) {
   static chosen_point chosen = choose();
   if (chosen.name == name && --chosen.passes_left == 0) ::kill(::getpid(), chosen.signal);
+}
+
+std::chrono::milliseconds hastened(std::chrono::milliseconds wait) {
+  static const char* const text = std::getenv("OUTBOXD_FAILPOINT_HASTE");
+  return text == nullptr ? wait : wait / std::max(1L, std::strtol(text, nullptr, 10));
 }
 
 }  // namespace outboxd

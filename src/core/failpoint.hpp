@@ -1,6 +1,7 @@
 // failpoint: named places where a test build can be made to die, as by kill -9, or to stop.
 #pragma once
 
+#include <chrono>
 #include <string_view>
 
 namespace outboxd {
@@ -14,9 +15,14 @@ namespace outboxd {
 #ifdef OUTBOXD_FAILPOINTS
 inline constexpr bool has_failpoints = true;
 void failpoint(std::string_view name);
+// This wait, or with OUTBOXD_FAILPOINT_HASTE=n a part in n of it: for a wait that is no setting.
+std::chrono::milliseconds hastened(std::chrono::milliseconds wait);
 #else
 inline constexpr bool has_failpoints = false;
 inline void failpoint(std::string_view) {}
+constexpr std::chrono::milliseconds hastened(std::chrono::milliseconds wait) {
+  return wait;
+}
 #endif
 
 }  // namespace outboxd

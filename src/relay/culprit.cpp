@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "amqp/text.hpp"
+#include "core/failpoint.hpp"
 #include "pg/binary.hpp"
 #include "pg/relay_statements.hpp"
 #include "pg/shown_statement.hpp"
@@ -86,7 +87,7 @@ void culprit_watch::set(kept_from what, bool kept, clock::time_point now) {
   if (!kept) {
     one = {};
   } else if (!one.next_search) {
-    one.next_search = now + between_searches;
+    one.next_search = now + hastened(between_searches);
   }
 }
 
@@ -111,7 +112,7 @@ boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::search(
     auto found = co_await find(link, what, shard, unwritten);
     if (!found) co_return tl::make_unexpected(found.error());
     if (!one.next_search) continue;  // over meanwhile
-    one.next_search = now + between_searches;
+    one.next_search = now + hastened(between_searches);
     const std::string which = *found ? (*found)->which : "";
     const auto seen_before = std::exchange(one.seen, which);
     const bool stays = *found && which == seen_before;

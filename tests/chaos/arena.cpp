@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 
+#include "support/broker_admin.hpp"
 #include "support/eventually.hpp"
 #include "support/program.hpp"
 #include "support/servers.hpp"
@@ -89,9 +90,9 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
         "UPDATE outbox.event_partition SET began_at = began_at");
   connect().exec(
       fmt::format("CREATE ROLE {} LOGIN PASSWORD '{}' IN ROLE outbox_relay", name_, database_password_));
-  rabbitmqctl({"-q", "add_vhost", name_});
-  rabbitmqctl({"-q", "set_permissions", "-p", name_, "outboxd", ".*", ".*", ".*"});
-  rabbitmqctl({"-q", "add_user", name_, broker_password_});
+  add_vhost(name_);
+  test::set_permissions("outboxd", {}, name_);
+  add_user(name_, broker_password_);
   set_permissions(true);
   auto session = connect_broker();
   session.declare_exchange(exchange_);
@@ -106,8 +107,8 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
 
 arena::~arena() {
   try_to("healing", [this] { heal(); });
-  try_to("vhost", [this] { rabbitmqctl({"-q", "delete_vhost", name_}); });
-  try_to("user", [this] { rabbitmqctl({"-q", "delete_user", name_}); });
+  try_to("vhost", [this] { delete_vhost(name_); });
+  try_to("user", [this] { delete_user(name_); });
   try_to("role", [this] {
     auto session = connect();
     session.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", {name_});
@@ -166,7 +167,7 @@ void arena::change_broker_password() {
     const std::lock_guard lock{mutex_};
     fresh = fmt::format("{}-broker-{}", canary, ++changes_);
   }
-  rabbitmqctl({"-q", "change_password", name_, fresh});
+  change_password(name_, fresh);
   const std::lock_guard lock{mutex_};
   broker_password_ = fresh;
 }
@@ -185,7 +186,7 @@ void arena::unbind() const {
 
 void arena::set_permissions(bool all) const {
   const std::string what = all ? ".*" : "^$";
-  rabbitmqctl({"-q", "set_permissions", "-p", name_, name_, what, what, what});
+  test::set_permissions(name_, {.configure = what, .write = what, .read = what}, name_);
 }
 
 // The trigger's function itself: a new one is at work from the next transaction on, and takes no lock on the
@@ -208,13 +209,13 @@ void arena::heal() {
   session.exec("SELECT pg_reload_conf()");
   if (session.value("SELECT to_regclass('outbox.event') IS NOT NULL") == "t") set_doorbell(true);
   // A node whose application was stopped does not listen; start_app is nothing to one that runs.
-  rabbitmqctl({"-q", "start_app"});
-  rabbitmqctl({"-q", "set_vm_memory_high_watermark", "0.4"});
+  start_broker_app();
+  set_memory_watermark("0.4");
   set_permissions(true);
   declare_exchange();
   bind();
   try {
-    rabbitmqctl({"-q", "clear_policy", "-p", name_, "full"});
+    clear_policy("full", name_);
   } catch (const std::runtime_error&) {
     // there was none
   }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "injector.hpp"
+#include "support/broker_admin.hpp"
 #include "support/servers.hpp"
 
 namespace outboxd::chaos {
@@ -29,13 +30,13 @@ void await_lines(scene& on, const std::string& part, std::size_t before, std::ch
 }
 
 void raise_alarm(scene& on) {
-  rabbitmqctl({"-q", "set_vm_memory_high_watermark", "0"});
+  set_memory_watermark("0");
   on.hold();
   const auto states = rabbitmqctl({"-q", "list_connections", "-p", on.all.where.vhost(), "state"});
   std::size_t blocked = 0;
   for (auto at = states.find("block"); at != std::string::npos; at = states.find("block", at + 1)) ++blocked;
   if (blocked > 0) on.saw(fmt::format("{} connections blocked", blocked));
-  rabbitmqctl({"-q", "set_vm_memory_high_watermark", "0.4"});
+  set_memory_watermark("0.4");
 }
 
 void restart_broker(scene& on, const std::vector<std::string>& how) {
@@ -51,7 +52,7 @@ void crash(scene& on) {
 
 void stop_app(scene& on) {
   const auto before = closed_by_broker(on);
-  rabbitmqctl({"-q", "stop_app"});
+  stop_broker_app();
   on.hold();
   std::optional<std::string> answer;
   try {
@@ -60,7 +61,7 @@ void stop_app(scene& on) {
     answer = error.what();
   }
   if (answer) on.saw(fmt::format("{} connections closed; {}", closed_by_broker(on) - before, *answer));
-  rabbitmqctl({"-q", "start_app"});
+  start_broker_app();
 }
 
 void freeze(scene& on) {
@@ -81,11 +82,11 @@ void fill_queue(scene& on) {
   const auto before = on.all.lines_with(words);
   on.all.records.pause();
   const auto& vhost = on.all.where.vhost();
-  rabbitmqctl(
-      {"-q", "set_policy", "-p", vhost, "full", "^events$", R"({"max-length": 1})", "--apply-to", "queues"});
+  set_policy(
+      {.name = "full", .pattern = "^events$", .definition = R"([{<<"max-length">>, 1}])", .vhost = vhost});
   on.hold();
   await_lines(on, words, before, 10s);
-  rabbitmqctl({"-q", "clear_policy", "-p", vhost, "full"});
+  clear_policy("full", vhost);
   on.all.records.resume();
 }
 

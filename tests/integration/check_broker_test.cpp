@@ -5,6 +5,7 @@
 
 #include "clinic.hpp"
 #include "management_plugin.hpp"
+#include "support/broker_admin.hpp"
 #include "support/broker_url.hpp"
 #include "support/servers.hpp"
 
@@ -17,15 +18,15 @@ class private_vhost {
   explicit private_vhost(const std::string& configure = ".*", const std::string& write = ".*") {
     static int counter = 0;
     name_ = fmt::format("check-{}-{}", ::getpid(), ++counter);
-    rabbitmqctl({"-q", "add_vhost", name_});
-    rabbitmqctl({"-q", "set_permissions", "-p", name_, "outboxd", ".*", ".*", ".*"});
-    rabbitmqctl({"-q", "add_user", name_, "pa55word"});
-    rabbitmqctl({"-q", "set_permissions", "-p", name_, name_, configure, write, "^$"});
+    add_vhost(name_);
+    set_permissions("outboxd", {}, name_);
+    add_user(name_, "pa55word");
+    set_permissions(name_, {.configure = configure, .write = write, .read = "^$"}, name_);
   }
   ~private_vhost() {
     try {
-      rabbitmqctl({"-q", "delete_vhost", name_});
-      rabbitmqctl({"-q", "delete_user", name_});
+      delete_vhost(name_);
+      delete_user(name_);
     } catch (const std::exception&) {
     }
   }
@@ -138,7 +139,7 @@ TEST_SUITE("alone") {
     at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = plugin.url();
     finds(at, "broker.policies", "warning", "answers 401: \"Not management user\"",
           "rabbitmqctl set_user_tags " + own.name() + " management");
-    rabbitmqctl({"-q", "set_user_tags", own.name(), "policymaker"});
+    set_user_tags(own.name(), {"policymaker"});
     at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = plugin.url("outboxd", canary);
     finds(at, "broker.policies", "warning", "Login failed", "rabbitmqctl authenticate_user outboxd");
     at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = plugin.url();
@@ -155,11 +156,14 @@ TEST_SUITE("alone") {
     CHECK_MESSAGE(sound.says("2 queues bound to it, 1 of them quorum queues, none of which drops"),
                   sound.text());
 
-    rabbitmqctl({"-q", "set_policy", "-p", own.name(), "--apply-to", "exchanges", "take-all", "^outbox$",
-                 R"({"alternate-exchange":"amq.fanout"})"});
+    set_policy({.name = "take-all",
+                .pattern = "^outbox$",
+                .definition = R"([{<<"alternate-exchange">>, <<"amq.fanout">>}])",
+                .apply_to = "exchanges",
+                .vhost = own.name()});
     finds(at, "broker.policies", "warning", "alternate exchange \"amq.fanout\" (policy \"take-all\")",
           fmt::format("rabbitmqctl clear_policy -p {} take-all", own.name()));
-    rabbitmqctl({"-q", "clear_policy", "-p", own.name(), "take-all"});
+    clear_policy("take-all", own.name());
 
     topology.bind("loses", "outbox", "#");
     eventually(
@@ -167,8 +171,10 @@ TEST_SUITE("alone") {
         time_limit);
     finds(at, "broker.policies", "warning", "no dead letter exchange: \"loses\" after 5",
           fmt::format("rabbitmqctl set_policy -p {} --apply-to queues", own.name()));
-    rabbitmqctl({"-q", "set_policy", "-p", own.name(), "--apply-to", "queues", "dead-letters", "^loses$",
-                 R"({"dead-letter-exchange":"amq.fanout"})"});
+    set_policy({.name = "dead-letters",
+                .pattern = "^loses$",
+                .definition = R"([{<<"dead-letter-exchange">>, <<"amq.fanout">>}])",
+                .vhost = own.name()});
     eventually(
         "RabbitMQ tells the dead letter exchange", [&] { return !at.check().says("throw away"); },
         time_limit);
@@ -180,7 +186,7 @@ TEST_SUITE("alone") {
     certificate_authority ours{"the CA of the tests"};
     const private_vhost own;
     const management_plugin plugin{ours.issue({.hosts = {"DNS:localhost"}})};
-    rabbitmqctl({"-q", "set_user_tags", own.name(), "policymaker"});
+    set_user_tags(own.name(), {"policymaker"});
     broker{own.admin_url()}.declare_exchange("outbox");
     at.variables["OUTBOXD_AMQP_URL"] = own.url();
     const auto asks = [&](const std::string& host) {

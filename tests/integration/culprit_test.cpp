@@ -66,7 +66,9 @@ TEST_CASE("a stranger who holds the lead of a shard is named, and the relay lead
   culprit thief{on};
   thief.session.exec(advisory("pg_advisory_lock", pg::lead_key));
   on.add_events(5, 10);
-  relay running{on, {}, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
+  auto variables = hasty;
+  variables["OUTBOXD_DATABASE_URL"] = user.url(on);
+  relay running{on, {}, variables};
   const auto line = await_named(running, thief);
   CHECK_MESSAGE(has(line, "no relay can lead shard 0 of outbox"), line);
   CHECK_MESSAGE(has(line, "pg_read_all_stats"), line);  // the relay's user may not see the statement
@@ -80,9 +82,9 @@ TEST_CASE("a stranger who holds the lead of a shard is named, and the relay lead
 
 TEST_CASE("another relay that leads is no culprit, and the statement is shown to who may see it") {
   const stage on;
-  relay first{on};
+  relay first{on, {}, hasty};
   first.wait_line("leads shard 0 of 1", time_limit);
-  relay second{on};
+  relay second{on, {}, hasty};
   second.wait_line("stands by", time_limit);
   first.stop();
   second.wait_line("leads shard 0 of 1", time_limit);
@@ -123,7 +125,7 @@ TEST_CASE("who keeps the leader from sleeping is named, and events leave meanwhi
   const stage on;
   culprit noisy{on};
   noisy.session.exec(advisory("pg_advisory_lock", pg::sleep_key));
-  relay running{on, long_claim};
+  relay running{on, long_claim, hasty};
   running.await_connected();
   const auto line = await_named(running, noisy);
   CHECK_MESSAGE(has(line, "the leader of shard 0 of outbox polls and cannot sleep"), line);
@@ -138,7 +140,7 @@ TEST_CASE("who keeps the leader from sleeping is named, and events leave meanwhi
 TEST_CASE(
     "who has locked rows that are to be marked is named without his literals, and the others are marked") {
   const stage on;
-  relay running{on, long_claim};
+  relay running{on, long_claim, hasty};
   running.await_connected();
   culprit clerk{on};
   clerk.may_write();
@@ -162,7 +164,7 @@ TEST_CASE(
 
 TEST_CASE("rows that several sessions have locked together name one of them") {
   const stage on;
-  relay running{on, long_claim};
+  relay running{on, long_claim, hasty};
   running.await_connected();
   culprit one{on};
   auto other = on.connect();
@@ -183,7 +185,7 @@ TEST_CASE("who has locked the table, or waits to, is named, and nothing goes out
   for (const std::string mode : {"SHARE", "ACCESS EXCLUSIVE"}) {
     CAPTURE(mode);
     const stage on;
-    relay running{on, long_claim};
+    relay running{on, long_claim, hasty};
     running.await_connected();
     culprit dba{on};
     dba.may_write();
@@ -203,7 +205,7 @@ TEST_CASE("who has locked the table, or waits to, is named, and nothing goes out
 
 TEST_CASE("a lock on the table is named although what needs no event gets through") {
   const stage on;
-  relay running{on, long_claim};
+  relay running{on, long_claim, hasty};
   running.await_connected();
   culprit dba{on};
   dba.may_write();
@@ -227,7 +229,7 @@ TEST_CASE("a lock on the table is named although what needs no event gets throug
 
 TEST_CASE("a lock on the table that waits behind a writer names both") {
   const stage on;
-  relay running{on, long_claim};
+  relay running{on, long_claim, hasty};
   running.await_connected();
   culprit dba{on};
   dba.may_write();

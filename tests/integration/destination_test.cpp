@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "stage.hpp"
-#include "support/servers.hpp"
+#include "support/broker_admin.hpp"
 
 namespace outboxd::test::destination_test {
 namespace {
@@ -57,16 +57,17 @@ TEST_CASE("a policy that made a full queue refuse is taken away: its events go o
   broker{}.delete_queue(on.queue());
   broker{}.declare_queue(on.queue(), queue_type::quorum);
   broker{}.bind(on.queue(), "outbox", on.queue() + ".#");
-  const std::string policy = on.queue() + "-full";
+  const std::string full = on.queue() + "-full";
   relay running{on};
   auto session = on.connect();
   insert(session, on, 10, 1);
   on.await_drained();
-  rabbitmqctl({"-q", "set_policy", policy, "^" + on.queue() + "$",
-               R"({"max-length": 1, "overflow": "reject-publish"})", "--apply-to", "queues"});
+  set_policy({.name = full,
+              .pattern = "^" + on.queue() + "$",
+              .definition = R"([{<<"max-length">>, 1}, {<<"overflow">>, <<"reject-publish">>}])"});
   insert(session, on, 20, 3);
   running.wait_line("has stopped working");
-  rabbitmqctl({"-q", "clear_policy", policy});
+  clear_policy(full);
   running.wait_line("works again");
   check_all(on, 70);
   running.stop();

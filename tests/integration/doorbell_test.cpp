@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <random>
 
 #include "load.hpp"
@@ -67,25 +69,37 @@ TEST_CASE("notifications alone deliver when the sweep is half an hour away") {
 
 TEST_CASE(
     "no wake-up is lost when writers race with a leader that falls asleep, the sweep half an hour away") {
-  const stage on;
-  relay first{on, no_sweep};
-  relay second{on, no_sweep};
-  first.await_connected();
-  second.await_connected();
+  struct raced_outbox {
+    stage on;
+    relay first{on, no_sweep};
+    relay second{on, no_sweep};
+    std::unique_ptr<load> burst = nullptr;
+  };
+  // Four of them fall asleep at once, each at a moment of its own.
+  std::array<raced_outbox, 4> all;
+  for (auto& one : all) {
+    one.first.await_connected();
+    one.second.await_connected();
+  }
   // Each round ends in silence: an event that nobody came for would lie there until the next one's
   // notification.
   std::mt19937 random(4711);
-  for (int round = 0; round < 100; ++round) {
-    load burst{on, {.writers = 4, .aggregates = 2, .events = 3, .pause_seconds = 0}};
-    burst.finish();
-    on.await_drained();
+  for (int round = 0; round < 25; ++round) {
+    for (auto& one : all)
+      one.burst = std::make_unique<load>(
+          one.on, load_options{.writers = 4, .aggregates = 2, .events = 3, .pause_seconds = 0});
+    for (auto& one : all) one.burst->finish();
+    for (auto& one : all) one.on.await_drained();
     // Around the moment in which it asks for its lock.
-    on.connect().exec(fmt::format("SELECT pg_sleep({})", std::uniform_real_distribution<>(0, 0.35)(random)));
+    all[0].on.connect().exec(
+        fmt::format("SELECT pg_sleep({})", std::uniform_real_distribution<>(0, 0.35)(random)));
   }
-  const auto report = on.check_all();
-  CHECK_MESSAGE(report.exact(), report.words());
-  first.stop();
-  second.stop();
+  for (auto& one : all) {
+    const auto report = one.on.check_all();
+    CHECK_MESSAGE(report.exact(), report.words());
+    one.first.stop();
+    one.second.stop();
+  }
 }
 
 TEST_CASE("events that were there before the relay leave without a notification") {
@@ -191,11 +205,11 @@ TEST_CASE("a flood of forged notifications harms nothing") {
 namespace {
 
 void check_idle_reads(const stage& on) {
-  constexpr auto interval = 50ms;
+  constexpr auto interval = 20ms;
   auto session = on.connect();
   stop_autovacuum(session);
   const auto begin = steady_clock::now();
-  relay running{on, {"--relay-sweep-interval", "50ms"}};
+  relay running{on, {"--relay-sweep-interval", "20ms"}};
   running.await_connected();
   on.await_asleep();
   // A read looks twice into this index: for what is new, and for the highest seq; at most into that of each

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "support/servers.hpp"
+#include "support/broker_admin.hpp"
 
 namespace outboxd::test {
 
@@ -28,11 +28,10 @@ class enabled_plugin {
   // As rabbitmq-plugins does it, which would need a broker's own environment. tools/services writes the file
   // anew at each start of the broker.
   static void ensure(const std::string& first, const std::string& plugins) {
-    rabbitmqctl(
-        {"-q", "eval",
-         fmt::format("{}{{ok, File}} = application:get_env(rabbit, enabled_plugins_file), "
-                     "ok = file:write_file(File, \"{}\\n\"), {{ok, _, _}} = rabbit_plugins:ensure(File).",
-                     first, plugins)});
+    broker_eval(
+        fmt::format("{}{{ok, File}} = application:get_env(rabbit, enabled_plugins_file), "
+                    "ok = file:write_file(File, \"{}\\n\"), {{ok, _, _}} = rabbit_plugins:ensure(File).",
+                    first, plugins));
   }
 };
 

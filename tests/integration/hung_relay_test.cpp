@@ -206,7 +206,10 @@ void check_taken_over(const stage& on, relay& hung, relay& second) {
   const auto from = hung.lines().size();
   hung.send(SIGCONT);
   hung.wait_line("connected to PostgreSQL", time_limit, from);
-  add_large(on);
+  on.connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'file', n % 50, $1, 'another one' FROM generate_series(1, 100) AS n",
+      {on.key()});
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
   CHECK_MESSAGE(report.duplicates <= 1000, report.words());

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "stage.hpp"
-#include "support/servers.hpp"
+#include "support/broker_admin.hpp"
 
 namespace outboxd::test::isolation_test {
 namespace {
@@ -74,8 +74,8 @@ TEST_CASE("the successors of an event that the broker refuses wait for its end, 
 TEST_CASE("an event for an exchange that its user may not write to is dead with 403") {
   const stage on;
   const std::string user = on.queue();
-  rabbitmqctl({"-q", "add_user", user, "secret"});
-  rabbitmqctl({"-q", "set_permissions", user, ".*", "^outbox$", ".*"});
+  add_user(user, "secret");
+  set_permissions(user, {.write = "^outbox$"});
   const auto admin = required_environment("OUTBOXD_AMQP_URL");
   broker{}.declare_exchange(on.queue() + "-closed");
   auto session = on.connect();
@@ -93,21 +93,21 @@ TEST_CASE("an event for an exchange that its user may not write to is dead with 
     running.stop();
   }
   broker{}.delete_exchange(on.queue() + "-closed");
-  rabbitmqctl({"-q", "delete_user", user});
+  delete_user(user);
 }
 
 TEST_CASE(
     "a user who has lost all rights is nobody's fault: nobody dies, and all go out when they are back") {
   const stage on;
   const std::string user = on.queue();
-  rabbitmqctl({"-q", "add_user", user, "secret"});
+  add_user(user, "secret");
   const auto admin = required_environment("OUTBOXD_AMQP_URL");
   const std::vector<std::string> exchanges{on.queue() + "-1", on.queue() + "-2", on.queue() + "-3"};
   for (const auto& one : exchanges) {
     broker{}.declare_exchange(one);
     broker{}.bind(on.queue(), one, on.queue() + ".#");
   }
-  rabbitmqctl({"-q", "set_permissions", user, "", "", ""});
+  set_permissions(user, {.configure = "", .write = "", .read = ""});
   relay running{on,
                 {"--retry-max-attempts", "2", "--retry-base", "20ms", "--amqp-declare", "false"},
                 {{"OUTBOXD_AMQP_URL", "amqp://" + user + ":secret" + admin.substr(admin.find('@'))}}};
@@ -126,14 +126,14 @@ TEST_CASE(
       },
       time_limit);
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE attempts > 0 OR status = 'dead'") == 0);
-  rabbitmqctl({"-q", "set_permissions", user, "", ".*", ""});
+  set_permissions(user, {.configure = "", .write = ".*", .read = ""});
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
   CHECK(report.delivered == 18);
   CHECK(report.dead == 0);
   running.stop();
   for (const auto& one : exchanges) broker{}.delete_exchange(one);
-  rabbitmqctl({"-q", "delete_user", user});
+  delete_user(user);
 }
 
 TEST_SUITE("alone") {
@@ -141,7 +141,7 @@ TEST_SUITE("alone") {
       "bodies over the broker's own limit are dead at the first refusal, and the smaller ones go through") {
     const stage on{{.payload = "text"}};
     const auto limit = [](const std::string& bytes) {
-      rabbitmqctl({"-q", "eval", "application:set_env(rabbit, max_message_size, " + bytes + ")."});
+      broker_eval("ok = application:set_env(rabbit, max_message_size, " + bytes + ").");
     };
     auto session = on.connect();
     session.exec(

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "enabled_plugin.hpp"
+#include "support/broker_admin.hpp"
 #include "support/certificates.hpp"
 #include "support/free_port.hpp"
 
@@ -31,7 +32,7 @@ class management_plugin {
                             port_, shows.certificate, shows.key)) {}
   ~management_plugin() {
     try {
-      rabbitmqctl({"-q", "eval", "application:unset_env(rabbitmq_management, ssl_config)."});
+      broker_eval("application:unset_env(rabbitmq_management, ssl_config).");
     } catch (const std::exception&) {
     }
   }

@@ -7,8 +7,8 @@
 #include "login.hpp"
 #include "reply_filter.hpp"
 #include "stage.hpp"
+#include "support/broker_admin.hpp"
 #include "support/broker_url.hpp"
-#include "support/servers.hpp"
 
 namespace outboxd::test::refusal_test {
 namespace {
@@ -51,12 +51,12 @@ environment with_database_url(const std::string& url) {
 class vhost {
  public:
   explicit vhost(std::string name) : name_{std::move(name)} {
-    rabbitmqctl({"-q", "add_vhost", name_});
-    rabbitmqctl({"-q", "set_permissions", "-p", name_, "outboxd", ".*", ".*", ".*"});
+    add_vhost(name_);
+    set_permissions("outboxd", {}, name_);
   }
   ~vhost() {
     try {
-      rabbitmqctl({"-q", "delete_vhost", name_});
+      delete_vhost(name_);
     } catch (const std::exception&) {
     }
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "stage.hpp"
+#include "support/broker_admin.hpp"
 #include "support/servers.hpp"
 
 namespace outboxd::test {
@@ -35,12 +36,12 @@ class secret_file {
 class broker_user {
  public:
   broker_user(std::string name, const std::string& password) : name_{std::move(name)} {
-    rabbitmqctl({"-q", "add_user", name_, password});
-    rabbitmqctl({"-q", "set_permissions", name_, ".*", ".*", ".*"});
+    add_user(name_, password);
+    set_permissions(name_);
   }
   ~broker_user() {
     try {
-      rabbitmqctl({"-q", "delete_user", name_});
+      delete_user(name_);
     } catch (const std::exception&) {
     }
   }
@@ -51,9 +52,7 @@ class broker_user {
     const auto admin = required_environment("OUTBOXD_AMQP_URL");
     return fmt::format("amqp://{}:{}{}", name_, password, admin.substr(admin.find('@')));
   }
-  void change_password(const std::string& password) const {
-    rabbitmqctl({"-q", "change_password", name_, password});
-  }
+  void change_password(const std::string& password) const { test::change_password(name_, password); }
   void close_connections() const { close_connections_of(name_, "test"); }
 
  private:

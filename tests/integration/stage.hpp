@@ -30,6 +30,10 @@ inline constexpr auto time_limit = 60s;
 // For a relay that should live by notifications alone.
 inline const arguments no_sweep{"--relay-sweep-interval", "30m", "--relay-claim-timeout", "1h"};
 
+// For what a relay does only after some seconds: it names the session in its way, for one. A build without
+// failpoints takes its time.
+inline const environment hasty{{"OUTBOXD_FAILPOINT_HASTE", "10"}};
+
 /// The outboxd under test: this build's, or that of OUTBOXD_TEST_BINARY, which tools/test sets to the
 /// program that is shipped.
 std::string outboxd_binary();

@@ -5,6 +5,7 @@
 
 #include "clinic.hpp"
 #include "enabled_plugin.hpp"
+#include "support/broker_admin.hpp"
 #include "support/tls_listener.hpp"
 
 namespace outboxd::test::tls_test {
@@ -34,13 +35,13 @@ struct tls_clinic : clinic {
 class user_by_certificate {
  public:
   explicit user_by_certificate(std::string name) : name_{std::move(name)} {
-    rabbitmqctl({"-q", "add_user", name_, "pa55word"});
-    rabbitmqctl({"-q", "clear_password", name_});
-    rabbitmqctl({"-q", "set_permissions", name_, ".*", ".*", ".*"});
+    add_user(name_, "pa55word");
+    clear_password(name_);
+    set_permissions(name_);
   }
   ~user_by_certificate() {
     try {
-      rabbitmqctl({"-q", "delete_user", name_});
+      delete_user(name_);
     } catch (const std::exception&) {
     }
   }
@@ -238,9 +239,9 @@ TEST_CASE("a certificate that is renewed is shown to the next connection") {
   const auto next = at.ours.issue({.common_name = "outboxd", .hosts = {}, .until = renewed});
   std::filesystem::rename(next.certificate, mine.certificate);
   std::filesystem::rename(next.key, mine.key);
-  rabbitmqctl({"-q", "eval",
-               "[rabbit_networking:close_connection(P, \"renewed\") || P <- rabbit_networking:connections(), "
-               "[{ssl, true}] == rabbit_networking:connection_info(P, [ssl])]."});
+  broker_eval(
+      "[rabbit_networking:close_connection(P, \"renewed\") || P <- rabbit_networking:connections(), "
+      "[{ssl, true}] == rabbit_networking:connection_info(P, [ssl])].");
   running.wait_line("trying again");
   at.on.add_events(10);
   at.on.await_published(20);

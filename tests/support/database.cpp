@@ -115,12 +115,14 @@ std::string required_environment(const char* name) {
   return value;
 }
 
-fresh_database::fresh_database(std::string server_url, const std::string& encoding)
+fresh_database::fresh_database(std::string server_url, const std::string& encoding,
+                               const std::string& copied_from)
     : server_url_{std::move(server_url)}, name_{unique_name()}, url_{with_database(server_url_, name_)} {
-  database{server_url_}.exec(
-      "CREATE DATABASE " + name_ +
-      (encoding.empty() ? ""
-                        : " ENCODING '" + encoding + "' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"));
+  auto create = "CREATE DATABASE " + name_;
+  if (!encoding.empty())
+    create += " ENCODING '" + encoding + "' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0";
+  if (!copied_from.empty()) create += " TEMPLATE " + copied_from;
+  database{server_url_}.exec(create);
 }
 
 fresh_database::~fresh_database() {

@@ -58,13 +58,14 @@ std::string with_database(const std::string& url, const std::string& name);
 /// The value of an environment variable that the test cannot run without; throws, saying how to get it.
 std::string required_environment(const char* name);
 
-/// A new, empty database under a unique name, dropped again (sessions and all) when this object goes.
+/// A new database under a unique name, dropped again (sessions and all) when this object goes.
 class fresh_database {
  public:
   /// `server_url` is any database of the server, with a login that may create databases.
-  /// `encoding`: another one than the server's default, with collation C.
+  /// `encoding`: another one than the server's default, with collation C. `copied_from`: a database that
+  /// nobody is connected to; empty: PostgreSQL's own template.
   explicit fresh_database(std::string server_url = required_environment("OUTBOXD_DATABASE_URL"),
-                          const std::string& encoding = {});
+                          const std::string& encoding = {}, const std::string& copied_from = {});
   ~fresh_database();
   fresh_database(const fresh_database&) = delete;
   fresh_database& operator=(const fresh_database&) = delete;

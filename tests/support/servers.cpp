@@ -8,6 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "support/broker_admin.hpp"
 #include "support/database.hpp"
 #include "support/eventually.hpp"
 #include "support/program.hpp"
@@ -32,10 +33,14 @@ std::string run(const char* variable, const std::vector<std::string>& words) {
 // The broker's database keeps what was declared last in memory for a while: a binding that was made a second
 // ago would be gone after a crash, and good events would use up their attempts for that.
 void save_topology() {
-  rabbitmqctl({"-q", "eval", "mnesia:dump_log()."});
+  broker_eval("mnesia:dump_log().");
 }
 
 }  // namespace
+
+void set_memory_watermark(const std::string& fraction) {
+  broker_eval(fmt::format("ok = vm_memory_monitor:set_vm_memory_high_watermark({}).", fraction));
+}
 
 std::string services(const std::vector<std::string>& words) {
   return run("OUTBOXD_TEST_SERVICES", words);

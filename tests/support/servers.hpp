@@ -30,24 +30,24 @@ int broker_pid();
 /// The kernel has stopped this process (state T).
 bool is_stopped(int pid);
 
+/// The fraction of the memory from which the broker takes nothing any more: 0.4, or 0 for an alarm at once.
+void set_memory_watermark(const std::string& fraction);
+
 /// The broker has a memory alarm and takes nothing, until end() or the object goes.
 class memory_alarm {
  public:
-  memory_alarm() { set("0"); }
+  memory_alarm() { set_memory_watermark("0"); }
   ~memory_alarm() {
-    if (on_) set("0.4");
+    if (on_) set_memory_watermark("0.4");
   }
   memory_alarm(const memory_alarm&) = delete;
   memory_alarm& operator=(const memory_alarm&) = delete;
   void end() {
-    set("0.4");
+    set_memory_watermark("0.4");
     on_ = false;
   }
 
  private:
-  static void set(const std::string& fraction) {
-    rabbitmqctl({"-q", "set_vm_memory_high_watermark", fraction});
-  }
   bool on_ = true;
 };
 

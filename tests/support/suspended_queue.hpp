@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "support/servers.hpp"
+#include "support/broker_admin.hpp"
 
 namespace outboxd::test {
 
@@ -17,9 +17,8 @@ class suspended_queue {
 
  private:
   void tell(const std::string& what) const {
-    rabbitmqctl({"-q", "eval",
-                 "{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, <<\"" + name_ +
-                     "\">>)), sys:" + what + "(amqqueue:get_pid(Q))."});
+    broker_eval("{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, " + erlang_binary(name_) +
+                ")), sys:" + what + "(amqqueue:get_pid(Q)).");
   }
   std::string name_;
 };

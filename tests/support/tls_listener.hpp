@@ -5,10 +5,10 @@
 
 #include <string>
 
+#include "support/broker_admin.hpp"
 #include "support/broker_url.hpp"
 #include "support/certificates.hpp"
 #include "support/free_port.hpp"
-#include "support/servers.hpp"
 
 namespace outboxd::test {
 
@@ -18,17 +18,15 @@ class tls_listener {
   tls_listener(const certificate_authority& clients, const certificate_files& shows,
                const std::string& more = "")
       : port_(free_port()) {
-    rabbitmqctl(
-        {"-q", "eval",
-         fmt::format("{{ok, _}} = application:ensure_all_started(ssl), "
-                     "rabbit_networking:start_ssl_listener({{\"127.0.0.1\", {}}}, [{{cacertfile, \"{}\"}}, "
-                     "{{certfile, \"{}\"}}, {{keyfile, \"{}\"}}{}], 1).",
-                     port_, clients.file(), shows.certificate, shows.key, more)});
+    broker_eval(
+        fmt::format("{{ok, _}} = application:ensure_all_started(ssl), "
+                    "rabbit_networking:start_ssl_listener({{\"127.0.0.1\", {}}}, [{{cacertfile, \"{}\"}}, "
+                    "{{certfile, \"{}\"}}, {{keyfile, \"{}\"}}{}], 1).",
+                    port_, clients.file(), shows.certificate, shows.key, more));
   }
   ~tls_listener() {
     try {
-      rabbitmqctl(
-          {"-q", "eval", fmt::format("rabbit_networking:stop_tcp_listener({{\"127.0.0.1\", {}}}).", port_)});
+      broker_eval(fmt::format("rabbit_networking:stop_tcp_listener({{\"127.0.0.1\", {}}}).", port_));
     } catch (const std::exception&) {
     }
   }
