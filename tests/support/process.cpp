@@ -108,12 +108,18 @@ void process::send(int signal) {
 std::optional<exit_status> process::reap(int timeout_ms) {
   // The wait itself is not under the lock: another thread may send the signal that ends it.
   pollfd ready{pid_descriptor_, POLLIN, 0};
-  while (::poll(&ready, 1, timeout_ms) < 0 && errno == EINTR) {
+  int count = 0;
+  while ((count = ::poll(&ready, 1, timeout_ms)) < 0 && errno == EINTR) {
   }
   const std::lock_guard lock{reap_mutex_};
   if (status_) return status_;
+  if (count <= 0) return std::nullopt;
+  // Not WNOHANG: the descriptor may be readable a moment before the process can be waited for.
   int raw = 0;
-  if (::waitpid(pid_, &raw, WNOHANG) != pid_) return std::nullopt;
+  pid_t ended = 0;
+  while ((ended = ::waitpid(pid_, &raw, 0)) < 0 && errno == EINTR) {
+  }
+  if (ended != pid_) return std::nullopt;
   status_.emplace();
   if (WIFEXITED(raw)) status_->code = WEXITSTATUS(raw);
   if (WIFSIGNALED(raw)) status_->signal = WTERMSIG(raw);
