@@ -1,6 +1,5 @@
--- The operators' side: evidence, dead letters, replay, pauses, pruning. The functions take as many events as
--- the caller wants to change in one transaction; some thousands are a good portion. To be called in READ
--- COMMITTED.
+-- The operators' side: evidence, dead letters, replay, pauses, pruning. Each call changes the events that it
+-- names in one transaction, best some thousands, in READ COMMITTED.
 
 -- Who did what: one row for each command, written in the transactions that it tells about, by these functions
 -- alone. The functions that change events run with the rights of the schema's owner, so nobody else need be
@@ -113,15 +112,13 @@ AS $outboxd$
          || CASE WHEN cardinality(ids) > 10 THEN format(' (the first of %s)', cardinality(ids)) ELSE '' END;
 $outboxd$;
 
--- Dead events in seq order.
--- dead is the last of them. With = the planner would take the column for a constant, and event_order for as
--- good.
+-- Dead events in seq order; dead is the last exception. With = the planner would take the column for a
+-- constant, and event_order for as good.
 CREATE INDEX event_dead ON @schema@.event (exception, seq) WHERE exception >= 'dead';
 
--- Has those of these events published once more that have the status `were`, dead or published, and returns
--- how many. `seqs`: those of these alone; in a partitioned outbox other events may have the ids, too. They
--- keep their id and their seq. From the moment that the leader reads them, later events of
--- their aggregate wait behind them.
+-- Publishes once more those of these events that have the status `were`, dead or published, and returns how
+-- many. `seqs` names the ones that are meant, for in a partitioned outbox others may have their ids. Each
+-- keeps id and seq. Once the leader has read it, later events of its aggregate wait behind it.
 CREATE FUNCTION @schema@.requeue(ids uuid[], were @schema@.event_status, to_exchange text DEFAULT NULL,
   to_routing_key text DEFAULT NULL, seqs bigint[] DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -148,11 +145,9 @@ BEGIN
 END
 $outboxd$;
 
--- Here and below: `audit` is what audit_begin returned; without it the call has a row of its own. `seqs`: as
--- in requeue.
+-- Here and below: `audit` is what audit_begin returned; without it the call has a row of its own.
 CREATE FUNCTION @schema@.dead_retry(ids uuid[], audit bigint DEFAULT NULL, seqs bigint[] DEFAULT NULL)
-RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
@@ -178,9 +173,8 @@ BEGIN
 END
 $outboxd$;
 
--- An event as it is kept when it is discarded: neither its payload nor the values of its headers, and no text
--- beyond a bound. The row may be dead because PostgreSQL cannot read it: that must not keep it from being
--- discarded.
+-- An event as it is kept when it is discarded: without its payload and the values of its headers, texts cut.
+-- A row that is dead because PostgreSQL cannot read it can be discarded, too.
 CREATE FUNCTION @schema@.without_payload(which uuid, which_seq bigint) RETURNS jsonb LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -208,9 +202,9 @@ SET enable_seqscan = off
 AS $outboxd$
 #variable_conflict use_variable
 DECLARE
-  chosen       uuid[];
-  chosen_seqs  bigint[];
-  row_id       bigint;
+  chosen uuid[];
+  chosen_seqs bigint[];
+  row_id bigint;
 BEGIN
   SELECT coalesce(array_agg(c.id), '{}'), coalesce(array_agg(c.seq), '{}') INTO chosen, chosen_seqs
   FROM (SELECT d.id, d.seq FROM @schema@.event AS d

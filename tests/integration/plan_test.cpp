@@ -115,12 +115,23 @@ int occurrences(const std::string& text, std::string_view part) {
   return out;
 }
 
+bool goes_by_key(const expected& one) {
+  return std::find(one.wanted.begin(), one.wanted.end(), std::string_view{by_key}) != one.wanted.end();
+}
+
+// An index is asked for the key, and not read from end to end.
+bool has_key_condition(const std::string& plan) {
+  return plan.find("Index Cond: (seq = k.seq)") != std::string::npos ||
+         plan.find("Index Cond: (id = k.id)") != std::string::npos;
+}
+
 void check_plan(const std::string& plan, const expected& one) {
   CAPTURE(one.statement);
   CAPTURE(plan);
   for (const char* word : one.wanted) CHECK_MESSAGE(plan.find(word) != std::string::npos, word);
   for (const char* word : {"Seq Scan", "Sort", "Bitmap", "Materialize", "Hash Join", "Merge", "Gather"})
     CHECK_MESSAGE(plan.find(word) == std::string::npos, word);
+  CHECK(has_key_condition(plan) == goes_by_key(one));
   CHECK(occurrences(plan, " using event_") + occurrences(plan, "Tid Scan on event") == one.event_scans);
 }
 
@@ -180,6 +191,7 @@ TEST_CASE(
         const bool by_place = std::any_of(one.wanted.begin(), one.wanted.end(),
                                           [](std::string_view word) { return word.starts_with("Tid Scan"); });
         CHECK((plan.find("Tid Scan on event_p0") != std::string::npos) == by_place);
+        CHECK(has_key_condition(plan) == goes_by_key(one));
       }
     }
   };
