@@ -239,9 +239,7 @@ TEST_CASE("a certificate that is renewed is shown to the next connection") {
   const auto next = at.ours.issue({.common_name = "outboxd", .hosts = {}, .until = renewed});
   std::filesystem::rename(next.certificate, mine.certificate);
   std::filesystem::rename(next.key, mine.key);
-  broker_eval(
-      "[rabbit_networking:close_connection(P, \"renewed\") || P <- rabbit_networking:connections(), "
-      "[{ssl, true}] == rabbit_networking:connection_info(P, [ssl])].");
+  port.close_connections("renewed");
   running.wait_line("trying again");
   at.on.add_events(10);
   at.on.await_published(20);

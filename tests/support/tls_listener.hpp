@@ -38,6 +38,14 @@ class tls_listener {
     return fmt::format("{}://{}:{}@{}:{}", scheme, user, password, host, port_);
   }
 
+  /// Those that came in here: other tests have theirs to the same broker.
+  void close_connections(const std::string& why) const {
+    broker_eval(
+        fmt::format("[rabbit_networking:close_connection(P, \"{}\") || P <- rabbit_networking:connections(), "
+                    "[{{port, {}}}] == rabbit_networking:connection_info(P, [port])].",
+                    why, port_));
+  }
+
  private:
   int port_;
 };
