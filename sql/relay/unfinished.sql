@@ -1,6 +1,8 @@
 -- Which of these are left: $1 ids, $2 seqs, $3 transactions that inserted them. Returns their numbers, the
 -- first is 1.
 SELECT k.number
-FROM unnest($1::uuid[], $2::bigint[], $3::xid8[]) WITH ORDINALITY AS k(id, seq, tx, number),
-     @schema@.event AS e
-WHERE @event_key@ AND e.status IN ('pending', 'waiting')
+FROM unnest($1::uuid[], $2::bigint[], $3::xid8[]) WITH ORDINALITY AS k(id, seq, tx, number)
+CROSS JOIN LATERAL (
+  SELECT FROM @schema@.event AS e
+  WHERE @event_key@ AND e.status IN ('pending', 'waiting')
+  OFFSET 0) AS u
