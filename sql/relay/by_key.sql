@@ -1,8 +1,10 @@
--- These events, if they are not finished, and are still the rows that were read.
--- $1 largest, $2 mask, $3 shard, $4 ids, $5 seqs, $6 transactions that inserted them
-SELECT @event_columns@, @exception_columns@, false
-FROM @event_open@
-  SELECT @event_row@
-  FROM unnest($4::uuid[], $5::bigint[], $6::xid8[]) AS k(id, seq, tx), @schema@.event AS e
-  WHERE @event_key@ AND e.status IN ('pending', 'waiting') AND (e.hash & $2) = $3
-@event_close@
+-- These events with their texts, if they are not finished, and are still the rows that were read.
+-- $1 largest, $2 mask, $3 shard, $4 ids, $5 seqs, $6 transactions that inserted them, $7 most bytes of texts
+-- together: those above that come withheld, but for the first one
+SELECT @fetched_columns@, @exception_columns@, false
+FROM (
+  SELECT f.*, @comes@ AS comes
+  FROM @event_open@
+    @row_of_key@
+  @event_close@
+  WINDOW w AS (ROWS UNBOUNDED PRECEDING)) AS f

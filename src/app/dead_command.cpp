@@ -6,6 +6,7 @@
 
 #include "app/commands.hpp"
 #include "app/event_listing.hpp"
+#include "pg/text_size.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -74,6 +75,27 @@ outcome<int> list(const settings& from, const dead_list_options& options) {
   return exit_success;
 }
 
+// What would take gigabytes of PostgreSQL's memory to say is not asked for.
+constexpr std::int64_t most_shown = 64'000'000;
+
+// Bytes of the payload and the headers as texts, about; 0 if that cannot be said.
+outcome<std::int64_t> text_size(operator_session& session, const std::string& id) {
+  const auto ask = [&](const std::string& what) {
+    return session.execute(fmt::format("SELECT {} FROM {{0}}.event AS e WHERE e.id = $1::uuid LIMIT 1", what),
+                           {id});
+  };
+  const auto type = ask("pg_typeof(e.payload)::text");
+  if (!type) return tl::make_unexpected(type.error());
+  if (type->size() == 0) return 0;
+  std::string size = fmt::format("{} + {} + {}", pg::unpacked_size("e.payload"),
+                                 pg::unpacked_size("e.headers"), pg::size_of_numbers("e.headers"));
+  if (type->at(0, 0) == "jsonb") size += " + " + pg::size_of_numbers("e.payload");
+  const auto bytes = ask(size);
+  if (!bytes && bytes.error().of_a_row) return 0;
+  if (!bytes) return tl::make_unexpected(bytes.error());
+  return bytes->size() == 0 ? 0 : std::stoll(std::string(bytes->at(0, 0)));
+}
+
 // With the payload as PostgreSQL writes it: bytea as \x and hexadecimal digits.
 outcome<pg::rows> read_shown(operator_session& session, const dead_show_options& options, part_read how,
                              bool payload) {
@@ -103,7 +125,13 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
   if (const auto good = check_selectors(which); !good) return usage_failure(good.error().message);
   auto session = operator_session::open(from, "outboxd dead show");
   if (!session) return tl::make_unexpected(session.error());
-  bool payload = options.payload;
+  std::int64_t size = 0;
+  if (options.payload) {
+    const auto bytes = text_size(*session, options.id);
+    if (!bytes) return tl::make_unexpected(bytes.error());
+    size = *bytes;
+  }
+  bool payload = options.payload && size <= most_shown;
   const auto read = [&](part_read how) { return read_shown(*session, options, how, payload); };
   auto got = read_what_can_be(read);
   if (!got && got.error().of_a_row && std::exchange(payload, false)) got = read_what_can_be(read);
@@ -133,6 +161,9 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
   if (payload) {
     constexpr int headers = first + static_cast<int>(names.size());
     fmt::print("{:<14}{}\n\n{}\n", "headers", found.at(0, headers), found.at(0, headers + 1));
+  } else if (size > most_shown) {
+    fmt::print("{:<14}not shown: with the headers it would have {} bytes, and {} are shown at most\n",
+               "payload", size, most_shown);
   } else if (options.payload) {
     fmt::print("{:<14}{}\n", "payload", "PostgreSQL cannot read it, or not say it in UTF-8");
   } else {

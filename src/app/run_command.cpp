@@ -106,10 +106,7 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
                     const flow::failure_record& how) mutable { said.say(which, to, how); },
       .stuck =
           [log](const event& which, const std::string& why) {
-            log->error(
-                "event {} is published or refused, and PostgreSQL will not write that: {}; trying again with "
-                "growing pauses",
-                to_string(which.id), why);
+            log->error("event {} {}; trying again with growing pauses", to_string(which.id), why);
           },
       .deferred = [log](std::string_view why) { log->warn("PostgreSQL: {}; trying again", why); },
       .deferral_over = [log] { log->info("PostgreSQL: reads and marks go on"); },

@@ -12,6 +12,9 @@
 
 namespace outboxd::flow {
 
+// What RabbitMQ takes at most, however it is configured: max_message_size has this maximum since 3.8.
+inline constexpr std::int64_t largest_message = 536'870'912;
+
 struct read_limits {
   int batch = 1'500;               // most rows in one read
   std::int64_t seq_span = 20'000;  // how far (a) goes in one read

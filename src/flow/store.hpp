@@ -178,7 +178,12 @@ struct write_answer {
   std::string reason;  // of deferred and refused; quotes no row
 };
 
-enum class read_result : std::uint8_t { done, deferred, refused };
+enum class read_result : std::uint8_t {
+  done,
+  deferred,
+  refused,
+  too_dear,  // it took too long or too much memory: with fewer rows, or without their texts, it may be done
+};
 
 // Everything that one round trip does, in this order. What is not set is not done.
 struct store_request {
@@ -192,7 +197,11 @@ struct store_request {
   std::optional<std::int64_t> check_from;  // a walk over what has been read
   std::optional<due_cursor> due;           // after this one
   int due_events = 0;
-  std::vector<event_key> fetch;  // texts of withheld events
+  // Texts of withheld events, of the first one and of as many others as fit into memory; the others come
+  // withheld, with their size.
+  std::vector<event_key> fetch;
+  // It is asked first how large they would be.
+  bool fetch_is_measured = false;
   // Seqs of what a former leader has left unsettled up to its position: pending rows with one of these.
   std::vector<std::int64_t> left;
   std::vector<aggregate> release;  // parked rows of these
@@ -205,6 +214,11 @@ struct store_request {
   std::optional<aggregate>
       blocked_after;  // a page of the aggregates that wait, in their order, after this one
 
+  // Of rows of which it is not known how large they would be.
+  bool makes_texts() const {
+    return (!fetch.empty() && !fetch_is_measured) ||
+           (!keys_only && (read || due || resume || !left.empty() || !release.empty()));
+  }
   // Whether its answer tells if reads and marks get through: the rest may, while the table is locked.
   bool reads_or_writes_events() const { return !failures.empty() || !marks.keys.empty() || read || due; }
 };
@@ -213,8 +227,11 @@ template <class Answer>
 struct tried {
   read_result result = read_result::done;
   bool may_pass = false;  // refused: a disk that cannot be read may be well again
-  std::string reason;     // of deferred and refused; quotes no row
+  std::string reason;     // of all but done; quotes no row
   Answer answer;
+
+  // Of rows with their texts: they may be read without them.
+  bool wants_keys_only() const { return result == read_result::refused || result == read_result::too_dear; }
 };
 
 struct store_answer {

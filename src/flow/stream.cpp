@@ -34,6 +34,7 @@ stream::stream(lanes& over, stream_limits limits, stream_hooks hooks)
 void stream::start(saved_position from, payload_type payload) {
   phase_ = phase::loading;
   agenda_ = {};
+  if (std::exchange(lost_over_texts_, false)) read_by_keys();
   agenda_.payload = payload;
   agenda_.saved = from.at;
   finder_.start(std::move(from.unsettled), lanes_.now());
@@ -104,6 +105,8 @@ bool stream::drained() const {
 }
 
 void stream::lost() {
+  // Perhaps it was a text for which the server had no memory.
+  if (agenda_.asked && agenda_.asked->makes_texts()) lost_over_texts_ = true;
   lanes_.leave(*this);
   phase_ = phase::idle;
   events_.clear();
@@ -246,8 +249,10 @@ void stream::ask_to_fetch(store_request& to) {
     if (fitting > 0 && (memory_is_full() || bytes > limits_.batch_bytes)) break;
     ++fitting;
   }
-  if (const auto* group = writes_.fetches.begin_fitting(lanes_.now(), fitting))
-    for (const slot which : group->slots) to.fetch.push_back(events_.at(which).it.what.key());
+  const auto* group = writes_.fetches.begin_fitting(lanes_.now(), fitting);
+  if (group == nullptr) return;
+  for (const slot which : group->slots) to.fetch.push_back(events_.at(which).it.what.key());
+  to.fetch_is_measured = to.keys_only || group->is_single_again();
 }
 
 // Those that PostgreSQL refuses to mark do not hold it down, but are named beside it.
@@ -305,7 +310,7 @@ stream::news stream::on_answer(store_answer answer) {
     if (const auto missed = finder_.on_checked(answer.checked, watermark())) reader_.read_again(*missed);
   if (asked.due) {
     reader_.on_due(asked, answer.due, lanes_.now());
-    if (answer.due.result == read_result::refused) read_by_keys();
+    if (answer.due.wants_keys_only()) read_by_keys();
     for (stored_event& one : answer.due.answer.rows) admit_due(std::move(one));
   }
   if (!asked.left.empty()) on_left(answer.left);

@@ -31,7 +31,7 @@ struct stream_hooks {
   // Where it was to go: never a dead letter's exchange.
   std::function<void(const event&, const destination& to, const failure_record&)> on_failed;
   std::function<void(const event&, const std::string& reason)>
-      on_stuck;  // PostgreSQL will not write what became of it
+      on_stuck;  // PostgreSQL will not write what became of it, or cannot read it just now
   std::function<void(const std::vector<pause>& in_force)> on_pauses;  // other parts are paused than before
   step_observer* steps = nullptr;
 };
@@ -164,6 +164,8 @@ class stream final : public shipper {
   news on_read(tried<read_answer>& got, const store_request& asked);
   void on_left(tried<std::vector<stored_event>>& got);
   void on_fetched(tried<std::vector<stored_event>>& got);
+  void on_still_withheld(slot which, std::int64_t size);
+  void die_unread(slot which, std::string reason);
   void on_released(tried<release_answer>& got, const store_request& asked);
   void on_recalled(const tried<recall_answer>& got);
   void on_pauses(tried<pauses_answer>& got);
@@ -177,7 +179,8 @@ class stream final : public shipper {
   void on_texts(slot which);
   void say_step(step what, slot which) const;
   void count_published(const std::vector<slot>& done) const;
-  void say_stuck(const write_queue& what, const std::string& reason);
+  void say_stuck(const write_queue& what, std::string_view trouble, const std::string& reason) const;
+  void say_unwritten(const write_queue& what, const std::string& reason) const;
 
   bool admit(stored_event one);
   void admit_due(stored_event one);
@@ -214,6 +217,7 @@ class stream final : public shipper {
   writes writes_;
   boost::unordered_flat_map<slot, failed> failed_;
   agenda agenda_;
+  bool lost_over_texts_ = false;  // the latest session ended while texts were asked for
   std::mt19937_64 chance_;
 };
 

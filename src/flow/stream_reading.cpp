@@ -1,4 +1,6 @@
 // What has been read takes its place: the part of stream.hpp between the table and the lanes.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// After a row could not be read, rows come without their texts for so long: time to find out which one it is.
+// After a row could not be read, rows come without their texts for so long, and these are measured before they
+// are made: time to find out which one it is.
 constexpr auto by_keys_for = 10s;
 
 // How long the pauses grow between tries to read an event from a disk that cannot be read: half a minute in
@@ -24,7 +27,7 @@ void stream::read_by_keys() {
 
 stream::news stream::on_read(tried<read_answer>& got, const store_request& asked) {
   const auto how = reader_.on_read(asked, got, lanes_.now());
-  if (got.result == read_result::refused) read_by_keys();
+  if (got.wants_keys_only()) read_by_keys();
   news out{.read = how != reader::outcome::failed, .complete = how == reader::outcome::complete};
   if (got.result != read_result::done) return out;
   if (got.answer.server_time) on_server_time(agenda_.asked_at, *got.answer.server_time);
@@ -39,7 +42,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
 }
 
 void stream::on_left(tried<std::vector<stored_event>>& got) {
-  if (got.result == read_result::refused) read_by_keys();
+  if (got.wants_keys_only()) read_by_keys();
   if (!finder_.on_left(got, lanes_.now())) return;
   phase_ = phase::running;
   std::ranges::sort(got.answer, {}, [](const stored_event& one) { return one.what.seq; });
@@ -137,17 +140,23 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got) {
   const auto how = got.result == read_result::done       ? write_result::done
                    : got.result == read_result::deferred ? write_result::deferred
                                                          : write_result::refused;
+  if (got.result == read_result::too_dear) read_by_keys();
   auto done = writes_.fetches.end(how, {}, lanes_.now());
   if (const auto bad = writes_.fetches.stuck()) {
-    if (got.may_pass && writes_.fetches.stuck_for() < disk_retries_for) return;
+    // A server that is slow is no fault of the event's.
+    if (got.result == read_result::too_dear ||
+        (got.may_pass && writes_.fetches.stuck_for() < disk_retries_for))
+      return say_stuck(writes_.fetches, "cannot be read by PostgreSQL just now", got.reason);
     writes_.fetches.drop_stuck();
-    auto& one = events_.at(*bad);
-    one.state = event_state::queued;
-    return die(*bad, failure::unreadable, got.reason);
+    return die_unread(*bad, got.reason);
   }
   for (stored_event& one : got.answer) {
     const slot which = events_.find(one.what.key());
     if (which == no_slot || events_.at(which).state != event_state::fetching) continue;
+    if (one.withheld && one.what.aggregate == events_.aggregate_of(which)) {
+      if (std::erase(done, which) > 0) on_still_withheld(which, one.size);
+      continue;
+    }
     if (!events_.complete(which, std::move(one))) continue;
     on_texts(which);
     events_.at(which).state = event_state::queued;
@@ -161,6 +170,19 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got) {
     if (events_.length_of(of) == 0) barriers_.held.on_head_settled(of);
     offer_next(of);
   }
+}
+
+// Others came before it, or no broker would take it.
+void stream::on_still_withheld(slot which, std::int64_t size) {
+  events_.at(which).it.size = size;
+  if (size <= largest_message) return writes_.fetches.add(which, lanes_.now());
+  die_unread(which, fmt::format("its texts would have {} bytes, and RabbitMQ takes {} at most", size,
+                                largest_message));
+}
+
+void stream::die_unread(slot which, std::string reason) {
+  events_.at(which).state = event_state::queued;
+  die(which, failure::unreadable, std::move(reason));
 }
 
 // Of each aggregate: what is parked above that may not go before it. What is to back off goes before all.
@@ -177,7 +199,7 @@ boost::unordered_flat_map<aggregate, std::int64_t> stream::lowest_to_record() co
 }
 
 void stream::on_released(tried<release_answer>& got, const store_request& asked) {
-  if (got.result == read_result::refused) read_by_keys();
+  if (got.wants_keys_only()) read_by_keys();
   if (got.result != read_result::done) return;  // the next sweep asks again
   auto& it = got.answer;
   std::vector<aggregate> more = std::move(it.more);
@@ -222,7 +244,7 @@ void stream::on_pauses(tried<pauses_answer>& got) {
 
 // They are as good as due. Nothing is written of that: who leads next finds them again.
 void stream::on_resumed(tried<resumed_answer>& got) {
-  if (got.result == read_result::refused) read_by_keys();
+  if (got.wants_keys_only()) read_by_keys();
   if (!finder_.on_resumed(got, lanes_.now())) return;
   for (stored_event& one : got.answer.rows) admit_due(std::move(one));
 }

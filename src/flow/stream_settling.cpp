@@ -308,14 +308,18 @@ void stream::bury(slot which, std::string_view trouble) {
   writes_.records.add(which, lanes_.now());
 }
 
-void stream::say_stuck(const write_queue& what, const std::string& reason) {
+void stream::say_stuck(const write_queue& what, std::string_view trouble, const std::string& reason) const {
   if (const auto which = what.stuck(); which && hooks_.on_stuck)
-    hooks_.on_stuck(events_.at(*which).it.what, reason);
+    hooks_.on_stuck(events_.at(*which).it.what, fmt::format("{}: {}", trouble, reason));
+}
+
+void stream::say_unwritten(const write_queue& what, const std::string& reason) const {
+  say_stuck(what, "is published or refused, and PostgreSQL will not write that", reason);
 }
 
 void stream::on_recorded(const write_answer& got) {
   const auto done = writes_.records.end(got.result, slots_of(got.left), lanes_.now());
-  say_stuck(writes_.records, got.reason);
+  say_unwritten(writes_.records, got.reason);
   for (const slot which : done) {
     const aggregate of = events_.aggregate_of(which);
     const auto found = failed_.find(which);
@@ -345,7 +349,7 @@ void stream::on_recorded(const write_answer& got) {
 
 void stream::on_marked(const write_answer& got) {
   const auto done = writes_.marks.end(got.result, slots_of(got.left), lanes_.now());
-  say_stuck(writes_.marks, got.reason);
+  say_unwritten(writes_.marks, got.reason);
   failpoint("marked");
   count_published(done);
   for (const slot which : done) {

@@ -25,6 +25,11 @@ class write_queue {
     mark_mode mode = mark_mode::by_place;
     clock::time_point not_before{};
     std::chrono::milliseconds pause{0};  // the latest one
+
+    // Of a group that was refused it is what is left.
+    bool is_single_again() const {
+      return slots.size() == 1 && (mode == mark_mode::by_key || pause.count() > 0);
+    }
   };
 
   explicit write_queue(const write_limits& limits) : limits_(limits) {}

@@ -6,33 +6,52 @@
 #include <utility>
 
 #include "core/failure.hpp"
+#include "pg/text_size.hpp"
 
 namespace outboxd::pg {
 namespace {
 
 // What every statement that returns events does with its rows. Texts are made once, and come along if all of
 // an event's together are not larger than $1. Then its size is null: the texts tell it. Else it is exact, but
-// for a payload that is stored larger than $1: that counts as it is stored, eightfold if it is compressed.
-// OFFSET 0 keeps the planner from making the texts again for each use.
+// for a payload that is larger than $1 before it is a text: that counts as it is stored, eightfold if it is
+// compressed and stored larger than $1. OFFSET 0 keeps the planner from making the texts again for each use.
 //
 // Between event_open and event_close stand the rows, each with what event_row says.
 constexpr std::string_view event_open = R"((
   SELECT e.*,
-         CASE WHEN pg_column_size(e.stored_payload) <= $1::bigint
-           THEN e.stored_payload::@payload_octets@ END AS payload,
+         CASE WHEN pg_column_size(e.stored_payload) > $1::bigint THEN NULL
+           WHEN @payload_size@ <= $1::bigint THEN e.stored_payload::@payload_octets@ END AS payload,
          CASE WHEN pg_column_size(e.stored_payload) > $1::bigint THEN pg_column_size(e.stored_payload)::bigint
-           * CASE WHEN pg_column_compression(e.stored_payload) IS NULL THEN 1 ELSE 8 END END AS stored,
-         CASE WHEN pg_column_size(e.stored_headers) <= $1::bigint THEN e.stored_headers::text END AS headers,
-         CASE WHEN e.exception IS NULL THEN NULL
+             * CASE WHEN pg_column_compression(e.stored_payload) IS NULL THEN 1 ELSE 8 END
+           WHEN @payload_size@ > $1::bigint THEN @payload_size@::bigint END AS stored,
+         CASE WHEN pg_column_size(e.stored_headers) > $1::bigint THEN NULL
+           WHEN @headers_size@ <= $1::bigint THEN e.stored_headers::text END AS headers,
+         $1::bigint + 1 AS large_headers,
+         @latest_failure@
+  FROM ()";
+constexpr std::string_view event_close = R"() AS e
+  OFFSET 0) AS f)";
+
+// The same where it is looked first whether the numbers of a row would fit: five times as dear.
+constexpr std::string_view measured_open = R"((
+  SELECT e.*,
+         CASE WHEN m.payload <= $1::bigint THEN e.stored_payload::@payload_octets@ END AS payload,
+         CASE WHEN m.payload > $1::bigint THEN m.payload END AS stored,
+         CASE WHEN m.headers <= $1::bigint THEN e.stored_headers::text END AS headers,
+         m.headers AS large_headers,
+         @latest_failure@
+  FROM ()";
+constexpr std::string_view measured_close = R"() AS e
+  CROSS JOIN LATERAL (SELECT @payload_numbers@ AS payload, @headers_numbers@ AS headers OFFSET 0) AS m
+  OFFSET 0) AS f)";
+
+constexpr std::string_view latest_failure = R"(CASE WHEN e.exception IS NULL THEN NULL
            WHEN e.last_error_code = 'destination_down' AND e.last_error LIKE 'refused% topic ''%'
              THEN 'topic_down'
            WHEN e.last_error_code = 'destination_down' AND e.last_error LIKE 'refused%' THEN 'exchange_down'
            WHEN e.last_error_code = 'not_sent' AND e.last_error = '@exchange_not_sent@'
              THEN 'exchange_not_sent'
-           ELSE e.last_error_code END AS failure
-  FROM ()";
-constexpr std::string_view event_close = R"() AS e
-  OFFSET 0) AS f)";
+           ELSE e.last_error_code END AS failure)";
 
 // Of `e`, a row of the table. Each column by its name: users may add others.
 constexpr std::string_view event_row = R"(e.ctid AS place, e.id, e.seq, e.tx, e.hash, e.created_at,
@@ -51,7 +70,7 @@ constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash
   CASE WHEN @all_fits@ THEN f.payload END, CASE WHEN @all_fits@ THEN f.headers END,
   CASE WHEN @names_fit@ THEN f.exchange END, CASE WHEN @names_fit@ THEN f.routing_key END,
   CASE WHEN @all_fits@ IS NOT TRUE
-    THEN coalesce(octet_length(f.payload), f.stored) + coalesce(octet_length(f.headers), $1::bigint + 1)
+    THEN coalesce(octet_length(f.payload), f.stored) + coalesce(octet_length(f.headers), f.large_headers)
          + f.names END,
   nullif(f.attempts, 0)::bigint, nullif(f.deferrals, 0)::bigint, NULL::text)";
 constexpr std::string_view names_fit = "f.names <= $1::bigint";
@@ -88,8 +107,22 @@ constexpr std::string_view due_in = R"(CASE WHEN e.available_at < 'infinity'
 constexpr std::string_view event_at = "e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0 AND @few@";
 
 // The row that `k` was read from, see event_key in core/event.hpp: at most one. The seq tells in which
-// partition to look; `IS TRUE` leads into no index.
+// partition to look; `IS TRUE` leads into no index. It stands in a LATERAL subquery that cannot be merged, for
+// one `k` at a time: a plan made on an empty table would else go through the whole index.
 constexpr std::string_view event_key = "e.id = k.id AND e.seq = k.seq AND (e.tx = k.tx) IS TRUE";
+
+// Of by_key and by_key_measured: the rows, and which of them come with their texts.
+constexpr std::string_view row_of_key = R"(SELECT u.*
+    FROM unnest($4::uuid[], $5::bigint[], $6::xid8[]) AS k(id, seq, tx)
+    CROSS JOIN LATERAL (
+      SELECT @event_row@
+      FROM @schema@.event AS e
+      WHERE @event_key@ AND e.status IN ('pending', 'waiting') AND (e.hash & $2) = $3
+      OFFSET 0) AS u)";
+constexpr std::string_view comes =
+    R"(octet_length(f.payload) + octet_length(f.headers) + f.names <= $1::bigint
+    AND (row_number() OVER w = 1
+         OR sum(octet_length(f.payload)::bigint + octet_length(f.headers) + f.names) OVER w <= $7::bigint))";
 
 // What is always true, and makes the planner think that there are few places (so does `& 0`). A plan made on
 // an empty table would else look each of them up in the index on seq, or go through all of that.
@@ -107,10 +140,21 @@ std::string replaced(std::string text, const replacement& what) {
 }  // namespace
 
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then) {
-  const std::array<replacement, 18> all{{
+  const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are texts as they are stored
+  const std::array<replacement, 28> all{{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
+      {"@measured_open@", std::string(measured_open)},
+      {"@measured_close@", std::string(measured_close)},
+      {"@row_of_key@", std::string(row_of_key)},
+      {"@comes@", std::string(comes)},
       {"@event_row@", std::string(event_row)},
+      {"@latest_failure@", std::string(latest_failure)},
+      {"@payload_size@", unpacked_size("e.stored_payload")},
+      {"@headers_size@", unpacked_size("e.stored_headers")},
+      {"@payload_numbers@", may_hold_numbers ? size_of_numbers("e.stored_payload") : "0::bigint"},
+      {"@headers_numbers@", size_of_numbers("e.stored_headers")},
+      {"@fetched_columns@", replaced(std::string(event_columns), {"@all_fits@", "f.comes"})},
       {"@event_columns@", std::string(event_columns)},
       {"@names_fit@", std::string(names_fit)},
       {"@all_fits@", std::string(all_fits)},

@@ -105,7 +105,8 @@ bool is_class(std::string_view sqlstate, std::initializer_list<std::string_view>
 // 22 data exception, 54 program limit exceeded, 58 system error: a block that cannot be read, XX internal
 // error: a corrupted row.
 statement_failure read_failure(std::string_view sqlstate) {
-  if (is_class(sqlstate, {"40", "53", "55"}) || sqlstate == "57014") return statement_failure::later;
+  if (sqlstate == "57014" || sqlstate == "53200") return statement_failure::too_dear;
+  if (is_class(sqlstate, {"40", "53", "55"})) return statement_failure::later;
   if (is_class(sqlstate, {"22", "54", "58", "XX"})) return statement_failure::of_a_row;
   return statement_failure::of_session;
 }

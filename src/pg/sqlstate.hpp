@@ -20,13 +20,15 @@ cause cause_of(std::string_view sqlstate);
 
 // What the refusal of a statement about events means.
 enum class statement_failure {
-  later,       // a lock, a full disk, a deadlock, no memory: the same statement again
+  later,       // a lock, a full disk, a deadlock: the same statement again
+  too_dear,    // it took longer than statement_timeout, or more memory than there is
   of_a_row,    // some row will not be read or written, however often it is asked
   of_session,  // nothing on this session helps
 };
 statement_failure read_failure(std::string_view sqlstate);
 // Whether a failure to read a row may pass by itself: the disk cannot be read (class 58).
 bool may_pass(std::string_view sqlstate);
+// Never too_dear: what was written in part is written again as it was.
 statement_failure write_failure(std::string_view sqlstate);
 
 // lock_timeout has passed.

@@ -34,7 +34,8 @@ void add_privilege_probe(pg::pipeline& to) {
   to.run(std::string(pg::statement::record),
          {none, no_number, no_tx, no_text, no_number, no_number, no_number, no_text, no_text});
   to.run(std::string(pg::statement::save), {pg::int4(-1), pg::int8(0), "3:3:", no_number});
-  to.run(std::string(pg::statement::by_key), {pg::int8(0), pg::int8(0), pg::int8(0), none, no_number, no_tx});
+  to.run(std::string(pg::statement::by_key),
+         {pg::int8(0), pg::int8(0), pg::int8(0), none, no_number, no_tx, pg::int8(0)});
 }
 
 boost::asio::awaitable<void> keep(std::shared_ptr<sleep_lock> lock) {
@@ -67,6 +68,8 @@ leader::leader(const boost::asio::any_io_executor& on, const leader_settings& se
       doorbell_(settings.doorbell),
       culprits_(settings.database.schema) {
   view_.largest = std::max<std::int64_t>(1, settings.stream.batch_bytes / settings.stream.read.batch);
+  view_.together = settings.stream.batch_bytes;
+  view_.patience = settings.database.claim_timeout;
 }
 
 boost::asio::awaitable<void> leader::run() {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <utility>
@@ -54,6 +55,7 @@ bool round_trip::is_written(const segment& from, flow::write_answer& into) {
   into.reason = from.refusal->message;
   switch (pg::write_failure(from.sqlstate)) {
     case pg::statement_failure::later:
+    case pg::statement_failure::too_dear:
       into.result = flow::write_result::deferred;
       return false;
     case pg::statement_failure::of_a_row:
@@ -104,8 +106,16 @@ std::vector<std::string> round_trip::events_of(std::int64_t largest) const {
   return {pg::int8(largest), pg::int8(of_.shards - 1), pg::int8(of_.shard)};
 }
 
-std::vector<std::string> round_trip::event_parameters() const {
-  return events_of(what_.keys_only ? -1 : of_.largest);
+// What rows become as texts is known when they are texts. Several such statements fit into one round trip.
+std::vector<std::string> round_trip::event_parameters() {
+  if (what_.keys_only) return events_of(-1);
+  limit_time(of_.patience / 5);
+  return events_of(of_.largest);
+}
+
+void round_trip::limit_time(std::chrono::milliseconds to) {
+  const auto whole = std::max(to, std::chrono::milliseconds(1));  // 0 would be no limit
+  steps_.run(std::string(pg::statement::time_limit), {std::to_string(whole.count())});
 }
 
 // A death has to outlive a crash, or its successors would be published before it once more.
@@ -182,7 +192,7 @@ void round_trip::add_save() {
 }
 
 void round_trip::add_recall() {
-  auto parameters = event_parameters();
+  auto parameters = events_of(of_.largest);
   parameters.insert(parameters.end(),
                     {pg::timestamptz(what_.recall_after->at), pg::int8(what_.recall_after->seq)});
   add(pg::statement::recall, std::move(parameters), [this](segment& got) {

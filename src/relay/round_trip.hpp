@@ -36,7 +36,10 @@ class round_trip {
   // Three parameters: ids, seqs and transactions.
   static std::vector<std::string> key_parameters(const std::vector<event_key>& keys);
   static void append(std::vector<std::string>& to, std::vector<std::string> more);
-  std::vector<std::string> event_parameters() const;
+  // Of the statements that bring events, with their texts unless these have to stay away; and how long they
+  // may take.
+  std::vector<std::string> event_parameters();
+  void limit_time(std::chrono::milliseconds to);
   std::vector<std::string> events_of(std::int64_t largest) const;
 
   // Whether an answer can be used; if not, what it means for the flow.
@@ -92,6 +95,9 @@ bool round_trip::is_answered(const segment& from, flow::tried<Answer>& into) {
   switch (pg::read_failure(from.sqlstate)) {
     case pg::statement_failure::later:
       into.result = flow::read_result::deferred;
+      return false;
+    case pg::statement_failure::too_dear:
+      into.result = flow::read_result::too_dear;
       return false;
     case pg::statement_failure::of_a_row:
       into.result = flow::read_result::refused;

@@ -1,7 +1,6 @@
 // The statements that read: the other part of round_trip.hpp.
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -73,7 +72,7 @@ void round_trip::add_read() {
 }
 
 void round_trip::add_walk(std::int64_t from, flow::tried<flow::walk_answer>& into) {
-  auto parameters = event_parameters();
+  auto parameters = events_of(of_.largest);
   parameters.push_back(pg::int8(from));
   add(pg::statement::walk, std::move(parameters), [this, &into](segment& got) {
     static constexpr std::array cells{pg::number_cell, pg::boolean_cell, pg::boolean_cell};
@@ -100,10 +99,15 @@ void round_trip::add_due() {
   });
 }
 
+// PostgreSQL does not stop in the middle of a text, but before the next one. What is measured first may take
+// its time.
 void round_trip::add_fetch() {
-  auto parameters = events_of(std::numeric_limits<std::int64_t>::max() - 1);
+  limit_time(what_.fetch_is_measured ? of_.patience / 2 : of_.patience / 20);
+  auto parameters = events_of(flow::largest_message);
   append(parameters, key_parameters(what_.fetch));
-  add(pg::statement::by_key, std::move(parameters), [this](segment& got) {
+  parameters.push_back(pg::int8(of_.together));
+  const auto statement = what_.fetch_is_measured ? pg::statement::by_key_measured : pg::statement::by_key;
+  add(statement, std::move(parameters), [this](segment& got) {
     auto events = events_in(got, out_.fetched);
     if (!events) return;
     std::vector<event_key> asked = what_.fetch;
@@ -203,7 +207,7 @@ void round_trip::add_resumed() {
 
 void round_trip::add_dead() {
   constexpr int page = 2000;
-  auto parameters = event_parameters();
+  auto parameters = events_of(of_.largest);
   parameters.push_back(pg::int8(*what_.dead_after));
   add(pg::statement::dead, std::move(parameters), [this](segment& got) {
     static constexpr std::array cells{pg::number_cell, pg::number_cell};

@@ -17,10 +17,12 @@ namespace outboxd::relay {
 struct shard_view {
   int shard = 0;
   int shards = 1;
-  bool rings = true;         // writers do, for this shard
-  bool afresh = false;       // the saved position is of no use: everything is read
-  std::int64_t largest = 0;  // bytes of one event's texts
-  timestamp server_time;     // when it was loaded
+  bool rings = true;                           // writers do, for this shard
+  bool afresh = false;                         // the saved position is of no use: everything is read
+  std::int64_t largest = 0;                    // bytes of one event's texts
+  std::int64_t together = 0;                   // of all that are fetched at once, but for one
+  std::chrono::milliseconds patience{10'000};  // with one statement, at most
+  timestamp server_time;                       // when it was loaded
 };
 
 // The statements of pg::relay_statements are prepared on the session.

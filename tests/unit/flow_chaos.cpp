@@ -66,7 +66,9 @@ simulated_postgres::limits flow_chaos::limits_from(virtual_world& world) {
   return {.shards = world.one_of<std::size_t>({1, 1, 2, 4}),
           .xids_at_once = world.one_of<flow::xid>({2, 10, 20'000}),
           .walk_rows = world.one_of<std::size_t>({1, 5, 1'000}),
-          .page = world.one_of<std::size_t>({1, 3, 500})};
+          .page = world.one_of<std::size_t>({1, 3, 500}),
+          .fetched_bytes = world.one_of<std::int64_t>({1, 7'000}),
+          .slow_in_thousand = world.one_of<std::int64_t>({0, 0, 30})};
 }
 
 void flow_chaos::follow(std::size_t which) {
@@ -146,7 +148,7 @@ void flow_chaos::insert(transaction& in) {
     if (!sequence_tricks_ && !table_.rows.empty() && world_.chance(50)) row.twin = table_.id_of(any_row());
     if (world_.chance(80))
       row.ill = world_.one_of({ailment::unroutable, ailment::missing, ailment::crashing, ailment::cutting,
-                               ailment::unencodable, ailment::unreadable});
+                               ailment::unencodable, ailment::unreadable, ailment::huge});
     if (!how_.refusals && row.ill != ailment::unencodable) row.ill = ailment::none;
     if (!how_.faults && closes_something(row.ill)) row.ill = ailment::none;  // that is a fault
     row.large = world_.chance(30);

@@ -15,6 +15,26 @@ namespace {
 
 using numbers = std::vector<int>;
 
+stored_event large(int number, std::int64_t size = 100) {
+  auto out = row(number, number);
+  out.withheld = true;
+  out.size = size;
+  return out;
+}
+
+store_answer fetched(std::vector<stored_event> rows) {
+  store_answer out;
+  out.fetched.answer = std::move(rows);
+  return out;
+}
+
+store_answer too_dear() {
+  store_answer out;
+  out.fetched.result = read_result::too_dear;
+  out.fetched.reason = "canceling statement due to statement timeout";
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("large texts are fetched a few at a time, and what stands behind them waits") {
@@ -64,6 +84,94 @@ TEST_CASE("an event whose text PostgreSQL cannot read is dead, and the others of
   CHECK(it.sent() == numbers{2});
   CHECK(it.failed.size() == 1);
   CHECK(it.failed[0].reason == "invalid byte sequence");
+}
+
+TEST_CASE("what did not fit with others is fetched again, and counts as large as it is then known to be") {
+  auto limits = stream_script::quick();
+  limits.batch_bytes = 250;
+  stream_script it(limits);
+  it.lead();
+  it.bring({large(1), large(2), large(3)});
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(1), key_of(2)});
+  it.answer(fetched({row(1, 1), large(2, 240), large(2, 240)}));
+  CHECK(it.sent() == numbers{1});
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(3)});
+  it.answer(fetched({row(3, 3)}));
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(2)});
+  CHECK_FALSE(it.asked.fetch_is_measured);
+}
+
+TEST_CASE(
+    "a fetch that is too dear is halved, and what is left is measured first and dies of its size alone") {
+  stream_script it;
+  it.lead();
+  it.bring({large(1), large(2)});
+  it.ask();
+  it.answer(too_dear());
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(1)});
+  CHECK(it.asked.fetch_is_measured);
+  it.answer(fetched({large(1, largest_message + 1)}));
+  it.ask();
+  CHECK(it.recorded() == "1 dead ");
+  REQUIRE(it.failed.size() == 1);
+  CHECK(it.failed[0].code == "unreadable");
+  CHECK(it.failed[0].reason == "its texts would have 536870913 bytes, and RabbitMQ takes 536870912 at most");
+  // A server that is slow for an hour kills nobody.
+  int tries = 0;
+  for (const auto until = it.now + 1h; it.now < until || it.asked.fetch.empty();) {
+    const bool fetches = !it.asked.fetch.empty();
+    if (fetches) {
+      ++tries;
+      CHECK(it.asked.fetch == std::vector{key_of(2)});
+      CHECK(it.asked.fetch_is_measured);
+    }
+    it.answer(fetches ? too_dear() : store_answer());
+    while (!it.asks()) it.now = std::max(it.now, it.stream.next_at());
+  }
+  CHECK(tries > 60);
+  CHECK(it.stuck == numbers(static_cast<std::size_t>(tries), 2));
+  CHECK(it.failed.size() == 1);
+  it.answer(fetched({row(2, 2)}));
+  CHECK(it.sent() == numbers{2});
+}
+
+TEST_CASE("a read that is too dear is made again without texts") {
+  stream_script it;
+  it.lead();
+  REQUIRE(it.asked.read);
+  CHECK_FALSE(it.asked.keys_only);
+  store_answer dear;
+  dear.read.result = read_result::too_dear;
+  it.answer(dear);
+  it.now = std::max(it.now, it.stream.next_at());
+  it.ask();
+  REQUIRE(it.asked.read);
+  CHECK(it.asked.keys_only);
+}
+
+TEST_CASE("after a session that ended over texts they are measured first, for a while") {
+  stream_script it;
+  it.lead();
+  REQUIRE(it.asked.read);
+  it.stream.lost();
+  it.stream.lost();  // it could not be opened again at once
+  it.lead();
+  REQUIRE(it.asked.read);
+  CHECK(it.asked.keys_only);
+  it.bring({large(1)});
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(1)});
+  CHECK(it.asked.fetch_is_measured);
+  it.stream.lost();  // not over what was measured
+  it.lead();
+  CHECK_FALSE(it.asked.keys_only);
+  it.bring({large(1)});
+  it.ask();
+  CHECK_FALSE(it.asked.fetch_is_measured);
 }
 
 TEST_CASE("an event on a disk that cannot be read is tried for half a minute before it is dead") {

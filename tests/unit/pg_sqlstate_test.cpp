@@ -108,7 +108,12 @@ TEST_CASE("what a function says may quote a row under any code") {
 }
 
 TEST_CASE("what fails for a row is told from what passes by itself and from what ends the session") {
-  for (const char* code : {"40001", "40P01", "53100", "53200", "55P03", "57014"}) {
+  for (const char* code : {"53200", "57014"}) {  // no memory, no time: with fewer rows there may be
+    CAPTURE(code);
+    CHECK(read_failure(code) == statement_failure::too_dear);
+    CHECK(write_failure(code) == statement_failure::later);
+  }
+  for (const char* code : {"40001", "40P01", "53100", "55P03"}) {
     CAPTURE(code);
     CHECK(read_failure(code) == statement_failure::later);
     CHECK(write_failure(code) == statement_failure::later);

@@ -26,6 +26,8 @@ const char* type_of(ailment what) {
       return "unencodable";
     case ailment::unreadable:
       return "unreadable";
+    case ailment::huge:
+      return "huge";
   }
   return "";
 }

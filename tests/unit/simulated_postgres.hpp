@@ -61,6 +61,7 @@ enum class ailment : std::uint8_t {
   cutting,   // the connection is gone over it, without a word
   unencodable,
   unreadable,
+  huge,  // as a text it is larger than any broker takes, and takes longer than a statement may
 };
 constexpr bool closes_something(ailment what) {
   return what == ailment::missing || what == ailment::crashing || what == ailment::cutting;
@@ -111,6 +112,8 @@ class simulated_postgres {
     flow::xid xids_at_once = 20'000;  // in (c)
     std::size_t walk_rows = 1'000;
     std::size_t page = 500;  // of blocked aggregates
+    std::int64_t fetched_bytes = 7'000;
+    std::int64_t slow_in_thousand = 0;  // reads of texts that take longer than a statement may
   };
   struct saved {
     flow::saved_position what;
@@ -168,7 +171,7 @@ class simulated_postgres {
   flow::tried<flow::walk_answer> walk(std::size_t shard, std::int64_t from, std::size_t at_least = 0);
   flow::tried<flow::due_answer> due(std::size_t shard, const flow::due_cursor& after, int most,
                                     bool keys_only);
-  flow::tried<std::vector<flow::stored_event>> fetch(const std::vector<event_key>& keys);
+  flow::tried<std::vector<flow::stored_event>> fetch(const std::vector<event_key>& keys, bool measured);
   flow::tried<std::vector<flow::stored_event>> left(std::size_t shard, const std::vector<std::int64_t>& seqs,
                                                     bool keys_only);
   flow::tried<flow::release_answer> release(const std::vector<flow::aggregate>& of, int most, bool keys_only);

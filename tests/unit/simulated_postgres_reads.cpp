@@ -59,12 +59,17 @@ bool simulated_postgres::cannot_read(flow::tried<Answer>& out) const {
 template <class Answer>
 void simulated_postgres::bring(const std::vector<std::size_t>& which, bool keys_only,
                                flow::tried<Answer>& out, std::vector<flow::stored_event>& into) {
+  if (!keys_only && world_.chance(bounds_.slow_in_thousand)) {
+    out = {};
+    out.result = read_result::too_dear;
+    return;
+  }
   for (const std::size_t row : which) {
-    if (!keys_only && !rows[row].large && rows[row].ill == ailment::unreadable) {
-      out = {};
-      out.result = read_result::refused;
-      return;
-    }
+    const bool ill = rows[row].ill == ailment::unreadable || rows[row].ill == ailment::huge;
+    if (keys_only || rows[row].large || !ill) continue;
+    out = {};
+    out.result = rows[row].ill == ailment::huge ? read_result::too_dear : read_result::refused;
+    return;
   }
   for (const std::size_t row : which) into.push_back(stored(row, keys_only));
 }
@@ -262,17 +267,27 @@ flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const f
   return out;
 }
 
-flow::tried<std::vector<flow::stored_event>> simulated_postgres::fetch(const std::vector<event_key>& keys) {
+// The first one comes, and others as long as they fit.
+flow::tried<std::vector<flow::stored_event>> simulated_postgres::fetch(const std::vector<event_key>& keys,
+                                                                       bool measured) {
   flow::tried<std::vector<flow::stored_event>> out;
   if (cannot_read(out)) return out;
+  if (world_.chance(bounds_.slow_in_thousand))
+    return {read_result::too_dear, false, "canceling statement", {}};
+  std::int64_t bytes = 0;
   for (const event_key& key : keys) {
     const auto row = find(key);
     if (!row || is_finished(rows[*row])) continue;
     if (rows[*row].ill == ailment::unreadable)
       return {read_result::refused, false, "invalid byte sequence", {}};
+    const bool huge = rows[*row].ill == ailment::huge;
+    if (huge && !measured) return {read_result::too_dear, false, "canceling statement", {}};
     out.answer.push_back(stored(*row, false));
-    out.answer.back().what.id = key.id;
-    out.answer.back().withheld = false;
+    auto& one = out.answer.back();
+    one.what.id = key.id;
+    if (huge) one.size = flow::largest_message + 1;
+    bytes += one.size;
+    one.withheld = huge || (out.answer.size() > 1 && bytes > bounds_.fetched_bytes);
   }
   return out;
 }

@@ -177,7 +177,7 @@ class simulated_store final : public flow::store {
         to.due = table_.due(shard_, *asked.due, asked.due_events, asked.keys_only);
         return;
       case 6:
-        if (!asked.fetch.empty()) to.fetched = table_.fetch(asked.fetch);
+        if (!asked.fetch.empty()) to.fetched = table_.fetch(asked.fetch, asked.fetch_is_measured);
         return;
       case 7:
         if (!asked.left.empty()) to.left = table_.left(shard_, asked.left, asked.keys_only);
