@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// After a row could not be read, rows come without their texts for so long, and these are measured before they
-// are made: time to find out which one it is.
+// After a row could not be read, rows come without their texts for so long, and those are measured before
+// they are made: time to find out which one it is.
 constexpr auto by_keys_for = 10s;
 
 // How long the pauses grow between tries to read an event from a disk that cannot be read: half a minute in

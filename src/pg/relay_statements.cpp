@@ -107,8 +107,8 @@ constexpr std::string_view due_in = R"(CASE WHEN e.available_at < 'infinity'
 constexpr std::string_view event_at = "e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0 AND @few@";
 
 // The row that `k` was read from, see event_key in core/event.hpp: at most one. The seq tells in which
-// partition to look; `IS TRUE` leads into no index. It stands in a LATERAL subquery that cannot be merged, for
-// one `k` at a time: a plan made on an empty table would else go through the whole index.
+// partition to look; `IS TRUE` leads into no index. It stands in a LATERAL subquery that cannot be merged,
+// for one `k` at a time: a plan made on an empty table would else go through the whole index.
 constexpr std::string_view event_key = "e.id = k.id AND e.seq = k.seq AND (e.tx = k.tx) IS TRUE";
 
 // Of by_key and by_key_measured: the rows, and which of them come with their texts.

@@ -1,5 +1,5 @@
-// Rows that are small as they are stored and huge as texts: one that no broker takes is dead, and nobody waits
-// for it, nor for what takes PostgreSQL too long.
+// Rows that are small as they are stored and huge as texts: one that no broker takes is dead, and nobody
+// waits for it, nor for what takes PostgreSQL too long.
 #include <doctest/doctest.h>
 
 #include "operator_desk.hpp"

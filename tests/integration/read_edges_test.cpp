@@ -1,4 +1,5 @@
-// The edges of a read: what lies right at the end of one, or was left over by the leader before, is published.
+// The edges of a read: what lies right at the end of one, or was left over by the leader before, is
+// published.
 #include <doctest/doctest.h>
 
 #include "partitioned.hpp"
