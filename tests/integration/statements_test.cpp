@@ -1,0 +1,149 @@
+// What single statements of the relay bring and write where no run of the whole program would tell.
+#include <doctest/doctest.h>
+
+#include "pg/relay_statements.hpp"
+#include "stage.hpp"
+
+namespace outboxd::test::statements_test {
+namespace {
+
+const auto schema = *pg::schema_name::parse("outbox");
+
+/// An outbox that no relay reads, and a session with the statements of one.
+class table {
+ public:
+  table() {
+    for (const auto& one : pg::relay_statements(schema, payload_type::jsonb, pg::after_publish::keep))
+      session.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));
+  }
+
+  /// Inserts an event of aggregate 1 and makes it what `columns` says; returns its seq.
+  std::string add(const std::string& columns = {}, const std::string& type = "t") {
+    auto seq = session.value(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+        " VALUES ('order', '1', $1, '{}') RETURNING seq",
+        {type});
+    if (!columns.empty())
+      session.exec(fmt::format("UPDATE outbox.event SET {} WHERE seq = {}", columns, seq));
+    return seq;
+  }
+
+  /// The seqs of the events that a statement brings, and before them what it tells beside them.
+  std::vector<std::string> bring(std::string_view statement, const std::string& parameters) {
+    std::vector<std::string> out;
+    for (const auto& row : session.exec(fmt::format("EXECUTE {}({})", statement, parameters)))
+      if (row.at(static_cast<std::size_t>(pg::event_column::id)))
+        out.push_back(*row.at(static_cast<std::size_t>(pg::event_column::seq)));
+    return out;
+  }
+
+  std::string of(const std::string& column, const std::string& seq) {
+    return session.value(fmt::format("SELECT {} FROM outbox.event WHERE seq = {}", column, seq));
+  }
+
+  /// An array of a column of all events, in seq order, as a literal.
+  std::string all(const std::string& column) {
+    return "'" +
+           session.value(fmt::format("SELECT array_agg({} ORDER BY seq)::text FROM outbox.event", column)) +
+           "'";
+  }
+
+  const stage on;
+  database session = on.connect();
+};
+
+constexpr const char* parked = "status = 'waiting', exception = 'parked'";
+constexpr const char* backs_off =
+    "status = 'waiting', exception = 'backing_off', available_at = now() + interval '1 hour'";
+constexpr const char* published = "status = 'published', exception = NULL, published_at = now()";
+constexpr const char* dead = "status = 'dead', exception = 'dead'";
+
+using seqs = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a read brings what is pending, and nothing that is finished or waits") {
+  table it;
+  const auto pending = it.add();
+  for (const char* other : {parked, backs_off, published, dead}) it.add(other);
+  const auto tx = it.of("tx", pending);
+  // Above the position, and below it: in progress then, and begun later.
+  CHECK(it.bring(pg::statement::read,
+                 "1000, 0, 0, 0, '{}', '9000000000', '9000000000', 20000, 1500, false") == seqs{pending});
+  CHECK(it.bring(pg::statement::read,
+                 fmt::format("1000, 0, 0, 20000, {}, '9000000000', '9000000000', 40000, 1500, false",
+                             it.all("tx"))) == seqs{pending});
+  CHECK(it.bring(pg::statement::read,
+                 fmt::format("1000, 0, 0, 20000, '{{}}', '{}', '9000000000', 40000, 1500, false", tx)) ==
+        seqs{pending});
+}
+
+TEST_CASE("a mark by key leaves alone what somebody has finished meanwhile") {
+  table it;
+  const auto pending = it.add();
+  const auto gone = it.add(dead);
+  it.session.exec(fmt::format("EXECUTE mark_by_key({}, {}, {})", it.all("id"), it.all("seq"), it.all("tx")));
+  CHECK(it.of("status", pending) == "published");
+  CHECK(it.of("status", gone) == "dead");
+}
+
+TEST_CASE("parked events are released when none of their aggregate backs off any more") {
+  table it;
+  const auto head = it.add(backs_off);
+  const auto second = it.add(parked);
+  const auto third = it.add(parked);
+  const auto asked = fmt::format("1000, 0, 0, '{{{}}}', 500", it.of("hash", head));
+  CHECK(it.bring(pg::statement::released, asked).empty());
+  it.session.exec(fmt::format("UPDATE outbox.event SET {} WHERE seq = {}", published, head));
+  CHECK(it.bring(pg::statement::released, asked) == seqs{second, third});
+}
+
+TEST_CASE("what a pause has held back comes when neither its event type nor its aggregate type is paused") {
+  table it;
+  const std::string held =
+      "status = 'waiting', exception = 'backing_off', available_at = 'infinity', last_error_code = 'paused'";
+  const auto mail = it.add(held, "mail");
+  const auto bill = it.add(held, "bill");
+  it.add(
+      "status = 'waiting', exception = 'backing_off', available_at = 'infinity', last_error_code = 'nacked'");
+  const auto resumed = [&](const char* event_types, const char* aggregate_types) {
+    return it.bring(pg::statement::resumed,
+                    fmt::format("1000, 0, 0, -1, 100, '{}', '{}'", event_types, aggregate_types));
+  };
+  CHECK(resumed("{}", "{}") == seqs{mail, bill});
+  CHECK(resumed("{mail}", "{}") == seqs{bill});
+  CHECK(resumed("{}", "{order}").empty());
+  CHECK(resumed("{}", "{invoice}") == seqs{mail, bill});
+}
+
+TEST_CASE("a trigger that does not fire for everybody rings for nobody") {
+  table it;
+  constexpr std::size_t rings = 5;
+  const auto rung = [&] { return it.session.exec("EXECUTE load(0)").at(0).at(rings); };
+  CHECK(rung() == "t");
+  for (const char* how : {"DISABLE TRIGGER", "ENABLE TRIGGER", "ENABLE REPLICA TRIGGER"}) {
+    CAPTURE(how);
+    it.session.exec(fmt::format("ALTER TABLE outbox.event {} event_admit", how));
+    CHECK(rung() == "f");
+  }
+  it.session.exec("ALTER TABLE outbox.event ENABLE ALWAYS TRIGGER event_admit");
+  CHECK(rung() == "t");
+}
+
+TEST_CASE("a partition is looked through for what is unfinished, and for what is too young to go") {
+  table it;
+  it.add(published);
+  it.add("status = 'published', exception = NULL, published_at = now() - interval '2 hours'");
+  constexpr std::size_t to_stay = 2;
+  const auto staying = [&](const char* age) {
+    return it.session.exec(fmt::format("EXECUTE scan(0, 1000, {}, 100)", age)).at(0).at(to_stay);
+  };
+  CHECK(staying("3600000") == "1");
+  CHECK(staying("10000000") == "2");
+  CHECK(staying("-1") == "2");
+  it.add();
+  it.add(dead);
+  CHECK(staying("3600000") == "3");
+}
+
+}  // namespace outboxd::test::statements_test
