@@ -87,9 +87,10 @@ outcome<std::int64_t> text_size(operator_session& session, const std::string& id
   const auto type = ask("pg_typeof(e.payload)::text");
   if (!type) return tl::make_unexpected(type.error());
   if (type->size() == 0) return 0;
-  std::string size = fmt::format("{} + {} + {}", pg::unpacked_size("e.payload"),
-                                 pg::unpacked_size("e.headers"), pg::size_of_numbers("e.headers"));
-  if (type->at(0, 0) == "jsonb") size += " + " + pg::size_of_numbers("e.payload");
+  std::string size =
+      fmt::format("{} + {} + {}", pg::unpacked_size("e.payload"), pg::unpacked_size("e.headers"),
+                  pg::size_of_numbers("e.headers", most_shown));
+  if (type->at(0, 0) == "jsonb") size += " + " + pg::size_of_numbers("e.payload", most_shown);
   const auto bytes = ask(size);
   if (!bytes && bytes.error().of_a_row) return 0;
   if (!bytes) return tl::make_unexpected(bytes.error());

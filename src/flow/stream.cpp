@@ -252,7 +252,9 @@ void stream::ask_to_fetch(store_request& to) {
   const auto* group = writes_.fetches.begin_fitting(lanes_.now(), fitting);
   if (group == nullptr) return;
   for (const slot which : group->slots) to.fetch.push_back(events_.at(which).it.what.key());
-  to.fetch_is_measured = to.keys_only || group->is_single_again();
+  const bool alone = group->slots.size() == 1;
+  to.fetch_is_measured =
+      (to.keys_only || group->is_single_again()) && !(alone && events_.at(group->slots.front()).immeasurable);
 }
 
 // Those that PostgreSQL refuses to mark do not hold it down, but are named beside it.
@@ -303,7 +305,7 @@ stream::news stream::on_answer(store_answer answer) {
     lanes_.pump();
     return out;
   }
-  if (!asked.fetch.empty()) on_fetched(answer.fetched);
+  if (!asked.fetch.empty()) on_fetched(answer.fetched, asked.fetch_is_measured);
   if (asked.walk_from) reader_.on_walked(answer.walk, lanes_.now());
   if (asked.read) out = on_read(answer.read, asked);
   if (asked.check_from)

@@ -163,7 +163,7 @@ class stream final : public shipper {
   void on_marked(const write_answer& got);
   news on_read(tried<read_answer>& got, const store_request& asked);
   void on_left(tried<std::vector<stored_event>>& got);
-  void on_fetched(tried<std::vector<stored_event>>& got);
+  void on_fetched(tried<std::vector<stored_event>>& got, bool was_measured);
   void on_still_withheld(slot which, std::int64_t size);
   void die_unread(slot which, std::string reason);
   void on_released(tried<release_answer>& got, const store_request& asked);

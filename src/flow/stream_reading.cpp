@@ -136,7 +136,7 @@ void stream::offer_next(aggregate of) {
   }
 }
 
-void stream::on_fetched(tried<std::vector<stored_event>>& got) {
+void stream::on_fetched(tried<std::vector<stored_event>>& got, bool was_measured) {
   const auto how = got.result == read_result::done       ? write_result::done
                    : got.result == read_result::deferred ? write_result::deferred
                                                          : write_result::refused;
@@ -148,6 +148,8 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got) {
         (got.may_pass && writes_.fetches.stuck_for() < disk_retries_for))
       return say_stuck(writes_.fetches, "cannot be read by PostgreSQL just now", got.reason);
     writes_.fetches.drop_stuck();
+    if (was_measured && !got.may_pass && !std::exchange(events_.at(*bad).immeasurable, true))
+      return writes_.fetches.add(*bad, lanes_.now());  // it may be read all the same
     return die_unread(*bad, got.reason);
   }
   for (stored_event& one : got.answer) {

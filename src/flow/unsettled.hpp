@@ -36,7 +36,8 @@ class unsettled {
     slot before = no_slot;  // in its chain
     slot after = no_slot;
     doubt suspected = doubt::none;
-    bool unconfirmed = false;  // it was in flight when a connection was given up for its silence
+    bool immeasurable = false;  // the size of its texts could not be had
+    bool unconfirmed = false;   // it was in flight when a connection was given up for its silence
     std::chrono::steady_clock::time_point interrupted_at{};  // the latest time
     std::int16_t lane = -1;                                  // that it was offered to last
     std::shared_ptr<const routed> route;                     // null: none, or its texts are not here

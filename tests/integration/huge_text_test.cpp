@@ -58,6 +58,20 @@ TEST_CASE("an event whose text no broker takes is dead with its size, and the ot
   desk.text({"dead", "discard", "--id", bad, "--yes"});
 }
 
+TEST_CASE("a document that is nested too deeply to be measured goes out beside one that is huge") {
+  const stage on;
+  auto session = on.connect();
+  const auto deep = insert(session, on, "deep", "(repeat('[', 6000) || '1' || repeat(']', 6000))::jsonb");
+  const auto bad = insert(session, on, "bad", numbers);
+  // Half of what a document of this depth needs to be gone through.
+  session.exec(fmt::format("ALTER DATABASE {} SET max_stack_depth = '1MB'", on.database_name()));
+  relay running{on};
+  on.await_drained();
+  CHECK(session.value("SELECT status FROM outbox.event WHERE id = $1", {deep}) == "published");
+  CHECK(session.value("SELECT status FROM outbox.event WHERE id = $1", {bad}) == "dead");
+  running.stop();
+}
+
 TEST_CASE("events that grow as texts are fetched a few at a time, and all go out") {
   const stage on;
   auto session = on.connect();

@@ -74,15 +74,19 @@ TEST_CASE("an event whose text PostgreSQL cannot read is dead, and the others of
   it.answer(refused);
   it.ask();
   CHECK(it.asked.fetch == std::vector{key_of(1)});
+  CHECK(it.asked.fetch_is_measured);
+  it.answer(refused);
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(2)});
+  it.answer(fetched({row(2, 2)}));
+  CHECK(it.sent() == numbers{2});
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(1)});
+  CHECK_FALSE(it.asked.fetch_is_measured);
   it.answer(refused);
   it.ask();
   CHECK(it.recorded() == "1 dead ");
-  CHECK(it.asked.fetch == std::vector{key_of(2)});
-  store_answer text;
-  text.fetched.answer = {row(2, 2)};
-  it.answer(text);
-  CHECK(it.sent() == numbers{2});
-  CHECK(it.failed.size() == 1);
+  REQUIRE(it.failed.size() == 1);
   CHECK(it.failed[0].reason == "invalid byte sequence");
 }
 
@@ -172,6 +176,40 @@ TEST_CASE("after a session that ended over texts they are measured first, for a 
   it.bring({large(1)});
   it.ask();
   CHECK_FALSE(it.asked.fetch_is_measured);
+}
+
+TEST_CASE("an event that cannot be measured is read all the same, and is dead if that fails, too") {
+  stream_script it;
+  it.lead();
+  it.stream.lost();
+  it.lead();
+  it.bring({large(1), large(2)});
+  store_answer refused;
+  refused.fetched.result = read_result::refused;
+  refused.fetched.reason = "stack depth limit exceeded";
+  for (const auto& asked : {std::vector{key_of(1), key_of(2)}, std::vector{key_of(1)}}) {
+    it.ask();
+    CHECK(it.asked.fetch == asked);
+    CHECK(it.asked.fetch_is_measured);
+    it.answer(refused);
+  }
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(2)});
+  it.answer(fetched({row(2, 2)}));
+  CHECK(it.sent() == numbers{2});
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(1)});
+  CHECK_FALSE(it.asked.fetch_is_measured);
+  CHECK(it.failed.empty());
+  SUBCASE("it can be read") {
+    it.answer(fetched({row(1, 1)}));
+    CHECK(it.sent() == numbers{1});
+  }
+  SUBCASE("it cannot") {
+    it.answer(refused);
+    it.ask();
+    CHECK(it.recorded() == "1 dead ");
+  }
 }
 
 TEST_CASE("an event on a disk that cannot be read is tried for half a minute before it is dead") {
