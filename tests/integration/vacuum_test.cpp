@@ -9,7 +9,8 @@
 namespace outboxd::test::vacuum_test {
 namespace {
 
-// What VACUUM (VERBOSE) says of dead rows: "tuples: 990 removed, 10 remain, 0 are dead but not yet removable".
+// What VACUUM (VERBOSE) says of dead rows: "tuples: 990 removed, 10 remain, 0 are dead but not yet
+// removable".
 // PostgreSQL 14: "found 990 removable, 10 nonremovable row versions in 5 out of 5 pages", and in its detail
 // "0 dead row versions cannot be removed yet".
 struct dead_rows {
