@@ -6,14 +6,15 @@
 namespace outboxd::app {
 namespace {
 
-// What the tests, the benchmarks and the private servers of a checkout set for each other.
+// What the tests, the benchmarks, the private servers and other scripts of a checkout read.
 bool is_of_the_checkout(std::string_view name) {
 #ifdef OUTBOXD_FAILPOINTS
   // core/failpoint.hpp reads them
   if (name == "OUTBOXD_FAILPOINT" || name == "OUTBOXD_FAILPOINT_HASTE") return true;
 #endif
-  constexpr std::array<std::string_view, 4> prefixes{"OUTBOXD_TEST_", "OUTBOXD_SERVICES_",
-                                                     "OUTBOXD_SIMULATION_", "OUTBOXD_BENCH_"};
+  constexpr std::array<std::string_view, 6> prefixes{"OUTBOXD_TEST_",       "OUTBOXD_SERVICES_",
+                                                     "OUTBOXD_SIMULATION_", "OUTBOXD_BENCH_",
+                                                     "OUTBOXD_CACHE_DIR",   "OUTBOXD_DEBIAN_MIRROR"};
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }

@@ -52,9 +52,7 @@ void recorder::read() {
     if (id.starts_with(end_mark)) {
       marks_seen_ = std::max(marks_seen_.load(), std::stoi(id.substr(end_mark.size())));
     } else {
-      // A quorum queue's own count, which no relay has sent.
-      message->properties.headers.erase("x-delivery-count");
-      message->properties.header_kinds.erase("x-delivery-count");
+      message->remove_counts_of_queue();
       history_.record(std::move(*message));  // first: what was acknowledged does not come again
     }
     reader.ack(tag);

@@ -112,9 +112,7 @@ void rig::read_queue() {
     reader.ack(*message);
     if (message->message_id() == end_mark) return;
     if (message->message_id().starts_with("end-of-queue-")) continue;
-    // A quorum queue's own count, which no relay has sent.
-    message->properties.headers.erase("x-delivery-count");
-    message->properties.header_kinds.erase("x-delivery-count");
+    message->remove_counts_of_queue();
     history_.record(std::move(*message));
   }
 }

@@ -141,7 +141,7 @@ TEST_SUITE("alone") {
           "rabbitmqctl set_user_tags " + own.name() + " management");
     set_user_tags(own.name(), {"policymaker"});
     at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = plugin.url("outboxd", canary);
-    finds(at, "broker.policies", "warning", "Login failed", "rabbitmqctl authenticate_user outboxd");
+    finds(at, "broker.policies", "warning", "answers 401: ", "rabbitmqctl authenticate_user outboxd");
     at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = plugin.url();
 
     broker topology{own.admin_url()};

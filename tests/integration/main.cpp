@@ -10,19 +10,19 @@
 
 namespace {
 
-// The directory of tools/services that ctest names for tests of the suite "alone". Returns only if there is
-// none, or if it fails.
+// The pair of servers that ctest names for tests of the suite "alone". Returns only if it names none.
 void move_to_own_services(char** words) {
-  const char* const directory = std::getenv("OUTBOXD_TEST_OWN_SERVICES");
-  if (directory == nullptr) return;
-  std::string program = WITH_SERVICES;
-  std::string where = directory;
+  const char* const pair = std::getenv("OUTBOXD_TEST_OWN_SERVICES");
+  if (pair == nullptr) return;
+  std::string program = OWN_SERVICES;
+  std::string name = pair;
+  std::string action = "run";
   ::unsetenv("OUTBOXD_TEST_OWN_SERVICES");
-  std::vector<char*> all{program.data(), where.data()};
+  std::vector<char*> all{program.data(), name.data(), action.data()};
   for (; *words != nullptr; ++words) all.push_back(*words);
   all.push_back(nullptr);
-  ::execv(WITH_SERVICES, all.data());
-  std::perror(WITH_SERVICES);
+  ::execv(OWN_SERVICES, all.data());
+  std::perror(OWN_SERVICES);
   std::exit(1);
 }
 

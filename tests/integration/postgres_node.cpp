@@ -43,14 +43,15 @@ postgres_node::postgres_node() {
 
 postgres_node::postgres_node(const postgres_node& primary, int through_port) {
   const int port = through_port != 0 ? through_port : primary.port();
-  run_to_end("pg_basebackup", {"-D", directory_.path() + "/data", "-d",
-                               fmt::format("postgresql://{}@127.0.0.1:{}/postgres", superuser, port), "-R",
-                               "-X", "stream", "--checkpoint=fast", "--no-sync"});
-  start("ready to accept read-only connections");
+  const auto address = fmt::format("postgresql://{}@127.0.0.1:{}/postgres", superuser, port);
+  run_to_end("pg_basebackup", {"-D", directory_.path() + "/data", "-d", address, "-R", "-X", "stream",
+                               "--checkpoint=fast", "--no-sync"});
+  // What -R has written may be of a newer libpq, whose options the server does not know.
+  start("ready to accept read-only connections", {"-c", "primary_conninfo=" + address});
 }
 
 // Of a crash of the test's machine it need not survive anything.
-void postgres_node::start(const std::string& ready) {
+void postgres_node::start(const std::string& ready, const std::vector<std::string>& more) {
   // Copied: the server's user may not be allowed to read the build directory.
   const auto library = directory_.path() + "/full_disk.so";
   std::filesystem::copy_file(FULL_DISK_LIBRARY, library);
@@ -59,6 +60,7 @@ void postgres_node::start(const std::string& ready) {
       {"-D", directory_.path() + "/data", "-c", "listen_addresses=127.0.0.1", "-c",
        fmt::format("port={}", port_), "-c", "unix_socket_directories=" + directory_.path(), "-c", "fsync=off",
        "-c", "shared_buffers=16MB", "-c", "wal_receiver_status_interval=1s"});
+  how.arguments.insert(how.arguments.end(), more.begin(), more.end());
   how.environment.insert({{"LD_PRELOAD", library}, {"OUTBOXD_TEST_FULL_DISK", full_disk_flag()}});
   server_ = std::make_unique<process>(how);
   server_->wait_line(ready, time_limit);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "private_server.hpp"
 #include "support/free_port.hpp"
@@ -29,7 +31,7 @@ class postgres_node {
   void promote() const;
 
  private:
-  void start(const std::string& ready);
+  void start(const std::string& ready, const std::vector<std::string>& more = {});
   std::string full_disk_flag() const { return directory_.path() + "/full"; }
 
   server_directory directory_;

@@ -36,6 +36,14 @@ struct delivery {
   steady_clock::time_point received_at;
 
   std::string message_id() const { return properties.message_id.value_or(""); }
+
+  /// Removes the headers in which a quorum queue counts its own attempts, and which no relay has sent.
+  void remove_counts_of_queue() {
+    for (const char* header : {"x-delivery-count", "x-acquired-count"}) {
+      properties.headers.erase(header);
+      properties.header_kinds.erase(header);
+    }
+  }
 };
 
 /// Copies everything out of the library's memory.

@@ -183,6 +183,8 @@ TEST_CASE("an API that refuses, is another one, or says nonsense is one warning,
   for (const auto& [answer, words, remedy] :
        {bad{http_text(401, R"({"error":"not_authorized","reason":"Login failed"})"),
             "answers 401: \"Login failed\"", "rabbitmqctl authenticate_user doctor"},
+        bad{http_text(401, R"({"error":"not_authorized","reason":"Not_Authorized"})"),
+            "answers 401: \"Not_Authorized\"", "rabbitmqctl authenticate_user doctor"},
         bad{http_text(401, R"({"error":"not_authorised","reason":"Not management user"})"),
             "Not management user", "rabbitmqctl set_user_tags doctor management"},
         bad{http_text(403, ""), "answers 403", "authenticate_user"},

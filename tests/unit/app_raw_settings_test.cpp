@@ -158,7 +158,7 @@ TEST_CASE("variables of Kubernetes, of the checkout's tests and of other program
         "OUTBOXD_PORT_9464_TCP_ADDR=10.0.0.1", "OUTBOXD_METRICS_SERVICE_HOST=10.0.0.1",
         "OUTBOXD_METRICS_PORT=tcp://10.0.0.1:9464", "OUTBOXD_TEST_DATABASE_URL=x", "OUTBOXD_SERVICES_DIR=x",
         "OUTBOXD_SERVICES_AMQP_PORT=x", "OUTBOXD_SIMULATION_SEED=x", "OUTBOXD_BENCH_FLUSH_US=1", "OUTBOXD=x",
-        "outboxd_relay_lanes=x", "no equals sign"}) {
+        "OUTBOXD_CACHE_DIR=x", "OUTBOXD_DEBIAN_MIRROR=x", "outboxd_relay_lanes=x", "no equals sign"}) {
     CAPTURE(other);
     const auto read = from_environment({other});
     CHECK((read.has_value() && read->empty()));

@@ -86,7 +86,8 @@ result<http::answer> management_api::ask(std::string_view target, milliseconds l
 finding management_api::refused(int status, const std::string& body) const {
   auto words = fmt::format("{} answers {}{}", where_.display(), status, reason_in(body));
   const auto user = shell_word(login_.user);
-  if (status == 401 && body.find("Login failed") == std::string::npos)
+  // Of a wrong password RabbitMQ 3 says "Login failed", RabbitMQ 4 "Not_Authorized".
+  if (status == 401 && body.find("Not management user") != std::string::npos)
     return warning(
         std::move(words),
         fmt::format("rabbitmqctl set_user_tags {} management  # it replaces the user's tags", user));
