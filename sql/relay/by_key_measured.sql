@@ -1,5 +1,5 @@
--- The same as by_key, but texts are made only of an event whose numbers are no longer than $1 bytes together
--- as texts. Else it comes withheld, and its size is theirs.
+-- The same as by_key, but it measures first: an event whose numbers take more than $1 bytes as texts comes
+-- withheld, with their sum as its size. Its texts are not made.
 -- $1 largest, $2 mask, $3 shard, $4 ids, $5 seqs, $6 transactions that inserted them, $7 most bytes of texts
 -- together
 SELECT @fetched_columns@, @exception_columns@, false
