@@ -75,7 +75,7 @@ outcome<int> list(const settings& from, const dead_list_options& options) {
   return exit_success;
 }
 
-// What would take gigabytes of PostgreSQL's memory to say is not asked for.
+// Bytes. More would take PostgreSQL several times as much memory.
 constexpr std::int64_t most_shown = 64'000'000;
 
 // Bytes of the payload and the headers as texts, about; 0 if that cannot be said.
@@ -91,7 +91,7 @@ outcome<std::int64_t> text_size(operator_session& session, const std::string& id
       fmt::format("{} + {} + {}", pg::unpacked_size("e.payload"), pg::unpacked_size("e.headers"),
                   pg::size_of_numbers("e.headers", most_shown));
   if (type->at(0, 0) == "jsonb") size += " + " + pg::size_of_numbers("e.payload", most_shown);
-  const auto bytes = ask(size);
+  const auto bytes = ask("max(" + size + ")");  // each event with this id is read
   if (!bytes && bytes.error().of_a_row) return 0;
   if (!bytes) return tl::make_unexpected(bytes.error());
   return bytes->size() == 0 ? 0 : std::stoll(std::string(bytes->at(0, 0)));
@@ -146,7 +146,10 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
   if (found.size() > 1)
     say_error(
         fmt::format("{} events have this id; shown is the one with seq {}", found.size(), found.at(0, 2)));
+  const auto too_large = fmt::format(
+      "not shown: with the headers it would have {} bytes, and {} are shown at most", size, most_shown);
   if (options.json) {
+    if (size > most_shown) say_error("payload: " + too_large);
     fmt::print("{}\n", found.at(0, 0));
     return exit_success;
   }
@@ -163,8 +166,7 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
     constexpr int headers = first + static_cast<int>(names.size());
     fmt::print("{:<14}{}\n\n{}\n", "headers", found.at(0, headers), found.at(0, headers + 1));
   } else if (size > most_shown) {
-    fmt::print("{:<14}not shown: with the headers it would have {} bytes, and {} are shown at most\n",
-               "payload", size, most_shown);
+    fmt::print("{:<14}{}\n", "payload", too_large);
   } else if (options.payload) {
     fmt::print("{:<14}{}\n", "payload", "PostgreSQL cannot read it, or not say it in UTF-8");
   } else {

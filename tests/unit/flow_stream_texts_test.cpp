@@ -28,11 +28,34 @@ store_answer fetched(std::vector<stored_event> rows) {
   return out;
 }
 
-store_answer too_dear() {
+store_answer not_fetched(read_result how, const char* reason) {
   store_answer out;
-  out.fetched.result = read_result::too_dear;
-  out.fetched.reason = "canceling statement due to statement timeout";
+  out.fetched.result = how;
+  out.fetched.reason = reason;
   return out;
+}
+
+store_answer too_dear() {
+  return not_fetched(read_result::too_dear, "canceling statement due to statement timeout");
+}
+
+// Of two events that are to be fetched the first is refused, together and alone; the second comes. Then the
+// first is asked for without being measured.
+void fetch_first_in_vain(stream_script& it, const char* reason) {
+  for (const auto& asked : {std::vector{key_of(1), key_of(2)}, std::vector{key_of(1)}}) {
+    it.ask();
+    CHECK(it.asked.fetch == asked);
+    CHECK(it.asked.fetch_is_measured == (it.asked.keys_only || asked.size() == 1));
+    it.answer(not_fetched(read_result::refused, reason));
+  }
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(2)});
+  it.answer(fetched({row(2, 2)}));
+  CHECK(it.sent() == numbers{2});
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(1)});
+  CHECK_FALSE(it.asked.fetch_is_measured);
+  CHECK(it.failed.empty());
 }
 
 }  // namespace
@@ -62,28 +85,9 @@ TEST_CASE("large texts are fetched a few at a time, and what stands behind them 
 TEST_CASE("an event whose text PostgreSQL cannot read is dead, and the others of its group are not") {
   stream_script it;
   it.lead();
-  auto first = row(1, 1);
-  auto second = row(2, 2);
-  first.withheld = second.withheld = true;
-  it.bring({first, second});
-  it.ask();
-  CHECK(it.asked.fetch.size() == 2);
-  store_answer refused;
-  refused.fetched.result = read_result::refused;
-  refused.fetched.reason = "invalid byte sequence";
-  it.answer(refused);
-  it.ask();
-  CHECK(it.asked.fetch == std::vector{key_of(1)});
-  CHECK(it.asked.fetch_is_measured);
-  it.answer(refused);
-  it.ask();
-  CHECK(it.asked.fetch == std::vector{key_of(2)});
-  it.answer(fetched({row(2, 2)}));
-  CHECK(it.sent() == numbers{2});
-  it.ask();
-  CHECK(it.asked.fetch == std::vector{key_of(1)});
-  CHECK_FALSE(it.asked.fetch_is_measured);
-  it.answer(refused);
+  it.bring({large(1), large(2)});
+  fetch_first_in_vain(it, "invalid byte sequence");
+  it.answer(not_fetched(read_result::refused, "invalid byte sequence"));
   it.ask();
   CHECK(it.recorded() == "1 dead ");
   REQUIRE(it.failed.size() == 1);
@@ -184,29 +188,13 @@ TEST_CASE("an event that cannot be measured is read all the same, and is dead if
   it.stream.lost();
   it.lead();
   it.bring({large(1), large(2)});
-  store_answer refused;
-  refused.fetched.result = read_result::refused;
-  refused.fetched.reason = "stack depth limit exceeded";
-  for (const auto& asked : {std::vector{key_of(1), key_of(2)}, std::vector{key_of(1)}}) {
-    it.ask();
-    CHECK(it.asked.fetch == asked);
-    CHECK(it.asked.fetch_is_measured);
-    it.answer(refused);
-  }
-  it.ask();
-  CHECK(it.asked.fetch == std::vector{key_of(2)});
-  it.answer(fetched({row(2, 2)}));
-  CHECK(it.sent() == numbers{2});
-  it.ask();
-  CHECK(it.asked.fetch == std::vector{key_of(1)});
-  CHECK_FALSE(it.asked.fetch_is_measured);
-  CHECK(it.failed.empty());
+  fetch_first_in_vain(it, "stack depth limit exceeded");
   SUBCASE("it can be read") {
     it.answer(fetched({row(1, 1)}));
     CHECK(it.sent() == numbers{1});
   }
   SUBCASE("it cannot") {
-    it.answer(refused);
+    it.answer(not_fetched(read_result::refused, "stack depth limit exceeded"));
     it.ask();
     CHECK(it.recorded() == "1 dead ");
   }
