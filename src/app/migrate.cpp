@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <optional>
+#include <random>
 #include <thread>
 
 #include "app/migrations.hpp"
@@ -22,6 +23,12 @@ using namespace std::chrono_literals;
 
 constexpr auto between_migration_tries = 500ms;
 constexpr auto longest_migration = 60s;
+
+// Each relay's sessions follow a request for three seconds from when they first see it, and the next one
+// after five more. Asked without end, each does that in a time of its own, and their leads are never free
+// together. So we ask for a while, and again when the last one who saw it is ready for another.
+constexpr auto asks_for = 4s;
+constexpr auto between_requests = asks_for + 3s + 5s + 1s;
 
 error migration_refusal(const pg::refusal& why) {
   constexpr std::string_view what = "the migration failed and was rolled back";
@@ -56,8 +63,30 @@ class migration_session {
   }
   // The latest statement was given up for a lock.
   bool met_lock() const { return met_lock_; }
+  bool asks() const { return asks_; }
+  result<void> ask(const pg::schema_name& schema) {
+    asks_ = true;
+    const auto asked = execute(
+        fmt::format("SET idle_session_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s';"
+                    " SELECT pg_try_advisory_lock_shared({}, {})",
+                    pg::lock_class(schema), request_key_));
+    if (!asked) return tl::make_unexpected(asked.error());
+    // It may fail, where the queue of notifications is full; leaders look now and then without it.
+    (void)execute(fmt::format("SELECT pg_notify({}, 'yield')", schema.literal()));
+    return {};
+  }
+  result<void> ask_no_more() {
+    asks_ = false;
+    const auto done = execute("SELECT pg_advisory_unlock_all(); SET idle_session_timeout = 0");
+    if (!done) return tl::make_unexpected(done.error());
+    return {};
+  }
 
  private:
+  // Nobody else can have taken the lock by which it asks for leads: nobody knows which it will be.
+  std::random_device device_;
+  int request_key_ = pg::request_key + std::uniform_int_distribution(0, 1'000'000'000)(device_);
+  bool asks_ = false;
   bool met_lock_ = false;
   pg::blocking_session session_;
 };
@@ -152,8 +181,9 @@ result<outbox_shape> shape_of(migration_session& session, const pg::schema_name&
   return out;
 }
 
-// Leaders that hear it make way for a moment, for whoever waits for their locks. In a transaction of its own,
-// before the one that does.
+// Leaders make way for a moment for who has such a lock and may have the lead; the word makes them look at
+// once. The lock lasts as long as this session, and so would the pauses in delivery: the server ends a
+// session whose program is gone or hangs.
 result<void> ask_leaders_to_yield(migration_session& session, const pg::schema_name& schema,
                                   const migrate_wishes& wishes) {
   if (!wishes.shards && !wishes.notifies) return {};
@@ -162,9 +192,7 @@ result<void> ask_leaders_to_yield(migration_session& session, const pg::schema_n
   const int shards = wishes.shards.value_or(is->shards);
   if (shards < is->shards || (shards == is->shards && wishes.notifies.value_or(is->notifies) == is->notifies))
     return {};
-  const auto asked = session.execute(fmt::format("SELECT pg_notify({}, 'yield')", schema.literal()));
-  if (!asked) return tl::make_unexpected(asked.error());
-  return {};
+  return session.ask(schema);
 }
 
 result<migrate_result> apply(migration_session& session, const pg::schema_name& schema,
@@ -265,14 +293,21 @@ result<migrate_result> migrate(const std::string& connection_string, const pg::s
   migration_session session;
   if (const auto opened = session.open(connection_string); !opened)
     return tl::make_unexpected(opened.error());
-  const auto deadline = std::chrono::steady_clock::now() + longest_migration;
+  auto asked_at = std::chrono::steady_clock::now();
+  const auto deadline = asked_at + longest_migration;
   for (;;) {
     auto done = try_once(session, schema, wishes);
     if (done || !session.met_lock() || std::chrono::steady_clock::now() >= deadline) return done;
     if (const auto back = session.execute("ROLLBACK"); !back) return tl::make_unexpected(back.error());
     say(fmt::format("others hold locks of {} that migrate needs: {}; trying again", schema.identifier(),
                     lock_holders(session, schema)));
-    std::this_thread::sleep_for(between_migration_tries);
+    if (!session.asks() || std::chrono::steady_clock::now() < asked_at + asks_for) {
+      std::this_thread::sleep_for(between_migration_tries);
+      continue;
+    }
+    if (const auto silent = session.ask_no_more(); !silent) return tl::make_unexpected(silent.error());
+    std::this_thread::sleep_until(asked_at + between_requests);
+    asked_at = std::chrono::steady_clock::now();
   }
 }
 

@@ -118,6 +118,7 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
                 "outboxd before the next migration",
                 version, pg::schema_version);
           },
+      .makes_way = [log](const std::string& who) { log->info("makes way: {}", who); },
       .stands_by = [log] { log->info("stands by: another relay leads"); },
       .in_doubt =
           [log](const std::vector<event_key>& ids) {

@@ -38,17 +38,23 @@ void doorbell::wake(clock::time_point now) {
   awake_since_ = last_find_ = next_poll_ = now;
 }
 
-void doorbell::on_notified(int count, clock::time_point now) {
+bool doorbell::on_notified(int count, clock::time_point now) {
   notified_.add(count, now, limits_.window);
   if (state_ != state::awake && notified_.lately(now, limits_.window) >= enough_to_wake(now)) wake(now);
+  if (state_ != state::awake) return true;
+  rung_ = true;
+  next_poll_ = std::min(next_poll_, std::max(now, last_read_ + limits_.shortest_rung));
+  return false;
 }
 
 void doorbell::on_read_sent() {
+  rung_ = false;
   if (state_ == state::granted) state_ = state::last_read;
 }
 
 // Asleep no poll follows. Awake it follows the sooner the less time has passed since something was found.
 void doorbell::on_read(std::size_t found, bool complete, clock::time_point now) {
+  last_read_ = now;
   if (found > 0) last_find_ = now;
   found_.add(static_cast<int>(found), now, limits_.window);
   if (state_ == state::last_read && complete) {
@@ -59,6 +65,7 @@ void doorbell::on_read(std::size_t found, bool complete, clock::time_point now) 
   const auto without = std::chrono::duration_cast<std::chrono::microseconds>(now - last_find_);
   next_poll_ = now + std::clamp<std::chrono::microseconds>(without / limits_.poll_share,
                                                            limits_.shortest_poll, limits_.longest_poll);
+  if (rung_) next_poll_ = std::min(next_poll_, now + limits_.shortest_rung);
   if (state_ == state::awake && complete) ask_if_calm(now);
 }
 

@@ -44,7 +44,9 @@ class doorbell {
   void start(clock::time_point now);
   void set(obstacle what, bool there, clock::time_point now);
 
-  void on_notified(int count, clock::time_point now);
+  // True: to be read at once. Awake it polls anyway, and a ring, which may be forged, brings the next poll
+  // forward, but never makes more of them than limits.shortest_rung allows.
+  bool on_notified(int count, clock::time_point now);
   void on_contention(clock::time_point now) { contention_.until = now + limits_.contention_lasts; }
   // A read is on its way; it has found so many, and all that was visible or not.
   void on_read_sent();
@@ -92,6 +94,8 @@ class doorbell {
   meter found_;  // events; of what is to be published at once at least as many as commits
   clock::time_point awake_since_{};
   clock::time_point last_find_{};
+  clock::time_point last_read_{};
+  bool rung_ = false;  // awake, and since the latest read was sent
   clock::time_point next_poll_ = clock::time_point::max();
   contention contention_;
 };

@@ -19,6 +19,11 @@ constexpr auto first_drain = 1s;
 constexpr int most_doublings = 6;
 constexpr auto between_drains = 5s;
 
+constexpr auto between_looks = 5s;
+constexpr auto between_heard_looks = 1s;
+constexpr auto longest_request = 3s;
+constexpr auto between_requests = 5s;
+
 }  // namespace
 
 void lead::on_taken(clock::time_point now) {
@@ -43,8 +48,38 @@ void lead::leave() {
   if (state_ != state::stopping) state_ = state::leaving;
 }
 
-void lead::yield(clock::time_point now) {
-  if (state_ == state::leading) make_way(now);
+void lead::hear_request(clock::time_point now) {
+  next_look_ = std::min(next_look_, std::max(now, looked_at_ + between_heard_looks));
+}
+
+bool lead::wants_look(clock::time_point now) const {
+  return state_ == state::leading && now >= next_look_;
+}
+
+bool lead::on_looked(bool asked, clock::time_point now) {
+  looked_at_ = now;
+  next_look_ = now + between_looks;
+  const bool leads = state_ == state::leading;
+  if (!leads && state_ != state::standing_by) return false;
+  const bool is_followed = now < request_ends_;
+  if (!asked) {
+    if (is_followed) end_request(now);
+    return false;
+  }
+  const auto may = leads ? std::max(next_drain_, next_request_) : next_request_;
+  if (now >= may) {
+    end_request(now + longest_request);
+  } else if (leads || !is_followed) {  // who leads on while it is followed did not come to rest
+    next_look_ = std::min(next_look_, may);
+    return false;
+  }
+  if (leads) make_way(now);
+  return true;
+}
+
+void lead::end_request(clock::time_point when) {
+  request_ends_ = when;
+  next_request_ = when + between_requests;
 }
 
 void lead::on_broker(bool is_there, clock::time_point now) {
@@ -100,7 +135,7 @@ lead::action lead::step(bool too_many, bool meets_lock, clock::time_point now) {
 clock::time_point lead::next(bool meets_lock) const {
   switch (state_) {
     case state::leading:
-      return broker_gone_since_ ? next_count_ : clock::time_point::max();
+      return broker_gone_since_ ? std::min(next_count_, next_look_) : next_look_;
     case state::making_way:
       return drains_until(meets_lock);
     case state::leaving:

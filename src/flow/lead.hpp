@@ -41,8 +41,17 @@ class lead {
 
   void stop() { state_ = state::stopping; }
   void leave();
-  // Another relay, or `migrate`, has asked for it.
-  void yield(clock::time_point now);
+  // Somebody says that the lead is asked for: a hint, for anybody can say so. It is worth a look, and no more
+  // than one in a second.
+  void hear_request(clock::time_point now);
+  // Whether to look who asks for the lead by the locks that he has; on_looked follows. Unasked it looks now
+  // and then, for words can be lost.
+  bool wants_look(clock::time_point now) const;
+  // asked: by somebody who may. True: the lead is given up. Who leads makes way; who has just taken the lock,
+  // and is not told on_taken yet, gives it back. Leaders come to rest at different moments, and who asks may
+  // want all leads at once: so nobody keeps a lead that is asked for until three seconds have passed. Then
+  // nobody gives one up for five, whoever goes on asking.
+  bool on_looked(bool asked, clock::time_point now);
 
   // At each turn. Without a broker for a second it makes way for a relay that has one.
   void on_broker(bool is_there, clock::time_point now);
@@ -63,13 +72,18 @@ class lead {
  private:
   bool lacks_broker(clock::time_point now) const;
   void make_way(clock::time_point now);
+  void end_request(clock::time_point when);
   clock::time_point drains_until(bool meets_lock) const;
 
   state state_ = state::standing_by;
   clock::time_point next_try_{};
   clock::time_point drains_since_{};
   clock::time_point next_drain_{};
-  int failed_drains_ = 0;  // since it was taken
+  clock::time_point looked_at_{};
+  clock::time_point next_look_{};
+  clock::time_point request_ends_{};  // the latest one is followed until then
+  clock::time_point next_request_{};  // and the next one from then on
+  int failed_drains_ = 0;             // since it was taken
   std::optional<clock::time_point> locked_since_;
   std::optional<clock::time_point> broker_gone_since_;
   clock::time_point next_count_{};

@@ -49,6 +49,7 @@ struct doorbell_limits {
   int poll_share = 8;
   std::chrono::microseconds shortest_poll{1'000};
   std::chrono::milliseconds longest_poll{1'000};
+  std::chrono::milliseconds shortest_rung{10};  // between a read and a poll that a ring asks for
 };
 
 // What a dead event means for the later ones of its aggregate.

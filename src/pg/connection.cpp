@@ -151,6 +151,15 @@ connection::payloads connection::take_notifications() {
   return std::exchange(session_->notified, {});
 }
 
+void connection::heed_only(std::vector<std::string> words, std::vector<std::string> for_others) {
+  session_->heeded = std::move(words);
+  session_->for_others = std::move(for_others);
+}
+
+connection::senders connection::take_senders() {
+  return std::exchange(session_->notified_by, {});
+}
+
 const std::string& connection::last_sqlstate() const {
   return session_->last_sqlstate;
 }

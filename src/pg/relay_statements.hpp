@@ -63,6 +63,8 @@ inline constexpr std::string_view lead_holder = "lead_holder";
 inline constexpr std::string_view sleep_holder = "sleep_holder";
 inline constexpr std::string_view table_holder = "table_holder";
 inline constexpr std::string_view row_holder = "row_holder";
+inline constexpr std::string_view notifier = "notifier";
+inline constexpr std::string_view requester = "requester";
 }  // namespace statement
 
 // Columns of every statement that returns events, in order.
@@ -121,5 +123,8 @@ inline constexpr int lead_key = 0;
 inline constexpr int sleep_key = lead_key + most_shards;
 inline constexpr int present_key = sleep_key + most_shards;
 inline constexpr int relay_key = present_key + 1;
+// This one, or any above, is held by who asks all leaders to make way: he takes one that nobody else can have
+// locked, for he alone knows which it will be.
+inline constexpr int request_key = relay_key + 1;
 
 }  // namespace outboxd::pg

@@ -16,6 +16,13 @@ namespace {
 constexpr int binary_format = 1;
 constexpr int text_format = 0;
 
+// Of whom it is known how many notifications came from each, at a time.
+constexpr std::size_t most_senders = 256;
+
+bool has(const std::vector<std::string>& words, std::string_view one) {
+  return std::find(words.begin(), words.end(), one) != words.end();
+}
+
 std::string_view field(const PGresult* of, int code) {
   const char* text = PQresultErrorField(of, code);
   return text != nullptr ? text : "";
@@ -94,7 +101,10 @@ void connection::session::on_readable() {
 // Parses what has come, also the parting words of a dead connection.
 void connection::session::read_notifications() {
   while (PGnotify* one = conn_ != nullptr ? PQnotifies(conn_) : nullptr) {
-    ++notified[one->extra];
+    const std::string_view payload = one->extra;
+    const bool is_known = notified_by.size() < most_senders || notified_by.contains(one->be_pid);
+    ++notified_by[has(for_others, payload) ? 0 : is_known ? one->be_pid : -1];
+    if (heeded.empty() || has(heeded, payload)) ++notified[std::string(payload)];
     PQfreemem(one);
   }
 }

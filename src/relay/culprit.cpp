@@ -21,7 +21,7 @@ constexpr auto between_searches = 5s;
 
 constexpr auto longest_search = 10s;
 
-constexpr std::array all_kinds{kept_from::leading, kept_from::sleeping, kept_from::writing};
+constexpr std::array all_kinds{kept_from::leading, kept_from::sleeping, kept_from::writing, kept_from::quiet};
 
 // Columns of sql/relay/*_holder.sql.
 struct holder {
@@ -91,6 +91,11 @@ void culprit_watch::set(kept_from what, bool kept, clock::time_point now) {
   }
 }
 
+void culprit_watch::set_loudest(int process, clock::time_point now) {
+  loudest_ = process;
+  set(kept_from::quiet, process != 0, now);
+}
+
 bool culprit_watch::due(clock::time_point now) const {
   return std::any_of(watches_.begin(), watches_.end(),
                      [&](const watch& one) { return one.next_search && *one.next_search <= now; });
@@ -127,13 +132,17 @@ boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::search(
 boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_watch::find(
     pg::connection& link, kept_from what, int shard, std::vector<event_key> unwritten) {
   std::vector<std::string> parameters;
-  if (what != kept_from::writing) parameters.push_back(pg::int4(pg::lock_class(schema_)));
+  if (what == kept_from::leading || what == kept_from::sleeping)
+    parameters.push_back(pg::int4(pg::lock_class(schema_)));
   switch (what) {
     case kept_from::leading:
       co_return co_await ask(link, pg::statement::lead_holder, std::move(parameters));
     case kept_from::sleeping:
       parameters.push_back(pg::int8(shard));
       co_return co_await ask(link, pg::statement::sleep_holder, std::move(parameters));
+    case kept_from::quiet:
+      parameters.push_back(pg::int4(loudest_));
+      co_return co_await ask(link, pg::statement::notifier, std::move(parameters));
     case kept_from::writing:
       break;
   }
@@ -149,6 +158,15 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
   auto by_row = co_await ask(link, pg::statement::row_holder, std::move(rows));
   if (!by_row || *by_row || unwritten.empty()) co_return by_row;
   co_return co_await find_swallower(link);
+}
+
+boost::asio::awaitable<result<std::optional<std::string>>> culprit_watch::requester(pg::connection& link,
+                                                                                    int shard) {
+  std::vector<std::string> parameters{pg::int4(pg::lock_class(schema_)), pg::int8(shard)};
+  auto found = co_await ask(link, pg::statement::requester, std::move(parameters));
+  if (!found) co_return tl::make_unexpected(found.error());
+  if (!*found) co_return std::optional<std::string>();
+  co_return std::move((*found)->words);
 }
 
 // Nobody has a lock, and still rows stay as they are.
@@ -218,6 +236,13 @@ std::string culprit_watch::words_for(std::string_view statement, std::int64_t nu
   if (statement == pg::statement::sleep_holder)
     return fmt::format("the leader of shard {} of {} polls and cannot sleep: {} holds the lock SLEEP ({})",
                        number, schema_.name(), who, mode);
+  if (statement == pg::statement::requester)
+    return fmt::format("{} asks for the lead of shard {} of {}", who, number, schema_.name());
+  if (statement == pg::statement::notifier)
+    return fmt::format(
+        "the channel {} is flooded with notifications, and not listened to for most of the time: {} sends "
+        "them",
+        schema_.name(), who);
   if (statement == pg::statement::row_holder)
     return fmt::format("events of {} cannot be marked: {} has locked their rows", schema_.name(), who);
   const std::string behind = number == 0 ? "" : fmt::format(", behind pid {}", number);

@@ -30,6 +30,7 @@ enum class kept_from {
   leading,   // a standby: it gets no lead; as a rule because another relay leads
   sleeping,  // a leader: it does not get SLEEP
   writing,   // a leader: locks put marks or reads off, or marks change nothing
+  quiet,     // a leader: more notifications arrive than anybody needs
 };
 
 // PostgreSQL has no lock that only a relay could take, and any user may lock what he may see or change. So
@@ -42,6 +43,9 @@ class culprit_watch {
 
   // Whether it is kept from this now.
   void set(kept_from what, bool kept, clock::time_point now);
+
+  // The process at the server that floods the channel with notifications; 0: nobody does.
+  void set_loudest(int process, clock::time_point now);
 
   bool due(clock::time_point now) const;
 
@@ -57,6 +61,9 @@ class culprit_watch {
   // shard: that it leads; unwritten: events that it has to write.
   boost::asio::awaitable<result<std::vector<std::string>>> search(pg::connection& link, int shard,
                                                                   std::vector<event_key> unwritten);
+
+  // Who asks for the lead of this shard, and may have it, in words.
+  boost::asio::awaitable<result<std::optional<std::string>>> requester(pg::connection& link, int shard);
 
  private:
   friend boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection&,
@@ -84,7 +91,8 @@ class culprit_watch {
                         const std::string& who) const;
 
   const pg::schema_name& schema_;
-  std::array<watch, 3> watches_;
+  std::array<watch, 4> watches_;
+  int loudest_ = 0;
 };
 
 }  // namespace outboxd::relay

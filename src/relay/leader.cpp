@@ -118,7 +118,7 @@ boost::asio::awaitable<error> leader::serve(pg::connection& link) {
     const auto led = co_await lead(link);
     stream_.lost();
     lead_.on_lost();
-    for (const auto what : {kept_from::sleeping, kept_from::writing})
+    for (const auto what : {kept_from::sleeping, kept_from::writing, kept_from::quiet})
       culprits_.set(what, false, clock::now());
     if (sleep_lock_) std::exchange(sleep_lock_, nullptr)->stop();
     host_.on_gave_up(*std::exchange(shard_, std::nullopt));
@@ -148,7 +148,11 @@ boost::asio::awaitable<result<bool>> leader::stand_by(pg::connection& link) {
       co_return tl::make_unexpected(is_read_only(link));
     }
     culprits_.set(kept_from::leading, !*taken, clock::now());
-    if (*taken) co_return true;
+    if (*taken) {
+      const auto kept = co_await keep_lead(link);
+      if (!kept || !*kept) shard_.reset();
+      co_return kept;
+    }
     host_.on_stands_by();
   }
   co_await link.wait_until(clock::now() + try_interval);
@@ -168,12 +172,7 @@ boost::asio::awaitable<result<bool>> leader::take_lead(pg::connection& link) {
   co_return true;
 }
 
-// LISTEN is on its own: it takes effect with the end of its transaction, and the first read has to begin
-// after that.
 boost::asio::awaitable<result<void>> leader::lead(pg::connection& link) {
-  const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
-  if (!listens) co_return tl::make_unexpected(listens.error());
-  view_.shard = *shard_;
   store_session store(link, settings_.database.claim_timeout);
   const auto asked_at = clock::now();
   auto saved = co_await store.load(view_);
@@ -181,6 +180,7 @@ boost::asio::awaitable<result<void>> leader::lead(pg::connection& link) {
   const auto now = clock::now();
   next_sweep_ = now;
   lead_.on_taken(now);
+  heed_words(link);
   stream_.start(std::move(*saved), *payload_);
   stream_.on_server_time(asked_at, view_.server_time);
   doorbell_.start(now);
@@ -203,6 +203,13 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
     if (link.lost()) co_return tl::make_unexpected(*link.lost());
     const auto now = latest_step_ = clock::now();
     take_notifications(link);
+    follow_hints(now);
+    const auto heard = co_await heed_flood(link);
+    if (!heard) co_return heard;
+    if (lead_.wants_look(now)) {
+      const auto looked = co_await look_for_request(link);
+      if (!looked) co_return tl::make_unexpected(looked.error());
+    }
     lead_.on_broker(lanes_.any_up(), now);
     if (lead_.wants_count(now)) {
       const auto counted = co_await count_relays(link);
@@ -245,8 +252,9 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
     }
     const auto kept = co_await keep_session(link);
     if (!kept) co_return kept;
-    const auto until = std::min({stream_.next_at(), doorbell_.next_poll(), next_sweep_,
-                                 lead_.next(stream_.meets_lock()), next_question()});
+    const auto until =
+        std::min({stream_.next_at(), doorbell_.next_poll(), next_sweep_, due_.next(), pauses_.next(),
+                  flood_.next(), lead_.next(stream_.meets_lock()), next_question()});
     co_await link.wait_until(until);
   }
 }
@@ -274,25 +282,32 @@ std::string leader::own_probe() const {
   return fmt::format("probe {}", current_ != nullptr ? current_->backend_pid() : 0);
 }
 
+// Anybody can say anything on the channel, so nothing is done because of a word alone: it has us look sooner
+// at what is in the table or in the locks, and each of them no more often than it is worth.
 void leader::take_notifications(pg::connection& link) {
   const auto now = clock::now();
+  for (const auto& [sender, count] : link.take_senders()) flood_.add(sender, count, now);
   const auto probe = own_probe();
   for (const auto& [payload, count] : link.take_notifications()) {
-    if (payload == probe) {
+    if (payload == probe && !flood_.lasts()) {
       if (probe_.on_heard(now)) host_.on_hearing_again();
       doorbell_.set(flow::doorbell::obstacle::deaf, false, now);
     } else if (payload == "due") {
-      stream_.ring_due();
+      due_.hear();
     } else if (payload == "pause") {
-      stream_.ring_pauses();
+      pauses_.hear();
     } else if (payload == "yield") {
-      lead_.yield(now);
+      lead_.hear_request(now);
     } else if (payload == std::to_string(*shard_)) {
-      doorbell_.on_notified(count, now);
       host_.so_far().notifications += static_cast<std::uint64_t>(count);
-      stream_.ring();
+      if (doorbell_.on_notified(count, now)) stream_.ring();
     }
   }
+}
+
+void leader::follow_hints(clock::time_point now) {
+  if (due_.take(now)) stream_.ring_due();
+  if (pauses_.take(now)) stream_.ring_pauses();
 }
 
 void leader::count_published(std::size_t events, const std::string& route) {

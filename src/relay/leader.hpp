@@ -10,6 +10,8 @@
 
 #include "flow/deferral.hpp"
 #include "flow/doorbell.hpp"
+#include "flow/flood.hpp"
+#include "flow/hint.hpp"
 #include "flow/lead.hpp"
 #include "flow/listen_probe.hpp"
 #include "flow/stream.hpp"
@@ -53,6 +55,8 @@ class leader_host : public link_observer {
   virtual void on_culprit(const std::string& words) = 0;
   // The outbox was migrated by the next version of this program, and this one works with it.
   virtual void on_newer_schema(std::int64_t version) = 0;
+  // For who asks for the lead.
+  virtual void on_makes_way(const std::string& who) = 0;
   // Other relays lead; once each time.
   virtual void on_stands_by() = 0;
   // The lead is given up without rest, and these were sent and are not marked.
@@ -103,6 +107,7 @@ class leader {
   boost::asio::awaitable<error> serve(pg::connection& link);
   boost::asio::awaitable<result<bool>> stand_by(pg::connection& link);
   boost::asio::awaitable<result<bool>> take_lead(pg::connection& link);
+  boost::asio::awaitable<result<bool>> keep_lead(pg::connection& link);
   boost::asio::awaitable<result<void>> lead(pg::connection& link);
   boost::asio::awaitable<result<void>> relay_events(pg::connection& link);
   boost::asio::awaitable<result<void>> give_up(pg::connection& link);
@@ -110,7 +115,11 @@ class leader {
   boost::asio::awaitable<result<void>> make_rounds(pg::connection& link);
   boost::asio::awaitable<result<void>> keep_session(pg::connection& link);
   boost::asio::awaitable<result<void>> prove_hearing(pg::connection& link);
+  boost::asio::awaitable<result<void>> heed_flood(pg::connection& link);
+  boost::asio::awaitable<result<void>> listen(pg::connection& link);
+  void heed_words(pg::connection& link) const;
   boost::asio::awaitable<result<void>> count_relays(pg::connection& link);
+  boost::asio::awaitable<result<bool>> look_for_request(pg::connection& link);
   boost::asio::awaitable<result<void>> show_presence(pg::connection& link);
   boost::asio::awaitable<result<void>> name_culprits(pg::connection& link);
   boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql);
@@ -120,6 +129,7 @@ class leader {
   void watch_deferrals(std::string_view reason, bool wrote);
   void say_in_doubt(flow::event_state which);
   void take_notifications(pg::connection& link);
+  void follow_hints(clock::time_point now);
   void act_on_doorbell();
   void on_sleep_lock(sleep_news news);
   bool draining() const { return stream_.now_in() == flow::stream::phase::draining; }
@@ -140,6 +150,9 @@ class leader {
   flow::stream stream_;
   flow::doorbell doorbell_;
   flow::listen_probe probe_{flow::probe_limits{}};
+  flow::hint due_{std::chrono::milliseconds(100)};
+  flow::hint pauses_{std::chrono::milliseconds(100)};
+  flow::flood flood_;
   culprit_watch culprits_;
   std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
   pg::connection* current_ = nullptr;

@@ -43,14 +43,47 @@ boost::asio::awaitable<result<void>> leader::make_rounds(pg::connection& link) {
   co_return co_await name_culprits(link);
 }
 
+// PostgreSQL sends each notification to every leader. Many more than anybody needs are not listened to:
+// polling, sweeps and a look each second find what they say. The sweep finds what was said meanwhile.
+boost::asio::awaitable<result<void>> leader::heed_flood(pg::connection& link) {
+  const auto now = clock::now();
+  if (flood_.begins(now)) {
+    const auto deaf = co_await ask(link, "UNLISTEN *");
+    if (!deaf) co_return tl::make_unexpected(deaf.error());
+    doorbell_.set(flow::doorbell::obstacle::deaf, true, now);
+  } else if (flood_.ends(now)) {
+    const auto listens = co_await listen(link);
+    if (!listens) co_return listens;
+    probe_.begin(now);
+    next_sweep_ = now;
+  }
+  if (flood_.lasts()) lead_.hear_request(now);
+  culprits_.set_loudest(flood_.loudest(now), now);
+  co_return result<void>();
+}
+
+boost::asio::awaitable<result<void>> leader::listen(pg::connection& link) {
+  const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
+  if (!listens) co_return tl::make_unexpected(listens.error());
+  co_return result<void>();
+}
+
+void leader::heed_words(pg::connection& link) const {
+  std::vector<std::string> for_others;
+  for (int shard = 0; shard < view_.shards; ++shard)
+    if (shard != *shard_) for_others.push_back(std::to_string(shard));
+  link.heed_only({own_probe(), "due", "pause", "yield", std::to_string(*shard_)}, std::move(for_others));
+}
+
 boost::asio::awaitable<result<void>> leader::prove_hearing(pg::connection& link) {
   const auto now = clock::now();
+  if (flood_.lasts()) co_return result<void>();
   if (probe_.late(now)) {
     if (probe_.on_deaf(now))
       host_.on_deaf("notifications do not arrive; events leave by polling, and LISTEN is tried again");
     doorbell_.set(flow::doorbell::obstacle::deaf, true, now);
-    const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
-    if (!listens) co_return tl::make_unexpected(listens.error());
+    const auto listens = co_await listen(link);
+    if (!listens) co_return listens;
   }
   if (probe_.due(now)) {
     probe_.on_sent(now);
@@ -91,6 +124,32 @@ boost::asio::awaitable<result<void>> leader::count_relays(pg::connection& link) 
   lead_.on_counted(relays - own, clock::now());
   if (host_.counts_relays(*this)) host_.on_relays_counted(relays);
   co_return result<void>();
+}
+
+// True: the lead is to be given up.
+boost::asio::awaitable<result<bool>> leader::look_for_request(pg::connection& link) {
+  const auto who = co_await culprits_.requester(link, *shard_);
+  if (!who) co_return tl::make_unexpected(who.error());
+  const bool gives = lead_.on_looked(who->has_value(), clock::now());
+  if (gives && lead_.now_in() == flow::lead::state::making_way) host_.on_makes_way(**who);
+  co_return gives;
+}
+
+// What was just taken, if nobody asks for it. LISTEN is on its own: it takes effect with the end of its
+// transaction, and the look for who asks, and the first read, have to begin after that.
+boost::asio::awaitable<result<bool>> leader::keep_lead(pg::connection& link) {
+  view_.shard = *shard_;
+  heed_words(link);
+  if (!flood_.lasts()) {
+    const auto listens = co_await listen(link);
+    if (!listens) co_return tl::make_unexpected(listens.error());
+  }
+  const auto gives = co_await look_for_request(link);
+  if (!gives) co_return tl::make_unexpected(gives.error());
+  if (!*gives) co_return true;
+  const auto given = co_await give_up(link);
+  if (!given) co_return tl::make_unexpected(given.error());
+  co_return false;
 }
 
 // Who could lead holds PRESENT, once per relay. It is never waited for: somebody else may hold it.

@@ -90,13 +90,13 @@ TEST_CASE("another relay that leads is no culprit, and the statement is shown to
   second.wait_line("leads shard 0 of 1", time_limit);
   // The same one again, now with somebody who is a culprit.
   culprit thief{on};
+  auto asks = on.connect();
+  asks.exec(advisory("pg_advisory_lock_shared", pg::request_key));
+  asks.exec("NOTIFY outbox, 'yield'");
   eventually(
       "the stranger has the lead",
-      [&] {
-        on.connect().exec("SELECT pg_notify('outbox', 'yield')");
-        return thief.session.value(advisory("pg_try_advisory_lock", pg::lead_key)) == "t";
-      },
-      time_limit);
+      [&] { return thief.session.value(advisory("pg_try_advisory_lock", pg::lead_key)) == "t"; }, time_limit);
+  asks.exec("SELECT pg_advisory_unlock_all()");
   const auto line = await_named(second, thief);
   CHECK_MESSAGE(has(line, "latest statement: SELECT pg_try_advisory_lock(..."), line);
   CHECK(second.count_lines("no relay can lead") == 1);

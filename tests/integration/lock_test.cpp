@@ -6,6 +6,7 @@
 
 #include "load.hpp"
 #include "partitioned.hpp"
+#include "pg/relay_statements.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test::lock_test {
@@ -219,7 +220,10 @@ TEST_CASE("who is asked to make way while a row is locked goes on with all other
   const auto leader = on.await_leader();
   auto locked = lock_one_aggregate(on, running);
   await_others_marked(on);
-  on.connect().exec("SELECT pg_notify('outbox', 'yield')");
+  auto asks = on.connect();
+  asks.exec(fmt::format("SELECT pg_advisory_lock_shared({}, {})",
+                        pg::lock_class(*pg::schema_name::parse("outbox")), pg::request_key));
+  asks.exec("NOTIFY outbox, 'yield'");
   on.add_events(20, 50);
   await_others_marked(on);
   locked.exec("COMMIT");

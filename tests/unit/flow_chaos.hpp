@@ -60,6 +60,7 @@ class flow_chaos {
   void lock();
   void strike();
   void strike(simulated_relay& victim);
+  void ask_for_lead(simulated_relay& of, std::size_t shard, std::size_t who);
   void end_server();
   void crash();
   void promote();

@@ -15,6 +15,16 @@ void flow_chaos::strike() {
   world_.after(world_.millis(10, 900), [this] { strike(); });
 }
 
+// By somebody who may, or by a stranger, who can say so as well. The word for it may be lost, and who asks
+// may hang for ever.
+void flow_chaos::ask_for_lead(simulated_relay& of, std::size_t shard, std::size_t who) {
+  const bool may = world_.chance(700);
+  say(fmt::format("{} is asked for {} by {}", who, shard, may ? "another" : "a stranger"));
+  const auto for_long = world_.chance(100) ? std::chrono::hours(1) : world_.millis(100, 5'000);
+  if (may) table_.request(shard, world_.now() + for_long);
+  if (!may || world_.chance(900)) of.hear_request(shard);
+}
+
 void flow_chaos::strike(simulated_relay& victim) {
   const auto who = [&] {
     for (std::size_t i = 0; i < relays_.size(); ++i)
@@ -25,10 +35,7 @@ void flow_chaos::strike(simulated_relay& victim) {
       static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(table_.shards()) - 1));
   auto& rabbit = victim.rabbit(
       static_cast<std::size_t>(world_.between(0, static_cast<std::int64_t>(victim.lanes()) - 1)));
-  if (!how_.faults) {
-    say(fmt::format("{} hands over {}", who, shard));
-    return victim.yield(shard);
-  }
+  if (!how_.faults) return ask_for_lead(victim, shard, who);
   switch (world_.between(0, 12)) {
     case 0:
       say(fmt::format("{} loses its session of {}", who, shard));
@@ -58,8 +65,7 @@ void flow_chaos::strike(simulated_relay& victim) {
       return start_relay();
     }
     case 7:
-      say(fmt::format("{} hands over {}", who, shard));
-      return victim.yield(shard);
+      return ask_for_lead(victim, shard, who);
     case 8:
       if (world_.chance(600)) return end_server();
       return;

@@ -152,6 +152,7 @@ TEST_CASE("every rule of the lead is needed: left out, it is missed") {
       {"a standby gives no lead", &rules::no_lead_in_recovery, 500},
       {"a leader without a broker makes way", &rules::makes_way, 100},
       {"who makes way and does not come to rest leads on", &rules::leads_on, 500},
+      {"a lead is given up for who goes on asking for a while only", &rules::request_ends, 100},
   });
 }
 

@@ -142,6 +142,35 @@ TEST_CASE("many notifications in a short time wake it up, and it gives SLEEP bac
   CHECK(one.it.next_poll() - one.now <= 1ms);
 }
 
+TEST_CASE("awake, rings bring the next poll forward, and never make more than one in ten milliseconds") {
+  bell one;
+  one.it.set(obstacle::deaf, true, one.now);
+  one.poll_for(3s);
+  REQUIRE(one.it.next_poll() > one.now + 10ms);
+  int reads = 0;
+  for (const auto end = one.now + 1s; one.now < end; one.now += 100us) {
+    CHECK_FALSE(one.it.on_notified(10, one.now));
+    if (one.it.next_poll() > one.now) continue;
+    ++reads;
+    one.it.on_poll();
+    one.read(0);
+    CHECK(one.it.next_poll() > one.now);
+  }
+  CHECK(reads <= 100);
+  CHECK(reads >= 90);
+}
+
+TEST_CASE("a ring that comes while a read is under way asks for another one") {
+  bell one;
+  one.it.set(obstacle::deaf, true, one.now);
+  one.poll_for(3s);
+  one.it.on_poll();
+  one.it.on_read_sent();
+  one.it.on_notified(1, one.now);
+  one.it.on_read(0, true, one.now);
+  CHECK(one.it.next_poll() == one.now + 10ms);
+}
+
 TEST_CASE("where commits wait for each other's notifications, fewer wake it up") {
   bell one;
   one.fall_asleep();

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
 namespace flow_lead_test {
 
 using namespace outboxd::flow;
@@ -50,8 +52,8 @@ TEST_CASE(
 TEST_CASE("without a broker a leader counts the others after a second, and not before, however it turns") {
   taken of;
   of.it.on_broker(true, of.now);
-  CHECK(of.it.next(false) == clock::time_point::max());
   of.now += 10s;
+  of.it.on_looked(false, of.now + 100s);  // out of the way here
   for (int turns = 0; turns < 10; ++turns) {
     of.it.on_broker(false, of.now);
     CHECK_FALSE(of.it.wants_count(of.now));
@@ -116,14 +118,127 @@ TEST_CASE("whom a lock keeps from coming to rest leads on after a second each ti
   }
 }
 
-TEST_CASE("a request is followed at once, also just after a drain that came to nothing, and once") {
+TEST_CASE("who may have the lead gets it at once, and whoever takes it gives it back for three seconds") {
   taken of;
-  of.it.yield(of.now);
+  CHECK(of.it.on_looked(true, of.now));
+  CHECK(of.step() == action::drain);
+  of.it.on_given_up(of.now += 100ms);
+  for (of.now = begin + 200ms; of.now < begin + 3s; of.now += 100ms) CHECK(of.it.on_looked(true, of.now));
+  CHECK(of.it.now_in() == state::standing_by);
+  CHECK_FALSE(of.it.on_looked(true, begin + 3s));
+  of.it.on_taken(of.now = begin + 3s);
+  CHECK(of.it.next(false) == begin + 8s);
+  of.it.hear_request(of.now);
+  for (of.now = begin + 4s; of.now < begin + 8s; of.now += 100ms) {
+    CHECK_FALSE(of.it.on_looked(true, of.now));
+    CHECK(of.step() == action::none);
+    CHECK(of.it.next(false) == begin + 8s);
+  }
+  CHECK(of.it.on_looked(true, begin + 8s));
+  CHECK(of.it.now_in() == state::making_way);
+}
+
+TEST_CASE("when nobody asks any more the lead is taken, and not given up again for five seconds") {
+  taken of;
+  of.it.on_looked(true, of.now);
+  of.it.on_given_up(of.now += 100ms);
+  of.now = begin + 1s;
+  CHECK_FALSE(of.it.on_looked(false, of.now));
+  of.it.on_taken(of.now);
+  CHECK_FALSE(of.it.on_looked(true, begin + 1s + 1ms));
+  CHECK_FALSE(of.it.on_looked(true, begin + 6s - 1ms));
+  CHECK(of.it.on_looked(true, begin + 6s));
+}
+
+TEST_CASE("who asks finds all leads free at once, however long each takes to come to rest") {
+  struct one {
+    lead it;
+    clock::time_point rests{}, free_from{}, taken_again{};
+  };
+  std::vector<one> all(10);
+  clock::duration until_rest = 0ms;
+  for (one& each : all) {
+    each.it.on_taken(begin);
+    each.rests = begin + (until_rest += 90ms);
+  }
+  for (auto now = begin; now < begin + 10s; now += 10ms)
+    for (one& each : all) {
+      if (each.it.may_try(now) && !each.it.on_looked(true, now)) {
+        each.it.on_taken(each.taken_again = now);
+      } else if (each.it.may_try(now)) {
+        each.it.on_given_up(now);
+      } else if (now == begin) {
+        each.it.on_looked(true, now);
+      } else if (now == each.rests) {
+        REQUIRE(each.it.step(false, false, now) == action::drain);
+        each.it.on_given_up(each.free_from = now);
+      }
+      if (each.taken_again != clock::time_point{}) each.rests = {};
+    }
+  for (const one& each : all) {
+    CHECK(each.free_from <= begin + 900ms);
+    CHECK(each.taken_again >= begin + 3s);
+    CHECK(each.taken_again <= begin + 4s);
+  }
+}
+
+TEST_CASE("who asks for ever, and hangs, stops nobody for longer than four seconds, and then not for five") {
+  taken of;
+  auto led_until = begin, led_from = begin;
+  const auto end = begin + 1min;
+  for (; of.now < end; of.now += 10ms) {
+    if (of.it.may_try(of.now)) {
+      if (of.it.on_looked(true, of.now)) {
+        of.it.on_given_up(of.now);
+      } else {
+        CHECK(of.now - led_until <= 4s);
+        of.it.on_taken(led_from = of.now);
+      }
+    } else if (of.it.wants_look(of.now)) {
+      of.it.on_looked(true, of.now);
+      if (of.it.now_in() != state::making_way) continue;
+      if (led_from != begin) CHECK(of.now - led_from >= 4s);
+      of.it.on_given_up(led_until = of.now);
+    }
+  }
+  CHECK(led_until > begin + 40s);
+}
+
+TEST_CASE("who does not come to rest in time leads on, and makes way when the next request is due") {
+  taken of;
+  of.it.on_looked(true, of.now);
   CHECK(of.step() == action::drain);
   CHECK(of.after(1s) == action::lead_on);
-  CHECK(of.step() == action::none);
-  of.it.yield(of.now);
+  for (of.now += 100ms; of.now < begin + 8s; of.now += 100ms) {
+    CHECK_FALSE(of.it.on_looked(true, of.now));
+    CHECK(of.it.next(false) <= begin + 8s);
+    CHECK(of.step() == action::none);
+  }
+  CHECK(of.it.on_looked(true, begin + 8s));
   CHECK(of.step() == action::drain);
+}
+
+TEST_CASE("a word that asks for the lead makes it look once in a second, however often it is said; no more") {
+  taken of;
+  of.it.on_looked(false, of.now);
+  int looks = 0;
+  for (int said = 0; said < 10'000; ++said) {
+    of.it.hear_request(of.now += 1ms);
+    CHECK(of.it.next(false) <= begin + 1s * (looks + 1));
+    if (!of.it.wants_look(of.now)) continue;
+    ++looks;
+    of.it.on_looked(false, of.now);
+    REQUIRE(of.step() == action::none);
+  }
+  CHECK(looks == 10);
+}
+
+TEST_CASE("without a word it looks every five seconds") {
+  taken of;
+  of.it.on_looked(false, of.now);
+  CHECK(of.it.next(false) == begin + 5s);
+  CHECK_FALSE(of.it.wants_look(begin + 5s - 1ms));
+  CHECK(of.it.wants_look(begin + 5s));
 }
 
 TEST_CASE("a new lead knows nothing of the drains of the former one") {
@@ -144,7 +259,7 @@ TEST_CASE("who leaves a server that wants no writes does not lead on there, and 
   CHECK(of.step() == action::drain);
   CHECK(of.it.next(false) == clock::time_point::max());
   CHECK(of.after(1h) == action::drain);
-  of.it.yield(of.now);
+  of.it.on_looked(true, of.now);
   CHECK(of.it.leaving());
   of.it.on_lost();
   CHECK(of.it.may_try(of.now));
@@ -188,13 +303,13 @@ TEST_CASE("a stop is for good, whatever comes before or after it") {
   for (const auto before : {state::standing_by, state::leading, state::making_way, state::leaving}) {
     lead one;
     if (before != state::standing_by) one.on_taken(begin);
-    if (before == state::making_way) one.yield(begin);
+    if (before == state::making_way) one.on_looked(true, begin);
     if (before == state::leaving) one.leave();
     REQUIRE(one.now_in() == before);
     one.stop();
     one.on_taken(begin);
     one.leave();
-    one.yield(begin);
+    one.on_looked(true, begin);
     CHECK(one.step(false, false, begin + 1h) == action::drain);
     CHECK_FALSE(one.wants_count(begin + 1h));
     one.on_given_up(begin);

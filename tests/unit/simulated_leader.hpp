@@ -79,8 +79,9 @@ class simulated_leader {
     (stream_.*what)();
     turn();
   }
-  void yield() {
-    lead_.yield(world_.now());
+  // The word for it, true or forged.
+  void hear_request() {
+    lead_.hear_request(world_.now());
     turn();
   }
   void stop() {
@@ -123,10 +124,20 @@ class simulated_leader {
     if (!host_.has_broker() || !lead_.may_try(world_.now()) || !host_.may_lead()) return stand_by();
     state_ = state::trying;
     session_.lead([this](const std::optional<flow::saved_position>& from) {
-      if (from) return take(*from);
+      if (from)
+        return session_.look([this, from](bool asked) { is_given_up(asked) ? give_up() : take(*from); });
       state_ = state::standing_by;
       stand_by();
     });
+  }
+
+  // Who asks for the lead may have it, as this look at the locks says.
+  bool is_given_up(bool asked) {
+    const auto before = lead_.now_in();
+    const bool gives = lead_.on_looked(asked, world_.now());
+    if (!asked && (gives || lead_.now_in() != before))
+      host_.complain("a lead is given up for who may not have it");
+    return gives || (asked && before == flow::lead::state::standing_by && !with_.request_ends);
   }
 
   void take(flow::saved_position from) {
@@ -145,6 +156,7 @@ class simulated_leader {
   void turn() {
     if (state_ != state::leading || process_.killed()) return;
     const auto now = world_.now();
+    if (lead_.wants_look(now)) return look_for_request();
     lead_.on_broker(host_.has_broker() || !with_.makes_way, now);
     if (lead_.wants_count(now)) return count_relays();
     if (heed_lead() || stream_.drained()) return lead_.leaving() ? session_.cut({}, {}) : give_up();
@@ -239,6 +251,15 @@ class simulated_leader {
       state_ = state::leading;
       lead_.on_counted(relays - own, world_.now());
       host_.on_counted(relays);
+      turn();
+    });
+  }
+
+  void look_for_request() {
+    state_ = state::asking;
+    session_.look([this](bool asked) {
+      state_ = state::leading;
+      is_given_up(asked);
       turn();
     });
   }

@@ -48,6 +48,7 @@ struct rules {
   bool look_up_unasked = true;        // held aggregates are looked at again without a hit in memory
   bool makes_way = true;              // a leader without a broker makes way for a relay that has one
   bool leads_on = true;               // who makes way and does not come to rest leads on
+  bool request_ends = true;           // a lead is given up for who goes on asking for a while only
 };
 
 enum class row_status : std::uint8_t { pending, waiting, published, dead };
@@ -157,6 +158,12 @@ class simulated_postgres {
   std::uint64_t leader_of(std::size_t shard) const { return leaders_[shard]; }
   // PRESENT, which many may hold.
   void show(std::uint64_t session, bool able);
+  // Somebody who may asks for the lead of this shard for so long.
+  void request(std::size_t shard, clock::time_point until) { requested_until_[shard] = until; }
+  bool is_requested(std::size_t shard) const {
+    const auto found = requested_until_.find(shard);
+    return found != requested_until_.end() && world_.now() < found->second;
+  }
   int present() const { return static_cast<int>(present_.size()); }
   void end_session(std::uint64_t which);
 
@@ -271,6 +278,7 @@ class simulated_postgres {
   clock::time_point recovered_at_{};
   std::vector<std::uint64_t> leaders_;
   std::set<std::uint64_t> present_;
+  std::map<std::size_t, clock::time_point> requested_until_;
   std::vector<saved> saved_;
   std::uint32_t next_place_ = 1;
   std::uint32_t next_alias_ = 1;

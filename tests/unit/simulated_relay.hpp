@@ -65,9 +65,9 @@ class simulated_relay final : private simulated_host {
     });
     world_.after(grace + milliseconds(1'500), [this] { kill(); });
   }
-  // Somebody asks for the lead of one shard.
-  void yield(std::size_t shard) {
-    process_.run([this, shard] { leaders_[shard].yield(); });
+  // Somebody says that the lead of one shard is asked for.
+  void hear_request(std::size_t shard) {
+    process_.run([this, shard] { leaders_[shard].hear_request(); });
   }
   void kill() {
     if (process_.killed()) return;

@@ -69,6 +69,11 @@ class simulated_store final : public flow::store {
     to_server([this, then] { to_client([then, relays = table_.present()] { then(relays); }); });
   }
 
+  // Whether somebody who may asks for the lead.
+  void look(std::function<void(bool)> then) {
+    to_server([this, then] { to_client([then, asked = table_.is_requested(shard_)] { then(asked); }); });
+  }
+
   void execute(flow::store_request what) override {
     auto job = std::make_shared<work>(std::move(what), flow::store_answer{}, 0);
     job->put_at = world_.now();
