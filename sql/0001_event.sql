@@ -86,7 +86,7 @@ CREATE TABLE @schema@.shard (
   seen              pg_snapshot,
   unsettled         bigint[]    NOT NULL DEFAULT '{}',  -- seqs
   system_identifier bigint,            -- of the server that the snapshot is of
-  rings             boolean     NOT NULL DEFAULT @notifies@  -- whether writers ring for this shard
+  rings             boolean     NOT NULL DEFAULT true  -- whether writers ring for this shard
 );
 COMMENT ON TABLE @schema@.shard IS 'Internal: one row per shard, and how far it is read; see docs/design.md.';
-INSERT INTO @schema@.shard (shard) SELECT s FROM generate_series(0, @shards@ - 1) AS s;
+INSERT INTO @schema@.shard (shard, rings) SELECT s, @notifies@ FROM generate_series(0, @shards@ - 1) AS s;

@@ -78,6 +78,25 @@ BEGIN
 END
 $outboxd$;
 
+-- Makes rows of shards that are gone, and returns how many: `migrate` has made one for each, but a cleaner of
+-- test data or a restore of some tables may have taken them. A new row knows nothing, so its leader reads
+-- from the start. For the relay.
+CREATE OR REPLACE FUNCTION @schema@.mend_shards() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $outboxd$
+DECLARE
+  made bigint := 0;
+BEGIN
+  PERFORM @schema@.require_role('outbox_relay');
+  IF (SELECT count(*) FROM @schema@.shard) < @shards@ THEN
+    INSERT INTO @schema@.shard (shard, rings)
+    SELECT s, @notifies@ FROM generate_series(0, @shards@ - 1) AS s
+    ON CONFLICT (shard) DO NOTHING;
+    GET DIAGNOSTICS made = ROW_COUNT;
+  END IF;
+  RETURN made;
+END
+$outboxd$;
+
 -- The leader's half of the doorbell, on a session of its own: waits for SLEEP, and tells whether the session
 -- has it now. While it waits writers ring, however many they are, so it does not wait for long. To raise an
 -- error would be a line in the server's log each time that a silent writer stays open.

@@ -4,14 +4,31 @@
 -- These are AFTER triggers with a condition, and what they mend they mend with another UPDATE: a BEFORE
 -- trigger would lock every row once more before the relay's marks, condition or not.
 
--- The place of an event stays what it was when it was inserted: an upsert that writes all columns changes
--- nothing here. An event that is not finished keeps its aggregate, too (23514, check_violation): others of it
--- may be waiting behind it. The UPDATE that mends changes seq and tx as well: it is known by a setting.
-CREATE FUNCTION @schema@.keep_place() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+-- A function that runs with the owner's rights could be put on a table of somebody's own, whose rows would
+-- then name any event: where PUBLIC may execute it again, as after a restore without privileges.
+CREATE FUNCTION @schema@.require_event(which oid) RETURNS void LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-SET outbox.keeps_place = 'on'
 AS $outboxd$
 BEGIN
+  IF which <> format('%I.event', @schema_text@)::regclass
+     AND NOT EXISTS (SELECT FROM pg_inherits AS i
+                     WHERE i.inhrelid = which
+                       AND i.inhparent = format('%I.event', @schema_text@)::regclass) THEN
+    RAISE insufficient_privilege USING
+      MESSAGE = format('this trigger is for %I.event alone, and not for %s', @schema_text@, which::regclass);
+  END IF;
+END
+$outboxd$;
+
+-- The place of an event stays what it was when it was inserted: an upsert that writes all columns changes
+-- nothing here. An event that is not finished keeps its aggregate, too (23514, check_violation): others of it
+-- may be waiting behind it. The UPDATE that mends changes seq and tx as well: it is known by a setting, which
+-- the body sets. In the function's SET clause it would take a superuser to make the function.
+CREATE FUNCTION @schema@.keep_place() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+BEGIN
+  PERFORM @schema@.require_event(TG_RELID);
   IF (NEW.aggregate_type, NEW.aggregate_id) IS DISTINCT FROM (OLD.aggregate_type, OLD.aggregate_id)
      AND OLD.status IN ('pending', 'waiting') THEN
     RAISE check_violation USING
@@ -19,11 +36,13 @@ BEGIN
       HINT = 'Insert another event instead.',
       SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, CONSTRAINT = 'event_aggregate_kept';
   END IF;
+  PERFORM set_config('outbox.keeps_place', 'on', true);
   UPDATE @schema@.event AS e
   SET seq = OLD.seq, tx = OLD.tx,
       hash = hashtextextended(NEW.aggregate_id COLLATE "C",
                               hashtextextended(NEW.aggregate_type COLLATE "C", 0))
   WHERE e.id = NEW.id AND e.seq = NEW.seq;
+  PERFORM set_config('outbox.keeps_place', '', true);
   RETURN NULL;
 END
 $outboxd$;
@@ -48,6 +67,7 @@ DECLARE
                               OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead';
   waits   @schema@.event_exception := coalesce(nullif(NEW.exception, 'dead'), nullif(OLD.exception, 'dead'));
 BEGIN
+  PERFORM @schema@.require_event(TG_RELID);
   IF NEW.available_at > clock_timestamp() AND waits IS NULL THEN
     waits := 'scheduled';
   END IF;

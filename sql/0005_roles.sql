@@ -1,48 +1,27 @@
--- Three roles to grant to your own users. None can log in. Roles belong to the whole cluster, so they may
--- exist already.
+-- Three roles to grant to your own users: outbox_writer, outbox_relay and outbox_operator. None can log in.
+-- Roles belong to the whole cluster. sql/state/roles.sql makes those that are not there, and
+-- sql/state/rights.sql says who may do what.
 
-DO $outboxd$
+-- Refuses (42501) a caller who has none of these roles, nor that of the owner of the outbox. Functions that
+-- run with the owner's rights ask this first: after a restore without privileges PUBLIC may execute them all.
+--
+-- The caller is whoever logged in, or the role that the session has been set to: in such a function
+-- current_user is the owner. So nobody lends these rights to others by a function of his own.
+CREATE FUNCTION @schema@.require_role(VARIADIC roles text[]) RETURNS void LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
 DECLARE
-  name text;
+  caller CONSTANT text := coalesce(nullif(current_setting('role'), 'none'), session_user);
 BEGIN
-  FOREACH name IN ARRAY ARRAY['outbox_writer', 'outbox_relay', 'outbox_operator'] LOOP
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = name) THEN
-      BEGIN
-        EXECUTE format('CREATE ROLE %I NOLOGIN', name);
-      EXCEPTION WHEN duplicate_object OR unique_violation THEN
-        NULL;  -- another migration of this cluster was faster
-      END;
-    END IF;
-  END LOOP;
+  IF NOT EXISTS (SELECT FROM pg_roles AS r
+                 WHERE (r.rolname = ANY (roles)
+                        OR r.oid = (SELECT c.relowner FROM pg_class AS c
+                                    WHERE c.oid = format('%I.event', @schema_text@)::regclass))
+                   AND pg_has_role(caller, r.oid, 'USAGE')) THEN
+    RAISE insufficient_privilege USING
+      MESSAGE = format('permission denied: user %s has not the role %s', caller,
+                       array_to_string(roles, ' or ')),
+      HINT = format('GRANT %I TO %I;', roles[1], caller);
+  END IF;
 END
 $outboxd$;
-
--- Only our own functions: the schema may be shared with the application's.
-REVOKE ALL ON FUNCTION
-  @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid),
-  @schema@.admit_event(), @schema@.take_sleep(integer), @schema@.keep_place(), @schema@.agree_on_status()
-  FROM PUBLIC;
-GRANT SELECT ON @schema@.migration TO outbox_relay, outbox_operator;
-GRANT USAGE ON SCHEMA @schema@ TO outbox_writer, outbox_relay, outbox_operator;
-
--- Producers: the columns that are theirs to set, and emit. To read only what INSERT ... RETURNING of an ORM
--- asks for: other applications' payloads are in the table.
-GRANT INSERT (id, aggregate_type, aggregate_id, event_type, payload, headers, exchange, routing_key,
-              available_at)
-  ON @schema@.event TO outbox_writer;
-GRANT SELECT (id, seq) ON @schema@.event TO outbox_writer;
-GRANT EXECUTE ON FUNCTION @schema@.emit(text, text, text, @payload_type@, jsonb, timestamptz, uuid)
-  TO outbox_writer;
-
--- The daemon.
-GRANT SELECT, DELETE ON @schema@.event TO outbox_relay;
-GRANT UPDATE (status, attempts, deferrals, available_at, published_at, last_error, last_error_code, exception)
-  ON @schema@.event TO outbox_relay;
-GRANT SELECT, UPDATE ON @schema@.shard TO outbox_relay;
-GRANT EXECUTE ON FUNCTION @schema@.take_sleep(integer) TO outbox_relay;
-
--- People who look after it: read, retry, discard, replay, prune.
-GRANT SELECT, DELETE ON @schema@.event TO outbox_operator;
-GRANT SELECT ON @schema@.shard TO outbox_operator;
-GRANT UPDATE (status, attempts, deferrals, available_at, published_at, last_error, last_error_code)
-  ON @schema@.event TO outbox_operator;

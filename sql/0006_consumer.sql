@@ -46,6 +46,7 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $outboxd$
 BEGIN
+  PERFORM @schema@.require_role('outbox_relay', 'outbox_operator');
   WITH gone AS (
     DELETE FROM @schema@.processed_event AS p
     WHERE p.ctid = ANY (ARRAY(
@@ -66,18 +67,11 @@ RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
-  pruned CONSTANT bigint := (
-    SELECT f.records FROM @schema@.forget_processed('-infinity', older_than, most) AS f);
+  pruned bigint;
 BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
+  pruned := (SELECT f.records FROM @schema@.forget_processed('-infinity', older_than, most) AS f);
   PERFORM @schema@.audit_count(audit, 'prune', format('--older-than %s', older_than), 0, pruned);
   RETURN pruned;
 END
 $outboxd$;
-
-REVOKE ALL ON FUNCTION
-  @schema@.first_time(text, uuid), @schema@.prune_processed(timestamptz, integer, bigint),
-  @schema@.forget_processed(timestamptz, timestamptz, integer)
-  FROM PUBLIC;
-GRANT SELECT, DELETE ON @schema@.processed_event TO outbox_operator;
-GRANT EXECUTE ON FUNCTION @schema@.prune_processed(timestamptz, integer, bigint) TO outbox_operator;
-GRANT EXECUTE ON FUNCTION @schema@.forget_processed(timestamptz, timestamptz, integer) TO outbox_relay;

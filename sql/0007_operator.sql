@@ -59,6 +59,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
   IF what IS NULL OR what NOT IN ('retry', 'discard', 'replay', 'prune') THEN
     RAISE invalid_parameter_value USING
       MESSAGE = format('no command of an operator is called %L', what),
@@ -151,8 +152,10 @@ RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
-  changed CONSTANT bigint := @schema@.requeue(ids, 'dead', NULL, NULL, seqs);
+  changed bigint;
 BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
+  changed := @schema@.requeue(ids, 'dead', NULL, NULL, seqs);
   PERFORM @schema@.audit_count(audit, 'retry', @schema@.audit_ids(ids), changed);
   RETURN changed;
 END
@@ -166,8 +169,10 @@ RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
-  changed CONSTANT bigint := @schema@.requeue(ids, 'published', exchange, routing_key, seqs);
+  changed bigint;
 BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
+  changed := @schema@.requeue(ids, 'published', exchange, routing_key, seqs);
   PERFORM @schema@.audit_count(audit, 'replay', @schema@.audit_ids(ids), changed);
   RETURN changed;
 END
@@ -206,6 +211,7 @@ DECLARE
   chosen_seqs bigint[];
   row_id bigint;
 BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
   SELECT coalesce(array_agg(c.id), '{}'), coalesce(array_agg(c.seq), '{}') INTO chosen, chosen_seqs
   FROM (SELECT d.id, d.seq FROM @schema@.event AS d
         WHERE d.id = ANY (ids) AND (seqs IS NULL OR d.seq = ANY (seqs)) AND d.status = 'dead'
@@ -277,6 +283,7 @@ DECLARE
   bad     text;
   changed bigint;
 BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
   SELECT p.name INTO bad FROM @schema@.pause_parts(event_types, aggregate_types, everything) AS p
   WHERE p.part <> 'everything' AND (p.name IS NULL OR p.name = '' OR octet_length(p.name) > longest) LIMIT 1;
   IF FOUND THEN
@@ -312,6 +319,7 @@ AS $outboxd$
 DECLARE
   ended bigint;
 BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
   DELETE FROM @schema@.pause AS p WHERE p.until <= clock_timestamp();
   DELETE FROM @schema@.pause AS p
   WHERE everything OR (p.part, p.name) IN (
@@ -344,6 +352,7 @@ DECLARE
   seqs   bigint[];
   pruned bigint := 0;
 BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
   WHILE most > 0 LOOP
     places := '{}';
     seqs := '{}';
@@ -379,22 +388,3 @@ BEGIN
   RETURN pruned;
 END
 $outboxd$;
-
-REVOKE ALL ON FUNCTION
-  @schema@.audit_who(), @schema@.audit_write(text, text, bigint, text, jsonb),
-  @schema@.audit_begin(text, text, text), @schema@.audit_count(bigint, text, text, bigint, bigint),
-  @schema@.audit_ids(uuid[]), @schema@.requeue(uuid[], @schema@.event_status, text, text, bigint[]),
-  @schema@.without_payload(uuid, bigint), @schema@.dead_retry(uuid[], bigint, bigint[]),
-  @schema@.dead_discard(uuid[], bigint, bigint[]), @schema@.replay(uuid[], bigint, text, text, bigint[]),
-  @schema@.pause_parts(text[], text[], boolean), @schema@.pause_words(text[], text[], boolean),
-  @schema@.pause(text[], text[], boolean, timestamptz, text), @schema@.resume(text[], text[], boolean, text),
-  @schema@.prune_published(timestamptz, integer, bigint)
-  FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION
-  @schema@.audit_begin(text, text, text), @schema@.dead_retry(uuid[], bigint, bigint[]),
-  @schema@.dead_discard(uuid[], bigint, bigint[]), @schema@.replay(uuid[], bigint, text, text, bigint[]),
-  @schema@.pause(text[], text[], boolean, timestamptz, text), @schema@.resume(text[], text[], boolean, text),
-  @schema@.prune_published(timestamptz, integer, bigint)
-  TO outbox_operator;
-GRANT SELECT ON @schema@.audit, @schema@.discarded, @schema@.pause TO outbox_operator;
-GRANT SELECT ON @schema@.pause TO outbox_relay;

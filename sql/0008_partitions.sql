@@ -68,8 +68,9 @@ BEGIN
 END
 $outboxd$;
 
--- The seq that comes next, and where it is to go on.
-CREATE FUNCTION @schema@.next_seq() RETURNS bigint LANGUAGE plpgsql
+-- The seq that comes next, and where it is to go on. With the owner's rights: whoever looks for a sequence
+-- that was set back may not read it.
+CREATE FUNCTION @schema@.next_seq() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
@@ -106,6 +107,7 @@ DECLARE
   options  text;
   sample   regclass;
 BEGIN
+  PERFORM @schema@.require_role('outbox_relay');
   -- One at a time.
   SELECT CASE p.period WHEN 'hourly' THEN 'hour' ELSE 'day' END INTO unit
   FROM @schema@.partitioning AS p FOR UPDATE;
@@ -214,6 +216,7 @@ DECLARE
   is_first CONSTANT boolean := which = (SELECT min(a.number) FROM @schema@.attached_partitions() AS a);
   is_left  boolean;
 BEGIN
+  PERFORM @schema@.require_role('outbox_relay');
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE invalid_transaction_state USING
       MESSAGE = 'drop_partition has to see what was committed before it got its lock:'
@@ -250,11 +253,3 @@ BEGIN
   RETURN NULL;
 END
 $outboxd$;
-
-REVOKE ALL ON FUNCTION
-  @schema@.attached_partitions(), @schema@.make_partition(bigint, text), @schema@.attach_partition(bigint),
-  @schema@.next_seq(), @schema@.turn_partition(), @schema@.drop_partition(bigint, pg_snapshot)
-  FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @schema@.turn_partition(), @schema@.drop_partition(bigint, pg_snapshot)
-  TO outbox_relay;
-GRANT SELECT ON @schema@.partitioning, @schema@.event_partition TO outbox_relay, outbox_operator;

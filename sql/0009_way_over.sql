@@ -211,7 +211,3 @@ BEGIN
          (first + 2, NULL), (first + 3, NULL);
 END
 $outboxd$;
-
-REVOKE ALL ON FUNCTION
-  @schema@.partition_obstacles(), @schema@.prepare_partitions(), @schema@.partition_by(text)
-  FROM PUBLIC;

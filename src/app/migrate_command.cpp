@@ -26,6 +26,10 @@ std::string words_for(const migrate_result& done, const pg::schema_name& schema)
     changes = fmt::format("{} instead of {}", shards, done.before.shards);
   if (done.now.notifies != done.before.notifies)
     changes += fmt::format("{}{} from now on", changes.empty() ? "" : ", ", words_for(done.now.notifies));
+  if (!done.mended.empty())
+    changes += fmt::format(
+        "{}{} mended", changes.empty() ? "" : ", ",
+        done.mended.size() == 1 ? "1 difference" : fmt::format("{} differences", done.mended.size()));
   if (changes.empty())
     return fmt::format("schema {} is up to date (version {})", schema.identifier(), done.version);
   return fmt::format("schema {}: {} (version {})", schema.identifier(), changes, done.version);
@@ -46,12 +50,16 @@ int check_migrations(const std::string& url, const pg::schema_name& schema) {
     say_error(found.error().message);
     return exit_failure;
   }
-  if (found->names.empty()) {
+  if (found->names.empty() && found->differences.empty()) {
     fmt::print("schema {} is up to date (version {})\n", schema.identifier(), found->version);
     return exit_success;
   }
-  fmt::print("schema {} has version {}; pending: {}\n", schema.identifier(), found->version,
-             fmt::join(found->names, ", "));
+  if (!found->names.empty())
+    fmt::print("schema {} has version {}; pending: {}\n", schema.identifier(), found->version,
+               fmt::join(found->names, ", "));
+  for (const auto& one : found->differences)
+    fmt::print("schema {}: {}{}\n", schema.identifier(), one.what,
+               one.remedy.empty() ? "; migrate does not change it" : "");
   return exit_failure;
 }
 
@@ -78,7 +86,11 @@ int migrate_command(const settings& from, const migrate_options& options) {
     say_error(done.error().message);
     return exit_failure;
   }
+  for (const auto& one : done->mended) fmt::print("schema {}: mended: {}\n", schema.identifier(), one);
   fmt::print("{}\n", words_for(*done, schema));
+  for (const auto& one : done->left)
+    say_error(fmt::format("schema {}: {}; migrate does not change it", schema.identifier(), one));
+  if (!done->left.empty()) return exit_failure;
   if (!options.partition) return exit_success;
   std::fflush(stdout);
   const auto divided = partition_outbox(*url, schema, *options.partition, say_error);

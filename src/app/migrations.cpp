@@ -4,7 +4,9 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
+#include "app/state/differences.hpp"
 #include "pg/relay_statements.hpp"
 
 namespace outboxd::app {
@@ -19,15 +21,17 @@ std::optional<payload_type> parse_payload_type(std::string_view name) {
   return std::nullopt;
 }
 
-std::string fill_in(const migration& which, const pg::schema_name& schema, const outbox_shape& shape) {
-  const std::array<std::pair<std::string_view, std::string>, 6> placeholders{{
+std::string fill_in(const migration& which, const pg::schema_name& schema, const outbox_shape& shape,
+                    std::span<const placeholder> more) {
+  std::vector<placeholder> placeholders{
       {"@schema@", schema.identifier()},
       {"@schema_text@", schema.literal()},
       {"@payload_type@", shape.payload_type},
       {"@shards@", std::to_string(shape.shards)},
       {"@lock_class@", std::to_string(pg::lock_class(schema))},
       {"@notifies@", shape.notifies ? "true" : "false"},
-  }};
+  };
+  placeholders.insert(placeholders.end(), more.begin(), more.end());
   std::string out;
   std::string_view rest = which.sql;
   while (!rest.empty()) {
@@ -36,10 +40,10 @@ std::string fill_in(const migration& which, const pg::schema_name& schema, const
     if (at == std::string_view::npos) break;
     rest.remove_prefix(at);
     bool replaced = false;
-    for (const auto& [placeholder, text] : placeholders) {
-      if (!rest.starts_with(placeholder)) continue;
+    for (const auto& [word, text] : placeholders) {
+      if (!rest.starts_with(word)) continue;
       out += text;
-      rest.remove_prefix(placeholder.size());
+      rest.remove_prefix(word.size());
       replaced = true;
       break;
     }
@@ -120,7 +124,7 @@ std::string whole_script(const pg::schema_name& schema, const outbox_shape& shap
     out += fill_in(one, schema, shape);
     out += "\n" + record_of(one, schema);
   }
-  out += "\nCOMMIT;\n";
+  out += "\n-- Roles and rights\n\n" + state_script(schema, shape) + "\nCOMMIT;\n";
   return out;
 }
 

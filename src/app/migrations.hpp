@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/event.hpp"
 #include "pg/schema_name.hpp"
@@ -29,8 +30,12 @@ struct outbox_shape {
   bool notifies = true;  // whether writers ring for a relay that sleeps
 };
 
-// The SQL of one migration for this schema.
-std::string fill_in(const migration& which, const pg::schema_name& schema, const outbox_shape& shape);
+// A word between at-signs, and what it stands for.
+using placeholder = std::pair<std::string_view, std::string>;
+
+// The SQL of one migration for this schema; `more` is what a text has that is no migration.
+std::string fill_in(const migration& which, const pg::schema_name& schema, const outbox_shape& shape,
+                    std::span<const placeholder> more = {});
 
 // Creates the record of what was applied.
 std::string record_table(const pg::schema_name& schema);

@@ -95,7 +95,13 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
           with.schema.literal()),
       with.connect_timeout);
   if (!facts) co_return tl::make_unexpected(facts.error());
-  const auto version = facts->size() == 0 ? 0 : integer_of(facts->at(0, 1));
+  if (facts->size() == 0)
+    co_return permanent(
+        fmt::format("there is no outbox in the schema {}; run `outboxd migrate`, or name its schema "
+                    "in outbox.schema",
+                    with.schema.name()),
+        cause::schema_missing);
+  const auto version = integer_of(facts->at(0, 1));
   if (const auto known = check_version(with.schema, version); !known)
     co_return tl::make_unexpected(known.error());
   if (facts->at(0, 2) == "t")
@@ -138,11 +144,17 @@ boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, con
 
 result<void> check_version(const pg::schema_name& schema, std::int64_t version) {
   if (version == pg::schema_version || version == pg::schema_version + 1) return {};
+  if (version == 0)
+    return permanent(
+        fmt::format("the schema {} has no record of its version, as after a restore without its rows; "
+                    "`outboxd migrate` makes it again",
+                    schema.name()),
+        cause::schema_version);
   return permanent(
       fmt::format("the schema {} has version {}, and this outboxd works with {} and {}; {}", schema.name(),
                   version, pg::schema_version, pg::schema_version + 1,
                   version < pg::schema_version ? "run `outboxd migrate`" : "run a newer outboxd"),
-      version == 0 ? cause::schema_missing : cause::schema_version);
+      cause::schema_version);
 }
 
 boost::asio::awaitable<result<outbox_facts>> open_session(pg::connection& link, const postgres_settings& with,

@@ -75,6 +75,9 @@ inline const std::vector<action> functions{
     {"emit", "SELECT outbox.emit('order', '1', 'created', '{{}}')", "w"},
     {"admit_event", "SELECT outbox.admit_event()", ""},
     {"take_sleep", "SELECT outbox.take_sleep(0)", "r"},
+    {"mend_shards", "SELECT outbox.mend_shards()", "r"},
+    {"require_role", "SELECT outbox.require_role('outbox_operator')", ""},
+    {"require_event", "SELECT outbox.require_event('outbox.event'::regclass)", ""},
     {"keep_place", "SELECT outbox.keep_place()", ""},
     {"agree_on_status", "SELECT outbox.agree_on_status()", ""},
     // For consumers, who get it by hand: see docs/consuming.md.
@@ -96,7 +99,7 @@ inline const std::vector<action> functions{
     {"attached_partitions", "SELECT outbox.attached_partitions()", ""},
     {"make_partition", "SELECT outbox.make_partition(1, '')", ""},
     {"attach_partition", "SELECT outbox.attach_partition(1)", ""},
-    {"next_seq", "SELECT outbox.next_seq()", ""},
+    {"next_seq", "SELECT outbox.next_seq()", "ro"},
     {"turn_partition", "SELECT count(*) FROM outbox.turn_partition()", "r"},
     {"drop_partition", "SELECT outbox.drop_partition(4711, pg_current_snapshot())", "r"},
     {"partition_obstacles", "SELECT outbox.partition_obstacles()", ""},

@@ -41,6 +41,9 @@ finding check_partitions(patient& of);
 // privilege_checks.cpp
 finding check_privileges(patient& of);
 
+// state_checks.cpp
+finding check_state(patient& of);
+
 // session_checks.cpp
 finding check_relay_session(patient& of);
 finding check_settings(patient& of);

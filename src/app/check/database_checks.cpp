@@ -23,6 +23,7 @@ constexpr std::array all{
     check{"database.writable", needs::login, check_writable},
     check{"database.pooler", needs::login, check_pooler},
     check{"database.schema", needs::login, check_schema},
+    check{"database.state", needs::outbox, check_state},
     check{"database.privileges", needs::outbox, check_privileges},
     check{"database.row_security", needs::outbox, check_row_security},
     check{"database.triggers", needs::outbox, check_triggers},

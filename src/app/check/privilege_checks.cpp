@@ -30,6 +30,7 @@ granted AS (
                ('event', 'UPDATE', 'last_error'), ('event', 'UPDATE', 'last_error_code'),
                ('shard', 'SELECT', NULL), ('shard', 'UPDATE', NULL)) AS v (name, what, col)
   JOIN pg_class AS c ON c.relname = v.name AND c.relnamespace IN (SELECT h.oid FROM here AS h))
+SELECT m.* FROM (
 SELECT DISTINCT g.what, coalesce(quote_ident(g.col), ''),
        CASE g.relkind WHEN 'S' THEN 'SEQUENCE ' ELSE '' END || format('%I.%I', {0}, g.relname)
 FROM granted AS g
@@ -46,7 +47,8 @@ WHERE p.pronamespace IN (SELECT h.oid FROM here AS h)
   AND (p.proname NOT IN ('turn_partition', 'drop_partition') OR EXISTS (
     SELECT FROM pg_class AS e
     WHERE e.relnamespace = p.pronamespace AND e.relname = 'event' AND e.relkind = 'p'))
-ORDER BY 3, 1, 2)";
+) AS m (what, col, object)
+ORDER BY starts_with(m.object, 'FUNCTION '), m.object, m.what, m.col)";
 
 std::string privilege(const pg::rows& of, int row) {
   return fmt::format("{}{}", of.at(row, 0),

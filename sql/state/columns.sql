@@ -1,0 +1,33 @@
+-- Columns that are missing or not as the migrations make them. What PostgreSQL writes behind a literal, such
+-- as 'pending'::event_status, is no difference.
+WITH wanted (number, relation, name, type, needed, fallback, identity, definition) AS (VALUES @columns@),
+found AS (
+  SELECT w.*, a.attnum, a.atttypid, a.attnotnull, a.attidentity,
+         pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS is_default,
+         format('ALTER TABLE %I.%I ', @schema_text@, w.relation) AS alter_table,
+         format('the column %s of %s ', w.name, w.relation) AS words
+  FROM wanted AS w
+  JOIN pg_catalog.pg_class AS c ON c.oid = to_regclass(format('%I.%I', @schema_text@, w.relation))
+  LEFT JOIN pg_catalog.pg_attribute AS a
+    ON a.attrelid = c.oid AND a.attname = w.name AND NOT a.attisdropped
+  LEFT JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum)
+SELECT f.words || 'is missing', format('%sADD COLUMN %s;', f.alter_table, f.definition), true
+FROM found AS f WHERE f.attnum IS NULL
+UNION ALL
+SELECT f.words || format('has the type %s instead of %s', pg_catalog.format_type(f.atttypid, NULL), f.type),
+       '', true
+FROM found AS f WHERE f.atttypid <> to_regtype(f.type)
+UNION ALL
+SELECT f.words || 'may be null', format('%sALTER %I SET NOT NULL;', f.alter_table, f.name), true
+FROM found AS f WHERE f.needed AND NOT f.attnotnull
+UNION ALL
+SELECT f.words || format('has %s instead of the default %s',
+                         coalesce('the default ' || f.is_default, 'no default'), f.fallback),
+       format('%sALTER %I SET DEFAULT %s;', f.alter_table, f.name, f.fallback), true
+FROM found AS f
+WHERE f.attnum IS NOT NULL AND f.fallback IS NOT NULL
+  AND coalesce(f.is_default, '') <> f.fallback
+  AND NOT starts_with(coalesce(f.is_default, ''), f.fallback || '::')
+UNION ALL
+SELECT f.words || 'has no sequence', format('%sALTER %I ADD %s;', f.alter_table, f.name, f.identity), true
+FROM found AS f WHERE f.attnum IS NOT NULL AND f.identity IS NOT NULL AND f.attidentity = ''
