@@ -119,6 +119,14 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
                 version, pg::schema_version);
           },
       .makes_way = [log](const std::string& who) { log->info("makes way: {}", who); },
+      .shards_mended =
+          [log](std::int64_t shards) {
+            log->warn(
+                "{} of the outbox had no row in the table shard: somebody has deleted it, or a restore has "
+                "left "
+                "it out; it is made again, and is read from the start",
+                shards == 1 ? "a shard" : fmt::format("{} shards", shards));
+          },
       .stands_by = [log] { log->info("stands by: another relay leads"); },
       .in_doubt =
           [log](const std::vector<event_key>& ids) {

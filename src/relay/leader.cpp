@@ -110,7 +110,7 @@ boost::asio::awaitable<result<void>> leader::open(pg::connection& link) {
 }
 
 boost::asio::awaitable<error> leader::serve(pg::connection& link) {
-  next_hang_check_ = clock::now();
+  next_hang_check_ = next_shard_check_ = clock::now();
   while (!lead_.stopping()) {
     const auto leads = co_await stand_by(link);
     if (!leads) co_return leads.error();
@@ -139,6 +139,8 @@ boost::asio::awaitable<result<bool>> leader::stand_by(pg::connection& link) {
     if (!looked) co_return tl::make_unexpected(looked.error());
     const auto named = co_await name_culprits(link);
     if (!named) co_return tl::make_unexpected(named.error());
+    const auto mended = co_await mend_shards(link);
+    if (!mended) co_return tl::make_unexpected(mended.error());
   }
   if (lanes_.any_up() && lead_.may_try(clock::now()) && host_.may_lead(*this)) {
     const auto taken = co_await take_lead(link);

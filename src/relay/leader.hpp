@@ -57,6 +57,8 @@ class leader_host : public link_observer {
   virtual void on_newer_schema(std::int64_t version) = 0;
   // For who asks for the lead.
   virtual void on_makes_way(const std::string& who) = 0;
+  // Rows of shards were gone, and are made again.
+  virtual void on_shards_mended(std::int64_t shards) = 0;
   // Other relays lead; once each time.
   virtual void on_stands_by() = 0;
   // The lead is given up without rest, and these were sent and are not marked.
@@ -122,6 +124,7 @@ class leader {
   boost::asio::awaitable<result<bool>> look_for_request(pg::connection& link);
   boost::asio::awaitable<result<void>> show_presence(pg::connection& link);
   boost::asio::awaitable<result<void>> name_culprits(pg::connection& link);
+  boost::asio::awaitable<result<void>> mend_shards(pg::connection& link);
   boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql);
 
   void count_published(std::size_t events, const std::string& route);
@@ -164,6 +167,7 @@ class leader {
   clock::time_point latest_question_{};  // of the loop to its session; others may be later
   clock::time_point next_sweep_{};
   clock::time_point next_hang_check_{};  // for relays that hang
+  clock::time_point next_shard_check_{};
   flow::deferral deferral_{std::chrono::seconds(1)};
   bool sleep_refused_ = false;  // since the latest sweep
 };

@@ -16,6 +16,9 @@ using namespace std::chrono_literals;
 // A proof of hearing that could not be sent is tried again after so long.
 constexpr auto next_turn = 1s;
 
+// How often it looks whether each shard has a row.
+constexpr auto shard_check_interval = 5s;
+
 }  // namespace
 
 void leader::sweep(clock::time_point now) {
@@ -31,6 +34,10 @@ boost::asio::awaitable<result<void>> leader::make_rounds(pg::connection& link) {
   if (!proved) co_return proved;
   const auto shown = co_await show_presence(link);
   if (!shown) co_return shown;
+  if (host_.counts_relays(*this)) {
+    const auto mended = co_await mend_shards(link);
+    if (!mended) co_return mended;
+  }
   if (view_.shards > 1 && host_.counts_relays(*this)) {
     const auto counted = co_await count_relays(link);
     if (!counted) co_return counted;
@@ -175,6 +182,27 @@ boost::asio::awaitable<result<void>> leader::name_culprits(pg::connection& link)
   const auto words = co_await culprits_.search(link, shard_.value_or(0), std::move(unwritten));
   if (!words) co_return tl::make_unexpected(words.error());
   for (const std::string& one : *words) host_.on_culprit(one);
+  co_return result<void>();
+}
+
+// A shard without a row has no leader, and nobody would know. Where the row of a shard is gone that has a
+// leader, the next leader needs it. A relay that may not mend goes on, as long as it finds any row.
+boost::asio::awaitable<result<void>> leader::mend_shards(pg::connection& link) {
+  if (clock::now() < next_shard_check_) co_return result<void>();
+  next_shard_check_ = clock::now() + shard_check_interval;
+  const auto found = co_await ask(
+      link, fmt::format("SELECT count(*), coalesce(has_function_privilege(to_regprocedure(format("
+                        "'%I.mend_shards()', {})), 'EXECUTE'), false) FROM {}.shard",
+                        settings_.database.schema.literal(), settings_.database.schema.identifier()));
+  if (!found && pg::is_lock_timeout(link.last_sqlstate())) co_return result<void>();
+  if (!found) co_return tl::make_unexpected(found.error());
+  if (found->at(0, 1) == "f" && found->at(0, 0) != "0") co_return result<void>();
+  const auto made =
+      co_await ask(link, fmt::format("SELECT {}.mend_shards()", settings_.database.schema.identifier()));
+  if (!made && pg::is_lock_timeout(link.last_sqlstate())) co_return result<void>();
+  if (!made) co_return tl::make_unexpected(made.error());
+  if (const auto shards = std::atoll(std::string(made->at(0, 0)).c_str()); shards > 0)
+    host_.on_shards_mended(shards);
   co_return result<void>();
 }
 

@@ -31,6 +31,7 @@ struct relay_report {
   std::function<void(const std::string& words)> culprit;   // somebody's locks are in the way for ten seconds
   std::function<void(std::int64_t version)> newer_schema;  // than this version's own; it works with it
   std::function<void(const std::string& who)> makes_way;   // for who asks for a lead
+  std::function<void(std::int64_t shards)> shards_mended;  // their rows were gone, and are made again
   std::function<void()> stands_by;                         // other relays lead
   std::function<void(const std::vector<event_key>&)> in_doubt;  // the relay stops; these may go out again
   std::function<void(const shard_view&)> led;                   // this relay leads the shard from now on
@@ -118,6 +119,7 @@ class relay final : private leader_host {
   void on_culprit(const std::string& words) override { report_.culprit(words); }
   void on_newer_schema(std::int64_t version) override;
   void on_makes_way(const std::string& who) override { report_.makes_way(who); }
+  void on_shards_mended(std::int64_t shards) override { report_.shards_mended(shards); }
   void on_stands_by() override;
   void on_in_doubt(const std::vector<event_key>& ids) override { report_.in_doubt(ids); }
   void on_stuck(const event& which, const std::string& reason) override { report_.stuck(which, reason); }

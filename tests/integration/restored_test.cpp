@@ -139,6 +139,44 @@ TEST_CASE("a user with outbox_writer alone changes nothing, also where PUBLIC ma
 }
 
 TEST_CASE(
+    "a relay makes rows of shards that are gone, says so, and publishes what was there and what comes") {
+  for (const std::string gone : {"true", "shard = 2", "shard IN (1, 2)"}) {
+    CAPTURE(gone);
+    const stage on;
+    REQUIRE(migrate(on, {"--shards", "4"}).exited(0));
+    const login user{"outbox_relay"};
+    const environment as_relay{{"OUTBOXD_DATABASE_URL", user.url(on)}};
+    on.add_events(3, 20);
+    on.connect().exec("DELETE FROM outbox.shard WHERE " + gone);
+    relay running{on, {}, as_relay};
+    const auto line = running.wait_line("had no row in the table shard", time_limit);
+    CHECK_MESSAGE(line.find("warn") != std::string::npos, line);
+    on.await_drained();
+    on.add_events(3, 20);
+    check_exact(on);
+    CHECK(on.connect().number("SELECT count(*) FROM outbox.shard") == 4);
+    running.stop();
+  }
+}
+
+TEST_CASE(
+    "rows of shards that are deleted beside a relay that leads are made again, and nothing goes out twice") {
+  const stage on;
+  relay running{on};
+  on.add_events(5, 3);
+  on.await_drained();
+  on.connect().exec("TRUNCATE outbox.shard");
+  running.wait_line("had no row in the table shard", time_limit);
+  on.add_events(5, 3);
+  on.await_drained();
+  running.stop();
+  relay next{on};
+  on.add_events(5, 3);
+  check_exact(on);
+  next.stop();
+}
+
+TEST_CASE(
     "an outbox whose schema alone was restored is brought back by migrate, and run says so with status 2") {
   const stage source;
   REQUIRE(migrate(source, {"--shards", "2"}).exited(0));
