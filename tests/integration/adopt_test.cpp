@@ -274,10 +274,16 @@ TEST_CASE(
   // The function is the owner's, and nobody else can make a trigger of it.
   const auto function = admin.value("SELECT tgfoid::regproc FROM pg_trigger WHERE tgname = 'outboxd_copy'");
   writer.exec("CREATE TEMP TABLE trap (id uuid)");
-  CHECK(sqlstate_of(writer,
-                    fmt::format("CREATE TRIGGER t AFTER INSERT ON trap REFERENCING NEW TABLE AS outboxd_rows"
-                                " FOR EACH STATEMENT EXECUTE FUNCTION {}()",
-                                function)) == "42501");
+  const auto trap = fmt::format(
+      "CREATE TRIGGER t AFTER INSERT ON trap REFERENCING NEW TABLE AS outboxd_rows"
+      " FOR EACH STATEMENT EXECUTE FUNCTION {}()",
+      function);
+  CHECK(sqlstate_of(writer, trap) == "42501");
+  // A restore without privileges lets everybody make one: it fires for no other table.
+  admin.exec(fmt::format("GRANT EXECUTE ON FUNCTION {}() TO PUBLIC", function));
+  writer.exec(trap);
+  CHECK(sqlstate_of(writer, "INSERT INTO trap VALUES (gen_random_uuid())") == "42501");
+  writer.exec("DROP TABLE trap");
   CHECK(admin.value("SELECT DISTINCT proowner::regrole FROM pg_proc WHERE proname LIKE 'outboxd\\_%'") ==
         owner.name());
   // An administrator's rights stay out of it, too.

@@ -55,20 +55,37 @@ std::string function(const std::string& name, std::string_view settings, const s
       name, settings, quoted_body(body), quoted_text(comment));
 }
 
+// These functions have the rights of the table's owner, and where a restore has left privileges out, PUBLIC
+// may put them on a table of its own. A table that was renamed is not looked for.
+std::string guard(const source_table& table) {
+  const auto name = fmt::format("pg_catalog.to_regclass({})", quoted_text(table.identifier()));
+  const auto is_partition =
+      table.partitioned
+          ? fmt::format(
+                "\n     AND NOT EXISTS (SELECT FROM pg_catalog.pg_partition_ancestors(TG_RELID) "
+                "AS a\n                     WHERE a.relid OPERATOR(pg_catalog.=) {})",
+                name)
+          : std::string();
+  return fmt::format(
+      "  IF {} OPERATOR(pg_catalog.<>) TG_RELID{} THEN\n"
+      "    RAISE insufficient_privilege USING MESSAGE = {};\n  END IF;\n",
+      name, is_partition, quoted_text(fmt::format("this trigger is for {} alone", table.shown())));
+}
+
 // The body of a statement's trigger has the user's condition in it, so its search_path is set. The others
 // name everything with its schema: to set it would cost as much for each row as all the rest of them.
 std::string copy_function(const adoption& what, const std::string& comment) {
   const auto name = function_name(what.from, "copy");
   if (takes_row_by_row(what.from))
     return function(name, "",
-                    fmt::format("\nBEGIN\n  {}\n  VALUES ({});\n  RETURN NULL;\nEND\n", insert_head(what),
-                                expressions(what)),
+                    fmt::format("\nBEGIN\n{}  {}\n  VALUES ({});\n  RETURN NULL;\nEND\n", guard(what.from),
+                                insert_head(what), expressions(what)),
                     comment);
   return function(
       name, "\nSET search_path = pg_catalog, pg_temp",
-      fmt::format("\n#variable_conflict use_column\nBEGIN\n  {}\n  SELECT{}\n  FROM outboxd_rows AS "
+      fmt::format("\n#variable_conflict use_column\nBEGIN\n{}  {}\n  SELECT{}\n  FROM outboxd_rows AS "
                   "new{};\n  RETURN NULL;\nEND\n",
-                  insert_head(what), expressions(what), user_condition(what, "\n  WHERE ")),
+                  guard(what.from), insert_head(what), expressions(what), user_condition(what, "\n  WHERE ")),
       comment);
 }
 
@@ -112,8 +129,8 @@ std::string same_key(const adoption& what, std::string_view left, std::string_vi
 std::string emptying(const adoption& what) {
   const auto name = function_name(what.from, "empty");
   return function(name, "",
-                  fmt::format("\nBEGIN\n  DELETE FROM {} AS held WHERE {};\n  RETURN NULL;\nEND\n",
-                              rows_of(what.from), same_key(what, "held", "NEW")),
+                  fmt::format("\nBEGIN\n{}  DELETE FROM {} AS held WHERE {};\n  RETURN NULL;\nEND\n",
+                              guard(what.from), rows_of(what.from), same_key(what, "held", "NEW")),
                   fmt::format("outboxd adopt: removes what was copied from {}", what.from.shown())) +
          fmt::format(
              "CREATE CONSTRAINT TRIGGER outboxd_empty AFTER INSERT ON {}\n  DEFERRABLE INITIALLY DEFERRED\n"
