@@ -55,28 +55,39 @@ paced_writers::paced_writers(std::string url, std::string event_type, std::uint6
       } catch (...) {
         const std::lock_guard lock{mutex_};
         if (!failure_) failure_ = std::current_exception();
-        stopping_ = true;
+        stop();
       }
     });
 }
 
 paced_writers::~paced_writers() {
-  stopping_ = true;
+  stop();
   for (auto& one : threads_) one.join();
 }
 
+void paced_writers::stop() {
+  state_ = state::stopping;
+  state_.notify_all();
+}
+
+// One that has stopped stays so.
+void paced_writers::go_on(state from, state to) {
+  state_.compare_exchange_strong(from, to);
+  state_.notify_all();
+}
+
 void paced_writers::pause() {
-  paused_ = true;
+  go_on(state::writing, state::paused);
   eventually(
-      "the writers rest", [this] { return resting_ == writers || stopping_; }, writer_limit);
+      "the writers rest", [this] { return resting_ == writers || state_ == state::stopping; }, writer_limit);
   const std::lock_guard lock{mutex_};
   if (failure_) std::rethrow_exception(failure_);
 }
 
 void paced_writers::resume() {
-  paused_ = false;
+  go_on(state::paused, state::writing);
   eventually(
-      "the writers write again", [this] { return resting_ == 0 || stopping_; }, writer_limit);
+      "the writers write again", [this] { return resting_ == 0 || state_ == state::stopping; }, writer_limit);
 }
 
 std::vector<written> paced_writers::all() const {
@@ -87,10 +98,10 @@ std::vector<written> paced_writers::all() const {
 void paced_writers::run(int number) {
   std::mt19937_64 random{seed_ * 1000 + static_cast<std::uint64_t>(number)};
   auto session = connect(url_);
-  while (!stopping_) {
-    if (paused_) {
+  while (state_ != state::stopping) {
+    if (state_ == state::paused) {
       ++resting_;
-      while (paused_ && !stopping_) std::this_thread::sleep_for(pace);
+      state_.wait(state::paused);
       --resting_;
       continue;
     }

@@ -39,13 +39,16 @@ class paced_writers {
   std::vector<written> all() const;
 
  private:
+  enum class state { writing, paused, stopping };
+
   void run(int number);
+  void go_on(state from, state to);
+  void stop();
 
   const std::string url_;
   const std::string event_type_;
   const std::uint64_t seed_;
-  std::atomic<bool> stopping_ = false;
-  std::atomic<bool> paused_ = false;
+  std::atomic<state> state_ = state::writing;
   std::atomic<int> resting_ = 0;
   mutable std::mutex mutex_;
   std::vector<written> written_;  // guarded by mutex_
