@@ -26,7 +26,7 @@ TEST_CASE("a statement is shown up to its first literal, parameter or comment") 
 }
 
 TEST_CASE("a long statement is cut, and bytes that are no plain text are replaced") {
-  CHECK(shown_statement(std::string(500, 'x')) == std::string(200, 'x') + "...");
+  CHECK(shown_statement(std::string(500, 'x')) == std::string(200, 'x').append("..."));
   CHECK(shown_statement("SELECT \x1b[31m") == "SELECT ?[...");
   CHECK(shown_statement("SELECT \xff\xfe") == "SELECT ??");
 }
