@@ -1,19 +1,30 @@
 -- What has become visible since a position, in one statement and so in one snapshot. See docs/design.md, "The
 -- position".
 -- $1 largest, $2 mask, $3 shard: as in every statement that returns events, see event_columns
--- $4 position.seq  $5 xid8[] that were in progress in the position's snapshot  $6 its xmax  $7 xmax up to
--- which (c) looks
+-- $4 position.seq  $5 xid8[] that were in progress in the position's snapshot  $6 its xmax  $7 xid up to
+-- which (c) looks whatever it meets: so it does as a rule. Where there are more transactions, the index on tx
+-- says after how many rows to stop, so that transactions without a row cost nothing, however many they are.
 -- $8 seq up to which (a) looks  $9 most events  $10 whether with the summary
 -- As long as (c) does not see up to now, (a) brings nothing: it could bring an event before an earlier one of
 -- its aggregate.
 --
--- The head: the snapshot; `top`, the highest visible seq above $4; `late`, how many rows (b) and (c) find,
--- and their lowest seq: if they are more than $9, no rows come. The summary: `now` in microseconds, whether
--- some aggregate `holds` back events, and in how many milliseconds a waiting event is due.
+-- The head: the snapshot; `upto`, the xid up to which (c) has looked; `top`, the highest visible seq above
+-- $4; `late`, how many rows (b) and (c) find, and their lowest seq: if they are more than $9, no rows come.
+-- The summary: `now` in microseconds, whether some aggregate `holds` back events, and in how many milliseconds
+-- a waiting event is due.
 --
 -- `seq + 0` leads into no index: a plan made on an empty table would take the one on seq, and walk the whole
 -- table for ever.
-WITH late AS MATERIALIZED (
+WITH looked AS MATERIALIZED (
+  SELECT CASE
+    WHEN pg_snapshot_xmax(pg_current_snapshot()) <= $7 THEN pg_snapshot_xmax(pg_current_snapshot())
+    ELSE coalesce(
+      (SELECT ((e.tx::text)::bigint + 1)::text::xid8
+       FROM @schema@.event AS e
+       WHERE e.tx >= $6 AND e.tx < pg_snapshot_xmax(pg_current_snapshot())
+       ORDER BY e.tx OFFSET 19999 LIMIT 1),
+      pg_snapshot_xmax(pg_current_snapshot())) END AS upto),
+late AS MATERIALIZED (
   SELECT e.ctid AS place, e.seq                                                     -- (b)
   FROM @schema@.event AS e
   WHERE e.tx = ANY (ARRAY(SELECT x FROM unnest($5::xid8[]) AS x
@@ -22,11 +33,11 @@ WITH late AS MATERIALIZED (
   UNION ALL
   SELECT e.ctid, e.seq                                                              -- (c)
   FROM @schema@.event AS e
-  WHERE e.tx >= $6 AND e.tx < least(pg_snapshot_xmax(pg_current_snapshot()), $7)
+  WHERE e.tx >= $6 AND e.tx < (SELECT upto FROM looked)
     AND e.seq + 0 <= $4 AND e.status = 'pending' AND (e.hash & $2) = $3),
 counted AS MATERIALIZED (SELECT count(*) AS all_late, min(seq) AS low FROM late)
 SELECT @no_event@, json_build_object(
-  'snapshot', pg_current_snapshot()::text,
+  'snapshot', pg_current_snapshot()::text, 'upto', ((SELECT upto FROM looked)::text)::bigint,
   'top', (SELECT e.seq FROM @schema@.event AS e WHERE e.seq > $4 ORDER BY e.seq DESC LIMIT 1),
   'late', c.all_late, 'lowest_late', c.low,
   'now', CASE WHEN $10::boolean THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint END,
@@ -47,6 +58,6 @@ FROM @event_open@
    FROM @schema@.event AS e
    WHERE e.seq > $4 AND e.seq <= $8 AND e.status = 'pending' AND (e.hash & $2) = $3
    ORDER BY e.seq
-   FETCH FIRST (CASE WHEN pg_snapshot_xmax(pg_current_snapshot()) <= $7
+   FETCH FIRST (CASE WHEN pg_snapshot_xmax(pg_current_snapshot()) <= (SELECT upto FROM looked)
                 THEN greatest($9::bigint - (SELECT all_late FROM counted), 0) ELSE 0 END) ROWS WITH TIES)
 @event_close@

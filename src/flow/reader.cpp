@@ -57,6 +57,7 @@ bool reader::resume() {
 }
 
 void reader::add_to(store_request& to, int room, clock::time_point now) {
+  if (room <= 0) searching_since_.reset();
   if (room <= 0 || now < not_before_) return;
   if (wanted_ && walks_) {
     to.walk_from = at_.seq;
@@ -85,23 +86,35 @@ reader::outcome reader::pause(clock::time_point now) {
   return outcome::failed;
 }
 
+// An answer has brought no event, and there is more to look through.
+reader::outcome reader::search_on(clock::time_point now) {
+  if (!searching_since_) searching_since_ = now;
+  return outcome::incomplete;
+}
+
+std::optional<reader::search> reader::searching() const {
+  if (!searching_since_) return std::nullopt;
+  return search{*searching_since_, at_.seq, at_.seen.xmax, std::max(latest_, at_.seen.xmax)};
+}
+
 reader::outcome reader::on_read(const store_request& asked, const tried<read_answer>& got,
                                 clock::time_point now) {
   if (got.result != read_result::done) return pause(now);
   pause_ = 0ms;
   const read_answer& it = got.answer;
+  latest_ = it.xmax;
   if (asked.read->with_summary && it.next_due) due_within(*it.next_due, now);
   if (it.late > asked.read->events && it.late_low) {
     at_.go_back(*it.late_low, it.now);
     resume_at_.reset();
     read_to_ = std::min(read_to_, at_.seq);
     wanted_ = walks_ = true;
-    return outcome::incomplete;
+    return search_on(now);
   }
   if (!it.saw_all) {
     at_.advance(at_.seq, it.now);
     wanted_ = true;
-    return outcome::incomplete;
+    return search_on(now);
   }
   const std::int64_t last = it.rows.empty() ? position::before_all : it.rows.back().what.seq;
   const bool above = last > at_.seq;
@@ -113,9 +126,14 @@ reader::outcome reader::on_read(const store_request& asked, const tried<read_ans
   at_.advance(to, it.now);
   read_to_ = at_.seq;
   walks_ = beyond && !above;
-  if (!full && resume()) return outcome::incomplete;
-  if (!full && !beyond) return outcome::complete;
+  const bool resumed = !full && resume();
+  if (!resumed && !full && !beyond) {
+    searching_since_.reset();
+    return outcome::complete;
+  }
   wanted_ = true;
+  if (it.rows.empty()) return search_on(now);
+  searching_since_.reset();
   return outcome::incomplete;
 }
 
@@ -129,6 +147,7 @@ void reader::on_walked(const tried<walk_answer>& got, clock::time_point now) {
   walks_ = got.answer.more && !got.answer.met;
   at_.seq = std::max(at_.seq, got.answer.walked_to);
   if (walks_) resume();
+  search_on(now);
 }
 
 void reader::on_due(const store_request& asked, const tried<due_answer>& got, clock::time_point now) {

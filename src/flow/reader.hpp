@@ -38,6 +38,16 @@ class reader {
   void on_walked(const tried<walk_answer>& got, clock::time_point now);
   void on_due(const store_request& asked, const tried<due_answer>& got, clock::time_point now);
 
+  // It looks through what it has to pass before it comes to an event that may go out.
+  struct search {
+    clock::time_point since;
+    std::int64_t seq = position::before_all;  // nothing is pending up to here
+    xid seen = 0;                             // transactions up to this one have been looked through
+    xid up_to = 0;                            // of those that there are
+  };
+  // Nothing: it has found something, or all that there is; or it does not read.
+  std::optional<search> searching() const;
+
   const position& at() const { return at_; }
   // What is visible up to here has been read since the lead was taken: a walk alone does not find what
   // committed late.
@@ -50,6 +60,7 @@ class reader {
 
  private:
   outcome pause(clock::time_point now);
+  outcome search_on(clock::time_point now);
   bool resume();
 
   read_limits limits_;
@@ -62,6 +73,8 @@ class reader {
   std::chrono::milliseconds pause_{0};
   clock::time_point due_at_ = clock::time_point::max();
   due_cursor due_after_;
+  std::optional<clock::time_point> searching_since_;
+  xid latest_ = 0;  // transactions that there are
 };
 
 }  // namespace outboxd::flow

@@ -59,6 +59,7 @@ struct read_request {
 
 struct read_answer {
   snapshot now;                          // cut at where (c) ended
+  xid xmax = 0;                          // before it was cut
   bool saw_all = false;                  // (c) went up to now; else (a) is not looked at
   std::optional<std::int64_t> top;       // the highest visible seq above the position
   std::int64_t late = 0;                 // rows of (b) and (c)

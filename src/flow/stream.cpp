@@ -34,6 +34,7 @@ stream::stream(lanes& over, stream_limits limits, stream_hooks hooks)
 void stream::start(saved_position from, payload_type payload) {
   phase_ = phase::loading;
   agenda_ = {};
+  agenda_.loads_since = lanes_.now();
   if (std::exchange(lost_over_texts_, false)) read_by_keys();
   agenda_.payload = payload;
   agenda_.saved = from.at;
@@ -52,6 +53,7 @@ void stream::drain() {
 void stream::go_on() {
   forget_unsent();
   phase_ = phase::loading;
+  agenda_.loads_since = lanes_.now();
   finder_.start_again(lanes_.now());
   reader_.start(reader_.at(), lanes_.now());
 }

@@ -98,6 +98,19 @@ class stream final : public shipper {
   phase now_in() const { return phase_; }
   const unsettled& events() const { return events_; }
   const position& at() const { return reader_.at(); }
+  // What keeps it from sending although it may: it looks through what comes before; or, while it loads, it
+  // learns what holds back events.
+  std::optional<reader::search> searching() const {
+    return phase_ == phase::running ? reader_.searching() : std::nullopt;
+  }
+  // The read that is under way was asked for at this time.
+  std::optional<clock::time_point> reads_since() const {
+    const bool reads = agenda_.asked && (agenda_.asked->read || agenda_.asked->walk_from);
+    return reads ? std::optional(agenda_.asked_at) : std::nullopt;
+  }
+  std::optional<clock::time_point> loads_since() const {
+    return phase_ == phase::loading ? std::optional(agenda_.loads_since) : std::nullopt;
+  }
   std::size_t held() const { return barriers_.aggregates(); }
   bool is_paused() const { return barriers_.paused.everything(); }
   // Somebody's lock keeps it from writing what became of some events.
@@ -133,6 +146,7 @@ class stream final : public shipper {
   struct agenda {
     std::optional<store_request> asked;
     clock::time_point asked_at{};
+    clock::time_point loads_since{};
     std::optional<position> saved;
     bool save = false;
     bool summary_wanted = false;  // with the next read

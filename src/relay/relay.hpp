@@ -126,6 +126,7 @@ class relay final : private leader_host {
   void on_pauses(const std::vector<flow::pause>& in_force) override;
 
   std::vector<obstacle> obstacles() const;
+  std::optional<obstacle> catching_up(const leader& one) const;
   void on_destination_down(const flow::destination& which, std::string_view reason);
   void on_destination_up(const flow::destination& which, std::chrono::milliseconds down_for);
   void begin_sampling();

@@ -13,8 +13,16 @@ using clock = std::chrono::steady_clock;
 // confirm_timeout.
 constexpr auto overdue_after = 3s;
 
+// Who waits for longer than that while the relay works is told what it works at.
+constexpr auto slow_after = 5s;
+
 // Beyond every timeout that a step may wait for.
 constexpr auto stuck_after = 15s;
+
+std::chrono::system_clock::time_point since(clock::time_point when) {
+  return std::chrono::system_clock::now() -
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(clock::now() - when);
+}
 
 std::string_view code_of(cause why, std::string_view otherwise) {
   switch (why) {
@@ -66,6 +74,8 @@ std::vector<obstacle> relay::obstacles() const {
       out.push_back({"locked_out", who->words, who->since});
       break;
     }
+  for (const auto& one : leaders_)
+    if (auto why = catching_up(*one)) out.push_back(std::move(*why));
   // Who does not lead publishes nothing, and so would not learn that it is back.
   if (!exchange_missing_.empty() && led() > 0)
     out.push_back({"exchange_missing", exchange_missing_, missing_since_});
@@ -73,10 +83,35 @@ std::vector<obstacle> relay::obstacles() const {
     const auto age = clock::now() - *oldest;
     out.push_back({"confirms_overdue",
                    fmt::format("a message has been in flight for {} s without a confirm", age / 1s),
-                   std::chrono::system_clock::now() -
-                       std::chrono::duration_cast<std::chrono::system_clock::duration>(age)});
+                   since(*oldest)});
   }
   return out;
+}
+
+// Due events may wait meanwhile: the shard's whole stream stands behind it.
+std::optional<obstacle> relay::catching_up(const leader& one) const {
+  if (!one.leads()) return std::nullopt;
+  const auto late = [](clock::time_point from) { return clock::now() - from > slow_after; };
+  if (const auto loads = one.events().loads_since(); loads && late(*loads))
+    return obstacle{"catching_up",
+                    fmt::format("shard {}: learns what holds back events; {} aggregates so far", *one.leads(),
+                                one.events().held()),
+                    since(*loads)};
+  if (const auto reads = one.events().reads_since(); reads && late(*reads))
+    return obstacle{"catching_up", fmt::format("shard {}: a read has taken so long already", *one.leads()),
+                    since(*reads)};
+  const auto found = one.events().searching();
+  if (!found || !late(found->since)) return std::nullopt;
+  if (found->seen < found->up_to)
+    return obstacle{"catching_up",
+                    fmt::format("shard {}: looks for events of transactions that it has not seen; it is at "
+                                "transaction {} of {}",
+                                *one.leads(), found->seen, found->up_to),
+                    since(found->since)};
+  return obstacle{
+      "catching_up",
+      fmt::format("shard {}: passes events that are finished; it is at seq {}", *one.leads(), found->seq),
+      since(found->since)};
 }
 
 relay_figures relay::figures() const {

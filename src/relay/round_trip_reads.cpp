@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using column = pg::event_column;
 
-// How many transactions (c) of docs/design.md goes through in one read.
+// So many transactions (c) of docs/design.md goes through in one read without asking how many rows they have.
 constexpr flow::xid xids_at_once = 20'000;
 
 std::optional<std::chrono::milliseconds> due_in(const nlohmann::json& head) {
@@ -34,12 +34,13 @@ flow::paused_part part_of(std::string_view name) {
 void round_trip::add_read() {
   const auto& asked = *what_.read;
   auto parameters = event_parameters();
-  const flow::xid upper = asked.from.seen.xmax + xids_at_once;
-  parameters.insert(parameters.end(), {pg::int8(asked.from.seq), pg::xid8_array(asked.from.seen.in_progress),
-                                       pg::int8(static_cast<std::int64_t>(asked.from.seen.xmax)),
-                                       pg::int8(static_cast<std::int64_t>(upper)), pg::int8(asked.seq_limit),
-                                       pg::int8(asked.events), pg::boolean(asked.with_summary)});
-  add(pg::statement::read, std::move(parameters), [this, upper](segment& got) {
+  const flow::xid unasked = asked.from.seen.xmax + xids_at_once;
+  parameters.insert(parameters.end(),
+                    {pg::int8(asked.from.seq), pg::xid8_array(asked.from.seen.in_progress),
+                     pg::int8(static_cast<std::int64_t>(asked.from.seen.xmax)),
+                     pg::int8(static_cast<std::int64_t>(unasked)), pg::int8(asked.seq_limit),
+                     pg::int8(asked.events), pg::boolean(asked.with_summary)});
+  add(pg::statement::read, std::move(parameters), [this](segment& got) {
     auto events = events_in(got, out_.read, false);
     if (!events) return;
     auto& into = out_.read.answer;
@@ -50,8 +51,14 @@ void round_trip::add_read() {
           error{fault::permanent, "PostgreSQL has sent a snapshot that this version of outboxd cannot read"};
       return;
     }
-    into.saw_all = now->xmax <= upper;
-    into.now = now->cut_at(upper);
+    const auto upto = static_cast<flow::xid>(pg::number_in(head, "upto").value_or(0));
+    if (upto < what_.read->from.seen.xmax || upto > now->xmax) {
+      refuse("transactions from before the position, or after the snapshot");
+      return;
+    }
+    into.saw_all = upto == now->xmax;
+    into.now = now->cut_at(upto);
+    into.xmax = now->xmax;
     into.top = pg::number_in(head, "top");
     into.late = pg::number_in(head, "late").value_or(0);
     into.late_low = pg::number_in(head, "lowest_late");

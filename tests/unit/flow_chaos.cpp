@@ -65,6 +65,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
 simulated_postgres::limits flow_chaos::limits_from(virtual_world& world) {
   return {.shards = world.one_of<std::size_t>({1, 1, 2, 4}),
           .xids_at_once = world.one_of<flow::xid>({2, 10, 20'000}),
+          .rows_at_once = world.one_of<std::ptrdiff_t>({1, 5, 20'000}),
           .walk_rows = world.one_of<std::size_t>({1, 5, 1'000}),
           .page = world.one_of<std::size_t>({1, 3, 500}),
           .fetched_bytes = world.one_of<std::int64_t>({1, 7'000}),
@@ -117,6 +118,7 @@ void flow_chaos::start_relay() {
 
 void flow_chaos::write() {
   if (calm_) return;
+  if (world_.chance(5)) table_.burn(static_cast<flow::xid>(world_.between(1, 4'000'000'000)));
   if (!table_.in_recovery()) {
     auto in = std::make_shared<transaction>();
     in->left = static_cast<int>(world_.between(1, 3));

@@ -113,6 +113,7 @@ TEST_CASE("every rule of reads is needed: left out, it is missed") {
       {"(c)", &rules::late_new, 100},
       {"rows of a read that goes back are not used", &rules::going_back_alone, 500},
       {"a slice of (c) cuts what the position has seen", &rules::slice_cuts, 100},
+      {"(c) passes transactions without rows at once", &rules::empty_spans, 100},
       {"(a) waits for the last slice of (c)", &rules::slices_first, 100},
       {"a walk goes over what the position has passed", &rules::background_walk, 100},
       {"a due read begins after what has been read", &rules::due_after, 100},

@@ -66,11 +66,18 @@ class readings {
   explicit readings(std::uint64_t seed, bool tricks)
       : world_(seed),
         tricks_(tricks),
-        table_(world_, {.shards = 1, .xids_at_once = world_.one_of<xid>({1, 3, 20'000})}, rules_),
+        table_(world_,
+               {.shards = 1,
+                .xids_at_once = world_.one_of<xid>({1, 3, 20'000}),
+                .rows_at_once = world_.one_of<std::ptrdiff_t>({1, 3, 20'000})},
+               rules_),
         at_(position::start(table_.snapshot())) {}
 
   void run() {
-    for (int i = 0; i < 400; ++i) world_.chance(700) ? write() : read();
+    for (int i = 0; i < 400; ++i) {
+      if (world_.chance(20)) table_.burn(static_cast<xid>(world_.between(1, 4'000'000'000)));
+      world_.chance(700) ? write() : read();
+    }
     while (!open_.empty()) end(open_.size() - 1);
     for (int i = 0; i < 300; ++i) read();
     for (std::size_t row = 0; row < table_.rows.size(); ++row) {

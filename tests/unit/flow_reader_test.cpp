@@ -142,4 +142,37 @@ TEST_CASE_FIXTURE(fixture,
   CHECK(read(far + 10 * span, far + 10 * span) == reader::outcome::complete);
 }
 
+TEST_CASE_FIXTURE(fixture, "it says since when it looks through what brings nothing, and how far it is") {
+  CHECK_FALSE(it.searching());
+  it.ring();
+  ask();
+  tried<read_answer> part;
+  part.answer.now = {15, 15, {}};
+  part.answer.xmax = 90;
+  const auto begun = now;
+  it.on_read(asked, part, now);
+  now += 10s;
+  ask();
+  part.answer.now = {40, 40, {}};
+  it.on_read(asked, part, now);
+  REQUIRE(it.searching());
+  CHECK(it.searching()->since == begun);
+  CHECK(it.searching()->seen == 40);
+  CHECK(it.searching()->up_to == 90);
+  ask();
+  CHECK(read(far + 1, far + 1) == reader::outcome::complete);
+  CHECK_FALSE(it.searching());
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "what it passes on a walk is looked through, too, unless it has no room for events") {
+  it.read_again(500);
+  ask();
+  walked(10'499, false, true);
+  CHECK(it.searching());
+  store_request none;
+  it.add_to(none, 0, now);
+  CHECK_FALSE(it.searching());
+}
+
 }  // namespace flow_reader_test

@@ -120,4 +120,40 @@ TEST_CASE("what is saved names the events below it that are not settled") {
         std::vector<std::string>{pg::int4(2), pg::int8(7), "3:3:", pg::int8_array(what.save_unsettled)});
 }
 
+namespace {
+
+// A read that has seen up to transaction 10, answered by this head.
+result<flow::store_answer> read_answered(const std::string& head) {
+  flow::store_request what;
+  what.read = flow::read_request{.from = {.seq = 7, .seen = {10, 10, {}}}, .seq_limit = 100, .events = 5};
+  const shard_view of;
+  round_trip trip(what, of);
+  trip.steps();
+  std::vector<std::optional<std::string>> row(static_cast<std::size_t>(pg::event_column::head) + 1);
+  row.back() = head;
+  std::vector<pg::connection::segment> segments(1);
+  segments.front().answers = {made_rows({row})};
+  return trip.answer(std::move(segments));
+}
+
+}  // namespace
+
+TEST_CASE("a read has seen as far as PostgreSQL says that it has looked") {
+  const auto part = read_answered(R"({"snapshot":"900:900:","upto":30,"late":0})");
+  REQUIRE(part);
+  CHECK_FALSE(part->read.answer.saw_all);
+  CHECK(part->read.answer.now == flow::snapshot{30, 30, {}});
+  CHECK(part->read.answer.xmax == 900);
+  const auto all = read_answered(R"({"snapshot":"900:900:","upto":900,"late":0})");
+  REQUIRE(all);
+  CHECK(all->read.answer.saw_all);
+  CHECK(all->read.answer.now == flow::snapshot{900, 900, {}});
+}
+
+TEST_CASE("an answer that goes back behind the position, or says nothing of it, ends the session") {
+  CHECK_FALSE(read_answered(R"({"snapshot":"900:900:","upto":9,"late":0})"));
+  CHECK_FALSE(read_answered(R"({"snapshot":"900:900:","upto":901,"late":0})"));
+  CHECK_FALSE(read_answered(R"({"snapshot":"900:900:","late":0})"));
+}
+
 }  // namespace relay_round_trip_test

@@ -44,6 +44,11 @@ flow::xid simulated_postgres::begin() {
   return next_xid_++;
 }
 
+void simulated_postgres::burn(flow::xid transactions) {
+  next_xid_ += transactions;
+  latest_completed_ = std::max(latest_completed_, next_xid_ - 1);
+}
+
 std::size_t simulated_postgres::insert(flow::xid by, table_row row) {
   const std::size_t index = rows.size();
   row.tx = by;

@@ -35,6 +35,7 @@ struct rules {
   bool unsettled_saved = true;        // beside the position, by id
   bool identifier_checked = true;     // a position of another server is not taken up
   bool xmax_checked = true;           // nor one that this server has not come to
+  bool empty_spans = true;            // (c) goes by the rows that there are, not by transactions
   bool slice_cuts = true;             // (c) in slices: the position has seen up to where the slice ends
   bool slices_first = true;           // (a) waits for the last slice
   bool lead_checked = true;           // who was stopped for long sends nothing before an answer
@@ -110,7 +111,8 @@ class simulated_postgres {
  public:
   struct limits {
     std::size_t shards = 1;
-    flow::xid xids_at_once = 20'000;  // in (c)
+    flow::xid xids_at_once = 20'000;       // in (c), without asking how many rows they have
+    std::ptrdiff_t rows_at_once = 20'000;  // and else
     std::size_t walk_rows = 1'000;
     std::size_t page = 500;  // of blocked aggregates
     std::int64_t fetched_bytes = 7'000;
@@ -128,6 +130,8 @@ class simulated_postgres {
   void set_sequence(std::int64_t next) { next_seq_ = next; }
   std::int64_t sequence() const { return next_seq_; }
   flow::xid begin();
+  // Others have had so many transactions, without a row in the outbox.
+  void burn(flow::xid transactions);
   std::size_t insert(flow::xid by, table_row row);
   void restore(table_row row);
   void remove(std::size_t row) { rows[row].gone = true; }  // by a rollback to a savepoint
@@ -250,6 +254,7 @@ class simulated_postgres {
   void give_ids_again(flow::xid latest);
   void finish_prepared();
   flow::stored_event stored(std::size_t row, bool keys_only);
+  flow::xid looked_up_to(const flow::snapshot& since, const flow::snapshot& now) const;
   void add_summary(std::size_t shard, flow::read_answer& to) const;
   template <class Answer>
   bool cannot_read(flow::tried<Answer>& out) const;

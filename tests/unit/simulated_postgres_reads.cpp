@@ -74,12 +74,23 @@ void simulated_postgres::bring(const std::vector<std::size_t>& which, bool keys_
   for (const std::size_t row : which) into.push_back(stored(row, keys_only));
 }
 
+// How far (c) looks.
+flow::xid simulated_postgres::looked_up_to(const flow::snapshot& since, const flow::snapshot& now) const {
+  const flow::xid unasked = since.xmax + bounds_.xids_at_once;
+  if (now.xmax <= unasked) return now.xmax;
+  if (!with_.empty_spans) return unasked;
+  auto left = bounds_.rows_at_once;
+  for (auto at = by_tx_.lower_bound(since.xmax); at != by_tx_.end() && at->first < now.xmax; ++at)
+    if (shows(rows[at->second]) && --left <= 0) return at->first + 1;
+  return now.xmax;
+}
+
 flow::tried<flow::read_answer> simulated_postgres::read(std::size_t shard, const flow::read_request& what,
                                                         bool keys_only) {
   flow::tried<flow::read_answer> out;
   if (cannot_read(out)) return out;
   const flow::snapshot now = snapshot();
-  const flow::xid upper = std::min(now.xmax, what.from.seen.xmax + bounds_.xids_at_once);
+  const flow::xid upper = looked_up_to(what.from.seen, now);
   std::vector<std::size_t> late;
   std::vector<std::size_t> fresh;
   auto& answer = out.answer;
@@ -100,6 +111,7 @@ flow::tried<flow::read_answer> simulated_postgres::read(std::size_t shard, const
       late.push_back(row);
     }
   }
+  answer.xmax = now.xmax;
   answer.now = with_.slice_cuts ? now.cut_at(upper) : now;
   answer.saw_all = upper == now.xmax || !with_.slices_first || !with_.slice_cuts;
   answer.late = static_cast<std::int64_t>(late.size());
