@@ -16,6 +16,7 @@ bool may_repeat(const injection& one) {
     case fault::notifications_lost:
     case fault::snapshot_held:
     case fault::table_locked:
+    case fault::xids_burnt:
       return false;
     case fault::relay_killed:
     case fault::relay_frozen:

@@ -124,6 +124,9 @@ void injector::carry_out(const planned& one) {
       case target::kind::rabbitmq:
         rabbitmq_fault(on);
         break;
+      case target::kind::neighbour:
+        neighbour_fault(on);
+        break;
     }
   } catch (const std::exception& error) {
     failed = true;

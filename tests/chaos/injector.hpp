@@ -98,6 +98,7 @@ void leader_fault(scene& on);
 void link_fault(scene& on);
 void postgres_fault(scene& on);
 void rabbitmq_fault(scene& on);
+void neighbour_fault(scene& on);
 
 class injector {
  public:

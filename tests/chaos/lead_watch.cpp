@@ -42,7 +42,7 @@ milliseconds span(clock::duration of) {
 
 bool harmless(fault what) {
   return what == fault::notifications_forged || what == fault::notifications_lost ||
-         what == fault::snapshot_held;
+         what == fault::snapshot_held || what == fault::xids_burnt;
 }
 
 }  // namespace
@@ -173,6 +173,7 @@ bool lead_watch::well(const relay& whom, moment from, moment to) const {
         return false;  // which one it was, its lives tell
       case target::kind::postgres:
       case target::kind::rabbitmq:
+      case target::kind::neighbour:
         return !harmless(one.what);
     }
     return true;

@@ -113,6 +113,21 @@ void lock_table(scene& on) {
   session.exec("COMMIT");
 }
 
+// A restart of the server may end it.
+void burn_xids(scene& on) {
+  try {
+    auto session = on.all.where.connect();
+    const auto latest = [&] {
+      return session.number("SELECT pg_snapshot_xmax(pg_current_snapshot())::text");
+    };
+    const auto before = latest();
+    session.exec("DO $$ BEGIN FOR i IN 1..30000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$");
+    on.saw(fmt::format("{} transactions without an event", latest() - before));
+  } catch (const database_error& error) {
+    on.saw_nothing(error.what());
+  }
+}
+
 void change_database_password(scene& on) {
   constexpr auto words = "password authentication failed";
   const auto before = on.all.lines_with(words);
@@ -124,6 +139,8 @@ void change_database_password(scene& on) {
     on.saw(fmt::format("{} sessions ended, and refused afterwards", ended));
   for (const auto& one : on.all.relays) one->write_secrets();
 }
+
+constexpr act neighbour_acts[]{{fault::xids_burnt, burn_xids}};
 
 constexpr act postgres_acts[]{
     {fault::backends_terminated, terminate},
@@ -144,6 +161,10 @@ constexpr act postgres_acts[]{
 
 void postgres_fault(scene& on) {
   play(on, postgres_acts);
+}
+
+void neighbour_fault(scene& on) {
+  play(on, neighbour_acts);
 }
 
 }  // namespace outboxd::chaos

@@ -69,6 +69,8 @@ constexpr std::array kinds{
     kind_of_fault{fault::link_refused, "link_refused", link, 2, 500ms, 3000ms},
     kind_of_fault{fault::link_silent, "link_silent", link, 2, 500ms, 3000ms},
     kind_of_fault{fault::link_abandoned, "link_abandoned", link, 2, 1000ms, 6000ms},
+
+    kind_of_fault{fault::xids_burnt, "xids_burnt", neighbour, 1, 0ms, 0ms},
 };
 
 /// Whole numbers that are the same with every standard library, which its distributions are not.
@@ -123,11 +125,16 @@ constexpr gaps gaps_of(target::kind whom) {
       return {2000ms, 7000ms};
     case link:
       return {3000ms, 14000ms};
+    case neighbour:
+      return {5000ms, 20000ms};
   }
   return {};
 }
 
 constexpr auto undisturbed = 3000ms;
+
+// Far from those of relays and guests, however many there are.
+constexpr std::uint64_t neighbours_stream = 1'000'000;
 
 void walk(const schedule_options& from, const target& whom, std::uint64_t stream,
           std::vector<planned>& into) {
@@ -180,6 +187,8 @@ std::string target::words() const {
       return "rabbitmq";
     case kind::link:
       return fmt::format("relay {} to {}", relay, name_of(peer));
+    case kind::neighbour:
+      return "a neighbour";
   }
   return {};
 }
@@ -204,6 +213,7 @@ std::vector<planned> make_schedule(const schedule_options& from) {
   }
   walk(from, {.what = leader}, stream++, all);
   for (int i = 1; i <= from.guests; ++i) walk(from, {.what = guest, .relay = from.relays + i}, stream++, all);
+  walk(from, {.what = neighbour}, neighbours_stream, all);
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   return all;
 }

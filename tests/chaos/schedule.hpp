@@ -56,6 +56,8 @@ enum class fault {
   link_refused,
   link_silent,
   link_abandoned,
+  // another program on the server of PostgreSQL
+  xids_burnt,
 };
 
 std::string_view name_of(fault what);
@@ -68,7 +70,7 @@ std::string_view name_of(server which);
 /// What a fault takes for itself: faults of one target come one after another, those of different targets
 /// overlap.
 struct target {
-  enum class kind { relay, guest, leader, postgres, rabbitmq, link };
+  enum class kind { relay, guest, leader, postgres, rabbitmq, link, neighbour };
   kind what = kind::relay;
   int relay = 0;                   // of relay, guest and link
   server peer = server::postgres;  // of link

@@ -54,7 +54,7 @@ TEST_CASE("every kind of fault happens within ten runs of a minute") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed)
     for (const auto& one : make_schedule({.seed = seed, .length = 60s, .relays = 2, .guests = 1}))
       seen.insert(one.what);
-  for (int i = 0; i <= static_cast<int>(fault::link_abandoned); ++i) {
+  for (int i = 0; i <= static_cast<int>(fault::xids_burnt); ++i) {
     CAPTURE(name_of(static_cast<fault>(i)));
     CHECK(seen.contains(static_cast<fault>(i)));
   }
