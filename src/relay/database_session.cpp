@@ -39,6 +39,8 @@ constexpr std::string_view own_search_path =
 // - lock_timeout: a mark that meets a lock may not keep what stands behind it waiting.
 // - idle_session_timeout: a relay that hangs loses what its session holds: the lead, and that it is counted
 //   among those that could lead. One that is well never says nothing for so long, leading or not.
+// - transaction_timeout, from PostgreSQL 17 on: whoever sets it for the database means applications; here it
+//   would cost the lead.
 // - tcp_*, client_connection_check_interval: find a relay whose host or process vanished.
 // - The lock RELAY tells our sessions from others that hold our locks. Somebody may keep it from us: then we
 //   are said to be others.
@@ -55,7 +57,8 @@ std::string session_settings(const postgres_settings& with, session_use use) {
       " set_config('idle_session_timeout', '{3}', false), set_config('lock_timeout', '{1}', false),"
       " set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),"
       " set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '{0}', false),"
-      " set_config('client_connection_check_interval', '{2}', false), pg_try_advisory_lock_shared({4}, {5})",
+      " set_config('client_connection_check_interval', '{2}', false), pg_try_advisory_lock_shared({4}, {5}),"
+      " (SELECT set_config(s.name, '0', false) FROM pg_settings AS s WHERE s.name = 'transaction_timeout')",
       with.claim_timeout.count(), lock_wait.count(), with.claim_timeout.count() / 4, idle.count(),
       pg::lock_class(with.schema), pg::relay_key, pg::planner_settings);
 }
