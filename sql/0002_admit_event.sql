@@ -13,6 +13,10 @@
 -- visible: a leader that goes to sleep gets the lock after that, and then reads once more. Rolled back to a
 -- savepoint, a writer loses the lock that it took since then with the events that it wrote.
 --
+-- A NOTIFY fails with its commit when the queue that all databases of the server share is full, and no
+-- handler can catch that. A leader wakes up long before. It may hang, so a writer does not ring when half of
+-- the queue is full.
+--
 -- It runs with the rights and the search_path of whoever inserts, so everything is named with its schema:
 -- anybody's operator could be called otherwise. (SET search_path would do it, too, and cost each INSERT more
 -- than all of this.)
@@ -70,7 +74,8 @@ BEGIN
   IF @notifies@ THEN
     shard := (NEW.hash OPERATOR(pg_catalog.&) (@shards@ OPERATOR(pg_catalog.-) 1))::integer;
     IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(@lock_class@, 64 OPERATOR(pg_catalog.+) shard)
-       AND coalesce(pg_catalog.current_setting('outbox.notify', true), '') OPERATOR(pg_catalog.<>) 'off' THEN
+       AND coalesce(pg_catalog.current_setting('outbox.notify', true), '') OPERATOR(pg_catalog.<>) 'off'
+       AND pg_catalog.pg_notification_queue_usage() OPERATOR(pg_catalog.<) 0.5 THEN
       PERFORM pg_catalog.pg_notify(@schema_text@, shard::pg_catalog.text);
     END IF;
   END IF;

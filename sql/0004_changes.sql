@@ -57,6 +57,27 @@ CREATE TRIGGER event_keep_place AFTER UPDATE OF seq, tx, hash, aggregate_type, a
   EXECUTE FUNCTION @schema@.keep_place();
 ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_keep_place;
 
+-- Has relays look at once, by a word on the channel; for commands. A NOTIFY fails with its commit, and the
+-- command with it, when the queue that all databases of the server share is full. So nothing is said while
+-- half of it is full.
+CREATE FUNCTION @schema@.tell_relays(word text) RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+DECLARE
+  usage CONSTANT double precision := pg_notification_queue_usage();
+BEGIN
+  IF usage < 0.5 THEN
+    PERFORM pg_notify(@schema_text@, word);
+  ELSE
+    RAISE WARNING USING
+      MESSAGE = format('done, but relays were not told: the server''s queue of notifications is full to %s'
+                       ' %%; they find it by themselves within ten seconds', round(100 * usage)),
+      HINT = 'Some session listens in a transaction that lasts: `outboxd check` names it.';
+  END IF;
+END
+$outboxd$;
+REVOKE ALL ON FUNCTION @schema@.tell_relays(text) FROM PUBLIC;
+
 -- Status and exception agree, always. What is set to pending by hand becomes waiting and due: the leader has
 -- read past its place, and finds it there. It keeps what it waited for, so that its followers stay behind it.
 CREATE FUNCTION @schema@.agree_on_status() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -80,7 +101,7 @@ BEGIN
       published_at = CASE WHEN NEW.status = 'published' THEN coalesce(NEW.published_at, clock_timestamp()) END
   WHERE e.id = NEW.id AND e.seq = NEW.seq;
   IF again THEN
-    PERFORM pg_notify(@schema_text@, 'due');
+    PERFORM pg_notify(@schema_text@, 'due') WHERE pg_notification_queue_usage() < 0.5;
   END IF;
   RETURN NULL;
 END

@@ -140,7 +140,7 @@ BEGIN
   WHERE e.id = k.id AND e.seq = k.seq AND e.status = were;
   GET DIAGNOSTICS changed = ROW_COUNT;
   IF changed > 0 THEN
-    PERFORM pg_notify(@schema_text@, 'due');
+    PERFORM @schema@.tell_relays('due');
   END IF;
   RETURN changed;
 END
@@ -223,7 +223,7 @@ BEGIN
   DELETE FROM @schema@.event AS e USING unnest(chosen, chosen_seqs) AS k(id, seq)
   WHERE e.id = k.id AND e.seq = k.seq AND e.status = 'dead';
   IF cardinality(chosen) > 0 THEN
-    PERFORM pg_notify(@schema_text@, 'due');
+    PERFORM @schema@.tell_relays('due');
   END IF;
   RETURN cardinality(chosen);
 END
@@ -304,7 +304,7 @@ BEGIN
   PERFORM @schema@.audit_write('pause', @schema@.pause_words(event_types, aggregate_types, everything), 0,
     reason, CASE WHEN until IS NOT NULL THEN jsonb_build_object('until', until) END)
   WHERE changed > 0;
-  PERFORM pg_notify(@schema_text@, 'pause');
+  PERFORM @schema@.tell_relays('pause');
   RETURN changed;
 END
 $outboxd$;
@@ -328,7 +328,7 @@ BEGIN
   PERFORM @schema@.audit_write('resume', @schema@.pause_words(event_types, aggregate_types, everything), 0,
     reason, jsonb_build_object('pauses', ended))
   WHERE ended > 0;
-  PERFORM pg_notify(@schema_text@, 'pause');
+  PERFORM @schema@.tell_relays('pause');
   RETURN ended;
 END
 $outboxd$;

@@ -10,8 +10,8 @@
 --
 -- The head: the snapshot; `upto`, the xid up to which (c) has looked; `top`, the highest visible seq above
 -- $4; `late`, how many rows (b) and (c) find, and their lowest seq: if they are more than $9, no rows come.
--- The summary: `now` in microseconds, whether some aggregate `holds` back events, and in how many milliseconds
--- a waiting event is due.
+-- The summary: `now` in microseconds, how full the `queue` of notifications is (0 to 1), whether some
+-- aggregate `holds` back events, and in how many milliseconds a waiting event is due.
 --
 -- `seq + 0` leads into no index: a plan made on an empty table would take the one on seq, and walk the whole
 -- table for ever.
@@ -41,6 +41,7 @@ SELECT @no_event@, json_build_object(
   'top', (SELECT e.seq FROM @schema@.event AS e WHERE e.seq > $4 ORDER BY e.seq DESC LIMIT 1),
   'late', c.all_late, 'lowest_late', c.low,
   'now', CASE WHEN $10::boolean THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint END,
+  'queue', CASE WHEN $10::boolean THEN pg_notification_queue_usage() END,
   'holds', CASE WHEN $10::boolean THEN EXISTS (
     SELECT FROM @schema@.event AS e WHERE e.exception IN ('backing_off', 'parked')) END,
   'due_in', CASE WHEN $10::boolean THEN (

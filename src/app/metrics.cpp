@@ -109,6 +109,12 @@ void add_database(exposition& to, const relay::relay_figures& of) {
   to.counter("sweeps_total", "Sweeps by this relay's leaders.", of.so_far.sweeps);
   to.time("last_sweep_timestamp_seconds", "When a leader of this relay last swept.", of.so_far.last_sweep);
   to.gauge("doorbell_asleep", "Shards led whose writers ring because their leader sleeps.", of.asleep);
+  if (of.notification_queue_usage)
+    to.gauge(
+        "notification_queue_usage",
+        "How full PostgreSQL's queue of notifications is, from 0 to 1; every database of the server uses "
+        "it.",
+        *of.notification_queue_usage);
   to.gauge("unsettled_events", "Events read and not yet settled, in this relay's memory.", of.unsettled);
   to.gauge("paused", "Event types and aggregate types, and everything as one, that are paused.",
            of.paused.size());

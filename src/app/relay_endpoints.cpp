@@ -30,6 +30,15 @@ json table_of(const relay::table_sample& from) {
   };
 }
 
+json told(const std::vector<relay::obstacle>& all) {
+  json out = json::array();
+  for (const auto& one : all)
+    out.push_back({{"code", one.code},
+                   {"message", one.message},
+                   {"since", fmt::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(one.since))}});
+  return out;
+}
+
 json paused_in(const relay::relay_figures& from) {
   json out = json::array();
   for (const flow::pause& one : from.paused) out.push_back(words_of(one));
@@ -39,13 +48,10 @@ json paused_in(const relay::relay_figures& from) {
 }  // namespace
 
 json readiness_of(const relay::relay_figures& from) {
-  json reasons = json::array();
-  for (const auto& one : from.obstacles)
-    reasons.push_back(
-        {{"code", one.code},
-         {"message", one.message},
-         {"since", fmt::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(one.since))}});
-  return {{"ready", from.obstacles.empty()}, {"reasons", std::move(reasons)}, {"paused", paused_in(from)}};
+  return {{"ready", from.obstacles.empty()},
+          {"reasons", told(from.obstacles)},
+          {"warnings", told(from.warnings)},
+          {"paused", paused_in(from)}};
 }
 
 json status_of(const relay::relay_figures& from) {

@@ -93,6 +93,16 @@ class failure_log {
   std::size_t unsaid_ = 0;
 };
 
+void say_queue(logger& log, bool fills, double usage) {
+  if (!fills) return log.info("PostgreSQL: there is room in the queue of notifications again");
+  log.warn(
+      "PostgreSQL: the queue of notifications, which all databases of the server share, is full to {:.0f} %: "
+      "somebody listens in a transaction that lasts. Events leave by polling, and writers do not notify; "
+      "other "
+      "programs' commits with a NOTIFY fail when it is full",
+      100 * usage);
+}
+
 relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string& default_exchange,
                            step_log& steps) {
   return {
@@ -178,6 +188,7 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
           },
       .deaf = [log](const std::string& why) { log->warn("PostgreSQL: {}", why); },
       .hearing_again = [log] { log->info("PostgreSQL: notifications arrive again"); },
+      .queue = [log](bool fills, double usage) { say_queue(*log, fills, usage); },
       .pruned = [log](
                     relay::prunable what,
                     std::int64_t rows) { log->debug("retention.{}: {} rows deleted", name_of(what), rows); },

@@ -27,6 +27,7 @@ class doorbell {
     deaf = 2,             // notifications are not proved to arrive
     no_trigger = 4,       // writers do not ring
     no_reads = 8,         // nothing is read, as without a broker: a ring would be of no use to anybody
+    queue_fills = 16,     // a writer that rings could fail: there may be no room for its notification
   };
 
   enum class action : std::uint8_t {

@@ -65,11 +65,12 @@ struct read_answer {
   std::int64_t late = 0;                 // rows of (b) and (c)
   std::optional<std::int64_t> late_low;  // their lowest seq
   std::vector<stored_event> rows;        // in seq order; none if late is more than was asked for
-  // With the summary: until an event is due, if any ever is, whether some aggregate holds back events, and
-  // the time.
+  // With the summary: until an event is due, if any ever is, whether some aggregate holds back events, the
+  // time, and how full the server's queue of notifications is, from 0 to 1.
   std::optional<std::chrono::milliseconds> next_due = std::chrono::milliseconds(0);
   bool holds = true;
   std::optional<timestamp> server_time;
+  std::optional<double> queue_usage{};
 };
 
 // Where the first pending row above a seq is, looking at a bounded number of rows.

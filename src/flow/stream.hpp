@@ -92,6 +92,7 @@ class stream final : public shipper {
     bool read = false;      // new events were looked for
     bool complete = false;  // and all that was visible has been found
     std::size_t found = 0;
+    std::optional<double> queue_usage{};  // how full the server's queue of notifications is, from 0 to 1
   };
   news on_answer(store_answer answer);
 

@@ -30,6 +30,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
   if (got.wants_keys_only()) read_by_keys();
   news out{.read = how != reader::outcome::failed, .complete = how == reader::outcome::complete};
   if (got.result != read_result::done) return out;
+  out.queue_usage = got.answer.queue_usage;
   if (got.answer.server_time) on_server_time(agenda_.asked_at, *got.answer.server_time);
   if (asked.read->with_summary && (got.answer.holds || barriers_.held.size() > 0)) finder_.scan_blocked();
   if (got.answer.late > asked.read->events) return out;

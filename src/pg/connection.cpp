@@ -180,6 +180,10 @@ std::string connection::sslmode() const {
   return session_->lost ? std::string() : session_->sslmode();
 }
 
+int connection::queue_holder() const {
+  return session_->queue_holder;
+}
+
 bool connection::turned_read_only() const {
   return !session_->lost && session_->turned_read_only();
 }

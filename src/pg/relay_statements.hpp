@@ -64,6 +64,7 @@ inline constexpr std::string_view sleep_holder = "sleep_holder";
 inline constexpr std::string_view table_holder = "table_holder";
 inline constexpr std::string_view row_holder = "row_holder";
 inline constexpr std::string_view notifier = "notifier";
+inline constexpr std::string_view queue_holder = "queue_holder";
 inline constexpr std::string_view requester = "requester";
 }  // namespace statement
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "core/failpoint.hpp"
 #include "pg/connection_string.hpp"
@@ -208,6 +209,13 @@ void connection::session::begin(const pipeline& steps) {
 
 void connection::session::on_notice(void* self, const PGresult* notice) {
   const auto severity = field(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  // The only number in the detail, in whatever language, is that of the process.
+  if (field(notice, PG_DIAG_SOURCE_FUNCTION) == "asyncQueueFillWarning") {
+    const auto detail = field(notice, PG_DIAG_MESSAGE_DETAIL);
+    const auto* const digit =
+        std::find_if(detail.begin(), detail.end(), [](char c) { return c >= '0' && c <= '9'; });
+    std::from_chars(digit, detail.data() + detail.size(), static_cast<session*>(self)->queue_holder);
+  }
   if (severity != "FATAL" && severity != "PANIC") return;
   static_cast<session*>(self)->last_fatal_ = one_line(field(notice, PG_DIAG_MESSAGE_PRIMARY));
 }

@@ -134,6 +134,10 @@ bool is_lock_timeout(std::string_view sqlstate) {
   return sqlstate == "55P03";
 }
 
+bool is_queue_full(std::string_view sqlstate) {
+  return sqlstate == "54000";
+}
+
 bool may_quote_a_row(std::string_view sqlstate) {
   const auto sqlstate_class = sqlstate.substr(0, 2);
   return sqlstate_class == "22" || sqlstate_class == "23" || sqlstate_class == "P0";

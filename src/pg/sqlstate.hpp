@@ -34,6 +34,9 @@ statement_failure write_failure(std::string_view sqlstate);
 // lock_timeout has passed.
 bool is_lock_timeout(std::string_view sqlstate);
 
+// There is no room for a notification: the queue that all databases of the server share is full.
+bool is_queue_full(std::string_view sqlstate);
+
 // Whether the server's words may quote a row: data exceptions, violated constraints and what a user's trigger
 // raises.
 bool may_quote_a_row(std::string_view sqlstate);

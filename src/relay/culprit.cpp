@@ -21,7 +21,8 @@ constexpr auto between_searches = 5s;
 
 constexpr auto longest_search = 10s;
 
-constexpr std::array all_kinds{kept_from::leading, kept_from::sleeping, kept_from::writing, kept_from::quiet};
+constexpr std::array all_kinds{kept_from::leading, kept_from::sleeping, kept_from::writing, kept_from::quiet,
+                               kept_from::ringing};
 
 // Columns of sql/relay/*_holder.sql.
 struct holder {
@@ -143,6 +144,9 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
     case kept_from::quiet:
       parameters.push_back(pg::int4(loudest_));
       co_return co_await ask(link, pg::statement::notifier, std::move(parameters));
+    case kept_from::ringing:
+      parameters.push_back(pg::int4(queue_holder_));
+      co_return co_await ask(link, pg::statement::queue_holder, std::move(parameters));
     case kept_from::writing:
       break;
   }
@@ -228,6 +232,17 @@ boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection
   co_return out;
 }
 
+boost::asio::awaitable<result<std::optional<culprit>>> queue_holder_now(pg::connection& link,
+                                                                        const pg::schema_name& schema,
+                                                                        int process) {
+  culprit_watch watch(schema);
+  std::vector<std::string> parameters{pg::int4(process)};
+  auto found = co_await watch.ask(link, pg::statement::queue_holder, std::move(parameters));
+  if (!found) co_return tl::make_unexpected(found.error());
+  if (!*found) co_return std::optional<culprit>();
+  co_return culprit{(*found)->pid, std::move((*found)->words)};
+}
+
 std::string culprit_watch::words_for(std::string_view statement, std::int64_t number, std::string_view mode,
                                      const std::string& who) const {
   if (statement == pg::statement::lead_holder)
@@ -243,6 +258,12 @@ std::string culprit_watch::words_for(std::string_view statement, std::int64_t nu
         "the channel {} is flooded with notifications, and not listened to for most of the time: {} sends "
         "them",
         schema_.name(), who);
+  // PostgreSQL does not show who listens, so where it has named nobody the oldest transaction is only likely.
+  if (statement == pg::statement::queue_holder)
+    return fmt::format(
+        "the server's queue of notifications is not emptied: {} {}; it has a transaction open {}. End it "
+        "(SELECT pg_terminate_backend(PID)), and commit before waiting in whatever listens",
+        who, number == 0 ? "has the oldest transaction, and may be who listens" : "keeps it from that", mode);
   if (statement == pg::statement::row_holder)
     return fmt::format("events of {} cannot be marked: {} has locked their rows", schema_.name(), who);
   const std::string behind = number == 0 ? "" : fmt::format(", behind pid {}", number);

@@ -26,11 +26,18 @@ struct culprit {
 boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection& link,
                                                                   const pg::schema_name& schema);
 
+// Who keeps the server's queue of notifications from being emptied, at this moment: the process that the
+// server has named, or 0. Nobody: nothing.
+boost::asio::awaitable<result<std::optional<culprit>>> queue_holder_now(pg::connection& link,
+                                                                        const pg::schema_name& schema,
+                                                                        int process);
+
 enum class kept_from {
   leading,   // a standby: it gets no lead; as a rule because another relay leads
   sleeping,  // a leader: it does not get SLEEP
   writing,   // a leader: locks put marks or reads off, or marks change nothing
   quiet,     // a leader: more notifications arrive than anybody needs
+  ringing,   // a leader: the server's queue of notifications fills, so that nobody may notify
 };
 
 // PostgreSQL has no lock that only a relay could take, and any user may lock what he may see or change. So
@@ -47,6 +54,11 @@ class culprit_watch {
   // The process at the server that floods the channel with notifications; 0: nobody does.
   void set_loudest(int process, clock::time_point now);
 
+  // The process at the server that holds up its queue of notifications, as it says itself; 0: it does not.
+  void set_queue_holder(int process) { queue_holder_ = process; }
+  // The latest search has found it.
+  bool knows_queue_holder() const { return of(kept_from::ringing).seen.ends_with(" 1"); }
+
   bool due(clock::time_point now) const;
 
   // Who has been named and still keeps it from leading or writing. One that only cannot sleep does its work.
@@ -56,6 +68,11 @@ class culprit_watch {
     std::chrono::system_clock::time_point since;
   };
   const named* in_the_way() const;
+  // Who keeps the server's queue of notifications from being emptied.
+  const named* holds_queue() const {
+    const auto& still = of(kept_from::ringing).still;
+    return still ? &*still : nullptr;
+  }
 
   // Looks for whoever it is, on a session with the relay's statements, and returns what there is to say.
   // shard: that it leads; unwritten: events that it has to write.
@@ -68,6 +85,8 @@ class culprit_watch {
  private:
   friend boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection&,
                                                                            const pg::schema_name&);
+  friend boost::asio::awaitable<result<std::optional<culprit>>> queue_holder_now(pg::connection&,
+                                                                                 const pg::schema_name&, int);
   struct watch {
     std::optional<clock::time_point> next_search;  // while it is kept from it
     std::string seen;                              // by the latest search: the session and its lock
@@ -91,8 +110,9 @@ class culprit_watch {
                         const std::string& who) const;
 
   const pg::schema_name& schema_;
-  std::array<watch, 4> watches_;
+  std::array<watch, 5> watches_;
   int loudest_ = 0;
+  int queue_holder_ = 0;
 };
 
 }  // namespace outboxd::relay

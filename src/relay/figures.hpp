@@ -89,6 +89,8 @@ struct relay_figures {
   bool broker_up = false;
   bool broker_blocked = false;
   std::vector<obstacle> obstacles;
+  std::vector<obstacle> warnings;                  // it relays all the same
+  std::optional<double> notification_queue_usage;  // of who leads a shard, from 0 to 1
   // The certificate that was last shown to the broker.
   std::optional<std::chrono::system_clock::time_point> certificate_expires;
   std::optional<table_sample> table;  // of who samples

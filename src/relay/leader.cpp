@@ -118,8 +118,11 @@ boost::asio::awaitable<error> leader::serve(pg::connection& link) {
     const auto led = co_await lead(link);
     stream_.lost();
     lead_.on_lost();
-    for (const auto what : {kept_from::sleeping, kept_from::writing, kept_from::quiet})
+    for (const auto what : {kept_from::sleeping, kept_from::writing, kept_from::quiet, kept_from::ringing})
       culprits_.set(what, false, clock::now());
+    queue_ = flow::notify_queue();
+    queue_fills_since_.reset();
+    deaf_since_.reset();
     if (sleep_lock_) std::exchange(sleep_lock_, nullptr)->stop();
     host_.on_gave_up(*std::exchange(shard_, std::nullopt));
     if (!led) co_return led.error();
@@ -249,6 +252,7 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
         watch_deferrals(answer->deferral(), !request->failures.empty() || !request->marks.keys.empty());
       const auto news = stream_.on_answer(std::move(*answer));
       if (tells) culprits_.set(kept_from::writing, put_off || stream_.meets_lock(), clock::now());
+      if (news.queue_usage) heed_usage(*news.queue_usage);
       if (reads) doorbell_.on_read(news.found, news.complete, clock::now());
       continue;
     }
@@ -280,38 +284,6 @@ boost::asio::awaitable<result<pg::rows>> leader::ask(pg::connection& link, std::
   co_return std::move(answers->front());
 }
 
-std::string leader::own_probe() const {
-  return fmt::format("probe {}", current_ != nullptr ? current_->backend_pid() : 0);
-}
-
-// Anybody can say anything on the channel, so nothing is done because of a word alone: it has us look sooner
-// at what is in the table or in the locks, and each of them no more often than it is worth.
-void leader::take_notifications(pg::connection& link) {
-  const auto now = clock::now();
-  for (const auto& [sender, count] : link.take_senders()) flood_.add(sender, count, now);
-  const auto probe = own_probe();
-  for (const auto& [payload, count] : link.take_notifications()) {
-    if (payload == probe && !flood_.lasts()) {
-      if (probe_.on_heard(now)) host_.on_hearing_again();
-      doorbell_.set(flow::doorbell::obstacle::deaf, false, now);
-    } else if (payload == "due") {
-      due_.hear();
-    } else if (payload == "pause") {
-      pauses_.hear();
-    } else if (payload == "yield") {
-      lead_.hear_request(now);
-    } else if (payload == std::to_string(*shard_)) {
-      host_.so_far().notifications += static_cast<std::uint64_t>(count);
-      if (doorbell_.on_notified(count, now)) stream_.ring();
-    }
-  }
-}
-
-void leader::follow_hints(clock::time_point now) {
-  if (due_.take(now)) stream_.ring_due();
-  if (pauses_.take(now)) stream_.ring_pauses();
-}
-
 void leader::count_published(std::size_t events, const std::string& route) {
   host_.so_far().published_by_route[route] += events;
   host_.so_far().published += events;
@@ -324,46 +296,6 @@ void leader::count(const flow::store_request& what, clock::time_point asked_at) 
   if (!what.read) return;
   ++all.reads;
   all.read_times.add(clock::now() - asked_at);
-}
-
-void leader::act_on_doorbell() {
-  if (!sleep_lock_) return;
-  switch (doorbell_.take_action()) {
-    case flow::doorbell::action::none:
-      break;
-    case flow::doorbell::action::ask:
-      return sleep_lock_->ask();
-    case flow::doorbell::action::unlock:
-      return sleep_lock_->unlock();
-  }
-  if (doorbell_.wants_contention_probe(clock::now())) sleep_lock_->probe();
-}
-
-void leader::on_sleep_lock(sleep_news news) {
-  const auto now = clock::now();
-  switch (news) {
-    case sleep_news::up:
-      doorbell_.set(flow::doorbell::obstacle::no_lock_session, false, now);
-      break;
-    case sleep_news::down:
-      culprits_.set(kept_from::sleeping, false, now);
-      doorbell_.set(flow::doorbell::obstacle::no_lock_session, true, now);
-      break;
-    case sleep_news::granted:
-      sleep_refused_ = false;
-      culprits_.set(kept_from::sleeping, false, now);
-      doorbell_.on_granted(now);
-      break;
-    case sleep_news::refused:
-      sleep_refused_ = true;
-      culprits_.set(kept_from::sleeping, true, now);
-      doorbell_.on_refused(now);
-      break;
-    case sleep_news::contended:
-      doorbell_.on_contention(now);
-      break;
-  }
-  if (current_ != nullptr) current_->interrupt();
 }
 
 void leader::adopt() {

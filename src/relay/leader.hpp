@@ -14,6 +14,7 @@
 #include "flow/hint.hpp"
 #include "flow/lead.hpp"
 #include "flow/listen_probe.hpp"
+#include "flow/notify_queue.hpp"
 #include "flow/stream.hpp"
 #include "relay/culprit.hpp"
 #include "relay/database_session.hpp"
@@ -56,6 +57,8 @@ class leader_host : public link_observer {
   // The outbox was migrated by the next version of this program, and this one works with it.
   virtual void on_newer_schema(std::int64_t version) = 0;
   // For who asks for the lead.
+  // The server's queue of notifications has begun to fill, up to so much of it, or fills no longer.
+  virtual void on_queue(bool fills, double usage) = 0;
   virtual void on_makes_way(const std::string& who) = 0;
   // Rows of shards were gone, and are made again.
   virtual void on_shards_mended(std::int64_t shards) = 0;
@@ -94,6 +97,12 @@ class leader {
 
   std::optional<int> leads() const { return shard_; }
   bool hears() const { return probe_.hears(); }
+  // Since when notifications have not arrived; nothing: they do, or it is not known yet.
+  using system_time = std::chrono::system_clock::time_point;
+  std::optional<system_time> deaf_since() const { return deaf_since_; }
+  // While it leads: how full the server's queue of notifications is; and since when it fills.
+  const flow::notify_queue& queue() const { return queue_; }
+  std::optional<system_time> queue_fills_since() const { return queue_fills_since_; }
   bool may_make_way(std::chrono::steady_clock::time_point now) const { return lead_.may_make_way(now); }
   const flow::stream& events() const { return stream_; }
   const culprit_watch& culprits() const { return culprits_; }
@@ -117,6 +126,9 @@ class leader {
   boost::asio::awaitable<result<void>> make_rounds(pg::connection& link);
   boost::asio::awaitable<result<void>> keep_session(pg::connection& link);
   boost::asio::awaitable<result<void>> prove_hearing(pg::connection& link);
+  boost::asio::awaitable<result<bool>> notify_self(pg::connection& link);
+  boost::asio::awaitable<result<void>> ask_who_holds_queue(pg::connection& link);
+  boost::asio::awaitable<result<void>> ask_usage(pg::connection& link);
   boost::asio::awaitable<result<void>> heed_flood(pg::connection& link);
   boost::asio::awaitable<result<void>> listen(pg::connection& link);
   void heed_words(pg::connection& link) const;
@@ -133,6 +145,7 @@ class leader {
   void say_in_doubt(flow::event_state which);
   void take_notifications(pg::connection& link);
   void follow_hints(clock::time_point now);
+  void heed_usage(double usage);
   void act_on_doorbell();
   void on_sleep_lock(sleep_news news);
   bool draining() const { return stream_.now_in() == flow::stream::phase::draining; }
@@ -156,6 +169,10 @@ class leader {
   flow::hint due_{std::chrono::milliseconds(100)};
   flow::hint pauses_{std::chrono::milliseconds(100)};
   flow::flood flood_;
+  flow::notify_queue queue_;
+  std::optional<system_time> queue_fills_since_;
+  std::optional<system_time> deaf_since_;
+  bool usage_told_ = false;  // since the latest sweep
   culprit_watch culprits_;
   std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
   pg::connection* current_ = nullptr;

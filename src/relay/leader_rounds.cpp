@@ -1,20 +1,16 @@
-// leader_rounds: what a leader does now and then, beside its events: sweeps, proofs, who else is there, who
-// is in the way, what is put off, and making way for others.
+// leader_rounds: what a leader does now and then, beside its events: sweeps, who else is there, who is in the
+// way, what is put off, and making way for others.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "pg/sqlstate.hpp"
 #include "relay/leader.hpp"
 
 namespace outboxd::relay {
 namespace {
 
 using namespace std::chrono_literals;
-
-// A proof of hearing that could not be sent is tried again after so long.
-constexpr auto next_turn = 1s;
 
 // How often it looks whether each shard has a row.
 constexpr auto shard_check_interval = 5s;
@@ -24,6 +20,7 @@ constexpr auto shard_check_interval = 5s;
 void leader::sweep(clock::time_point now) {
   next_sweep_ = now + settings_.sweep_interval;
   stream_.sweep();
+  if (queue_.fills()) stream_.ring_pauses();  // operators do not ring
   ++host_.so_far().sweeps;
   host_.so_far().last_sweep = std::chrono::system_clock::now();
   tell_doorbell(now);
@@ -32,6 +29,11 @@ void leader::sweep(clock::time_point now) {
 boost::asio::awaitable<result<void>> leader::make_rounds(pg::connection& link) {
   const auto proved = co_await prove_hearing(link);
   if (!proved) co_return proved;
+  if (!std::exchange(usage_told_, false)) {  // no read has brought it since the latest sweep
+    const auto asked = co_await ask_usage(link);
+    if (!asked) co_return asked;
+    usage_told_ = false;
+  }
   const auto shown = co_await show_presence(link);
   if (!shown) co_return shown;
   if (host_.counts_relays(*this)) {
@@ -50,69 +52,10 @@ boost::asio::awaitable<result<void>> leader::make_rounds(pg::connection& link) {
   co_return co_await name_culprits(link);
 }
 
-// PostgreSQL sends each notification to every leader. Many more than anybody needs are not listened to:
-// polling, sweeps and a look each second find what they say. The sweep finds what was said meanwhile.
-boost::asio::awaitable<result<void>> leader::heed_flood(pg::connection& link) {
-  const auto now = clock::now();
-  if (flood_.begins(now)) {
-    const auto deaf = co_await ask(link, "UNLISTEN *");
-    if (!deaf) co_return tl::make_unexpected(deaf.error());
-    doorbell_.set(flow::doorbell::obstacle::deaf, true, now);
-  } else if (flood_.ends(now)) {
-    const auto listens = co_await listen(link);
-    if (!listens) co_return listens;
-    probe_.begin(now);
-    next_sweep_ = now;
-  }
-  if (flood_.lasts()) lead_.hear_request(now);
-  culprits_.set_loudest(flood_.loudest(now), now);
-  co_return result<void>();
-}
-
-boost::asio::awaitable<result<void>> leader::listen(pg::connection& link) {
-  const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
-  if (!listens) co_return tl::make_unexpected(listens.error());
-  co_return result<void>();
-}
-
-void leader::heed_words(pg::connection& link) const {
-  std::vector<std::string> for_others;
-  for (int shard = 0; shard < view_.shards; ++shard)
-    if (shard != *shard_) for_others.push_back(std::to_string(shard));
-  link.heed_only({own_probe(), "due", "pause", "yield", std::to_string(*shard_)}, std::move(for_others));
-}
-
-boost::asio::awaitable<result<void>> leader::prove_hearing(pg::connection& link) {
-  const auto now = clock::now();
-  if (flood_.lasts()) co_return result<void>();
-  if (probe_.late(now)) {
-    if (probe_.on_deaf(now))
-      host_.on_deaf("notifications do not arrive; events leave by polling, and LISTEN is tried again");
-    doorbell_.set(flow::doorbell::obstacle::deaf, true, now);
-    const auto listens = co_await listen(link);
-    if (!listens) co_return listens;
-  }
-  if (probe_.due(now)) {
-    probe_.on_sent(now);
-    const auto sent = co_await ask(
-        link, fmt::format("SELECT pg_notify({}, '{}')", settings_.database.schema.literal(), own_probe()));
-    if (!sent && !pg::is_lock_timeout(link.last_sqlstate())) co_return tl::make_unexpected(sent.error());
-    // All of the server's commits that notify take turns by one lock: where they are slow, the turn did not
-    // come in time.
-    if (!sent) {
-      probe_.on_unsent(now);
-      next_sweep_ = std::min(next_sweep_, now + next_turn);
-    }
-  }
-  co_return result<void>();
-}
-
 // The server ends a session that asks nothing for claim_timeout: it passes for one that hangs.
 boost::asio::awaitable<result<void>> leader::keep_session(pg::connection& link) {
   if (clock::now() < next_question()) co_return result<void>();
-  const auto alive = co_await ask(link, "SELECT 1");
-  if (!alive) co_return tl::make_unexpected(alive.error());
-  co_return result<void>();
+  co_return co_await ask_usage(link);
 }
 
 // Only whose user may lead counts: anybody can take the lock.
@@ -173,6 +116,10 @@ boost::asio::awaitable<result<void>> leader::show_presence(pg::connection& link)
 
 boost::asio::awaitable<result<void>> leader::name_culprits(pg::connection& link) {
   if (!culprits_.due(clock::now())) co_return result<void>();
+  if (shard_ && queue_.is_half_full() && !culprits_.knows_queue_holder()) {
+    const auto asked = co_await ask_who_holds_queue(link);
+    if (!asked) co_return asked;
+  }
   std::vector<event_key> unwritten;
   for (const auto state :
        {flow::event_state::confirmed, flow::event_state::waiting, flow::event_state::dying}) {
@@ -239,11 +186,6 @@ bool leader::heed_lead(clock::time_point now) {
       return true;
   }
   return false;
-}
-
-void leader::tell_doorbell(clock::time_point now) {
-  const bool reads = lanes_.any_up() && !stream_.is_paused() && !draining();
-  doorbell_.set(flow::doorbell::obstacle::no_reads, !reads, now);
 }
 
 boost::asio::awaitable<result<void>> leader::give_up(pg::connection& link) {

@@ -233,7 +233,13 @@ void relay::end_sampling() {
 
 // Each session finds it.
 void relay::on_newer_schema(std::int64_t version) {
-  if (std::exchange(said_schema_, version) != version) report_.newer_schema(version);
+  if (std::exchange(said_schema_, version) == version) return;
+  newer_since_ = std::chrono::system_clock::now();
+  report_.newer_schema(version);
+}
+
+void relay::on_queue(bool fills, double usage) {
+  if (std::exchange(queue_fills_, fills) != fills) report_.queue(fills, usage);
 }
 
 void relay::on_stands_by() {

@@ -46,6 +46,7 @@ struct relay_report {
   std::function<void(const std::vector<flow::pause>& in_force)> paused;  // other parts than before, or none
   std::function<void(const std::string&)> deaf;  // notifications of PostgreSQL do not arrive
   std::function<void()> hearing_again;
+  std::function<void(bool fills, double usage)> queue;      // of notifications; or it fills no longer
   std::function<void(prunable, std::int64_t rows)> pruned;  // deleted by one statement
   std::function<void(const prune_run&)> prune_ended;
   std::function<void(prunable, const error&)> prune_refused;
@@ -118,6 +119,7 @@ class relay final : private leader_host {
   void on_deferral_over() override { report_.deferral_over(); }
   void on_culprit(const std::string& words) override { report_.culprit(words); }
   void on_newer_schema(std::int64_t version) override;
+  void on_queue(bool fills, double usage) override;
   void on_makes_way(const std::string& who) override { report_.makes_way(who); }
   void on_shards_mended(std::int64_t shards) override { report_.shards_mended(shards); }
   void on_stands_by() override;
@@ -126,6 +128,7 @@ class relay final : private leader_host {
   void on_pauses(const std::vector<flow::pause>& in_force) override;
 
   std::vector<obstacle> obstacles() const;
+  std::vector<obstacle> warnings() const;
   std::optional<obstacle> catching_up(const leader& one) const;
   void on_destination_down(const flow::destination& which, std::string_view reason);
   void on_destination_up(const flow::destination& which, std::chrono::milliseconds down_for);
@@ -179,6 +182,8 @@ class relay final : private leader_host {
   bool waits_for_rate_ = false;
   bool said_stands_by_ = false;  // since it led last
   std::int64_t said_schema_ = 0;
+  std::chrono::system_clock::time_point newer_since_;
+  bool queue_fills_ = false;  // of notifications, as one of the leaders has said last
   std::string said_open_;     // why the network can read along
   std::string said_created_;  // an exchange; since not all lanes were up
   stage stage_ = stage::running;

@@ -1,6 +1,9 @@
 // What a relay tells of itself: the part of relay.hpp that is asked by metrics, health and readiness.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "pg/relay_statements.hpp"
 #include "relay/relay.hpp"
 
 namespace outboxd::relay {
@@ -114,6 +117,33 @@ std::optional<obstacle> relay::catching_up(const leader& one) const {
       since(found->since)};
 }
 
+std::vector<obstacle> relay::warnings() const {
+  std::vector<obstacle> out;
+  const auto told = std::find_if(leaders_.begin(), leaders_.end(),
+                                 [](const auto& one) { return one->leads() && one->queue_fills_since(); });
+  if (told != leaders_.end()) {
+    const auto* who = (*told)->culprits().holds_queue();
+    out.push_back({"notification_queue",
+                   fmt::format("PostgreSQL's queue of notifications is full to {:.0f} %, so writers do not "
+                               "notify and events leave by polling; {}",
+                               100 * (*told)->queue().usage(),
+                               who != nullptr ? who->words : "who holds it up is looked for"),
+                   *(*told)->queue_fills_since()});
+  }
+  for (const auto& one : leaders_)
+    if (one->leads() && one->deaf_since()) {
+      out.push_back({"deaf", "notifications of PostgreSQL do not arrive, so events leave by polling",
+                     *one->deaf_since()});
+      break;
+    }
+  if (said_schema_ > 0)
+    out.push_back({"newer_schema",
+                   fmt::format("the outbox was migrated to version {}, this program's is {}; upgrade it",
+                               said_schema_, pg::schema_version),
+                   newer_since_});
+  return out;
+}
+
 relay_figures relay::figures() const {
   relay_figures out;
   const auto tried = [](const link_state& of) { return of.up > 0 || !of.latest.message.empty(); };
@@ -134,11 +164,13 @@ relay_figures relay::figures() const {
   out.broker_up = lanes_.any_up();
   out.broker_blocked = blocked_ > 0;
   out.obstacles = obstacles();
+  out.warnings = warnings();
   out.certificate_expires = certificate_expires_;
   out.table = table_;
   out.paused = paused_;
   for (const auto& one : leaders_) {
     if (!one->leads()) continue;
+    out.notification_queue_usage = std::max(out.notification_queue_usage.value_or(0), one->queue().usage());
     out.unsettled += one->events().events().size();
     out.held_aggregates += one->events().held();
     if (one->asleep()) ++out.asleep;

@@ -66,6 +66,8 @@ void round_trip::add_read() {
       into.next_due = due_in(head);
       into.server_time = timestamp(std::chrono::microseconds(pg::number_in(head, "now").value_or(0)));
       into.holds = head.value("holds", true);
+      if (const auto found = head.find("queue"); found != head.end() && found->is_number())
+        into.queue_usage = found->get<double>();
     }
     into.rows = std::move(*events);
     const auto by_seq = [](const auto& a, const auto& b) { return a.what.seq < b.what.seq; };

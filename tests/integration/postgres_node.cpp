@@ -35,10 +35,12 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 }  // namespace
 
-postgres_node::postgres_node() {
+postgres_node::postgres_node(const std::vector<std::string>& settings) {
   run_to_end("initdb", {"-D", directory_.path() + "/data", "-U", superuser, "--auth=trust", "-E", "UTF8",
                         "--locale=C", "--no-sync", "--no-instructions"});
-  start("ready to accept connections");
+  std::vector<std::string> more;
+  for (const std::string& one : settings) more.insert(more.end(), {"-c", one});
+  start("ready to accept connections", more);
 }
 
 postgres_node::postgres_node(const postgres_node& primary, int through_port) {

@@ -12,8 +12,8 @@ namespace outboxd::test {
 
 class postgres_node {
  public:
-  /// An empty primary.
-  postgres_node();
+  /// An empty primary, with these settings as "name=value".
+  explicit postgres_node(const std::vector<std::string>& settings = {});
   /// Its streaming standby, which reaches it at another port of a proxy if there is one.
   explicit postgres_node(const postgres_node& primary, int through_port = 0);
 

@@ -79,6 +79,7 @@ inline const std::vector<action> functions{
     {"require_role", "SELECT outbox.require_role('outbox_operator')", ""},
     {"require_event", "SELECT outbox.require_event('outbox.event'::regclass)", ""},
     {"keep_place", "SELECT outbox.keep_place()", ""},
+    {"tell_relays", "SELECT outbox.tell_relays('due')", ""},
     {"agree_on_status", "SELECT outbox.agree_on_status()", ""},
     // For consumers, who get it by hand: see docs/consuming.md.
     {"first_time", "SELECT outbox.first_time('c', gen_random_uuid())", ""},

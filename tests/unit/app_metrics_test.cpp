@@ -51,6 +51,7 @@ std::map<std::string, std::string> documented() {
 std::map<std::string, std::string> exported() {
   relay::relay_figures it;
   it.table.emplace();
+  it.notification_queue_usage = 0;
   it.certificate_expires = std::chrono::system_clock::now();
   it.so_far.last_published = it.so_far.last_sweep = std::chrono::system_clock::now();
   it.so_far.last_pruned.fill(std::chrono::system_clock::now());

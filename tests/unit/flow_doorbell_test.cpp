@@ -273,4 +273,18 @@ TEST_CASE("SLEEP that is granted to a leader that does not want it any more is g
   CHECK(one.it.take_action() == action::unlock);
 }
 
+TEST_CASE(
+    "while the queue of notifications fills a leader does not fall asleep, and one that sleeps wakes up") {
+  bell one;
+  one.fall_asleep();
+  one.it.set(obstacle::queue_fills, true, one.now);
+  CHECK(one.it.now_in() == state::awake);
+  CHECK(one.it.take_action() == action::unlock);
+  one.poll_for(5s);
+  CHECK(one.it.take_action() == action::none);
+  one.it.set(obstacle::queue_fills, false, one.now);
+  one.poll_for(2s);
+  CHECK(one.it.take_action() == action::ask);
+}
+
 }  // namespace flow_doorbell_test

@@ -139,7 +139,7 @@ result<flow::store_answer> read_answered(const std::string& head) {
 }  // namespace
 
 TEST_CASE("a read has seen as far as PostgreSQL says that it has looked") {
-  const auto part = read_answered(R"({"snapshot":"900:900:","upto":30,"late":0})");
+  const auto part = read_answered(R"({"snapshot":"900:900:","upto":30,"late":0,"queue":0.25})");
   REQUIRE(part);
   CHECK_FALSE(part->read.answer.saw_all);
   CHECK(part->read.answer.now == flow::snapshot{30, 30, {}});

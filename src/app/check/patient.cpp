@@ -1,6 +1,7 @@
 #include "app/check/patient.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "relay/database_session.hpp"
 
@@ -45,9 +46,10 @@ result<void> patient::open_as_relay() {
   // Those first that name whoever has a lock: a lock on the table keeps others from being prepared.
   pg::pipeline steps;
   pg::pipeline others;
+  constexpr std::array names{pg::statement::lead_holder, pg::statement::table_holder,
+                             pg::statement::queue_holder};
   for (auto& one : pg::relay_statements(database().schema, opened->payload, database().after_publish)) {
-    auto& to =
-        (one.name == pg::statement::lead_holder || one.name == pg::statement::table_holder) ? steps : others;
+    auto& to = std::find(names.begin(), names.end(), one.name) != names.end() ? steps : others;
     to.prepare(std::move(one.name), std::move(one.sql));
   }
   const auto looks = wait_for(io_, own_.execute(std::move(steps), database().connect_timeout));

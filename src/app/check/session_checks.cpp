@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "app/check/checks.hpp"
+#include "relay/culprit.hpp"
 #include "relay/database_session.hpp"
 
 namespace outboxd::app::check {
@@ -95,17 +96,43 @@ finding check_settings(patient& of) {
   return ok(fmt::format("{}: a relay sets its own, or does not mind", fmt::join(harmless, ", ")));
 }
 
+namespace {
+
+// From a tenth on, as relays see it. From a half on the server names the session to who notifies, or refuses.
+std::optional<finding> judge_queue(patient& of) {
+  const auto usage = of.ask("SELECT (100 * pg_notification_queue_usage())::int");
+  if (!usage || std::atoi(std::string(usage->at(0, 0)).c_str()) < 10) return std::nullopt;
+  const auto words = fmt::format(
+      "the server's queue of notifications is full to {} %: relays poll, and writers do not notify; other "
+      "programs' commits with a NOTIFY fail when it is full",
+      usage->at(0, 0));
+  of.ask(fmt::format("NOTIFY outboxd_check_{}", ::getpid()));
+  std::optional<relay::culprit> who;
+  if (of.known.opened_as_relay)
+    if (auto found = wait_for(
+            of.io(), relay::queue_holder_now(of.as_relay(), of.database().schema, of.raw().queue_holder())))
+      who = std::move(*found);
+  if (!who)
+    return warning(words,
+                   "SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start LIMIT 5;  "
+                   "-- end the oldest session that listens");
+  return warning(fmt::format("{}; {}", words, who->words),
+                 fmt::format("SELECT pg_terminate_backend({});", who->pid));
+}
+
+}  // namespace
+
 // On a channel of its own: no relay and no writer is disturbed.
 finding check_notification(patient& of) {
   if (!of.known.writable) return not_checked("the server takes no writes");
   if (!of.known.own_session) return not_checked("the pooler gives this session to others");
   constexpr auto hearing_timeout = 5s;
+  if (auto fills = judge_queue(of)) return std::move(*fills);
   const auto channel = fmt::format("outboxd_check_{}", ::getpid());
   const auto token = fmt::format("{}", std::chrono::steady_clock::now().time_since_epoch().count());
   for (const auto& sql : {fmt::format("LISTEN {}", channel), fmt::format("NOTIFY {}, '{}'", channel, token)})
     if (const auto done = of.ask(sql); !done)
-      return failure(done.error().message,
-                     "SELECT pg_notification_queue_usage();  -- whether the queue is full");
+      return failure(done.error().message, "a server where this user may LISTEN and NOTIFY");
   const auto begun = std::chrono::steady_clock::now();
   bool heard = false;
   const auto listen = [&]() -> boost::asio::awaitable<bool> {
@@ -120,12 +147,6 @@ finding check_notification(patient& of) {
     return failure("a notification to oneself did not arrive within 5 s; events would leave by polling",
                    "database.url: the server itself, or a proxy and a pool that pass notifications on");
   of.ask(fmt::format("UNLISTEN {}", channel));
-  const auto usage = of.ask("SELECT (100 * pg_notification_queue_usage())::int");
-  if (usage && std::atoi(std::string(usage->at(0, 0)).c_str()) >= 50)
-    return warning(fmt::format("the queue of notifications is full to {} %; when it is full, commits fail",
-                               usage->at(0, 0)),
-                   "SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start LIMIT 5;  -- end "
-                   "the oldest listener");
   const auto rings = of.known.has_outbox
                          ? of.ask(fmt::format("SELECT bool_or(s.rings) FROM {}.shard AS s", of.schema()))
                          : tl::make_unexpected(error{});
