@@ -4,6 +4,9 @@
 -- Refuses (23514, check_violation) what no event may be like. As CHECK constraints these conditions would
 -- cost a writer six times as much: PostgreSQL parses those anew for every statement.
 --
+-- Object mappers send a null for what is not set. In id, headers and available_at it means the default.
+-- Anywhere else the column itself refuses it (23502); the hash is never null, or the message would name that.
+--
 -- The hash has to stay the same when the server is upgraded: PostgreSQL keeps this one for the sake of
 -- hash-partitioned tables.
 --
@@ -34,12 +37,18 @@ BEGIN
       SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = empty,
       CONSTRAINT = pg_catalog.format('event_%s_not_empty', empty);
   END IF;
-  IF pg_catalog.jsonb_typeof(NEW.headers) OPERATOR(pg_catalog.<>) 'object' THEN
-    RAISE check_violation USING
-      MESSAGE = pg_catalog.format('the headers of an event are a JSON object, such as {"tenant": "a"},'
-                                  ' but here of type %s', pg_catalog.jsonb_typeof(NEW.headers)),
-      SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = 'headers',
-      CONSTRAINT = 'event_headers_object';
+  IF (pg_catalog.jsonb_typeof(NEW.headers) OPERATOR(pg_catalog.=) 'object') IS NOT TRUE
+     OR NEW.available_at IS NULL OR NEW.id IS NULL THEN
+    IF pg_catalog.jsonb_typeof(NEW.headers) OPERATOR(pg_catalog.<>) 'object' THEN
+      RAISE check_violation USING
+        MESSAGE = pg_catalog.format('the headers of an event are a JSON object, such as {"tenant": "a"},'
+                                    ' but here of type %s', pg_catalog.jsonb_typeof(NEW.headers)),
+        SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = 'headers',
+        CONSTRAINT = 'event_headers_object';
+    END IF;
+    NEW.headers := coalesce(NEW.headers, '{}');
+    NEW.available_at := coalesce(NEW.available_at, pg_catalog.now());
+    NEW.id := coalesce(NEW.id, pg_catalog.gen_random_uuid());
   END IF;
   IF NEW.attempts OPERATOR(pg_catalog.<) 0
      OR NEW.seq OPERATOR(pg_catalog.=) '-9223372036854775808'::pg_catalog.int8 THEN
@@ -55,9 +64,9 @@ BEGIN
       CONSTRAINT = 'event_attempts_not_negative';
   END IF;
   NEW.tx := pg_catalog.pg_current_xact_id();
-  NEW.hash := pg_catalog.hashtextextended(
+  NEW.hash := coalesce(pg_catalog.hashtextextended(
     NEW.aggregate_id COLLATE pg_catalog."C",
-    pg_catalog.hashtextextended(NEW.aggregate_type COLLATE pg_catalog."C", 0));
+    pg_catalog.hashtextextended(NEW.aggregate_type COLLATE pg_catalog."C", 0)), 0);
   IF NEW.status OPERATOR(pg_catalog.=) 'pending' OR NEW.status OPERATOR(pg_catalog.=) 'waiting' THEN
     NEW.status := 'pending';
     NEW.exception := NULL;

@@ -5,22 +5,158 @@ CREATE TRIGGER event_admit BEFORE INSERT ON @schema@.event
 -- Also for rows that logical replication brings, and for sessions with session_replication_role = replica.
 ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_admit;
 
--- Writes one event and returns its id. A plain INSERT into event works just as well.
--- available_at: not before this time. id: chosen by the caller; the same id twice is a unique violation
--- (23505).
-CREATE FUNCTION @schema@.emit(
-  aggregate_type text,
-  aggregate_id   text,
-  event_type     text,
-  payload        @payload_type@,
-  headers        jsonb       DEFAULT '{}',
-  available_at   timestamptz DEFAULT now(),
-  id             uuid        DEFAULT gen_random_uuid()
-) RETURNS uuid LANGUAGE plpgsql AS $outboxd$
+-- Whether a text can be cast to jsonb, json or uuid, or is a JSON object. The triggers of `adopt` leave
+-- rows alone that cannot become events. Null can. PostgreSQL has a function for it from 16 on.
+CREATE FUNCTION @schema@.can_become(value text, kind text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
+AS $outboxd$
+DECLARE
+  document pg_catalog.jsonb;
+  bytes    pg_catalog.json;
+  id       pg_catalog.uuid;
 BEGIN
-  INSERT INTO @schema@.event (id, aggregate_type, aggregate_id, event_type, payload, headers, available_at)
-  VALUES (emit.id, emit.aggregate_type, emit.aggregate_id, emit.event_type, emit.payload, emit.headers,
-          emit.available_at);
-  RETURN emit.id;
+  IF kind OPERATOR(pg_catalog.=) 'uuid' THEN
+    id := value::pg_catalog.uuid;
+  ELSIF kind OPERATOR(pg_catalog.=) 'json' THEN
+    bytes := value::pg_catalog.json;
+  ELSE
+    document := value::pg_catalog.jsonb;
+  END IF;
+  RETURN kind OPERATOR(pg_catalog.<>) 'object' OR document IS NULL
+         OR pg_catalog.jsonb_typeof(document) OPERATOR(pg_catalog.=) 'object';
+EXCEPTION WHEN OTHERS THEN
+  RETURN false;
 END
 $outboxd$;
+
+-- Writes one event and returns its id. A plain INSERT into event works just as well.
+-- aggregate_id: anything that has a text: a number, a uuid, an enum. payload: whatever becomes one of the
+-- table's type. headers: null for none. available_at: not before this time; null for now. id: chosen by the
+-- caller, or null; the same id twice is a unique violation (23505).
+--
+-- One function for each pair of types that payload and headers may have, for PostgreSQL casts neither json to
+-- jsonb nor jsonb to text by itself. A literal or a parameter without a type fits several of them: then
+-- PostgreSQL prefers text, wherever one of them takes it. So each argument takes either text or one type
+-- alone. Only the functions whose headers are text may be called without headers: with others beside them
+-- such a call would be ambiguous.
+CREATE FUNCTION @schema@.emit(
+  aggregate_type text,
+  aggregate_id   anycompatiblenonarray,
+  event_type     text,
+  payload        @payload_text@,
+  headers        text DEFAULT NULL,
+  available_at   timestamptz DEFAULT NULL,
+  id             uuid DEFAULT NULL
+) RETURNS uuid LANGUAGE plpgsql AS $outboxd$
+DECLARE
+  event_id CONSTANT pg_catalog.uuid := coalesce(emit.id, pg_catalog.gen_random_uuid());
+BEGIN
+  INSERT INTO @schema@.event (id, aggregate_type, aggregate_id, event_type, payload, headers, available_at)
+  VALUES (event_id, emit.aggregate_type, emit.aggregate_id::pg_catalog.text, emit.event_type,
+          emit.payload::pg_catalog.@payload_type@,
+          coalesce(emit.headers::pg_catalog.jsonb, '{}'), coalesce(emit.available_at, pg_catalog.now()));
+  RETURN event_id;
+END
+$outboxd$;
+
+CREATE FUNCTION @schema@.emit(
+  aggregate_type text,
+  aggregate_id   anycompatiblenonarray,
+  event_type     text,
+  payload        @payload_text@,
+  headers        json,
+  available_at   timestamptz DEFAULT NULL,
+  id             uuid DEFAULT NULL
+) RETURNS uuid LANGUAGE plpgsql AS $outboxd$
+DECLARE
+  event_id CONSTANT pg_catalog.uuid := coalesce(emit.id, pg_catalog.gen_random_uuid());
+BEGIN
+  INSERT INTO @schema@.event (id, aggregate_type, aggregate_id, event_type, payload, headers, available_at)
+  VALUES (event_id, emit.aggregate_type, emit.aggregate_id::pg_catalog.text, emit.event_type,
+          emit.payload::pg_catalog.@payload_type@,
+          coalesce(emit.headers::pg_catalog.jsonb, '{}'), coalesce(emit.available_at, pg_catalog.now()));
+  RETURN event_id;
+END
+$outboxd$;
+
+CREATE FUNCTION @schema@.emit(
+  aggregate_type text,
+  aggregate_id   anycompatiblenonarray,
+  event_type     text,
+  payload        @payload_text@,
+  headers        jsonb,
+  available_at   timestamptz DEFAULT NULL,
+  id             uuid DEFAULT NULL
+) RETURNS uuid LANGUAGE plpgsql AS $outboxd$
+DECLARE
+  event_id CONSTANT pg_catalog.uuid := coalesce(emit.id, pg_catalog.gen_random_uuid());
+BEGIN
+  INSERT INTO @schema@.event (id, aggregate_type, aggregate_id, event_type, payload, headers, available_at)
+  VALUES (event_id, emit.aggregate_type, emit.aggregate_id::pg_catalog.text, emit.event_type,
+          emit.payload::pg_catalog.@payload_type@,
+          coalesce(emit.headers, '{}'), coalesce(emit.available_at, pg_catalog.now()));
+  RETURN event_id;
+END
+$outboxd$;
+
+-- For any other payload.
+@unless_bytea@
+CREATE FUNCTION @schema@.emit(
+  aggregate_type text,
+  aggregate_id   anycompatiblenonarray,
+  event_type     text,
+  payload        anyelement,
+  headers        text DEFAULT NULL,
+  available_at   timestamptz DEFAULT NULL,
+  id             uuid DEFAULT NULL
+) RETURNS uuid LANGUAGE plpgsql AS $outboxd$
+DECLARE
+  event_id CONSTANT pg_catalog.uuid := coalesce(emit.id, pg_catalog.gen_random_uuid());
+BEGIN
+  INSERT INTO @schema@.event (id, aggregate_type, aggregate_id, event_type, payload, headers, available_at)
+  VALUES (event_id, emit.aggregate_type, emit.aggregate_id::pg_catalog.text, emit.event_type,
+          @payload_of_any@,
+          coalesce(emit.headers::pg_catalog.jsonb, '{}'), coalesce(emit.available_at, pg_catalog.now()));
+  RETURN event_id;
+END
+$outboxd$;
+
+CREATE FUNCTION @schema@.emit(
+  aggregate_type text,
+  aggregate_id   anycompatiblenonarray,
+  event_type     text,
+  payload        anyelement,
+  headers        json,
+  available_at   timestamptz DEFAULT NULL,
+  id             uuid DEFAULT NULL
+) RETURNS uuid LANGUAGE plpgsql AS $outboxd$
+DECLARE
+  event_id CONSTANT pg_catalog.uuid := coalesce(emit.id, pg_catalog.gen_random_uuid());
+BEGIN
+  INSERT INTO @schema@.event (id, aggregate_type, aggregate_id, event_type, payload, headers, available_at)
+  VALUES (event_id, emit.aggregate_type, emit.aggregate_id::pg_catalog.text, emit.event_type,
+          @payload_of_any@,
+          coalesce(emit.headers::pg_catalog.jsonb, '{}'), coalesce(emit.available_at, pg_catalog.now()));
+  RETURN event_id;
+END
+$outboxd$;
+
+CREATE FUNCTION @schema@.emit(
+  aggregate_type text,
+  aggregate_id   anycompatiblenonarray,
+  event_type     text,
+  payload        anyelement,
+  headers        jsonb,
+  available_at   timestamptz DEFAULT NULL,
+  id             uuid DEFAULT NULL
+) RETURNS uuid LANGUAGE plpgsql AS $outboxd$
+DECLARE
+  event_id CONSTANT pg_catalog.uuid := coalesce(emit.id, pg_catalog.gen_random_uuid());
+BEGIN
+  INSERT INTO @schema@.event (id, aggregate_type, aggregate_id, event_type, payload, headers, available_at)
+  VALUES (event_id, emit.aggregate_type, emit.aggregate_id::pg_catalog.text, emit.event_type,
+          @payload_of_any@,
+          coalesce(emit.headers, '{}'), coalesce(emit.available_at, pg_catalog.now()));
+  RETURN event_id;
+END
+$outboxd$;
+@end_unless_bytea@

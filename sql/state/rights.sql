@@ -6,12 +6,14 @@ WITH wanted (role, kind, name, what, columns) AS (VALUES
   ('outbox_relay', 'SCHEMA', '', 'USAGE', NULL),
   ('outbox_operator', 'SCHEMA', '', 'USAGE', NULL),
 
-  -- Producers: the columns that are theirs to set, and emit. To read only what INSERT ... RETURNING of an ORM
-  -- asks for: other applications' payloads are in the table.
+  -- Producers: the columns that are theirs to set, and emit. To read only what the database has filled in,
+  -- as INSERT ... RETURNING of an ORM asks for it; docs/security.md tells why no more. Other applications'
+  -- payloads are in the table.
   ('outbox_writer', 'TABLE', 'event', 'INSERT',
    '{id,aggregate_type,aggregate_id,event_type,payload,headers,exchange,routing_key,available_at}'),
-  ('outbox_writer', 'TABLE', 'event', 'SELECT', '{id,seq}'),
+  ('outbox_writer', 'TABLE', 'event', 'SELECT', '{id,seq,created_at,available_at}'),
   ('outbox_writer', 'FUNCTION', 'emit', 'EXECUTE', NULL),
+  ('outbox_writer', 'FUNCTION', 'can_become', 'EXECUTE', NULL),
 
   -- The daemon.
   ('outbox_relay', 'TABLE', 'migration', 'SELECT', NULL),
@@ -90,7 +92,7 @@ missing AS (
   WHERE EXISTS (
     SELECT FROM unnest(coalesce(w.columns, '{*}')) AS c (name)
     WHERE NOT EXISTS (SELECT FROM held AS h
-                      WHERE h.kind = w.kind AND h.name = w.name AND h.privilege_type = w.what
+                      WHERE h.kind = w.kind AND h.object = o.object AND h.privilege_type = w.what
                         AND h.grantee = (SELECT r.oid FROM pg_catalog.pg_roles AS r WHERE r.rolname = w.role)
                         AND (h.col IS NULL OR h.col = c.name))))
 SELECT format('%s lacks %s on %s', m.role, string_agg(m.rights, ', ' ORDER BY m.rights), m.object),

@@ -21,12 +21,33 @@ std::optional<payload_type> parse_payload_type(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+constexpr std::string_view unless_bytea = "@unless_bytea@";
+constexpr std::string_view end_unless_bytea = "@end_unless_bytea@";
+
+// What an untyped payload of emit is taken for: a text is cast to the payload's type.
+std::string payload_text(const std::string& type) {
+  return type == "bytea" ? "bytea" : "text";
+}
+
+// How emit gets a payload of any other type into the table.
+std::string payload_of_any(const std::string& type) {
+  return type == "text" ? "emit.payload::pg_catalog.text"
+                        : fmt::format("pg_catalog.to_{}(emit.payload)", type);
+}
+
+}  // namespace
+
 std::string fill_in(const migration& which, const pg::schema_name& schema, const outbox_shape& shape,
                     std::span<const placeholder> more) {
   std::vector<placeholder> placeholders{
       {"@schema@", schema.identifier()},
       {"@schema_text@", schema.literal()},
       {"@payload_type@", shape.payload_type},
+      {"@payload_text@", payload_text(shape.payload_type)},
+      {"@payload_of_any@", payload_of_any(shape.payload_type)},
+      {end_unless_bytea, ""},
       {"@shards@", std::to_string(shape.shards)},
       {"@lock_class@", std::to_string(pg::lock_class(schema))},
       {"@notifies@", shape.notifies ? "true" : "false"},
@@ -39,6 +60,10 @@ std::string fill_in(const migration& which, const pg::schema_name& schema, const
     out += rest.substr(0, at);
     if (at == std::string_view::npos) break;
     rest.remove_prefix(at);
+    if (rest.starts_with(unless_bytea)) {
+      rest.remove_prefix(shape.payload_type == "bytea" ? rest.find(end_unless_bytea) : unless_bytea.size());
+      continue;
+    }
     bool replaced = false;
     for (const auto& [word, text] : placeholders) {
       if (!rest.starts_with(word)) continue;

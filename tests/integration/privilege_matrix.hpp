@@ -22,8 +22,8 @@ inline const std::vector<column_rights> event_columns{
     {"seq", "1", "", "", "wro"},
     {"tx", "'3'", "", "", "ro"},
     {"hash", "1", "", "", "ro"},
-    {"available_at", "now()", "w", "ro", "ro"},
-    {"created_at", "now()", "", "", "ro"},
+    {"available_at", "now()", "w", "ro", "wro"},
+    {"created_at", "now()", "", "", "wro"},
     {"attempts", "1", "", "ro", "ro"},
     {"deferrals", "1", "", "ro", "ro"},
     {"status", "'published'", "", "ro", "ro"},
@@ -73,6 +73,12 @@ struct action {
 /// whoever fires them, so nobody else may call theirs or put them on a table of his own.
 inline const std::vector<action> functions{
     {"emit", "SELECT outbox.emit('order', '1', 'created', '{{}}')", "w"},
+    {"emit", "SELECT outbox.emit('order', '1', 'created', '{{}}', '{{}}'::json)", "w"},
+    {"emit", "SELECT outbox.emit('order', '1', 'created', '{{}}', '{{}}'::jsonb)", "w"},
+    {"emit", "SELECT outbox.emit('order', '1', 'created', '{{}}'::json)", "w"},
+    {"emit", "SELECT outbox.emit('order', '1', 'created', '{{}}'::json, '{{}}'::json)", "w"},
+    {"emit", "SELECT outbox.emit('order', '1', 'created', '{{}}'::json, '{{}}'::jsonb)", "w"},
+    {"can_become", "SELECT outbox.can_become('1', 'jsonb')", "w"},
     {"admit_event", "SELECT outbox.admit_event()", ""},
     {"take_sleep", "SELECT outbox.take_sleep(0)", "r"},
     {"mend_shards", "SELECT outbox.mend_shards()", "r"},
