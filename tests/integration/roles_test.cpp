@@ -80,39 +80,6 @@ TEST_CASE("outbox_writer may insert and emit and nothing else") {
   CHECK(on.count("waiting") == 1);
 }
 
-// As the libraries write them for a model with these columns, a key that the database makes, and no others.
-TEST_CASE("outbox_writer may insert with the statements of common object mappers") {
-  const stage on;
-  const login writer{"outbox_writer"};
-  database session{writer.url(on)};
-  const std::vector<cell> values{"order", "1", on.key(), "{}"};
-  const std::string sqlalchemy_many =  // SQLAlchemy 2.0, "insertmanyvalues"
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
-      " SELECT p0::VARCHAR, p1::VARCHAR, p2::VARCHAR, p3::JSONB"
-      " FROM (VALUES ($1, $2, $3, $4, 0), ($1, $2, $3, $4, 1)) AS imp_sen(p0, p1, p2, p3, sen_counter)"
-      " ORDER BY sen_counter RETURNING outbox.event.id, outbox.event.id AS id__1";
-  for (const std::string& sql : {
-           // SQLAlchemy 2.0
-           std::string("INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
-                       " VALUES ($1::VARCHAR, $2::VARCHAR, $3::VARCHAR, $4::JSONB)"
-                       " RETURNING outbox.event.id, outbox.event.seq"),
-           sqlalchemy_many,
-           // Django 4.2, db_table = 'outbox"."event'
-           std::string(
-               "INSERT INTO \"outbox\".\"event\" (\"aggregate_type\", \"aggregate_id\", \"event_type\","
-               " \"payload\") VALUES ($1, $2, $3, $4) RETURNING \"outbox\".\"event\".\"id\""),
-           // ActiveRecord 7
-           std::string(
-               "INSERT INTO \"outbox\".\"event\" (\"aggregate_type\", \"aggregate_id\", \"event_type\","
-               " \"payload\") VALUES ($1, $2, $3, $4) RETURNING \"id\""),
-           // Hibernate 6, a generated id
-           std::string("insert into outbox.event (aggregate_id,aggregate_type,event_type,payload)"
-                       " values ($2,$1,$3,$4::jsonb) returning id"),
-       })
-    CHECK_MESSAGE(session.exec(sql, values).size() >= 1, sql);
-  CHECK(on.count("pending") == 6);
-}
-
 TEST_CASE("outbox_relay is enough to relay with and may neither insert nor change what was written") {
   const stage on;
   const login user{"outbox_relay"};
