@@ -94,6 +94,28 @@ std::vector<std::string> split(std::string_view list) {
 constexpr std::array<std::string_view, 6> ssl_modes{"disable", "allow",     "prefer",
                                                     "require", "verify-ca", "verify-full"};
 
+// Parameters that other drivers know, and libpq does not: Prisma's, JDBC's, pgx's and Rails'.
+constexpr std::array<std::string_view, 20> foreign_parameters{
+    "schema",           "connection_limit",        "pool_timeout",  "pgbouncer",           "socket_timeout",
+    "sslaccept",        "statement_cache_size",    "currentSchema", "ApplicationName",     "stringtype",
+    "prepareThreshold", "socketTimeout",           "loginTimeout",  "search_path",         "pool_max_conns",
+    "pool_min_conns",   "default_query_exec_mode", "pool",          "prepared_statements", "encoding"};
+
+// Which of them a URI has. No other name is shown: it could be a part of a password.
+std::string_view foreign_parameter(std::string_view text) {
+  const auto begin = text.find('?');
+  if (!is_uri(text) || begin == std::string_view::npos) return {};
+  for (auto rest = text.substr(begin); !rest.empty();) {
+    rest.remove_prefix(1);
+    const auto one = rest.substr(0, rest.find('&'));
+    const auto* const found =
+        std::find(foreign_parameters.begin(), foreign_parameters.end(), one.substr(0, one.find('=')));
+    if (found != foreign_parameters.end()) return *found;
+    rest.remove_prefix(one.size());
+  }
+  return {};
+}
+
 bool is_port(std::string_view text) {
   int port = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -104,6 +126,10 @@ bool is_port(std::string_view text) {
 
 result<void> check_connection_string(std::string_view text) {
   const options parsed = parse(std::string(text));
+  if (const auto name = parsed ? std::string_view() : foreign_parameter(text); !name.empty())
+    return permanent(fmt::format("has the parameter '{}', which PostgreSQL does not know; leave it out{}",
+                                 name,
+                                 name == "schema" ? " (outbox.schema names the schema of the outbox)" : ""));
   if (!parsed)
     return permanent(
         "is not a connection string that PostgreSQL understands; use postgresql://user@host:5432/database or "

@@ -52,12 +52,33 @@ TEST_CASE_FIXTURE(no_pg_variables, "good strings of every kind are accepted") {
 
 TEST_CASE_FIXTURE(no_pg_variables, "bad strings are refused with what is allowed") {
   for (const char* bad :
-       {"nonsense", "postgresql://h:x/d", "postgresql://h/d?unknown=1", "host=h port=0", "host=h port=65536",
+       {"nonsense", "postgresql://h:x/d", "postgresql://h/d?unknown", "host=h port=0", "host=h port=65536",
         "host=h port=-1", "host=h port=1,x", "postgresql://[::1/d", "host=h password=a b", "mysql://h/d"}) {
     CAPTURE(bad);
     const std::string words = refusal(bad);
     CHECK_UNARY(has(words, "postgresql://user@host:5432/database") || has(words, "1 to 65535"));
     CHECK(has(words, "percent-encode"));
+  }
+}
+
+TEST_CASE_FIXTURE(no_pg_variables, "a parameter that only another driver knows is named, without its value") {
+  for (const auto& [text, name] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"postgresql://u:p@h:5432/d?schema=canary", "schema"},
+           {"postgresql://u:p@h/d?sslmode=require&pgbouncer=canary", "pgbouncer"},
+           {"postgres://h?connection_limit=canary&schema=canary", "connection_limit"},
+           {"postgresql://h/d?ssl=true&currentSchema=canary&sslmode=canary", "currentSchema"}}) {
+    CAPTURE(text);
+    CHECK(
+        has(refusal(text), "has the parameter '" + std::string(name) + "', which PostgreSQL does not know"));
+    CHECK_FALSE(has(refusal(text), "canary"));
+    CHECK_FALSE(has(refusal(text), "percent-encode"));
+  }
+  CHECK(has(refusal("postgresql://h/d?schema=public"), "outbox.schema"));
+  // Any other name could be a part of a password.
+  for (const char* text : {"postgresql://u:p@h/d?canary=1", "postgresql://u:a?canary=1@h:x/d",
+                           "postgresql://h/d?canary", "host=h?schema=1"}) {
+    CHECK_FALSE(has(refusal(text), "canary"));
+    CHECK_FALSE(has(refusal(text), "schema"));
   }
 }
 
