@@ -102,7 +102,8 @@ class adopt : public part {
                       "varchar(255) NOT NULL,"
                       " aggregateid varchar(255) NOT NULL, type varchar(255) NOT NULL, payload jsonb)",
                       table));
-      std::vector<std::string> words{"adopt", "--table", table, "--preset", "debezium"};
+      std::vector<std::string> words{"adopt",          "--table", table,     "--preset", "debezium",
+                                     "--null-payload", "refuse",  "--unfit", "refuse"};
       if (table == std::string("kept_event")) words.emplace_back("--keep");
       test::process adopting({.program = on.program("outboxd"),
                               .arguments = words,

@@ -6,6 +6,7 @@
 #include "app/adopt/adoption_sql.hpp"
 #include "app/adopt/column_fit.hpp"
 #include "app/adopt/mapping.hpp"
+#include "app/adopt/misfits.hpp"
 #include "app/adopt/quoting.hpp"
 #include "app/adopt/source_table.hpp"
 #include "app/commands.hpp"
@@ -20,7 +21,8 @@ result<void> check_options(const adopt_options& options) {
   if (options.table.empty())
     return permanent("adopt needs --table: which one, for example --table public.outboxevent");
   const bool shapes = options.preset || !options.maps.empty() || !options.headers.empty() || options.where ||
-                      options.keep || options.backlog || !options.order_by.empty();
+                      options.misfits.null_payload || options.misfits.unfit || options.keep ||
+                      options.backlog || !options.order_by.empty();
   if (options.remove && shapes) return permanent("--remove goes with --table and --print alone");
   if (!options.backlog && !options.order_by.empty())
     return permanent("--order-by is the order of a --backlog; give both");
@@ -78,6 +80,23 @@ outcome<void> check_where(pg::blocking_session& session, const adoption& what) {
                   what.from.shown(), tried.error().words));
 }
 
+// Without the right to read the table, which --print needs not, nothing is known of its rows.
+outcome<void> ask_rows(pg::blocking_session& session, const source_table& from, const column_mapping& mapping,
+                       bool prints) {
+  constexpr std::string_view insufficient_privilege = "42501";
+  const auto query = nameless_row_query(from, mapping);
+  if (query.empty()) return {};
+  if (const auto saved = ask_database(session, "SAVEPOINT asked", {}); !saved)
+    return tl::make_unexpected(saved.error());
+  const auto found = session.execute(query, {});
+  if (!found && !(prints && found.error().sqlstate == insufficient_privilege))
+    return tl::make_unexpected(refusal_of(found.error()));
+  if (const auto back = ask_database(session, "ROLLBACK TO SAVEPOINT asked", {}); !back)
+    return tl::make_unexpected(back.error());
+  if (found && found->size() > 0) return usage_failure(nameless_row_refusal(from));
+  return {};
+}
+
 // What tells the order of the rows that are there: what is given, or what the database counts up.
 outcome<std::vector<std::string>> order_of(const source_table& from, const std::vector<std::string>& given) {
   constexpr char number = 'N';
@@ -111,7 +130,10 @@ outcome<void> check_rights(pg::blocking_session& session, const adoption& what) 
   const auto found = ask_database(
       session,
       "SELECT has_schema_privilege($1, $2, 'CREATE'), has_schema_privilege($1, n.oid, 'USAGE')"
-      " AND has_column_privilege($1, c.oid, 'aggregate_id', 'INSERT') FROM pg_class AS c"
+      " AND has_column_privilege($1, c.oid, 'aggregate_id', 'INSERT') AND EXISTS (SELECT FROM pg_proc AS p"
+      " WHERE p.pronamespace = n.oid AND p.proname = 'can_become' AND has_function_privilege($1, p.oid, "
+      "'EXECUTE'))"
+      " FROM pg_class AS c"
       " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $3 AND c.relname = 'event'",
       {what.from.owner, what.from.schema, what.outbox.name()});
   if (!found) return tl::make_unexpected(found.error());
@@ -200,6 +222,7 @@ outcome<int> make(pg::blocking_session& session, adopting& at, adoption what, co
   fmt::print("{} is adopted{}: what is inserted there is copied into {}.event{}\n", what.from.shown(),
              what.from.adoption ? " anew" : "", what.outbox.identifier(),
              what.keeps ? "; its rows stay" : ", and removed there when its transaction ends");
+  if (!what.fits.empty()) fmt::print("rows that cannot become events are not copied, and stay there\n");
   if (*backlog)
     fmt::print("took over {} rows that were there, in the order of {}\n", *taken,
                fmt::join(what.order_by, ", "));
@@ -236,13 +259,23 @@ outcome<int> run_adopt(const settings& from, const adopt_options& options) {
   if (!payload) return tl::make_unexpected(payload.error());
   auto event = fit_columns(*table, mapping, *payload);
   if (!event) return run_failure(event.error().message);
+  const auto decided = decide_misfits(*table, mapping, *payload, options.misfits);
+  if (!decided) return usage_failure(decided.error().message);
+  if (decided->asks_rows)
+    if (const auto none = ask_rows(session, *table, mapping, options.print); !none)
+      return tl::make_unexpected(none.error());
+  replace_null_payload(*event, *payload, decided->payload);
+  auto fits = fit_conditions(*table, mapping, *payload, outbox, *decided);
+  const bool passes_twins = decided->others == unfit_row::skip && mapping.fields.contains(event_field::id);
   return make(session, at,
-              {std::move(*table),
-               outbox,
-               std::move(*event),
-               options.where.value_or(""),
-               options.keep || mapping.keeps,
-               {}},
+              {.from = std::move(*table),
+               .outbox = outbox,
+               .event = std::move(*event),
+               .fits = std::move(fits),
+               .passes_twins = passes_twins,
+               .where = options.where.value_or(""),
+               .keeps = options.keep || mapping.keeps,
+               .order_by = {}},
               options);
 }
 

@@ -28,6 +28,15 @@ void add_adopt_command(CLI::App& app, command_set& to) {
            "copy only what meets this condition: \"NEW.type <> 'internal'\"")
       ->take_last()
       ->type_name("SQL");
+  add_text(
+      *adopt, "--null-payload", options->misfits.null_payload,
+      "a row without a payload: skip, json-null, empty or refuse; to be chosen if the column may be null")
+      ->take_last()
+      ->type_name("CHOICE");
+  add_text(*adopt, "--unfit", options->misfits.unfit,
+           "any other row that cannot be an event: skip or refuse; to be chosen if such rows are likely")
+      ->take_last()
+      ->type_name("CHOICE");
   adopt->add_flag("--keep", options->keep,
                   "leave the rows in the table, instead of removing them at the commit");
   adopt->add_flag("--backlog", options->backlog, "also take over the rows that are there already, once");

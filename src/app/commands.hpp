@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "app/adopt/misfits.hpp"
 #include "app/selection.hpp"
 #include "app/settings.hpp"
 
@@ -36,6 +37,7 @@ struct adopt_options {
   std::vector<std::string> maps;     // FIELD=COLUMN
   std::vector<std::string> headers;  // NAME=COLUMN
   std::optional<std::string> where;
+  misfit_options misfits;
   std::vector<std::string> order_by;  // of the backlog
   bool keep = false;
   bool backlog = false;

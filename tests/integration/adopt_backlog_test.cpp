@@ -92,6 +92,10 @@ TEST_CASE("adopt: a backlog is taken by the mapping and the condition, in the or
                         "aggregate_id=what",
                         "--map",
                         "payload=body",
+                        "--null-payload",
+                        "refuse",
+                        "--unfit",
+                        "skip",
                         "--where",
                         "NEW.what <> 'no' -- none",
                         "--backlog"};

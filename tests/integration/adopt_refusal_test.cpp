@@ -24,9 +24,7 @@ TEST_CASE("adopt: what cannot be adopted gets a clear answer, and nothing is mad
       "CREATE TABLE triggered (LIKE pointed INCLUDING ALL);"
       "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
       "CREATE TRIGGER outboxd_copy AFTER INSERT ON triggered FOR EACH ROW EXECUTE FUNCTION f()");
-  const auto of = [](const std::string& table) {
-    return arguments{"adopt", "--table", table, "--preset", "debezium"};
-  };
+  const auto of = [](const std::string& table) { return adopt_debezium + arguments{"--table", table}; };
   struct refusal {
     arguments words;
     int status;

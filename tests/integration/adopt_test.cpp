@@ -129,6 +129,8 @@ TEST_CASE("adopt: columns become headers with their types, and a condition decid
              "aggregate_type='order'",
              "--map",
              "payload=body",
+             "--null-payload",
+             "skip",
              "--map",
              "headers=h",
              "--map",
@@ -221,13 +223,13 @@ TEST_CASE(
     add("outboxevent", 1);
     CHECK(events(session) == before + 50);
     CHECK(rows(session) == left + (mode.empty() ? 0 : 50));
-    const auto partition = run_outboxd({"adopt", "--table", "one", "--preset", "debezium"}, on.variables());
+    const auto partition = run_outboxd(adopt_debezium + arguments{"--table", "one"}, on.variables());
     CHECK(partition.exited(1));
     CHECK(partition.says("is a partition of public.outboxevent"));
     session.exec("DROP TABLE two");
   }
   adopt(on, {"adopt", "--table", "outboxevent", "--remove"});
-  adopt(on, {"adopt", "--table", "one", "--preset", "debezium"});
+  adopt(on, adopt_debezium + arguments{"--table", "one"});
   const auto before = events(session);
   add("outboxevent", 1);
   CHECK(events(session) == before + 10);
@@ -259,7 +261,11 @@ TEST_CASE(
                         "--map",
                         "aggregate_type=$outboxd$",
                         "--map",
-                        "aggregate_id=a'b\"c"};
+                        "aggregate_id=a'b\"c",
+                        "--null-payload",
+                        "refuse",
+                        "--unfit",
+                        "skip"};
   const auto done = run_outboxd(words, as_owner);
   CHECK_MESSAGE(done.exited(0), done.text());
   database writer{producer.url(on)};

@@ -237,7 +237,7 @@ TEST_CASE("adopt: what the application inserts arrives, however it is written, a
     session.exec(triggers);
     for (const bool keeps : {false, true}) {
       // The outbox makes the ids: a row may come again with the key of one that is gone.
-      const arguments words{"adopt", "--table", "t", "--preset", "debezium", "--map", "id="};
+      const arguments words = adopt_debezium + arguments{"--table", "t", "--map", "id=", "--unfit", "skip"};
       adopt(on, keeps ? words + arguments{"--keep"} : words);
       for (const auto& [past, history] : histories) {
         for (const way& how : ways(of)) {

@@ -10,7 +10,9 @@ inline constexpr auto debezium_table =
     "ALWAYS AS IDENTITY,"
     " aggregatetype varchar(255) NOT NULL, aggregateid varchar(255) NOT NULL, type varchar(255) NOT NULL,"
     " payload jsonb, tenant text)";
-inline const arguments adopt_debezium{"adopt", "--table", "public.outboxevent", "--preset", "debezium"};
+inline const arguments adopt_debezium{"adopt",    "--table",  "public.outboxevent",
+                                      "--preset", "debezium", "--null-payload",
+                                      "refuse",   "--unfit",  "refuse"};
 
 inline arguments operator+(arguments words, const arguments& more) {
   words.insert(words.end(), more.begin(), more.end());

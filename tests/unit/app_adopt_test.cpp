@@ -4,6 +4,7 @@
 #include "app/adopt/adoption_sql.hpp"
 #include "app/adopt/column_fit.hpp"
 #include "app/adopt/mapping.hpp"
+#include "app/adopt/misfits.hpp"
 #include "app/adopt/quoting.hpp"
 
 namespace app_adopt_test {
@@ -43,7 +44,14 @@ source_table table() {
 adoption debezium(source_table from) {
   const auto mapping = read_mapping("debezium", {}, {});
   auto event = fit_columns(from, *mapping, payload_type::jsonb);
-  return {std::move(from), *pg::schema_name::parse("outbox"), *event, {}, false, {}};
+  return {.from = std::move(from),
+          .outbox = *pg::schema_name::parse("outbox"),
+          .event = *event,
+          .fits = {},
+          .passes_twins = false,
+          .where = {},
+          .keeps = false,
+          .order_by = {}};
 }
 
 // How a column of this type becomes this field; the refusal if it does not.
@@ -115,6 +123,52 @@ TEST_CASE("a payload is cast to the outbox's type, or refused") {
     CHECK(has(payload(column("p", "bytea"), to), "is of type bytea"));
   for (const auto to : {payload_type::jsonb, payload_type::json, payload_type::text, payload_type::bytea})
     CHECK(has(payload(column("p", "int8", 'N'), to), "is of type int8"));
+}
+
+TEST_CASE("what becomes of rows that cannot be events is asked where the columns allow them") {
+  const auto mapping = *read_mapping("debezium", {}, {});
+  const auto asked = [&](const source_table& from, const misfit_options& options, payload_type payload) {
+    const auto decided = decide_misfits(from, mapping, payload, options);
+    return decided ? "" : decided.error().message;
+  };
+  source_table from = table();
+  CHECK(has(asked(from, {}, payload_type::jsonb), "column payload of public.outboxevent may be null"));
+  CHECK(has(asked(from, {"skip", {}}, payload_type::jsonb), "aggregatetype (aggregate_type), aggregateid"));
+  CHECK(asked(from, {"skip", "refuse"}, payload_type::jsonb).empty());
+  CHECK(has(asked(from, {"empty", "skip"}, payload_type::json), "no JSON is empty"));
+  CHECK(asked(from, {"empty", "skip"}, payload_type::text).empty());
+  CHECK(has(asked(from, {"null", "skip"}, payload_type::text), "--null-payload 'null'"));
+  CHECK(has(asked(from, {"skip", "json-null"}, payload_type::text), "--unfit 'json-null'"));
+  for (auto& one : from.columns) one.not_null = true;
+  CHECK(asked(from, {}, payload_type::jsonb).empty());
+  const auto decided = decide_misfits(from, mapping, payload_type::jsonb, {});
+  REQUIRE(decided);
+  CHECK(decided->asks_rows);
+  CHECK(decided->others == unfit_row::skip);
+}
+
+TEST_CASE("a row has to fit to be copied, by conditions that no search_path changes") {
+  const auto mapping = *read_mapping("debezium", {"headers=h"}, {"t=j"});
+  source_table from = table();
+  from.columns.push_back(column("h", "text", 'S'));
+  from.columns.push_back(column("j", "json"));
+  const auto outbox = *pg::schema_name::parse("outbox");
+  const auto conditions = fit_conditions(from, mapping, payload_type::jsonb, outbox,
+                                         {.payload = null_payload::skip, .others = unfit_row::skip});
+  CHECK(conditions ==
+        std::vector<std::string>{R"(NEW."payload" IS NOT NULL)",
+                                 R"(NEW."aggregatetype"::pg_catalog.text OPERATOR(pg_catalog.<>) '')",
+                                 R"(NEW."aggregateid"::pg_catalog.text OPERATOR(pg_catalog.<>) '')",
+                                 R"(NEW."type"::pg_catalog.text OPERATOR(pg_catalog.<>) '')",
+                                 R"("outbox".can_become(NEW."h"::pg_catalog.text, 'object'))",
+                                 R"("outbox".can_become(NEW."j"::pg_catalog.text, 'jsonb'))"});
+  CHECK(fit_conditions(from, mapping, payload_type::jsonb, outbox,
+                       {.payload = null_payload::json_null, .others = unfit_row::refuse})
+            .empty());
+  auto event = *fit_columns(from, mapping, payload_type::text);
+  replace_null_payload(event, payload_type::text, null_payload::empty);
+  CHECK(has(event.at(4).sql, "COALESCE("));
+  CHECK(has(event.at(4).sql, "''::pg_catalog.text"));
 }
 
 TEST_CASE("a missing column is named beside those that there are") {

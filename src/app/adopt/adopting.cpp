@@ -25,10 +25,13 @@ constexpr std::string_view deadlock = "40P01";
 std::string_view words_for(std::string_view sqlstate) {
   if (sqlstate == "23505") return "the outbox has an event with the id of one of the rows already";
   if (sqlstate == "23502")
-    return "a row has a null where an event may have none; --where \"NEW.column IS NOT NULL\" leaves it out";
-  if (sqlstate == "23514") return "a row has an empty name, or headers that are no JSON object";
+    return "a row has a null where an event may have none; --null-payload and --unfit tell what becomes of "
+           "it";
+  if (sqlstate == "23514")
+    return "a row has an empty name, or headers that are no JSON object; --unfit skip leaves it there";
   if (sqlstate.starts_with("22"))
-    return "a row has a value that cannot be cast, such as a payload that is no JSON";
+    return "a row has a value that cannot be cast, such as a payload that is no JSON; --unfit skip leaves it "
+           "there";
   return {};
 }
 

@@ -40,6 +40,16 @@ std::string expressions(const adoption& what) {
   return out;
 }
 
+// Whether a row can become an event. It goes into bodies, which run with the owner's rights, and never into a
+// trigger's WHEN, which is evaluated with the rights of whoever inserts.
+std::string fit_condition(const adoption& what, std::string_view before) {
+  return what.fits.empty() ? "" : fmt::format("{}{}", before, fmt::join(what.fits, " AND "));
+}
+
+std::string insert_tail(const adoption& what) {
+  return what.passes_twins ? "\n  ON CONFLICT DO NOTHING" : "";
+}
+
 // On lines of its own: it may end in a comment.
 std::string user_condition(const adoption& what, std::string_view before) {
   return what.where.empty() ? "" : fmt::format("{}(\n{}\n)", before, what.where);
@@ -72,20 +82,27 @@ std::string guard(const source_table& table) {
       name, is_partition, quoted_text(fmt::format("this trigger is for {} alone", table.shown())));
 }
 
+// Of the rows of a statement or of a backlog.
+std::string row_condition(const adoption& what, std::string_view before) {
+  return user_condition(what, before) + fit_condition(what, what.where.empty() ? before : " AND ");
+}
+
 // The body of a statement's trigger has the user's condition in it, so its search_path is set. The others
 // name everything with its schema: to set it would cost as much for each row as all the rest of them.
 std::string copy_function(const adoption& what, const std::string& comment) {
   const auto name = function_name(what.from, "copy");
   if (takes_row_by_row(what.from))
     return function(name, "",
-                    fmt::format("\nBEGIN\n{}  {}\n  VALUES ({});\n  RETURN NULL;\nEND\n", guard(what.from),
-                                insert_head(what), expressions(what)),
+                    fmt::format("\nBEGIN\n{}  {}\n  SELECT{}{}{};\n  RETURN NULL;\nEND\n", guard(what.from),
+                                insert_head(what), expressions(what), fit_condition(what, "\n  WHERE "),
+                                insert_tail(what)),
                     comment);
   return function(
       name, "\nSET search_path = pg_catalog, pg_temp",
       fmt::format("\n#variable_conflict use_column\nBEGIN\n{}  {}\n  SELECT{}\n  FROM outboxd_rows AS "
-                  "new{};\n  RETURN NULL;\nEND\n",
-                  guard(what.from), insert_head(what), expressions(what), user_condition(what, "\n  WHERE ")),
+                  "new{}{};\n  RETURN NULL;\nEND\n",
+                  guard(what.from), insert_head(what), expressions(what), row_condition(what, "\n  WHERE "),
+                  insert_tail(what)),
       comment);
 }
 
@@ -129,8 +146,9 @@ std::string same_key(const adoption& what, std::string_view left, std::string_vi
 std::string emptying(const adoption& what) {
   const auto name = function_name(what.from, "empty");
   return function(name, "",
-                  fmt::format("\nBEGIN\n{}  DELETE FROM {} AS held WHERE {};\n  RETURN NULL;\nEND\n",
-                              guard(what.from), rows_of(what.from), same_key(what, "held", "NEW")),
+                  fmt::format("\nBEGIN\n{}  DELETE FROM {} AS held WHERE {}{};\n  RETURN NULL;\nEND\n",
+                              guard(what.from), rows_of(what.from), same_key(what, "held", "NEW"),
+                              fit_condition(what, " AND ")),
                   fmt::format("outboxd adopt: removes what was copied from {}", what.from.shown())) +
          fmt::format(
              "CREATE CONSTRAINT TRIGGER outboxd_empty AFTER INSERT ON {}\n  DEFERRABLE INITIALLY DEFERRED\n"
@@ -225,25 +243,25 @@ backlog_statements backlog_of(const adoption& what) {
     const auto place = what.from.partitioned ? "" : ", new.ctid AS outboxd_place";
     const auto take = fmt::format(
         "WITH gone AS (DELETE FROM {} AS new{} RETURNING new.*{})\n{}\nSELECT{}\nFROM gone AS new{}", table,
-        user_condition(what, " WHERE "), place, insert_head(what), expressions(what),
+        row_condition(what, " WHERE "), place, insert_head(what), expressions(what),
         order(what, "NEW.outboxd_place"));
     return {{take}, {take}};
   }
   const auto insert =
       fmt::format("{}\nSELECT{}\nFROM {} AS new", insert_head(what), expressions(what), table);
   const auto ordered = order(what, "NEW.ctid");
-  if (what.from.primary_key.empty()) return {{}, {insert + user_condition(what, " WHERE ") + ordered}};
+  if (what.from.primary_key.empty()) return {{}, {insert + row_condition(what, " WHERE ") + ordered}};
   std::string key;
   for (const auto& column : what.from.primary_key)
     key += (key.empty() ? "new." : ", new.") + quoted_name(column);
   // Which rows the first pass takes is one snapshot; no row of an aggregate is in it without those before.
   return {{fmt::format("CREATE TEMPORARY TABLE outboxd_taken ON COMMIT DROP AS SELECT {} FROM {} AS new{}",
-                       key, table, user_condition(what, " WHERE ")),
+                       key, table, row_condition(what, " WHERE ")),
            "ANALYZE pg_temp.outboxd_taken",
            fmt::format("{} JOIN pg_temp.outboxd_taken AS taken ON {}{}", insert,
                        same_key(what, "taken", "NEW"), ordered)},
           {fmt::format("{} WHERE NOT EXISTS (SELECT FROM pg_temp.outboxd_taken AS taken WHERE {}){}{}",
-                       insert, same_key(what, "taken", "NEW"), user_condition(what, " AND "), ordered)}};
+                       insert, same_key(what, "taken", "NEW"), row_condition(what, " AND "), ordered)}};
 }
 
 }  // namespace outboxd::app

@@ -14,7 +14,9 @@ struct adoption {
   source_table from;
   pg::schema_name outbox;
   std::vector<event_expression> event;
-  std::string where;                  // a condition over NEW; empty: none
+  std::vector<std::string> fits;      // conditions over NEW: rows that do not meet them are not copied
+  bool passes_twins = false;          // a row whose id the outbox has already is taken for copied
+  std::string where;                  // the user's condition over NEW; empty: none
   bool keeps = false;                 // rows stay in the user's table
   std::vector<std::string> order_by;  // columns, for the backlog; ctid: as they lie
 };
