@@ -100,11 +100,11 @@ result<void> publish_encoder::append(const message& message, std::string& out) {
   std::array<char, max_publish> publish;
   const auto publish_size = encode_publish(message, publish.data());
   if (!publish_size) return tl::make_unexpected(publish_size.error());
-  const auto header_size = encode_header(message, scratch_.get());
-  if (!header_size) return tl::make_unexpected(header_size.error());
+  const auto content_header_size = encode_header(message, scratch_.get());
+  if (!content_header_size) return tl::make_unexpected(content_header_size.error());
 
   append_frame(out, frame_type::method, channel_, {publish.data(), *publish_size});
-  append_frame(out, frame_type::header, channel_, {scratch_.get(), *header_size});
+  append_frame(out, frame_type::header, channel_, {scratch_.get(), *content_header_size});
   const std::size_t room = frame_max_ - frame_overhead;
   for (std::size_t at = 0; at < message.body.size(); at += room)
     append_frame(out, frame_type::body, channel_, message.body.substr(at, room));

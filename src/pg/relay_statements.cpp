@@ -143,7 +143,7 @@ std::string replaced(std::string text, const replacement& what) {
 
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then) {
   const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are texts as they are stored
-  const std::array<replacement, 28> all{{
+  const std::array<replacement, 28> replacements{{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
       {"@measured_open@", std::string(measured_open)},
@@ -181,7 +181,7 @@ std::vector<prepared> relay_statements(const schema_name& schema, payload_type p
     const std::string name =
         removes ? replaced(std::string(one.name), {"remove", "mark"}) : std::string(one.name);
     std::string sql(one.sql);
-    for (const replacement& what : all) sql = replaced(std::move(sql), what);
+    for (const replacement& what : replacements) sql = replaced(std::move(sql), what);
     out.push_back({name, std::move(sql)});
   }
   return out;

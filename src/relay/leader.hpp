@@ -56,9 +56,9 @@ class leader_host : public link_observer {
   virtual void on_culprit(const std::string& words) = 0;
   // The outbox was migrated by the next version of this program, and this one works with it.
   virtual void on_newer_schema(std::int64_t version) = 0;
-  // For who asks for the lead.
   // The server's queue of notifications has begun to fill, up to so much of it, or fills no longer.
   virtual void on_queue(bool fills, double usage) = 0;
+  // For who asks for the lead.
   virtual void on_makes_way(const std::string& who) = 0;
   // Rows of shards were gone, and are made again.
   virtual void on_shards_mended(std::int64_t shards) = 0;

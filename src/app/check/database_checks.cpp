@@ -17,7 +17,7 @@ struct check {
   finding (*look)(patient& of);
 };
 
-constexpr std::array all{
+constexpr std::array in_order{
     check{"database.version", needs::login, check_version},
     check{"database.tls", needs::login, check_tls},
     check{"database.writable", needs::login, check_writable},
@@ -51,7 +51,7 @@ findings check_database(patient& of) {
                                                          of.known.database, of.raw().server()))));
   else
     out.push_back(named("database.login", refused_login(of, opened.error())));
-  for (const check& one : all) {
+  for (const check& one : in_order) {
     if (!opened)
       out.push_back(named(one.name, not_checked("no login to PostgreSQL")));
     else if (one.first == needs::outbox && !of.known.has_outbox)
