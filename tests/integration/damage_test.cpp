@@ -140,7 +140,7 @@ TEST_CASE("each kind of damage is named by migrate --check, mended by migrate, a
   running.stop();
 }
 
-TEST_CASE("one to three kinds of damage at random, beside a relay, are mended and lose and double nothing") {
+TEST_CASE("one to three kinds of damage at random, beside a relay, are mended and lose nothing") {
   for (const unsigned seed : {1U, 2U, 3U, 4U, 5U, 6U}) {
     std::mt19937 random{seed};
     const stage on;
