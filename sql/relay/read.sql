@@ -19,7 +19,7 @@ WITH looked AS MATERIALIZED (
   SELECT CASE
     WHEN pg_snapshot_xmax(pg_current_snapshot()) <= $7 THEN pg_snapshot_xmax(pg_current_snapshot())
     ELSE coalesce(
-      (SELECT ((e.tx::text)::bigint + 1)::text::xid8
+      (SELECT ((e.tx::text)::numeric + 1)::text::xid8
        FROM @schema@.event AS e
        WHERE e.tx >= $6 AND e.tx < pg_snapshot_xmax(pg_current_snapshot())
        ORDER BY e.tx OFFSET 19999 LIMIT 1),
@@ -37,7 +37,7 @@ late AS MATERIALIZED (
     AND e.seq + 0 <= $4 AND e.status = 'pending' AND (e.hash & $2) = $3),
 counted AS MATERIALIZED (SELECT count(*) AS all_late, min(seq) AS low FROM late)
 SELECT @no_event@, json_build_object(
-  'snapshot', pg_current_snapshot()::text, 'upto', ((SELECT upto FROM looked)::text)::bigint,
+  'snapshot', pg_current_snapshot()::text, 'upto', (SELECT upto FROM looked)::text,
   'top', (SELECT e.seq FROM @schema@.event AS e WHERE e.seq > $4 ORDER BY e.seq DESC LIMIT 1),
   'late', c.all_late, 'lowest_late', c.low,
   'now', CASE WHEN $10::boolean THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint END,

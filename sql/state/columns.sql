@@ -1,5 +1,6 @@
 -- Columns that are missing or not as the migrations make them. What PostgreSQL writes behind a literal, such
--- as 'pending'::event_status, is no difference.
+-- as 'pending'::event_status, is no difference. What says where an event is and what has become of it cannot
+-- be made again: by its default, all events would be pending, or in shard 0.
 WITH wanted (number, relation, name, type, needed, fallback, identity, definition) AS (VALUES @columns@),
 found AS (
   SELECT w.*, a.attnum, a.atttypid, a.attnotnull, a.attidentity,
@@ -11,7 +12,9 @@ found AS (
   LEFT JOIN pg_catalog.pg_attribute AS a
     ON a.attrelid = c.oid AND a.attname = w.name AND NOT a.attisdropped
   LEFT JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum)
-SELECT f.words || 'is missing', format('%sADD COLUMN %s;', f.alter_table, f.definition), true
+SELECT f.words || 'is missing',
+       CASE WHEN f.relation = 'event' AND f.name IN ('id', 'seq', 'tx', 'hash', 'status', 'exception') THEN ''
+       ELSE format('%sADD COLUMN %s;', f.alter_table, f.definition) END, true
 FROM found AS f WHERE f.attnum IS NULL
 UNION ALL
 SELECT f.words || format('has the type %s instead of %s', pg_catalog.format_type(f.atttypid, NULL), f.type),

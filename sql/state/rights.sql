@@ -103,7 +103,7 @@ FROM missing AS m GROUP BY m.role, m.kind, m.object
 UNION ALL
 SELECT format('PUBLIC may %s %s', h.privilege_type, string_agg(h.object, ', ' ORDER BY h.object)),
        format('REVOKE %s ON %s %s FROM PUBLIC;',
-              CASE WHEN bool_or(h.col IS NOT NULL) THEN format('%s (%s)', h.privilege_type, min(h.col))
+              CASE WHEN bool_or(h.col IS NOT NULL) THEN format('%s (%I)', h.privilege_type, min(h.col))
               ELSE h.privilege_type END,
               h.kind, string_agg(h.object, ', ' ORDER BY h.object)),
        true

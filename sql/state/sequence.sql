@@ -1,9 +1,10 @@
 -- A sequence behind the events, as a logical copy leaves it: new events would go out before earlier ones of
 -- their aggregates. Beyond the bound somebody has chosen a seq of his own, and the sequence would soon be at
--- its end.
+-- its end. Writers that go on meanwhile may be behind it already, so it is never set back.
 SELECT format('the sequence is at %s, and an event has the seq %s', s.next, e.seq),
-       format('SELECT setval(pg_get_serial_sequence(%L, ''seq''), %s);', format('%I.event', @schema_text@),
-              e.seq),
+       format('LOCK TABLE %1$I.event IN SHARE ROW EXCLUSIVE MODE; SELECT setval(pg_get_serial_sequence(%2$L,'
+              ' ''seq''), greatest(%3$s, %1$I.next_seq() - 1));', @schema_text@,
+              format('%I.event', @schema_text@), e.seq),
        true
 FROM @schema@.next_seq() AS s(next)
 CROSS JOIN LATERAL (SELECT e.seq FROM @schema@.event AS e ORDER BY e.seq DESC LIMIT 1) AS e

@@ -114,6 +114,7 @@ reader::outcome reader::on_read(const store_request& asked, const tried<read_ans
   if (!it.saw_all) {
     at_.advance(at_.seq, it.now);
     wanted_ = true;
+    if (!it.rows.empty()) searching_since_.reset();
     return search_on(now);
   }
   const std::int64_t last = it.rows.empty() ? position::before_all : it.rows.back().what.seq;

@@ -180,8 +180,8 @@ std::string connection::sslmode() const {
   return session_->lost ? std::string() : session_->sslmode();
 }
 
-int connection::queue_holder() const {
-  return session_->queue_holder;
+int connection::take_queue_holder() {
+  return std::exchange(session_->queue_holder, 0);
 }
 
 bool connection::turned_read_only() const {

@@ -75,8 +75,8 @@ class connection {
 
   // The process at the server that keeps its queue of notifications from being emptied, as the server has
   // last told this session in reply to a NOTIFY: from half of the queue on, to one session in five seconds.
-  // 0: it has told nothing.
-  int queue_holder() const;
+  // 0: it has told nothing since this was asked.
+  int take_queue_holder();
 
   // Since the login the server has begun to say that it wants no writes (default_transaction_read_only, which
   // PostgreSQL reports with each answer). What the greeting says is not judged: a pooler may have it from

@@ -45,7 +45,7 @@ struct connection::session : std::enable_shared_from_this<session> {
   std::size_t outstanding = 0;  // segments of the pipeline that is under way
   std::vector<segment> segments;
   std::string last_sqlstate;  // of the last execute()
-  int queue_holder = 0;       // see connection::queue_holder
+  int queue_holder = 0;       // see connection::take_queue_holder
   bool busy() const { return outstanding > 0; }
 
   std::string server() const;

@@ -63,15 +63,19 @@ boost::asio::awaitable<result<void>> leader::heed_flood(pg::connection& link) {
     if (!listens) co_return listens;
     probe_.begin(now);
     next_sweep_ = now;
+    stream_.ring_due();
+    stream_.ring_pauses();
   }
   if (flood_.lasts()) lead_.hear_request(now);
   culprits_.set_loudest(flood_.loudest(now), now);
   co_return result<void>();
 }
 
+// Whoever listens first in a database reads through the queue, which may be long, or may be refused. Events
+// leave without: nothing arrives, the proof of hearing is missed, and it is tried again.
 boost::asio::awaitable<result<void>> leader::listen(pg::connection& link) {
   const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
-  if (!listens) co_return tl::make_unexpected(listens.error());
+  if (!listens && link.lost()) co_return tl::make_unexpected(listens.error());
   co_return result<void>();
 }
 
@@ -107,14 +111,14 @@ boost::asio::awaitable<result<void>> leader::prove_hearing(pg::connection& link)
 }
 
 // False: not now. All of the server's commits that notify take turns by one lock, and where they are slow the
-// turn did not come in time; or there is no room in the queue. Neither is worth a session.
+// turn did not come in time; or there is no room in the queue, or in another table of the server. No refusal
+// is worth a session.
 boost::asio::awaitable<result<bool>> leader::notify_self(pg::connection& link) {
   const auto sent = co_await ask(
       link, fmt::format("SELECT pg_notify({}, '{}')", settings_.database.schema.literal(), own_probe()));
   if (sent) co_return true;
-  const bool is_full = pg::is_queue_full(link.last_sqlstate());
-  if (is_full) heed_usage(1.0);
-  if (!is_full && !pg::is_lock_timeout(link.last_sqlstate())) co_return tl::make_unexpected(sent.error());
+  if (link.lost()) co_return tl::make_unexpected(sent.error());
+  if (pg::is_queue_full(link.last_sqlstate())) heed_usage(1.0);
   co_return false;
 }
 
@@ -122,13 +126,14 @@ boost::asio::awaitable<result<bool>> leader::notify_self(pg::connection& link) {
 boost::asio::awaitable<result<void>> leader::ask_who_holds_queue(pg::connection& link) {
   const auto told = co_await notify_self(link);
   if (!told) co_return tl::make_unexpected(told.error());
-  culprits_.set_queue_holder(link.queue_holder());
+  if (const int process = link.take_queue_holder(); process != 0) culprits_.set_queue_holder(process);
   co_return result<void>();
 }
 
 boost::asio::awaitable<result<void>> leader::ask_usage(pg::connection& link) {
   const auto told = co_await ask(link, "SELECT pg_notification_queue_usage()");
-  if (!told) co_return tl::make_unexpected(told.error());
+  if (!told && link.lost()) co_return tl::make_unexpected(told.error());
+  if (!told) co_return result<void>();
   heed_usage(std::strtod(std::string(told->at(0, 0)).c_str(), nullptr));
   co_return result<void>();
 }
@@ -141,6 +146,7 @@ void leader::heed_usage(double usage) {
   doorbell_.set(flow::doorbell::obstacle::queue_fills, queue_.fills(), now);
   culprits_.set(kept_from::ringing, queue_.fills(), now);
   if (!is_news) return;
+  culprits_.set_queue_holder(0);
   queue_fills_since_ = queue_.fills() ? std::optional(std::chrono::system_clock::now()) : std::nullopt;
   host_.on_queue(queue_.fills(), usage);
 }

@@ -252,6 +252,7 @@ void relay::on_gave_up(int shard) {
     end_pruning();
   }
   if (led() == 0) paused_.clear();
+  if (led() == 0) queue_fills_ = false;
   if (stage_ == stage::running) report_.gave_up(shard);
 }
 

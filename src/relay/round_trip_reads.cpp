@@ -1,7 +1,10 @@
 // The statements that read: the other part of round_trip.hpp.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "core/failpoint.hpp"
@@ -21,6 +24,16 @@ constexpr flow::xid xids_at_once = 20'000;
 std::optional<std::chrono::milliseconds> due_in(const nlohmann::json& head) {
   const auto found = pg::number_in(head, "due_in");
   return found ? std::optional(std::chrono::milliseconds(*found)) : std::nullopt;
+}
+
+// Beyond 2^63 a number of JSON would not do. 0: it is none.
+flow::xid xid_in(const nlohmann::json& head, const char* name) {
+  flow::xid out = 0;
+  const auto found = head.find(name);
+  if (found == head.end() || !found->is_string()) return 0;
+  const auto& text = found->get_ref<const std::string&>();
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? out : 0;
 }
 
 flow::paused_part part_of(std::string_view name) {
@@ -51,7 +64,7 @@ void round_trip::add_read() {
           error{fault::permanent, "PostgreSQL has sent a snapshot that this version of outboxd cannot read"};
       return;
     }
-    const auto upto = static_cast<flow::xid>(pg::number_in(head, "upto").value_or(0));
+    const auto upto = xid_in(head, "upto");
     if (upto < what_.read->from.seen.xmax || upto > now->xmax) {
       refuse("transactions from before the position, or after the snapshot");
       return;

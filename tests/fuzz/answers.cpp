@@ -81,7 +81,7 @@ std::string field(fuzz::input& in, int column, bool& null) {
     }
   }
   if (kind >= 190)
-    return R"({"snapshot":"3:9:","upto":9,"late":1,"lowest_late":1,"top":5,"hash":2,"more":true})";
+    return R"({"snapshot":"3:9:","upto":"9","late":1,"lowest_late":1,"top":5,"hash":2,"more":true})";
   if (kind >= 180) return pg::int8(kind % 5);
   if (kind >= 178) return std::string(1, '\1');
   return std::string(in.take(static_cast<std::size_t>(kind % 24)));

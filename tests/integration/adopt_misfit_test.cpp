@@ -98,7 +98,9 @@ TEST_CASE("adopt: an INSERT of whatever an event cannot be passes, or is refused
           CAPTURE(one.name);
           const auto events = count(session, "outbox.event");
           const auto left = count(session, "public.outboxevent");
-          CHECK(sqlstate_of(session, insert(one.values)) == (choice == "refuse" ? one.refused : ""));
+          // The first of its session, as from a pool of short ones: PostgreSQL plans it with its values.
+          auto writer = on.connect();
+          CHECK(sqlstate_of(writer, insert(one.values)) == (choice == "refuse" ? one.refused : ""));
           const bool copied = one.refused.empty();
           const bool is_twin = one.refused == "23505";
           CHECK(count(session, "outbox.event") == events + (copied ? 1 : 0));
@@ -187,6 +189,9 @@ TEST_CASE("adopt: it asks what becomes of rows that the columns allow and an eve
       "INSERT INTO outboxevent (aggregatetype, aggregateid, type, payload) VALUES ('order', '', 'e', '{}')");
   CHECK(count(session, "outbox.event") == 0);
   CHECK(count(session, "outboxevent") == 1);
+  const std::string twin = "INSERT INTO outboxevent VALUES (" + uuid + "1', 'order', '1', 'e', " + good + ")";
+  CHECK(sqlstate_of(session, twin).empty());
+  CHECK(sqlstate_of(session, twin) == "23505");
   CHECK(refused_adoption(on, {"adopt", "--table", "outboxevent", "--remove", "--unfit", "skip"})
             .says("--remove"));
 }

@@ -30,7 +30,8 @@ class reader {
                     xid + 20'000));
     const auto head = nlohmann::json::parse(*rows.at(0).at(static_cast<std::size_t>(pg::event_column::head)));
     const std::string snapshot = head.at("snapshot");
-    return {head.at("upto"), std::stoll(snapshot.substr(snapshot.find(':') + 1)), head.at("late")};
+    return {std::stoll(head.at("upto").get<std::string>()),
+            std::stoll(snapshot.substr(snapshot.find(':') + 1)), head.at("late")};
   }
 
  private:

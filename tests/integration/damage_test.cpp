@@ -52,6 +52,8 @@ std::vector<damage> all_kinds(const stage& on) {
       {"ALTER FUNCTION outbox.pause RESET search_path", "the function pause is not what"},
       {"ALTER FUNCTION outbox.pause SECURITY INVOKER", "the function pause is not what"},
       {"ALTER FUNCTION outbox.take_sleep SET lock_timeout = 0", "the function take_sleep is not what"},
+      {"ALTER FUNCTION outbox.require_role OWNER TO outbox_operator", "the function require_role belongs to"},
+      {"ALTER TABLE outbox.audit OWNER TO outbox_operator", "the table audit belongs to outbox_operator"},
       {"GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA outbox TO PUBLIC", "PUBLIC may EXECUTE"},
       {"GRANT SELECT ON outbox.event TO PUBLIC", "PUBLIC may SELECT outbox.event"},
       {"GRANT UPDATE (status) ON outbox.event TO PUBLIC", "PUBLIC may UPDATE outbox.event"},

@@ -286,6 +286,30 @@ TEST_CASE("what migrate cannot mend it names, mends the rest and exits 1") {
   CHECK(migrate(on).exited(0));
 }
 
+TEST_CASE("what says where an event is is not made again by a guess") {
+  for (const std::string column : {"hash", "exception", "status"}) {
+    CAPTURE(column);
+    const stage on;
+    on.connect().exec(fmt::format("ALTER TABLE outbox.event DROP COLUMN {} CASCADE", column));
+    const auto done = migrate(on);
+    CHECK_MESSAGE(done.exited(1), done.text());
+    CHECK_MESSAGE((done.says(column) && done.says("does not exist")), done.text());
+    CHECK(on.connect().number(fmt::format("SELECT count(*) FROM pg_attribute WHERE attrelid ="
+                                          " 'outbox.event'::regclass AND attname = '{}'",
+                                          column)) == 0);
+  }
+}
+
+TEST_CASE("a relay goes on beside functions that are refused") {
+  const stage on;
+  on.connect().exec("DROP FUNCTION outbox.require_role CASCADE");
+  relay running{on};
+  on.add_events(3, 4);
+  check_exact(on);
+  CHECK(running.count_lines("connected to PostgreSQL") == 1);
+  running.stop();
+}
+
 TEST_CASE("tables of an application in the same schema are not taken for an outbox") {
   const stage on{{.migrated = false}};
   auto session = on.connect();

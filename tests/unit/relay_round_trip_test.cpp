@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "made_rows.hpp"
 #include "pg/binary.hpp"
@@ -139,21 +140,29 @@ result<flow::store_answer> read_answered(const std::string& head) {
 }  // namespace
 
 TEST_CASE("a read has seen as far as PostgreSQL says that it has looked") {
-  const auto part = read_answered(R"({"snapshot":"900:900:","upto":30,"late":0,"queue":0.25})");
+  const auto part = read_answered(R"({"snapshot":"900:900:","upto":"30","late":0,"queue":0.25})");
   REQUIRE(part);
   CHECK_FALSE(part->read.answer.saw_all);
   CHECK(part->read.answer.now == flow::snapshot{30, 30, {}});
   CHECK(part->read.answer.xmax == 900);
-  const auto all = read_answered(R"({"snapshot":"900:900:","upto":900,"late":0})");
+  const auto all = read_answered(R"({"snapshot":"900:900:","upto":"900","late":0})");
   REQUIRE(all);
   CHECK(all->read.answer.saw_all);
   CHECK(all->read.answer.now == flow::snapshot{900, 900, {}});
+  constexpr auto last = std::numeric_limits<flow::xid>::max();
+  const auto far = read_answered(
+      R"({"snapshot":"18446744073709551615:18446744073709551615:","upto":"18446744073709551615","late":0})");
+  REQUIRE(far);
+  CHECK(far->read.answer.saw_all);
+  CHECK(far->read.answer.now == flow::snapshot{last, last, {}});
 }
 
 TEST_CASE("an answer that goes back behind the position, or says nothing of it, ends the session") {
-  CHECK_FALSE(read_answered(R"({"snapshot":"900:900:","upto":9,"late":0})"));
-  CHECK_FALSE(read_answered(R"({"snapshot":"900:900:","upto":901,"late":0})"));
+  CHECK_FALSE(read_answered(R"({"snapshot":"900:900:","upto":"9","late":0})"));
+  CHECK_FALSE(read_answered(R"({"snapshot":"900:900:","upto":"901","late":0})"));
   CHECK_FALSE(read_answered(R"({"snapshot":"900:900:","late":0})"));
+  CHECK_FALSE(read_answered(R"({"snapshot":"900:900:","upto":30,"late":0})"));
+  CHECK_FALSE(read_answered(R"({"snapshot":"900:900:","upto":"30x","late":0})"));
 }
 
 }  // namespace relay_round_trip_test

@@ -87,16 +87,21 @@ std::string row_condition(const adoption& what, std::string_view before) {
   return user_condition(what, before) + fit_condition(what, what.where.empty() ? before : " AND ");
 }
 
+// Before the INSERT and not in its WHERE: the planner takes the values of NEW for constants, and would cast
+// them first.
+constexpr std::string_view unfit_returns = "  IF ({}) IS NOT TRUE THEN\n    RETURN NULL;\n  END IF;\n";
+
 // The body of a statement's trigger has the user's condition in it, so its search_path is set. The others
 // name everything with its schema: to set it would cost as much for each row as all the rest of them.
 std::string copy_function(const adoption& what, const std::string& comment) {
   const auto name = function_name(what.from, "copy");
   if (takes_row_by_row(what.from))
-    return function(name, "",
-                    fmt::format("\nBEGIN\n{}  {}\n  SELECT{}{}{};\n  RETURN NULL;\nEND\n", guard(what.from),
-                                insert_head(what), expressions(what), fit_condition(what, "\n  WHERE "),
-                                insert_tail(what)),
-                    comment);
+    return function(
+        name, "",
+        fmt::format("\nBEGIN\n{}{}  {}\n  VALUES ({}){};\n  RETURN NULL;\nEND\n", guard(what.from),
+                    what.fits.empty() ? "" : fmt::format(unfit_returns, fit_condition(what, "")),
+                    insert_head(what), expressions(what), insert_tail(what)),
+        comment);
   return function(
       name, "\nSET search_path = pg_catalog, pg_temp",
       fmt::format("\n#variable_conflict use_column\nBEGIN\n{}  {}\n  SELECT{}\n  FROM outboxd_rows AS "

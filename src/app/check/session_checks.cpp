@@ -109,8 +109,8 @@ std::optional<finding> judge_queue(patient& of) {
   of.ask(fmt::format("NOTIFY outboxd_check_{}", ::getpid()));
   std::optional<relay::culprit> who;
   if (of.known.opened_as_relay)
-    if (auto found = wait_for(
-            of.io(), relay::queue_holder_now(of.as_relay(), of.database().schema, of.raw().queue_holder())))
+    if (auto found = wait_for(of.io(), relay::queue_holder_now(of.as_relay(), of.database().schema,
+                                                               of.raw().take_queue_holder())))
       who = std::move(*found);
   if (!who)
     return warning(words,

@@ -91,8 +91,11 @@ result<std::vector<difference>> find_all_differences(const asking& ask, const pg
   std::vector<difference> out;
   for (const auto& part : state_parts) {
     auto found = find_differences(ask, part, schema, shape);
-    // These read tables, which may be missing, and whose rows this user may not see. That is told elsewhere.
-    if (!found && (part == "rows" || part == "sequence")) continue;
+    // These read tables, which may be missing, and whose rows this user may not see.
+    if (!found && (part == "rows" || part == "sequence")) {
+      out.push_back({fmt::format("not looked at: {}: {}", part, found.error().message), {}, false});
+      continue;
+    }
     if (!found) return found;
     std::move(found->begin(), found->end(), std::back_inserter(out));
   }
