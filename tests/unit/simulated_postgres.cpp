@@ -311,15 +311,6 @@ void simulated_postgres::finish(std::vector<std::function<void()>> undoing, bool
   if (synchronous || world_.chance(100)) flush();
 }
 
-flow::saved_position simulated_postgres::load(std::size_t shard) {
-  const saved& found = saved_[shard];
-  const flow::snapshot now = snapshot();
-  const bool is_of_another = with_.identifier_checked && found.identifier != identifier_;
-  const bool is_ahead = with_.xmax_checked && found.what.at.seen.xmax > now.xmax;
-  if (found.identifier == 0 || is_of_another || is_ahead) return {flow::position::start(now), {}};
-  return found.what;
-}
-
 bool simulated_postgres::save(std::size_t shard, const flow::position& at,
                               const std::vector<std::int64_t>& unsettled) {
   if (in_recovery() || world_.chance(20)) return false;

@@ -16,6 +16,15 @@ const char* aggregate_type_of(flow::aggregate which) {
 
 }  // namespace
 
+flow::saved_position simulated_postgres::load(std::size_t shard) {
+  const saved& found = saved_[shard];
+  const flow::snapshot now = snapshot();
+  const bool is_of_another = with_.identifier_checked && found.identifier != identifier_;
+  const bool is_ahead = with_.xmax_checked && found.what.at.seen.xmax > now.xmax;
+  if (found.identifier == 0 || is_of_another || is_ahead) return {flow::position::start(now), {}};
+  return found.what;
+}
+
 flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
   const table_row& from = rows[row];
   flow::stored_event out;
