@@ -21,7 +21,8 @@ BEGIN
     RAISE insufficient_privilege USING
       MESSAGE = format('permission denied: user %s has not the role %s', caller,
                        array_to_string(roles, ' or ')),
-      HINT = format('GRANT %I TO %I;', roles[1], caller);
+      HINT = CASE WHEN pg_has_role(caller, roles[1], 'MEMBER') THEN format('SET ROLE %I;', roles[1])
+             ELSE format('GRANT %I TO %I;', roles[1], caller) END;
   END IF;
 END
 $outboxd$;

@@ -266,7 +266,7 @@ outcome<int> run_adopt(const settings& from, const adopt_options& options) {
       return tl::make_unexpected(none.error());
   replace_null_payload(*event, *payload, decided->payload);
   auto fits = fit_conditions(*table, mapping, *payload, outbox, *decided);
-  // Only who says so: of two rows with one id, the second would be gone without a word.
+  // Only for who says so: the second of two rows with one id is left out without a word.
   const bool passes_twins =
       options.misfits.unfit && decided->others == unfit_row::skip && mapping.fields.contains(event_field::id);
   return make(session, at,

@@ -137,6 +137,32 @@ TEST_CASE("outbox_operator may look, retry and prune but not insert or lead") {
     CHECK_MESSAGE(refusal(session, sql) == insufficient_privilege, sql);
 }
 
+TEST_CASE("a function that was granted alone asks for the role, and its hint is what this user can do") {
+  const login user{"outbox_writer"};
+  const stage on;
+  auto owner = on.connect();
+  owner.exec("GRANT USAGE ON SCHEMA outbox TO " + user.name() +
+             "; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA outbox TO " + user.name());
+  database session{user.url(on)};
+  const std::string sql = "SELECT outbox.pause('{order}')";
+  const auto words = [&] {
+    try {
+      session.exec(sql);
+      return std::string();
+    } catch (const database_error& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK_MESSAGE(words().find("GRANT outbox_operator TO") != std::string::npos, words());
+  owner.exec("GRANT outbox_operator TO " + user.name());
+  CHECK(words().empty());
+  owner.exec("REVOKE outbox_operator FROM " + user.name() + "; ALTER USER " + user.name() +
+             " NOINHERIT; GRANT outbox_operator TO " + user.name());
+  CHECK_MESSAGE(words().find("SET ROLE outbox_operator") != std::string::npos, words());
+  session.exec("SET ROLE outbox_operator");
+  CHECK(words().empty());
+}
+
 TEST_CASE("a user without a role may do nothing in the outbox, and none of the roles can log in") {
   const stage on;
   const login user{""};

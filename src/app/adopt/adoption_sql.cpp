@@ -87,6 +87,25 @@ std::string row_condition(const adoption& what, std::string_view before) {
   return user_condition(what, before) + fit_condition(what, what.where.empty() ? before : " AND ");
 }
 
+std::string id_of(const adoption& what) {
+  for (const auto& one : what.event)
+    if (one.field == event_field::id) return one.sql;
+  return "";
+}
+
+// That the outbox has an event of this id, of which the condition (over twin) is true.
+std::string has_event(const adoption& what, std::string_view condition) {
+  return fmt::format("EXISTS (SELECT FROM {}.event AS twin WHERE twin.id OPERATOR(pg_catalog.=) {}{})",
+                     what.outbox.identifier(), id_of(what), condition);
+}
+
+// Of the rows of a backlog: an id that is there already belongs to somebody else.
+std::string backlog_condition(const adoption& what, std::string_view before) {
+  const auto condition = row_condition(what, before);
+  if (!what.passes_twins) return condition;
+  return fmt::format("{}{}NOT {}", condition, condition.empty() ? before : " AND ", has_event(what, ""));
+}
+
 // Before the INSERT and not in its WHERE: the planner takes the values of NEW for constants, and would cast
 // them first.
 constexpr std::string_view unfit_returns = "  IF ({}) IS NOT TRUE THEN\n    RETURN NULL;\n  END IF;\n";
@@ -147,13 +166,24 @@ std::string same_key(const adoption& what, std::string_view left, std::string_vi
   return out;
 }
 
+// A row whose id another transaction has used was not copied, so it stays: or whoever guesses an id in time
+// takes the row of somebody else away. created_at is the time at which a transaction began, and nobody but
+// the outbox sets it.
+std::string unless_twin(const adoption& what) {
+  if (!what.passes_twins) return "";
+  const auto is_copied = has_event(what, " AND twin.created_at OPERATOR(pg_catalog.=) pg_catalog.now()");
+  const auto fits = what.fits.empty() ? "" : fmt::format(unfit_returns, fit_condition(what, ""));
+  return fmt::format("{}  IF {} IS NOT NULL AND NOT {} THEN\n    RETURN NULL;\n  END IF;\n", fits,
+                     id_of(what), is_copied);
+}
+
 // At the end of the transaction, so that whoever inserts a row can read, change and delete it until then.
 std::string emptying(const adoption& what) {
   const auto name = function_name(what.from, "empty");
   return function(name, "",
-                  fmt::format("\nBEGIN\n{}  DELETE FROM {} AS held WHERE {}{};\n  RETURN NULL;\nEND\n",
-                              guard(what.from), rows_of(what.from), same_key(what, "held", "NEW"),
-                              fit_condition(what, " AND ")),
+                  fmt::format("\nBEGIN\n{}{}  DELETE FROM {} AS held WHERE {}{};\n  RETURN NULL;\nEND\n",
+                              guard(what.from), unless_twin(what), rows_of(what.from),
+                              same_key(what, "held", "NEW"), fit_condition(what, " AND ")),
                   fmt::format("outboxd adopt: removes what was copied from {}", what.from.shown())) +
          fmt::format(
              "CREATE CONSTRAINT TRIGGER outboxd_empty AFTER INSERT ON {}\n  DEFERRABLE INITIALLY DEFERRED\n"
@@ -248,25 +278,25 @@ backlog_statements backlog_of(const adoption& what) {
     const auto place = what.from.partitioned ? "" : ", new.ctid AS outboxd_place";
     const auto take = fmt::format(
         "WITH gone AS (DELETE FROM {} AS new{} RETURNING new.*{})\n{}\nSELECT{}\nFROM gone AS new{}", table,
-        row_condition(what, " WHERE "), place, insert_head(what), expressions(what),
+        backlog_condition(what, " WHERE "), place, insert_head(what), expressions(what),
         order(what, "NEW.outboxd_place"));
     return {{take}, {take}};
   }
   const auto insert =
       fmt::format("{}\nSELECT{}\nFROM {} AS new", insert_head(what), expressions(what), table);
   const auto ordered = order(what, "NEW.ctid");
-  if (what.from.primary_key.empty()) return {{}, {insert + row_condition(what, " WHERE ") + ordered}};
+  if (what.from.primary_key.empty()) return {{}, {insert + backlog_condition(what, " WHERE ") + ordered}};
   std::string key;
   for (const auto& column : what.from.primary_key)
     key += (key.empty() ? "new." : ", new.") + quoted_name(column);
   // Which rows the first pass takes is one snapshot; no row of an aggregate is in it without those before.
   return {{fmt::format("CREATE TEMPORARY TABLE outboxd_taken ON COMMIT DROP AS SELECT {} FROM {} AS new{}",
-                       key, table, row_condition(what, " WHERE ")),
+                       key, table, backlog_condition(what, " WHERE ")),
            "ANALYZE pg_temp.outboxd_taken",
            fmt::format("{} JOIN pg_temp.outboxd_taken AS taken ON {}{}", insert,
                        same_key(what, "taken", "NEW"), ordered)},
           {fmt::format("{} WHERE NOT EXISTS (SELECT FROM pg_temp.outboxd_taken AS taken WHERE {}){}{}",
-                       insert, same_key(what, "taken", "NEW"), row_condition(what, " AND "), ordered)}};
+                       insert, same_key(what, "taken", "NEW"), backlog_condition(what, " AND "), ordered)}};
 }
 
 }  // namespace outboxd::app

@@ -15,7 +15,7 @@ struct adoption {
   pg::schema_name outbox;
   std::vector<event_expression> event;
   std::vector<std::string> fits;      // conditions over NEW: rows that do not meet them are not copied
-  bool passes_twins = false;          // a row whose id the outbox has already is taken for copied
+  bool passes_twins = false;          // a row whose id the outbox has already stays, and is not copied
   std::string where;                  // the user's condition over NEW; empty: none
   bool keeps = false;                 // rows stay in the user's table
   std::vector<std::string> order_by;  // columns, for the backlog; ctid: as they lie
