@@ -27,10 +27,12 @@ outcome<operator_session> open_session(const settings& from) {
 
 // A part that cannot be read, for a lock or a lost connection, is named among the errors. The others are
 // there.
-nlohmann::json look(operator_session& session, const std::string& schema) {
-  nlohmann::json out{{"schema", schema}, {"errors", nlohmann::json::array()}};
-  for (const auto* part : parts) {
-    const auto answer = session.ask(part);
+nlohmann::json look(operator_session& session, const relay::postgres_settings& at) {
+  nlohmann::json out{{"schema", at.schema.name()}, {"errors", nlohmann::json::array()}};
+  for (const std::string_view part : parts) {
+    std::vector<std::string> parameters;
+    if (part == "culprits") parameters.push_back(std::to_string(at.claim_timeout.count()));
+    const auto answer = session.ask(part, parameters);
     if (!answer) {
       out["errors"].push_back(answer.error().message);
     } else if (*answer) {
@@ -48,7 +50,7 @@ void print(const nlohmann::json& status, bool as_json, int indent) {
 outcome<int> once(const settings& from, const status_options& options) {
   auto session = open_session(from);
   if (!session) return tl::make_unexpected(session.error());
-  const auto status = look(*session, from.relay.leader.database.schema.name());
+  const auto status = look(*session, from.relay.leader.database);
   fmt::print("{}", options.json ? status.dump(2) + "\n" : status_view(status));
   return status.at("errors").empty() ? exit_success : exit_failure;
 }
@@ -69,7 +71,7 @@ outcome<int> watch(const settings& from, const status_options& options) {
     nlohmann::json status{{"schema", from.relay.leader.database.schema.name()},
                           {"errors", nlohmann::json::array()}};
     if (session)
-      status = look(*session, from.relay.leader.database.schema.name());
+      status = look(*session, from.relay.leader.database);
     else
       status["errors"].push_back(session.error().message);
     if (terminal && !options.json) fmt::print("{}", clear_screen);

@@ -93,12 +93,18 @@ void show_relays(std::string& out, const json& status) {
   if (status.at("relays").empty()) line(out, "relays", "none");
 }
 
+// Of a session that holds a lead for a relay that has given it up.
+std::string silent(const json& one) {
+  const auto waits_for = text(one, "waits_for");
+  return waits_for.empty() ? "" : ": its relay has given it up, and it waits for " + waits_for;
+}
+
 void show_culprits(std::string& out, const json& status) {
   for (const auto& one : status.at("culprits"))
     line(out, "in the way",
-         fmt::format("pid {} (user {}, application {}) holds {} and keeps relays from {}",
+         fmt::format("pid {} (user {}, application {}) holds {} and keeps relays from {}{}",
                      one.at("pid").is_null() ? 0 : one.at("pid").get<int>(), text(one, "user", "?"),
-                     text(one, "application", "?"), text(one, "mode"), text(one, "keeps_from")));
+                     text(one, "application", "?"), text(one, "mode"), text(one, "keeps_from"), silent(one)));
 }
 
 void show_snapshot(std::string& out, const json& status) {

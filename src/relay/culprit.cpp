@@ -24,9 +24,9 @@ constexpr auto longest_search = 10s;
 constexpr std::array all_kinds{kept_from::leading, kept_from::sleeping, kept_from::writing, kept_from::quiet,
                                kept_from::ringing};
 
-// Columns of sql/relay/*_holder.sql.
+// Columns of sql/relay/*_holder.sql; the last one of lead_holder alone.
 struct holder {
-  enum column : int { number, mode, pid, user, application, query };
+  enum column : int { number, mode, pid, user, application, query, waits_for };
 };
 
 std::string name_of(const pg::rows& row, holder::column which) {
@@ -133,13 +133,11 @@ boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::search(
 boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_watch::find(
     pg::connection& link, kept_from what, int shard, std::vector<event_key> unwritten) {
   std::vector<std::string> parameters;
-  if (what == kept_from::leading || what == kept_from::sleeping)
-    parameters.push_back(pg::int4(pg::lock_class(schema_)));
   switch (what) {
     case kept_from::leading:
-      co_return co_await ask(link, pg::statement::lead_holder, std::move(parameters));
+      co_return co_await ask(link, pg::statement::lead_holder, of_leads());
     case kept_from::sleeping:
-      parameters.push_back(pg::int8(shard));
+      parameters = {pg::int4(pg::lock_class(schema_)), pg::int8(shard)};
       co_return co_await ask(link, pg::statement::sleep_holder, std::move(parameters));
     case kept_from::quiet:
       parameters.push_back(pg::int4(loudest_));
@@ -162,6 +160,10 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
   auto by_row = co_await ask(link, pg::statement::row_holder, std::move(rows));
   if (!by_row || *by_row || unwritten.empty()) co_return by_row;
   co_return co_await find_swallower(link);
+}
+
+std::vector<std::string> culprit_watch::of_leads() const {
+  return {pg::int4(pg::lock_class(schema_)), pg::int8(claim_timeout_.count())};
 }
 
 boost::asio::awaitable<result<std::optional<std::string>>> culprit_watch::requester(pg::connection& link,
@@ -214,17 +216,21 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
   const auto what = pg::read_int8(row.at(0, holder::number));
   const auto held = row.at(0, holder::mode);
   const auto session = row.is_null(0, holder::pid) ? 0 : pg::read_int4(row.at(0, holder::pid));
+  std::optional<std::string> waits_for;
+  if (statement == pg::statement::lead_holder && !row.is_null(0, holder::waits_for))
+    waits_for = name_of(row, holder::waits_for);
   co_return sighting{fmt::format("{} {} {}", session, held, what),
-                     words_for(statement, what, held, session_of(row)), session};
+                     words_for(statement, what, held, session_of(row), waits_for), session};
 }
 
 boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection& link,
-                                                                  const pg::schema_name& schema) {
-  culprit_watch watch(schema);
+                                                                  const pg::schema_name& schema,
+                                                                  std::chrono::milliseconds claim_timeout) {
+  culprit_watch watch(schema, claim_timeout);
   std::vector<culprit> out;
   for (const std::string_view statement : {pg::statement::lead_holder, pg::statement::table_holder}) {
     std::vector<std::string> parameters;
-    if (statement == pg::statement::lead_holder) parameters.push_back(pg::int4(pg::lock_class(schema)));
+    if (statement == pg::statement::lead_holder) parameters = watch.of_leads();
     auto found = co_await watch.ask(link, statement, std::move(parameters));
     if (!found) co_return tl::make_unexpected(found.error());
     if (*found) out.push_back({(*found)->pid, std::move((*found)->words)});
@@ -235,7 +241,7 @@ boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection
 boost::asio::awaitable<result<std::optional<culprit>>> queue_holder_now(pg::connection& link,
                                                                         const pg::schema_name& schema,
                                                                         int process) {
-  culprit_watch watch(schema);
+  culprit_watch watch(schema, {});
   std::vector<std::string> parameters{pg::int4(process)};
   auto found = co_await watch.ask(link, pg::statement::queue_holder, std::move(parameters));
   if (!found) co_return tl::make_unexpected(found.error());
@@ -244,7 +250,14 @@ boost::asio::awaitable<result<std::optional<culprit>>> queue_holder_now(pg::conn
 }
 
 std::string culprit_watch::words_for(std::string_view statement, std::int64_t number, std::string_view mode,
-                                     const std::string& who) const {
+                                     const std::string& who,
+                                     const std::optional<std::string>& waits_for) const {
+  if (statement == pg::statement::lead_holder && waits_for)
+    return fmt::format(
+        "no relay can lead shard {} of {}: {} holds the lock of its lead for a relay that has given it up; "
+        "it "
+        "was told to end, and waits for {}",
+        number, schema_.name(), who, *waits_for);
   if (statement == pg::statement::lead_holder)
     return fmt::format("no relay can lead shard {} of {}: {} holds the lock of its lead", number,
                        schema_.name(), who);

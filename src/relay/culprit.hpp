@@ -21,10 +21,11 @@ struct culprit {
   std::string words;
 };
 
-// Who holds the lead of a shard without being a relay, or a lock on the table that no mark gets past, at this
-// moment. On a session with the relay's statements; at most one of each.
+// Who holds the lead of a shard without being a relay that is heard of, or a lock on the table that no mark
+// gets past, at this moment. On a session with the relay's statements; at most one of each.
 boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection& link,
-                                                                  const pg::schema_name& schema);
+                                                                  const pg::schema_name& schema,
+                                                                  std::chrono::milliseconds claim_timeout);
 
 // Who keeps the server's queue of notifications from being emptied, at this moment: the process that the
 // server has named, or 0. Nobody: nothing.
@@ -46,7 +47,9 @@ class culprit_watch {
  public:
   using clock = std::chrono::steady_clock;
 
-  explicit culprit_watch(const pg::schema_name& schema) : schema_(schema) {}
+  // claim_timeout: a relay that is not heard of for so long leads no more, whatever its session holds.
+  culprit_watch(const pg::schema_name& schema, std::chrono::milliseconds claim_timeout)
+      : schema_(schema), claim_timeout_(claim_timeout) {}
 
   // Whether it is kept from this now.
   void set(kept_from what, bool kept, clock::time_point now);
@@ -84,7 +87,8 @@ class culprit_watch {
 
  private:
   friend boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection&,
-                                                                           const pg::schema_name&);
+                                                                           const pg::schema_name&,
+                                                                           std::chrono::milliseconds);
   friend boost::asio::awaitable<result<std::optional<culprit>>> queue_holder_now(pg::connection&,
                                                                                  const pg::schema_name&, int);
   struct watch {
@@ -106,10 +110,12 @@ class culprit_watch {
                                                               std::string_view statement,
                                                               std::vector<std::string> parameters);
   boost::asio::awaitable<result<std::optional<sighting>>> find_swallower(pg::connection& link);
+  std::vector<std::string> of_leads() const;
   std::string words_for(std::string_view statement, std::int64_t number, std::string_view mode,
-                        const std::string& who) const;
+                        const std::string& who, const std::optional<std::string>& waits_for) const;
 
   const pg::schema_name& schema_;
+  std::chrono::milliseconds claim_timeout_;
   std::array<watch, 5> watches_;
   int loudest_ = 0;
   int queue_holder_ = 0;

@@ -205,21 +205,44 @@ error is_read_only(const pg::connection& link) {
       cause::read_only};
 }
 
+// A relay gives a session up that does not answer for claim_timeout, and by then the server has ended every
+// statement that it can end. What holds a lead and works at the same thing for longer is nobody's, whatever
+// it waits for. Sessions of others that may hold a lead, such as migrate's, do not hold RELAY.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link,
                                                          const postgres_settings& with) {
   const auto ended = co_await ask(
       link,
       fmt::format(
-          "SELECT pg_terminate_backend(a.pid) FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
-          " WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid < {} AND l.granted AND l.database = "
-          "a.datid"
-          " AND a.datname = current_database() AND a.usename = current_user AND a.state <> 'idle'"
-          " AND a.wait_event IN ('ClientRead', 'ClientWrite')"
+          "WITH locks AS MATERIALIZED (SELECT l.pid, l.objid FROM pg_locks AS l WHERE l.locktype = 'advisory'"
+          " AND l.classid = {} AND l.granted AND l.database = (SELECT d.oid FROM pg_database AS d"
+          " WHERE d.datname = current_database()))"
+          " SELECT pg_terminate_backend(a.pid) FROM locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+          " WHERE l.objid < {} AND a.usename = current_user AND a.state <> 'idle'"
+          " AND (a.wait_event IN ('ClientRead', 'ClientWrite')"
+          " OR EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.objid = {}))"
           " AND a.state_change < clock_timestamp() - {} * interval '1 millisecond'",
-          pg::lock_class(with.schema), pg::lead_key + pg::most_shards, with.claim_timeout.count()),
+          pg::lock_class(with.schema), pg::lead_key + pg::most_shards, pg::relay_key,
+          with.claim_timeout.count()),
       with.claim_timeout);
   if (!ended) co_return tl::make_unexpected(ended.error());
   co_return result<void>();
+}
+
+boost::asio::awaitable<result<server_session>> succeed(pg::connection& link, const postgres_settings& with,
+                                                       const server_session& former) {
+  const std::string began = former.began.empty() ? "NULL" : former.began;
+  const auto found = co_await ask(
+      link,
+      fmt::format(
+          "SELECT a.pid, extract(epoch FROM a.backend_start),"
+          " (SELECT pg_terminate_backend(f.pid) FROM pg_stat_activity AS f WHERE f.pid = {}"
+          " AND f.pid <> a.pid AND extract(epoch FROM f.backend_start) = {} AND f.usename = current_user)"
+          " FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid()",
+          former.pid, began),
+      with.connect_timeout);
+  if (!found) co_return tl::make_unexpected(found.error());
+  if (found->size() == 0) co_return server_session{};
+  co_return server_session{static_cast<int>(integer_of(found->at(0, 0))), std::string(found->at(0, 1))};
 }
 
 }  // namespace outboxd::relay

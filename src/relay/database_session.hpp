@@ -48,9 +48,21 @@ result<void> check_version(const pg::schema_name& schema, std::int64_t version);
 // Why a session with a server that wants no writes is closed.
 error is_read_only(const pg::connection& link);
 
-// Ends the session of a leader that has stopped half-way through a statement: its own timeout is armed only
-// between statements. Of the same user's alone, so nobody else is hit.
+// Ends the session of a leader that has stopped half-way through a statement, or that waits in one for what
+// no timeout ends, such as a standby that is gone: its own timeout is armed only between statements. Of the
+// same user's alone, so nobody else is hit.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link, const postgres_settings& with);
+
+// A session as the server knows it: a process number comes again, with another beginning.
+struct server_session {
+  int pid = 0;
+  std::string began;  // seconds since 1970
+};
+
+// Ends the session at the server that this one follows, if it is still there: this process has closed it, and
+// it may wait for what keeps the server from noticing. Returns this one.
+boost::asio::awaitable<result<server_session>> succeed(pg::connection& link, const postgres_settings& with,
+                                                       const server_session& former);
 
 // For who leads the shard: ends the session that holds SLEEP for a leader that hangs and has lost the lead.
 // It has no timeout of its own, for a leader that is well may sleep for days. `own` is the server's process

@@ -66,7 +66,7 @@ leader::leader(const boost::asio::any_io_executor& on, const leader_settings& se
                .on_pauses = [this](const std::vector<flow::pause>& all) { host_.on_pauses(all); },
                .steps = host.steps()}),
       doorbell_(settings.doorbell),
-      culprits_(settings.database.schema) {
+      culprits_(settings.database.schema, settings.database.claim_timeout) {
   view_.largest = std::max<std::int64_t>(1, settings.stream.batch_bytes / settings.stream.read.batch);
   view_.together = settings.stream.batch_bytes;
   view_.patience = settings.database.claim_timeout;
@@ -96,6 +96,9 @@ boost::asio::awaitable<void> leader::run() {
 boost::asio::awaitable<result<void>> leader::open(pg::connection& link) {
   const auto found = co_await open_session(link, settings_.database, session_use::stream);
   if (!found) co_return tl::make_unexpected(found.error());
+  auto succeeds = co_await succeed(link, settings_.database, session_);
+  if (!succeeds) co_return tl::make_unexpected(succeeds.error());
+  session_ = std::move(*succeeds);
   if (found->version > pg::schema_version) host_.on_newer_schema(found->version);
   if (const auto why = misfit(settings_.stream.route, found->payload)) co_return permanent(*why);
   payload_ = found->payload;

@@ -176,6 +176,7 @@ class leader {
   culprit_watch culprits_;
   std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
   pg::connection* current_ = nullptr;
+  server_session session_;    // the latest one
   std::optional<int> shard_;  // that it leads
   shard_view view_;
   std::optional<payload_type> payload_;  // of the outbox, once a session has been open

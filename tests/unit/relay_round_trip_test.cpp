@@ -35,7 +35,7 @@ bool commits_for_good(const flow::store_request& what) {
   const shard_view of;
   const auto pipeline = round_trip(what, of).steps();
   return std::ranges::any_of(pipeline.steps(), [](const pg::step& one) {
-    return one.sql.find("set_config('synchronous_commit', 'on', true)") != std::string::npos;
+    return one.sql.find("set_config('synchronous_commit', 'local', true)") != std::string::npos;
   });
 }
 

@@ -76,7 +76,8 @@ finding check_connections(patient& of) {
 finding check_locks(patient& of) {
   if (!of.known.opened_as_relay) return not_checked("no session as a relay opens it");
   const auto look = [&] {
-    return wait_for(of.io(), relay::culprits_now(of.as_relay(), of.database().schema));
+    return wait_for(of.io(),
+                    relay::culprits_now(of.as_relay(), of.database().schema, of.database().claim_timeout));
   };
   const auto first = look();
   if (!first) return not_checked(first.error().message);
