@@ -1,4 +1,5 @@
--- The consumers' side: an effect once, however often its event is delivered.
+-- The consumers' side: an effect once, however often its event is delivered. And what deletes what is old:
+-- records of consumers, and published events.
 
 CREATE TABLE @schema@.processed_event (
   consumer_name  text        NOT NULL,
@@ -44,6 +45,7 @@ CREATE FUNCTION @schema@.forget_processed(from_time timestamptz, older_than time
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
+SET jit = off
 AS $outboxd$
 BEGIN
   PERFORM @schema@.require_role('outbox_relay', 'outbox_operator');
@@ -73,5 +75,162 @@ BEGIN
   pruned := (SELECT f.records FROM @schema@.forget_processed('-infinity', older_than, most) AS f);
   PERFORM @schema@.audit_count(audit, 'prune', format('--older-than %s', older_than), 0, pruned);
   RETURN pruned;
+END
+$outboxd$;
+
+-- Deletes the events at these places, with these seqs, that were published before older_than; those that
+-- somebody has locked stay. A row may be held on to: by a foreign key that refers to it, or by a trigger that
+-- refuses. PostgreSQL then refuses all that it was to delete with it. So fewer are tried, until such a row is
+-- alone, and stays; `kept` is how many, and `why` tells of the first of them. A transaction with many
+-- subtransactions slows other sessions down: it stops after fifty of them, or two hundred such rows.
+-- `reached` is how many places it has been at.
+--
+-- It runs with the caller's rights, and names only what the catalog has: a trigger may raise any words.
+CREATE FUNCTION @schema@.prune_places(places tid[], seqs bigint[], older_than timestamptz,
+  OUT pruned bigint, OUT kept bigint, OUT why text, OUT reached integer)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET jit = off
+SET enable_bitmapscan = off
+AS $outboxd$
+#variable_conflict use_variable
+DECLARE
+  event   CONSTANT regclass := format('%I.event', @schema_text@)::regclass;
+  size    integer := cardinality(places);
+  blocks  integer := 0;
+  late    text;
+  gone    bigint;
+  code    text;
+  its     record;
+BEGIN
+  pruned := 0;
+  kept := 0;
+  reached := 0;
+  -- A constraint that is looked at with the commit would refuse that.
+  late := (SELECT string_agg(format('%I.%I', n.nspname, c.conname), ', ')
+           FROM pg_constraint AS c JOIN pg_namespace AS n ON n.oid = c.connamespace
+           WHERE c.condeferrable AND (c.confrelid = event OR c.conrelid = event));
+  WHILE reached < cardinality(places) AND blocks < 50 AND kept < 200 LOOP
+    BEGIN
+      -- Each partition has a row at such a place, the seq tells which; src/pg/relay_statements.cpp tells the
+      -- rest.
+      WITH found AS MATERIALIZED (
+        SELECT e.ctid AS place, e.seq
+        FROM unnest(places[reached + 1:reached + size], seqs[reached + 1:reached + size]) AS k(place, seq),
+             @schema@.event AS e
+        WHERE e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0
+          AND k.place BETWEEN '(0,0)' AND '(4294967295,65535)'
+          AND e.status = 'published' AND e.published_at < older_than
+        FOR UPDATE OF e SKIP LOCKED)
+      DELETE FROM @schema@.event AS e USING found AS k
+      WHERE e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0
+        AND k.place BETWEEN '(0,0)' AND '(4294967295,65535)';
+      GET DIAGNOSTICS gone = ROW_COUNT;
+      IF late IS NOT NULL THEN
+        EXECUTE format('SET CONSTRAINTS %s IMMEDIATE', late);
+      END IF;
+      pruned := pruned + gone;
+      blocks := blocks + 1;
+      reached := reached + size;
+      size := 2 * size;
+    EXCEPTION WHEN OTHERS THEN
+      -- A lock, a full disk, a server that ends: no row's fault.
+      IF SQLSTATE ~ '^(08|25|40|53|55|57|58|XX)' THEN
+        RAISE;
+      END IF;
+      IF size > 1 THEN
+        size := size / 2;
+      ELSE
+        kept := kept + 1;
+        reached := reached + 1;
+        IF why IS NULL THEN
+          GET STACKED DIAGNOSTICS code = CONSTRAINT_NAME;
+          SELECT c.conname, c.conrelid::regclass AS of INTO its FROM pg_constraint AS c
+          WHERE c.conname = code AND c.contype = 'f' AND c.confrelid = event
+          ORDER BY c.conrelid::regclass::text LIMIT 1;
+          IF FOUND THEN
+            why := format('the foreign key %I of %s refers to them; delete its rows first, or make the key ON'
+                          ' DELETE CASCADE or SET NULL', its.conname, its.of);
+          ELSE
+            why := format('PostgreSQL refuses to delete them (SQLSTATE %s)%s', SQLSTATE,
+              (SELECT '; triggers for DELETE: ' || string_agg(format('%I', t.tgname), ', ' ORDER BY t.tgname)
+               FROM pg_trigger AS t WHERE t.tgrelid = event AND NOT t.tgisinternal AND t.tgtype & 8 = 8));
+          END IF;
+        END IF;
+      END IF;
+    END;
+  END LOOP;
+END
+$outboxd$;
+
+-- Deletes at most `most` events that were published before older_than and come after this seq, the oldest
+-- first. Says how many, and up to which seq it has come; 0: there are no more. Events that are pending,
+-- waiting or dead are never pruned, however old; one that somebody has locked is left to him. No index lists
+-- what is published, which every mark would pay for: it goes through the events in seq order, until a
+-- thousand in a row were created too late.
+CREATE FUNCTION @schema@.prune_from(older_than timestamptz, most integer, audit bigint, after bigint,
+  OUT pruned bigint, OUT upto bigint, OUT kept bigint, OUT why text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET jit = off
+SET enable_bitmapscan = off
+AS $outboxd$
+#variable_conflict use_variable
+DECLARE
+  young   integer := 0;
+  one     record;
+  places  tid[];
+  seqs    bigint[];
+  portion record;
+BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
+  pruned := 0;
+  kept := 0;
+  upto := after;
+  WHILE most > 0 LOOP
+    places := '{}';
+    seqs := '{}';
+    FOR one IN
+      SELECT e.ctid AS place, e.seq, e.created_at,
+             e.status = 'published' AND e.published_at < older_than AS old
+      FROM @schema@.event AS e WHERE e.seq > upto ORDER BY e.seq
+    LOOP
+      young := CASE WHEN one.created_at < older_than THEN 0 ELSE young + 1 END;
+      EXIT WHEN young > 1000;
+      upto := one.seq;
+      IF one.old THEN
+        places := places || one.place;
+        seqs := seqs || one.seq;
+        EXIT WHEN cardinality(places) >= most;
+      END IF;
+    END LOOP;
+    SELECT d.* INTO portion FROM @schema@.prune_places(places, seqs, older_than) AS d;
+    pruned := pruned + portion.pruned;
+    kept := kept + portion.kept;
+    why := coalesce(why, portion.why);
+    IF portion.reached < cardinality(places) THEN
+      upto := seqs[portion.reached];
+    END IF;
+    EXIT WHEN portion.pruned > 0 OR cardinality(places) < most;
+  END LOOP;
+  PERFORM @schema@.audit_count(audit, 'prune', format('--older-than %s', older_than), pruned);
+END
+$outboxd$;
+
+-- The same from the start, each time: for those who call it in SQL, until it returns 0.
+CREATE FUNCTION @schema@.prune_published(older_than timestamptz, most integer, audit bigint DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+DECLARE
+  done record;
+BEGIN
+  SELECT p.* INTO done FROM @schema@.prune_from(older_than, most, audit, 0) AS p;
+  IF done.kept > 0 THEN
+    RAISE WARNING USING MESSAGE = format('%s events stay: %s', done.kept, done.why);
+  END IF;
+  RETURN done.pruned;
 END
 $outboxd$;

@@ -124,6 +124,7 @@ CREATE FUNCTION @schema@.requeue(ids uuid[], were @schema@.event_status, to_exch
   to_routing_key text DEFAULT NULL, seqs bigint[] DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
+SET jit = off
 AS $outboxd$
 DECLARE
   changed bigint;
@@ -204,6 +205,7 @@ CREATE FUNCTION @schema@.dead_discard(ids uuid[], audit bigint DEFAULT NULL, seq
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
+SET jit = off
 AS $outboxd$
 #variable_conflict use_variable
 DECLARE
@@ -330,61 +332,5 @@ BEGIN
   WHERE ended > 0;
   PERFORM @schema@.tell_relays('pause');
   RETURN ended;
-END
-$outboxd$;
-
--- Deletes at most `most` events that were published before older_than, the oldest first, and returns how
--- many; 0 if there are no more. Events that are pending, waiting or dead are never pruned, however old; one
--- that somebody has locked is left to him. No index lists what is published, which every mark would pay for:
--- it goes through the events in seq order, until a thousand in a row were created too late.
-CREATE FUNCTION @schema@.prune_published(older_than timestamptz, most integer, audit bigint DEFAULT NULL)
-RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-AS $outboxd$
-#variable_conflict use_variable
-DECLARE
-  after  bigint := 0;  -- the last seq that was looked at
-  young  integer := 0;
-  one    record;
-  places tid[];
-  seqs   bigint[];
-  pruned bigint := 0;
-BEGIN
-  PERFORM @schema@.require_role('outbox_operator');
-  WHILE most > 0 LOOP
-    places := '{}';
-    seqs := '{}';
-    FOR one IN
-      SELECT e.ctid AS place, e.seq, e.created_at,
-             e.status = 'published' AND e.published_at < older_than AS old
-      FROM @schema@.event AS e WHERE e.seq > after ORDER BY e.seq
-    LOOP
-      young := CASE WHEN one.created_at < older_than THEN 0 ELSE young + 1 END;
-      EXIT WHEN young > 1000;
-      after := one.seq;
-      IF one.old THEN
-        places := places || one.place;
-        seqs := seqs || one.seq;
-        EXIT WHEN cardinality(places) >= most;
-      END IF;
-    END LOOP;
-    -- Each partition has a row at such a place, the seq tells which; src/pg/relay_statements.cpp tells the
-    -- rest.
-    WITH found AS MATERIALIZED (
-      SELECT e.ctid AS place, e.seq FROM unnest(places, seqs) AS k(place, seq), @schema@.event AS e
-      WHERE e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0
-        AND k.place BETWEEN '(0,0)' AND '(4294967295,65535)'
-        AND e.status = 'published' AND e.published_at < older_than
-      FOR UPDATE OF e SKIP LOCKED)
-    DELETE FROM @schema@.event AS e USING found AS k
-    WHERE e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0
-      AND k.place BETWEEN '(0,0)' AND '(4294967295,65535)';
-    GET DIAGNOSTICS pruned = ROW_COUNT;
-    EXIT WHEN pruned > 0 OR cardinality(places) < most;
-  END LOOP;
-  PERFORM @schema@.audit_count(audit, 'prune', format('--older-than %s', older_than), pruned);
-  RETURN pruned;
 END
 $outboxd$;

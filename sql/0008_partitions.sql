@@ -209,6 +209,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '20ms'
 SET enable_seqscan = off
+SET jit = off
 SET enable_bitmapscan = off
 AS $outboxd$
 DECLARE

@@ -29,6 +29,7 @@ WITH wanted (role, kind, name, what, columns) AS (VALUES
   ('outbox_relay', 'FUNCTION', 'take_sleep', 'EXECUTE', NULL),
   ('outbox_relay', 'FUNCTION', 'mend_shards', 'EXECUTE', NULL),
   ('outbox_relay', 'FUNCTION', 'forget_processed', 'EXECUTE', NULL),
+  ('outbox_relay', 'FUNCTION', 'prune_places', 'EXECUTE', NULL),
   ('outbox_relay', 'FUNCTION', 'turn_partition', 'EXECUTE', NULL),
   ('outbox_relay', 'FUNCTION', 'drop_partition', 'EXECUTE', NULL),
   ('outbox_relay', 'FUNCTION', 'next_seq', 'EXECUTE', NULL),
@@ -55,6 +56,7 @@ WITH wanted (role, kind, name, what, columns) AS (VALUES
   ('outbox_operator', 'FUNCTION', 'pause', 'EXECUTE', NULL),
   ('outbox_operator', 'FUNCTION', 'resume', 'EXECUTE', NULL),
   ('outbox_operator', 'FUNCTION', 'prune_published', 'EXECUTE', NULL),
+  ('outbox_operator', 'FUNCTION', 'prune_from', 'EXECUTE', NULL),
   ('outbox_operator', 'FUNCTION', 'prune_processed', 'EXECUTE', NULL)),
 functions AS (
   SELECT f.name, to_regprocedure(f.signature) AS oid FROM (VALUES @functions@) AS f (name, signature)

@@ -181,7 +181,7 @@ command_failure operator_session::refusal_of(const pg::refusal& why,
             "PostgreSQL does not keep the selection of this command apart, as behind a pooler that changes "
             "the session "
             "between transactions; connect to PostgreSQL directly, or to a pool in session mode"};
-  return {exit_failure, pg::refused_statement(why.sqlstate, why.words, why.whose).message,
+  return {exit_failure, pg::refused_statement(why.sqlstate, why.words, why.whose, why.site).message,
           pg::read_failure(why.sqlstate) == pg::statement_failure::of_a_row};
 }
 

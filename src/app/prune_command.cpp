@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
 #include "app/operator_session.hpp"
@@ -13,38 +14,57 @@ namespace {
 constexpr int rows_a_transaction = 5000;  // most rows in one transaction
 constexpr std::chrono::hours longest_age(24 * 36'500);
 
-struct kind {
-  std::string_view function;
-  std::string_view count;  // of what the function would delete
-};
-constexpr kind published_events{
-    "prune_published",
-    "SELECT count(*) FROM {0}.event AS e WHERE e.status = 'published' AND e.published_at < $1::timestamptz"};
-constexpr kind processed_events{
-    "prune_processed",
-    "SELECT count(*) FROM {0}.processed_event AS p WHERE p.processed_at < $1::timestamptz"};
+constexpr std::string_view count_published =
+    "SELECT count(*) FROM {0}.event AS e WHERE e.status = 'published' AND e.published_at < $1::timestamptz";
+constexpr std::string_view count_processed =
+    "SELECT count(*) FROM {0}.processed_event AS p WHERE p.processed_at < $1::timestamptz";
 
 std::int64_t number(std::string_view text) {
   return std::strtoll(std::string(text).c_str(), nullptr, 10);
 }
 
-// `audit`: none for a dry run.
-outcome<std::int64_t> prune(operator_session& session, const kind& what, const std::string& before,
-                            const std::optional<std::string>& audit) {
-  if (!audit) {
-    const auto counted = session.execute(what.count, {before});
-    if (!counted) return tl::make_unexpected(counted.error());
-    return number(counted->at(0, 0));
+struct pruned_rows {
+  std::int64_t gone = 0;  // or would be
+  std::int64_t kept = 0;  // somebody holds on to them
+  std::string why;        // the first of those
+};
+
+outcome<pruned_rows> count(operator_session& session, std::string_view what, const std::string& before) {
+  const auto counted = session.execute(what, {before});
+  if (!counted) return tl::make_unexpected(counted.error());
+  return pruned_rows{.gone = number(counted->at(0, 0)), .kept = 0, .why = {}};
+}
+
+outcome<pruned_rows> prune_published(operator_session& session, const std::string& before,
+                                     const std::string& audit) {
+  pruned_rows all;
+  for (std::string after = "0";;) {
+    const auto done = session.execute(
+        fmt::format("SELECT p.pruned, p.upto, p.kept, coalesce(p.why, '')"
+                    " FROM {{0}}.prune_from($1::timestamptz, {}, $2::bigint, $3::bigint) AS p",
+                    rows_a_transaction),
+        {before, audit, after});
+    if (!done) return tl::make_unexpected(done.error());
+    const auto gone = number(done->at(0, 0));
+    all.gone += gone;
+    all.kept += number(done->at(0, 2));
+    if (all.why.empty()) all.why = done->at(0, 3);
+    if (gone == 0) return all;
+    after = done->at(0, 1);
   }
-  std::int64_t all = 0;
+}
+
+outcome<pruned_rows> prune_processed(operator_session& session, const std::string& before,
+                                     const std::string& audit) {
+  pruned_rows all;
   for (;;) {
     const auto done = session.execute(
-        fmt::format("SELECT {{0}}.{}($1::timestamptz, {}, $2::bigint)", what.function, rows_a_transaction),
-        {before, *audit});
+        fmt::format("SELECT {{0}}.prune_processed($1::timestamptz, {}, $2::bigint)", rows_a_transaction),
+        {before, audit});
     if (!done) return tl::make_unexpected(done.error());
-    const auto pruned = number(done->at(0, 0));
-    if (pruned == 0) return all;
-    all += pruned;
+    const auto gone = number(done->at(0, 0));
+    if (gone == 0) return all;
+    all.gone += gone;
   }
 }
 
@@ -68,17 +88,24 @@ outcome<int> run_prune(const settings& from, const prune_options& options) {
     if (!opened) return tl::make_unexpected(opened.error());
     audit = std::move(*opened);
   }
-  const auto published = prune(*session, published_events, *before, audit);
+  const auto published =
+      audit ? prune_published(*session, *before, *audit) : count(*session, count_published, *before);
   if (!published) return tl::make_unexpected(published.error());
-  const auto processed = prune(*session, processed_events, *before, audit);
+  const auto processed =
+      audit ? prune_processed(*session, *before, *audit) : count(*session, count_processed, *before);
   if (!processed) return tl::make_unexpected(processed.error());
   if (options.json) {
-    fmt::print(
-        "{{\"dry_run\": {}, \"before\": \"{}\", \"published_events\": {}, \"processed_events\": {}}}\n",
-        options.dry_run, *before, *published, *processed);
+    fmt::print("{}\n", nlohmann::ordered_json({{"dry_run", options.dry_run},
+                                               {"before", *before},
+                                               {"published_events", published->gone},
+                                               {"processed_events", processed->gone},
+                                               {"kept_events", published->kept},
+                                               {"kept_because", published->why}})
+                           .dump());
   } else {
     fmt::print("{} {} published events and {} records of processed events from before {}\n",
-               options.dry_run ? "would prune" : "pruned", *published, *processed, *before);
+               options.dry_run ? "would prune" : "pruned", published->gone, processed->gone, *before);
+    if (published->kept > 0) fmt::print("{} more events stay: {}\n", published->kept, published->why);
   }
   return exit_success;
 }

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <map>
 #include <utility>
 
 #include "app/commands.hpp"
@@ -10,6 +11,7 @@
 #include "app/pause_words.hpp"
 #include "app/relay_endpoints.hpp"
 #include "app/reload.hpp"
+#include "app/repeated.hpp"
 #include "app/run_signals.hpp"
 #include "app/service_notices.hpp"
 #include "app/step_log.hpp"
@@ -103,20 +105,35 @@ void say_queue(logger& log, bool fills, double usage) {
       100 * usage);
 }
 
+// Of a condition that lasts: each case of it is still said with log.level = debug.
+std::string more_often(std::size_t times) {
+  return times == 0 ? std::string() : fmt::format(" ({} times since it was said last)", times);
+}
+
 relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string& default_exchange,
                            step_log& steps) {
+  const auto losses = std::make_shared<std::map<relay::peer, repeated>>();
   return {
-      .connected = [log](relay::peer which) { log->info("connected to {}", name_of(which)); },
+      .connected =
+          [log, losses](relay::peer which) {
+            (*losses)[which].forget();
+            log->info("connected to {}", name_of(which));
+          },
       .disconnected =
-          [log](relay::peer which, const error& why) {
-            log->warn("{}: {}; trying again", name_of(which), why.message);
+          [log, losses](relay::peer which, const error& why) {
+            const auto times = (*losses)[which].meet(why.message, std::chrono::steady_clock::now());
+            log->log(times ? spdlog::level::warn : spdlog::level::debug, "{}: {}; trying again{}",
+                     name_of(which), why.message, more_often(times.value_or(0)));
           },
       .failed = [said = failure_log(log, default_exchange)](
                     const event& which, const flow::destination& to,
                     const flow::failure_record& how) mutable { said.say(which, to, how); },
       .stuck =
-          [log](const event& which, const std::string& why) {
-            log->error("event {} {}; trying again with growing pauses", to_string(which.id), why);
+          [log, often = repeated()](const event& which, const std::string& why) mutable {
+            const auto times = often.meet(why, std::chrono::steady_clock::now());
+            log->log(times ? spdlog::level::err : spdlog::level::debug,
+                     "event {} {}; trying again with growing pauses{}", to_string(which.id), why,
+                     more_often(times.value_or(0)));
           },
       .deferred = [log](std::string_view why) { log->warn("PostgreSQL: {}; trying again", why); },
       .deferral_over = [log] { log->info("PostgreSQL: reads and marks go on"); },
@@ -206,6 +223,10 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
               return log->warn("partitions: PostgreSQL makes and drops none: {}; trying again", why.message);
             log->warn("retention.{}: PostgreSQL deletes nothing: {}; trying again", name_of(what),
                       why.message);
+          },
+      .prune_kept =
+          [log](relay::prunable what, std::int64_t rows, std::string_view why) {
+            log->warn("retention.{}: {} rows that are old stay: {}", name_of(what), rows, why);
           },
       .sample_refused =
           [log](const error& why) {

@@ -28,7 +28,7 @@ stream::stream(lanes& over, stream_limits limits, stream_hooks hooks)
       barriers_(limits_.most_held),
       reader_(limits_.read),
       finder_(barriers_, limits_.after_dead == after_dead::hold),
-      writes_{write_queue(limits_.marks), write_queue({}), write_queue({})},
+      writes_{.marks = write_queue(limits_.marks), .records = write_queue({}), .fetches = write_queue({})},
       chance_(limits_.seed) {}
 
 void stream::start(saved_position from, payload_type payload) {

@@ -117,6 +117,15 @@ class stream final : public shipper {
   // Somebody's lock keeps it from writing what became of some events.
   bool meets_lock() const { return writes_.marks.meets_lock() || writes_.records.meets_lock(); }
 
+  // PostgreSQL refuses to write what became of some events.
+  struct refused_writes {
+    std::size_t events = 0;
+    clock::time_point since;
+    bool all = false;  // since then it has written nothing else
+    std::string reason;
+  };
+  std::optional<refused_writes> refuses() const;
+
   bool may_send() const override { return lanes_.now() < agenda_.sure_until; }
   result<message> letter_of(slot which) override;
   destination target_of(slot which) const override;
@@ -140,7 +149,9 @@ class stream final : public shipper {
   struct writes {
     write_queue marks;
     write_queue records;
-    write_queue fetches;  // reads, in fact: of texts
+    write_queue fetches;                            // reads, in fact: of texts
+    std::optional<clock::time_point> written_at{};  // the latest of marks and records
+    std::string refusal{};                          // the latest reason why a row is not written
     bool idle() const { return marks.idle() && records.idle(); }
   };
   // While it leads: the round trip under way, without what it writes, and what a later one is to do.
@@ -195,7 +206,7 @@ class stream final : public shipper {
   void say_step(step what, slot which) const;
   void count_published(const std::vector<slot>& done) const;
   void say_stuck(const write_queue& what, std::string_view trouble, const std::string& reason) const;
-  void say_unwritten(const write_queue& what, const std::string& reason) const;
+  void say_unwritten(const write_queue& what, const std::string& reason);
 
   bool admit(stored_event one);
   void admit_due(stored_event one);

@@ -313,12 +313,26 @@ void stream::say_stuck(const write_queue& what, std::string_view trouble, const 
     hooks_.on_stuck(events_.at(*which).it.what, fmt::format("{}: {}", trouble, reason));
 }
 
-void stream::say_unwritten(const write_queue& what, const std::string& reason) const {
+std::optional<stream::refused_writes> stream::refuses() const {
+  const auto never = clock::time_point::max();
+  const auto since = std::min(writes_.marks.refused_since().value_or(never),
+                              writes_.records.refused_since().value_or(never));
+  if (since == never) return std::nullopt;
+  const auto waiting = writes_.marks.refused().size() + writes_.records.refused().size();
+  return refused_writes{.events = std::max<std::size_t>(waiting, 1),
+                        .since = since,
+                        .all = !writes_.written_at || *writes_.written_at < since,
+                        .reason = writes_.refusal};
+}
+
+void stream::say_unwritten(const write_queue& what, const std::string& reason) {
+  if (what.stuck()) writes_.refusal = reason;
   say_stuck(what, "is published or refused, and PostgreSQL will not write that", reason);
 }
 
 void stream::on_recorded(const write_answer& got) {
   const auto done = writes_.records.end(got.result, slots_of(got.left), lanes_.now());
+  if (!done.empty()) writes_.written_at = lanes_.now();
   say_unwritten(writes_.records, got.reason);
   for (const slot which : done) {
     const aggregate of = events_.aggregate_of(which);
@@ -349,6 +363,7 @@ void stream::on_recorded(const write_answer& got) {
 
 void stream::on_marked(const write_answer& got) {
   const auto done = writes_.marks.end(got.result, slots_of(got.left), lanes_.now());
+  if (!done.empty()) writes_.written_at = lanes_.now();
   say_unwritten(writes_.marks, got.reason);
   failpoint("marked");
   count_published(done);

@@ -17,6 +17,10 @@ constexpr auto locked_at_most = 900ms;
 constexpr auto refused_at_first = 1'000ms;
 constexpr auto refused_at_most = 60'000ms;
 
+// Where nothing at all was written for so long, it was not the rows: a right was missing, or the server took
+// no transactions. The first success says that it is over.
+constexpr auto quiet_for = 5'000ms;
+
 }  // namespace
 
 void write_queue::add(slot which, clock::time_point now) {
@@ -84,16 +88,31 @@ std::vector<slot> write_queue::refused() const {
   return out;
 }
 
+std::optional<clock::time_point> write_queue::refused_since() const {
+  std::optional<clock::time_point> out;
+  const auto take = [&](const group& one) {
+    if (one.refused_at) out = std::min(out.value_or(clock::time_point::max()), *one.refused_at);
+  };
+  std::for_each(again_.begin(), again_.end(), take);
+  if (under_way_) take(*under_way_);
+  return out;
+}
+
 std::vector<slot> write_queue::end(write_result result, std::span<const slot> left, clock::time_point now) {
   group was = std::move(*under_way_);
   under_way_.reset();
   switch (result) {
     case write_result::done: {
+      if (left.size() < was.slots.size()) on_written(now);
       if (left.empty()) return std::move(was.slots);
       std::vector<slot> sorted(left.begin(), left.end());
       std::sort(sorted.begin(), sorted.end());
       const auto is_left = [&](slot one) { return std::binary_search(sorted.begin(), sorted.end(), one); };
-      group locked{.slots = {}, .mode = mark_mode::unlocked, .not_before = {}, .pause = was.pause};
+      group locked{.slots = {},
+                   .mode = mark_mode::unlocked,
+                   .not_before = {},
+                   .pause = was.pause,
+                   .refused_at = was.refused_at};
       std::copy_if(was.slots.begin(), was.slots.end(), std::back_inserter(locked.slots), is_left);
       std::erase_if(was.slots, is_left);
       if (!locked.slots.empty()) defer(std::move(locked), locked_at_first, locked_at_most, now);
@@ -112,16 +131,34 @@ std::vector<slot> write_queue::end(write_result result, std::span<const slot> le
   }
   if (was.slots.size() == 1) {
     stuck_ = was.slots.front();
+    if (!was.refused_at) was.refused_at = now;
     defer(std::move(was), refused_at_first, refused_at_most, now);
     return {};
   }
   const auto middle = was.slots.begin() + static_cast<std::ptrdiff_t>(was.slots.size() / 2);
-  again_.push_front(
-      {.slots = {middle, was.slots.end()}, .mode = mark_mode::by_key, .not_before = now, .pause = {}});
+  again_.push_front({.slots = {middle, was.slots.end()},
+                     .mode = mark_mode::by_key,
+                     .not_before = now,
+                     .pause = {},
+                     .refused_at = {}});
   was.slots.erase(middle, was.slots.end());
-  again_.push_front(
-      {.slots = std::move(was.slots), .mode = mark_mode::by_key, .not_before = now, .pause = {}});
+  again_.push_front({.slots = std::move(was.slots),
+                     .mode = mark_mode::by_key,
+                     .not_before = now,
+                     .pause = {},
+                     .refused_at = {}});
   return {};
+}
+
+void write_queue::on_written(clock::time_point now) {
+  const bool was_quiet = !written_at_ || now - *written_at_ >= quiet_for;
+  written_at_ = now;
+  if (!was_quiet) return;
+  for (group& one : again_) {
+    if (!one.refused_at || now - *one.refused_at < quiet_for) continue;
+    one.pause = refused_at_first;
+    one.not_before = now;
+  }
 }
 
 void write_queue::defer(group what, std::chrono::milliseconds at_first, std::chrono::milliseconds at_most,
@@ -136,6 +173,7 @@ void write_queue::clear() {
   again_.clear();
   under_way_.reset();
   stuck_.reset();
+  written_at_.reset();
 }
 
 }  // namespace outboxd::flow

@@ -24,7 +24,8 @@ class write_queue {
     std::vector<slot> slots;
     mark_mode mode = mark_mode::by_place;
     clock::time_point not_before{};
-    std::chrono::milliseconds pause{0};  // the latest one
+    std::chrono::milliseconds pause{0};             // the latest one
+    std::optional<clock::time_point> refused_at{};  // when it was first refused, alone
 
     // Of a group that was refused it is what is left.
     bool is_single_again() const {
@@ -62,11 +63,13 @@ class write_queue {
   bool meets_lock() const;
   // Nothing is left but rows that PostgreSQL will not write.
   bool idle() const;
-  // Those rows.
+  // Those rows, and since when the first of them is refused.
   std::vector<slot> refused() const;
+  std::optional<clock::time_point> refused_since() const;
   void clear();
 
  private:
+  void on_written(clock::time_point now);
   void defer(group what, std::chrono::milliseconds at_first, std::chrono::milliseconds at_most,
              clock::time_point now);
 
@@ -76,6 +79,7 @@ class write_queue {
   std::deque<group> again_;
   std::optional<group> under_way_;
   std::optional<slot> stuck_;
+  std::optional<clock::time_point> written_at_;  // the latest success
 };
 
 }  // namespace outboxd::flow

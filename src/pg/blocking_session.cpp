@@ -5,6 +5,7 @@
 #include <array>
 
 #include "pg/connection_string.hpp"
+#include "pg/error_fields_of.hpp"
 
 namespace outboxd::pg {
 namespace {
@@ -14,7 +15,8 @@ namespace {
 //   there is none.)
 constexpr const char* session_settings =
     "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);"
-    "SELECT set_config(s.name, '0', false) FROM pg_settings AS s WHERE s.name = 'idle_session_timeout'";
+    "SELECT set_config('idle_session_timeout', '0', false)"
+    " WHERE current_setting('idle_session_timeout', true) IS NOT NULL";
 
 }  // namespace
 
@@ -45,14 +47,11 @@ tl::expected<rows, refusal> blocking_session::answer(PGresult* from) {
   rows owned(from);
   const auto status = PQresultStatus(from);
   if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return owned;
-  const char* const sqlstate = PQresultErrorField(from, PG_DIAG_SQLSTATE);
-  const char* const words = PQresultErrorField(from, PG_DIAG_MESSAGE_PRIMARY);
-  const char* const source_file = PQresultErrorField(from, PG_DIAG_SOURCE_FILE);
-  const char* const inner_query = PQresultErrorField(from, PG_DIAG_INTERNAL_QUERY);
+  const error_fields said = fields_of(from);
   return tl::make_unexpected(
-      refusal{sqlstate != nullptr ? sqlstate : "",
-              one_line(words != nullptr ? words : PQerrorMessage(connection_.get())),
-              speaker(source_file != nullptr ? source_file : "", inner_query != nullptr ? inner_query : "")});
+      refusal{std::string(said.sqlstate),
+              one_line(said.message.empty() ? PQerrorMessage(connection_.get()) : said.message),
+              speaker(said.source_file, said.inner_query), site_of(said, PQuser(connection_.get()))});
 }
 
 }  // namespace outboxd::pg

@@ -18,6 +18,7 @@ struct refusal {
   std::string sqlstate;
   std::string words;  // on one line
   spoken_by whose = spoken_by::server;
+  std::string site{};  // see refusal_site.hpp
 };
 
 class blocking_session {

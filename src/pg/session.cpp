@@ -8,6 +8,8 @@
 
 #include "core/failpoint.hpp"
 #include "pg/connection_string.hpp"
+#include "pg/error_fields_of.hpp"
+#include "pg/refusal_site.hpp"
 #include "pg/relay_statements.hpp"
 #include "pg/sqlstate.hpp"
 
@@ -22,11 +24,6 @@ constexpr std::size_t most_senders = 256;
 
 bool has(const std::vector<std::string>& words, std::string_view one) {
   return std::find(words.begin(), words.end(), one) != words.end();
-}
-
-std::string_view field(const PGresult* of, int code) {
-  const char* text = PQresultErrorField(of, code);
-  return text != nullptr ? text : "";
 }
 
 }  // namespace
@@ -147,11 +144,11 @@ void connection::session::take(PGresult* one) {
 #endif
       segment& in = segments[segments.size() - outstanding];
       if (in.refusal) return;
-      const auto words = field(one, PG_DIAG_MESSAGE_PRIMARY);
-      in.sqlstate = field(one, PG_DIAG_SQLSTATE);
-      in.refusal =
-          refused_statement(in.sqlstate, one_line(words.empty() ? PQresultErrorMessage(one) : words),
-                            speaker(field(one, PG_DIAG_SOURCE_FILE), field(one, PG_DIAG_INTERNAL_QUERY)));
+      const error_fields said = fields_of(one);
+      in.sqlstate = said.sqlstate;
+      in.refusal = refused_statement(
+          in.sqlstate, one_line(said.message.empty() ? PQresultErrorMessage(one) : said.message),
+          speaker(said.source_file, said.inner_query), site_of(said, PQuser(conn_)));
       return;
   }
 }

@@ -28,7 +28,7 @@ constexpr std::array meanings{
     meaning{"3D000", fault::permanent, "create the database, or check database.url"},
     meaning{"3F000", fault::permanent, no_outbox},
     meaning{"42501", fault::permanent,
-            "grant the role outbox_relay to this user (outboxd migrate creates it)"},
+            "grant the role outbox_relay to this user (outboxd migrate creates it, and gives it its rights)"},
     meaning{"42703", fault::permanent, no_outbox},
     meaning{"42704", fault::permanent, no_outbox},
     meaning{"42883", fault::permanent, no_outbox},
@@ -168,9 +168,14 @@ spoken_by speaker(std::string_view source_file, std::string_view inner_query) {
   return raised || !inner_query.empty() ? spoken_by::function : spoken_by::server;
 }
 
-error refused_statement(std::string_view sqlstate, std::string_view words, spoken_by whose) {
+error refused_statement(std::string_view sqlstate, std::string_view words, spoken_by whose,
+                        std::string_view site) {
   const bool unsafe = whose == spoken_by::function || may_quote_a_row(sqlstate);
-  error why = refused(sqlstate, unsafe ? "its words may quote a row and are left out" : words);
+  const std::string_view shown = unsafe ? "its words may quote a row and are left out" : words;
+  error why = site.empty()
+                  ? refused(sqlstate, shown)
+                  : error{fault_of(sqlstate), fmt::format("{} (SQLSTATE {}){}", shown, sqlstate, site),
+                          cause_of(sqlstate)};
   why.message =
       (sqlstate.empty() ? "the session with PostgreSQL ended: " : "PostgreSQL refused a statement: ") +
       why.message;

@@ -54,8 +54,9 @@ error failed_login(std::string_view words);
 enum class spoken_by { server, function };
 spoken_by speaker(std::string_view source_file, std::string_view inner_query);
 
-// The same for a statement; words that may quote a row are left out.
+// The same for a statement; words that may quote a row are left out. site: see refusal_site.hpp; where it
+// tells what to do, that is the remedy.
 error refused_statement(std::string_view sqlstate, std::string_view words,
-                        spoken_by whose = spoken_by::server);
+                        spoken_by whose = spoken_by::server, std::string_view site = {});
 
 }  // namespace outboxd::pg

@@ -181,7 +181,8 @@ boost::asio::awaitable<result<void>> partition_keeper::prune_rows(pg::connection
     const pg::rows& row = **got;
     if (const auto deleted = pg::read_int8(row.at(0, 0)); deleted > 0)
       report_.deleted(prunable::published, deleted);
-    if (pg::read_int8(row.at(0, 1)) < most) break;
+    const bool stopped = pg::read_bool(row.at(0, 7));
+    if (!stopped && pg::read_int8(row.at(0, 1)) < most) break;
     after = pg::read_int8(row.at(0, 2));
     co_await rest_after(link, asked_at);
     if (link.lost()) co_return tl::make_unexpected(*link.lost());

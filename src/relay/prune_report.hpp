@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "core/error.hpp"
@@ -17,6 +18,8 @@ struct prune_run {
   prunable what = prunable::published;
   std::int64_t rows = 0;  // deleted; or partitions dropped
   std::chrono::milliseconds took{};
+  std::int64_t kept = 0;   // rows that are old, and that somebody holds on to
+  std::string why_kept{};  // the first of them
   bool complete = false;
 };
 
@@ -24,6 +27,8 @@ struct prune_report {
   std::function<void(prunable, std::int64_t rows)> deleted;  // by one statement
   std::function<void(const prune_run&)> ended;
   std::function<void(prunable, const error&)> refused;  // again and again; once for each reason
+  // Others hold on to so many rows that are old; once for each reason.
+  std::function<void(prunable, std::int64_t rows, std::string_view why)> kept;
   // A partition has begun, was made, or is left alone: `what` as in turn_partition.
   std::function<void(std::string_view what, std::int64_t number)> turned;
   std::function<flow::prune_pace::load()> load;

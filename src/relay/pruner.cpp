@@ -84,8 +84,10 @@ boost::asio::awaitable<result<void>> pruner::prune(pg::connection& link, prunabl
     clock::duration pause{};
     if (answered) {
       of(what).said.clear();
-      const portion some = read(what, answered->front());
+      portion some = read(what, answered->front());
       so_far.rows += some.deleted;
+      so_far.kept += some.kept;
+      if (so_far.why_kept.empty()) so_far.why_kept = std::move(some.why_kept);
       so_far.complete = !some.more;
       more = some.more;
       if (some.deleted > 0) report_.deleted(what, some.deleted);
@@ -104,8 +106,16 @@ boost::asio::awaitable<result<void>> pruner::prune(pg::connection& link, prunabl
     }
   }
   so_far.took = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - began);
-  report_.ended(so_far);
+  end(so_far);
   co_return out;
+}
+
+// A run that begins behind what is kept meets none of it, and tells nothing new.
+void pruner::end(const prune_run& run) {
+  work& its = of(run.what);
+  if (run.kept > 0 && std::exchange(its.said_kept, run.why_kept) != run.why_kept)
+    report_.kept(run.what, run.kept, run.why_kept);
+  report_.ended(run);
 }
 
 void pruner::begin(prunable what, clock::time_point now) {
@@ -148,14 +158,19 @@ pruner::portion pruner::read(prunable what, const pg::rows& answer) {
   const auto most = of(what).pace.rows();
   switch (what) {
     case prunable::published: {
-      flow::prune_walk::stretch found{.rows = number(1), .full = number(1) >= most, .young = number(4)};
+      const bool stopped = pg::read_bool(answer.at(0, 7));
+      flow::prune_walk::stretch found{
+          .rows = number(1), .full = stopped || number(1) >= most, .young = number(4)};
       if (found.rows > 0) found.last = number(2);
       if (!answer.is_null(0, 3)) found.last_old = number(3);
-      return {.deleted = number(0), .more = walk_.on_walked(found, clock::now())};
+      return {.deleted = number(0),
+              .kept = number(5),
+              .why_kept = std::string(answer.at(0, 6)),
+              .more = walk_.on_walked(found, clock::now())};
     }
     case prunable::processed:
       reached_ = pg::read_timestamp(answer.at(0, 1));
-      return {.deleted = number(0), .more = number(0) >= most};
+      return {.deleted = number(0), .kept = 0, .why_kept = {}, .more = number(0) >= most};
     case prunable::partitions:
       break;
   }

@@ -39,6 +39,8 @@ class pruner {
   // What a statement has come to.
   struct portion {
     std::int64_t deleted = 0;
+    std::int64_t kept = 0;  // held on to by somebody
+    std::string why_kept;
     bool more = false;
   };
 
@@ -46,13 +48,15 @@ class pruner {
   struct work {
     std::string sql;  // not prepared: that would ask for the table's lock once more
     flow::prune_pace pace;
-    std::string said;  // the latest refusal that was reported
+    std::string said;       // the latest refusal that was reported
+    std::string said_kept;  // the latest reason why rows stay
   };
 
   boost::asio::awaitable<result<void>> serve(pg::connection& link);
   boost::asio::awaitable<result<void>> prune(pg::connection& link, prunable what);
   void begin(prunable what, clock::time_point now);
   bool tolerates(prunable what, const error& refusal);
+  void end(const prune_run& run);
   pg::pipeline next_statement(prunable what);
   portion read(prunable what, const pg::rows& answer);
   retention_settings::age age_of(prunable what) const;

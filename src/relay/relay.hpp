@@ -50,6 +50,7 @@ struct relay_report {
   std::function<void(prunable, std::int64_t rows)> pruned;  // deleted by one statement
   std::function<void(const prune_run&)> prune_ended;
   std::function<void(prunable, const error&)> prune_refused;
+  std::function<void(prunable, std::int64_t rows, std::string_view why)> prune_kept;
   std::function<void(const error&)> sample_refused;  // the table is not counted for metrics
   // A partition: see turn_partition in sql/0008_partitions.sql.
   std::function<void(std::string_view what, std::int64_t number)> turned;
@@ -130,6 +131,7 @@ class relay final : private leader_host {
   std::vector<obstacle> obstacles() const;
   std::vector<obstacle> warnings() const;
   std::optional<obstacle> catching_up(const leader& one) const;
+  std::optional<obstacle> refused_writes(bool all) const;
   void on_destination_down(const flow::destination& which, std::string_view reason);
   void on_destination_up(const flow::destination& which, std::chrono::milliseconds down_for);
   void begin_sampling();

@@ -19,6 +19,9 @@ constexpr auto overdue_after = 3s;
 // Who waits for longer than that while the relay works is told what it works at.
 constexpr auto slow_after = 5s;
 
+// What is refused for so long is not over with the next try.
+constexpr auto refused_for = 10s;
+
 // Beyond every timeout that a step may wait for.
 constexpr auto stuck_after = 15s;
 
@@ -79,6 +82,7 @@ std::vector<obstacle> relay::obstacles() const {
     }
   for (const auto& one : leaders_)
     if (auto why = catching_up(*one)) out.push_back(std::move(*why));
+  if (auto why = refused_writes(true)) out.push_back(std::move(*why));
   // Who does not lead publishes nothing, and so would not learn that it is back.
   if (!exchange_missing_.empty() && led() > 0)
     out.push_back({"exchange_missing", exchange_missing_, missing_since_});
@@ -117,8 +121,24 @@ std::optional<obstacle> relay::catching_up(const leader& one) const {
       since(found->since)};
 }
 
+// all: nothing else is written, either.
+std::optional<obstacle> relay::refused_writes(bool all) const {
+  for (const auto& one : leaders_) {
+    const auto found = one->leads() ? one->events().refuses() : std::nullopt;
+    if (!found || found->all != all || clock::now() - found->since < refused_for) continue;
+    return obstacle{"marks_refused",
+                    fmt::format("PostgreSQL will not write what became of {} of shard {}, which are "
+                                "published or refused: {}",
+                                found->events == 1 ? "an event" : fmt::format("{} events", found->events),
+                                *one->leads(), found->reason),
+                    since(found->since)};
+  }
+  return std::nullopt;
+}
+
 std::vector<obstacle> relay::warnings() const {
   std::vector<obstacle> out;
+  if (auto why = refused_writes(false)) out.push_back(std::move(*why));
   const auto told = std::find_if(leaders_.begin(), leaders_.end(),
                                  [](const auto& one) { return one->leads() && one->queue_fills_since(); });
   if (told != leaders_.end()) {

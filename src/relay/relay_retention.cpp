@@ -33,6 +33,8 @@ void relay::begin_pruning() {
           .deleted = [this](prunable what, std::int64_t rows) { on_pruned(what, rows); },
           .ended = [this](const prune_run& run) { on_prune_ended(run); },
           .refused = [this](prunable what, const error& why) { report_.prune_refused(what, why); },
+          .kept = [this](prunable what, std::int64_t rows,
+                         std::string_view why) { report_.prune_kept(what, rows, why); },
           .turned = [this](std::string_view what, std::int64_t number) { report_.turned(what, number); },
           .load = [this] { return load(); }});
   spawn(keep(pruner_));

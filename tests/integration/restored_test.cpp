@@ -102,6 +102,7 @@ TEST_CASE("a user with outbox_writer alone changes nothing, also where PUBLIC ma
         {"replay", all},
         {"pause", "'{}', everything => true"},
         {"resume", "'{}', everything => true"},
+        {"prune_from", "now() + interval '1 day', 9, NULL, 0"},
         {"prune_published", "now() + interval '1 day', 9"},
         {"prune_processed", "now() + interval '1 day', 9"},
         {"forget_processed", "'-infinity', now() + interval '1 day', 9"},
@@ -117,7 +118,7 @@ TEST_CASE("a user with outbox_writer alone changes nothing, also where PUBLIC ma
     CHECK_MESSAGE(refusal(session, sql) == "42501", sql);
     ++tried;
   }
-  CHECK(tried == 12);
+  CHECK(tried == 13);
   // As triggers of a table of his own, whose rows name events of others.
   admin.exec("ALTER TABLE mine OWNER TO " + writer.name());
   for (const auto& [name, change] :

@@ -106,17 +106,17 @@ TEST_CASE("the statement of retention leaves what is pending, waiting, dead or y
        pg::relay_statements(*pg::schema_name::parse("outbox"), payload_type::jsonb, pg::after_publish::keep))
     if (one.name == pg::statement::prune) session.exec("PREPARE prune AS " + one.sql);
   const std::string week = "7 * 86400000::bigint";
-  // deleted, looked at, last, last old one, young ones after it
+  // deleted, looked at, last, last old one, young ones after it; kept, why, stopped early
   CHECK(session.exec(fmt::format("EXECUTE prune(0, {}, 8, 9223372036854775807)", week)) ==
-        result_rows{{"2", "8", "8", "8", "0"}});
+        result_rows{{"2", "8", "8", "8", "0", "0", std::nullopt, "f"}});
   CHECK(session.exec(fmt::format("EXECUTE prune(8, {}, 8, 9223372036854775807)", week)) ==
-        result_rows{{"3", "5", "13", "13", "0"}});
+        result_rows{{"3", "5", "13", "13", "0", "0", std::nullopt, "f"}});
   CHECK(session.exec(fmt::format("EXECUTE prune(13, {}, 8, 9223372036854775807)", week)) ==
-        result_rows{{"0", "0", std::nullopt, std::nullopt, "0"}});
+        result_rows{{"0", "0", std::nullopt, std::nullopt, "0", "0", std::nullopt, "f"}});
   CHECK(session.number("SELECT count(*) FROM outbox.event") == 8);
   session.exec("UPDATE outbox.event SET created_at = now() WHERE seq > 11");
   CHECK(session.exec(fmt::format("EXECUTE prune(0, {}, 8, 9223372036854775807)", week)) ==
-        result_rows{{"0", "8", "13", "6", "2"}});
+        result_rows{{"0", "8", "13", "6", "2", "0", std::nullopt, "f"}});
 }
 
 TEST_CASE("never deletes nothing, and records of consumers have an age of their own") {
@@ -226,20 +226,22 @@ TEST_CASE("a lock on the table is not waited for, and the log says why nothing i
   running.stop();
 }
 
-TEST_CASE("what PostgreSQL will not delete is said without a word of it, and events go on") {
+TEST_CASE("what a user's trigger will not let go is said without a word of it, and events go on") {
   const unpartitioned_stage on;
   auto session = on.connect();
   add_old(session, on, "published", "8 d", 50);
   session.exec(
-      "CREATE TABLE mine (event uuid REFERENCES outbox.event);"
-      "INSERT INTO mine SELECT id FROM outbox.event WHERE seq = 7");
+      "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS"
+      " 'BEGIN IF old.seq = 7 THEN RAISE ''canary %'', old.id; END IF; RETURN old; END';"
+      "CREATE TRIGGER keeper BEFORE DELETE ON outbox.event FOR EACH ROW EXECUTE FUNCTION keep()");
   relay running{on};
-  const auto said = running.wait_line("retention.published: PostgreSQL deletes nothing: ", time_limit);
-  CHECK(said.find("23503") != std::string::npos);
-  CHECK(said.find(session.value("SELECT event FROM mine")) == std::string::npos);
+  const auto said = running.wait_line("retention.published: 1 rows that are old stay: ", time_limit);
+  CHECK(said.find("P0001") != std::string::npos);
+  CHECK(said.find("keeper") != std::string::npos);
+  CHECK(said.find("canary") == std::string::npos);
   on.add_events(10, 3);
   on.await_drained();
-  CHECK(on.count("published") == 80);
+  CHECK(on.count("published") == 31);
   running.stop();
 }
 

@@ -77,7 +77,8 @@ TEST_CASE("of a function its signature, body, settings and whose rights it has a
   const auto& forget = named(all, made_object::kind::function, "forget_processed");
   CHECK(forget.place == odd.identifier() + ".forget_processed(timestamptz, timestamptz, integer)");
   CHECK(forget.definer);
-  CHECK(forget.settings == std::vector<std::string>{"enable_seqscan=off", "search_path=pg_catalog, pg_temp"});
+  CHECK(forget.settings ==
+        std::vector<std::string>{"enable_seqscan=off", "jit=off", "search_path=pg_catalog, pg_temp"});
   CHECK(forget.body.starts_with("\nBEGIN\n"));
   CHECK(forget.body.ends_with("END\n"));
   const auto& sleep = named(all, made_object::kind::function, "take_sleep");

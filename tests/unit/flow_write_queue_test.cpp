@@ -125,6 +125,47 @@ TEST_CASE("a row that is refused again is tried with growing pauses, a minute at
   CHECK(queue.end(write_result::done, {}, now) == slots{1});
 }
 
+TEST_CASE("what was refused while nothing was written is tried at once when something is written again") {
+  write_queue queue({});
+  queue.add(1, start);
+  queue.add(2, start);
+  queue.begin(start);
+  queue.end(write_result::refused, {}, start);
+  auto now = start;
+  for (int tries = 0; tries < 10; ++tries) {
+    now = *queue.due();
+    REQUIRE(queue.begin(now) != nullptr);
+    queue.end(write_result::refused, {}, now);
+  }
+  CHECK(queue.refused_since() == start);
+  now = *queue.due();
+  const slots first = queue.begin(now)->slots;
+  CHECK(queue.end(write_result::done, {}, now) == first);
+  CHECK(queue.due() == now);
+  REQUIRE(queue.begin(now) != nullptr);
+  queue.end(write_result::done, {}, now);
+  CHECK_FALSE(queue.due());
+  CHECK_FALSE(queue.refused_since());
+}
+
+TEST_CASE("a row that is refused among others that are written is not tried more often for it") {
+  write_queue queue({});
+  auto now = start;
+  queue.add(1, now);
+  queue.begin(now);
+  queue.end(write_result::refused, {}, now);
+  for (slot other = 2; other < 20; ++other) {
+    queue.add(other, now);
+    const auto* const group = queue.begin(now, true);
+    REQUIRE(group != nullptr);
+    const bool is_bad = group->slots == slots{1};
+    queue.end(is_bad ? write_result::refused : write_result::done, {}, now);
+    now += 1s;
+  }
+  CHECK(*queue.due() > now - 1s);
+  CHECK(queue.refused_since() == start);
+}
+
 TEST_CASE("what can never be done is dropped, and the rest goes on") {
   write_queue queue({});
   queue.add(1, start);

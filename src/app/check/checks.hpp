@@ -35,6 +35,11 @@ finding check_indexes(patient& of);
 finding check_sequence(patient& of);
 finding check_autovacuum(patient& of);
 
+// additions_checks.cpp: what users have put onto the table
+finding check_references(patient& of);
+finding check_user_triggers(patient& of);
+finding check_user_indexes(patient& of);
+
 // partition_checks.cpp
 finding check_partitions(patient& of);
 

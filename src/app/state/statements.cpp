@@ -6,7 +6,7 @@
 namespace outboxd::app {
 namespace {
 
-constexpr std::string_view body_mark = "$outboxd$";
+constexpr std::string_view body_quote = "$outboxd$";
 
 // Behind what begins at `at`: a quoted name or text, a function's body, or one character.
 std::size_t behind(std::string_view sql, std::size_t at) {
@@ -16,7 +16,7 @@ std::size_t behind(std::string_view sql, std::size_t at) {
     return end == std::string_view::npos ? sql.size() : end + mark.size();
   };
   if (c == '\'' || c == '"') return end_of(std::string_view(&c, 1), at + 1);
-  if (sql.substr(at).starts_with(body_mark)) return end_of(body_mark, at + body_mark.size());
+  if (sql.substr(at).starts_with(body_quote)) return end_of(body_quote, at + body_quote.size());
   return at + 1;
 }
 

@@ -1,0 +1,42 @@
+// repeated: a condition that lasts is said once, and then counted once a minute.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace outboxd::app {
+
+class repeated {
+ public:
+  using clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds interval{60};
+  static constexpr std::size_t most = 100;  // conditions; with more, all are forgotten
+
+  // It has been met once more. Nothing: it is not to be said now. Else how often it was met since it was said
+  // last; 0: it is new.
+  std::optional<std::size_t> meet(const std::string& condition, clock::time_point now) {
+    if (all_.size() >= most && !all_.contains(condition)) all_.clear();
+    const auto [at, is_new] = all_.try_emplace(condition, known{now, 0});
+    if (is_new) return 0;
+    ++at->second.unsaid;
+    if (now - at->second.said < interval) return std::nullopt;
+    at->second.said = now;
+    return std::exchange(at->second.unsaid, 0);
+  }
+
+  // It is over: the next one is new.
+  void forget() { all_.clear(); }
+
+ private:
+  struct known {
+    clock::time_point said;
+    std::size_t unsaid = 0;
+  };
+  std::map<std::string, known> all_;
+};
+
+}  // namespace outboxd::app

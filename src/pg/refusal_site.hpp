@@ -1,0 +1,27 @@
+// refusal_site: where in the database a statement was refused, and what to do there. It has names of the
+// catalog only, and nothing of a row.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace outboxd::pg {
+
+// Fields of an error: PG_DIAG_* of PQresultErrorField.
+struct error_fields {
+  std::string_view sqlstate{};
+  std::string_view message{};      // PG_DIAG_MESSAGE_PRIMARY
+  std::string_view source_file{};  // PG_DIAG_SOURCE_FILE
+  std::string_view inner_query{};  // PG_DIAG_INTERNAL_QUERY
+  std::string_view context{};      // PG_DIAG_CONTEXT
+  std::string_view schema{}, table{}, constraint{};
+};
+
+// Behind the server's words: "; in function audit(): GRANT INSERT ON TABLE audit_log TO relay, or ...".
+// Empty: there is nothing to say. user: who was refused.
+std::string site_of(const error_fields& from, std::string_view user);
+
+// The function of somebody's, such as a trigger's, in which a statement was refused; empty: in none.
+std::string_view function_of(std::string_view context);
+
+}  // namespace outboxd::pg
