@@ -51,6 +51,7 @@ struct event {
   std::string_view event_type;
   std::string_view payload;
   std::string_view headers;  // the text of a JSON object
+  bool has_texts = true;  // false: payload or headers are null, which the table as migrate makes it refuses
   std::optional<std::string_view> exchange;
   std::optional<std::string_view> routing_key;
   std::int32_t attempts = 0;   // failed so far

@@ -1,5 +1,6 @@
 #include "pg/event_rows.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "pg/binary.hpp"
@@ -103,12 +104,11 @@ std::vector<flow::stored_event> read_events(const rows& from) {
                 .deferrals = count(event_column::deferrals),
                 .created_at = read_timestamp(at(event_column::created_at))};
     one.storage = storage;
-    if (const auto size = find(event_column::size)) {
-      one.withheld = true;
-      one.size = read_int8(*size);
-    } else {
-      one.size = size_of_texts(one.what);
-    }
+    const auto size = find(event_column::size);
+    one.what.has_texts = !size || read_int8(*size) >= 0;
+    // Without its names it is fetched all the same, and judged by those.
+    one.withheld = size && (one.what.has_texts || !find(event_column::aggregate_type));
+    one.size = one.withheld ? std::max<std::int64_t>(read_int8(*size), 0) : size_of_texts(one.what);
     if (!of_exceptions) continue;
     const auto failure = find(event_column::failure);
     one.from = exception_of(find(event_column::exception));

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view event_open = R"((
   SELECT e.*,
          CASE WHEN pg_column_size(e.stored_payload) > $1::bigint THEN NULL
-           WHEN @payload_size@ <= $1::bigint THEN e.stored_payload::@payload_octets@ END AS payload,
+           WHEN @payload_size@ <= $1::bigint THEN @payload_octets@ END AS payload,
          CASE WHEN pg_column_size(e.stored_payload) > $1::bigint THEN pg_column_size(e.stored_payload)::bigint
              * CASE WHEN pg_column_compression(e.stored_payload) IS NULL THEN 1 ELSE 8 END
            WHEN @payload_size@ > $1::bigint THEN @payload_size@::bigint END AS stored,
@@ -37,7 +37,7 @@ constexpr std::string_view event_close = R"() AS e
 constexpr std::int64_t most_measured = 8'000'000;
 constexpr std::string_view measured_open = R"((
   SELECT e.*,
-         CASE WHEN m.payload <= $1::bigint THEN e.stored_payload::@payload_octets@ END AS payload,
+         CASE WHEN m.payload <= $1::bigint THEN @payload_octets@ END AS payload,
          CASE WHEN m.payload > $1::bigint THEN m.payload END AS stored,
          CASE WHEN m.headers <= $1::bigint THEN e.stored_headers::text END AS headers,
          m.headers AS large_headers,
@@ -72,8 +72,8 @@ constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash
   CASE WHEN @all_fits@ THEN f.payload END, CASE WHEN @all_fits@ THEN f.headers END,
   CASE WHEN @names_fit@ THEN f.exchange END, CASE WHEN @names_fit@ THEN f.routing_key END,
   CASE WHEN @all_fits@ IS NOT TRUE
-    THEN coalesce(octet_length(f.payload), f.stored) + coalesce(octet_length(f.headers), f.large_headers)
-         + f.names END,
+    THEN coalesce(coalesce(octet_length(f.payload), f.stored)
+                  + coalesce(octet_length(f.headers), f.large_headers) + f.names, -1) END,
   nullif(f.attempts, 0)::bigint, nullif(f.deferrals, 0)::bigint, NULL::text)";
 constexpr std::string_view names_fit = "f.names <= $1::bigint";
 constexpr std::string_view all_fits =
@@ -130,6 +130,16 @@ constexpr std::string_view comes =
 // an empty table would else look each of them up in the index on seq, or go through all of that.
 constexpr std::string_view few = "k.place BETWEEN '(0,0)' AND '(4294967295,65535)'";
 
+// The payload's bytes. Almost any type can be cast to text. So there is a cast as well, which is never made.
+// PostgreSQL refuses it when the column's type has become bytea, or is that no longer: the session is then
+// begun anew, and learns the type.
+std::string octets_of(payload_type payload) {
+  return fmt::format(
+      "(CASE WHEN false THEN {} ELSE e.stored_payload::{} END)",
+      payload == payload_type::bytea ? "set_byte(e.stored_payload, 0, 0)" : "e.stored_payload::json::text",
+      payload == payload_type::bytea ? "bytea" : "text");
+}
+
 using replacement = std::pair<std::string_view, std::string>;
 
 std::string replaced(std::string text, const replacement& what) {
@@ -170,7 +180,7 @@ std::vector<prepared> relay_statements(const schema_name& schema, payload_type p
       {"@event_key@", std::string(event_key)},
       {"@few@", std::string(few)},
       {"@exchange_not_sent@", std::string(exchange_not_sent)},
-      {"@payload_octets@", payload == payload_type::bytea ? "bytea" : "text"},
+      {"@payload_octets@", octets_of(payload)},
       {"@schema_text@", schema.literal()},
       {"@schema@", schema.identifier()},
   }};

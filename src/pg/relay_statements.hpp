@@ -83,7 +83,8 @@ enum class event_column : int {
   headers,
   exchange,
   routing_key,
-  size,       // of the texts, if they are larger together than $1 and so withheld; else null
+  size,       // of the texts, if they are larger together than $1 and so withheld; -1: payload or headers are
+              // NULL in the table; else null
   attempts,   // null: 0
   deferrals,  // null: 0
   head,       // what a statement tells beside events, a JSON object: of rows without an id, which come first
