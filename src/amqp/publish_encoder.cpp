@@ -36,7 +36,7 @@ result<std::size_t> publish_encoder::encode_publish(const message& message, char
   amqp_basic_publish_t publish{};
   publish.exchange = as_bytes(message.exchange);
   publish.routing_key = as_bytes(message.routing_key);
-  publish.mandatory = 1;
+  publish.mandatory = message.mandatory ? 1 : 0;
   store_big_endian<std::uint32_t>(out, AMQP_BASIC_PUBLISH_METHOD);
   const int length = amqp_encode_method(AMQP_BASIC_PUBLISH_METHOD, &publish, {max_publish - 4, out + 4});
   if (length < 0) return permanent("basic.publish cannot be encoded");
@@ -67,6 +67,10 @@ result<std::size_t> publish_encoder::encode_header(const message& message, char*
     properties._flags |= AMQP_BASIC_EXPIRATION_FLAG;
     properties.expiration = as_bytes(message.expiration);
   }
+  if (!message.content_encoding.empty()) {
+    properties._flags |= AMQP_BASIC_CONTENT_ENCODING_FLAG;
+    properties.content_encoding = as_bytes(message.content_encoding);
+  }
   if (!message.correlation_id.empty()) {
     properties._flags |= AMQP_BASIC_CORRELATION_ID_FLAG;
     properties.correlation_id = as_bytes(message.correlation_id);
@@ -91,6 +95,7 @@ result<void> publish_encoder::append(const message& message, std::string& out) {
   if (auto ok = check_short(message.type, "event type"); !ok) return ok;
   if (auto ok = check_short(message.content_type, "content type"); !ok) return ok;
   if (auto ok = check_short(message.message_id, "message id"); !ok) return ok;
+  if (auto ok = check_short(message.content_encoding, "content encoding"); !ok) return ok;
   if (auto ok = check_short(message.correlation_id, "correlation id"); !ok) return ok;
 
   if (message.body.size() > limits_.max_body)

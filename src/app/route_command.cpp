@@ -53,6 +53,7 @@ json properties_of(const message& what) {
            {"type", what.type},
            {"app_id", "outboxd"},
            {"timestamp", what.timestamp}};
+  if (!what.content_encoding.empty()) out["content_encoding"] = what.content_encoding;
   if (!what.correlation_id.empty()) out["correlation_id"] = what.correlation_id;
   if (!what.expiration.empty()) out["expiration"] = what.expiration;
   if (what.priority) out["priority"] = *what.priority;
@@ -69,6 +70,7 @@ void show_message(const json& what) {
              what["route"].is_null() ? "none matches" : printable(what["route"].get<std::string>()));
   show_field("exchange", what["exchange"] == "" ? json("(the default exchange)") : what["exchange"]);
   show_field("routing_key", what["routing_key"]);
+  if (!what["mandatory"].get<bool>()) show_field("mandatory", what["mandatory"]);
   for (const auto& [name, value] : what["properties"].items()) show_field(name, value);
   fmt::print("headers:\n");
   for (const auto& [name, value] : what["headers"].items()) show_field(name, value);
@@ -119,6 +121,7 @@ int route_command(const settings& from, const route_options& options) {
   const json out{{"route", taken ? json(taken->by->name) : json()},
                  {"exchange", what->exchange},
                  {"routing_key", what->routing_key},
+                 {"mandatory", what->mandatory},
                  {"properties", properties_of(*what)},
                  {"headers", headers_of(*what)},
                  {"body", what->body}};

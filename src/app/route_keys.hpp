@@ -10,13 +10,13 @@
 
 namespace outboxd::app {
 
-inline constexpr std::array<std::string_view, 13> route_keys{
-    "name",           "event_type", "aggregate_type",       "header",   "exchange",
-    "routing_key",    "format",     "content_type",         "priority", "expiration",
-    "correlation_id", "persistent", "deduplication_header",
+inline constexpr std::array<std::string_view, 15> route_keys{
+    "name",        "event_type", "aggregate_type", "header",           "exchange",
+    "routing_key", "format",     "content_type",   "content_encoding", "priority",
+    "expiration",  "persistent", "correlation_id", "mandatory",        "deduplication_header",
 };
 
-// A table of its own: each static header is a key, route[2].headers.tenant, and its value is JSON.
+// A table of its own: each header is a key, route[2].headers.tenant, and its value is JSON.
 inline constexpr std::string_view route_headers = "headers";
 
 // Counted from 1.

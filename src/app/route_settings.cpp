@@ -36,14 +36,16 @@ class route_reader {
     out->event_type = pattern("event_type");
     out->aggregate_type = pattern("aggregate_type");
     out->header = condition();
-    out->exchange = fitting("exchange");
+    out->exchange = exchange();
     out->routing_key = fitting("routing_key");
     out->content_type = fitting("content_type");
+    out->content_encoding = fitting("content_encoding");
     out->correlation_id = fitting("correlation_id");
     out->headers = headers();
     out->priority = priority();
     out->expiration = expiration();
     out->persistent = flag("persistent", true);
+    out->mandatory = flag("mandatory", true);
     out->deduplication_header = flag("deduplication_header", false);
     out->format = format();
     return out;
@@ -92,6 +94,13 @@ class route_reader {
     return header_condition{name, glob(given->text.substr(equals + 1))};
   }
 
+  // "" is the default exchange, as in a row.
+  std::optional<text_template> exchange() {
+    const raw_value* const given = find("exchange");
+    if (given == nullptr || !given->text.empty()) return fitting("exchange");
+    return *text_template::parse(default_exchange);
+  }
+
   std::optional<text_template> fitting(std::string_view key) {
     const raw_value* const given = find(key);
     if (given == nullptr) return std::nullopt;
@@ -105,12 +114,13 @@ class route_reader {
     return std::move(*parsed);
   }
 
-  std::vector<message_header> headers() {
+  std::vector<route_header> headers() {
     const std::string prefix = std::string(route_headers) + ".";
-    std::vector<message_header> out;
+    std::vector<route_header> out;
     for (const auto& [key, value] : values_) {
       if (!key.starts_with(prefix)) continue;
-      message_header one{std::string(key.substr(prefix.size())), {}};
+      route_header made{.fixed = {std::string(key.substr(prefix.size())), {}}};
+      message_header& one = made.fixed;
       if (const auto wrong = why_not(one.name)) fail(key, *wrong);
       const auto parsed = nlohmann::json::parse(value->text, nullptr, false);
       if (parsed.is_boolean())
@@ -120,12 +130,26 @@ class route_reader {
       else if (parsed.is_number())
         one.value = parsed.get<double>();
       else if (parsed.is_string())
-        one.value = parsed.get<std::string>();
+        set_text(key, parsed.get<std::string>(), made);
       else
         fail(key, "is neither a text, a number, true nor false");
-      out.push_back(std::move(one));
+      out.push_back(std::move(made));
     }
     return out;
+  }
+
+  // A template, but for the empty text.
+  void set_text(std::string_view key, const std::string& text, route_header& of) {
+    if (text.empty()) {
+      of.fixed.value = text;
+      return;
+    }
+    auto parsed = text_template::parse(text);
+    if (!parsed) return fail(key, parsed.error().message);
+    if (auto fixed = parsed->fixed_text())
+      of.fixed.value = std::move(*fixed);
+    else
+      of.made = std::move(*parsed);
   }
 
   static std::optional<std::string> why_not(std::string_view header) {
@@ -213,6 +237,10 @@ std::vector<std::string> route_warnings(const routing& of) {
     if (!one->persistent)
       out.push_back(fmt::format(
           "route \"{}\" is not persistent: RabbitMQ may lose its messages when it restarts", one->name));
+  for (const auto& one : of.routes)
+    if (!one->mandatory)
+      out.push_back(fmt::format(
+          "route \"{}\" is not mandatory: what no queue takes is lost, and counts as published", one->name));
   return out;
 }
 

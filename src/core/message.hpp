@@ -31,10 +31,12 @@ struct message {
   std::string_view headers;  // the row's own headers: the text of a JSON object
   std::string_view body;     // the payload as stored, or made_body
   // What only a route asks for.
-  std::string_view correlation_id{};  // empty: none
-  std::string expiration{};           // milliseconds as text; empty: never
+  std::string_view correlation_id{};    // empty: none
+  std::string_view content_encoding{};  // empty: none
+  std::string expiration{};             // milliseconds as text; empty: never
   std::optional<std::uint8_t> priority{};
   bool persistent = true;                          // delivery_mode 2, else 1
+  bool mandatory = true;                           // it comes back if no queue takes it
   std::vector<message_header> format_headers{};    // they replace the row's of the same name
   std::vector<message_header> default_headers{};   // the row's of the same name replace them
   std::shared_ptr<const std::string> made_body{};  // of a format that is not raw

@@ -10,9 +10,6 @@
 namespace outboxd {
 namespace {
 
-// What RabbitMQ's management API calls the exchange without a name.
-constexpr std::string_view default_exchange = "amq.default";
-
 bool meets(const std::optional<glob>& condition, std::string_view name) {
   return !condition || condition->matches(name);
 }
@@ -63,7 +60,11 @@ std::shared_ptr<const routed> resolve(const event& one, const routing& by) {
     out->routing_key = one.routing_key ? std::string(*one.routing_key)
                                        : expand(candidate->routing_key, "routing_key", one.event_type);
     out->content_type = expand(candidate->content_type, "content_type", "");
+    out->content_encoding = expand(candidate->content_encoding, "content_encoding", "");
     out->correlation_id = expand(candidate->correlation_id, "correlation_id", "");
+    for (const route_header& header : candidate->headers)
+      if (header.made)
+        out->headers.push_back({header.fixed.name, expand(header.made, "header " + header.fixed.name, "")});
     return out;
   }
   return nullptr;
@@ -89,6 +90,13 @@ std::vector<std::string> fixed_exchanges(const routing& of) {
       out.push_back(*name);
   }
   return out;
+}
+
+bool is_mandatory(const routing& of, std::string_view exchange) {
+  if (exchange == of.exchange) return true;  // what takes no route goes there
+  return std::any_of(of.routes.begin(), of.routes.end(), [&](const auto& one) {
+    return one->mandatory && one->exchange && one->exchange->fixed_text() == exchange;
+  });
 }
 
 std::vector<std::string> unreachable(const routing& of) {

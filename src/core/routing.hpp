@@ -25,9 +25,18 @@ enum class message_format : std::uint8_t {
   cloudevents_binary,  // CloudEvents 1.0, binary mode: the payload as stored, attributes as headers
 };
 
+// What RabbitMQ's management API calls the exchange without a name.
+inline constexpr std::string_view default_exchange = "amq.default";
+
 struct header_condition {
   std::string name;
   std::optional<glob> value;  // none: the header has to be there
+};
+
+// A header of a route. A text may have placeholders; then it is made for each event.
+struct route_header {
+  message_header fixed;
+  std::optional<text_template> made{};
 };
 
 // Conditions that are not given are met. What is not given of a message is as without a route.
@@ -40,11 +49,13 @@ struct route {
   std::optional<text_template> exchange;  // amq.default: the exchange without a name
   std::optional<text_template> routing_key;
   std::optional<text_template> content_type;
+  std::optional<text_template> content_encoding;
   std::optional<text_template> correlation_id;
-  std::vector<message_header> headers;  // unless the row has one of the same name
+  std::vector<route_header> headers;  // unless the row has one of the same name
   std::optional<std::uint8_t> priority;
   std::optional<std::chrono::milliseconds> expiration;
   bool persistent = true;
+  bool mandatory = true;              // else what no queue takes is lost, and counts as published
   bool deduplication_header = false;  // x-deduplication-header: the event's id
   message_format format = message_format::raw;
 
@@ -69,9 +80,11 @@ struct routed {
   std::shared_ptr<const route> by;
   std::string exchange;
   std::string routing_key;
-  std::string content_type;    // empty: that of the payload
-  std::string correlation_id;  // empty: none
-  std::string trouble;         // why the event cannot take its route, or empty
+  std::string content_type;             // empty: that of the payload
+  std::string content_encoding;         // empty: none
+  std::string correlation_id;           // empty: none
+  std::vector<message_header> headers;  // those that are made for each event
+  std::string trouble;                  // why the event cannot take its route, or empty
 };
 
 // Null: no route matches.
@@ -82,6 +95,9 @@ std::optional<std::string> misfit(const routing& of, payload_type payload);
 
 // The exchanges that routes name without placeholders, but for the default one; each once.
 std::vector<std::string> fixed_exchanges(const routing& of);
+
+// Whether some message for this exchange, as routes and no row name it, is to come back if no queue takes it.
+bool is_mandatory(const routing& of, std::string_view exchange);
 
 // Routes that no event reaches, in words that name them.
 std::vector<std::string> unreachable(const routing& of);

@@ -82,11 +82,15 @@ result<message> to_message(const event& from, payload_type payload, const routin
   out.exchange = how->exchange;
   out.routing_key = how->routing_key;
   if (!how->content_type.empty()) out.content_type = how->content_type;
+  out.content_encoding = how->content_encoding;
   out.correlation_id = how->correlation_id;
   out.priority = rule.priority;
   out.persistent = rule.persistent;
+  out.mandatory = rule.mandatory;
   if (rule.expiration) out.expiration = std::to_string(rule.expiration->count());
-  out.default_headers = rule.headers;
+  for (const route_header& one : rule.headers)
+    if (!one.made) out.default_headers.push_back(one.fixed);
+  out.default_headers.insert(out.default_headers.end(), how->headers.begin(), how->headers.end());
   if (rule.deduplication_header) out.default_headers.push_back({"x-deduplication-header", out.message_id});
   if (auto formed = put_format(out, from, payload, by, rule.format); !formed)
     return tl::make_unexpected(formed.error());

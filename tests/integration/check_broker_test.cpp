@@ -5,6 +5,7 @@
 
 #include "clinic.hpp"
 #include "management_plugin.hpp"
+#include "settings_file.hpp"
 #include "support/broker_admin.hpp"
 #include "support/broker_url.hpp"
 #include "support/servers.hpp"
@@ -39,6 +40,26 @@ class private_vhost {
 
  private:
   std::string name_;
+};
+
+// Of the plugin rabbitmq_delayed_message_exchange the broker has the name here, and what it does at first: it
+// hands a message to nobody.
+class exchange_type_like_delayed {
+ public:
+  exchange_type_like_delayed() {
+    change("register(exchange, <<\"x-delayed-message\">>, rabbit_exchange_type_direct)");
+  }
+  ~exchange_type_like_delayed() {
+    try {
+      change("unregister(exchange, <<\"x-delayed-message\">>)");
+    } catch (const std::exception&) {
+    }
+  }
+  exchange_type_like_delayed(const exchange_type_like_delayed&) = delete;
+  exchange_type_like_delayed& operator=(const exchange_type_like_delayed&) = delete;
+
+ private:
+  static void change(const std::string& how) { broker_eval("ok = rabbit_registry:" + how + "."); }
 };
 
 }  // namespace
@@ -108,7 +129,37 @@ TEST_CASE("check names a limit of connections below relay.lanes") {
   const private_vhost own;
   at.variables["OUTBOXD_AMQP_URL"] = own.url();
   rabbitmqctl({"-q", "set_user_limits", own.name(), R"({"max-connections": 1})"});
-  finds(at, "broker.connections", "warning", "1 of 2 connections", "clear_user_limits " + own.name());
+  finds(at, "broker.connections", "warning", "1 of 2 connections",
+        "clear_user_limits " + own.name() + " max-connections");
+}
+
+TEST_CASE("check names a limit of channels as one of channels") {
+  clinic at;
+  const private_vhost own;
+  at.variables["OUTBOXD_AMQP_URL"] = own.url();
+  rabbitmqctl({"-q", "set_user_limits", own.name(), R"({"max-channels": 0})"});
+  finds(at, "broker.login", "failure", "number of channels",
+        "clear_user_limits " + own.name() + " max-channels");
+}
+
+TEST_CASE(
+    "check names an exchange that takes a message and returns it, unless its routes are not mandatory") {
+  clinic at;
+  const private_vhost own;
+  const exchange_type_like_delayed type;
+  at.variables["OUTBOXD_AMQP_URL"] = own.url();
+  broker{own.admin_url()}.declare_exchange("later", "x-delayed-message");
+  const auto route = [](const std::string& more) {
+    return settings_file{"[[route]]\nname = 'later'\nexchange = 'later'\n" + more};
+  };
+  const auto mandatory = route("");
+  finds(at, "broker.exchange", "warning", "\"later\": its type is x-delayed-message", "mandatory = false",
+        mandatory.flags());
+  const auto optional = route("mandatory = false\n");
+  CHECK(at.check(optional.flags()).says("the routes to it are not mandatory"));
+  broker{own.admin_url()}.delete_exchange("later");
+  broker{own.admin_url()}.declare_exchange("later", "fanout");
+  CHECK(at.check(mandatory.flags()).says("\"later\": exists; its type is fanout"));
 }
 
 TEST_CASE("check names a management API that cannot be reached or is none, and exits 0") {
@@ -179,6 +230,11 @@ TEST_SUITE("alone") {
         "RabbitMQ tells the dead letter exchange", [&] { return !at.check().says("throw away"); },
         time_limit);
     CHECK_FALSE(at.check().says("warning"));
+    topology.declare_queue("copies", queue_type::classic, {{"x-overflow", "reject-publish-dlx"}});
+    topology.bind("copies", "outbox", "#");
+    finds(at, "broker.policies", "warning",
+          "while queue \"copies\" is full, its dead letter exchange gets a copy",
+          "x-overflow = reject-publish");
   }
 
   TEST_CASE("check asks the management API over TLS, and sends no password to one that it cannot verify") {

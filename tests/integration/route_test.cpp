@@ -47,6 +47,11 @@ std::string route_to(const stage& on, const std::string& more) {
   return fmt::format("[[route]]\nname = 'ours'\nrouting_key = '{}.{{event_type}}'\n{}\n", on.queue(), more);
 }
 
+// With no queue, so that it would come back if it were mandatory.
+std::string route_nowhere(const std::string& more) {
+  return "[[route]]\nname = 'nowhere'\nrouting_key = 'nobody'\n" + more + "\n";
+}
+
 double published(const asked_relay& of, const std::string& labels) {
   const auto body = of.get("/metrics").body;
   const auto name = "\noutboxd_events_published_total" + labels + " ";
@@ -63,8 +68,9 @@ TEST_CASE("a route's key, properties and headers arrive, and the row's own heade
                                         "content_type = 'application/vnd.order+json'\n"
                                         "correlation_id = '{aggregate_type}-{aggregate_id}'\n"
                                         "priority = 7\nexpiration = '1h'\npersistent = false\n"
-                                        "deduplication_header = true\n"
-                                        "headers = { tenant = 'none', version = 3, beta = true }"),
+                                        "deduplication_header = true\ncontent_encoding = 'identity'\n"
+                                        "headers = { tenant = 'none', version = 3, beta = true,"
+                                        " subject = '{aggregate_type}/{{{aggregate_id}}}' }"),
                                {.event_type = "paid", .headers = R"({"tenant":"acme"})"});
   CHECK(got.routing_key == on.queue() + ".paid");
   CHECK(got.exchange == "outbox");
@@ -72,6 +78,8 @@ TEST_CASE("a route's key, properties and headers arrive, and the row's own heade
   CHECK(has.type == "paid");
   CHECK(has.content_type == "application/vnd.order+json");
   CHECK(has.correlation_id == "order-42");
+  CHECK(has.content_encoding == "identity");
+  CHECK(has.headers.at("subject") == "order/{42}");
   CHECK(has.priority == 7);
   CHECK(has.expiration == "3600000");
   CHECK(has.delivery_mode == 1);
@@ -335,6 +343,30 @@ TEST_CASE("outboxd route tells which route an event would take, and what message
   CHECK(ask(file, {"--event-type", "x", "--payload", "{"}).exited(2));
   CHECK(ask(file, {"--event-type", "x", "--header", "tenant"}).exited(2));
   CHECK(ask(file, {"--event-type", "x", "--payload-type", "xml"}).exited(2));
+}
+
+TEST_CASE("without mandatory what no queue takes does not come back, and counts as published") {
+  const stage on;
+  const settings_file file{route_nowhere("mandatory = false")};
+  insert(on, {.event_type = "lost"});
+  relay running{on, file.flags()};
+  running.wait_line("route \"nowhere\" is not mandatory", time_limit);
+  on.await_published(1);
+  running.stop();
+}
+
+TEST_CASE("an event whose route's header needs what it lacks is dead, and says which") {
+  const stage on;
+  const settings_file file{route_to(on, "headers = { region = '{header:region}' }")};
+  insert(on, {.event_type = "paid"});
+  relay running{on, file.flags()};
+  eventually(
+      "it is dead", [&] { return on.count("dead") == 1; }, time_limit);
+  CHECK(
+      on.connect().value("SELECT last_error FROM outbox.event") ==
+      "the event has no header \"region\" with a text, a number, true or false, which header region of route "
+      "\"ours\" needs");
+  running.stop();
 }
 
 }  // namespace outboxd::test::route_test

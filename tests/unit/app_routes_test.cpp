@@ -55,7 +55,9 @@ expiration = "1h"
 correlation_id = "{aggregate_id}"
 persistent = true
 deduplication_header = true
-headers = { origin = "shop", version = 3, beta = false, share = 0.5, "odd name" = "x" }
+content_encoding = "gzip"
+mandatory = true
+headers = { origin = "shop", version = 3, beta = false, share = 0.5, "odd name" = "{{x}}",of="{event_type}"}
 
 [[route]]
 name = "rest"
@@ -84,8 +86,12 @@ TEST_CASE("every key of a route arrives where it is used") {
   CHECK(one.correlation_id);
   CHECK(one.persistent);
   CHECK(one.deduplication_header);
-  REQUIRE(one.headers.size() == 5);
-  for (const auto& header : one.headers) {
+  CHECK(one.content_encoding->fixed_text() == "gzip");
+  CHECK(one.mandatory);
+  REQUIRE(one.headers.size() == 6);
+  for (const auto& [header, made] : one.headers) {
+    CHECK(made.has_value() == (header.name == "of"));
+    if (header.name == "odd name") CHECK(std::get<std::string>(header.value) == "{x}");
     if (header.name == "origin") CHECK(std::get<std::string>(header.value) == "shop");
     if (header.name == "version") CHECK(std::get<std::int64_t>(header.value) == 3);
     if (header.name == "beta") CHECK_FALSE(std::get<bool>(header.value));
@@ -109,7 +115,12 @@ TEST_CASE("a bad route is refused with its key, the value, the line and what is 
   const auto line = [](const std::string& text) {
     return refusal("[[route]]\nname = \"a\"\n" + text + "\n");
   };
-  CHECK(has(line("exchange = ''"), "route[1].exchange = '' (:3) is empty"));
+  CHECK(has(line("routing_key = ''"), "route[1].routing_key = '' (:3) is empty"));
+  CHECK(has(line("mandatory = 'no'"), "is neither true nor false"));
+  CHECK(has(line("content_encoding = '{x}'"),
+            "route[1].content_encoding = '{x}' (:3) has the unknown placeholder"));
+  CHECK(has(line("headers = { a = '{evnt}' }"), "has the unknown placeholder {evnt}"));
+  CHECK(has(line("headers = { a = '{' }"), "{{ stands for a single one"));
   CHECK(has(line("routing_key = '{evnt}'"),
             "route[1].routing_key = '{evnt}' (:3) has the unknown placeholder"));
   CHECK(has(line("content_type = '{header:}'"), "route[1].content_type"));
@@ -141,11 +152,27 @@ TEST_CASE("a bad route is refused with its key, the value, the line and what is 
             "route[2].name = 'a' (:5) is the name of a route before it, too"));
 }
 
-TEST_CASE("a route that is never taken, and one that is not persistent, are warned of") {
+TEST_CASE("the exchange without a name may be written as in a row, or as RabbitMQ's management does") {
+  for (const char* name : {"", "amq.default"}) {
+    const auto got =
+        read(std::string("[[route]]\nname = 'a'\nexchange = '") + name + "'\nrouting_key = 'q'\n");
+    REQUIRE_MESSAGE(got, got.error().message);
+    event one;
+    one.headers = "{}";
+    const auto taken = resolve(one, routes_of(*got));
+    REQUIRE(taken);
+    CHECK(taken->exchange.empty());
+  }
+}
+
+TEST_CASE("a route that is never taken, and one that is not persistent or mandatory, are warned of") {
   const auto got = read(
-      "[[route]]\nname = 'all'\npersistent = false\n[[route]]\nname = 'orders'\nevent_type = 'order.*'\n");
+      "[[route]]\nname = 'all'\npersistent = false\nmandatory = false\n[[route]]\nname = "
+      "'orders'\nevent_type = "
+      "'order.*'\n");
   REQUIRE(got);
-  REQUIRE(got->warnings.size() == 2);
+  REQUIRE(got->warnings.size() == 3);
+  CHECK(has(got->warnings[2], "\"all\" is not mandatory"));
   CHECK(has(got->warnings[0], "\"orders\" is never taken"));
   CHECK(has(got->warnings[1], "\"all\" is not persistent"));
 }
@@ -155,7 +182,7 @@ TEST_CASE("the effective settings have the routes, and mean the same when they a
   REQUIRE(got);
   const auto shown = to_toml(*got);
   CHECK(has(shown, "[[route]]\n"));
-  CHECK(has(shown, "headers.\"odd name\" = \"x\""));
+  CHECK(has(shown, "headers.\"odd name\" = \"{{x}}\""));
   const auto again = read(shown);
   REQUIRE_MESSAGE(again, again.error().message);
   CHECK(routes_of(*again).routes.size() == 2);
@@ -177,7 +204,7 @@ TEST_CASE("changed routes are taken up at run time, and bad ones change nothing"
   REQUIRE(routes_of(after->in_force).routes.size() == 1);
   const auto same = reload(after->in_force, *read_file(changed.path()));
   CHECK(same->taken_up.empty());
-  const temporary_file bad("[[route]]\nname = 'new'\nexchange = ''\n");
+  const temporary_file bad("[[route]]\nname = 'new'\nrouting_key = ''\n");
   CHECK_FALSE(reload(*before, *read_file(bad.path())));
   const auto none = reload(*before, {});
   CHECK(routes_of(none->in_force).routes.empty());

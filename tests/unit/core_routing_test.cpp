@@ -83,7 +83,11 @@ TEST_CASE("a route gives the exchange, the key and the properties, and the row's
   one.routing_key = made("{event_type}.{header:tenant}");
   one.content_type = made("application/vnd.{event_type}+json");
   one.correlation_id = made("{aggregate_id}");
-  one.headers = {{"origin", std::string("shop")}, {"tenant", std::string("default")}};
+  one.content_encoding = made("gzip");
+  one.mandatory = false;
+  one.headers = {{.fixed = {"origin", std::string("shop")}},
+                 {.fixed = {"tenant", std::string("default")}},
+                 {.fixed = {"subject", {}}, .made = made("{aggregate_type}/{aggregate_id}")}};
   one.priority = 9;
   one.expiration = std::chrono::minutes(1);
   one.persistent = false;
@@ -100,7 +104,11 @@ TEST_CASE("a route gives the exchange, the key and the properties, and the row's
   CHECK(got->priority == 9);
   CHECK(got->expiration == "60000");
   CHECK_FALSE(got->persistent);
-  CHECK(got->default_headers.size() == 3);
+  CHECK(got->content_encoding == "gzip");
+  CHECK_FALSE(got->mandatory);
+  REQUIRE(got->default_headers.size() == 4);
+  CHECK(got->default_headers[2].name == "subject");
+  CHECK(std::get<std::string>(got->default_headers[2].value) == "order/7");
   CHECK(got->default_headers.back().name == "x-deduplication-header");
   CHECK(std::get<std::string>(got->default_headers.back().value) == to_string(from.id));
   CHECK(got->body == from.payload);

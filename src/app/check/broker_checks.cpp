@@ -116,6 +116,40 @@ finding check_declared(const subject& at, amqp::inquiry& line, const place& wher
                   where.exchange));
 }
 
+// Types that take a message and have no queue for it at that moment, though it is not lost: RabbitMQ returns
+// it to whoever publishes it as mandatory.
+bool defers(std::string_view type) {
+  return type == "x-delayed-message" || type == "x-message-deduplication";
+}
+
+// "inequivalent arg 'type' for exchange 'x' in vhost '/': received 'topic' but current is 'fanout'"
+std::string_view type_in(std::string_view words) {
+  constexpr std::string_view before = "current is '";
+  const auto at = words.find(before);
+  if (words.find("arg 'type'") == words.npos || at == words.npos) return {};
+  auto rest = words.substr(at + before.size());
+  rest.remove_prefix(
+      std::min(rest.find_first_not_of('\''), rest.size()));  // quoted once more if it has a dash
+  return rest.substr(0, rest.find('\''));
+}
+
+// It is there, and nobody asks the relay to declare it. A declaration that cannot succeed tells its type.
+finding check_type(const subject& at, amqp::inquiry& line, const place& where) {
+  constexpr auto untold = "exists; its type is not told";
+  if (line.broker().product != "RabbitMQ") return ok(untold);
+  const auto said = wait_for(at.io, line.may_declare(where.exchange));
+  const auto type = said ? type_in(said->words) : std::string_view();
+  if (type.empty()) return ok(said && said->code == AMQP_PRECONDITION_FAILED ? "a topic exchange" : untold);
+  if (!defers(type)) return ok(fmt::format("exists; its type is {}", type));
+  if (!is_mandatory(at.from.relay.leader.stream.route, where.exchange))
+    return ok(fmt::format("exists; its type is {}, and the routes to it are not mandatory", type));
+  return warning(
+      fmt::format("its type is {}: RabbitMQ returns each message as one that no queue takes, though it "
+                  "may deliver it later; events are sent again and again, and are dead in the end",
+                  type),
+      "mandatory = false  # in the [[route]] to it; see docs/messages.md");
+}
+
 finding check_exchange(const subject& at, amqp::inquiry& line, const place& where) {
   const auto there = wait_for(at.io, line.exchange_exists(where.exchange));
   if (!there) return not_checked(there.error().message);
@@ -123,7 +157,7 @@ finding check_exchange(const subject& at, amqp::inquiry& line, const place& wher
   if (!exists && there->code != AMQP_NOT_FOUND) return failure(there->words, "rabbitmqctl list_exchanges");
   if (where.declared && (exists || line.broker().product == "RabbitMQ"))
     return check_declared(at, line, where, exists);
-  if (exists) return ok("exists; its type is not told");
+  if (exists) return check_type(at, line, where);
   if (where.declared) return not_checked("does not exist; the relay will try to declare it");
   return failure("does not exist, and the relay does not declare it",
                  fmt::format("rabbitmqadmin declare exchange --vhost={} name={} type=topic durable=true",
@@ -169,7 +203,7 @@ finding check_lanes(const subject& at) {
   for (amqp::inquiry& one : more) at.hang_up(one);
   if (refused)
     return warning(fmt::format("{} of {} connections (relay.lanes): {}", got, wanted, refused->message),
-                   limit_remedy(at.target));
+                   limit_remedy(refused->message, at.target));
   return ok(fmt::format("{} at once, as relay.lanes wants{}", got,
                         at.from.relay.lanes > wanted ? ", of which no more were tried" : ""));
 }

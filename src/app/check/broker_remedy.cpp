@@ -34,7 +34,7 @@ std::string login_remedy(const std::string& words, const amqp::url& target) {
   const auto says = [&](std::string_view part) { return words.find(part) != std::string::npos; };
   const auto user = shell_word(target.user);
   const auto vhost = shell_word(target.vhost);
-  if (says("limit")) return limit_remedy(target);
+  if (says("limit")) return limit_remedy(words, target);
   if (says("answered 403"))
     return fmt::format(
         "rabbitmqctl authenticate_user {0}  # then amqp.url, or rabbitmqctl change_password {0}", user);
@@ -64,11 +64,24 @@ std::string permission_remedy(const amqp::url& target, const std::string& exchan
       shell_word(target.user));
 }
 
-std::string limit_remedy(const amqp::url& target) {
+// RabbitMQ says whose limit it is: of a user, a vhost, or a node; and of connections or channels.
+std::string limit_remedy(const std::string& words, const amqp::url& target) {
+  const auto says = [&](std::string_view part) { return words.find(part) != std::string::npos; };
+  const auto user = shell_word(target.user);
+  if (says("channels"))
+    return says("on node") ? std::string("rabbitmq.conf: channel_max_per_node  # raise it")
+                           : fmt::format(
+                                 "rabbitmqctl clear_user_limits {} max-channels  # list_user_limits "
+                                 "--user {} tells; a connection of a relay has one channel",
+                                 user, user);
+  if (says("on node") || says("node limit")) return "rabbitmq.conf: connection_max  # raise it";
+  if (says("access to vhost"))
+    return fmt::format("rabbitmqctl clear_vhost_limits -p {}  # list_vhost_limits tells",
+                       shell_word(target.vhost));
   return fmt::format(
       "rabbitmqctl clear_user_limits {} max-connections  # or clear_vhost_limits -p {}; list_user_limits "
       "tells",
-      shell_word(target.user), shell_word(target.vhost));
+      user, shell_word(target.vhost));
 }
 
 std::string alternate_remedy(const std::string& vhost, const std::string& exchange,

@@ -18,7 +18,7 @@ std::string login_remedy(const std::string& words, const amqp::url& target);
 std::string permission_remedy(const amqp::url& target, const std::string& exchange, bool declares);
 
 // More connections.
-std::string limit_remedy(const amqp::url& target);
+std::string limit_remedy(const std::string& words, const amqp::url& target);
 
 // Against an alternate exchange. policy: that gives it; empty: an argument of the exchange.
 std::string alternate_remedy(const std::string& vhost, const std::string& exchange,

@@ -102,6 +102,7 @@ finding check_queues(const broker_api& at, const std::string& exchange) {
   if (!names) return names.error();
   std::vector<lossy_queue> lossy;
   std::vector<std::string> untold;
+  std::vector<std::string> copying;
   std::size_t seen = 0;
   std::size_t quorum = 0;
   for (const std::string& name : *names) {
@@ -112,10 +113,19 @@ finding check_queues(const broker_api& at, const std::string& exchange) {
     ++seen;
     auto fate = judge_queue(*queue, at.major);
     if (fate.quorum) ++quorum;
+    if (fate.copies_refused) copying.push_back(name);
     if (fate.what == fate::untold) untold.push_back(name);
     if (fate.what == fate::dropped) lossy.push_back({name, std::move(fate)});
   }
   if (!lossy.empty()) return of_lossy(at, lossy);
+  if (!copying.empty())
+    return warning(
+        fmt::format(
+            "while queue {} is full, its dead letter exchange gets a copy of an event each time that the "
+            "queue refuses it (reject-publish-dlx), and the relay tries until it is taken",
+            in_quotes(copying.front())),
+        fmt::format("x-overflow = reject-publish  # for queue {}, or overflow in its policy",
+                    shell_word(copying.front())));
   if (!untold.empty())
     return not_checked(
         fmt::format("RabbitMQ does not tell the policy of queue {} yet; ask again in ten seconds",

@@ -66,11 +66,14 @@ std::optional<alternate> alternate_of(const nlohmann::json& exchange, const nloh
 
 queue_fate judge_queue(const nlohmann::json& queue, int rabbitmq_major) {
   const auto& arguments = object_in(queue, "arguments");
-  const auto type = text_in(queue, "type");
-  if (type.value_or(text_in(arguments, "x-queue-type").value_or("classic")) != "quorum") return {};
-  queue_fate out{
-      .what = fate::kept, .quorum = true, .limit = 0, .policy = text_in(queue, "policy").value_or("")};
   const auto& policy = object_in(queue, "effective_policy_definition");
+  const auto type = text_in(queue, "type");
+  queue_fate out;
+  out.copies_refused = text_in(arguments, "x-overflow").value_or(text_in(policy, "overflow").value_or("")) ==
+                       "reject-publish-dlx";
+  if (type.value_or(text_in(arguments, "x-queue-type").value_or("classic")) != "quorum") return out;
+  out.quorum = true;
+  out.policy = text_in(queue, "policy").value_or("");
   if (text_in(arguments, "x-dead-letter-exchange") || text_in(policy, "dead-letter-exchange")) {
     out.what = fate::dead_lettered;
     return out;

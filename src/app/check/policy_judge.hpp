@@ -36,6 +36,8 @@ struct queue_fate {
   bool quorum = false;
   std::int64_t limit = 0;  // deliveries that fail, before it is dropped
   std::string policy;      // the one that applies; empty: none
+  // When it is full, it refuses a message and gives a copy to its dead letter exchange (reject-publish-dlx).
+  bool copies_refused = false;
 
   bool operator==(const queue_fate&) const = default;
 };
