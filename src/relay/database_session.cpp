@@ -58,7 +58,8 @@ std::string session_settings(const postgres_settings& with, session_use use) {
       " set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),"
       " set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '{0}', false),"
       " set_config('client_connection_check_interval', '{2}', false), pg_try_advisory_lock_shared({4}, {5}),"
-      " (SELECT set_config(s.name, '0', false) FROM pg_settings AS s WHERE s.name = 'transaction_timeout')",
+      " (SELECT set_config('transaction_timeout', '0', false)"
+      "  WHERE current_setting('transaction_timeout', true) IS NOT NULL)",
       with.claim_timeout.count(), lock_wait.count(), with.claim_timeout.count() / 4, idle.count(),
       pg::lock_class(with.schema), pg::relay_key, pg::planner_settings);
 }
