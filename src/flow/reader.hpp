@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 
+#include "flow/clock.hpp"
 #include "flow/limits.hpp"
 #include "flow/store.hpp"
 

@@ -151,14 +151,20 @@ bool stream::may_release() const {
   return room() > 0 && reader_.read_to() > position::before_all;
 }
 
-// Memory that is full of events behind those whose texts are missing would stay full.
+// Memory that is full of events behind those whose texts are missing would stay full; beside those, what
+// PostgreSQL will not write may stay for ever.
 bool stream::may_fetch() const {
   if (!memory_is_full()) return true;
-  bool moves = false;
+  std::size_t moving = 0;
   events_.for_each([&](slot, const unsettled::entry& one) {
-    moves |= one.state != event_state::queued && one.state != event_state::fetching;
+    if (one.state != event_state::queued && one.state != event_state::fetching) ++moving;
   });
-  return !moves && lanes_.any_up();
+  return moving <= put_off() && lanes_.any_up();
+}
+
+// How many events wait until PostgreSQL writes what has become of them.
+std::size_t stream::put_off() const {
+  return writes_.marks.put_off() + writes_.records.put_off();
 }
 
 // What is read and not settled is bounded, by number and by bytes; without a broker nothing is read. Many
@@ -169,8 +175,7 @@ int stream::room() const {
   if (memory_is_full()) return 0;
   const int batch = lanes_.limit().worth_reading(limits_.read.batch);
   const int in_memory = static_cast<int>(events_.size());
-  const int put_off = static_cast<int>(writes_.marks.put_off() + writes_.records.put_off());
-  const int free = batch * limits_.batches - (in_memory - put_off);
+  const int free = batch * limits_.batches - (in_memory - static_cast<int>(put_off()));
   return free < batch ? 0 : std::max(0, std::min(free, limits_.read.batch * limits_.batches - in_memory));
 }
 

@@ -176,6 +176,7 @@ class stream final : public shipper {
   bool memory_is_full() const;
   std::int64_t watermark() const;
   bool may_fetch() const;
+  std::size_t put_off() const;
   bool may_release() const;
   bool owes_proof() const;
   bool all_settled() const;

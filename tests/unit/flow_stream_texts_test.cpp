@@ -238,6 +238,24 @@ TEST_CASE("memory that is full of events behind a missing text does not stay ful
   CHECK(it.asked.fetch == std::vector{key_of(1)});
 }
 
+TEST_CASE("what cannot be marked does not keep a text away from memory that is full of events behind it") {
+  auto limits = stream_script::quick();
+  limits.batch_bytes = 50;
+  limits.batches = 4;
+  stream_script it(limits);
+  it.lead();
+  it.bring({row(1, 1)});
+  it.ack(0, it.latest());
+  it.ask();
+  CHECK(it.marked() == numbers{1});
+  store_answer refused;
+  refused.marks.result = write_result::refused;
+  it.answer(refused);
+  it.read({large(2), row(3, 2)});
+  it.ask();
+  CHECK(it.asked.fetch == std::vector{key_of(2)});
+}
+
 TEST_CASE("a text that is not there any more was the event's end") {
   stream_script it;
   it.lead();
