@@ -86,6 +86,7 @@ CREATE TABLE @schema@.shard (
   seen              pg_snapshot,
   unsettled         bigint[]    NOT NULL DEFAULT '{}',  -- seqs
   system_identifier bigint,            -- of the server that the snapshot is of
+  saved_by          xid8,              -- who wrote this row; another one, if it was copied here
   rings             boolean     NOT NULL DEFAULT true  -- whether writers ring for this shard
 );
 COMMENT ON TABLE @schema@.shard IS 'Internal: one row per shard, and how far it is read; see docs/design.md.';

@@ -1,6 +1,7 @@
 -- Where the last leader of a shard has left off: $1 shard. Null where it is of no use: another server's, or
--- the server has lost transactions that it had seen. Then the seqs of unsettled events, a snapshot, the
--- number of shards, whether writers ring, whether what is saved is of no use, and the time.
+-- the server has lost transactions that it had seen, or the row was copied here: then the transaction that
+-- wrote it is not the one that it names. Then the seqs of unsettled events, a snapshot, the number of shards,
+-- whether writers ring, whether what is saved is of no use, and the time.
 SELECT CASE WHEN k.known THEN s.seq END, CASE WHEN k.known THEN s.seen::text END, s.unsettled,
        pg_current_snapshot()::text, (SELECT count(*) FROM @schema@.shard),
        s.rings AND EXISTS (
@@ -14,5 +15,6 @@ SELECT CASE WHEN k.known THEN s.seq END, CASE WHEN k.known THEN s.seen::text END
 FROM @schema@.shard AS s
 CROSS JOIN LATERAL (
   SELECT s.system_identifier = (SELECT c.system_identifier FROM pg_control_system() AS c)
-         AND pg_snapshot_xmax(s.seen) <= pg_snapshot_xmax(pg_current_snapshot()) AS known) AS k
+         AND pg_snapshot_xmax(s.seen) <= pg_snapshot_xmax(pg_current_snapshot())
+         AND s.xmin = s.saved_by::xid AS known) AS k
 WHERE s.shard = $1::integer

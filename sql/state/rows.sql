@@ -16,7 +16,8 @@ WHERE NOT EXISTS (SELECT FROM @schema@.shard AS r WHERE r.shard = s)
 HAVING count(*) > 0
 UNION ALL
 SELECT format('shard %s has the wrong doorbell', string_agg(r.shard::text, ', ' ORDER BY r.shard)),
-       format('UPDATE %I.shard SET rings = @notifies@;', @schema_text@), true
+       format('UPDATE %I.shard SET rings = @notifies@, saved_by = CASE WHEN xmin = saved_by::xid'
+              ' THEN pg_current_xact_id() END;', @schema_text@), true
 FROM @schema@.shard AS r WHERE r.rings <> @notifies@
 HAVING count(*) > 0
 UNION ALL

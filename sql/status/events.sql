@@ -58,7 +58,8 @@ position AS MATERIALIZED (
   CROSS JOIN LATERAL (
     SELECT s.seq IS NOT NULL
            AND s.system_identifier = (SELECT c.system_identifier FROM pg_control_system() AS c)
-           AND pg_snapshot_xmax(s.seen) <= pg_snapshot_xmax(pg_current_snapshot()) AS known) AS k),
+           AND pg_snapshot_xmax(s.seen) <= pg_snapshot_xmax(pg_current_snapshot())
+           AND s.xmin = s.saved_by::xid AS known) AS k),
 -- Everything, where that is little. 200,000 is what may have become 100,000 since statistics were made.
 everything AS MATERIALIZED (
   SELECT e.status FROM @schema@.event AS e

@@ -105,8 +105,8 @@ constexpr std::string_view merge_positions = R"(
 WITH lowest AS (
   SELECT (SELECT pg_snapshot_xmin(t.seen) AS x FROM {0}.shard AS t ORDER BY x LIMIT 1) AS xmin,
          (SELECT pg_snapshot_xmax(t.seen) AS x FROM {0}.shard AS t ORDER BY x LIMIT 1) AS xmax)
-INSERT INTO {0}.shard (shard, seq, seen, unsettled, system_identifier)
-SELECT n, m.seq, m.seen, m.unsettled, m.server
+INSERT INTO {0}.shard (shard, seq, seen, unsettled, system_identifier, saved_by)
+SELECT n, m.seq, m.seen, m.unsettled, m.server, m.saved_by
 FROM generate_series(0, {1}) AS n
 CROSS JOIN (
   SELECT CASE WHEN bool_and(s.seq IS NOT NULL) THEN min(s.seq) END AS seq,
@@ -119,11 +119,12 @@ CROSS JOIN (
          (SELECT coalesce(array_agg(i), '{{}}')
           FROM {0}.shard AS t CROSS JOIN LATERAL unnest(t.unsettled) AS i) AS unsettled,
          CASE WHEN min(s.system_identifier) = max(s.system_identifier)
-           THEN min(s.system_identifier) END AS server
+           THEN min(s.system_identifier) END AS server,
+         CASE WHEN bool_and(s.xmin = s.saved_by::xid) THEN pg_current_xact_id() END AS saved_by
   FROM {0}.shard AS s) AS m
 ON CONFLICT (shard) DO UPDATE
 SET seq = excluded.seq, seen = excluded.seen, unsettled = excluded.unsettled,
-    system_identifier = excluded.system_identifier;
+    system_identifier = excluded.system_identifier, saved_by = excluded.saved_by;
 )";
 
 }  // namespace

@@ -295,7 +295,7 @@ TEST_CASE("an outbox that was restored from another server is read from its begi
   CHECK(session.number("SELECT count(*) FROM outbox.shard WHERE seq IS NOT NULL") == 1);
   // Committed there and not published; here they are below the position, and their ids are of nobody.
   copy_in(session, on, 1, 50);
-  session.exec("UPDATE outbox.shard SET system_identifier = 1");
+  session.exec("UPDATE outbox.shard SET system_identifier = 1, saved_by = pg_current_xact_id()");
   relay running{on};
   running.wait_line("the saved position of shard 0 is another server's", time_limit);
   on.add_events(1, 10);
@@ -303,6 +303,25 @@ TEST_CASE("an outbox that was restored from another server is read from its begi
   running.stop();
   CHECK(running.count_lines("reading from the start") == 1);
   CHECK(session.number("SELECT count(*) FROM outbox.shard WHERE system_identifier = 1") == 0);
+}
+
+TEST_CASE("a position that was copied here, by a server with the same identifier, is not taken up") {
+  const stage on;
+  auto session = on.connect();
+  {
+    relay running{on};
+    on.add_events(1, 100);
+    on.await_published(100);
+    running.stop();
+  }
+  // A dump that is older than the position: here these come below it, and with xids that it takes for read.
+  session.exec("UPDATE outbox.shard SET seq = 1000000, seen = pg_current_snapshot()");
+  on.add_events(1, 50);
+  relay running{on};
+  running.wait_line("the saved position of shard 0 is another server's", time_limit);
+  check_exact(on, 150);
+  running.stop();
+  CHECK(running.count_lines("reading from the start") == 1);
 }
 
 TEST_CASE("a server that has lost transactions that the position had seen is read from its beginning") {
@@ -314,7 +333,9 @@ TEST_CASE("a server that has lost transactions that the position had seen is rea
     on.await_published(100);
     running.stop();
   }
-  session.exec("UPDATE outbox.shard SET seen = '4611686018427387907:4611686018427387907:', seq = 1000000");
+  session.exec(
+      "UPDATE outbox.shard SET seen = '4611686018427387907:4611686018427387907:', seq = 1000000, saved_by ="
+      " pg_current_xact_id()");
   relay running{on};
   running.wait_line("or this one has lost transactions; reading from the start", time_limit);
   on.add_events(1, 10);
@@ -337,7 +358,7 @@ TEST_CASE("a position that is lost costs a walk and no event") {
                                    "unsettled = ARRAY[9, -9223372036854775808]"}) {
     CAPTURE(change);
     const auto before = on.count("published");
-    session.exec(fmt::format("UPDATE outbox.shard SET {}", change));
+    session.exec(fmt::format("UPDATE outbox.shard SET {}, saved_by = pg_current_xact_id()", change));
     relay running{on};
     on.add_events(1, 10);
     on.await_drained();

@@ -198,7 +198,8 @@ TEST_CASE("the statements of status read a bounded part of a large table, throug
   session.exec("ALTER TABLE " + table + " SET (autovacuum_enabled = off)");  // it would analyze the table
   session.exec(
       "UPDATE outbox.shard SET seq = (SELECT max(seq) FROM outbox.event), seen = pg_current_snapshot(),"
-      " system_identifier = (SELECT system_identifier FROM pg_control_system())");
+      " system_identifier = (SELECT system_identifier FROM pg_control_system()), saved_by ="
+      " pg_current_xact_id()");
   session.exec("ANALYZE outbox.event");
   session.exec("UPDATE pg_class SET reltuples = 5000000 WHERE oid = $1::regclass",
                {table});  // as if it were large

@@ -142,8 +142,7 @@ TEST_CASE("every rule of the saved position is needed: left out, it is missed") 
       {"a lost connection drops the position", &rules::position_dropped, 500},
       {"the saved seq is below what is unsettled", &rules::saved_below_unsettled, 100},
       {"what is unsettled is saved beside the position", &rules::unsettled_saved, 100},
-      {"a position of another server is not taken up", &rules::identifier_checked, 2'000},
-      {"a position ahead of the server is not taken up", &rules::xmax_checked, 2'000},
+      {"a position that was copied here is not taken up", &rules::copy_told, 2'000},
   });
 }
 

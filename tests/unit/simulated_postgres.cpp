@@ -181,12 +181,9 @@ void simulated_postgres::move() {
   std::erase_if(by_tx_, [this](const auto& one) { return rows[one.second].gone; });
   ++failovers;
   recovered_at_ = {};
-  if (world_.chance(300)) {
-    next_xid_ /= 2;
-  } else {
-    ++identifier_;
-    next_xid_ = world_.one_of<flow::xid>({next_xid_ / 2, next_xid_ - 100, next_xid_ * 2});
-  }
+  for (saved& one : saved_)
+    if (one.by == saver::this_server) one.by = saver::another;
+  next_xid_ = world_.one_of<flow::xid>({next_xid_ / 2, next_xid_ - 100, next_xid_ * 2});
   latest_completed_ = durable_xid_ = replicated_xid_ = next_xid_ - 1;
 }
 
@@ -315,7 +312,7 @@ bool simulated_postgres::save(std::size_t shard, const flow::position& at,
                               const std::vector<std::int64_t>& unsettled) {
   if (in_recovery() || world_.chance(20)) return false;
   std::vector<std::function<void()>> undoing{[this, shard, was = saved_[shard]] { saved_[shard] = was; }};
-  saved_[shard] = {{at, with_.unsettled_saved ? unsettled : std::vector<std::int64_t>()}, identifier_};
+  saved_[shard] = {{at, with_.unsettled_saved ? unsettled : std::vector<std::int64_t>()}, saver::this_server};
   finish(std::move(undoing), false);
   return true;
 }

@@ -33,8 +33,7 @@ struct rules {
   bool dead_first = true;             // a new leader that holds behind dead events knows them before it sends
   bool saved_below_unsettled = true;  // the saved seq is below the lowest event that is not settled
   bool unsettled_saved = true;        // beside the position, by id
-  bool identifier_checked = true;     // a position of another server is not taken up
-  bool xmax_checked = true;           // nor one that this server has not come to
+  bool copy_told = true;              // a position that was copied here from elsewhere is not taken up
   bool empty_spans = true;            // (c) goes by the rows that there are, not by transactions
   bool slice_cuts = true;             // (c) in slices: the position has seen up to where the slice ends
   bool slices_first = true;           // (a) waits for the last slice
@@ -118,9 +117,10 @@ class simulated_postgres {
     std::int64_t fetched_bytes = 7'000;
     std::int64_t slow_in_thousand = 0;  // reads of texts that take longer than a statement may
   };
+  enum class saver { nobody, this_server, another };
   struct saved {
     flow::saved_position what;
-    int identifier = 0;  // of the server that has saved it; 0: none has
+    saver by = saver::nobody;
   };
 
   simulated_postgres(virtual_world& world, const limits& bounds, const rules& with);
@@ -279,7 +279,6 @@ class simulated_postgres {
   std::multimap<std::size_t, std::size_t> twins_;  // rows that have the id of another one
   std::deque<logged> log_;                         // of the latest time
   std::size_t flushed_ = 0;                        // of them are on disk
-  int identifier_ = 1;                             // the server's
   clock::time_point recovered_at_{};
   std::vector<std::uint64_t> leaders_;
   std::set<std::uint64_t> present_;

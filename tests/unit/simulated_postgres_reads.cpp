@@ -19,9 +19,8 @@ const char* aggregate_type_of(flow::aggregate which) {
 flow::saved_position simulated_postgres::load(std::size_t shard) {
   const saved& found = saved_[shard];
   const flow::snapshot now = snapshot();
-  const bool is_of_another = with_.identifier_checked && found.identifier != identifier_;
-  const bool is_ahead = with_.xmax_checked && found.what.at.seen.xmax > now.xmax;
-  if (found.identifier == 0 || is_of_another || is_ahead) return {flow::position::start(now), {}};
+  if (found.by == saver::nobody || (found.by == saver::another && with_.copy_told))
+    return {flow::position::start(now), {}};
   return found.what;
 }
 
