@@ -66,6 +66,7 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
     : outboxd_{std::move(outboxd)},
       logs_{std::filesystem::absolute(std::move(logs))},
       shards_{shards},
+      partitioned_{partitioned},
       name_{unique_name()},
       database_password_{fmt::format("{}-database", canary)},
       broker_password_{fmt::format("{}-broker", canary)} {
@@ -170,6 +171,16 @@ void arena::change_broker_password() {
   change_password(name_, fresh);
   const std::lock_guard lock{mutex_};
   broker_password_ = fresh;
+}
+
+void arena::note_unordered(std::int64_t low, std::int64_t high) {
+  const std::lock_guard lock{mutex_};
+  unordered_.emplace_back(low, high);
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> arena::unordered() const {
+  const std::lock_guard lock{mutex_};
+  return unordered_;
 }
 
 void arena::declare_exchange() const {

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/broker.hpp"
 #include "support/database.hpp"
@@ -33,6 +35,10 @@ class arena {
   /// Where dead events may be published to as well, and the queue that gets them.
   const std::string& graveyard() const { return graveyard_; }
   int shards() const { return shards_; }
+  bool partitioned() const { return partitioned_; }
+  /// The sequence was set back: events with a seq from `low` to `high` have no order among themselves.
+  void note_unordered(std::int64_t low, std::int64_t high);
+  std::vector<std::pair<std::int64_t, std::int64_t>> unordered() const;
   /// The relays' user, on both servers.
   const std::string& user() const { return name_; }
   /// The administrators' addresses, which go past all proxies.
@@ -69,15 +75,17 @@ class arena {
   std::filesystem::path outboxd_;
   std::filesystem::path logs_;
   int shards_;
+  bool partitioned_;
   std::string name_;
   std::string exchange_ = "outbox";
   std::string queue_ = "events";
   std::string graveyard_ = "graveyard";
   test::fresh_database database_;
   mutable std::mutex mutex_;
-  std::string database_password_;  // guarded by mutex_
-  std::string broker_password_;    // guarded by mutex_
-  int changes_ = 0;                // guarded by mutex_
+  std::string database_password_;                                 // guarded by mutex_
+  std::string broker_password_;                                   // guarded by mutex_
+  int changes_ = 0;                                               // guarded by mutex_
+  std::vector<std::pair<std::int64_t, std::int64_t>> unordered_;  // guarded by mutex_
 };
 
 /// Replaces a secret as people do: a new file, then a rename.

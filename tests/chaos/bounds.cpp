@@ -17,7 +17,11 @@ bool may_repeat(const injection& one) {
     case fault::snapshot_held:
     case fault::table_locked:
     case fault::xids_burnt:
+    case fault::notify_queue_full:
+    case fault::shard_rows_deleted:
+    case fault::sequence_set_back:
       return false;
+    case fault::lock_table_full:
     case fault::relay_killed:
     case fault::relay_frozen:
     case fault::relay_stopped:

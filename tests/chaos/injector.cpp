@@ -127,6 +127,9 @@ void injector::carry_out(const planned& one) {
       case target::kind::neighbour:
         neighbour_fault(on);
         break;
+      case target::kind::hand:
+        hand_fault(on);
+        break;
     }
   } catch (const std::exception& error) {
     failed = true;
@@ -145,7 +148,7 @@ void injector::carry_out(const planned& one) {
 // or shortly before, so that there was nothing to disturb. Called with the lock held.
 outcome injector::judge(const scene& after, const injection& what) const {
   if (after.seen()) return outcome::happened;
-  if (after.stopping()) return outcome::missed;
+  if (after.stopping() || after.passed()) return outcome::missed;
   const auto recently = what.began - 15s;
   const auto overlaps = [&](const injection& other) {
     return other.began < what.ended && (other.ended == moment{} || other.ended > recently) &&

@@ -76,11 +76,18 @@ class scene {
   /// What there was instead of evidence.
   void saw_nothing(std::string words) { evidence_ = std::move(words); }
   bool seen() const { return seen_; }
+  /// It cannot be had on this server, or in this run.
+  void pass(std::string why) {
+    evidence_ = std::move(why);
+    passed_ = true;
+  }
+  bool passed() const { return passed_; }
   const std::string& evidence() const { return evidence_; }
 
  private:
   std::atomic<bool>& stopping_;
   bool seen_ = false;
+  bool passed_ = false;
   std::string evidence_;
   std::chrono::steady_clock::duration unroutable_{0};
 };
@@ -99,6 +106,7 @@ void link_fault(scene& on);
 void postgres_fault(scene& on);
 void rabbitmq_fault(scene& on);
 void neighbour_fault(scene& on);
+void hand_fault(scene& on);
 
 class injector {
  public:

@@ -42,7 +42,8 @@ milliseconds span(clock::duration of) {
 
 bool harmless(fault what) {
   return what == fault::notifications_forged || what == fault::notifications_lost ||
-         what == fault::snapshot_held || what == fault::xids_burnt;
+         what == fault::snapshot_held || what == fault::xids_burnt || what == fault::notify_queue_full ||
+         what == fault::sequence_set_back;
 }
 
 }  // namespace
@@ -174,6 +175,7 @@ bool lead_watch::well(const relay& whom, moment from, moment to) const {
       case target::kind::postgres:
       case target::kind::rabbitmq:
       case target::kind::neighbour:
+      case target::kind::hand:
         return !harmless(one.what);
     }
     return true;

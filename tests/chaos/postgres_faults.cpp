@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 using namespace test;
 
 constexpr auto lock_not_available = "55P03";
+constexpr auto queue_full = "54000";
 
 // The CTE is not folded into the rest: PostgreSQL might call the function for every session of the server.
 std::size_t end_sessions(scene& on, database& session) {
@@ -59,9 +60,14 @@ void make_read_only(scene& on) {
 
 void forge_notifications(scene& on) {
   auto session = on.all.where.connect();
-  session.exec("SELECT pg_notify('outbox', 'forged ' || n) FROM generate_series(1, 20000) AS n");
-  for (int i = 0; i < 200; ++i) session.exec("NOTIFY outbox, '{\"forged\": true}'");
-  on.saw("20,200 notifications");
+  try {
+    session.exec("SELECT pg_notify('outbox', 'forged ' || n) FROM generate_series(1, 20000) AS n");
+    for (int i = 0; i < 200; ++i) session.exec("NOTIFY outbox, '{\"forged\": true}'");
+    on.saw("20,200 notifications");
+  } catch (const database_error& error) {
+    if (error.sqlstate != queue_full) throw;
+    on.saw("as many notifications as there was room for");
+  }
 }
 
 /// The manual's way: wait for the lock a short time only, and try again.
@@ -113,21 +119,6 @@ void lock_table(scene& on) {
   session.exec("COMMIT");
 }
 
-// A restart of the server may end it.
-void burn_xids(scene& on) {
-  try {
-    auto session = on.all.where.connect();
-    const auto latest = [&] {
-      return session.number("SELECT pg_snapshot_xmax(pg_current_snapshot())::text");
-    };
-    const auto before = latest();
-    session.exec("DO $$ BEGIN FOR i IN 1..30000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$");
-    on.saw(fmt::format("{} transactions without an event", latest() - before));
-  } catch (const database_error& error) {
-    on.saw_nothing(error.what());
-  }
-}
-
 void change_database_password(scene& on) {
   constexpr auto words = "password authentication failed";
   const auto before = on.all.lines_with(words);
@@ -139,8 +130,6 @@ void change_database_password(scene& on) {
     on.saw(fmt::format("{} sessions ended, and refused afterwards", ended));
   for (const auto& one : on.all.relays) one->write_secrets();
 }
-
-constexpr act neighbour_acts[]{{fault::xids_burnt, burn_xids}};
 
 constexpr act postgres_acts[]{
     {fault::backends_terminated, terminate},
@@ -161,10 +150,6 @@ constexpr act postgres_acts[]{
 
 void postgres_fault(scene& on) {
   play(on, postgres_acts);
-}
-
-void neighbour_fault(scene& on) {
-  play(on, neighbour_acts);
 }
 
 }  // namespace outboxd::chaos

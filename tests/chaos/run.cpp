@@ -140,6 +140,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   seen.faults = faults.all();
   auto session = where.connect();
   seen.table = committed_events(session);
+  seen.unordered_seqs = where.unordered();
   seen.reasons = reasons(session);
   if (form.letters) seen.letters = ids_in(where, where.graveyard());
   if (form.partitioned)

@@ -71,6 +71,11 @@ constexpr std::array kinds{
     kind_of_fault{fault::link_abandoned, "link_abandoned", link, 2, 1000ms, 6000ms},
 
     kind_of_fault{fault::xids_burnt, "xids_burnt", neighbour, 1, 0ms, 0ms},
+    kind_of_fault{fault::lock_table_full, "lock_table_full", neighbour, 1, 300ms, 1500ms},
+    kind_of_fault{fault::notify_queue_full, "notify_queue_full", neighbour, 1, 1000ms, 4000ms},
+
+    kind_of_fault{fault::shard_rows_deleted, "shard_rows_deleted", hand, 1, 0ms, 0ms},
+    kind_of_fault{fault::sequence_set_back, "sequence_set_back", hand, 1, 0ms, 0ms},
 };
 
 /// Whole numbers that are the same with every standard library, which its distributions are not.
@@ -127,6 +132,8 @@ constexpr gaps gaps_of(target::kind whom) {
       return {3000ms, 14000ms};
     case neighbour:
       return {5000ms, 20000ms};
+    case hand:
+      return {8000ms, 20000ms};
   }
   return {};
 }
@@ -135,6 +142,7 @@ constexpr auto undisturbed = 3000ms;
 
 // Far from those of relays and guests, however many there are.
 constexpr std::uint64_t neighbours_stream = 1'000'000;
+constexpr std::uint64_t hands_stream = 1'000'001;
 
 void walk(const schedule_options& from, const target& whom, std::uint64_t stream,
           std::vector<planned>& into) {
@@ -189,6 +197,8 @@ std::string target::words() const {
       return fmt::format("relay {} to {}", relay, name_of(peer));
     case kind::neighbour:
       return "a neighbour";
+    case kind::hand:
+      return "a hand";
   }
   return {};
 }
@@ -214,6 +224,7 @@ std::vector<planned> make_schedule(const schedule_options& from) {
   walk(from, {.what = leader}, stream++, all);
   for (int i = 1; i <= from.guests; ++i) walk(from, {.what = guest, .relay = from.relays + i}, stream++, all);
   walk(from, {.what = neighbour}, neighbours_stream, all);
+  walk(from, {.what = hand}, hands_stream, all);
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   return all;
 }

@@ -58,6 +58,11 @@ enum class fault {
   link_abandoned,
   // another program on the server of PostgreSQL
   xids_burnt,
+  lock_table_full,
+  notify_queue_full,
+  // somebody at the outbox, by hand
+  shard_rows_deleted,
+  sequence_set_back,
 };
 
 std::string_view name_of(fault what);
@@ -70,7 +75,7 @@ std::string_view name_of(server which);
 /// What a fault takes for itself: faults of one target come one after another, those of different targets
 /// overlap.
 struct target {
-  enum class kind { relay, guest, leader, postgres, rabbitmq, link, neighbour };
+  enum class kind { relay, guest, leader, postgres, rabbitmq, link, neighbour, hand };
   kind what = kind::relay;
   int relay = 0;                   // of relay, guest and link
   server peer = server::postgres;  // of link

@@ -18,9 +18,11 @@ TEST_CASE("the same seed makes the same schedule and another one another") {
   CHECK(make_schedule(how) != make_schedule(other));
 }
 
-// Pinned: a seed in a report has to mean the same run next year.
-TEST_CASE("the schedule of seed 1 begins as it always did") {
-  const auto plan = make_schedule({.seed = 1, .length = 60s, .relays = 2});
+// Pinned: a seed in a report has to mean the same run next year. Targets that were added since come beside
+// it.
+TEST_CASE("the schedule of seed 1 begins as it always did, but for targets that are new") {
+  auto plan = make_schedule({.seed = 1, .length = 60s, .relays = 2});
+  std::erase_if(plan, [](const planned& one) { return one.whom.what == target::kind::hand; });
   REQUIRE(plan.size() > 3);
   CHECK(plan[0].words() == "3.046 s +0.000 s backends_terminated postgres");
   CHECK(plan[1].words() == "3.811 s +5.072 s relay_frozen relay 1");
@@ -54,7 +56,7 @@ TEST_CASE("every kind of fault happens within ten runs of a minute") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed)
     for (const auto& one : make_schedule({.seed = seed, .length = 60s, .relays = 2, .guests = 1}))
       seen.insert(one.what);
-  for (int i = 0; i <= static_cast<int>(fault::xids_burnt); ++i) {
+  for (int i = 0; i <= static_cast<int>(fault::sequence_set_back); ++i) {
     CAPTURE(name_of(static_cast<fault>(i)));
     CHECK(seen.contains(static_cast<fault>(i)));
   }

@@ -179,7 +179,10 @@ history_report history::check(const std::vector<committed_event>& committed,
       continue;
     }
     const auto& row = *found->second;
-    if (expected.unordered.empty() || row.event_type != expected.unordered) {
+    const bool twice_given =
+        std::any_of(expected.unordered_seqs.begin(), expected.unordered_seqs.end(),
+                    [&](const auto& one) { return one.first <= row.seq && row.seq <= one.second; });
+    if (!twice_given && (expected.unordered.empty() || row.event_type != expected.unordered)) {
       auto& last = latest.try_emplace({row.aggregate_type, row.aggregate_id}, row.seq).first->second;
       if (row.seq < last) {
         offend(report, ++report.out_of_order,

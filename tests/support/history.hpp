@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "support/database.hpp"
@@ -37,6 +38,7 @@ struct expectations {
   std::string exchange = "outbox";
   std::string content_type = "application/json";
   std::string unordered;  // the event type of those that come in no order: they were scheduled for later
+  std::vector<std::pair<std::int64_t, std::int64_t>> unordered_seqs{};  // from, to: the sequence was set back
 };
 
 struct history_report {

@@ -1,0 +1,129 @@
+// neighbour_faults: what another program does on the server of PostgreSQL, and what somebody does by hand to
+// the outbox.
+#include <fmt/format.h>
+
+#include "injector.hpp"
+#include "support/database.hpp"
+
+namespace outboxd::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+void burn_xids(scene& on) {
+  auto session = on.all.where.connect();
+  const auto latest = [&] { return session.number("SELECT pg_snapshot_xmax(pg_current_snapshot())::text"); };
+  const auto before = latest();
+  session.exec("DO $$ BEGIN FOR i IN 1..30000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$");
+  on.saw(fmt::format("{} transactions without an event", latest() - before));
+}
+
+// All entries of the server's lock table, and those that become free meanwhile. Everybody's transactions that
+// need one are refused (53200).
+void fill_lock_table(scene& on) {
+  auto session = on.all.where.connect();
+  session.exec("BEGIN");
+  std::int64_t taken = 0;
+  const auto take = [&](std::int64_t more) {
+    session.exec("SAVEPOINT before");
+    try {
+      session.exec(fmt::format("SELECT pg_advisory_xact_lock(7, n) FROM generate_series({}, {}) AS n",
+                               taken + 1, taken + more));
+      session.exec("RELEASE SAVEPOINT before");
+      taken += more;
+      return true;
+    } catch (const database_error& error) {
+      if (error.sqlstate != "53200") throw;
+      session.exec("ROLLBACK TO SAVEPOINT before");
+      return false;
+    }
+  };
+  for (std::int64_t step = 1'000; step > 0 && !on.stopping();)
+    if (!take(step)) step /= 2;
+  const auto until = std::chrono::steady_clock::now() + on.plan.lasts;
+  while (std::chrono::steady_clock::now() < until && !on.stopping()) {
+    take(1);
+    on.hold(5ms);
+  }
+  session.exec("ROLLBACK");
+  on.saw(fmt::format("{} locks", taken));
+}
+
+// PostgreSQL 17 and newer have a queue that can be made small enough.
+void fill_notify_queue(scene& on) {
+  constexpr std::int64_t most_pages = 1'000;
+  auto listener = on.all.where.connect();
+  const auto pages =
+      listener.number("SELECT coalesce(current_setting('max_notify_queue_pages', true), '1048576')");
+  if (pages > most_pages) return on.pass(fmt::format("the server's queue has {} pages", pages));
+  auto flood = on.all.where.connect();
+  listener.exec("LISTEN chaos_flood");
+  listener.exec("BEGIN");
+  listener.exec("SELECT 1");
+  const auto usage = [&] { return flood.number("SELECT (1000 * pg_notification_queue_usage())::bigint"); };
+  bool full = false;
+  while (!full && !on.stopping()) try {
+      flood.exec("SELECT pg_notify('chaos_flood', repeat('x', 7000) || n) FROM generate_series(1, 20) AS n");
+    } catch (const database_error& error) {
+      full = error.sqlstate == "54000";
+      if (!full) throw;
+    }
+  on.hold();
+  const auto filled = usage();
+  listener.exec("COMMIT");
+  on.saw(fmt::format("full to {} of 1000", filled));
+}
+
+// As a cleaner of test data does, or a restore that leaves the table out.
+void delete_shard_rows(scene& on) {
+  auto session = on.all.where.connect();
+  const auto gone =
+      session.exec("DELETE FROM outbox.shard WHERE $1::bigint % 2 = 0 OR shard = 0 RETURNING shard",
+                   {std::to_string(on.plan.at.count())});
+  on.saw(fmt::format("{} of {} rows deleted", gone.size(), on.all.where.shards()));
+}
+
+// As after a switch-over by logical replication. Order among events with such numbers is not promised.
+void set_sequence_back(scene& on) {
+  if (on.all.where.partitioned()) return on.pass("of a partitioned outbox each partition has its numbers");
+  auto session = on.all.where.connect();
+  const auto sequence = session.value("SELECT pg_get_serial_sequence('outbox.event', 'seq')");
+  const auto back = 10 + on.plan.at.count() % 500;
+  const auto top = session.number(fmt::format("SELECT last_value FROM {}", sequence));
+  const auto now = session.number(
+      fmt::format("SELECT setval('{0}', greatest(1, last_value - {1})) FROM {0}", sequence, back));
+  // Transactions that are open have higher ones.
+  on.all.where.note_unordered(
+      now,
+      session.number("SELECT greatest(max(seq), $1::bigint) + 200 FROM outbox.event", {std::to_string(top)}));
+  on.saw(fmt::format("from {} to {}", top, now));
+}
+
+constexpr act neighbour_acts[]{{fault::xids_burnt, burn_xids},
+                               {fault::lock_table_full, fill_lock_table},
+                               {fault::notify_queue_full, fill_notify_queue}};
+
+constexpr act hand_acts[]{{fault::shard_rows_deleted, delete_shard_rows},
+                          {fault::sequence_set_back, set_sequence_back}};
+
+// What happens to PostgreSQL at the same time may end it.
+void play_beside_others(scene& on, std::span<const act> acts) {
+  try {
+    play(on, acts);
+  } catch (const database_error& error) {
+    on.saw_nothing(error.what());
+  }
+}
+
+}  // namespace
+
+void neighbour_fault(scene& on) {
+  play_beside_others(on, neighbour_acts);
+}
+
+void hand_fault(scene& on) {
+  play_beside_others(on, hand_acts);
+}
+
+}  // namespace outboxd::chaos
