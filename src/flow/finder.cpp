@@ -35,7 +35,7 @@ void finder::start(std::vector<std::int64_t> left, clock::time_point now) {
   recall_ = {};
   pauses_ = {};
   resume_ = {.wanted = true, .after = {}};  // of pauses that have ended while nobody led
-  stragglers_ = {};
+  stragglers_.start();
   check_from_.reset();
 }
 

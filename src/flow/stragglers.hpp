@@ -15,6 +15,9 @@ namespace outboxd::flow {
 // nothing may be pending.
 class stragglers {
  public:
+  // The lead has been taken. The walk goes on where it was: a lead may never last for a whole one.
+  void start() { met_.reset(); }
+
   // At each sweep: where to walk on from, if this one walks. `watermark`: all that was read up to here
   // as pending is settled.
   std::optional<std::int64_t> next(std::int64_t watermark);

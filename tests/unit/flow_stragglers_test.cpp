@@ -31,6 +31,19 @@ TEST_CASE(
   CHECK(next_walk(it, 5'000) == start);
 }
 
+TEST_CASE("leads that end after a few sweeps keep nobody from walking on") {
+  stragglers it;
+  for (const std::int64_t from : {start, std::int64_t{10'000}}) {
+    for (int lead = 0; lead < 3; ++lead) {
+      it.start();
+      for (int sweep = 0; sweep < 3; ++sweep) CHECK_FALSE(it.next(100'000));
+    }
+    it.start();
+    CHECK(it.next(100'000) == from);
+    it.on_walked({.walked_to = 10'000, .met = false, .more = true}, 100'000);
+  }
+}
+
 TEST_CASE("a row that is pending at two sweeps in a row is read again") {
   stragglers it;
   next_walk(it, 1'000);
