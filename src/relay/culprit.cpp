@@ -255,8 +255,7 @@ std::string culprit_watch::words_for(std::string_view statement, std::int64_t nu
   if (statement == pg::statement::lead_holder && waits_for)
     return fmt::format(
         "no relay can lead shard {} of {}: {} holds the lock of its lead for a relay that has given it up; "
-        "it "
-        "was told to end, and waits for {}",
+        "it was told to end, and waits for {}",
         number, schema_.name(), who, *waits_for);
   if (statement == pg::statement::lead_holder)
     return fmt::format("no relay can lead shard {} of {}: {} holds the lock of its lead", number,
