@@ -24,6 +24,14 @@ void prepare_planner(database& session) {
   session.exec(fmt::format("SELECT {}", pg::planner_settings));
 }
 
+/// What the function prune_places deletes with, with parameters for its variables.
+std::string deletion_of_prune(database& session) {
+  return session.value(
+      R"(SELECT regexp_replace(regexp_replace(replace(substring(p.prosrc FROM 'WITH found[^;]*'),
+           'older_than', '$3::timestamptz'), 'places\[[^]]*\]', '$1::tid[]'), 'seqs\[[^]]*\]', '$2::bigint[]')
+         FROM pg_proc AS p WHERE p.oid = 'outbox.prune_places'::regproc)");
+}
+
 /// A relay's session with its prepared statements.
 class planner {
  public:
@@ -31,6 +39,7 @@ class planner {
     prepare_planner(session_);
     for (const auto& one : pg::relay_statements(schema, payload_type::jsonb, then))
       session_.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));
+    session_.exec("PREPARE prune_places AS " + deletion_of_prune(session_));
   }
 
   std::string plan(std::string_view statement, const std::string& parameters) {
@@ -106,6 +115,7 @@ const std::vector<expected> plans{
      "0, 1000, 500, 9",
      {"using event_order", "Index Cond: ((seq > $1) AND (seq < $4))", "Function Scan on prune_places"},
      1},
+    {"prune_places", "'{}', '{}', now()", {"Tid Scan on event e", "Tid Scan on event e_1"}, 2},
     {pg::statement::unfinished, "'{}', '{}', '{}'", {"Function Scan on k", by_key}, 1},
     {pg::statement::record,
      "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'",

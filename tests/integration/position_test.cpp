@@ -91,6 +91,14 @@ void write_at_random(const stage& on, unsigned seed, int transactions) {
     if (open[i]) end(i);
 }
 
+/// Of a relay that has published 100 events and is gone.
+void save_position(const stage& on) {
+  relay running{on};
+  on.add_events(1, 100);
+  on.await_published(100);
+  running.stop();
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -286,12 +294,7 @@ TEST_CASE("a tx or a seq that is changed by hand stays what it was") {
 TEST_CASE("an outbox that was restored from another server is read from its beginning") {
   const stage on;
   auto session = on.connect();
-  {
-    relay running{on};
-    on.add_events(1, 100);
-    on.await_published(100);
-    running.stop();
-  }
+  save_position(on);
   CHECK(session.number("SELECT count(*) FROM outbox.shard WHERE seq IS NOT NULL") == 1);
   // Committed there and not published; here they are below the position, and their ids are of nobody.
   copy_in(session, on, 1, 50);
@@ -308,12 +311,7 @@ TEST_CASE("an outbox that was restored from another server is read from its begi
 TEST_CASE("a position that was copied here, by a server with the same identifier, is not taken up") {
   const stage on;
   auto session = on.connect();
-  {
-    relay running{on};
-    on.add_events(1, 100);
-    on.await_published(100);
-    running.stop();
-  }
+  save_position(on);
   // A dump that is older than the position: here these come below it, and with xids that it takes for read.
   session.exec("UPDATE outbox.shard SET seq = 1000000, seen = pg_current_snapshot()");
   on.add_events(1, 50);
@@ -327,12 +325,7 @@ TEST_CASE("a position that was copied here, by a server with the same identifier
 TEST_CASE("a server that has lost transactions that the position had seen is read from its beginning") {
   const stage on;
   auto session = on.connect();
-  {
-    relay running{on};
-    on.add_events(1, 100);
-    on.await_published(100);
-    running.stop();
-  }
+  save_position(on);
   session.exec(
       "UPDATE outbox.shard SET seen = '4611686018427387907:4611686018427387907:', seq = 1000000, saved_by ="
       " pg_current_xact_id()");
