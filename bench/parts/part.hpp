@@ -38,6 +38,7 @@ std::unique_ptr<part> partitions_part();
 std::unique_ptr<part> adopt_part();
 std::unique_ptr<part> tls_part();
 std::unique_ptr<part> poison_part();
+std::unique_ptr<part> hot_part();
 
 // In the order in which they run when none is named.
 std::vector<std::unique_ptr<part>> all_parts();

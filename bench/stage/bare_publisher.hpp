@@ -10,9 +10,10 @@
 
 namespace outboxd::bench {
 
-// Runs the publisher and returns its confirms per second. Throws when it fails.
+// Runs the publisher and returns its confirms per second. Throws when it fails. window: the most messages of
+// a connection that are not confirmed yet.
 double bare_publisher(const setup& on, const std::string& queue_type, std::int64_t messages,
-                      std::int64_t size, int connections);
+                      std::int64_t size, int connections, int window = 2'000);
 
 // The same at a pace, to a quorum queue, from its construction on.
 class paced_publisher {

@@ -4,7 +4,8 @@
 -- $4 position.seq  $5 xid8[] that were in progress in the position's snapshot  $6 its xmax  $7 xid up to
 -- which (c) looks whatever it meets: so it does as a rule. Where there are more transactions, the index on tx
 -- says after how many rows to stop, so that transactions without a row cost nothing, however many they are.
--- $8 seq up to which (a) looks  $9 most events  $10 whether with the summary
+-- $8 seq up to which (a) looks  $9 most events  $10 whether with the summary  $11 aggregates that (a) passes
+-- over: the laggards, see laggards.sql
 -- As long as (c) does not see up to now, (a) brings nothing: it could bring an event before an earlier one of
 -- its aggregate.
 --
@@ -58,6 +59,7 @@ FROM @event_open@
   (SELECT @event_row@                                                               -- (a)
    FROM @schema@.event AS e
    WHERE e.seq > $4 AND e.seq <= $8 AND e.status = 'pending' AND (e.hash & $2) = $3
+     AND e.hash <> ALL ($11::bigint[])
    ORDER BY e.seq
    FETCH FIRST (CASE WHEN pg_snapshot_xmax(pg_current_snapshot()) <= (SELECT upto FROM looked)
                 THEN greatest($9::bigint - (SELECT all_late FROM counted), 0) ELSE 0 END) ROWS WITH TIES)

@@ -1,9 +1,10 @@
 -- How far there is nothing pending above a seq: a bounded look at rows that are finished, as a rule.
--- $1 unused, $2 mask, $3 shard, $4 seq. Returns the seq up to which nothing is pending, whether the next row
--- is pending, and whether
--- there may be more rows beyond. With ties, for a sequence that was set back gives a seq twice.
+-- $1 unused, $2 mask, $3 shard, $4 seq, $5 aggregates to pass over. Returns the seq up to which nothing is
+-- pending, whether the next row is pending, and whether there may be more rows beyond. With ties, for a
+-- sequence that was set back gives a seq twice.
 WITH walked AS MATERIALIZED (
-  SELECT e.seq, e.status = 'pending' AND (e.hash & $2) = $3 AS pending
+  SELECT e.seq, e.status = 'pending' AND (e.hash & $2) = $3
+           AND e.hash <> ALL ($5::bigint[]) AS pending
   FROM @schema@.event AS e
   WHERE e.seq > $4 AND $1::bigint IS NOT NULL
   ORDER BY e.seq

@@ -63,8 +63,11 @@ struct stream_limits {
   std::int64_t batch_bytes = 8'000'000;
   int batches = 4;  // of events and bytes that are read and not settled
   write_limits marks{.enough = 500, .linger = std::chrono::milliseconds(10), .most = 10'000};
-  // Events of one aggregate in memory, and at most a batch, or a second's worth of max_rate; more are parked.
+  // Events of one aggregate in memory, and at most a batch, or a second's worth of max_rate; with more it is
+  // left behind (laggards.hpp).
   std::uint32_t longest_chain = 500;
+  // When more events than these have gone by an aggregate that was left behind, its own are parked.
+  std::size_t most_overtaking = 100'000;
   std::size_t most_held = 200'000;  // aggregates that hold back events, known by name
   order_mode order = order_mode::strict;
   flow::after_dead after_dead = flow::after_dead::go_on;

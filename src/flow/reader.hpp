@@ -50,6 +50,8 @@ class reader {
   std::optional<search> searching() const;
 
   const position& at() const { return at_; }
+  // The highest seq that it goes on from, now or when what it reads again has been read.
+  std::int64_t passed() const { return resume_at_ ? std::max(at_.seq, resume_at_->seq) : at_.seq; }
   // What is visible up to here has been read since the lead was taken: a walk alone does not find what
   // committed late.
   std::int64_t read_to() const { return read_to_; }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/event.hpp"
@@ -140,6 +141,24 @@ struct release_answer {
   std::vector<aggregate> more;       // these have more parked rows than came
 };
 
+// An aggregate that the stream goes on without: its events up to this seq have been read.
+struct left_behind {
+  aggregate which = 0;
+  std::int64_t after = 0;
+};
+
+struct laggards_request {
+  std::vector<left_behind> of;
+  std::int64_t seq_span = 0;  // how far each is looked for in one read
+  int events = 0;             // most rows of each
+};
+
+struct laggards_answer {
+  std::vector<stored_event> rows;  // pending ones, in seq order
+  // Of each: up to where all of it has come; nothing: there is no more.
+  std::vector<std::pair<aggregate, std::optional<std::int64_t>>> looked_to;
+};
+
 // What becomes of an event that was not published.
 struct failure_record {
   event_key key;
@@ -196,9 +215,12 @@ struct store_request {
   std::vector<std::int64_t> save_unsettled;  // with save: seqs up to it of events that are not settled
   std::optional<read_request> read;
   std::optional<std::int64_t> walk_from;
+  std::vector<aggregate> passing_over;     // (a) of the read, and walks, leave out events of these
   std::optional<std::int64_t> check_from;  // a walk over what has been read
   std::optional<due_cursor> due;           // after this one
   int due_events = 0;
+  // After the read, so that it sees all that the read has seen and left out.
+  std::optional<laggards_request> laggards;
   // Texts of withheld events, of the first one and of as many others as fit into memory; the others come
   // withheld, with their size.
   std::vector<event_key> fetch;
@@ -219,7 +241,7 @@ struct store_request {
   // Of rows of which it is not known how large they would be.
   bool makes_texts() const {
     return (!fetch.empty() && !fetch_is_measured) ||
-           (!keys_only && (read || due || resume || !left.empty() || !release.empty()));
+           (!keys_only && (read || due || laggards || resume || !left.empty() || !release.empty()));
   }
   // Whether its answer tells if reads and marks get through: the rest may, while the table is locked.
   bool reads_or_writes_events() const { return !failures.empty() || !marks.keys.empty() || read || due; }
@@ -244,6 +266,7 @@ struct store_answer {
   tried<walk_answer> walk;
   tried<walk_answer> checked;
   tried<due_answer> due;
+  tried<laggards_answer> laggards;
   tried<std::vector<stored_event>> fetched;
   tried<std::vector<stored_event>> left;
   tried<release_answer> released;

@@ -27,6 +27,7 @@ stream::stream(lanes& over, stream_limits limits, stream_hooks hooks)
       hooks_(std::move(hooks)),
       barriers_(limits_.most_held),
       reader_(limits_.read),
+      laggards_(limits_.most_overtaking),
       finder_(barriers_, limits_.after_dead == after_dead::hold),
       writes_{.marks = write_queue(limits_.marks), .records = write_queue({}), .fetches = write_queue({})},
       chance_(limits_.seed) {}
@@ -94,6 +95,8 @@ void stream::forget_unsent() {
     events_.erase(which);
   }
   writes_.fetches.clear();
+  if (const auto lowest = laggards_.lowest()) reader_.forget(*lowest);
+  laggards_.clear();
 }
 
 // But for what PostgreSQL will not write.
@@ -117,6 +120,7 @@ void stream::lost() {
   writes_.records.clear();
   writes_.fetches.clear();
   failed_.clear();
+  laggards_.clear();
   agenda_ = {};
 }
 
@@ -201,8 +205,8 @@ std::optional<store_request> stream::next() {
   store_request light = out;
   ask_to_write(out);
   if (out.failures.empty() && out.marks.keys.empty() && !out.save && !out.read && !out.walk_from &&
-      !out.due && out.fetch.empty() && out.left.empty() && out.release.empty() && !out.blocked_after &&
-      !out.recall_after && !out.pauses && !out.resume && !out.dead_after)
+      !out.due && !out.laggards && out.fetch.empty() && out.left.empty() && out.release.empty() &&
+      !out.blocked_after && !out.recall_after && !out.pauses && !out.resume && !out.dead_after)
     return std::nullopt;
   agenda_.asked = std::move(light);
   agenda_.asked_at = lanes_.now();
@@ -237,6 +241,7 @@ void stream::ask_to_read(store_request& to) {
   if (to.read) to.read->with_summary = std::exchange(agenda_.summary_wanted, false);
   ask_to_fetch(to);
   finder_.add_to(to, std::min(room(), limits_.read.batch), now);
+  ask_for_laggards(to);
   if (!may_release()) return;
   to.release = barriers_.held.take(most_lookups, [this](aggregate one) {
     return events_.length_of(one) > 0 || barriers_.dead.holds(one);
@@ -276,6 +281,7 @@ void stream::ask_to_save(store_request& to) const {
       return;
     now.seq = std::min(now.seq, one.it.what.seq - 1);
   });
+  if (const auto lowest = laggards_.lowest()) now.seq = std::min(now.seq, *lowest - 1);
   // To save is a transaction, too: a snapshot that is only a little younger is not worth one.
   if (agenda_.saved && agenda_.saved->seq == now.seq &&
       now.seen.xmax < agenda_.saved->seen.xmax + worth_saving)
@@ -296,7 +302,8 @@ clock::time_point stream::next_at() const {
   const int free = room();
   if (agenda_.save || (may_release() && barriers_.held.asks())) return at_once;
   const auto to_fetch = may_fetch() ? writes_.fetches.due().value_or(never) : never;
-  return std::min({to_write, to_fetch, reader_.next(free), finder_.next(free)});
+  const auto to_laggards = free > 0 && !hungry().empty() ? at_once : never;
+  return std::min({to_write, to_fetch, to_laggards, reader_.next(free), finder_.next(free)});
 }
 
 stream::news stream::on_answer(store_answer answer) {
@@ -322,6 +329,7 @@ stream::news stream::on_answer(store_answer answer) {
     if (answer.due.wants_keys_only()) read_by_keys();
     for (stored_event& one : answer.due.answer.rows) admit_due(std::move(one));
   }
+  if (asked.laggards) on_laggards(answer.laggards);
   if (!asked.left.empty()) on_left(answer.left);
   if (!asked.release.empty()) on_released(answer.released, asked);
   if (asked.pauses) on_pauses(answer.pauses);

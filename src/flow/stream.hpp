@@ -12,6 +12,7 @@
 #include "core/failure.hpp"
 #include "flow/barriers.hpp"
 #include "flow/finder.hpp"
+#include "flow/laggards.hpp"
 #include "flow/lanes.hpp"
 #include "flow/limits.hpp"
 #include "flow/reader.hpp"
@@ -99,6 +100,8 @@ class stream final : public shipper {
   phase now_in() const { return phase_; }
   const unsettled& events() const { return events_; }
   const position& at() const { return reader_.at(); }
+  // Whether this event is below the position and still to be read.
+  bool passes_over(aggregate which, std::int64_t seq) const { return laggards_.passes_over(which, seq); }
   // What keeps it from sending although it may: it looks through what comes before; or, while it loads, it
   // learns what holds back events.
   std::optional<reader::search> searching() const {
@@ -161,7 +164,9 @@ class stream final : public shipper {
     clock::time_point loads_since{};
     std::optional<position> saved;
     bool save = false;
-    bool summary_wanted = false;  // with the next read
+    bool summary_wanted = false;              // with the next read
+    clock::time_point laggards_not_before{};  // a read of them has failed
+    std::size_t found_of_laggards = 0;        // since the latest read
     clock::time_point keys_only_until{};
     clock::time_point sure_until{};  // that it has the lead still
     payload_type payload = payload_type::jsonb;
@@ -172,6 +177,9 @@ class stream final : public shipper {
     return std::min(limits_.longest_chain,
                     static_cast<std::uint32_t>(lanes_.limit().worth_reading(limits_.read.batch)));
   }
+  std::uint32_t share_of_laggard() const;
+  bool is_full(aggregate which) const;
+  std::vector<left_behind> hungry() const;
   int room() const;
   bool memory_is_full() const;
   std::int64_t watermark() const;
@@ -182,6 +190,7 @@ class stream final : public shipper {
   bool all_settled() const;
   void ask_to_write(store_request& to);
   void ask_to_read(store_request& to);
+  void ask_for_laggards(store_request& to);
   void ask_to_fetch(store_request& to);
   void ask_to_save(store_request& to) const;
 
@@ -189,6 +198,7 @@ class stream final : public shipper {
   void on_recorded(const write_answer& got);
   void on_marked(const write_answer& got);
   news on_read(tried<read_answer>& got, const store_request& asked);
+  void on_laggards(tried<laggards_answer>& got);
   void on_left(tried<std::vector<stored_event>>& got);
   void on_fetched(tried<std::vector<stored_event>>& got, bool was_measured);
   void on_still_withheld(slot which, std::int64_t size);
@@ -240,6 +250,7 @@ class stream final : public shipper {
   unsettled events_;
   barriers barriers_;
   reader reader_;
+  laggards laggards_;
   finder finder_;
   writes writes_;
   boost::unordered_flat_map<slot, failed> failed_;

@@ -27,6 +27,7 @@ void stream::read_by_keys() {
 
 stream::news stream::on_read(tried<read_answer>& got, const store_request& asked) {
   const auto how = reader_.on_read(asked, got, lanes_.now());
+  laggards_.on_passed(reader_.passed());
   if (got.wants_keys_only()) read_by_keys();
   news out{.read = how != reader::outcome::failed, .complete = how == reader::outcome::complete};
   if (got.result != read_result::done) return out;
@@ -39,6 +40,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
     if (!got.answer.saw_all && one.what.seq > asked.read->from.seq) break;
     if (admit(std::move(one))) ++out.found;
   }
+  out.found += std::exchange(agenda_.found_of_laggards, 0);
   return out;
 }
 
@@ -61,9 +63,17 @@ void stream::on_texts(slot which) {
 // True if it is news.
 bool stream::admit(stored_event one) {
   const aggregate of = one.what.aggregate;
-  const bool parked = barriers_.hold(of) || events_.length_of(of) >= longest_chain();
+  if (laggards_.passes_over(of, one.what.seq)) return false;
+  const bool held = barriers_.hold(of);
+  const auto lags = laggards_.state_of(of);
+  // What came late of one that follows is below what was left behind, so that it finds a place.
+  const bool full = !held && lags != lag::follows && events_.length_of(of) >= longest_chain() &&
+                    events_.find(one.what.key()) == no_slot;
+  if (full && !lags && laggards_.leave_behind(of, one.what.seq)) return false;
+  const bool parked = held || full;
   const auto added = events_.add(std::move(one));
   if (!added) return false;
+  laggards_.on_overtaking();
   on_texts(*added);
   if (parked)
     park(*added);
@@ -77,8 +87,7 @@ bool stream::admit(stored_event one) {
 void stream::admit_due(stored_event one) {
   const aggregate of = one.what.aggregate;
   const bool heads = one.from == exception::backing_off;
-  const bool parked =
-      one.earlier_waits || (!heads && (barriers_.hold(of) || events_.length_of(of) >= longest_chain()));
+  const bool parked = one.earlier_waits || (!heads && (barriers_.hold(of) || is_full(of)));
   if (heads && !barriers_.held.holds(of))
     barriers_.held.begin(of, hold::head_waits);  // somebody has requeued it by hand
   const auto added = events_.add(std::move(one));
@@ -212,7 +221,8 @@ void stream::on_released(tried<release_answer>& got, const store_request& asked)
     const aggregate of = one.what.aggregate;
     const auto before = to_record.find(of);
     // What the reading has not passed since the lead was taken may have pending ones before it.
-    if (one.what.seq > reader_.read_to() || (before != to_record.end() && one.what.seq > before->second)) {
+    if (one.what.seq > reader_.read_to() || laggards_.passes_over(of, one.what.seq) ||
+        (before != to_record.end() && one.what.seq > before->second)) {
       more.push_back(of);
       continue;
     }

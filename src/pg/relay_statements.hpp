@@ -34,6 +34,7 @@ namespace statement {
 inline constexpr std::string_view read = "read";
 inline constexpr std::string_view walk = "walk";
 inline constexpr std::string_view due = "due";
+inline constexpr std::string_view laggards = "laggards";
 inline constexpr std::string_view released = "released";
 inline constexpr std::string_view by_key = "by_key";
 inline constexpr std::string_view by_key_measured = "by_key_measured";

@@ -219,6 +219,7 @@ pg::pipeline round_trip::steps() {
   if (what_.check_from) add_walk(*what_.check_from, out_.checked);
   if (what_.walk_from) add_walk(*what_.walk_from, out_.walk);
   if (what_.due) add_due();
+  if (what_.laggards) add_laggards();
   if (!what_.fetch.empty()) add_fetch();
   if (!what_.left.empty()) add_left();
   if (!what_.release.empty()) add_released();

@@ -65,6 +65,7 @@ class round_trip {
   void add_read();
   void add_walk(std::int64_t from, flow::tried<flow::walk_answer>& into);
   void add_due();
+  void add_laggards();
   void add_fetch();
   void add_left();
   void add_released();

@@ -48,11 +48,11 @@ void round_trip::add_read() {
   const auto& asked = *what_.read;
   auto parameters = event_parameters();
   const flow::xid unasked = asked.from.seen.xmax + xids_at_once;
-  parameters.insert(parameters.end(),
-                    {pg::int8(asked.from.seq), pg::xid8_array(asked.from.seen.in_progress),
-                     pg::int8(static_cast<std::int64_t>(asked.from.seen.xmax)),
-                     pg::int8(static_cast<std::int64_t>(unasked)), pg::int8(asked.seq_limit),
-                     pg::int8(asked.events), pg::boolean(asked.with_summary)});
+  parameters.insert(parameters.end(), {pg::int8(asked.from.seq), pg::xid8_array(asked.from.seen.in_progress),
+                                       pg::int8(static_cast<std::int64_t>(asked.from.seen.xmax)),
+                                       pg::int8(static_cast<std::int64_t>(unasked)),
+                                       pg::int8(asked.seq_limit), pg::int8(asked.events),
+                                       pg::boolean(asked.with_summary), pg::int8_array(what_.passing_over)});
   add(pg::statement::read, std::move(parameters), [this](segment& got) {
     auto events = events_in(got, out_.read, false);
     if (!events) return;
@@ -95,7 +95,7 @@ void round_trip::add_read() {
 
 void round_trip::add_walk(std::int64_t from, flow::tried<flow::walk_answer>& into) {
   auto parameters = events_of(of_.largest);
-  parameters.push_back(pg::int8(from));
+  append(parameters, {pg::int8(from), pg::int8_array(what_.passing_over)});
   add(pg::statement::walk, std::move(parameters), [this, &into](segment& got) {
     static constexpr std::array cells{pg::number_cell, pg::boolean_cell, pg::boolean_cell};
     if (!is_read(got, {.cells = cells, .least_rows = 1, .most_rows = 1}, into)) return;
@@ -118,6 +118,41 @@ void round_trip::add_due() {
       into.last = {pg::read_timestamp(rows.at(last, static_cast<int>(column::available_at))),
                    pg::read_int8(rows.at(last, static_cast<int>(column::seq)))};
     into.next = due_in(pg::read_head(rows, 0));
+  });
+}
+
+void round_trip::add_laggards() {
+  const auto& asked = *what_.laggards;
+  std::vector<std::int64_t> aggregates, after;
+  for (const flow::left_behind& one : asked.of) {
+    aggregates.push_back(one.which);
+    after.push_back(one.after);
+  }
+  auto parameters = event_parameters();
+  append(parameters, {pg::int8_array(aggregates), pg::int8_array(after), pg::int8(asked.seq_span),
+                      pg::int8(asked.events)});
+  add(pg::statement::laggards, std::move(parameters), [this](segment& got) {
+    auto events = events_in(got, out_.laggards);
+    if (!events) return;
+    const auto& of = what_.laggards->of;
+    const auto is_asked_for = [&of](flow::aggregate which) {
+      return std::ranges::find(of, which, &flow::left_behind::which) != of.end();
+    };
+    const pg::rows& rows = got.answers.back();
+    auto& into = out_.laggards.answer;
+    for (int row = 0; row < rows.size() && rows.is_null(row, static_cast<int>(column::id)); ++row) {
+      const auto head = pg::read_head(rows, row);
+      into.looked_to.emplace_back(pg::number_in(head, "hash").value_or(0), pg::number_in(head, "looked_to"));
+    }
+    const bool fits =
+        std::ranges::all_of(into.looked_to, is_asked_for, [](const auto& one) { return one.first; }) &&
+        std::ranges::all_of(*events, is_asked_for, [](const auto& one) { return one.what.aggregate; });
+    if (!fits) {
+      refuse("an event of another aggregate");
+      return;
+    }
+    into.rows = std::move(*events);
+    std::ranges::stable_sort(into.rows, {}, [](const auto& one) { return one.what.seq; });
   });
 }
 

@@ -25,9 +25,9 @@ class reader {
     std::int64_t late = 0;
   };
   seen read_from(std::int64_t xid) {
-    const auto rows = session_.exec(
-        fmt::format("EXECUTE read(1000, 0, 0, 1000000000, '{{}}', '{}', '{}', 1000020000, 1500, false)", xid,
-                    xid + 20'000));
+    const auto rows = session_.exec(fmt::format(
+        "EXECUTE read(1000, 0, 0, 1000000000, '{{}}', '{}', '{}', 1000020000, 1500, false, '{{}}')", xid,
+        xid + 20'000));
     const auto head = nlohmann::json::parse(*rows.at(0).at(static_cast<std::size_t>(pg::event_column::head)));
     const std::string snapshot = head.at("snapshot");
     return {std::stoll(head.at("upto").get<std::string>()),

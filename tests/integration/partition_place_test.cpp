@@ -144,8 +144,8 @@ TEST_CASE("a read brings late events alone, and not what lies at their places el
   twins on;
   const auto tx = on.session().value("SELECT tx FROM outbox.event_p1 LIMIT 1");
   const auto read = on.session().exec(fmt::format(
-      "EXECUTE read(1000, 0, 0, {}, '{{{}}}', '{}', '9000000', {}, 1500, false)", 5 * partition_width, tx,
-      on.session().number("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"),
+      "EXECUTE read(1000, 0, 0, {}, '{{{}}}', '{}', '9000000', {}, 1500, false, '{{}}')", 5 * partition_width,
+      tx, on.session().number("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"),
       5 * partition_width));
   REQUIRE(read.size() == 1 + rows);
   for (std::size_t i = 1; i < read.size(); ++i)

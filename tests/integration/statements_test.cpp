@@ -69,13 +69,14 @@ TEST_CASE("a read brings what is pending, and nothing that is finished or waits"
   const auto tx = it.of("tx", pending);
   // Above the position, and below it: in progress then, and begun later.
   CHECK(it.bring(pg::statement::read,
-                 "1000, 0, 0, 0, '{}', '9000000000', '9000000000', 20000, 1500, false") == seqs{pending});
+                 "1000, 0, 0, 0, '{}', '9000000000', '9000000000', 20000, 1500, false, '{}'") ==
+        seqs{pending});
   CHECK(it.bring(pg::statement::read,
-                 fmt::format("1000, 0, 0, 20000, {}, '9000000000', '9000000000', 40000, 1500, false",
+                 fmt::format("1000, 0, 0, 20000, {}, '9000000000', '9000000000', 40000, 1500, false, '{{}}'",
                              it.all("tx"))) == seqs{pending});
   CHECK(it.bring(pg::statement::read,
-                 fmt::format("1000, 0, 0, 20000, '{{}}', '{}', '9000000000', 40000, 1500, false", tx)) ==
-        seqs{pending});
+                 fmt::format("1000, 0, 0, 20000, '{{}}', '{}', '9000000000', 40000, 1500, false, '{{}}'",
+                             tx)) == seqs{pending});
 }
 
 TEST_CASE("a mark by key leaves alone what somebody has finished meanwhile") {
@@ -85,6 +86,52 @@ TEST_CASE("a mark by key leaves alone what somebody has finished meanwhile") {
   it.session.exec(fmt::format("EXECUTE mark_by_key({}, {}, {})", it.all("id"), it.all("seq"), it.all("tx")));
   CHECK(it.of("status", pending) == "published");
   CHECK(it.of("status", gone) == "dead");
+}
+
+TEST_CASE(
+    "a read and a walk pass over who was left behind, and what came late of it is brought all the same") {
+  table it;
+  const auto first = it.add();
+  const auto second = it.add();
+  const auto hash = it.of("hash", first);
+  const auto tx = it.of("tx", second);
+  CHECK(it.bring(pg::statement::read,
+                 fmt::format(
+                     "1000, 0, 0, 0, '{{}}', '9000000000', '9000000000', 20000, 1500, false, '{{{}}}'", hash))
+            .empty());
+  CHECK(it.bring(pg::statement::read,
+                 fmt::format("1000, 0, 0, {}, '{{}}', '{}', '9000000000', 20000, 1500, false, '{{{}}}'",
+                             second, tx, hash)) == seqs{second});
+  const auto walked = it.session.exec(fmt::format("EXECUTE walk(0, 0, 0, 0, '{{{}}}')", hash));
+  CHECK(walked.at(0).at(0).value() == second);
+}
+
+TEST_CASE("of who was left behind the first events come, and how far that is") {
+  table it;
+  const auto first = it.add();
+  const auto second = it.add();
+  it.add(published);
+  const auto fourth = it.add();
+  const auto hash = it.of("hash", first);
+  const auto looked_to = [&](const std::string& after, const char* seqs, const char* events) {
+    return it.session
+        .exec(fmt::format("EXECUTE laggards(1000, 0, 0, '{{{}}}', '{{{}}}', {}, {})", hash, after, seqs,
+                          events))
+        .at(0)
+        .at(static_cast<std::size_t>(pg::event_column::head))
+        .value();
+  };
+  const auto asked = [&](const char* events) {
+    return fmt::format("1000, 0, 0, '{{{}}}', '{{{}}}', 1000, {}", hash, first, events);
+  };
+  CHECK(it.bring(pg::statement::laggards, asked("1")) == seqs{second});
+  CHECK(it.bring(pg::statement::laggards, asked("9")) == seqs{second, fourth});
+  CHECK(looked_to(first, "1000", "1").find("\"looked_to\" : " + second) != std::string::npos);
+  CHECK(looked_to(first, "1000", "9").find("\"looked_to\" : null") != std::string::npos);
+  // The next row is far away: what is between is passed at once.
+  it.session.exec("UPDATE outbox.event SET status = 'published', published_at = now()");
+  CHECK(looked_to("-1000000", "10", "9").find(fmt::format("\"looked_to\" : {}", std::stoll(first) - 1)) !=
+        std::string::npos);
 }
 
 TEST_CASE("parked events are released when none of their aggregate backs off any more") {

@@ -124,6 +124,26 @@ TEST_CASE("one aggregate with a long queue does not hold up the others") {
   running.stop();
 }
 
+TEST_CASE("an event of an aggregate with a long queue is written once, in either order") {
+  for (const char* order : {"strict", "pipelined"}) {
+    CAPTURE(order);
+    const stage on;
+    auto session = on.connect();
+    session.exec(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+        " SELECT 'order', CASE WHEN n % 5 = 0 THEN 'other ' || n ELSE 'hot' END, $1, '{}'"
+        " FROM generate_series(1, 5000) AS n",
+        {on.key()});
+    relay running{on, {"--relay-order", order}};
+    const auto report = on.check_all();
+    CHECK_MESSAGE(report.exact(), report.words());
+    running.stop();
+    eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
+    CHECK(on.connect().number(
+              "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relid = 'outbox.event'::regclass") == 5000);
+  }
+}
+
 TEST_CASE("migrate leaves the application's functions in its schema alone") {
   const stage_options unmigrated{.migrated = false};
   const stage on{unmigrated};

@@ -23,6 +23,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   stream.marks = {.enough = world_.one_of<std::size_t>({1, 10}),
                   .linger = microseconds(world_.one_of({0, 3'000}))};
   stream.longest_chain = world_.one_of<std::uint32_t>({2, 5, 500});
+  stream.most_overtaking = world_.one_of<std::size_t>({0, 20, 100'000});
   stream.most_held = world_.one_of<std::size_t>({2, 5, 200'000, 200'000});
   stream.order = how.order;
   stream.after_dead = how.after_dead;

@@ -117,6 +117,7 @@ TEST_CASE("every rule of reads is needed: left out, it is missed") {
       {"(a) waits for the last slice of (c)", &rules::slices_first, 100},
       {"a walk goes over what the position has passed", &rules::background_walk, 100},
       {"a due read begins after what has been read", &rules::due_after, 100},
+      {"who was left behind is read after the others", &rules::laggards_after_read, 500},
   });
 }
 

@@ -136,7 +136,7 @@ class readings {
   void read() {
     const int most = static_cast<int>(world_.between(1, 6));
     const std::int64_t limit = at_.seq == position::before_all ? 5 : at_.seq + world_.between(1, 30);
-    const auto got = table_.read(0, {at_, limit, most}, false).answer;
+    const auto got = table_.read(0, {at_, limit, most}, {}, false).answer;
     if (got.late > most) {
       CHECK(got.rows.empty());
       at_.go_back(*got.late_low, got.now);

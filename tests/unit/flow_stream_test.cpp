@@ -138,34 +138,6 @@ TEST_CASE("a read that has not seen all that committed late brings nothing from 
   CHECK(it.stream.at() == position{10, {7, 7, {}}});
 }
 
-TEST_CASE("more of one aggregate than a chain may hold is parked, and looked up when the chain is settled") {
-  auto limits = stream_script::quick();
-  limits.longest_chain = 2;
-  stream_script it(limits);
-  it.lead();
-  it.bring({row(1), row(2), row(3), row(4)});
-  it.ask();
-  CHECK(it.recorded() == "3 parked 4 parked ");
-  it.answer();
-  CHECK(it.stream.events().size() == 2);
-  while (it.asks()) {
-    CHECK(it.asked.release.empty());  // 1 and 2 are in memory still
-    it.answer();
-  }
-  it.ack(0, 1);
-  it.ack(0, 2);
-  while (it.asks() && it.asked.release.empty()) it.answer();
-  CHECK(it.asked.release == std::vector<aggregate>{1});
-  CHECK(it.asked.release_events == 2);
-  store_answer released;
-  released.released.answer.rows = {row(3, 1, exception::parked), row(4, 1, exception::parked)};
-  it.sent();
-  it.answer(released);
-  CHECK(it.sent() == numbers{3});
-  it.ack(0, it.latest());
-  CHECK(it.sent() == numbers{4});
-}
-
 TEST_CASE(
     "of the events of one aggregate that are due at once no more stay in memory than a chain may hold") {
   auto limits = stream_script::quick();

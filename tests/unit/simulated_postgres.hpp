@@ -48,6 +48,7 @@ struct rules {
   bool look_up_unasked = true;        // held aggregates are looked at again without a hit in memory
   bool makes_way = true;              // a leader without a broker makes way for a relay that has one
   bool leads_on = true;               // who makes way and does not come to rest leads on
+  bool laggards_after_read = true;    // who was left behind is read after the others
   bool request_ends = true;           // a lead is given up for who goes on asking for a while only
 };
 
@@ -178,8 +179,13 @@ class simulated_postgres {
   flow::write_answer record(const std::vector<flow::failure_record>& what);
   flow::write_answer mark(const flow::mark_request& what);
   bool save(std::size_t shard, const flow::position& at, const std::vector<std::int64_t>& unsettled);
-  flow::tried<flow::read_answer> read(std::size_t shard, const flow::read_request& what, bool keys_only);
-  flow::tried<flow::walk_answer> walk(std::size_t shard, std::int64_t from, std::size_t at_least = 0);
+  flow::tried<flow::read_answer> read(std::size_t shard, const flow::read_request& what,
+                                      const std::vector<flow::aggregate>& passing_over, bool keys_only);
+  flow::tried<flow::walk_answer> walk(std::size_t shard, std::int64_t from,
+                                      const std::vector<flow::aggregate>& passing_over,
+                                      std::size_t at_least = 0);
+  flow::tried<flow::laggards_answer> laggards(std::size_t shard, const flow::laggards_request& what,
+                                              bool keys_only);
   flow::tried<flow::due_answer> due(std::size_t shard, const flow::due_cursor& after, int most,
                                     bool keys_only);
   flow::tried<std::vector<flow::stored_event>> fetch(const std::vector<event_key>& keys, bool measured);
@@ -257,7 +263,11 @@ class simulated_postgres {
   flow::xid looked_up_to(const flow::snapshot& since, const flow::snapshot& now) const;
   void add_summary(std::size_t shard, flow::read_answer& to) const;
   template <class Answer>
-  bool cannot_read(flow::tried<Answer>& out) const;
+  bool cannot_read(flow::tried<Answer>& out) const {
+    if (reads_locked_until <= world_.now()) return false;
+    out.result = flow::read_result::deferred;
+    return true;
+  }
   // Fills the rows in, or says that one of them cannot be read.
   template <class Answer>
   void bring(const std::vector<std::size_t>& which, bool keys_only, flow::tried<Answer>& out,

@@ -58,13 +58,6 @@ flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
 }
 
 template <class Answer>
-bool simulated_postgres::cannot_read(flow::tried<Answer>& out) const {
-  if (reads_locked_until <= world_.now()) return false;
-  out.result = read_result::deferred;
-  return true;
-}
-
-template <class Answer>
 void simulated_postgres::bring(const std::vector<std::size_t>& which, bool keys_only,
                                flow::tried<Answer>& out, std::vector<flow::stored_event>& into) {
   if (!keys_only && world_.chance(bounds_.slow_in_thousand)) {
@@ -94,6 +87,7 @@ flow::xid simulated_postgres::looked_up_to(const flow::snapshot& since, const fl
 }
 
 flow::tried<flow::read_answer> simulated_postgres::read(std::size_t shard, const flow::read_request& what,
+                                                        const std::vector<flow::aggregate>& passing_over,
                                                         bool keys_only) {
   flow::tried<flow::read_answer> out;
   if (cannot_read(out)) return out;
@@ -110,6 +104,7 @@ flow::tried<flow::read_answer> simulated_postgres::read(std::size_t shard, const
     if (!pending) continue;
     const auto& open = what.from.seen.in_progress;
     if (one.seq > what.from.seq) {
+      if (std::ranges::find(passing_over, one.of) != passing_over.end()) continue;
       const bool tie = with_.ties && !fresh.empty() && rows[fresh.back()].seq == one.seq;
       if (one.seq <= what.seq_limit && (static_cast<int>(fresh.size()) < what.events || tie))
         fresh.push_back(row);
@@ -144,26 +139,33 @@ void simulated_postgres::add_summary(std::size_t shard, flow::read_answer& to) c
   }
 }
 
-// Rows of one seq are looked at together.
-flow::tried<flow::walk_answer> simulated_postgres::walk(std::size_t shard, std::int64_t from,
-                                                        std::size_t at_least) {
-  flow::tried<flow::walk_answer> out;
+flow::tried<flow::laggards_answer> simulated_postgres::laggards(std::size_t shard,
+                                                                const flow::laggards_request& what,
+                                                                bool keys_only) {
+  flow::tried<flow::laggards_answer> out;
   if (cannot_read(out)) return out;
-  out.answer.walked_to = from;
-  std::size_t looked = 0;
-  for (const std::size_t row : by_seq_) {
-    const table_row& one = rows[row];
-    if (!shows(one) || shard_of(one.of) != shard || one.seq <= from) continue;
-    if (one.now.status == row_status::pending) {
-      out.answer = {one.seq - 1, true, true};
-      return out;
+  std::vector<std::size_t> all;
+  for (const flow::left_behind& each : what.of) {
+    std::optional<std::int64_t> beyond;
+    std::vector<std::size_t> found;
+    for (const std::size_t row : by_seq_) {
+      const table_row& one = rows[row];
+      if (!shows(one) || one.seq <= each.after) continue;
+      if (one.seq > each.after + what.seq_span) {
+        beyond = one.seq - 1;
+        break;
+      }
+      if (one.of != each.which || one.now.status != row_status::pending || shard_of(one.of) != shard)
+        continue;
+      const bool tie = !found.empty() && rows[found.back()].seq == one.seq;
+      if (static_cast<int>(found.size()) < what.events || tie) found.push_back(row);
     }
-    if (looked++ >= std::max(bounds_.walk_rows, at_least) && one.seq > out.answer.walked_to) {
-      out.answer.more = true;
-      return out;
-    }
-    out.answer.walked_to = one.seq;
+    if (static_cast<int>(found.size()) >= what.events) beyond = rows[found.back()].seq;
+    out.answer.looked_to.emplace_back(each.which, beyond);
+    all.insert(all.end(), found.begin(), found.end());
   }
+  bring(all, keys_only, out, out.answer.rows);
+  std::ranges::stable_sort(out.answer.rows, {}, [](const auto& one) { return one.what.seq; });
   return out;
 }
 
@@ -187,21 +189,6 @@ flow::tried<flow::recall_answer> simulated_postgres::recall(std::size_t shard) {
     }
   }
   finish(std::move(undoing), false);
-  return out;
-}
-
-flow::tried<flow::dead_answer> simulated_postgres::dead(std::size_t shard, std::int64_t after) const {
-  flow::tried<flow::dead_answer> out;
-  if (cannot_read(out)) return out;
-  for (const std::size_t row : by_seq_) {
-    const table_row& one = rows[row];
-    if (!shows(one) || shard_of(one.of) != shard || one.now.status != row_status::dead || one.seq <= after)
-      continue;
-    if (out.answer.of.size() >= bounds_.page && out.answer.upto != one.seq) return out;
-    out.answer.of.push_back(one.of);
-    out.answer.upto = one.seq;
-  }
-  out.answer.upto.reset();
   return out;
 }
 
@@ -355,24 +342,6 @@ flow::tried<flow::release_answer> simulated_postgres::release(const std::vector<
     if (more && !backs_off) out.answer.more.push_back(which);
   }
   bring(found, keys_only, out, out.answer.rows);
-  return out;
-}
-
-flow::tried<flow::blocked_answer> simulated_postgres::blocked(std::size_t shard, flow::aggregate after) {
-  flow::tried<flow::blocked_answer> out;
-  if (cannot_read(out)) return out;
-  std::map<flow::aggregate, bool> found;
-  for (const table_row& one : rows)
-    if (shows(one) && shard_of(one.of) == shard && one.of > after &&
-        (one.now.why == exception::backing_off || one.now.why == exception::parked))
-      found[one.of] |= one.now.why == exception::backing_off;
-  for (const auto& [which, head_waits] : found) {
-    if (out.answer.rows.size() == bounds_.page) {
-      out.answer.upto = out.answer.rows.back().which;
-      break;
-    }
-    out.answer.rows.push_back({which, head_waits});
-  }
   return out;
 }
 

@@ -135,7 +135,7 @@ class simulated_store final : public flow::store {
 
   // Each statement has a snapshot of its own.
   void step(const std::shared_ptr<work>& job) {
-    while (job->next < 14) {
+    while (job->next < 15) {
       run(*job, job->next++);
       if (world_.chance(60)) {
         world_.after(world_.micros(1, 3000), [this, job, mine = server_] {
@@ -155,6 +155,7 @@ class simulated_store final : public flow::store {
     const flow::store_request& asked = job.asked;
     flow::store_answer& to = job.answer;
     if (!with_.look_up_after_records) which = which == 0 ? 8 : which == 8 ? 0 : which;
+    if (!with_.laggards_after_read) which = which == 3 ? 14 : which == 14 ? 3 : which;
     switch (which) {
       case 0:
         if (!asked.failures.empty()) to.failures = record(asked.failures);
@@ -168,14 +169,14 @@ class simulated_store final : public flow::store {
             table_.save(shard_, with_.saved_below_unsettled ? *asked.save : how_far(), asked.save_unsettled);
         return;
       case 3:
-        if (asked.read) to.read = table_.read(shard_, *asked.read, asked.keys_only);
+        if (asked.read) to.read = table_.read(shard_, *asked.read, asked.passing_over, asked.keys_only);
         if (!with_.going_back_alone && asked.read && to.read.answer.late > asked.read->events)
           go_back_later(*asked.read, to.read.answer);
         return;
       case 4:
-        if (asked.walk_from) to.walk = table_.walk(shard_, *asked.walk_from);
+        if (asked.walk_from) to.walk = table_.walk(shard_, *asked.walk_from, asked.passing_over);
         if (asked.check_from && with_.background_walk)
-          to.checked = table_.walk(shard_, *asked.check_from, 200);
+          to.checked = table_.walk(shard_, *asked.check_from, asked.passing_over, 200);
         return;
       case 5:
         if (!asked.due) return;
@@ -198,6 +199,9 @@ class simulated_store final : public flow::store {
         return;
       case 10:
         if (asked.pauses) to.pauses = table_.in_force();
+        return;
+      case 14:
+        if (asked.laggards) to.laggards = table_.laggards(shard_, *asked.laggards, asked.keys_only);
         return;
       case 12:
         if (asked.dead_after && (with_.dead_first || !std::exchange(first_dead_, false)))
