@@ -40,10 +40,6 @@ std::string events(std::int64_t count) {
   return fmt::format("{} {}", count, count == 1 ? "event" : "events");
 }
 
-std::int64_t number(std::string_view text) {
-  return std::strtoll(std::string(text).c_str(), nullptr, 10);
-}
-
 struct counts {
   std::int64_t matched = 0;
   std::int64_t changed = 0;
@@ -130,7 +126,7 @@ outcome<counts> change_selected(operator_session& session, const change_words& h
     if (!done) return tl::make_unexpected(done.error());
     at.took(next->size());
     out.matched += next->size();
-    out.changed += number(done->at(0, 0));
+    out.changed += done->number_at(0, 0);
     line.show(out.matched);
   }
 }
@@ -143,7 +139,7 @@ outcome<int> preview(operator_session& session, const change_words& how, const s
   if (!counted) return tl::make_unexpected(counted.error());
   const auto listed = read_listing(session, resolved, how.from, shown_by_dry_run);
   if (!listed) return tl::make_unexpected(listed.error());
-  const auto matched = number(counted->at(0, 0));
+  const auto matched = counted->number_at(0, 0);
   if (json) {
     fmt::print("{{\"dry_run\": true, \"matched\": {}, \"changed\": 0, \"more\": {}, \"events\": [\n", matched,
                listed->more);

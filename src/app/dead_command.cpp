@@ -94,7 +94,7 @@ outcome<std::int64_t> text_size(operator_session& session, const std::string& id
   const auto bytes = ask("max(" + size + ")");  // each event with this id is read
   if (!bytes && bytes.error().of_a_row) return 0;
   if (!bytes) return tl::make_unexpected(bytes.error());
-  return bytes->size() == 0 ? 0 : std::stoll(std::string(bytes->at(0, 0)));
+  return bytes->size() == 0 ? 0 : bytes->number_at(0, 0);
 }
 
 // With the payload as PostgreSQL writes it: bytea as \x and hexadecimal digits.

@@ -12,10 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-std::int64_t number(std::string_view text) {
-  return std::strtoll(std::string(text).c_str(), nullptr, 10);
-}
-
 result<void> check(const pause_options& options, std::string_view command) {
   if (!options.all && options.event_types.empty() && options.aggregate_types.empty())
     return permanent(fmt::format(
@@ -104,7 +100,7 @@ outcome<int> resume(const settings& from, const pause_options& options) {
                        {array_literal(options.event_types), array_literal(options.aggregate_types),
                         options.all ? "t" : "f", options.reason.value_or("")});
   if (!done) return tl::make_unexpected(done.error());
-  const auto ended = number(done->at(0, 0));
+  const auto ended = done->number_at(0, 0);
   const auto paused = in_force(*session);
   if (!paused) return tl::make_unexpected(paused.error());
   if (options.json) {

@@ -19,10 +19,6 @@ constexpr std::string_view count_published =
 constexpr std::string_view count_processed =
     "SELECT count(*) FROM {0}.processed_event AS p WHERE p.processed_at < $1::timestamptz";
 
-std::int64_t number(std::string_view text) {
-  return std::strtoll(std::string(text).c_str(), nullptr, 10);
-}
-
 struct pruned_rows {
   std::int64_t gone = 0;  // or would be
   std::int64_t kept = 0;  // somebody holds on to them
@@ -32,7 +28,7 @@ struct pruned_rows {
 outcome<pruned_rows> count(operator_session& session, std::string_view what, const std::string& before) {
   const auto counted = session.execute(what, {before});
   if (!counted) return tl::make_unexpected(counted.error());
-  return pruned_rows{.gone = number(counted->at(0, 0)), .kept = 0, .why = {}};
+  return pruned_rows{.gone = counted->number_at(0, 0), .kept = 0, .why = {}};
 }
 
 outcome<pruned_rows> prune_published(operator_session& session, const std::string& before,
@@ -45,9 +41,9 @@ outcome<pruned_rows> prune_published(operator_session& session, const std::strin
                     rows_a_transaction),
         {before, audit, after});
     if (!done) return tl::make_unexpected(done.error());
-    const auto gone = number(done->at(0, 0));
+    const auto gone = done->number_at(0, 0);
     all.gone += gone;
-    all.kept += number(done->at(0, 2));
+    all.kept += done->number_at(0, 2);
     if (all.why.empty()) all.why = done->at(0, 3);
     if (gone == 0) return all;
     after = done->at(0, 1);
@@ -62,7 +58,7 @@ outcome<pruned_rows> prune_processed(operator_session& session, const std::strin
         fmt::format("SELECT {{0}}.prune_processed($1::timestamptz, {}, $2::bigint)", rows_a_transaction),
         {before, audit});
     if (!done) return tl::make_unexpected(done.error());
-    const auto gone = number(done->at(0, 0));
+    const auto gone = done->number_at(0, 0);
     if (gone == 0) return all;
     all.gone += gone;
   }

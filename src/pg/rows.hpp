@@ -26,6 +26,10 @@ class rows {
     return {PQgetvalue(result_.get(), row, column),
             static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
   }
+  // Of a whole number that came as text; 0 if it is null.
+  std::int64_t number_at(int row, int column) const {
+    return std::strtoll(PQgetvalue(result_.get(), row, column), nullptr, 10);
+  }
   std::optional<std::string_view> find(int row, int column) const {
     if (is_null(row, column)) return std::nullopt;
     return at(row, column);

@@ -15,10 +15,6 @@ namespace {
 constexpr std::string_view remedy =
     "name the writable host in database.url, or several with target_session_attrs=read-write";
 
-std::int64_t integer_of(std::string_view text) {
-  return std::strtoll(std::string(text).c_str(), nullptr, 10);
-}
-
 boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql,
                                              std::chrono::milliseconds within) {
   pg::pipeline steps;
@@ -77,7 +73,7 @@ boost::asio::awaitable<result<void>> check_server(pg::connection& link, const po
     co_return transient(fmt::format("the server at {} is a standby (read-only); {}", link.server(), remedy),
                         cause::read_only);
   if (facts->at(0, 1) == "on") co_return tl::make_unexpected(is_read_only(link));
-  const auto version = integer_of(facts->at(0, 3));
+  const auto version = facts->number_at(0, 3);
   if (version < pg::oldest_server)
     co_return permanent(fmt::format("the server at {} is PostgreSQL {}; outboxd needs 14 or newer",
                                     link.server(), version / 10'000));
@@ -105,7 +101,7 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
                     "in outbox.schema",
                     with.schema.name()),
         cause::schema_missing);
-  const auto version = integer_of(facts->at(0, 1));
+  const auto version = facts->number_at(0, 1);
   if (const auto known = check_version(with.schema, version); !known)
     co_return tl::make_unexpected(known.error());
   if (facts->at(0, 2) == "t")
@@ -117,7 +113,7 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
     co_return permanent(fmt::format(
         "the rule {0} of {1}.event makes something else of what the relay writes; DROP RULE {0} ON {1}.event",
         facts->at(0, 3), with.schema.identifier()));
-  const auto payload = pg::payload_type_of(static_cast<Oid>(integer_of(facts->at(0, 0))));
+  const auto payload = pg::payload_type_of(static_cast<Oid>(facts->number_at(0, 0)));
   if (!payload)
     co_return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");
   co_return outbox_facts{*payload, version};
@@ -178,7 +174,7 @@ boost::asio::awaitable<result<outbox_facts>> open_session(pg::connection& link, 
 boost::asio::awaitable<result<int>> server_process(pg::connection& link, const postgres_settings& with) {
   const auto pid = co_await ask(link, "SELECT pg_backend_pid()", with.connect_timeout);
   if (!pid) co_return tl::make_unexpected(pid.error());
-  co_return static_cast<int>(integer_of(pid->at(0, 0)));
+  co_return static_cast<int>(pid->number_at(0, 0));
 }
 
 boost::asio::awaitable<result<void>> end_former_sleeper(pg::connection& link, const postgres_settings& with,
@@ -243,7 +239,7 @@ boost::asio::awaitable<result<server_session>> succeed(pg::connection& link, con
       with.connect_timeout);
   if (!found) co_return tl::make_unexpected(found.error());
   if (found->size() == 0) co_return server_session{};
-  co_return server_session{static_cast<int>(integer_of(found->at(0, 0))), std::string(found->at(0, 1))};
+  co_return server_session{static_cast<int>(found->number_at(0, 0)), std::string(found->at(0, 1))};
 }
 
 }  // namespace outboxd::relay
