@@ -80,6 +80,7 @@ REVOKE ALL ON FUNCTION @schema@.tell_relays(text) FROM PUBLIC;
 
 -- Status and exception agree, always. What is set to pending by hand becomes waiting and due: the leader has
 -- read past its place, and finds it there. It keeps what it waited for, so that its followers stay behind it.
+-- What is pending and put off (available_at) becomes scheduled: the stream takes whatever is pending.
 CREATE FUNCTION @schema@.agree_on_status() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -89,7 +90,8 @@ DECLARE
   waits   @schema@.event_exception := coalesce(nullif(NEW.exception, 'dead'), nullif(OLD.exception, 'dead'));
 BEGIN
   PERFORM @schema@.require_event(TG_RELID);
-  IF NEW.available_at > clock_timestamp() AND waits IS NULL THEN
+  IF waits IS NULL AND (NEW.available_at > clock_timestamp()
+                        OR OLD.status = 'pending' AND NEW.status = 'pending' AND NEW.exception IS NULL) THEN
     waits := 'scheduled';
   END IF;
   UPDATE @schema@.event AS e
@@ -107,9 +109,11 @@ BEGIN
 END
 $outboxd$;
 
-CREATE TRIGGER event_agree_on_status AFTER UPDATE OF status, exception, published_at ON @schema@.event
+CREATE TRIGGER event_agree_on_status
+  AFTER UPDATE OF status, exception, published_at, available_at ON @schema@.event
   FOR EACH ROW
-  WHEN (NEW.status = 'pending' AND (OLD.status <> 'pending' OR NEW.exception IS NOT NULL)
+  WHEN (NEW.status = 'pending' AND (OLD.status <> 'pending' OR NEW.exception IS NOT NULL
+          OR NEW.available_at > OLD.available_at AND NEW.available_at > clock_timestamp())
         OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead'
         OR NEW.status = 'published' AND NEW.exception IS NOT NULL
         OR NEW.status = 'dead' AND NEW.exception IS DISTINCT FROM 'dead'

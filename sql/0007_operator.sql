@@ -14,7 +14,8 @@ CREATE TABLE @schema@.audit (
   reason     text,
   detail     jsonb,
 
-  CONSTRAINT audit_what_known CHECK (what IN ('retry', 'discard', 'replay', 'prune', 'pause', 'resume'))
+  CONSTRAINT audit_what_known CHECK (what IN (
+    'retry', 'discard', 'replay', 'prune', 'pause', 'resume', 'cancel', 'postpone', 'edit'))
 );
 COMMENT ON TABLE @schema@.audit IS 'What operators did: one row for each command.';
 COMMENT ON COLUMN @schema@.audit.who IS 'The user who logged in, with application_name and address.';
@@ -60,10 +61,10 @@ SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 BEGIN
   PERFORM @schema@.require_role('outbox_operator');
-  IF what IS NULL OR what NOT IN ('retry', 'discard', 'replay', 'prune') THEN
+  IF what IS NULL OR what NOT IN ('retry', 'discard', 'replay', 'prune', 'cancel', 'postpone', 'edit') THEN
     RAISE invalid_parameter_value USING
       MESSAGE = format('no command of an operator is called %L', what),
-      HINT = 'There are retry, discard, replay and prune.';
+      HINT = 'There are retry, discard, replay, prune, cancel, postpone and edit.';
   END IF;
   IF NOT EXISTS (SELECT FROM pg_prepared_statements AS p WHERE p.name = 'outboxd_audit') THEN
     PREPARE outboxd_audit AS SELECT 1;

@@ -2,7 +2,7 @@
 -- withheld, with their sum as its size. Its texts are not made.
 -- $1 largest, $2 mask, $3 shard, $4 ids, $5 seqs, $6 transactions that inserted them, $7 most bytes of texts
 -- together
-SELECT @fetched_columns@, @exception_columns@, false
+SELECT @fetched_columns@, @exception_columns@, @put_off@
 FROM (
   SELECT f.*, @comes@ AS comes
   FROM @measured_open@

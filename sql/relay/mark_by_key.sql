@@ -1,13 +1,21 @@
--- Marks what was published, by key: $1 ids, $2 seqs, $3 transactions that inserted the rows. A row that
--- somebody has locked is passed over, and so is one that has taken the place of another: it was never sent.
+-- Marks what was published, by key: $1 ids, $2 seqs, $3 transactions that inserted the rows, $4 transactions
+-- that had written them last when they were read, $5 digests of what was sent. A row that somebody has locked
+-- is passed over, and so is one that has taken the place of another: it was never sent.
+-- Also one that somebody has given up meanwhile: it is out. Returns the numbers, the first is 1, of those
+-- that say something else by now than what was sent.
 WITH found AS MATERIALIZED (
-  SELECT u.place, k.seq
-  FROM unnest($1::uuid[], $2::bigint[], $3::xid8[]) AS k(id, seq, tx)
+  SELECT u.place, k.seq, k.number, u.changed
+  FROM unnest($1::uuid[], $2::bigint[], $3::xid8[], $4::xid[], $5::bytea[]) WITH ORDINALITY
+    AS k(id, seq, tx, written_by, sent, number)
   CROSS JOIN LATERAL (
-    SELECT e.ctid AS place FROM @schema@.event AS e
-    WHERE @event_key@ AND e.status IN ('pending', 'waiting')
+    SELECT e.ctid AS place, @changed@ AS changed FROM @schema@.event AS e
+    WHERE @event_key@ AND e.status IN ('pending', 'waiting', 'dead')
     FOR UPDATE SKIP LOCKED) AS u)
 UPDATE @schema@.event AS e
-SET status = 'published', published_at = clock_timestamp(), exception = NULL
+SET status = 'published', published_at = clock_timestamp(), exception = NULL,
+    last_error = CASE WHEN k.changed THEN 'changed after it was sent: what was delivered is what this row '
+      'said before' ELSE e.last_error END,
+    last_error_code = CASE WHEN k.changed THEN 'changed_after_send' ELSE e.last_error_code END
 FROM found AS k
 WHERE @event_at@
+RETURNING k.number, k.changed

@@ -1,13 +1,16 @@
-// dead retry, dead discard and replay: changing the fate of selected events, portion by portion.
+// dead retry, dead discard, replay and events: changing the fate of selected events, portion by portion.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <thread>
 
+#include "app/change_values.hpp"
 #include "app/commands.hpp"
 #include "app/event_listing.hpp"
 #include "app/progress.hpp"
+#include "app/timeliness.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -32,6 +35,12 @@ change_words words_of(change what) {
       return {"dead discard", "discard", "dead_discard", "deleted", event_set::dead};
     case change::replay:
       return {"replay", "replay", "replay", "requeued", event_set::published};
+    case change::cancel:
+      return {"events cancel", "cancel", "events_cancel", "cancelled", event_set::unsent};
+    case change::postpone:
+      return {"events postpone", "postpone", "events_postpone", "postponed", event_set::unsent};
+    case change::edit:
+      return {"events edit", "edit", "events_edit", "edited", event_set::unsent};
   }
   return {};
 }
@@ -43,6 +52,7 @@ std::string events(std::int64_t count) {
 struct counts {
   std::int64_t matched = 0;
   std::int64_t changed = 0;
+  std::vector<named_event> events;  // of those that have not been sent
 };
 
 // Keeps to a rate: portions of a quarter of a second, and a pause before each for those before it.
@@ -87,16 +97,26 @@ std::string words_of_change(const change_options& options) {
   if (options.rate) out += fmt::format(" --rate {}", *options.rate);
   if (options.exchange) out += " --exchange " + shell_word(*options.exchange);
   if (options.routing_key) out += " --routing-key " + shell_word(*options.routing_key);
-  return out;
+  return out + words_of_values(options);
+}
+
+// Of a portion: which of the selected were changed.
+void note_changed(const pg::rows& selected, const pg::rows& changed, std::vector<named_event>& into) {
+  std::set<std::pair<std::string_view, std::string_view>> known;
+  for (int row = 0; row < changed.size(); ++row) known.emplace(changed.at(row, 0), changed.at(row, 1));
+  for (int row = 0; row < selected.size(); ++row)
+    into.push_back({std::string(selected.at(row, 0)), std::string(selected.at(row, 1)),
+                    known.contains({selected.at(row, 0), selected.at(row, 1)})});
 }
 
 // Each portion is a transaction of its own.
 outcome<counts> change_selected(operator_session& session, const change_words& how, std::int64_t all,
-                                const change_options& options) {
+                                const change_options& options, const std::vector<change_value>& values) {
   const auto audit = session.begin_audit(how.audited, words_of_change(options), options.reason);
   if (!audit) return tl::make_unexpected(audit.error());
-  std::string call =
-      fmt::format("SELECT {{0}}.{}($1::uuid[], audit => $2::bigint, seqs => $3::bigint[]", how.function);
+  const bool tells_which = how.from == event_set::unsent;
+  std::string call = fmt::format("SELECT {}{{0}}.{}($1::uuid[], audit => $2::bigint, seqs => $3::bigint[]",
+                                 tells_which ? "changed_id, changed_seq FROM " : "", how.function);
   std::vector<std::string> parameters{"", *audit, ""};
   const auto add = [&](std::string_view name, const std::optional<std::string>& value) {
     if (!value) return;
@@ -105,6 +125,10 @@ outcome<counts> change_selected(operator_session& session, const change_words& h
   };
   add("exchange", options.exchange);
   add("routing_key", options.routing_key);
+  for (const change_value& one : values) {
+    parameters.push_back(one.value);
+    call += fmt::format(", {} => {}", one.name, fmt::format(fmt::runtime(one.expression), parameters.size()));
+  }
   call += ")";
   counts out;
   progress line(std::string(how.command), all, options.json);
@@ -126,7 +150,10 @@ outcome<counts> change_selected(operator_session& session, const change_words& h
     if (!done) return tl::make_unexpected(done.error());
     at.took(next->size());
     out.matched += next->size();
-    out.changed += done->number_at(0, 0);
+    if (tells_which)
+      note_changed(*next, *done, out.events);
+    else
+      out.changed += done->number_at(0, 0);
     line.show(out.matched);
   }
 }
@@ -176,16 +203,19 @@ outcome<int> run_change(const settings& from, change what, const change_options&
   if (!session) return tl::make_unexpected(session.error());
   const auto resolved = session->resolve(options.which);
   if (!resolved) return tl::make_unexpected(resolved.error());
+  const auto values = values_of(*session, what, options);
+  if (!values) return tl::make_unexpected(values.error());
   if (options.dry_run) return preview(*session, how, *resolved, options.json);
   const auto all = make_selection(*session, how, *resolved);
   if (!all) return tl::make_unexpected(all.error());
-  const bool asks = what == change::replay || options.which.all;
+  const bool asks = what == change::replay || how.from == event_set::unsent || options.which.all;
   if (*all > unasked && asks && !options.yes)
     return usage_failure(
         fmt::format("{} would touch {}; give --yes if you mean it, or --dry-run to see which", how.command,
                     events(*all)));
-  const auto done = change_selected(*session, how, *all, options);
+  const auto done = change_selected(*session, how, *all, options, *values);
   if (!done) return tl::make_unexpected(done.error());
+  if (how.from == event_set::unsent) return tell_timeliness(*session, how.command, done->events, options);
   if (options.json) {
     fmt::print("{{\"dry_run\": false, \"matched\": {}, \"changed\": {}}}\n", done->matched, done->changed);
     return exit_success;

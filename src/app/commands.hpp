@@ -66,7 +66,17 @@ struct dead_show_options {
 };
 int dead_show_command(const settings& from, const dead_show_options& options);
 
-enum class change { retry, discard, replay };
+// What `events edit` writes into each event; nothing: it stays as it is.
+struct event_edit {
+  std::optional<std::string> payload_file;
+  std::optional<std::string> headers_file;
+  std::optional<std::string> event_type;
+  std::optional<std::string> exchange;
+  std::optional<std::string> routing_key;
+  bool by_route = false;  // exchange and routing key come from routing again
+};
+
+enum class change { retry, discard, replay, cancel, postpone, edit };
 struct change_options {
   selectors which;
   std::optional<std::string> reason;  // for outbox.audit
@@ -77,6 +87,8 @@ struct change_options {
   std::optional<std::int64_t> rate;     // most events in a second
   std::optional<std::string> exchange;  // instead of the events' own, also empty
   std::optional<std::string> routing_key;
+  std::optional<std::string> to;  // of postpone alone: a time, or how long
+  event_edit edit{};              // of edit alone
 };
 int change_command(const settings& from, change what, const change_options& options);
 

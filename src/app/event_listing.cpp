@@ -18,8 +18,9 @@ struct listed {
 };
 
 std::vector<std::string> titles(event_set of) {
-  return {"id",        of == event_set::dead ? "created" : "published", "attempts", "event type", "aggregate",
-          "last error"};
+  return {"id",        of == event_set::published ? "published" : "created",
+          "attempts",  "event type",
+          "aggregate", "last error"};
 }
 
 // Code points, which is near enough to columns.

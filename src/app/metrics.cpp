@@ -87,6 +87,8 @@ void add_events(exposition& to, const relay::counts& of) {
             "Events that the broker has acknowledged and the table says so of, by the route that they took.",
             MetricType::Counter, std::move(by_route));
   to.counter("events_dead_total", "Events that were given up.", of.dead);
+  to.counter("events_changed_after_send_total",
+             "Published events whose row somebody has changed after they were sent.", of.changed_after_send);
   std::vector<ClientMetric> by_reason;
   for (std::size_t i = 0; i < all_failures.size(); ++i)
     by_reason.push_back(sample(MetricType::Counter, static_cast<double>(of.failures[i]),

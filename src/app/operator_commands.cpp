@@ -1,4 +1,4 @@
-// dead, replay, pause, prune, status and trace: their options.
+// dead, replay, events, pause, prune, status and trace: their options.
 #include <fmt/format.h>
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace outboxd::app {
 namespace {
 
 void add_selectors(CLI::App& to, selectors& which, event_set of) {
-  const auto time = of == event_set::dead ? "created" : "published";
+  const auto time = of == event_set::published ? "published" : "created";
   const auto add_list = [&](const char* name, std::vector<std::string>& values, const std::string& help) {
     to.add_option(name, values, help)->allow_extra_args(false)->type_name("")->group("Selectors");
   };
@@ -21,9 +21,11 @@ void add_selectors(CLI::App& to, selectors& which, event_set of) {
   add_list("--id", which.ids, "the event with this id; may be given again, as may the next two");
   add_list("--event-type", which.event_types, "events of exactly this type");
   add_list("--aggregate", which.aggregates, "events of this aggregate, as TYPE/ID: order/42");
-  if (of == event_set::dead)
+  if (of != event_set::published)
     add_list("--code", which.codes,
-             "dead of this reason, as `dead list --by reason` shows it; may be given again");
+             of == event_set::dead
+                 ? "dead of this reason, as `dead list --by reason` shows it; may be given again"
+                 : "whose latest failure was this one, such as destination_down; may be given again");
   add_time("--since", which.since,
            fmt::format("{} at or after this time ('2026-01-31 14:00' UTC) or so long ago (2h)", time));
   add_time("--until", which.until, fmt::format("{} before this time, in the same forms", time));
@@ -49,6 +51,18 @@ void add_replay(CLI::App& to, change_options& options, std::optional<std::string
   add("--routing-key", options.routing_key, "publish them with this routing key, and not with their own");
 }
 
+void add_edit(CLI::App& to, event_edit& edit) {
+  const auto add = [&](const char* name, std::optional<std::string>& value, const char* help) {
+    add_text(to, name, value, help)->take_last()->type_name("");
+  };
+  add("--set-payload", edit.payload_file, "the payload is what this file has; - is standard input");
+  add("--set-headers", edit.headers_file, "the same of the headers, a JSON object");
+  add("--set-event-type", edit.event_type, "their event type");
+  add("--set-exchange", edit.exchange, "their exchange");
+  add("--set-routing-key", edit.routing_key, "their routing key");
+  to.add_flag("--by-route", edit.by_route, "no exchange and routing key of their own: routing decides");
+}
+
 void add_change(CLI::App& to, command_set& commands, change what, event_set of) {
   const auto options = std::make_shared<change_options>();
   add_selectors(to, options->which, of);
@@ -58,6 +72,12 @@ void add_change(CLI::App& to, command_set& commands, change what, event_set of) 
   add_json(to, options->json);
   const auto rate = std::make_shared<std::optional<std::string>>();
   if (what == change::replay) add_replay(to, *options, *rate);
+  if (what == change::postpone)
+    add_text(to, "--to", options->to,
+             "not before this time ('2026-01-31 14:00' UTC), or so long from now (2h)")
+        ->take_last()
+        ->type_name("");
+  if (what == change::edit) add_edit(to, options->edit);
   commands.push_back({&to, purpose::migration, [options, what, rate](const settings& from) {
                         constexpr int most = 1'000'000;
                         if (*rate) {
@@ -172,6 +192,14 @@ void add_operator_commands(CLI::App& app, command_set& to) {
              event_set::dead);
   add_change(*app.add_subcommand("replay", "publish published events once more, with the same ids"), to,
              change::replay, event_set::published);
+  CLI::App* const events = app.add_subcommand("events", "events that have not been sent yet");
+  events->require_subcommand(1);
+  add_change(*events->add_subcommand("cancel", "they do not go out: dead, with the code cancelled"), to,
+             change::cancel, event_set::unsent);
+  add_change(*events->add_subcommand("postpone", "they go out later"), to, change::postpone,
+             event_set::unsent);
+  add_change(*events->add_subcommand("edit", "they go out with another payload, headers or names"), to,
+             change::edit, event_set::unsent);
   add_pausing(*app.add_subcommand("pause", "keep relays from publishing events of a type, or any"), to,
               pausing::begin);
   add_pausing(*app.add_subcommand("resume", "have them published again"), to, pausing::end);

@@ -34,6 +34,8 @@ class operator_session {
   // `command` is what the server shows as the application's name: "outboxd dead list".
   static outcome<operator_session> open(const settings& from, const std::string& command);
 
+  const pg::schema_name& schema() const { return schema_; }
+
   // {0} in the statement is the schema, quoted.
   outcome<pg::rows> execute(std::string_view sql, const std::vector<std::string>& parameters = {});
 

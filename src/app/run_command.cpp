@@ -135,6 +135,12 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
                      "event {} {}; trying again with growing pauses{}", to_string(which.id), why,
                      more_often(times.value_or(0)));
           },
+      .changed_after_send =
+          [log](const event& which) {
+            log->warn(
+                "event {} was changed after it was sent: what was delivered is what its row said before",
+                to_string(which.id));
+          },
       .deferred = [log](std::string_view why) { log->warn("PostgreSQL: {}; trying again", why); },
       .deferral_over = [log] { log->info("PostgreSQL: reads and marks go on"); },
       .culprit = [log](const std::string& words) { log->warn("PostgreSQL: {}", words); },

@@ -59,6 +59,8 @@ std::string_view name_of(event_set which) {
       return "dead";
     case event_set::published:
       return "published";
+    case event_set::unsent:
+      return "pending or waiting";
   }
   return {};
 }
@@ -66,6 +68,7 @@ std::string_view name_of(event_set which) {
 std::string_view time_column(event_set which) {
   switch (which) {
     case event_set::dead:
+    case event_set::unsent:
       return "e.created_at";
     case event_set::published:
       return "e.published_at";
@@ -76,12 +79,14 @@ std::string_view time_column(event_set which) {
 namespace {
 
 // Dead events have an index by the column exception, which says the same of them.
-std::string_view status_column(event_set which) {
+std::string_view status_condition(event_set which) {
   switch (which) {
     case event_set::dead:
-      return "e.exception";
+      return "e.exception = 'dead'";
     case event_set::published:
-      return "e.status";
+      return "e.status = 'published'";
+    case event_set::unsent:
+      return "e.status IN ('pending', 'waiting')";
   }
   return {};
 }
@@ -126,7 +131,7 @@ std::string words_of(const selectors& given) {
 }
 
 condition condition_of(const selectors& resolved, event_set which) {
-  condition out{fmt::format("{} = '{}'", status_column(which), name_of(which)), {}};
+  condition out{std::string(status_condition(which)), {}};
   const auto add = [&](std::string_view left, std::string_view type, std::string value,
                        std::string_view right) {
     out.parameters.push_back(std::move(value));

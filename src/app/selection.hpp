@@ -31,10 +31,14 @@ result<void> check_selectors(const selectors& given);
 // For a command that changes what it selects, nothing given must not mean everything.
 result<void> require_selectors(const selectors& given, std::string_view command);
 
-enum class event_set { dead, published };
+enum class event_set {
+  dead,
+  published,
+  unsent,  // pending or waiting
+};
 std::string_view name_of(event_set which);
 
-// What --since and --until go by: when a dead event was created, when a published one was published.
+// What --since and --until go by: when a published event was published, when any other was created.
 std::string_view time_column(event_set which);
 
 // Quoted if a shell would take it for anything but one word.

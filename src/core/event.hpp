@@ -44,8 +44,9 @@ struct event {
   event_id id;
   row_place place;
   std::int64_t seq = 0;
-  std::uint64_t tx = 0;        // that inserted it
-  std::int64_t aggregate = 0;  // the hash of its type and id
+  std::uint64_t tx = 0;          // that inserted it
+  std::uint32_t written_by = 0;  // the transaction that wrote it last, without its epoch
+  std::int64_t aggregate = 0;    // the hash of its type and id
   std::string_view aggregate_type;
   std::string_view aggregate_id;
   std::string_view event_type;

@@ -33,11 +33,19 @@ bool lane::send_next() {
     if (sent_.is_alone()) return false;
     const auto one = waiting_.next(sent_.in_flight() == 0);
     if (!one) return false;
+    const auto now = owner_.now();
+    if (!one->whose->is_fresh(one->which, now)) {
+      if (told_full_) return false;
+      waiting_.take(*one);
+      one->whose->on_stale(one->which, now);
+      continue;
+    }
     const auto taken = one->whose->letter_of(one->which).and_then([this](const message& what) {
       return broker_.publish(sent_.next(), what);
     });
     if (taken && *taken == accepted::full) {
-      if (!full_since_) full_since_ = owner_.now();
+      if (!full_since_) full_since_ = now;
+      told_full_ = true;
       return false;
     }
     full_since_.reset();
@@ -46,7 +54,7 @@ bool lane::send_next() {
       one->whose->on_unencodable(one->which, taken.error().message);
       continue;
     }
-    sent_.add(*one, owner_.now());
+    sent_.add(*one, now);
     one->whose->on_sent(one->which);
     return true;
   }
@@ -82,6 +90,7 @@ clock::duration lane::silence_limit() const {
 
 void lane::on_outcomes(std::span<const outcome> outcomes) {
   latest_outcome_ = owner_.now();
+  told_full_ = false;
   for (const outcome& one : outcomes) {
     const auto was = sent_.close(one.id, latest_outcome_);
     if (!was) continue;
@@ -143,6 +152,7 @@ void lane::give_back(const interruption& why, bool alone) {
 void lane::on_broker_up() {
   state_ = state::open;
   up_since_ = latest_outcome_ = owner_.now();
+  told_full_ = false;
   full_since_.reset();
   refusals_.on_up(latest_outcome_);
   owner_.on_lane_changed();

@@ -66,7 +66,10 @@ class lane final : public broker_listener {
   void on_broker_up() override;
   void on_outcomes(std::span<const outcome> outcomes) override;
   void on_channel_closed(std::span<const token> unknown, std::string_view reason) override;
-  void on_writable() override { owner_.on_lane_progress(); }
+  void on_writable() override {
+    told_full_ = false;
+    owner_.on_lane_progress();
+  }
   void on_blocked(bool blocked) override;
   void on_broker_down(const interruption& why) override;
 
@@ -89,6 +92,7 @@ class lane final : public broker_listener {
   int silent_ends_ = 0;  // connections in a row that were dropped for their silence
   clock::time_point renewing_until_{};
   std::optional<clock::time_point> full_since_;
+  bool told_full_ = false;  // and nothing since then says that there is room
 };
 
 }  // namespace outboxd::flow

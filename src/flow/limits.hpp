@@ -68,6 +68,8 @@ struct stream_limits {
   std::uint32_t longest_chain = 500;
   // When more events than these have gone by an aggregate that was left behind, its own are parked.
   std::size_t most_overtaking = 100'000;
+  // What was read longer ago is looked at again before it is sent: somebody may have changed it.
+  std::chrono::milliseconds fresh_for{1'000};
   std::size_t most_held = 200'000;  // aggregates that hold back events, known by name
   order_mode order = order_mode::strict;
   flow::after_dead after_dead = flow::after_dead::go_on;

@@ -46,6 +46,7 @@ struct stored_event {
   bool suspect = false;   // its last failure was that the broker closed a channel or a connection over it
   excuse excused = excuse::none;
   bool earlier_waits = false;  // due: an earlier event of its aggregate backs off or is parked
+  bool put_off = false;        // fetched: it is to be sent later by now
   std::int64_t size = 0;       // bytes of its texts; estimated while they are withheld
   std::shared_ptr<const void> storage;
 };
@@ -159,6 +160,14 @@ struct laggards_answer {
   std::vector<std::pair<aggregate, std::optional<std::int64_t>>> looked_to;
 };
 
+// A row as it was read. It is still that one if it lies where it lay, and the same transaction has written it
+// last.
+struct row_version {
+  event_key key;
+  row_place place;
+  std::uint32_t written_by = 0;
+};
+
 // What becomes of an event that was not published.
 struct failure_record {
   event_key key;
@@ -177,12 +186,23 @@ enum class mark_mode : std::uint8_t {
   unlocked,  // by key, without those that somebody has locked
 };
 
+// What of a row was sent. The views are valid until the answer.
+struct sent_content {
+  std::uint32_t written_by = 0;
+  std::string_view event_type;
+  std::string_view payload;
+  std::string_view headers;
+  std::optional<std::string_view> exchange;
+  std::optional<std::string_view> routing_key;
+};
+
 struct mark_request {
   std::vector<event_key> keys;
   std::vector<row_place> places;  // by_place: of each; and so are these, the bounds of their seqs
   std::int64_t lowest = 0;
   std::int64_t highest = 0;
   mark_mode mode = mark_mode::by_place;
+  std::vector<sent_content> sent{};  // by key: of each
 };
 
 enum class write_result : std::uint8_t {
@@ -197,6 +217,8 @@ struct write_answer {
   // done, unlocked or failures: still unfinished, because somebody has locked them
   std::vector<event_key> left;
   std::string reason;  // of deferred and refused; quotes no row
+  // done, marks by key: published, and their rows say something else than what was sent
+  std::vector<event_key> changed{};
 };
 
 enum class read_result : std::uint8_t {
@@ -221,6 +243,7 @@ struct store_request {
   int due_events = 0;
   // After the read, so that it sees all that the read has seen and left out.
   std::optional<laggards_request> laggards;
+  std::vector<row_version> looks;  // which of these rows are as they were
   // Texts of withheld events, of the first one and of as many others as fit into memory; the others come
   // withheld, with their size.
   std::vector<event_key> fetch;
@@ -267,6 +290,7 @@ struct store_answer {
   tried<walk_answer> checked;
   tried<due_answer> due;
   tried<laggards_answer> laggards;
+  tried<std::vector<event_key>> looked;  // those that are
   tried<std::vector<stored_event>> fetched;
   tried<std::vector<stored_event>> left;
   tried<release_answer> released;

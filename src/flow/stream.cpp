@@ -29,7 +29,10 @@ stream::stream(lanes& over, stream_limits limits, stream_hooks hooks)
       reader_(limits_.read),
       laggards_(limits_.most_overtaking),
       finder_(barriers_, limits_.after_dead == after_dead::hold),
-      writes_{.marks = write_queue(limits_.marks), .records = write_queue({}), .fetches = write_queue({})},
+      writes_{.marks = write_queue(limits_.marks),
+              .records = write_queue({}),
+              .fetches = write_queue({}),
+              .looks = write_queue({})},
       chance_(limits_.seed) {}
 
 void stream::start(saved_position from, payload_type payload) {
@@ -97,6 +100,7 @@ void stream::forget_unsent() {
   writes_.fetches.clear();
   if (const auto lowest = laggards_.lowest()) reader_.forget(*lowest);
   laggards_.clear();
+  writes_.looks.clear();
 }
 
 // But for what PostgreSQL will not write.
@@ -119,6 +123,7 @@ void stream::lost() {
   writes_.marks.clear();
   writes_.records.clear();
   writes_.fetches.clear();
+  writes_.looks.clear();
   failed_.clear();
   laggards_.clear();
   agenda_ = {};
@@ -205,8 +210,9 @@ std::optional<store_request> stream::next() {
   store_request light = out;
   ask_to_write(out);
   if (out.failures.empty() && out.marks.keys.empty() && !out.save && !out.read && !out.walk_from &&
-      !out.due && !out.laggards && out.fetch.empty() && out.left.empty() && out.release.empty() &&
-      !out.blocked_after && !out.recall_after && !out.pauses && !out.resume && !out.dead_after)
+      !out.due && !out.laggards && out.looks.empty() && out.fetch.empty() && out.left.empty() &&
+      out.release.empty() && !out.blocked_after && !out.recall_after && !out.pauses && !out.resume &&
+      !out.dead_after)
     return std::nullopt;
   agenda_.asked = std::move(light);
   agenda_.asked_at = lanes_.now();
@@ -226,7 +232,11 @@ void stream::ask_to_write(store_request& to) {
     for (const slot which : group->slots) {
       const event& it = events_.at(which).it.what;
       to.marks.keys.push_back(it.key());
-      if (group->mode != mark_mode::by_place) continue;
+      if (group->mode != mark_mode::by_place) {
+        to.marks.sent.push_back(
+            {it.written_by, it.event_type, it.payload, it.headers, it.exchange, it.routing_key});
+        continue;
+      }
       const bool first = to.marks.places.empty();
       to.marks.places.push_back(it.place);
       to.marks.lowest = first ? it.seq : std::min(to.marks.lowest, it.seq);
@@ -239,6 +249,7 @@ void stream::ask_to_read(store_request& to) {
   const auto now = lanes_.now();
   reader_.add_to(to, room(), now);
   if (to.read) to.read->with_summary = std::exchange(agenda_.summary_wanted, false);
+  ask_to_look(to);
   ask_to_fetch(to);
   finder_.add_to(to, std::min(room(), limits_.read.batch), now);
   ask_for_laggards(to);
@@ -303,7 +314,8 @@ clock::time_point stream::next_at() const {
   if (agenda_.save || (may_release() && barriers_.held.asks())) return at_once;
   const auto to_fetch = may_fetch() ? writes_.fetches.due().value_or(never) : never;
   const auto to_laggards = free > 0 && !hungry().empty() ? at_once : never;
-  return std::min({to_write, to_fetch, to_laggards, reader_.next(free), finder_.next(free)});
+  const auto to_look = writes_.looks.due().value_or(never);
+  return std::min({to_write, to_fetch, to_laggards, to_look, reader_.next(free), finder_.next(free)});
 }
 
 stream::news stream::on_answer(store_answer answer) {
@@ -319,6 +331,7 @@ stream::news stream::on_answer(store_answer answer) {
     lanes_.pump();
     return out;
   }
+  if (!asked.looks.empty()) on_looked(answer.looked, asked.looks);
   if (!asked.fetch.empty()) on_fetched(answer.fetched, asked.fetch_is_measured);
   if (asked.walk_from) reader_.on_walked(answer.walk, lanes_.now());
   if (asked.read) out = on_read(answer.read, asked);

@@ -33,6 +33,7 @@ struct stream_hooks {
   std::function<void(const event&, const destination& to, const failure_record&)> on_failed;
   std::function<void(const event&, const std::string& reason)>
       on_stuck;  // PostgreSQL will not write what became of it, or cannot read it just now
+  std::function<void(const event&)> on_changed_after_send;  // published, and its row says something else
   std::function<void(const std::vector<pause>& in_force)> on_pauses;  // other parts are paused than before
   step_observer* steps = nullptr;
 };
@@ -130,6 +131,8 @@ class stream final : public shipper {
   std::optional<refused_writes> refuses() const;
 
   bool may_send() const override { return lanes_.now() < agenda_.sure_until; }
+  bool is_fresh(slot which, clock::time_point now) const override;
+  void on_stale(slot which, clock::time_point now) override;
   result<message> letter_of(slot which) override;
   destination target_of(slot which) const override;
   void on_sent(slot which) override { tell(step::sent, which); }
@@ -153,6 +156,7 @@ class stream final : public shipper {
     write_queue marks;
     write_queue records;
     write_queue fetches;                            // reads, in fact: of texts
+    write_queue looks;                              // and these: whether rows are as they were
     std::optional<clock::time_point> written_at{};  // the latest of marks and records
     std::string refusal{};                          // the latest reason why a row is not written
     bool idle() const { return marks.idle() && records.idle(); }
@@ -192,6 +196,7 @@ class stream final : public shipper {
   void ask_to_read(store_request& to);
   void ask_for_laggards(store_request& to);
   void ask_to_fetch(store_request& to);
+  void ask_to_look(store_request& to);
   void ask_to_save(store_request& to) const;
 
   void read_by_keys();
@@ -201,6 +206,8 @@ class stream final : public shipper {
   void on_laggards(tried<laggards_answer>& got);
   void on_left(tried<std::vector<stored_event>>& got);
   void on_fetched(tried<std::vector<stored_event>>& got, bool was_measured);
+  void on_looked(tried<std::vector<event_key>>& got, const std::vector<row_version>& asked);
+  void on_not_there(slot which, bool put_off);
   void on_still_withheld(slot which, std::int64_t size);
   void die_unread(slot which, std::string reason);
   void on_released(tried<release_answer>& got, const store_request& asked);

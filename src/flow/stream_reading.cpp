@@ -55,6 +55,7 @@ void stream::on_left(tried<std::vector<stored_event>>& got) {
 
 void stream::on_texts(slot which) {
   auto& one = events_.at(which);
+  one.seen_at = agenda_.asked_at;
   if (one.it.withheld) return;
   if (!limits_.route.routes.empty()) one.route = resolve(one.it.what, limits_.route);
   tell(step::read, which);
@@ -162,9 +163,14 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got, bool was_measured
       return writes_.fetches.add(*bad, lanes_.now());  // it may be read all the same
     return die_unread(*bad, got.reason);
   }
+  std::vector<slot> put_off;
   for (stored_event& one : got.answer) {
     const slot which = events_.find(one.what.key());
     if (which == no_slot || events_.at(which).state != event_state::fetching) continue;
+    if (one.put_off) {
+      if (one.from == exception::backing_off) put_off.push_back(which);
+      continue;
+    }
     if (one.withheld && one.what.aggregate == events_.aggregate_of(which)) {
       if (std::erase(done, which) > 0) on_still_withheld(which, one.size);
       continue;
@@ -175,13 +181,22 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got, bool was_measured
     std::erase(done, which);
     offer_next(events_.aggregate_of(which));
   }
-  for (const slot which : done) {  // not there any more, another one by now, or finished by hand
-    const aggregate of = events_.aggregate_of(which);
-    leave_chain(which);
-    events_.erase(which);
-    if (events_.length_of(of) == 0) barriers_.held.on_head_settled(of);
-    offer_next(of);
+  for (const slot which : done)  // not there any more, another one by now, or finished or put off by hand
+    on_not_there(which, std::find(put_off.begin(), put_off.end(), which) != put_off.end());
+}
+
+// put_off: it backs off for longer, and its aggregate waits for it still.
+void stream::on_not_there(slot which, bool put_off) {
+  const aggregate of = events_.aggregate_of(which);
+  leave_chain(which);
+  events_.erase(which);
+  if (put_off) {
+    barriers_.held.begin(of, hold::head_waits);
+    park_rest(of);
+  } else if (events_.length_of(of) == 0) {
+    barriers_.held.on_head_settled(of);
   }
+  offer_next(of);
 }
 
 // Others came before it, or no broker would take it.

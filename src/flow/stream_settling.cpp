@@ -366,6 +366,8 @@ void stream::on_marked(const write_answer& got) {
   if (!done.empty()) writes_.written_at = lanes_.now();
   say_unwritten(writes_.marks, got.reason);
   failpoint("marked");
+  if (hooks_.on_changed_after_send)
+    for (const slot which : slots_of(got.changed)) hooks_.on_changed_after_send(events_.at(which).it.what);
   count_published(done);
   for (const slot which : done) {
     tell(step::marked, which);

@@ -87,6 +87,20 @@ std::vector<aggregate> unsettled::aggregates() const {
   return out;
 }
 
+void unsettled::withhold(slot which) {
+  stored_event& it = entries_[which].it;
+  if (it.withheld) return;
+  bytes_ -= it.size;
+  it.withheld = true;
+  for (auto* const text : {&it.what.aggregate_type, &it.what.aggregate_id, &it.what.event_type,
+                           &it.what.payload, &it.what.headers})
+    *text = {};
+  it.what.exchange.reset();
+  it.what.routing_key.reset();
+  it.storage.reset();
+  entries_[which].route.reset();
+}
+
 bool unsettled::complete(slot which, stored_event with) {
   stored_event& it = entries_[which].it;
   if (with.withheld || !it.withheld || with.what.key() != it.what.key() ||

@@ -21,7 +21,7 @@ inline constexpr slot no_slot = static_cast<slot>(-1);
 // From read to settled. What leaves the chain lets its successor go.
 enum class event_state : std::uint8_t {
   queued,     // in its chain, at no lane: behind a predecessor, or no lane is up
-  fetching,   // first in its chain; its texts are on their way
+  fetching,   // first in its chain; its texts are on their way, or word on whether its row has changed
   offered,    // in its chain, at a lane: waiting there or in flight; it or its dead letter
   dying,      // in its chain: to be recorded as dead; its successor waits for that
   confirmed,  // out of the chain: acknowledged, to be marked
@@ -39,6 +39,7 @@ class unsettled {
     bool immeasurable = false;  // the size of its texts could not be had
     bool unconfirmed = false;   // it was in flight when a connection was given up for its silence
     std::chrono::steady_clock::time_point interrupted_at{};  // the latest time
+    std::chrono::steady_clock::time_point seen_at{};         // its row said this then, or later
     std::int16_t lane = -1;                                  // that it was offered to last
     std::shared_ptr<const routed> route;                     // null: none, or its texts are not here
   };
@@ -71,6 +72,8 @@ class unsettled {
   std::size_t size() const { return by_key_.size(); }
   // Of the texts that are here.
   std::int64_t bytes() const { return bytes_; }
+  // Its row has changed: its texts have to be fetched.
+  void withhold(slot which);
   // The texts of a withheld event have come. False if they are of another event.
   bool complete(slot which, stored_event with);
 

@@ -9,9 +9,11 @@
 namespace outboxd::pg {
 namespace {
 
+constexpr std::int32_t oid_bytea = 17;
 constexpr std::int32_t oid_text = 25;
 constexpr std::int32_t oid_int8 = 20;
 constexpr std::int32_t oid_tid = 27;
+constexpr std::int32_t oid_xid = 28;
 constexpr std::int32_t oid_uuid = 2950;
 constexpr std::int32_t oid_xid8 = 5069;
 
@@ -95,6 +97,19 @@ std::string int8_array(std::span<const std::optional<std::int64_t>> values) {
 
 std::string int8_array(std::span<const std::int64_t> values) {
   return array_of_integers(oid_int8, values);
+}
+
+std::string xid_array(std::span<const std::uint32_t> values) {
+  return array_of_integers(oid_xid, values);
+}
+
+std::string bytea_array(std::span<const std::string> values) {
+  std::string out = array_header(oid_bytea, values.size(), false);
+  for (const std::string& value : values) {
+    append_big_endian(out, static_cast<std::int32_t>(value.size()));
+    out += value;
+  }
+  return out;
 }
 
 std::string xid8_array(std::span<const std::uint64_t> values) {

@@ -18,6 +18,8 @@ std::string tid_array(std::span<const row_place> values);
 std::string uuid_array(std::span<const event_id> values);
 std::string int8_array(std::span<const std::optional<std::int64_t>> values);
 std::string int8_array(std::span<const std::int64_t> values);
+std::string xid_array(std::span<const std::uint32_t> values);
+std::string bytea_array(std::span<const std::string> values);
 std::string xid8_array(std::span<const std::uint64_t> values);
 std::string text_array(std::span<const std::optional<std::string>> values);
 

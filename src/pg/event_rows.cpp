@@ -1,6 +1,7 @@
 #include "pg/event_rows.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "pg/binary.hpp"
@@ -34,6 +35,13 @@ flow::excuse excuse_of(std::optional<std::string_view> failure) {
 bool is_suspect(std::optional<std::string_view> failure) {
   return failure == "refused" || failure == "connection_closed" || failure == "exchange_down" ||
          failure == "topic_down" || failure == "login_refused";
+}
+
+// A number, or null: whoever inserted it has written it last.
+std::uint32_t writer_of(std::optional<std::string_view> number, std::uint64_t inserted_by) {
+  auto out = static_cast<std::uint32_t>(inserted_by);
+  if (number) std::from_chars(number->data(), number->data() + number->size(), out);
+  return out;
 }
 
 std::int64_t size_of_texts(const event& of) {
@@ -103,6 +111,7 @@ std::vector<flow::stored_event> read_events(const rows& from) {
                 .attempts = count(event_column::attempts),
                 .deferrals = count(event_column::deferrals),
                 .created_at = read_timestamp(at(event_column::created_at))};
+    one.what.written_by = writer_of(find(event_column::head), one.what.tx);
     one.storage = storage;
     const auto size = find(event_column::size);
     one.what.has_texts = !size || read_int8(*size) >= 0;

@@ -60,6 +60,12 @@ std::string missing_grant(const error_fields& from, std::string_view user) {
   return fmt::format("GRANT {} ON {} {} TO {}", right, upper, quoted(name), quoted(user));
 }
 
+// RewriteQuery of PostgreSQL: what a rule replaces returns nothing.
+bool is_of_a_rule(const error_fields& from) {
+  return from.sqlstate == "0A000" && from.message.starts_with("cannot perform ") &&
+         from.message.find(" RETURNING on relation ") != from.message.npos;
+}
+
 }  // namespace
 
 // The outermost line, the last one: what is above may be the text of a statement, which quotes end.
@@ -82,6 +88,10 @@ std::string site_of(const error_fields& from, std::string_view user) {
                        quoted(from.table));
   if (by_server && from.sqlstate == foreign_key && from.message.starts_with("update or delete on table"))
     out += "; delete the rows that refer to the event first, or make the key ON DELETE CASCADE or SET NULL";
+  if (is_of_a_rule(from))
+    out +=
+        "; a rule of the table takes the place of what the relay writes: drop the rule that `outboxd check` "
+        "names";
   if (from.sqlstate == privilege && !function.empty()) {
     const auto grant = missing_grant(from, user);
     out +=

@@ -56,7 +56,8 @@ constexpr std::string_view latest_failure = R"(CASE WHEN e.exception IS NULL THE
            ELSE e.last_error_code END AS failure)";
 
 // Of `e`, a row of the table. Each column by its name: users may add others.
-constexpr std::string_view event_row = R"(e.ctid AS place, e.id, e.seq, e.tx, e.hash, e.created_at,
+constexpr std::string_view event_row =
+    R"(e.ctid AS place, e.xmin AS written_by, e.id, e.seq, e.tx, e.hash, e.created_at,
     e.available_at, e.attempts, e.deferrals, e.exception, e.last_error_code, e.last_error,
     e.aggregate_type, e.aggregate_id, e.event_type, e.payload AS stored_payload, e.headers AS stored_headers,
     coalesce(e.replay_exchange, e.exchange) AS exchange,
@@ -74,7 +75,8 @@ constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash
   CASE WHEN @all_fits@ IS NOT TRUE
     THEN coalesce(coalesce(octet_length(f.payload), f.stored)
                   + coalesce(octet_length(f.headers), f.large_headers) + f.names, -1) END,
-  nullif(f.attempts, 0)::bigint, nullif(f.deferrals, 0)::bigint, NULL::text)";
+  nullif(f.attempts, 0)::bigint, nullif(f.deferrals, 0)::bigint,
+  CASE WHEN f.written_by <> xid(f.tx) THEN f.written_by::text END)";
 constexpr std::string_view names_fit = "f.names <= $1::bigint";
 constexpr std::string_view all_fits =
     "(octet_length(f.payload) + octet_length(f.headers) + f.names <= $1::bigint)";
@@ -99,6 +101,29 @@ constexpr std::string_view event_behind = R"(coalesce((
          SELECT h.seq FROM @schema@.event AS h
          WHERE h.exception IN ('backing_off', 'parked') AND h.hash = f.hash AND h.exception >= 'parked'
          ORDER BY h.exception, h.seq LIMIT 1) < f.seq, false))";
+
+// Of a row that was read as one to send: somebody has put it off since. What waits for the end of a pause is
+// as good as due.
+constexpr std::string_view is_put_off = R"((e.available_at > clock_timestamp()
+       AND (e.exception = 'scheduled'
+            OR e.exception = 'backing_off' AND e.last_error_code IS DISTINCT FROM 'paused')) IS TRUE)";
+
+// What of an event makes its message, but for its aggregate, which nobody can change: as the relay has it,
+// see relay/content_digest.
+constexpr std::string_view content_digest = R"(sha256(textsend(e.event_type) || '\x00'
+      || coalesce('\x01' || textsend(coalesce(e.replay_exchange, e.exchange)), '') || '\x00'
+      || coalesce('\x01' || textsend(coalesce(e.replay_routing_key, e.routing_key)), '') || '\x00'
+      || textsend(e.headers::text) || '\x00' || @payload_bytes@))";
+
+// Whether the row `e` says something else than what was sent, which `k` tells: given up, put off, or of other
+// content. A row that nobody has written since it was read does not. What is stored in more than a page, or
+// compressed, may be huge as a text, and is not made one: that somebody has written it is enough.
+constexpr std::string_view changed = R"((e.xmin <> k.written_by AND (
+      e.status = 'dead' OR @is_put_off@
+      OR CASE WHEN pg_column_size(e.payload) + pg_column_size(e.headers) > 8192
+                OR pg_column_compression(e.payload) IS NOT NULL
+                OR pg_column_compression(e.headers) IS NOT NULL
+           THEN true ELSE @content_digest@ <> k.sent END)) IS TRUE)";
 
 // Until the event `e` is due, in milliseconds, rounded up; null: never. An infinite time has no difference.
 constexpr std::string_view due_in = R"(CASE WHEN e.available_at < 'infinity'
@@ -153,7 +178,7 @@ std::string replaced(std::string text, const replacement& what) {
 
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then) {
   const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are texts as they are stored
-  const std::array<replacement, 28> replacements{{
+  const std::array<replacement, 33> replacements{{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
       {"@measured_open@", std::string(measured_open)},
@@ -176,6 +201,11 @@ std::vector<prepared> relay_statements(const schema_name& schema, payload_type p
       {"@no_exception@", std::string(no_exception)},
       {"@due_in@", std::string(due_in)},
       {"@event_behind@", std::string(event_behind)},
+      {"@put_off@", replaced(std::string(is_put_off), {"e.", "f."})},
+      {"@changed@", std::string(changed)},
+      {"@is_put_off@", std::string(is_put_off)},
+      {"@content_digest@", std::string(content_digest)},
+      {"@payload_bytes@", payload == payload_type::bytea ? "e.payload" : "textsend(e.payload::text)"},
       {"@event_at@", std::string(event_at)},
       {"@event_key@", std::string(event_key)},
       {"@few@", std::string(few)},

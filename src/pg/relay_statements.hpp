@@ -12,7 +12,7 @@
 namespace outboxd::pg {
 
 // The number of the latest migration in sql/, which these statements go with.
-inline constexpr int schema_version = 9;
+inline constexpr int schema_version = 10;
 
 inline constexpr int oldest_server = 140'000;  // that this version works with: server_version_num
 
@@ -45,6 +45,7 @@ inline constexpr std::string_view recall = "recall";
 inline constexpr std::string_view pauses = "pauses";
 inline constexpr std::string_view resumed = "resumed";
 inline constexpr std::string_view dead = "dead";
+inline constexpr std::string_view look = "look";
 inline constexpr std::string_view mark = "mark";
 inline constexpr std::string_view mark_by_key = "mark_by_key";
 inline constexpr std::string_view unfinished = "unfinished";
@@ -88,12 +89,14 @@ enum class event_column : int {
               // NULL in the table; else null
   attempts,   // null: 0
   deferrals,  // null: 0
-  head,       // what a statement tells beside events, a JSON object: of rows without an id, which come first
+  // What a statement tells beside events, a JSON object: of rows without an id, which come first. Of others
+  // the transaction that wrote the row last, without its epoch, if it is not the one that inserted it.
+  head,
   // Of all statements but `read`, whose events are on their ordinary way:
   exception,
   failure,  // the latest one's code; exchange_ and topic_ say what of its destination was down
   available_at,
-  behind,  // of `due` and `resumed` alone
+  behind,  // of `due` and `resumed`; of `by_key`: put off
 };
 
 struct prepared {

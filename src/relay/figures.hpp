@@ -23,6 +23,7 @@ struct counts {
   std::map<std::string, std::uint64_t> published_by_route{{"", 0}};  // "": by none
   std::uint64_t retried = 0;  // backing off after a failed attempt or because the broker could not take it
   std::uint64_t dead = 0;
+  std::uint64_t changed_after_send = 0;                       // of the published
   std::array<std::uint64_t, all_failures.size()> failures{};  // in the order of all_failures
   std::uint64_t reads = 0;                                    // round trips with a read of new events
   std::uint64_t marks = 0;                                    // round trips with a mark

@@ -30,7 +30,8 @@ void add_privilege_probe(pg::pipeline& to) {
   const auto no_text = pg::text_array({});
   to.run(std::string(pg::statement::mark),
          {none, pg::tid_array({}), no_number, no_tx, pg::int8(0), pg::int8(0)});
-  to.run(std::string(pg::statement::mark_by_key), {none, no_number, no_tx});
+  to.run(std::string(pg::statement::mark_by_key),
+         {none, no_number, no_tx, pg::xid_array({}), pg::bytea_array({})});
   to.run(std::string(pg::statement::record),
          {none, no_number, no_tx, no_text, no_number, no_number, no_number, no_text, no_text});
   to.run(std::string(pg::statement::save), {pg::int4(-1), pg::int8(0), "3:3:", no_number});
@@ -63,6 +64,7 @@ leader::leader(const boost::asio::any_io_executor& on, const leader_settings& se
                .on_failed = [this](const event& which, const flow::destination& to,
                                    const flow::failure_record& how) { host_.on_failed(which, to, how); },
                .on_stuck = [this](const event& which, const std::string& why) { host_.on_stuck(which, why); },
+               .on_changed_after_send = [this](const event& which) { host_.on_changed_after_send(which); },
                .on_pauses = [this](const std::vector<flow::pause>& all) { host_.on_pauses(all); },
                .steps = host.steps()}),
       doorbell_(settings.doorbell),

@@ -67,6 +67,8 @@ class leader_host : public link_observer {
   // The lead is given up without rest, and these were sent and are not marked.
   virtual void on_in_doubt(const std::vector<event_key>& keys) = 0;
   virtual void on_stuck(const event& which, const std::string& reason) = 0;
+  // It is published, and somebody has changed its row since it was sent.
+  virtual void on_changed_after_send(const event& which) = 0;
   // Other parts of the outbox are paused than before.
   virtual void on_pauses(const std::vector<flow::pause>& in_force) = 0;
 

@@ -26,6 +26,7 @@ struct relay_report {
   // An event could not be published to where it was to go.
   std::function<void(const event&, const flow::destination& to, const flow::failure_record&)> failed;
   std::function<void(const event&, const std::string& reason)> stuck;  // what became of it cannot be written
+  std::function<void(const event&)> changed_after_send;                // its row says something else by now
   std::function<void(std::string_view reason)> deferred;               // PostgreSQL puts statements off
   std::function<void()> deferral_over;                                 // and does them again
   std::function<void(const std::string& words)> culprit;   // somebody's locks are in the way for ten seconds
@@ -126,6 +127,10 @@ class relay final : private leader_host {
   void on_stands_by() override;
   void on_in_doubt(const std::vector<event_key>& ids) override { report_.in_doubt(ids); }
   void on_stuck(const event& which, const std::string& reason) override { report_.stuck(which, reason); }
+  void on_changed_after_send(const event& which) override {
+    ++counts_.changed_after_send;
+    report_.changed_after_send(which);
+  }
   void on_pauses(const std::vector<flow::pause>& in_force) override;
 
   std::vector<obstacle> obstacles() const;

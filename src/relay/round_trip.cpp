@@ -10,11 +10,13 @@
 
 #include "core/utf8.hpp"
 #include "pg/binary.hpp"
+#include "relay/content_digest.hpp"
 
 namespace outboxd::relay {
 namespace {
 
 constexpr std::array number_cells{pg::number_cell};
+constexpr std::array marked_cells{pg::number_cell, pg::boolean_cell};
 
 std::string_view name_of(flow::exception what) {
   switch (what) {
@@ -171,14 +173,35 @@ void round_trip::add_marks() {
     });
     return;
   }
-  steps_.run(std::string(pg::statement::mark_by_key), key_parameters(what_.marks.keys));
+  std::vector<std::uint32_t> writers;
+  std::vector<std::string> digests;
+  for (const flow::sent_content& one : what_.marks.sent) {
+    writers.push_back(one.written_by);
+    digests.push_back(digest_of(one));
+  }
+  auto parameters = key_parameters(what_.marks.keys);
+  append(parameters, {pg::xid_array(writers), pg::bytea_array(digests)});
+  steps_.run(std::string(pg::statement::mark_by_key), std::move(parameters));
   add(pg::statement::unfinished, key_parameters(what_.marks.keys), [this](segment& got) {
-    if (!is_written(got, out_.marks)) return;
+    if (!is_written(got, out_.marks) || !note_changed(got.answers[got.answers.size() - 2])) return;
     const auto unfinished = numbers_in(got.answers.back(), what_.marks.keys.size());
     if (!unfinished) return;
     for (std::size_t i = 0; i < unfinished->size(); ++i)
       if ((*unfinished)[i]) out_.marks.left.push_back(what_.marks.keys[i]);
   });
+}
+
+// Of rows that are marked by key.
+bool round_trip::note_changed(const pg::rows& marked) {
+  const auto& keys = what_.marks.keys;
+  if (!has_shape(marked, {.cells = marked_cells, .most_rows = static_cast<int>(keys.size())})) return false;
+  for (int row = 0; row < marked.size(); ++row) {
+    const auto number = pg::read_int8(marked.at(row, 0));
+    if (number < 1 || number > static_cast<std::int64_t>(keys.size())) return refuse("another event");
+    if (pg::read_bool(marked.at(row, 1)))
+      out_.marks.changed.push_back(keys[static_cast<std::size_t>(number - 1)]);
+  }
+  return true;
 }
 
 void round_trip::add_save() {
@@ -220,6 +243,7 @@ pg::pipeline round_trip::steps() {
   if (what_.walk_from) add_walk(*what_.walk_from, out_.walk);
   if (what_.due) add_due();
   if (what_.laggards) add_laggards();
+  if (!what_.looks.empty()) add_look();
   if (!what_.fetch.empty()) add_fetch();
   if (!what_.left.empty()) add_left();
   if (!what_.release.empty()) add_released();

@@ -59,6 +59,8 @@ class round_trip {
   // Which of so many events an answer names, as numbers from 1 on; nothing if it names others.
   std::optional<std::vector<bool>> numbers_in(const pg::rows& from, std::size_t most);
 
+  bool note_changed(const pg::rows& marked);
+
   void add_failures();
   void add_marks();
   void add_save();
@@ -66,6 +68,7 @@ class round_trip {
   void add_walk(std::int64_t from, flow::tried<flow::walk_answer>& into);
   void add_due();
   void add_laggards();
+  void add_look();
   void add_fetch();
   void add_left();
   void add_released();

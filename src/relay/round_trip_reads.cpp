@@ -156,6 +156,27 @@ void round_trip::add_laggards() {
   });
 }
 
+void round_trip::add_look() {
+  std::vector<event_key> keys;
+  std::vector<row_place> places;
+  std::vector<std::uint32_t> writers;
+  for (const flow::row_version& one : what_.looks) {
+    keys.push_back(one.key);
+    places.push_back(one.place);
+    writers.push_back(one.written_by);
+  }
+  auto parameters = key_parameters(keys);
+  parameters.insert(parameters.begin() + 1, pg::tid_array(places));
+  parameters.push_back(pg::xid_array(writers));
+  add(pg::statement::look, std::move(parameters), [this, keys = std::move(keys)](segment& got) {
+    if (!is_answered(got, out_.looked)) return;
+    const auto same = numbers_in(got.answers.back(), keys.size());
+    if (!same) return;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if ((*same)[i]) out_.looked.answer.push_back(keys[i]);
+  });
+}
+
 // PostgreSQL does not stop in the middle of a text, but before the next one. What is measured first may take
 // its time.
 void round_trip::add_fetch() {
@@ -177,6 +198,7 @@ void round_trip::add_fetch() {
       }
       asked.erase(found);
     }
+    for (flow::stored_event& one : *events) one.put_off = std::exchange(one.earlier_waits, false);
     out_.fetched.answer = std::move(*events);
   });
 }

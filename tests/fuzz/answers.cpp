@@ -31,6 +31,10 @@ flow::store_request everything(bool by_place, bool keys_only) {
   for (int i = 4; i <= 6; ++i) out.marks.keys.push_back(key_of(i));
   out.marks.places.resize(3);
   out.marks.mode = by_place ? flow::mark_mode::by_place : flow::mark_mode::unlocked;
+  for (int i = 4; i <= 6; ++i) {
+    if (!by_place) out.marks.sent.push_back({});
+    out.looks.push_back({.key = key_of(i), .place = {}, .written_by = 0});
+  }
   out.save = flow::position{};
   out.read = flow::read_request{.from = {}, .seq_limit = 100, .events = 3, .with_summary = true};
   out.walk_from = out.check_from = 0;
@@ -53,8 +57,8 @@ int columns_of(const std::string& statement) {
   constexpr int of_read = static_cast<int>(pg::event_column::head) + 1;
   constexpr int of_events = static_cast<int>(pg::event_column::behind) + 1;
   static const std::map<std::string, int> all{
-      {"record", 1}, {"unfinished", 1}, {"mark", 0},   {"save", 0}, {"read", of_read}, {"walk", 3},
-      {"held", 3},   {"recall", 2},     {"pauses", 5}, {"dead", 2}, {"mark_by_key", 0}};
+      {"record", 1}, {"unfinished", 1}, {"mark", 0},   {"save", 0}, {"read", of_read},  {"walk", 3},
+      {"held", 3},   {"recall", 2},     {"pauses", 5}, {"dead", 2}, {"mark_by_key", 2}, {"look", 1}};
   const auto found = all.find(statement);
   return found == all.end() ? of_events : found->second;
 }

@@ -17,7 +17,8 @@ void check_undisturbed(const stage& on, relay& running, std::int64_t leader) {
 
 }  // namespace
 
-TEST_CASE("a rule that swallows the marks of a running relay is named, and when it is gone all are marked") {
+TEST_CASE(
+    "a rule that swallows the marks of a running relay is told of, and when it is gone all are marked") {
   const stage on;
   auto session = on.connect();
   relay running{on};
@@ -26,7 +27,10 @@ TEST_CASE("a rule that swallows the marks of a running relay is named, and when 
   on.await_published(20);
   session.exec("CREATE RULE \"Swallow\" AS ON UPDATE TO outbox.event DO INSTEAD NOTHING");
   on.add_events(3, 10);
-  running.wait_line("the rule Swallow of outbox.event leaves their rows as they are", time_limit);
+  running.wait_line(
+      "a rule of the table takes the place of what the relay writes: drop the rule that `outboxd check` "
+      "names",
+      time_limit);
   session.exec("DROP RULE \"Swallow\" ON outbox.event");
   check_undisturbed(on, running, leader);
 }

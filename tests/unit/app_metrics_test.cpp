@@ -76,6 +76,7 @@ TEST_CASE("a relay that has done nothing exports all names, and every reason and
   for (const auto* const name : {"events_published_total",
                                  "publish_failures_total",
                                  "events_dead_total",
+                                 "events_changed_after_send_total",
                                  "confirms_in_flight",
                                  "held_aggregates",
                                  "delivery_seconds",

@@ -14,6 +14,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
       hand_overs_(how.faults || world_.chance(500)),
       locks_(how.faults || !hand_overs_),
       has_stuck_(locks_ && how.refusals && world_.chance(300)),
+      looks_again_(world_.chance(700)),
       table_(world_, limits_from(world_), how_.with) {
   auto& stream = settings_.stream;
   stream.read.batch = world_.one_of({3, 10, 100});
@@ -27,6 +28,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   stream.most_held = world_.one_of<std::size_t>({2, 5, 200'000, 200'000});
   stream.order = how.order;
   stream.after_dead = how.after_dead;
+  if (!looks_again_) stream.fresh_for = std::chrono::hours(1);
   settings_.max_rate = how.max_rate;
   stream.retry = retry_policy::exponential(50ms, 300ms, 8);
   if (world_.chance(300)) stream.dead_letter_exchange = "dead";
@@ -107,6 +109,7 @@ void flow_chaos::start_relay() {
   relays_.push_back(std::make_unique<simulated_relay>(
       world_, table_, exchange_, static_cast<int>(world_.between(1, 3)), settings_, how_.with,
       [this](const char* what) { require(false, what); }));
+  relays_.back()->on_sent = [this](std::size_t row, int content) { on_sent(row, content); };
   relays_.back()->on_lead = [this, which = relays_.size() - 1](std::size_t shard,
                                                                const flow::saved_position& from) {
     std::string owed;
@@ -251,6 +254,37 @@ void flow_chaos::replace(std::size_t row) {
   table_.end(by, true);
 }
 
+void flow_chaos::edit(std::size_t row) {
+  if (table_.is_finished(table_.rows[row])) return;
+  say(fmt::format("edit {}", row));
+  table_.change(row, [](table_row& of) { ++of.now.content; });
+}
+
+// As `events postpone` does, whatever it waited for.
+void flow_chaos::put_off(std::size_t row) {
+  if (table_.is_finished(table_.rows[row]) || table_.rows[row].now.available_at == timestamp::max()) return;
+  say(fmt::format("put off {}", row));
+  table_.change(row, [this](table_row& of) {
+    const auto by = world_.millis(500, 4'000);
+    of.touched = true;
+    of.now.status = row_status::waiting;
+    of.now.why = flow::exception::scheduled;
+    of.now.available_at = world_.wall() + by;
+    of.now.put_off_until = world_.now() + by;
+  });
+}
+
+void flow_chaos::cancel(std::size_t row) {
+  if (table_.is_finished(table_.rows[row])) return;
+  say(fmt::format("cancel {}", row));
+  table_.change(row, [](table_row& of) {
+    of.touched = true;
+    of.now.status = row_status::dead;
+    of.now.why = flow::exception::dead;
+    of.now.put_off_until = clock::time_point::max();
+  });
+}
+
 void flow_chaos::operate() {
   if (calm_) return;
   world_.after(world_.millis(0, 800), [this] { operate(); });
@@ -270,9 +304,15 @@ void flow_chaos::operate() {
     of.now.available_at = world_.wall();
     of.now.attempts = of.now.deferrals = 0;
   };
-  switch (world_.between(0, 4)) {
+  switch (world_.between(0, looks_again_ ? 7 : 4)) {
     case 4:
       return replace(row);
+    case 5:
+      return edit(row);
+    case 6:
+      return put_off(row);
+    case 7:
+      return cancel(row);
     case 0:
       if (one.now.status != row_status::dead) return;
       say(fmt::format("retry {}", row));

@@ -53,6 +53,10 @@ class flow_chaos {
   void operate();
   std::size_t any_row();
   void replace(std::size_t row);
+  void edit(std::size_t row);
+  void put_off(std::size_t row);
+  void cancel(std::size_t row);
+  void on_sent(std::size_t row, int content);
   void pause();
   void discard_dead();
   void restore();
@@ -82,7 +86,8 @@ class flow_chaos {
   bool sequence_tricks_;
   bool hand_overs_;
   bool locks_;
-  bool has_stuck_;  // rows that are never marked
+  bool has_stuck_;    // rows that are never marked
+  bool looks_again_;  // at what waits in memory for longer than a second
   simulated_postgres table_;
   simulated_exchange exchange_;
   simulated_relay::settings settings_;

@@ -11,6 +11,12 @@ bool flow_chaos::is_before(const table_row& earlier, const table_row& later) con
          !later.touched && earlier.of == later.of && earlier.seq < later.seq && earlier.landed < later.born;
 }
 
+void flow_chaos::on_sent(std::size_t row, int content) {
+  require(!looks_again_ || table_.may_be_sent(row, content),
+          fmt::format("what is sent is what its row said in the latest second ({})", row));
+  table_.rows[row].sent = content;
+}
+
 void flow_chaos::on_delivered(std::size_t row) {
   table_row& one = table_.rows[row];
   history_ += fmt::format("{} ", row);
@@ -54,7 +60,7 @@ void flow_chaos::check_position() {
       if (stream.now_in() != flow::stream::phase::running) continue;
       std::set<std::size_t> known;
       stream.events().for_each([&](flow::slot, const flow::unsettled::entry& entry) {
-        known.insert(simulated_postgres::row_of(entry.it.what.aggregate_id));
+        if (const auto row = table_.find(entry.it.what.key())) known.insert(*row);
       });
       const std::set<std::int64_t> owed(leader.owed().begin(), leader.owed().end());
       for (std::size_t row = 0; row < table_.rows.size(); ++row) {
@@ -100,6 +106,8 @@ void flow_chaos::check_end() {
       require(!table_.is_finished(one) || dead == (one.ill != ailment::none),
               fmt::format("dead is exactly what was bad by itself ({})", row));
     require(dead || one.delivered > 0, fmt::format("no event is lost ({})", row));
+    require(dead || one.sent == one.now.content || one.now.failure == "changed_after_send",
+            fmt::format("a row that is published says what was sent, or that it does not ({})", row));
   }
   for (const auto& one : relays_)
     for (std::size_t shard = 0; shard < table_.shards(); ++shard)

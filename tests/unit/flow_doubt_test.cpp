@@ -103,7 +103,7 @@ TEST_CASE("a connection that is gone twice without a word, with the same event a
 }
 
 TEST_CASE("a broker that dies takes all lanes with it, and blames nobody whom they passed on") {
-  stream_script it{{}, 3};
+  stream_script it{stream_script::quick(), 3};
   it.lead();
   it.now += std::chrono::seconds(1);
   it.bring({row(1, 1)});

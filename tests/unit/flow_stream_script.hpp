@@ -55,12 +55,14 @@ class stream_script : public scripted_lanes {
                    failed_at.push_back(fmt::format("{}/{}", to.exchange, to.routing_key));
                  },
              .on_stuck = [this](const event& one, const std::string&) { stuck.push_back(number_of(one.id)); },
+             .on_changed_after_send = [this](const event& one) { changed.push_back(number_of(one.id)); },
              .on_pauses = {},
              .steps = steps}) {}
 
   static flow::stream_limits quick() {
     flow::stream_limits out;
     out.marks = {.enough = 1, .linger = std::chrono::microseconds(0)};
+    out.fresh_for = std::chrono::hours(1);  // where time passes, nothing is looked at again
     return out;
   }
 
@@ -141,6 +143,7 @@ class stream_script : public scripted_lanes {
   std::vector<flow::failure_record> failed;
   std::vector<std::string> failed_at;  // exchange/key of each of them
   std::vector<int> stuck;
+  std::vector<int> changed;  // after they were sent
 
  private:
   std::size_t told_ = 0;

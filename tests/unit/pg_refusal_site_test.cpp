@@ -51,6 +51,15 @@ TEST_CASE("a foreign key is told by the catalog's names, and what refers to an e
   CHECK(site_of(refers, "relay").empty());
 }
 
+TEST_CASE(
+    "what a rule has replaced is told of with what to do, and other features that are missing are not") {
+  error_fields replaced{.sqlstate = "0A000",
+                        .message = "cannot perform UPDATE RETURNING on relation \"event\""};
+  CHECK(site_of(replaced, "relay").find("drop the rule that `outboxd check` names") != std::string::npos);
+  replaced.message = "cached plan must not change result type";
+  CHECK(site_of(replaced, "relay").empty());
+}
+
 TEST_CASE("of the context only the outermost function is told, and no text of a statement") {
   CHECK(function_of(audit) == "audit()");
   CHECK(

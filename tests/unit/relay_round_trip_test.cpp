@@ -39,14 +39,31 @@ bool commits_for_good(const flow::store_request& what) {
   });
 }
 
+const std::string yes("\1", 1);
+const std::string no("\0", 1);
+
+flow::store_request marks_of(std::uint8_t events) {
+  flow::store_request out;
+  out.marks.mode = flow::mark_mode::by_key;
+  for (std::uint8_t one = 1; one <= events; ++one) {
+    out.marks.keys.push_back(key_of(one));
+    out.marks.sent.emplace_back();
+  }
+  return out;
+}
+
 // One segment with these answers.
-flow::store_answer answer_to(const flow::store_request& what, std::vector<pg::rows> rows) {
+auto round_trip_with(const flow::store_request& what, std::vector<pg::rows> rows) {
   const shard_view of;
   round_trip trip(what, of);
   trip.steps();
   std::vector<pg::connection::segment> segments(1);
   segments.front().answers = std::move(rows);
-  auto out = trip.answer(std::move(segments));
+  return trip.answer(std::move(segments));
+}
+
+flow::store_answer answer_to(const flow::store_request& what, std::vector<pg::rows> rows) {
+  auto out = round_trip_with(what, std::move(rows));
   REQUIRE(out);
   return std::move(*out);
 }
@@ -84,26 +101,28 @@ TEST_CASE("marks by place that meet fewer rows than they name have missed") {
   CHECK(answer_to(what, {made_rows({})}).marks.result == flow::write_result::missed);
 }
 
-TEST_CASE("marks by key leave what somebody has locked") {
-  flow::store_request what;
-  what.marks = {.keys = {key_of(1), key_of(2)}, .places = {}, .mode = flow::mark_mode::by_key};
-  const auto got = answer_to(what, {made_rows({}), made_rows({{number(2)}})});
+TEST_CASE("marks by key leave what somebody has locked, and tell what somebody has changed") {
+  const auto what = marks_of(3);
+  const auto marked = made_rows({{number(1), no}, {number(3), yes}});
+  const auto got = answer_to(what, {marked, made_rows({{number(2)}})});
   CHECK(got.marks.result == flow::write_result::done);
   CHECK(got.marks.left == std::vector{key_of(2)});
+  CHECK(got.marks.changed == std::vector{key_of(3)});
+}
+
+TEST_CASE("an answer that tells of a change of another event, or of none, ends the session and says so") {
+  const auto what = marks_of(2);
+  for (const auto& wrong : {made_rows({{number(3), yes}}), made_rows({{number(0), yes}}),
+                            made_rows({{std::nullopt, yes}}), made_rows({{number(1)}})})
+    CHECK_FALSE(round_trip_with(what, {wrong, made_rows({{number(2)}})}));
 }
 
 TEST_CASE("an answer that names another event, or one twice, or none, ends the session and says so") {
-  flow::store_request what;
-  what.marks = {.keys = {key_of(1), key_of(2)}, .places = {}, .mode = flow::mark_mode::by_key};
+  const auto what = marks_of(2);
   for (const auto& wrong :
        {made_rows({{number(3)}}), made_rows({{number(0)}}), made_rows({{number(2)}, {number(2)}}),
         made_rows({{std::nullopt}}), made_rows({{std::string("2")}}), made_rows({{number(1), number(2)}})}) {
-    const shard_view of;
-    round_trip trip(what, of);
-    trip.steps();
-    std::vector<pg::connection::segment> segments(1);
-    segments.front().answers = {made_rows({}), wrong};
-    const auto got = trip.answer(std::move(segments));
+    const auto got = round_trip_with(what, {made_rows({{number(1), no}}), wrong});
     REQUIRE_FALSE(got);
     CHECK(got.error().message.find("unfinished") != std::string::npos);
   }

@@ -17,13 +17,15 @@ class scripted_connection final : public flow::broker {
     token name;
     std::string id;    // of the message
     std::string body;  // with the exchange before it, for a dead letter
+    std::string type;
   };
 
   result<accepted> publish(token name, const message& what) override {
     if (full) return accepted::full;
     if (what.type == "unencodable" && what.routing_key != "dead")
       return permanent("the routing key is too long");
-    sent.push_back({name, what.message_id, what.dead_reason.empty() ? "" : std::string(what.exchange)});
+    sent.push_back({name, what.message_id, what.dead_reason.empty() ? "" : std::string(what.exchange),
+                    std::string(what.type)});
     return accepted::yes;
   }
   void drop(std::string_view why) override { dropped.emplace_back(why); }

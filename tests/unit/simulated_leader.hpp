@@ -58,6 +58,7 @@ class simulated_leader {
                  .on_delivered = {},
                  .on_failed = {},
                  .on_stuck = {},
+                 .on_changed_after_send = {},
                  .on_pauses = {}}) {
     session_.on_up = [this] { stand_by(); };
     session_.on_lost = [this] { on_lost(); };

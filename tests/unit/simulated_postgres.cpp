@@ -53,6 +53,8 @@ std::size_t simulated_postgres::insert(flow::xid by, table_row row) {
   const std::size_t index = rows.size();
   row.tx = by;
   row.now.place = next_place_++;
+  row.now.written_by = static_cast<std::uint32_t>(by);
+  note_hand(row);
   const auto where =
       std::upper_bound(by_seq_.begin(), by_seq_.end(), row.seq,
                        [this](std::int64_t seq, std::size_t one) { return seq < rows[one].seq; });
@@ -128,9 +130,13 @@ void simulated_postgres::change(std::size_t row, const std::function<void(table_
     rows[row].now = was.now;
     rows[row].ill = was.ill;
     rows[row].gone = was.gone;
+    note_hand(rows[row]);
   });
   rows[row].now.place = next_place_++;
+  rows[row].now.written_by = static_cast<std::uint32_t>(by);
+  rows[row].now.put_off_until = {};
   how(rows[row]);
+  note_hand(rows[row]);
   if (on_step) on_step(row, "changed by hand");
   end(by, true);
 }
@@ -294,6 +300,7 @@ void simulated_postgres::write(std::size_t row, const std::function<void(row_sta
     if (on_step) on_step(row, "its change lost in a crash");
   });
   how(rows[row].now);
+  rows[row].now.written_by = static_cast<std::uint32_t>(next_xid_);
   if (on_step) on_step(row, "written");
   if (world_.chance(500))
     rows[row].now.place = next_place_++;  // else by a HOT update that leaves ctid chains alike
@@ -335,14 +342,15 @@ flow::write_answer simulated_postgres::record(const std::vector<flow::failure_re
       continue;
     }
     dies |= one.to == exception::dead;
+    const bool put_off = one.to != exception::dead && is_put_off(rows[row].now);
     write(
         row,
         [&](row_state& now) {
           now.status = one.to == exception::dead ? row_status::dead : row_status::waiting;
-          now.why = one.to;
+          if (!put_off) now.why = one.to;
           now.attempts += one.counts_attempt ? 1 : 0;
           now.deferrals = one.counts_deferral ? now.deferrals + 1 : one.counts_attempt ? 0 : now.deferrals;
-          if (one.to == exception::backing_off)
+          if (one.to == exception::backing_off && !put_off)
             now.available_at = one.delay ? world_.wall() + *one.delay : timestamp::max();
           if (!one.code.empty()) now.failure = one.code;
         },
@@ -363,7 +371,9 @@ flow::write_answer simulated_postgres::mark(const flow::mark_request& what) {
     const bool there = found && (what.mode != mark_mode::by_place ||
                                  std::memcmp(what.places[i].bytes.data(), &rows[*found].now.place,
                                              sizeof rows[*found].now.place) == 0);
-    if (!there || is_finished(rows[*found])) {
+    const bool cancelled = there && what.mode != mark_mode::by_place && !rows[*found].gone &&
+                           rows[*found].now.status == row_status::dead;
+    if (!there || (is_finished(rows[*found]) && !cancelled)) {
       if (what.mode == mark_mode::by_place && with_.places_counted) out.result = write_result::missed;
       continue;
     }
@@ -377,6 +387,11 @@ flow::write_answer simulated_postgres::mark(const flow::mark_request& what) {
     }
     if (refuses(row)) return {write_result::refused, {}, "raised"};
     now.push_back(row);
+    if (what.mode == mark_mode::by_place || !with_.changes_told) continue;
+    const auto& is = rows[row].now;
+    const bool differs =
+        cancelled || is.put_off_until > world_.now() || what.sent[i].payload != std::to_string(is.content);
+    if (differs && what.sent[i].written_by != is.written_by) out.changed.push_back(what.keys[i]);
   }
   std::vector<std::function<void()>> undoing;
   for (const std::size_t row : now) {
@@ -384,6 +399,8 @@ flow::write_answer simulated_postgres::mark(const flow::mark_request& what) {
     write(
         row, [](row_state& of) { of.status = row_status::published, of.why = exception::none; }, undoing);
   }
+  for (const event_key& one : out.changed)
+    if (const auto row = find(one)) rows[*row].now.failure = "changed_after_send";
   finish(std::move(undoing), false);
   return out;
 }

@@ -49,6 +49,8 @@ struct rules {
   bool makes_way = true;              // a leader without a broker makes way for a relay that has one
   bool leads_on = true;               // who makes way and does not come to rest leads on
   bool laggards_after_read = true;    // who was left behind is read after the others
+  bool looked_again = true;           // what waits for longer is looked at before it is sent
+  bool changes_told = true;           // a mark by key tells what has changed since it was read
   bool request_ends = true;           // a lead is given up for who goes on asking for a while only
 };
 
@@ -79,6 +81,16 @@ struct row_state {
   int deferrals = 0;
   std::string failure;  // the code of the latest
   std::uint32_t place = 0;
+  std::uint32_t written_by = 0;
+  int content = 0;
+  clock::time_point put_off_until{};  // by hand: not to be sent before
+};
+
+// What a row was by hand, and since when.
+struct handled {
+  clock::time_point when;
+  int content = 0;
+  clock::time_point not_before{};
 };
 
 // In force until its end.
@@ -104,7 +116,9 @@ struct table_row {
   std::uint64_t landed = 0;  // when its transaction committed
   clock::time_point locked_until{};
   clock::time_point refuses_until{};  // PostgreSQL will not write it until then
+  std::vector<handled> by_hand{};     // what it was meanwhile, the latest last
   int delivered = 0;
+  int sent = 0;  // its content when it was sent last
 };
 
 class simulated_postgres {
@@ -144,6 +158,9 @@ class simulated_postgres {
 
   // Somebody changes what is no part of the event.
   void move_row(std::size_t row) { rows[row].now.place = next_place_++; }
+
+  // Whether it may be sent with this content, as it was in the latest second.
+  bool may_be_sent(std::size_t row, int content) const;
 
   // The latest commits that did not wait for the disk are lost, and all that runs.
   void crash();
@@ -188,6 +205,7 @@ class simulated_postgres {
                                               bool keys_only);
   flow::tried<flow::due_answer> due(std::size_t shard, const flow::due_cursor& after, int most,
                                     bool keys_only);
+  flow::tried<std::vector<event_key>> look(const std::vector<flow::row_version>& what) const;
   flow::tried<std::vector<flow::stored_event>> fetch(const std::vector<event_key>& keys, bool measured);
   flow::tried<std::vector<flow::stored_event>> left(std::size_t shard, const std::vector<std::int64_t>& seqs,
                                                     bool keys_only);
@@ -246,6 +264,14 @@ class simulated_postgres {
 
   static bool is_paused(const table_row& one, const std::vector<flow::pause>& by);
   bool waits_before(const flow::stored_event& one) const;
+  // It waits for a time to come. What waits for the end of a pause is as good as due.
+  bool is_put_off(const row_state& one) const {
+    return (one.why == flow::exception::scheduled || one.why == flow::exception::backing_off) &&
+           one.available_at > world_.wall() && one.available_at != timestamp::max();
+  }
+  void note_hand(table_row& of) const {
+    of.by_hand.push_back({world_.now(), of.now.content, of.now.put_off_until});
+  }
   bool shows(const table_row& one) const { return one.visible && !one.gone; }
   bool refuses(std::size_t row) const { return rows[row].refuses_until > world_.now(); }
   bool is_locked(std::size_t row) const { return rows[row].locked_until > world_.now(); }

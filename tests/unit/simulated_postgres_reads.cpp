@@ -34,9 +34,14 @@ flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
   std::memcpy(out.what.place.bytes.data(), &from.now.place, sizeof from.now.place);
   out.what.seq = from.seq;
   out.what.tx = from.tx;
-  const auto name = std::make_shared<std::string>(std::to_string(row));
-  out.what.aggregate_id = *name;
-  out.storage = name;
+  out.what.written_by = from.now.written_by;
+  struct texts {
+    std::string name, content;
+  };
+  const auto kept = std::make_shared<texts>(texts{std::to_string(row), std::to_string(from.now.content)});
+  out.what.aggregate_id = kept->name;
+  out.what.payload = kept->content;
+  out.storage = kept;
   out.what.aggregate = from.of;
   out.what.aggregate_type = aggregate_type_of(from.of);
   out.what.event_type = type_of(from.ill);
@@ -274,6 +279,30 @@ flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const f
   return out;
 }
 
+flow::tried<std::vector<event_key>> simulated_postgres::look(
+    const std::vector<flow::row_version>& what) const {
+  flow::tried<std::vector<event_key>> out;
+  if (cannot_read(out)) return out;
+  for (const flow::row_version& one : what) {
+    const auto row = find(one.key);
+    const bool same =
+        row && !is_finished(rows[*row]) && shows(rows[*row]) &&
+        std::memcmp(one.place.bytes.data(), &rows[*row].now.place, sizeof rows[*row].now.place) == 0 &&
+        one.written_by == rows[*row].now.written_by;
+    if (same || !with_.looked_again) out.answer.push_back(one.key);
+  }
+  return out;
+}
+
+bool simulated_postgres::may_be_sent(std::size_t row, int content) const {
+  const auto& all = rows[row].by_hand;
+  for (std::size_t i = all.size(); i-- > 0;) {
+    if (all[i].content == content && all[i].not_before <= world_.now()) return true;
+    if (world_.now() - all[i].when > std::chrono::seconds(1)) return false;
+  }
+  return false;
+}
+
 // The first one comes, and others as long as they fit.
 flow::tried<std::vector<flow::stored_event>> simulated_postgres::fetch(const std::vector<event_key>& keys,
                                                                        bool measured) {
@@ -292,6 +321,7 @@ flow::tried<std::vector<flow::stored_event>> simulated_postgres::fetch(const std
     out.answer.push_back(stored(*row, false));
     auto& one = out.answer.back();
     one.what.id = key.id;
+    one.put_off = is_put_off(rows[*row].now);
     if (huge) one.size = flow::largest_message + 1;
     bytes += one.size;
     one.withheld = huge || (out.answer.size() > 1 && bytes > bounds_.fetched_bytes);

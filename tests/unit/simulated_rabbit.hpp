@@ -2,6 +2,7 @@
 // faults.
 #pragma once
 
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <set>
@@ -32,8 +33,8 @@ class simulated_rabbit final : public flow::broker {
   simulated_rabbit(virtual_world& world, virtual_process& process, simulated_exchange& exchange)
       : world_(world), process_(process), exchange_(exchange) {}
 
-  std::function<void(std::size_t row)> on_acked;      // the relay has read the ack
-  std::function<void(std::size_t row)> on_published;  // it has sent it
+  std::function<void(std::size_t row)> on_acked;                   // the relay has read the ack
+  std::function<void(std::size_t row, int content)> on_published;  // it has sent it
 
   void connect(flow::broker_listener& listener) {
     listener_ = &listener;
@@ -99,7 +100,7 @@ class simulated_rabbit final : public flow::broker {
       full_ = true;
       return accepted::full;
     }
-    if (on_published && !letter) on_published(row);
+    if (on_published && !letter) on_published(row, std::atoi(std::string(what.body).c_str()));
     if (heard_ != session_ || !up_) return accepted::yes;  // into a socket that is closed already
     open_.push_back(name);
     arrives_ = std::max(arrives_, world_.now() + world_.micros(0, 4000));

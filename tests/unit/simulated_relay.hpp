@@ -21,6 +21,9 @@ class simulated_relay final : private simulated_host {
     std::int64_t max_rate = 0;
   };
   using complaint = std::function<void(const char*)>;
+  // A row was sent, and said this.
+  std::function<void(std::size_t row, int content)> on_sent;
+
   static milliseconds lead_lasts(milliseconds claim_timeout) { return claim_timeout * 3 / 4; }
 
   simulated_relay(virtual_world& world, simulated_postgres& table, simulated_exchange& exchange,
@@ -38,7 +41,7 @@ class simulated_relay final : private simulated_host {
     every(milliseconds(100), [this] { pool_.check_deadlines(); });
     if (how.max_rate > 0)
       every(milliseconds(10), [this] {
-        if (pool_.next_pump() && *pool_.next_pump() <= world_.now()) pool_.pump();
+        if (pool_.next_pump() && *pool_.next_pump() <= world_.now()) pool_.on_lane_progress();
       });
     every(how.sweep_interval, [this] {
       for (auto& one : leaders_) one.sweep();
@@ -105,8 +108,9 @@ class simulated_relay final : private simulated_host {
   void add_lane(simulated_exchange& exchange) {
     auto& one = rabbits_.emplace_back(world_, process_, exchange);
     one.on_acked = [this](std::size_t row) { acked_.insert(row); };
-    one.on_published = [this](std::size_t row) {
+    one.on_published = [this](std::size_t row, int content) {
       acked_.erase(row);
+      if (on_sent) on_sent(row, content);
       if (table_.on_step) table_.on_step(row, "sent");
       const auto& leader = leaders_[table_.shard_of(table_.rows[row].of)];
       if (world_.now() - leader.answered_at() >= lead_lasts(how_.claim_timeout))

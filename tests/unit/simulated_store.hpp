@@ -135,7 +135,7 @@ class simulated_store final : public flow::store {
 
   // Each statement has a snapshot of its own.
   void step(const std::shared_ptr<work>& job) {
-    while (job->next < 15) {
+    while (job->next < 16) {
       run(*job, job->next++);
       if (world_.chance(60)) {
         world_.after(world_.micros(1, 3000), [this, job, mine = server_] {
@@ -206,6 +206,9 @@ class simulated_store final : public flow::store {
       case 12:
         if (asked.dead_after && (with_.dead_first || !std::exchange(first_dead_, false)))
           to.dead = table_.dead(shard_, *asked.dead_after);
+        return;
+      case 13:
+        if (!asked.looks.empty()) to.looked = table_.look(asked.looks);
         return;
       case 11:
         if (!asked.resume) return;

@@ -1,0 +1,106 @@
+-- The operators' side of what has not been sent yet: to give it up, to put it off, to change it. As in
+-- 0007_operator: each call changes the events that it names in one transaction, best some thousands.
+--
+-- A relay that has read such an event already finds out before it sends it, if it has read it more than a
+-- second ago; else it may still go out as it was. Then its mark says so (changed_after_send).
+
+-- Each of these events that waits to be sent, locked: what the functions below change.
+CREATE FUNCTION @schema@.unsent(ids uuid[], seqs bigint[]) RETURNS TABLE (id uuid, seq bigint)
+LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+  SELECT w.id, w.seq FROM @schema@.event AS w
+  WHERE w.id = ANY (ids) AND (seqs IS NULL OR w.seq = ANY (seqs)) AND w.status IN ('pending', 'waiting')
+  ORDER BY w.id, w.seq FOR UPDATE;
+$outboxd$;
+
+-- They become dead (`cancelled`), and hold nobody back, whatever relay.after_dead says. `dead_retry` takes
+-- that back. Here and below: returns those that had not been published.
+CREATE FUNCTION @schema@.events_cancel(ids uuid[], audit bigint DEFAULT NULL, seqs bigint[] DEFAULT NULL)
+RETURNS TABLE (changed_id uuid, changed_seq bigint) LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+DECLARE
+  changed bigint;
+BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
+  RETURN QUERY UPDATE @schema@.event AS e
+  SET status = 'dead', exception = 'dead', last_error_code = 'cancelled',
+      last_error = left('cancelled by ' || @schema@.audit_who(), 1000)
+  FROM @schema@.unsent(ids, seqs) AS k
+  WHERE e.id = k.id AND e.seq = k.seq AND e.status IN ('pending', 'waiting')
+  RETURNING e.id, e.seq;
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  PERFORM @schema@.audit_count(audit, 'cancel', @schema@.audit_ids(ids), changed);
+  IF changed > 0 THEN
+    PERFORM @schema@.tell_relays('due');
+  END IF;
+END
+$outboxd$;
+
+-- They become scheduled for this time, and hold nobody back until then, whatever they waited for.
+CREATE FUNCTION @schema@.events_postpone(ids uuid[], until timestamptz, audit bigint DEFAULT NULL,
+  seqs bigint[] DEFAULT NULL)
+RETURNS TABLE (changed_id uuid, changed_seq bigint) LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+DECLARE
+  changed bigint;
+BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
+  IF until IS NULL OR until <= clock_timestamp() OR until = 'infinity' THEN
+    RAISE invalid_parameter_value USING
+      MESSAGE = format('events cannot be postponed to %s', coalesce(until::text, 'null')),
+      HINT = 'Give a time to come. What is never to go out is cancelled.';
+  END IF;
+  RETURN QUERY UPDATE @schema@.event AS e
+  SET status = 'waiting', exception = 'scheduled', available_at = until
+  FROM @schema@.unsent(ids, seqs) AS k
+  WHERE e.id = k.id AND e.seq = k.seq AND e.status IN ('pending', 'waiting')
+  RETURNING e.id, e.seq;
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  PERFORM @schema@.audit_count(audit, 'postpone', @schema@.audit_ids(ids), changed);
+  IF changed > 0 THEN
+    PERFORM @schema@.tell_relays('due');
+  END IF;
+END
+$outboxd$;
+
+-- They get this payload, these headers, this type, exchange and routing key; null leaves each as it is. Where
+-- by_route is true exchange and routing key become null first: then routing decides.
+CREATE FUNCTION @schema@.events_edit(ids uuid[], payload @payload_type@ DEFAULT NULL,
+  headers jsonb DEFAULT NULL, event_type text DEFAULT NULL, exchange text DEFAULT NULL,
+  routing_key text DEFAULT NULL, by_route boolean DEFAULT false, audit bigint DEFAULT NULL,
+  seqs bigint[] DEFAULT NULL)
+RETURNS TABLE (changed_id uuid, changed_seq bigint) LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $outboxd$
+#variable_conflict use_variable
+DECLARE
+  changed bigint;
+BEGIN
+  PERFORM @schema@.require_role('outbox_operator');
+  IF event_type = '' OR jsonb_typeof(headers) <> 'object' THEN
+    RAISE invalid_parameter_value USING
+      MESSAGE = CASE WHEN event_type = '' THEN 'the event_type of an event is not empty'
+                ELSE 'the headers of an event are a JSON object' END;
+  END IF;
+  RETURN QUERY UPDATE @schema@.event AS e
+  SET payload = coalesce(payload, e.payload), headers = coalesce(headers, e.headers),
+      event_type = coalesce(event_type, e.event_type),
+      exchange = coalesce(exchange, CASE WHEN by_route IS NOT TRUE THEN e.exchange END),
+      routing_key = coalesce(routing_key, CASE WHEN by_route IS NOT TRUE THEN e.routing_key END),
+      replay_exchange = CASE WHEN by_route IS NOT TRUE AND exchange IS NULL THEN e.replay_exchange END,
+      replay_routing_key =
+        CASE WHEN by_route IS NOT TRUE AND routing_key IS NULL THEN e.replay_routing_key END
+  FROM @schema@.unsent(ids, seqs) AS k
+  WHERE e.id = k.id AND e.seq = k.seq AND e.status IN ('pending', 'waiting')
+  RETURNING e.id, e.seq;
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  PERFORM @schema@.audit_count(audit, 'edit', @schema@.audit_ids(ids), changed);
+END
+$outboxd$;

@@ -1,0 +1,8 @@
+-- Which of these rows are still what was read: $1 ids, $2 ctids, $3 seqs, $4 transactions that inserted them,
+-- $5 transactions that wrote them last. Returns their numbers, the first is 1.
+-- A ctid alone does not tell: after two changes a row may lie where it lay before.
+SELECT k.number
+FROM unnest($1::uuid[], $2::tid[], $3::bigint[], $4::xid8[], $5::xid[]) WITH ORDINALITY
+  AS k(id, place, seq, tx, written_by, number), @schema@.event AS e
+WHERE @event_at@ AND (e.id = k.id AND e.tx = k.tx AND e.xmin = k.written_by) IS TRUE
+  AND (e.status IN ('pending', 'waiting')) IS TRUE
