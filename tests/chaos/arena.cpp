@@ -73,6 +73,7 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
   std::filesystem::create_directories(logs_);
   // What an earlier run that was killed may have left.
   connect().exec("ALTER SYSTEM RESET default_transaction_read_only");
+  connect().exec("ALTER SYSTEM RESET synchronous_standby_names");
   connect().exec("SELECT pg_reload_conf()");
   std::vector<std::string> words{"migrate", "--shards", std::to_string(shards)};
   if (partitioned) words.insert(words.end(), {"--partition", "daily"});
@@ -183,6 +184,16 @@ std::vector<std::pair<std::int64_t, std::int64_t>> arena::unordered() const {
   return unordered_;
 }
 
+void arena::note_changed(const std::string& id) {
+  const std::lock_guard lock{mutex_};
+  changed_.insert(id);
+}
+
+std::unordered_set<std::string> arena::changed() const {
+  const std::lock_guard lock{mutex_};
+  return changed_;
+}
+
 void arena::declare_exchange() const {
   connect_broker().declare_exchange(exchange_);
 }
@@ -217,6 +228,7 @@ void arena::heal() {
   auto session = connect();
   session.exec("SET default_transaction_read_only = off");
   session.exec("ALTER SYSTEM RESET default_transaction_read_only");
+  session.exec("ALTER SYSTEM RESET synchronous_standby_names");
   session.exec("SELECT pg_reload_conf()");
   if (session.value("SELECT to_regclass('outbox.event') IS NOT NULL") == "t") set_doorbell(true);
   // A node whose application was stopped does not listen; start_app is nothing to one that runs.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <mutex>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,9 @@ class arena {
   /// The sequence was set back: events with a seq from `low` to `high` have no order among themselves.
   void note_unordered(std::int64_t low, std::int64_t high);
   std::vector<std::pair<std::int64_t, std::int64_t>> unordered() const;
+  /// Somebody has corrected this event, or put it off.
+  void note_changed(const std::string& id);
+  std::unordered_set<std::string> changed() const;
   /// The relays' user, on both servers.
   const std::string& user() const { return name_; }
   /// The administrators' addresses, which go past all proxies.
@@ -86,6 +90,7 @@ class arena {
   std::string broker_password_;                                   // guarded by mutex_
   int changes_ = 0;                                               // guarded by mutex_
   std::vector<std::pair<std::int64_t, std::int64_t>> unordered_;  // guarded by mutex_
+  std::unordered_set<std::string> changed_;                       // guarded by mutex_
 };
 
 /// Replaces a secret as people do: a new file, then a rename.

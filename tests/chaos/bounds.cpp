@@ -20,6 +20,9 @@ bool may_repeat(const injection& one) {
     case fault::notify_queue_full:
     case fault::shard_rows_deleted:
     case fault::sequence_set_back:
+    case fault::rows_corrected:
+    case fault::rows_put_off:
+    case fault::standby_gone:
       return false;
     case fault::lock_table_full:
     case fault::relay_killed:

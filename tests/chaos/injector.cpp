@@ -58,11 +58,15 @@ void play(scene& on, std::span<const act> acts) {
 
 namespace {
 
-// A fault needs locks, and to take it back as well: nothing is done to PostgreSQL while a neighbour has them
-// all.
+// It takes something of PostgreSQL that others need, also to take their own faults back: nothing else is done
+// to the server meanwhile.
+bool has_postgres_to_itself(fault what) {
+  return what == fault::lock_table_full || what == fault::standby_gone;
+}
+
 std::string runs_with(const planned& one) {
   constexpr auto postgres = target::kind::postgres;
-  return one.what == fault::lock_table_full ? target{.what = postgres}.words() : one.whom.words();
+  return has_postgres_to_itself(one.what) ? target{.what = postgres}.words() : one.whom.words();
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ milliseconds span(clock::duration of) {
 bool harmless(fault what) {
   return what == fault::notifications_forged || what == fault::notifications_lost ||
          what == fault::snapshot_held || what == fault::xids_burnt || what == fault::notify_queue_full ||
-         what == fault::sequence_set_back;
+         what == fault::sequence_set_back || what == fault::rows_corrected || what == fault::rows_put_off ||
+         what == fault::standby_gone;
 }
 
 }  // namespace

@@ -75,6 +75,28 @@ void fill_notify_queue(scene& on) {
   on.saw(fmt::format("full to {} of 1000", filled));
 }
 
+// Whoever commits waits for it, but for the relays.
+void lose_standby(scene& on) {
+  auto session = on.all.where.connect();
+  session.exec("ALTER SYSTEM SET synchronous_standby_names = 'gone'");
+  session.exec("SELECT pg_reload_conf()");
+  const auto waiting = [&](const char* whose) {
+    return session.number(
+        fmt::format("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename {} $1",
+                    whose),
+        {on.all.where.user()});
+  };
+  const bool seen = on.await([&] { return waiting("<>") > 0; });
+  on.hold();
+  const auto relays = waiting("=");
+  session.exec("ALTER SYSTEM RESET synchronous_standby_names");
+  session.exec("SELECT pg_reload_conf()");
+  if (relays > 0)
+    on.saw_nothing(fmt::format("{} sessions of relays waited for it", relays));
+  else if (seen)
+    on.saw("writers waited for it");
+}
+
 // As a cleaner of test data does, or a restore that leaves the table out.
 void delete_shard_rows(scene& on) {
   auto session = on.all.where.connect();
@@ -100,12 +122,47 @@ void set_sequence_back(scene& on) {
   on.saw(fmt::format("from {} to {}", top, now));
 }
 
+// Again and again some of those that wait to be sent. A relay has read some of them already.
+void change_pending(scene& on, const std::string& how) {
+  auto session = on.all.where.connect();
+  std::size_t changed = 0;
+  const auto change = [&] {
+    session.exec("BEGIN");
+    const auto rows = session.exec(
+        fmt::format("UPDATE outbox.event AS e SET {} FROM (SELECT p.id, p.seq FROM outbox.event AS p"
+                    " WHERE p.status = 'pending' AND p.headers ? 'note' LIMIT 30 FOR UPDATE SKIP LOCKED) AS k"
+                    " WHERE e.id = k.id AND e.seq = k.seq RETURNING e.id",
+                    how));
+    for (const auto& row : rows) on.all.where.note_changed(*row[0]);
+    session.exec("COMMIT");
+    changed += rows.size();
+  };
+  for (const auto end = std::chrono::steady_clock::now() + on.plan.lasts;
+       !on.stopping() && std::chrono::steady_clock::now() < end; on.hold(20ms))
+    change();
+  if (changed > 0)
+    on.saw(fmt::format("{} events changed", changed));
+  else
+    on.pass("nothing was pending");
+}
+
+void correct_rows(scene& on) {
+  change_pending(on, fmt::format("headers = headers || '{{\"corrected\": {}}}'", on.plan.at.count()));
+}
+
+void put_rows_off(scene& on) {
+  change_pending(on, "available_at = clock_timestamp() + interval '1 s'");
+}
+
 constexpr act neighbour_acts[]{{fault::xids_burnt, burn_xids},
                                {fault::lock_table_full, fill_lock_table},
-                               {fault::notify_queue_full, fill_notify_queue}};
+                               {fault::notify_queue_full, fill_notify_queue},
+                               {fault::standby_gone, lose_standby}};
 
 constexpr act hand_acts[]{{fault::shard_rows_deleted, delete_shard_rows},
-                          {fault::sequence_set_back, set_sequence_back}};
+                          {fault::sequence_set_back, set_sequence_back},
+                          {fault::rows_corrected, correct_rows},
+                          {fault::rows_put_off, put_rows_off}};
 
 // What happens to PostgreSQL at the same time may end it.
 void play_beside_others(scene& on, std::span<const act> acts) {

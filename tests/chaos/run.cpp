@@ -141,6 +141,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   auto session = where.connect();
   seen.table = committed_events(session);
   seen.unordered_seqs = where.unordered();
+  seen.changed = where.changed();
   seen.reasons = reasons(session);
   if (form.letters) seen.letters = ids_in(where, where.graveyard());
   if (form.partitioned)

@@ -73,9 +73,12 @@ constexpr std::array kinds{
     kind_of_fault{fault::xids_burnt, "xids_burnt", neighbour, 1, 0ms, 0ms},
     kind_of_fault{fault::lock_table_full, "lock_table_full", neighbour, 1, 300ms, 1500ms},
     kind_of_fault{fault::notify_queue_full, "notify_queue_full", neighbour, 1, 1000ms, 4000ms},
+    kind_of_fault{fault::standby_gone, "standby_gone", neighbour, 1, 500ms, 4000ms},
 
     kind_of_fault{fault::shard_rows_deleted, "shard_rows_deleted", hand, 1, 0ms, 0ms},
     kind_of_fault{fault::sequence_set_back, "sequence_set_back", hand, 1, 0ms, 0ms},
+    kind_of_fault{fault::rows_corrected, "rows_corrected", hand, 2, 1000ms, 4000ms},
+    kind_of_fault{fault::rows_put_off, "rows_put_off", hand, 2, 1000ms, 4000ms},
 };
 
 /// Whole numbers that are the same with every standard library, which its distributions are not.

@@ -60,9 +60,12 @@ enum class fault {
   xids_burnt,
   lock_table_full,
   notify_queue_full,
+  standby_gone,
   // somebody at the outbox, by hand
   shard_rows_deleted,
   sequence_set_back,
+  rows_corrected,
+  rows_put_off,
 };
 
 std::string_view name_of(fault what);

@@ -56,8 +56,8 @@ bool may_wait(const evidence& from, const committed_event& row) {
 history_report check_history(const evidence& from, std::vector<std::string>& violations) {
   auto due = from.table;
   std::erase_if(due, [&](const committed_event& row) { return may_wait(from, row); });
-  auto report =
-      from.deliveries.check(due, {.unordered = scheduled_type, .unordered_seqs = from.unordered_seqs});
+  auto report = from.deliveries.check(
+      due, {.unordered = scheduled_type, .unordered_seqs = from.unordered_seqs, .changed = from.changed});
   if (!report.sound()) violations.push_back("history: " + report.words());
   std::unordered_set<std::string> rows;
   for (const auto& row : from.table) rows.insert(row.id);

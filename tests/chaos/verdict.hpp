@@ -26,6 +26,7 @@ struct evidence {
   std::optional<std::unordered_set<std::string>> letters;  // ids of all dead letters, if there were to be any
   std::chrono::milliseconds retries_last{0};  // from an event's first failed attempt to its last, at least
   std::vector<std::pair<std::int64_t, std::int64_t>> unordered_seqs{};  // see arena::note_unordered
+  std::unordered_set<std::string> changed{};                            // see arena::note_changed
 };
 
 struct verdict {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct committed_event {
   std::uint64_t created_at = 0;  // seconds since 1970-01-01 UTC; before that 0
   std::string occurred_at;       // created_at as ISO 8601 in UTC with microseconds; empty: its year has not
                                  // four digits, and no time is compared
+  std::string failure;           // the code of the latest; empty: none
 };
 
 /// All rows, in `seq` order. Read it before rows are pruned.
@@ -39,6 +41,9 @@ struct expectations {
   std::string content_type = "application/json";
   std::string unordered;  // the event type of those that come in no order: they were scheduled for later
   std::vector<std::pair<std::int64_t, std::int64_t>> unordered_seqs{};  // from, to: the sequence was set back
+  // Ids of rows that somebody has changed since their commit. They come in no order. Their copies may differ,
+  // and one of them is what the row says, unless that has another failure code: changed_after_send.
+  std::unordered_set<std::string> changed{};
 };
 
 struct history_report {
@@ -80,7 +85,7 @@ class history {
     delivery first;
     std::size_t duplicates = 0;
     std::size_t redelivered = 0;
-    bool copies_differ = false;
+    std::vector<delivery> others{};  // copies that differ from the first
   };
 
   mutable std::mutex mutex_;
