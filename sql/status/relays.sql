@@ -1,7 +1,8 @@
--- The shards, who leads each and whether he sleeps; and the relays, by how they name themselves and where
--- they come from. A session of a relay holds the lock RELAY (129) and its user may save positions; each relay
--- that could lead holds PRESENT (128) once. What pg_stat_activity hides from this user is null, and `hidden`
--- says so.
+-- The shards, who leads each, whether he sleeps, and for how many events (100 at most) PostgreSQL did not
+-- write what has become of them when the position was saved; and the relays, by how they name themselves and
+-- where they come from. A session of a relay holds the lock RELAY (129) and its user may save positions; each
+-- relay that could lead holds PRESENT (128) once. What pg_stat_activity hides from this user is null, and
+-- `hidden` says so.
 WITH locks AS MATERIALIZED (
   SELECT l.pid, l.objid::bigint AS key, l.mode
   FROM pg_locks AS l
@@ -20,7 +21,7 @@ SELECT json_build_object(
       'doorbell', CASE WHEN lead.pid IS NULL THEN 'unled' WHEN NOT s.rings THEN 'off' WHEN EXISTS (
           SELECT FROM locks AS l JOIN sessions AS h ON h.pid = l.pid
           WHERE l.key = 64 + s.shard AND l.mode = 'ExclusiveLock') THEN 'asleep' ELSE 'awake' END,
-      'position', s.seq) ORDER BY s.shard)
+      'position', s.seq, 'unwritten', cardinality(s.unsettled)) ORDER BY s.shard)
     FROM @schema@.shard AS s
     LEFT JOIN LATERAL (
       SELECT h.* FROM locks AS l JOIN sessions AS h ON h.pid = l.pid

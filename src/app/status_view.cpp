@@ -83,6 +83,13 @@ void show_relays(std::string& out, const json& status) {
              ? "nobody leads it"
              : fmt::format("led by {} (pid {}), {}", text(shard, "leader"), shard.at("leader_pid").get<int>(),
                            text(shard, "doorbell")));
+  for (const auto& shard : status.at("shards"))
+    if (const auto events = shard.at("unwritten").get<std::int64_t>(); events > 0)
+      line(out, "not written",
+           fmt::format("what has become of {} of shard {}: PostgreSQL refuses it, and the log of its leader "
+                       "and /readyz say why",
+                       events == 1 ? "an event" : fmt::format("{} events", events),
+                       shard.at("shard").get<int>()));
   for (const auto& relay : status.at("relays")) {
     std::string leads;
     for (const auto& shard : relay.at("leads")) leads += fmt::format(" {}", shard.get<int>());

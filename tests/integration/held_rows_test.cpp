@@ -190,6 +190,12 @@ TEST_CASE("an event whose mark is refused for long is a warning while others are
       },
       time_limit);
   CHECK(running.get("/readyz").status == 200);
+  const operator_desk desk{on};
+  eventually(
+      "it is in the status when the position is saved",
+      [&] { return desk.json({"status"}).at("shards").at(0).at("unwritten") == 1; }, time_limit);
+  CHECK(desk.text({"status"}).find("what has become of an event of shard 0: PostgreSQL refuses it") !=
+        std::string::npos);
   session.exec("DROP TRIGGER audit ON outbox.event");
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
