@@ -369,7 +369,10 @@ void stream::on_unsent(slot which) {
   auto& one = events_.at(which);
   if (one.state != event_state::offered) return;
   one.state = event_state::queued;
-  if (auto* const chain = events_.find_chain(one.it.what.aggregate)) --chain->offered;
+  auto* const chain = events_.find_chain(one.it.what.aggregate);
+  if (chain == nullptr) return;
+  --chain->offered;
+  chain->offered_to = no_slot;
 }
 
 void stream::on_lanes_changed() {

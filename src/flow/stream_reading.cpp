@@ -124,7 +124,9 @@ bool stream::may_leave(slot which) {
 void stream::offer_next(aggregate of) {
   auto* const chain = events_.find_chain(of);
   if (chain == nullptr || phase_ != phase::running || is_paused()) return;
-  for (slot which = chain->first; which != no_slot; which = events_.at(which).after) {
+  const bool knows = chain->offered_to != no_slot;
+  slot which = knows ? events_.at(chain->offered_to).after : chain->first;
+  for (; which != no_slot; which = events_.at(which).after) {
     auto& one = events_.at(which);
     if (one.state == event_state::dying || one.state == event_state::fetching) return;
     if (one.state == event_state::queued) {
@@ -144,6 +146,7 @@ void stream::offer_next(aggregate of) {
       ++chain->offered;
     }
     if (limits_.order == order_mode::strict || travels_alone(which)) return;
+    chain->offered_to = which;
   }
 }
 

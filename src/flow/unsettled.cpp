@@ -46,6 +46,7 @@ void unsettled::leave_chain(slot which) {
   assert(found != chains_.end());
   if (found == chains_.end()) return;
   chain& in = found->second;
+  if (in.offered_to == which) in.offered_to = one.before;
   (one.before == no_slot ? in.first : entries_[one.before].after) = one.after;
   (one.after == no_slot ? in.last : entries_[one.after].before) = one.before;
   one.before = one.after = no_slot;

@@ -51,6 +51,7 @@ class unsettled {
     std::uint32_t length = 0;
     std::uint32_t offered = 0;  // of them
     std::int32_t lane = -1;     // that they were offered to
+    slot offered_to = no_slot;  // all up to this one are offered, and none travels alone; or it is not known
   };
 
   // Puts it into its chain, by seq among those that have no lane yet. Nothing if it is there already.
