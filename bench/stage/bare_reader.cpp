@@ -48,7 +48,7 @@ test::result_rows bare_reader::read() {
   constexpr auto last_seq = std::numeric_limits<std::int64_t>::max();
   constexpr flow::xid all = 1'000'000'000;  // transactions that one read may look at
   return session_.exec(fmt::format(
-      "EXECUTE {}({}, 0, 0, '{}', '{{{}}}', '{}', '{}', {}, {}, false)", pg::statement::read, largest,
+      "EXECUTE {}({}, 0, 0, '{}', '{{{}}}', '{}', '{}', {}, {}, false, '{{}}')", pg::statement::read, largest,
       at_.seq, fmt::join(at_.seen.in_progress, ","), at_.seen.xmax, at_.seen.xmax + all, last_seq, batch_));
 }
 

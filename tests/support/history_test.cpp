@@ -145,7 +145,8 @@ TEST_CASE("rows are read as the database stored them") {
         "DROP SCHEMA IF EXISTS outbox CASCADE; CREATE SCHEMA outbox; CREATE TABLE outbox.event ("
         "id uuid, seq bigint, aggregate_type text, aggregate_id text, event_type text, status text,"
         "payload " +
-        type + ", headers jsonb, exchange text, routing_key text, created_at timestamptz)");
+        type +
+        ", headers jsonb, exchange text, routing_key text, created_at timestamptz, last_error_code text)");
     session.exec(
         "INSERT INTO outbox.event VALUES ('00000000-0000-0000-0000-000000000001', 5, 'order', '1', 'order.x',"
         " 'pending', convert_from('\\x7b2261223a317d', 'UTF8')::" +
@@ -160,6 +161,7 @@ TEST_CASE("rows are read as the database stored them") {
     CHECK(read[0].routing_key == "key");
     CHECK(read[0].created_at == 1700000000);
     CHECK(read[0].occurred_at == "2023-11-14T22:13:20.900000Z");
+    CHECK(read[0].failure.empty());
   }
 }
 
