@@ -4,6 +4,25 @@
 -- A relay that has read such an event already finds out before it sends it, if it has read it more than a
 -- second ago; else it may still go out as it was. Then its mark says so (changed_after_send).
 
+-- As in 0007_operator, for an outbox that was made before.
+ALTER TABLE @schema@.audit
+  DROP CONSTRAINT audit_what_known,
+  ADD CONSTRAINT audit_what_known CHECK (what IN (
+    'retry', 'discard', 'replay', 'prune', 'pause', 'resume', 'cancel', 'postpone', 'edit'));
+
+-- As in 0004_changes, likewise.
+CREATE OR REPLACE TRIGGER event_agree_on_status
+  AFTER UPDATE OF status, exception, published_at, available_at ON @schema@.event
+  FOR EACH ROW
+  WHEN (NEW.status = 'pending' AND (OLD.status <> 'pending' OR NEW.exception IS NOT NULL
+          OR NEW.available_at > OLD.available_at AND NEW.available_at > clock_timestamp())
+        OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead'
+        OR NEW.status = 'published' AND NEW.exception IS NOT NULL
+        OR NEW.status = 'dead' AND NEW.exception IS DISTINCT FROM 'dead'
+        OR (NEW.status = 'published') <> (NEW.published_at IS NOT NULL))
+  EXECUTE FUNCTION @schema@.agree_on_status();
+ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_agree_on_status;
+
 -- Each of these events that waits to be sent, locked: what the functions below change.
 CREATE FUNCTION @schema@.unsent(ids uuid[], seqs bigint[]) RETURNS TABLE (id uuid, seq bigint)
 LANGUAGE sql
