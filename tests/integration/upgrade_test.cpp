@@ -1,10 +1,16 @@
-// Relays are replaced by those of another version while events come; tools/check-upgrade names the other
-// version.
+// An outbox of another version is migrated, and relays are replaced by those of it while events come;
+// tools/check-upgrade names that version.
 #include <doctest/doctest.h>
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "load.hpp"
 #include "stage.hpp"
@@ -56,9 +62,41 @@ void replace(const stage& on, std::unique_ptr<relay>& one, version by) {
   on.await_published(on.count("published") + 300);
 }
 
+// Functions, triggers, constraints and indexes of the outbox, by their definitions.
+std::vector<std::string> catalog_of(const stage& on) {
+  std::vector<std::string> out;
+  for (const auto& row : on.connect().exec(
+           "WITH tables AS (SELECT oid FROM pg_class WHERE relnamespace = 'outbox'::regnamespace)"
+           " SELECT pg_get_functiondef(oid) AS made FROM pg_proc WHERE pronamespace = 'outbox'::regnamespace"
+           " UNION ALL SELECT pg_get_triggerdef(oid) || tgenabled::text FROM pg_trigger"
+           "  WHERE tgrelid IN (SELECT oid FROM tables) AND NOT tgisinternal"
+           " UNION ALL SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint"
+           "  WHERE connamespace = 'outbox'::regnamespace"
+           " UNION ALL SELECT pg_get_indexdef(indexrelid) FROM pg_index"
+           "  WHERE indrelid IN (SELECT oid FROM tables)"))
+    out.push_back(*row[0]);
+  std::ranges::sort(out);
+  return out;
+}
+
 }  // namespace
 
 TEST_SUITE("upgrade") {
+  TEST_CASE("an outbox that was made before is after migrate what a new one is") {
+    const stage upgraded{{.migrated = false}};
+    migrate(upgraded, version::before);
+    migrate(upgraded, version::now);
+    const stage made_now;
+    const auto is = catalog_of(upgraded);
+    const auto ought = catalog_of(made_now);
+    std::vector<std::string> missing;
+    std::vector<std::string> left;
+    std::ranges::set_difference(ought, is, std::back_inserter(missing));
+    std::ranges::set_difference(is, ought, std::back_inserter(left));
+    CHECK_MESSAGE(missing.empty(), fmt::format("{}", fmt::join(missing, "; ")));
+    CHECK_MESSAGE(left.empty(), fmt::format("{}", fmt::join(left, "; ")));
+  }
+
   TEST_CASE("a rolling upgrade, and the way back, lose nothing and keep the order") {
     const stage on{{.migrated = false}};
     migrate(on, version::before);
