@@ -181,11 +181,14 @@ outcome<int> preview(operator_session& session, const change_words& how, const s
   return exit_success;
 }
 
-// Both are short strings of AMQP 0-9-1, which are up to 255 bytes long.
-result<void> check_destination(const change_options& options) {
+// They are short strings of AMQP 0-9-1, which are up to 255 bytes long.
+result<void> check_names(const change_options& options) {
   constexpr std::size_t longest = 255;
   for (const auto& [flag, value] :
-       {std::pair{"--exchange", &options.exchange}, std::pair{"--routing-key", &options.routing_key}})
+       {std::pair{"--exchange", &options.exchange}, std::pair{"--routing-key", &options.routing_key},
+        std::pair{"--set-event-type", &options.edit.event_type},
+        std::pair{"--set-exchange", &options.edit.exchange},
+        std::pair{"--set-routing-key", &options.edit.routing_key}})
     if (*value && (*value)->size() > longest)
       return permanent(
           fmt::format("{} has {} bytes; AMQP has names of up to {}", flag, (*value)->size(), longest));
@@ -197,7 +200,7 @@ outcome<int> run_change(const settings& from, change what, const change_options&
   if (const auto given = require_selectors(options.which, how.command); !given)
     return usage_failure(given.error().message);
   if (const auto good = check_selectors(options.which); !good) return usage_failure(good.error().message);
-  if (const auto good = check_destination(options); !good) return usage_failure(good.error().message);
+  if (const auto good = check_names(options); !good) return usage_failure(good.error().message);
   if (const auto good = check_reason(options.reason); !good) return usage_failure(good.error().message);
   auto session = operator_session::open(from, fmt::format("outboxd {}", how.command));
   if (!session) return tl::make_unexpected(session.error());

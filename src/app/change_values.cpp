@@ -10,9 +10,6 @@
 namespace outboxd::app {
 namespace {
 
-// Short strings of AMQP 0-9-1.
-constexpr std::size_t longest_name = 255;
-
 outcome<std::string> read_content(std::string_view flag, const std::string& path) {
   if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
   auto text = read_text_file(path);
@@ -52,13 +49,7 @@ outcome<std::string> payload_expression(operator_session& session) {
   return fmt::format("convert_from(${{}}::bytea, 'UTF8')::{}", found->at(0, 0));
 }
 
-outcome<void> check_names(const event_edit& given) {
-  for (const auto& [flag, value] :
-       {std::pair{"--set-event-type", &given.event_type}, std::pair{"--set-exchange", &given.exchange},
-        std::pair{"--set-routing-key", &given.routing_key}})
-    if (*value && (*value)->size() > longest_name)
-      return usage_failure(
-          fmt::format("{} has {} bytes; AMQP has names of up to {}", flag, (*value)->size(), longest_name));
+outcome<void> check_edit(const event_edit& given) {
   if (given.event_type && given.event_type->empty())
     return usage_failure("--set-event-type is empty; give for example --set-event-type order.created");
   if (given.payload_file == "-" && given.headers_file == "-")
@@ -67,7 +58,7 @@ outcome<void> check_names(const event_edit& given) {
 }
 
 outcome<std::vector<change_value>> edits(operator_session& session, const event_edit& given) {
-  if (const auto good = check_names(given); !good) return tl::make_unexpected(good.error());
+  if (const auto good = check_edit(given); !good) return tl::make_unexpected(good.error());
   std::vector<change_value> out;
   if (given.payload_file) {
     const auto content = read_content("--set-payload", *given.payload_file);
