@@ -4,13 +4,13 @@
 -- A relay that has read such an event already finds out before it sends it, if it has read it more than a
 -- second ago; else it may still go out as it was. Then its mark says so (changed_after_send).
 
--- As in 0007_operator, for an outbox that was made before.
+-- The same as 0007_operator and 0004_changes say, for an outbox that was made before these said it: migrate
+-- brings functions up to date, and leaves constraints and triggers as they are.
 ALTER TABLE @schema@.audit
   DROP CONSTRAINT audit_what_known,
   ADD CONSTRAINT audit_what_known CHECK (what IN (
     'retry', 'discard', 'replay', 'prune', 'pause', 'resume', 'cancel', 'postpone', 'edit'));
 
--- As in 0004_changes, likewise.
 CREATE OR REPLACE TRIGGER event_agree_on_status
   AFTER UPDATE OF status, exception, published_at, available_at ON @schema@.event
   FOR EACH ROW
