@@ -26,15 +26,16 @@ class packed {
   unsigned at_ = 0;
 };
 
-std::uint64_t key_of(const scope& of) {
-  return packed().add(1, of.lock, of.event, of.ring).number();
+std::uint64_t key_of(const scope& of, std::size_t shards) {
+  const auto bits = static_cast<unsigned>(shards);
+  return packed().add(bits, of.locks.to_ulong(), of.events.to_ulong(), of.rings.to_ulong()).number();
 }
 
 std::uint64_t key_of(const writer& of, std::size_t shards) {
   packed out;
-  out.add(1, of.inside).add(2, of.inserts).add(3, of.pc);
-  for (std::size_t i = 0; i < shards; ++i)
-    out.add(2, of.events[i]).add(3, key_of(of.outer[i]), key_of(of.inner[i]));
+  out.add(1, of.inside).add(2, of.inserts, of.tried).add(3, of.pc);
+  out.add(static_cast<unsigned>(3 * shards), key_of(of.outer, shards), key_of(of.inner, shards));
+  for (std::size_t i = 0; i < shards; ++i) out.add(2, of.events[i]);
   return out.number();
 }
 
@@ -47,36 +48,36 @@ std::uint64_t key_of(const relay& of) {
 }
 
 // For the way that is shown.
-constexpr std::array inserts_and_shares{"inserts and shares SLEEP",
-                                        "inserts into shard 1 and shares its SLEEP"};
-constexpr std::array inserts_and_is_refused{"inserts and is refused SLEEP",
-                                            "inserts into shard 1 and is refused its SLEEP"};
-constexpr std::array lets_go{"lets SLEEP go", "lets SLEEP of shard 1 go"};
-constexpr std::array notifies{"notifies", "notifies shard 1"};
+constexpr std::array inserts{"inserts", "inserts into shard 1", "inserts into shard 2"};
+constexpr std::array shares{"shares SLEEP", "shares SLEEP of shard 1", "shares SLEEP of shard 2"};
+constexpr std::array is_refused{"is refused SLEEP", "is refused SLEEP of shard 1",
+                                "is refused SLEEP of shard 2"};
+constexpr std::array lets_go{"lets SLEEP go", "lets SLEEP of shard 1 go", "lets SLEEP of shard 2 go"};
 
 }  // namespace
 
 void sleep_model::scope::merge(const scope& inner) {
-  lock = lock || inner.lock;
-  event = event || inner.event;
-  ring = ring || inner.ring;
+  locks |= inner.locks;
+  events |= inner.events;
+  rings |= inner.rings;
 }
 
-std::uint64_t sleep_model::key_of(const world& of) const {
-  const auto first = test::key_of(of.writers[0], within_.shards);
-  const auto one = test::key_of(of.relays[0]);
-  const auto other = test::key_of(of.relays[1]);
-  if (within_.shards > 1) return packed().add(22, first).add(16, one, other).add(2, of.faults).number();
-  const auto second = test::key_of(of.writers[1], within_.shards);
-  const auto [low, high] = std::minmax({one, other});
-  return packed().add(14, first, second).add(16, low, high).add(2, of.faults).number();
+// Of one shard, 22 bits are a writer's; of three, 32.
+sleep_model::key sleep_model::key_of(const world& of) const {
+  packed writers;
+  for (const writer& one : of.writers) writers.add(32, test::key_of(one, within_.shards));
+  std::array<std::uint64_t, most_shards> relays{};
+  for (std::size_t i = 0; i < relays.size(); ++i) relays[i] = test::key_of(of.relays[i]);
+  if (within_.shards == 1) std::ranges::sort(relays);
+  return {writers.number(), packed().add(16, relays[0], relays[1], relays[2]).add(2, of.faults).number()};
 }
 
 sleep_model::world sleep_model::begin() const {
   world out;
-  for (std::size_t i = 0; i < out.relays.size(); ++i) {
+  const auto relays = within_.shards > 1 ? within_.shards : static_cast<std::size_t>(within_.relays);
+  for (std::size_t i = 0; i < relays; ++i) {
     if (within_.shards > 1) out.relays[i].shard = static_cast<std::uint8_t>(i);
-    if (within_.shards > 1 || i < static_cast<std::size_t>(within_.relays)) out.relays[i].pc = rat::standby;
+    out.relays[i].pc = rat::standby;
   }
   return out;
 }
@@ -94,7 +95,7 @@ bool sleep_model::alive(const world& in, std::size_t shard) {
 
 bool sleep_model::silence(const world& in, std::size_t shard) {
   for (const writer& w : in.writers)
-    if (w.pc == wat::ending && w.outer[shard].ring) return false;
+    if (w.pc == wat::ending && w.outer.rings[shard]) return false;
   return std::ranges::any_of(in.relays, [shard](const relay& r) {
     return r.shard == shard && r.pc == rat::asleep && !r.stream_cut && !r.sleep_cut &&
            r.read == relay::reading::no && !r.notified && !r.again;
@@ -102,7 +103,7 @@ bool sleep_model::silence(const world& in, std::size_t shard) {
 }
 
 bool sleep_model::asleep(const world& in) {
-  for (std::size_t shard = 0; shard < in.relays.size(); ++shard)
+  for (std::size_t shard = 0; shard < most_shards; ++shard)
     if (silence(in, shard) &&
         std::ranges::any_of(in.writers, [shard](const writer& w) { return w.events[shard] != news::none; }))
       return true;
@@ -110,17 +111,22 @@ bool sleep_model::asleep(const world& in) {
 }
 
 bool sleep_model::misses(const world& in) {
-  return (silence(in, 0) && unread(in, 0)) || (silence(in, 1) && unread(in, 1));
+  for (std::size_t shard = 0; shard < most_shards; ++shard)
+    if (silence(in, shard) && unread(in, shard)) return true;
+  return false;
 }
 
 bool sleep_model::all_read(const world& in) {
-  return (!unread(in, 0) || !alive(in, 0)) && (!unread(in, 1) || !alive(in, 1));
+  for (std::size_t shard = 0; shard < most_shards; ++shard)
+    if (unread(in, shard) && alive(in, shard)) return false;
+  return true;
 }
 
 void sleep_model::next(const world& from, std::vector<step>& out) const {
   out.clear();
   for (std::size_t i = 0; i < from.writers.size(); ++i) {
     write(from, i, out);
+    try_next(from, i, out);
     finish(from, i, out);
   }
   for (std::size_t i = 0; i < from.relays.size(); ++i) {
@@ -139,32 +145,17 @@ void sleep_model::write(const world& from, std::size_t who, std::vector<step>& o
   const writer& now = from.writers[who];
   if (now.pc != wat::open) return;
   const bool may_insert = now.inserts < within_.inserts[who];
-  for (std::size_t shard = 0; may_insert && shard < within_.shards; ++shard) {
-    const auto here = [shard](writer& w) -> scope& { return (w.inside ? w.inner : w.outer)[shard]; };
-    // Who has the lock already is given it again, whoever waits for it.
-    if (with_ == flaw::one_answer_for_all && now.locks(1 - shard)) {
-      add(free_to, "inserts into the other shard, too", [&](world&, writer& w) {
-        ++w.inserts;
-        here(w).event = true;
-      });
-    } else if (now.locks(shard) || !wanted(from, shard)) {
-      add(free_to, inserts_and_shares[shard], [&](world&, writer& w) {
-        ++w.inserts;
-        here(w).event = here(w).lock = true;
-      });
-    } else {
-      add(free_to, inserts_and_is_refused[shard], [&](world&, writer& w) {
-        ++w.inserts;
-        here(w).event = true;
-        here(w).ring = with_ != flaw::refused_says_nothing;
-      });
-    }
-  }
+  for (std::size_t shard = 0; may_insert && shard < within_.shards; ++shard)
+    add(free_to, inserts[shard], [&](world&, writer& w) {
+      ++w.inserts;
+      w.here().events.set(shard);
+      w.pc = wat::trying;
+    });
   if (within_.savepoints && !now.inside && may_insert)
     add(free_to, "sets a savepoint", [](world&, writer& w) { w.inside = true; });
   if (now.inside) {
     add(free_to, "releases the savepoint", [](world&, writer& w) {
-      for (std::size_t i = 0; i < w.outer.size(); ++i) w.outer[i].merge(w.inner[i]);
+      w.outer.merge(w.inner);
       w.inner = {};
       w.inside = false;
     });
@@ -172,22 +163,50 @@ void sleep_model::write(const world& from, std::size_t who, std::vector<step>& o
       w.inner = {};
       w.inside = false;
     });
-  } else if (within_.prepares && now.has(&scope::event) && !now.has(&scope::ring)) {
+  } else if (within_.prepares && now.outer.events.any() && now.outer.rings.none()) {
     add(free_to, "prepares", [](world&, writer& w) { w.pc = wat::prepared; });
   }
 }
 
-// Its end. Others see a commit first, in all shards at once; then go its locks and its notifications,
+// The default of tx: it takes SLEEP of one shard after the other, and rings for all when one is refused.
+void sleep_model::try_next(const world& from, std::size_t who, std::vector<step>& out) const {
+  const auto add = adder(from, &world::writers, "writer", who, out);
+  const writer& now = from.writers[who];
+  if (now.pc != wat::trying) return;
+  const std::size_t shard = now.tried;
+  const auto end = [](writer& w) {
+    w.tried = 0;
+    w.pc = wat::open;
+  };
+  // Who has the lock already is given it again, whoever waits for it.
+  if (now.locks(shard) || !wanted(from, shard)) {
+    add(free_to, shares[shard], [&](world&, writer& w) {
+      if (!w.locks(shard)) w.here().locks.set(shard);
+      if (++w.tried == within_.shards || with_ == flaw::one_answer_for_all) end(w);
+    });
+  } else {
+    add(free_to, is_refused[shard], [&](world&, writer& w) {
+      if (with_ == flaw::rings_for_one)
+        w.here().rings.set(shard);
+      else if (with_ != flaw::refused_says_nothing)
+        for (std::size_t i = 0; i < within_.shards; ++i) w.here().rings.set(i);
+      end(w);
+    });
+  }
+}
+
+// Its end. Others see a commit first, in all shards at once; then go its locks and its notification,
 // whichever is first.
 void sleep_model::finish(const world& from, std::size_t who, std::vector<step>& out) const {
   const auto add = adder(from, &world::writers, "writer", who, out);
   const writer& now = from.writers[who];
   const auto end_if_over = [](writer& w) {
-    w.pc = w.has(&scope::lock) || w.has(&scope::ring) ? wat::ending : wat::done;
+    w.pc = w.outer.locks.any() || w.outer.rings.any() ? wat::ending : wat::done;
   };
   const auto appear = [end_if_over](writer& w) {
-    for (std::size_t i = 0; i < w.outer.size(); ++i)
-      if (std::exchange(w.outer[i].event, false)) w.events[i] = news::unread;
+    for (std::size_t i = 0; i < most_shards; ++i)
+      if (w.outer.events[i]) w.events[i] = news::unread;
+    w.outer.events.reset();
     end_if_over(w);
   };
   if (now.pc == wat::prepared || (now.pc == wat::open && now.inserts > 0)) {
@@ -195,11 +214,11 @@ void sleep_model::finish(const world& from, std::size_t who, std::vector<step>& 
       w = {};
       w.pc = wat::done;
     });
-    if (now.has(&scope::event) && !now.inside)
+    if (now.outer.events.any() && !now.inside)
       add(free_to, "commits", [&](world&, writer& w) {
         w.inserts = 0;
-        if (with_ == flaw::unlocks_before_visible && w.has(&scope::lock)) {
-          for (scope& one : w.outer) one.lock = false;
+        if (with_ == flaw::unlocks_before_visible && w.outer.locks.any()) {
+          w.outer.locks.reset();
           w.pc = wat::unlocked;
         } else {
           appear(w);
@@ -208,20 +227,19 @@ void sleep_model::finish(const world& from, std::size_t who, std::vector<step>& 
   }
   if (now.pc == wat::unlocked) add(fair, "is seen to have committed", [&](world&, writer& w) { appear(w); });
   if (now.pc != wat::ending) return;
-  for (std::size_t shard = 0; shard < within_.shards; ++shard) {
-    if (now.outer[shard].lock)
+  for (std::size_t shard = 0; shard < within_.shards; ++shard)
+    if (now.outer.locks[shard])
       add(fair, lets_go[shard], [&](world&, writer& w) {
-        w.outer[shard].lock = false;
+        w.outer.locks.reset(shard);
         end_if_over(w);
       });
-    if (now.outer[shard].ring)
-      add(fair, notifies[shard], [&](world& in, writer& w) {
-        for (relay& r : in.relays)
-          if (r.shard == shard && r.lead && !r.stream_cut) r.notified = true;
-        w.outer[shard].ring = false;
-        end_if_over(w);
-      });
-  }
+  if (now.outer.rings.any())
+    add(fair, "notifies", [&](world& in, writer& w) {
+      for (relay& r : in.relays)
+        if (w.outer.rings[r.shard] && r.lead && !r.stream_cut) r.notified = true;
+      w.outer.rings.reset();
+      end_if_over(w);
+    });
 }
 
 }  // namespace outboxd::test

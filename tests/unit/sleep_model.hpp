@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace outboxd::test {
@@ -21,12 +23,13 @@ class sleep_model {
     sleeps_on_short_read,    // a read that stopped short counts as a whole one
     deaf_while_reading,      // a notification that comes during a read is taken to be answered by it
     sleeps_without_session,  // a leader that has lost its session with SLEEP does not wake up
-    one_answer_for_all,      // a writer that shares one shard's SLEEP does not look at the other's
+    one_answer_for_all,      // a writer that shares the first shard's SLEEP does not look at the others'
+    rings_for_one,           // a writer rings for the shard alone whose SLEEP it was refused
   };
 
   struct bounds {
     std::array<int, 2> inserts{1, 0};  // of each writer, in its one transaction; 3 at most
-    // 2: the first writer alone inserts, into either shard at each insert, and each shard has one relay.
+    // More than 1: into any of them at each insert, and each shard has one relay. most_shards at most.
     std::size_t shards = 1;
     bool savepoints = false;
     bool prepares = false;
@@ -35,11 +38,15 @@ class sleep_model {
     int faults = 0;  // a relay killed, or one session of it lost: so many in all, 3 at most
   };
 
-  // What one transaction or savepoint has in one shard: a lock, rows, and a notification to send.
+  static constexpr std::size_t most_shards = 3;
+  using shard_set = std::bitset<most_shards>;
+
+  // What one transaction or savepoint has: SLEEP of some shards, rows in some, and a notification to send for
+  // these, which is one for all.
   struct scope {
-    bool lock = false;
-    bool event = false;
-    bool ring = false;
+    shard_set locks;
+    shard_set events;
+    shard_set rings;
     void merge(const scope& inner);
   };
 
@@ -47,17 +54,19 @@ class sleep_model {
   enum class news : std::uint8_t { none, unread, under_way, read };
 
   struct writer {
-    // ending: others see the commit, but its lock or its notification may still be to come.
-    enum class at : std::uint8_t { open, prepared, unlocked, ending, done };
+    // trying: in the midst of an INSERT. ending: others see the commit, but its locks or its notification may
+    // still be to come.
+    enum class at : std::uint8_t { open, trying, prepared, unlocked, ending, done };
     at pc = at::open;
     std::uint8_t inserts = 0;
-    bool inside = false;         // a savepoint
-    std::array<scope, 2> outer;  // by shard
-    std::array<scope, 2> inner;
-    std::array<news, 2> events{};
+    std::uint8_t tried = 0;  // in the midst of an INSERT: so many shards' SLEEP it has; 0: in none
+    bool inside = false;     // a savepoint
+    scope outer;
+    scope inner;
+    std::array<news, most_shards> events{};
 
-    bool locks(std::size_t shard) const { return outer[shard].lock || inner[shard].lock; }
-    bool has(bool scope::*what) const { return outer[0].*what || outer[1].*what; }
+    bool locks(std::size_t shard) const { return outer.locks[shard] || inner.locks[shard]; }
+    scope& here() { return inside ? inner : outer; }
   };
 
   // The exclusive side of SLEEP, as the server has it.
@@ -92,7 +101,7 @@ class sleep_model {
 
   struct world {
     std::array<writer, 2> writers;
-    std::array<relay, 2> relays;
+    std::array<relay, most_shards> relays;
     std::uint8_t faults = 0;
   };
 
@@ -111,8 +120,9 @@ class sleep_model {
   // Everything that may happen next. There is no sweep.
   void next(const world& from, std::vector<step>& out) const;
 
-  // All of a world in one number. Worlds that differ in who is the first relay of a shard have the same.
-  std::uint64_t key_of(const world& of) const;
+  // All of a world in two numbers. Worlds that differ in who is the first relay of a shard have the same.
+  using key = std::pair<std::uint64_t, std::uint64_t>;
+  key key_of(const world& of) const;
   // A leader sleeps with something committed in its shard.
   static bool asleep(const world& in);
   // And it has not read all of that, and nothing is under way that would make it read.
@@ -122,6 +132,7 @@ class sleep_model {
 
  private:
   void write(const world& from, std::size_t who, std::vector<step>& out) const;
+  void try_next(const world& from, std::size_t who, std::vector<step>& out) const;
   void finish(const world& from, std::size_t who, std::vector<step>& out) const;
   void lead(const world& from, std::size_t who, std::vector<step>& out) const;
   void sleep(const world& from, std::size_t who, std::vector<step>& out) const;

@@ -43,8 +43,8 @@ inline bool led(const world& in, std::size_t shard) {
 }
 
 // Adds the steps of one writer or relay.
-template <typename Of>
-auto adder(const world& from, std::array<Of, 2> world::*among, const char* name, std::size_t who,
+template <typename Of, std::size_t Size>
+auto adder(const world& from, std::array<Of, Size> world::*among, const char* name, std::size_t who,
            std::vector<step>& out) {
   return [&from, &out, among, name, who](bool fair, const char* what, auto&& change) {
     step& one = out.emplace_back(step{name, who, what, fair, from});
