@@ -1,9 +1,8 @@
--- The producers' side: the trigger on each INSERT, and emit.
+-- The producers' side: emit; and rows that other servers send.
 
-CREATE TRIGGER event_admit BEFORE INSERT ON @schema@.event
-  FOR EACH ROW EXECUTE FUNCTION @schema@.admit_event();
--- Also for rows that logical replication brings, and for sessions with session_replication_role = replica.
-ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_admit;
+CREATE TRIGGER event_take_over BEFORE INSERT ON @schema@.event
+  FOR EACH ROW EXECUTE FUNCTION @schema@.take_over();
+ALTER TABLE @schema@.event ENABLE REPLICA TRIGGER event_take_over;
 
 -- Whether a text can be cast to jsonb, json or uuid, or is a JSON object. The triggers of `adopt` leave
 -- rows alone that cannot become events. Null can. PostgreSQL has a function for it from 16 on.

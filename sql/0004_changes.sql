@@ -1,8 +1,9 @@
 -- Changes by hand: whoever changes an event need not know of the columns that are the relay's, and cannot
 -- break them.
 --
--- These are AFTER triggers with a condition, and what they mend they mend with another UPDATE: a BEFORE
--- trigger would lock every row once more before the relay's marks, condition or not.
+-- These are AFTER triggers, and what they mend they mend with another UPDATE: a BEFORE trigger would lock
+-- every row once more before the relay's marks. A mark fires neither. The functions find out the rest: an
+-- INSERT copies the conditions of all triggers, and a long one costs it as much as an index.
 
 -- A function that runs with the owner's rights could be put on a table of somebody's own, whose rows would
 -- then name any event: where PUBLIC may execute it again, as after a restore without privileges.
@@ -28,6 +29,11 @@ CREATE FUNCTION @schema@.keep_place() RETURNS trigger LANGUAGE plpgsql SECURITY 
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 BEGIN
+  IF current_setting('outbox.keeps_place', true) = 'on'
+     OR (NEW.seq, NEW.tx, NEW.aggregate_type, NEW.aggregate_id)
+          IS NOT DISTINCT FROM (OLD.seq, OLD.tx, OLD.aggregate_type, OLD.aggregate_id) THEN
+    RETURN NULL;
+  END IF;
   PERFORM @schema@.require_event(TG_RELID);
   IF (NEW.aggregate_type, NEW.aggregate_id) IS DISTINCT FROM (OLD.aggregate_type, OLD.aggregate_id)
      AND OLD.status IN ('pending', 'waiting') THEN
@@ -38,23 +44,15 @@ BEGIN
   END IF;
   PERFORM set_config('outbox.keeps_place', 'on', true);
   UPDATE @schema@.event AS e
-  SET seq = OLD.seq, tx = OLD.tx,
-      hash = hashtextextended(NEW.aggregate_id COLLATE "C",
-                              hashtextextended(NEW.aggregate_type COLLATE "C", 0))
+  SET seq = OLD.seq, tx = OLD.tx
   WHERE e.id = NEW.id AND e.seq = NEW.seq;
   PERFORM set_config('outbox.keeps_place', '', true);
   RETURN NULL;
 END
 $outboxd$;
 
-CREATE TRIGGER event_keep_place AFTER UPDATE OF seq, tx, hash, aggregate_type, aggregate_id ON @schema@.event
-  FOR EACH ROW
-  WHEN (((NEW.seq, NEW.tx, NEW.aggregate_type, NEW.aggregate_id)
-           IS DISTINCT FROM (OLD.seq, OLD.tx, OLD.aggregate_type, OLD.aggregate_id)
-         OR NEW.hash <> hashtextextended(NEW.aggregate_id COLLATE "C",
-                                         hashtextextended(NEW.aggregate_type COLLATE "C", 0)))
-        AND current_setting('outbox.keeps_place', true) IS DISTINCT FROM 'on')
-  EXECUTE FUNCTION @schema@.keep_place();
+CREATE TRIGGER event_keep_place AFTER UPDATE OF seq, tx, aggregate_type, aggregate_id ON @schema@.event
+  FOR EACH ROW EXECUTE FUNCTION @schema@.keep_place();
 ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_keep_place;
 
 -- Has relays look at once, by a word on the channel; for commands. A NOTIFY fails with its commit, and the
@@ -89,6 +87,16 @@ DECLARE
                               OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead';
   waits   @schema@.event_exception := coalesce(nullif(NEW.exception, 'dead'), nullif(OLD.exception, 'dead'));
 BEGIN
+  IF NOT (NEW.status = 'pending' AND (OLD.status <> 'pending' OR NEW.exception IS NOT NULL
+            OR NEW.available_at > coalesce(OLD.available_at, OLD.created_at)
+               AND NEW.available_at > clock_timestamp())
+          OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead'
+          OR NEW.status = 'published' AND NEW.exception IS NOT NULL
+          OR NEW.status = 'dead' AND NEW.exception IS DISTINCT FROM 'dead'
+          OR NEW.status = 'waiting' AND NEW.available_at IS NULL AND NEW.exception <> 'parked'
+          OR (NEW.status = 'published') <> (NEW.published_at IS NOT NULL)) THEN
+    RETURN NULL;
+  END IF;
   PERFORM @schema@.require_event(TG_RELID);
   IF waits IS NULL AND (NEW.available_at > clock_timestamp()
                         OR OLD.status = 'pending' AND NEW.status = 'pending' AND NEW.exception IS NULL) THEN
@@ -98,8 +106,9 @@ BEGIN
   SET status = CASE WHEN again THEN 'waiting' ELSE NEW.status END,
       exception = CASE WHEN again THEN coalesce(waits, 'backing_off')
                   WHEN NEW.status = 'dead' THEN 'dead' END,
-      available_at = CASE WHEN again AND NEW.available_at = OLD.available_at
-                     THEN least(NEW.available_at, clock_timestamp()) ELSE NEW.available_at END,
+      available_at = CASE WHEN again AND NEW.available_at IS NOT DISTINCT FROM OLD.available_at
+                     THEN least(NEW.available_at, clock_timestamp())
+                     ELSE coalesce(NEW.available_at, clock_timestamp()) END,
       published_at = CASE WHEN NEW.status = 'published' THEN coalesce(NEW.published_at, clock_timestamp()) END
   WHERE e.id = NEW.id AND e.seq = NEW.seq;
   IF again THEN
@@ -111,12 +120,6 @@ $outboxd$;
 
 CREATE TRIGGER event_agree_on_status
   AFTER UPDATE OF status, exception, published_at, available_at ON @schema@.event
-  FOR EACH ROW
-  WHEN (NEW.status = 'pending' AND (OLD.status <> 'pending' OR NEW.exception IS NOT NULL
-          OR NEW.available_at > OLD.available_at AND NEW.available_at > clock_timestamp())
-        OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead'
-        OR NEW.status = 'published' AND NEW.exception IS NOT NULL
-        OR NEW.status = 'dead' AND NEW.exception IS DISTINCT FROM 'dead'
-        OR (NEW.status = 'published') <> (NEW.published_at IS NOT NULL))
+  FOR EACH ROW WHEN (NEW.status <> 'published' OR NEW.exception IS NOT NULL OR NEW.published_at IS NULL)
   EXECUTE FUNCTION @schema@.agree_on_status();
 ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_agree_on_status;

@@ -50,9 +50,13 @@ BEGIN
   EXECUTE format('CREATE INDEX %I ON %s (available_at, seq)'
                  ' WHERE exception IN (''scheduled'', ''backing_off'')',
                  'event_p' || which || '_due', part);
-  EXECUTE format('CREATE INDEX %I ON %s (hash, exception, seq)'
+  EXECUTE format('CREATE INDEX %I ON %s (hashtextextended(aggregate_id COLLATE "C",'
+                 ' hashtextextended(aggregate_type COLLATE "C", 0)), exception, seq)'
                  ' WHERE exception IN (''backing_off'', ''parked'')',
                  'event_p' || which || '_held', part);
+  EXECUTE (SELECT format('CREATE INDEX %I ON %s (%s) WHERE %s', 'event_p' || which || '_refused', part,
+                         pg_get_expr(i.indexprs, i.indrelid), pg_get_expr(i.indpred, i.indrelid))
+           FROM pg_index AS i WHERE i.indexrelid = format('%I.event_refused', @schema_text@)::regclass);
   EXECUTE format('CREATE INDEX %I ON %s (exception, seq) WHERE exception >= ''dead''',
                  'event_p' || which || '_dead', part);
 END

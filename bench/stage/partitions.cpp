@@ -9,8 +9,8 @@ namespace {
 
 void add_published(test::database& session, const stage& where) {
   session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, payload, status)"
-      " VALUES ('order', '0', $1, $2, '{}', 'published')",
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, payload, status,"
+      " published_at) VALUES ('order', '0', $1, $2, '{}', 'published', now())",
       {where.event_type(), where.exchange()});
 }
 

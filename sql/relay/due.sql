@@ -14,7 +14,7 @@ FROM @event_open@
   SELECT @event_row@
   FROM @schema@.event AS e
   WHERE e.exception IN ('scheduled', 'backing_off') AND e.available_at <= (SELECT at FROM now)
-    AND (e.available_at, e.seq) > ($4, $5) AND (e.hash & $2) = $3
+    AND (e.available_at, e.seq) > ($4, $5) AND @in_shard@
   ORDER BY e.available_at, e.seq
   LIMIT $6
 @event_close@

@@ -3,16 +3,16 @@
 -- $1 after this hash. It goes from one aggregate to the next, however many events each has.
 -- backing_off is before parked; IN and ORDER BY lead into no index but event_held.
 WITH RECURSIVE page(hash, place) AS (
-  (SELECT e.hash, 1 FROM @schema@.event AS e
-   WHERE e.exception IN ('backing_off', 'parked') AND e.hash > $1 ORDER BY e.hash LIMIT 1)
+  (SELECT @hash@, 1 FROM @schema@.event AS e
+   WHERE e.exception IN ('backing_off', 'parked') AND @hash@ > $1 ORDER BY @hash@ LIMIT 1)
   UNION ALL
-  SELECT (SELECT e.hash FROM @schema@.event AS e
-          WHERE e.exception IN ('backing_off', 'parked') AND e.hash > p.hash ORDER BY e.hash LIMIT 1),
+  SELECT (SELECT @hash@ FROM @schema@.event AS e
+          WHERE e.exception IN ('backing_off', 'parked') AND @hash@ > p.hash ORDER BY @hash@ LIMIT 1),
          p.place + 1
   FROM page AS p WHERE p.hash IS NOT NULL AND p.place < 500)
 SELECT p.hash,
        (SELECT e.exception FROM @schema@.event AS e
-        WHERE e.exception IN ('backing_off', 'parked') AND e.hash = p.hash
+        WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = p.hash
         ORDER BY e.exception LIMIT 1) IS NOT DISTINCT FROM 'backing_off',
        p.place
 FROM page AS p WHERE p.hash IS NOT NULL

@@ -17,7 +17,7 @@ found AS MATERIALIZED (
   CROSS JOIN LATERAL (
     SELECT e.ctid AS place, e.seq
     FROM @schema@.event AS e
-    WHERE e.seq > a.after AND e.seq <= a.upto AND e.status = 'pending' AND (e.hash = a.hash) IS TRUE
+    WHERE e.seq > a.after AND e.seq <= a.upto AND @is_pending@ AND (@hash@ = a.hash) IS TRUE
     ORDER BY e.seq
     FETCH FIRST ($7::bigint) ROWS WITH TIES) AS p)
 SELECT @no_event@, json_build_object(

@@ -5,11 +5,10 @@
 SELECT CASE WHEN k.known THEN s.seq END, CASE WHEN k.known THEN s.seen::text END, s.unsettled,
        pg_current_snapshot()::text, (SELECT count(*) FROM @schema@.shard),
        s.rings AND EXISTS (
-         SELECT FROM pg_trigger AS t
-         JOIN pg_class AS c ON c.oid = t.tgrelid
-         JOIN pg_namespace AS n ON n.oid = c.relnamespace
-         WHERE n.nspname = @schema_text@ AND c.relname = 'event'
-           AND t.tgname = 'event_admit' AND t.tgenabled = 'A'),
+         SELECT FROM pg_attrdef AS d
+         JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+         WHERE d.adrelid = format('%I.event', @schema_text@)::regclass AND a.attname = 'tx'
+           AND pg_get_expr(d.adbin, d.adrelid) LIKE format('%%(@lock_class@, %s)%%ring()%%', 64 + s.shard)),
        s.seq IS NOT NULL AND k.known IS NOT TRUE,
        clock_timestamp()
 FROM @schema@.shard AS s

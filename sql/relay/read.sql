@@ -30,12 +30,12 @@ late AS MATERIALIZED (
   FROM @schema@.event AS e
   WHERE e.tx = ANY (ARRAY(SELECT x FROM unnest($5::xid8[]) AS x
                           WHERE pg_visible_in_snapshot(x, (SELECT pg_current_snapshot()))))
-    AND e.seq + 0 <= $4 AND e.status = 'pending' AND (e.hash & $2) = $3
+    AND e.seq + 0 <= $4 AND @is_pending@ AND @in_shard@
   UNION ALL
   SELECT e.ctid, e.seq                                                              -- (c)
   FROM @schema@.event AS e
   WHERE e.tx >= $6 AND e.tx < (SELECT upto FROM looked)
-    AND e.seq + 0 <= $4 AND e.status = 'pending' AND (e.hash & $2) = $3),
+    AND e.seq + 0 <= $4 AND @is_pending@ AND @in_shard@),
 counted AS MATERIALIZED (SELECT count(*) AS all_late, min(seq) AS low FROM late)
 SELECT @no_event@, json_build_object(
   'snapshot', pg_current_snapshot()::text, 'upto', (SELECT upto FROM looked)::text,
@@ -58,8 +58,8 @@ FROM @event_open@
   UNION ALL
   (SELECT @event_row@                                                               -- (a)
    FROM @schema@.event AS e
-   WHERE e.seq > $4 AND e.seq <= $8 AND e.status = 'pending' AND (e.hash & $2) = $3
-     AND e.hash <> ALL ($11::bigint[])
+   WHERE e.seq > $4 AND e.seq <= $8 AND @is_pending@ AND @in_shard@
+     AND @hash@ <> ALL ($11::bigint[])
    ORDER BY e.seq
    FETCH FIRST (CASE WHEN pg_snapshot_xmax(pg_current_snapshot()) <= (SELECT upto FROM looked)
                 THEN greatest($9::bigint - (SELECT all_late FROM counted), 0) ELSE 0 END) ROWS WITH TIES)

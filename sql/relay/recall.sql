@@ -5,7 +5,7 @@
 -- Nobody waits because of a destination for longer than a minute; locked rows wait for their own time.
 WITH page AS MATERIALIZED (
   SELECT e.ctid AS place, e.available_at, e.seq,
-         (e.hash & $2) = $3
+         @in_shard@
            AND e.last_error_code IN (
              'not_sent', 'destination_down', 'login_refused', 'nacked', 'unconfirmed') AS wanted
   FROM @schema@.event AS e

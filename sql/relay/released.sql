@@ -9,16 +9,16 @@
 -- table would take the one on seq, and walk the whole table for ever.
 WITH asked AS MATERIALIZED (
   SELECT a.hash,
-         (SELECT h.exception FROM @schema@.event AS h
-          WHERE h.exception IN ('backing_off', 'parked') AND h.hash = a.hash
-          ORDER BY h.exception LIMIT 1) IS NOT DISTINCT FROM 'backing_off' AS backs_off
+         (SELECT e.exception FROM @schema@.event AS e
+          WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = a.hash
+          ORDER BY e.exception LIMIT 1) IS NOT DISTINCT FROM 'backing_off' AS backs_off
   FROM unnest($4::bigint[]) AS a(hash)
   WHERE $2::bigint IS NOT NULL AND $3::bigint IS NOT NULL)
 SELECT @no_event@, json_build_object(
   'hash', a.hash, 'backs_off', a.backs_off,
   'more', NOT a.backs_off AND EXISTS (
     SELECT FROM @schema@.event AS e
-    WHERE e.exception IN ('backing_off', 'parked') AND e.hash = a.hash AND e.exception >= 'parked'
+    WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = a.hash AND e.exception >= 'parked'
     ORDER BY e.exception, e.seq OFFSET $5::bigint LIMIT 1))::text, @no_exception@
 FROM asked AS a
 UNION ALL
@@ -29,7 +29,7 @@ FROM @event_open@
   CROSS JOIN LATERAL (
     SELECT @event_row@
     FROM @schema@.event AS e
-    WHERE e.exception IN ('backing_off', 'parked') AND e.hash = a.hash AND e.exception >= 'parked'
+    WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = a.hash AND e.exception >= 'parked'
       AND NOT a.backs_off
     ORDER BY e.exception, e.seq
     LIMIT $5::bigint) AS p

@@ -7,7 +7,7 @@
 -- leads into no index, as in read.
 WITH page AS MATERIALIZED (
   SELECT e.ctid AS place, e.seq,
-         (e.hash & $2) = $3 AND e.last_error_code = 'paused'
+         @in_shard@ AND e.last_error_code = 'paused'
            AND e.event_type <> ALL ($6::text[]) AND e.aggregate_type <> ALL ($7::text[]) AS wanted
   FROM @schema@.event AS e
   WHERE e.exception IN ('scheduled', 'backing_off') AND (e.available_at, e.seq) > ('infinity', $4)

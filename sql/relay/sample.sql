@@ -22,7 +22,8 @@ rows_of AS MATERIALIZED (
     WHERE i.inhrelid = c.oid AND p.relname = 'event' AND p.relnamespace = n.oid))),
 low AS MATERIALIZED (SELECT min(coalesce(s.seq, -9223372036854775808)) AS seq FROM @schema@.shard AS s),
 walked AS MATERIALIZED (
-  SELECT e.seq, e.status = 'pending' AS pending, e.created_at
+  SELECT e.seq, e.created_at, e.status = 'pending'
+           AND (e.available_at > greatest(e.created_at, (SELECT at FROM now))) IS NOT TRUE AS pending
   FROM @schema@.event AS e
   WHERE e.seq > (SELECT seq FROM low)
   ORDER BY e.seq
@@ -37,7 +38,8 @@ named AS MATERIALIZED (
   SELECT count(*) AS pending, min(e.created_at) FILTER (WHERE isfinite(e.created_at)) AS oldest
   FROM @schema@.event AS e
   WHERE e.seq = ANY (ARRAY(SELECT u FROM @schema@.shard AS s CROSS JOIN LATERAL unnest(s.unsettled) AS u))
-    AND e.status = 'pending' AND e.seq + 0 <= (SELECT seq FROM low)),
+    AND e.status = 'pending' AND (e.available_at > greatest(e.created_at, (SELECT at FROM now))) IS NOT TRUE
+    AND e.seq + 0 <= (SELECT seq FROM low)),
 waits AS MATERIALIZED (
   SELECT (SELECT count(*) FROM (
             SELECT FROM @schema@.event AS e

@@ -6,5 +6,5 @@ SELECT @event_columns@, @exception_columns@, false
 FROM @event_open@
   SELECT @event_row@
   FROM @schema@.event AS e
-  WHERE e.seq = ANY ($4::bigint[]) AND e.status = 'pending' AND (e.hash & $2) = $3
+  WHERE e.seq = ANY ($4::bigint[]) AND @is_pending@ AND @in_shard@
 @event_close@

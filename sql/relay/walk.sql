@@ -3,8 +3,7 @@
 -- pending, whether the next row is pending, and whether there may be more rows beyond. With ties, for a
 -- sequence that was set back gives a seq twice.
 WITH walked AS MATERIALIZED (
-  SELECT e.seq, e.status = 'pending' AND (e.hash & $2) = $3
-           AND e.hash <> ALL ($5::bigint[]) AS pending
+  SELECT e.seq, @is_pending@ AND @in_shard@ AND @hash@ <> ALL ($5::bigint[]) AS pending
   FROM @schema@.event AS e
   WHERE e.seq > $4 AND $1::bigint IS NOT NULL
   ORDER BY e.seq

@@ -1,10 +1,15 @@
 -- Columns that are missing or not as the migrations make them. What PostgreSQL writes behind a literal, such
--- as 'pending'::event_status, is no difference. What says where an event is and what has become of it cannot
--- be made again: by its default, all events would be pending, or in shard 0.
+-- as 'pending'::event_status, is no difference, nor are the lines that it breaks an expression into. What
+-- says where an event is and what has become of it cannot be made again: by its default, all events would be
+-- pending.
 WITH wanted (number, relation, name, type, needed, fallback, identity, definition) AS (VALUES @columns@),
 found AS (
   SELECT w.*, a.attnum, a.atttypid, a.attnotnull, a.attidentity,
-         pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS is_default,
+         ltrim(regexp_replace(pg_catalog.pg_get_expr(d.adbin, d.adrelid), '[[:space:]]+', ' ', 'g'))
+           AS is_default,
+         -- Names are quoted there only where they have to be.
+         replace(w.fallback, format('"%s".', replace(@schema_text@, '"', '""')),
+                 format('%I.', @schema_text@)) AS wanted_default,
          format('ALTER TABLE %I.%I ', @schema_text@, w.relation) AS alter_table,
          format('the column %s of %s ', w.name, w.relation) AS words
   FROM wanted AS w
@@ -13,7 +18,7 @@ found AS (
     ON a.attrelid = c.oid AND a.attname = w.name AND NOT a.attisdropped
   LEFT JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum)
 SELECT f.words || 'is missing',
-       CASE WHEN f.relation = 'event' AND f.name IN ('id', 'seq', 'tx', 'hash', 'status', 'exception') THEN ''
+       CASE WHEN f.relation = 'event' AND f.name IN ('id', 'seq', 'tx', 'status', 'exception') THEN ''
        ELSE format('%sADD COLUMN %s;', f.alter_table, f.definition) END, true
 FROM found AS f WHERE f.attnum IS NULL
 UNION ALL
@@ -25,12 +30,12 @@ SELECT f.words || 'may be null', format('%sALTER %I SET NOT NULL;', f.alter_tabl
 FROM found AS f WHERE f.needed AND NOT f.attnotnull
 UNION ALL
 SELECT f.words || format('has %s instead of the default %s',
-                         coalesce('the default ' || f.is_default, 'no default'), f.fallback),
-       format('%sALTER %I SET DEFAULT %s;', f.alter_table, f.name, f.fallback), true
+                         coalesce('the default ' || f.is_default, 'no default'), f.wanted_default),
+       format('%sALTER %I SET DEFAULT %s;', f.alter_table, f.name, f.wanted_default), true
 FROM found AS f
 WHERE f.attnum IS NOT NULL AND f.fallback IS NOT NULL
-  AND coalesce(f.is_default, '') <> f.fallback
-  AND NOT starts_with(coalesce(f.is_default, ''), f.fallback || '::')
+  AND coalesce(f.is_default, '') <> f.wanted_default
+  AND NOT starts_with(coalesce(f.is_default, ''), f.wanted_default || '::')
 UNION ALL
 SELECT f.words || 'has no sequence', format('%sALTER %I ADD %s;', f.alter_table, f.name, f.identity), true
 FROM found AS f WHERE f.attnum IS NOT NULL AND f.identity IS NOT NULL AND f.attidentity = ''

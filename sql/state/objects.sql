@@ -1,6 +1,6 @@
 -- Objects that are missing or not as the migrations make them, in the order of the migrations. A function
 -- whose body names another schema is from before ALTER SCHEMA ... RENAME.
-WITH listed (number, kind, name, place, statement, body, definer, settings) AS (VALUES @objects@),
+WITH listed (number, kind, name, place, statement, body, definer, settings, fires) AS (VALUES @objects@),
 -- Where it is, or what a trigger calls: what PostgreSQL does not take for a name is not asked about.
 wanted AS (
   SELECT l.*, to_regclass(CASE l.kind WHEN 'constraint' THEN l.place END) AS owner,
@@ -30,12 +30,13 @@ SELECT format(CASE WHEN f.indisvalid = false THEN 'the %s %s is not valid'
                 THEN 'the %s %s is not what migrate makes'
               WHEN f.trigger_oid IS NULL THEN 'the %s %s is missing'
               WHEN f.tgfoid IS DISTINCT FROM f.function_oid THEN 'the %s %s calls another function'
-              ELSE 'the %s %s is not enabled always' END, f.kind, f.name),
+              ELSE 'the %s %s is not enabled ' || CASE f.fires WHEN 'ALWAYS' THEN 'always'
+                ELSE 'for replicated rows, and for them alone' END END, f.kind, f.name),
        CASE WHEN f.indisvalid = false THEN format('REINDEX INDEX %I.%I;', @schema_text@, f.name)
          WHEN f.trigger_oid IS NULL THEN f.statement
          WHEN f.tgfoid IS DISTINCT FROM f.function_oid
            THEN format('DROP TRIGGER %I ON %I.event; %s', f.name, @schema_text@, f.statement)
-         ELSE format('ALTER TABLE %I.event ENABLE ALWAYS TRIGGER %I;', @schema_text@, f.name) END,
+         ELSE format('ALTER TABLE %I.event ENABLE %s TRIGGER %I;', @schema_text@, f.fires, f.name) END,
        f.trigger_oid IS NULL OR f.tgfoid IS DISTINCT FROM f.function_oid OR f.tgenabled = 'D'
 FROM found AS f
 WHERE CASE f.kind
@@ -46,5 +47,5 @@ WHERE CASE f.kind
   WHEN 'constraint' THEN f.constraint_oid IS NULL AND f.owner IS NOT NULL
     AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c WHERE c.oid = f.owner AND c.relkind = 'p')
   WHEN 'function' THEN f.function_oid IS NULL OR f.other_function
-  ELSE f.tgenabled IS DISTINCT FROM 'A' OR f.tgfoid IS DISTINCT FROM f.function_oid END
+  ELSE f.tgenabled IS DISTINCT FROM left(f.fires, 1) OR f.tgfoid IS DISTINCT FROM f.function_oid END
 ORDER BY f.number

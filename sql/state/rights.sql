@@ -14,6 +14,8 @@ WITH wanted (role, kind, name, what, columns) AS (VALUES
   ('outbox_writer', 'TABLE', 'event', 'SELECT', '{id,seq,created_at,available_at}'),
   ('outbox_writer', 'FUNCTION', 'emit', 'EXECUTE', NULL),
   ('outbox_writer', 'FUNCTION', 'can_become', 'EXECUTE', NULL),
+  ('outbox_writer', 'FUNCTION', 'ring', 'EXECUTE', NULL),
+  ('outbox_writer', 'FUNCTION', 'refuse', 'EXECUTE', NULL),
 
   -- The daemon.
   ('outbox_relay', 'TABLE', 'migration', 'SELECT', NULL),

@@ -3,30 +3,31 @@
 -- hold). Aggregates are told apart by their hashes, as the relay does. Pending ones are looked for above the
 -- saved position, in 100,000 rows at most, and among what was not settled.
 WITH this AS MATERIALIZED (
-  SELECT e.seq, e.hash, e.exception, s.seq AS position, s.unsettled
+  SELECT e.seq, @hash@ AS hash, e.exception, s.seq AS position, s.unsettled
   FROM @schema@.event AS e
-  JOIN @schema@.shard AS s ON s.shard = (e.hash & ((SELECT count(*) FROM @schema@.shard) - 1))
+  JOIN @schema@.shard AS s ON s.shard = (@hash@ & ((SELECT count(*) FROM @schema@.shard) - 1))
   WHERE e.id = $1::uuid AND e.seq = $2::bigint),
 holding AS MATERIALIZED (
-  SELECT h.id, h.seq FROM @schema@.event AS h
-  WHERE h.exception IN ('backing_off', 'parked') AND h.hash = (SELECT t.hash FROM this AS t)
-    AND h.seq < (SELECT t.seq FROM this AS t)
-  ORDER BY h.exception, h.seq LIMIT 1),
+  SELECT e.id, e.seq FROM @schema@.event AS e
+  WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = (SELECT t.hash FROM this AS t)
+    AND e.seq < (SELECT t.seq FROM this AS t)
+  ORDER BY e.exception, e.seq LIMIT 1),
 pending AS MATERIALIZED (
   SELECT p.id, p.seq FROM (
-    SELECT e.id, e.seq, e.hash, e.status FROM @schema@.event AS e
+    SELECT e.id, e.seq, @hash@ AS hash, e.status, e.available_at, e.created_at FROM @schema@.event AS e
     WHERE e.seq = ANY (ARRAY(SELECT u FROM this AS t CROSS JOIN LATERAL unnest(t.unsettled) AS u))
     UNION ALL
-    (SELECT e.id, e.seq, e.hash, e.status FROM @schema@.event AS e
+    (SELECT e.id, e.seq, @hash@ AS hash, e.status, e.available_at, e.created_at FROM @schema@.event AS e
      WHERE e.seq > (SELECT coalesce(t.position, -9223372036854775808) FROM this AS t)
        AND e.seq < (SELECT t.seq FROM this AS t)
      ORDER BY e.seq DESC LIMIT 100000)) AS p
-  WHERE p.status = 'pending' AND p.hash = (SELECT t.hash FROM this AS t)
+  WHERE p.status = 'pending' AND (p.available_at > greatest(p.created_at, clock_timestamp())) IS NOT TRUE
+    AND p.hash = (SELECT t.hash FROM this AS t)
     AND p.seq < (SELECT t.seq FROM this AS t)
   ORDER BY p.seq LIMIT 1),
 dead AS MATERIALIZED (
   SELECT d.id, d.seq FROM (
-    SELECT e.id, e.seq, e.hash FROM @schema@.event AS e
+    SELECT e.id, e.seq, @hash@ AS hash FROM @schema@.event AS e
     WHERE e.exception = 'dead' AND (SELECT t.exception = 'parked' FROM this AS t)
     ORDER BY e.exception, e.seq LIMIT 100000) AS d
   WHERE d.hash = (SELECT t.hash FROM this AS t) AND d.seq < (SELECT t.seq FROM this AS t)
@@ -35,7 +36,7 @@ SELECT json_build_object('id', e.id, 'seq', e.seq, 'status', e.status, 'exceptio
   'attempts', e.attempts, 'available_at', e.available_at,
   'due_in_seconds', CASE WHEN isfinite(e.available_at)
     THEN round(extract(epoch FROM e.available_at - clock_timestamp()), 3) END,
-  'due', e.available_at <= clock_timestamp(),
+  'due', (e.available_at > clock_timestamp()) IS NOT TRUE,
   'last_error', e.last_error, 'last_error_code', e.last_error_code)
 FROM @schema@.event AS e
 WHERE e.id = coalesce((SELECT h.id FROM holding AS h), (SELECT p.id FROM pending AS p),

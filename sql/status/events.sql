@@ -88,7 +88,7 @@ due AS MATERIALIZED (
   WHERE e.exception IN ('scheduled', 'backing_off') ORDER BY e.available_at LIMIT 100001),
 held AS MATERIALIZED (
   SELECT e.exception, e.created_at FROM @schema@.event AS e
-  WHERE e.exception IN ('backing_off', 'parked') ORDER BY e.hash LIMIT 100001),
+  WHERE e.exception IN ('backing_off', 'parked') ORDER BY @hash@ LIMIT 100001),
 dead AS MATERIALIZED (
   SELECT e.seq FROM @schema@.event AS e WHERE e.exception = 'dead' ORDER BY e.seq LIMIT 100001),
 -- Nothing is indexed by published_at. What was published lately is around the position; not so what was

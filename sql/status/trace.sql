@@ -11,14 +11,18 @@ SELECT json_build_object(
   'id', e.id, 'seq', e.seq, 'aggregate_type', e.aggregate_type, 'aggregate_id', e.aggregate_id,
   'event_type', e.event_type, 'exchange', e.exchange, 'routing_key', e.routing_key,
   'replay_exchange', e.replay_exchange, 'replay_routing_key', e.replay_routing_key,
-  'status', e.status, 'exception', e.exception, 'attempts', e.attempts, 'deferrals', e.deferrals,
+  -- One that is to be set aside, when it is read, is as good as that.
+  'status', e.status, 'exception', CASE
+    WHEN e.status = 'pending' AND e.available_at > greatest(e.created_at, clock_timestamp()) THEN 'scheduled'
+    ELSE e.exception END,
+  'attempts', e.attempts, 'deferrals', e.deferrals,
   'created_at', e.created_at, 'available_at', e.available_at, 'published_at', e.published_at,
   'last_error', e.last_error, 'last_error_code', e.last_error_code,
   'age_seconds', CASE WHEN isfinite(e.created_at)
     THEN round(extract(epoch FROM clock_timestamp() - e.created_at), 3) END,
   'due_in_seconds', CASE WHEN isfinite(e.available_at)
     THEN round(extract(epoch FROM e.available_at - clock_timestamp()), 3) END,
-  'due', e.available_at <= clock_timestamp(),
+  'due', (e.available_at > clock_timestamp()) IS NOT TRUE,
   'shard', s.shard, 'position', s.seq, 'read', coalesce(s.seq >= e.seq, false),
   'unsettled', e.seq = ANY (s.unsettled),
   'younger_than_position',
@@ -43,6 +47,6 @@ SELECT json_build_object(
       AND l.pid IS DISTINCT FROM pg_backend_pid()
     LIMIT 1))
 FROM @schema@.event AS e
-JOIN @schema@.shard AS s ON s.shard = (e.hash & ((SELECT count(*) FROM @schema@.shard) - 1))
+JOIN @schema@.shard AS s ON s.shard = (@hash@ & ((SELECT count(*) FROM @schema@.shard) - 1))
 WHERE e.id = $1::uuid
 ORDER BY e.seq

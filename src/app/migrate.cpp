@@ -178,6 +178,12 @@ result<migrate_result> apply(mending_session& session, const pg::schema_name& sc
   return out;
 }
 
+// A writer that was open may have kept writers from looking at the bells of all shards: see reshape().
+bool has_bell_of_before(mending_session& session, const pg::schema_name& schema, const outbox_shape& shape) {
+  const auto found = find_differences(session.looks(), "columns", schema, shape);
+  return found && !found->empty();
+}
+
 // Sessions with locks of the outbox, or of another migration: one of them is in the way.
 std::string lock_holders(mending_session& session, const pg::schema_name& schema) {
   const auto found = session.execute(
@@ -211,6 +217,21 @@ result<migrate_result> try_once(mending_session& session, const pg::schema_name&
   if (const auto committed = session.execute("COMMIT"); !committed)
     return tl::make_unexpected(committed.error());
   return out;
+}
+
+// For a few seconds; then the next `migrate` does it.
+void mend_bell(mending_session& session, const pg::schema_name& schema, const outbox_shape& shape,
+               const std::function<void(const std::string& progress)>& say) {
+  constexpr int tries = 5;
+  if (session.asks() && !session.ask_no_more()) return;
+  for (int i = 0; i < tries && has_bell_of_before(session, schema, shape); ++i) {
+    if (i > 0) std::this_thread::sleep_for(between_migration_tries);
+    if (try_once(session, schema, {})) return;
+    if (!session.execute("ROLLBACK")) return;
+  }
+  if (has_bell_of_before(session, schema, shape))
+    say(fmt::format("{} has an open writer: until `outboxd migrate` is run once more, new shards are polled",
+                    lock_holders(session, schema)));
 }
 
 }  // namespace
@@ -254,6 +275,7 @@ result<migrate_result> migrate(const std::string& connection_string, const pg::s
   const auto deadline = asked_at + longest_migration;
   for (;;) {
     auto done = try_once(session, schema, wishes);
+    if (done && wishes.shards) mend_bell(session, schema, done->now, say);
     if (done || !session.met_others() || std::chrono::steady_clock::now() >= deadline) return done;
     if (const auto back = session.execute("ROLLBACK"); !back) return tl::make_unexpected(back.error());
     say(fmt::format("others hold locks of {} that migrate needs: {}; trying again", schema.identifier(),

@@ -31,6 +31,17 @@ std::string payload_text(const std::string& type) {
   return type == "bytea" ? "bytea" : "text";
 }
 
+// The default of tx, as pg_get_expr shows it on one line: who shares SLEEP of every shard says nothing.
+std::string bell(const pg::schema_name& schema, const outbox_shape& shape) {
+  std::string shares;
+  for (int shard = 0; shard < shape.shards; ++shard)
+    shares += fmt::format("{}pg_try_advisory_xact_lock_shared({}, {})", shard == 0 ? "" : " AND ",
+                          pg::lock_class(schema), pg::sleep_key + shard);
+  if (shape.shards > 1) shares = "(" + shares + ")";
+  return fmt::format("CASE WHEN {} THEN pg_current_xact_id() ELSE {}.ring() END", shares,
+                     schema.identifier());
+}
+
 // How emit gets a payload of any other type into the table.
 std::string payload_of_any(const std::string& type) {
   return type == "text" ? "emit.payload::pg_catalog.text"
@@ -51,6 +62,7 @@ std::string fill_in(const migration& which, const pg::schema_name& schema, const
       {"@shards@", std::to_string(shape.shards)},
       {"@lock_class@", std::to_string(pg::lock_class(schema))},
       {"@notifies@", shape.notifies ? "true" : "false"},
+      {"@bell@", bell(schema, shape)},
   };
   placeholders.insert(placeholders.end(), more.begin(), more.end());
   std::string out;
@@ -96,7 +108,19 @@ std::string record_of(const migration& which, const pg::schema_name& schema) {
 
 namespace {
 
-constexpr std::string_view admit_event = "0002_admit_event";
+constexpr std::string_view doorbell = "0001_doorbell";
+
+// Beside a writer that is open the table's lock is not to be had. Then writers do not look at the new shards
+// yet, and their leaders poll.
+constexpr std::string_view other_bell = R"(
+DO $bell$
+BEGIN
+  ALTER TABLE {0}.event ALTER tx SET DEFAULT {1};
+EXCEPTION WHEN lock_not_available THEN
+  NULL;
+END
+$bell$;
+)";
 
 // Nothing that a leader of an old shard had not read may be above the position of a new one: the lowest seq,
 // and what all of them had seen.
@@ -135,7 +159,8 @@ std::string reshape(const pg::schema_name& schema, const outbox_shape& shape) {
     out +=
         fmt::format("SELECT pg_advisory_xact_lock({}, {});\n", pg::lock_class(schema), pg::lead_key + shard);
   for (const migration& one : migrations())
-    if (one.name == admit_event) out += fill_in(one, schema, shape);
+    if (one.name == doorbell) out += fill_in(one, schema, shape);
+  out += fmt::format(other_bell, schema.identifier(), bell(schema, shape));
   out += fmt::format(merge_positions, schema.identifier(), shape.shards - 1);
   out += fmt::format("UPDATE {}.shard SET rings = {};\n", schema.identifier(), shape.notifies);
   return out;

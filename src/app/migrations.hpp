@@ -14,7 +14,7 @@ namespace outboxd::app {
 
 struct migration {
   int version;            // the number that its file name begins with
-  std::string_view name;  // 0001_event
+  std::string_view name;  // 0002_event
   std::string_view sql;   // as in sql/
 };
 

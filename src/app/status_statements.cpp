@@ -13,9 +13,10 @@ std::string status_statement(std::string_view name, const pg::schema_name& schem
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const status_text& one) { return one.name == name; });
   if (found == all.end()) return {};
-  const std::array<std::pair<std::string_view, std::string>, 3> placeholders{{
+  const std::array<std::pair<std::string_view, std::string>, 4> placeholders{{
       {"@schema_text@", schema.literal()},
       {"@schema@", schema.identifier()},
+      {"@hash@", std::string(pg::aggregate_hash)},
       {"@lock_class@", std::to_string(pg::lock_class(schema))},
   }};
   std::string out;

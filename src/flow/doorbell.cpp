@@ -53,10 +53,10 @@ void doorbell::on_read_sent() {
 }
 
 // Asleep no poll follows. Awake it follows the sooner the less time has passed since something was found.
-void doorbell::on_read(std::size_t found, bool complete, clock::time_point now) {
+void doorbell::on_read(std::size_t found, bool complete, clock::time_point now, std::size_t of_all) {
   last_read_ = now;
   if (found > 0) last_find_ = now;
-  found_.add(static_cast<int>(found), now, limits_.window);
+  found_.add(static_cast<int>(std::max(found, of_all)), now, limits_.window);
   if (state_ == state::last_read && complete) {
     state_ = state::asleep;
     next_poll_ = clock::time_point::max();

@@ -1,5 +1,5 @@
-// doorbell: whether the leader of a shard polls, or sleeps until a writer rings. See sql/0002_admit_event.sql
-// for the writers' part.
+// doorbell: whether the leader of a shard polls, or sleeps until a writer rings. The writers' part is
+// sql/0001_doorbell.sql.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ class doorbell {
   enum class obstacle : std::uint8_t {
     no_lock_session = 1,  // SLEEP cannot be asked for
     deaf = 2,             // notifications are not proved to arrive
-    no_trigger = 4,       // writers do not ring
+    no_bell = 4,          // writers do not ring
     no_reads = 8,         // nothing is read, as without a broker: a ring would be of no use to anybody
     queue_fills = 16,     // a writer that rings could fail: there may be no room for its notification
   };
@@ -49,9 +49,10 @@ class doorbell {
   // forward, but never makes more of them than limits.shortest_rung allows.
   bool on_notified(int count, clock::time_point now);
   void on_contention(clock::time_point now) { contention_.until = now + limits_.contention_lasts; }
-  // A read is on its way; it has found so many, and all that was visible or not.
+  // A read is on its way; it has found so many, and all that was visible or not. `of_all`: so many have come
+  // in all shards, if those are more: all of their writers would ring.
   void on_read_sent();
-  void on_read(std::size_t found, bool complete, clock::time_point now);
+  void on_read(std::size_t found, bool complete, clock::time_point now, std::size_t of_all = 0);
   void on_granted(clock::time_point now);
   void on_refused(clock::time_point now);
 
@@ -92,7 +93,7 @@ class doorbell {
   std::uint8_t obstacles_ = 0;
   action action_ = action::none;
   meter notified_;
-  meter found_;  // events; of what is to be published at once at least as many as commits
+  meter found_;  // events of all shards; of what is to be published at once at least as many as commits
   clock::time_point awake_since_{};
   clock::time_point last_find_{};
   clock::time_point last_read_{};

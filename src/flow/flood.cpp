@@ -12,7 +12,6 @@ void flood::add(int sender, int count, clock::time_point now) {
 
 bool flood::begins(clock::time_point now) {
   if (lasts_ || all_ < limits_.most) return false;
-  by_sender_.erase(ringers);
   const auto most = std::max_element(by_sender_.begin(), by_sender_.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   const bool is_one = most != by_sender_.end() && most->first > 0 && most->second >= limits_.most / 2;

@@ -18,9 +18,6 @@ struct flood_limits {
 
 class flood {
  public:
-  // What rings for the other leaders, whoever sends it.
-  static constexpr int ringers = 0;
-
   explicit flood(const flood_limits& limits = {}) : limits_(limits) {}
 
   // So many notifications of this process of the server have arrived.

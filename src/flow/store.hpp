@@ -42,6 +42,8 @@ enum class excuse : std::uint8_t {
 struct stored_event {
   event what;
   exception from = exception::none;
+  // On its ordinary way, and scheduled: it is to be set aside.
+  std::optional<std::chrono::milliseconds> due_in = {};
   bool withheld = false;  // too large to come along: its texts have to be fetched
   bool suspect = false;   // its last failure was that the broker closed a channel or a connection over it
   excuse excused = excuse::none;
@@ -171,10 +173,10 @@ struct row_version {
 // What becomes of an event that was not published.
 struct failure_record {
   event_key key;
-  exception to = exception::backing_off;  // backing_off, parked or dead
+  exception to = exception::backing_off;  // any but none
   bool counts_attempt = false;
   bool counts_deferral = false;
-  // backing_off. Nothing: until its pause ends.
+  // backing_off: nothing is until its pause ends. scheduled: the row has its time, this one is for who waits.
   std::optional<std::chrono::milliseconds> delay = std::chrono::milliseconds(0);
   std::string code;  // empty: last_error and its code stay as they are
   std::string reason;

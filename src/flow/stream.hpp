@@ -94,6 +94,7 @@ class stream final : public shipper {
     bool read = false;      // new events were looked for
     bool complete = false;  // and all that was visible has been found
     std::size_t found = 0;
+    std::size_t passed = 0;               // seqs above the former position, of all shards
     std::optional<double> queue_usage{};  // how full the server's queue of notifications is, from 0 to 1
   };
   news on_answer(store_answer answer);
@@ -227,6 +228,8 @@ class stream final : public shipper {
   void say_unwritten(const write_queue& what, const std::string& reason);
 
   bool admit(stored_event one);
+  // due_in: it is scheduled, and nobody has set it aside yet.
+  void take_place(slot which, std::optional<std::chrono::milliseconds> due_in, bool parked);
   void admit_due(stored_event one);
   void offer_next(aggregate of);
   bool travels_alone(slot which) const;
@@ -245,6 +248,7 @@ class stream final : public shipper {
   void hold_back(slot which);
   void wait(slot which, failure_record how);
   void park(slot which);
+  void set_aside(slot which, std::chrono::milliseconds due_in);
   void park_rest(aggregate of);
   void die(slot which, failure why, std::string reason);
   void bury(slot which, std::string_view trouble);

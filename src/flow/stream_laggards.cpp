@@ -55,16 +55,14 @@ void stream::on_laggards(tried<laggards_answer>& got) {
   for (stored_event& one : got.answer.rows) {
     if (one.what.seq > reader_.passed()) break;
     const aggregate of = one.what.aggregate;
+    const auto due_in = one.due_in;
     const bool overtaken = laggards_.state_of(of) == lag::overtaken && is_full(of);
     const bool parked = barriers_.hold(of) || overtaken;
     const auto added = events_.add(std::move(one));
     if (!added) continue;
     ++agenda_.found_of_laggards;
     on_texts(*added);
-    if (parked)
-      park(*added);
-    else
-      offer_next(of);
+    take_place(*added, due_in, parked);
   }
   for (const auto& [which, to] : got.answer.looked_to) {
     laggards_.on_read(which, to, reader_.passed());

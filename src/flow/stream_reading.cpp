@@ -19,6 +19,12 @@ constexpr auto by_keys_for = 10s;
 // all.
 constexpr auto disk_retries_for = 32s;
 
+// A sequence may have come from one end of bigint to the other. Nobody needs to tell a million from more.
+std::size_t seqs_between(std::int64_t low, std::int64_t high) {
+  constexpr std::uint64_t enough = 1'000'000;
+  return std::min(static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low), enough);
+}
+
 }  // namespace
 
 void stream::read_by_keys() {
@@ -31,6 +37,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
   if (got.wants_keys_only()) read_by_keys();
   news out{.read = how != reader::outcome::failed, .complete = how == reader::outcome::complete};
   if (got.result != read_result::done) return out;
+  if (got.answer.top) out.passed = seqs_between(asked.read->from.seq, *got.answer.top);
   out.queue_usage = got.answer.queue_usage;
   if (got.answer.server_time) on_server_time(agenda_.asked_at, *got.answer.server_time);
   if (asked.read->with_summary && (got.answer.holds || barriers_.held.size() > 0)) finder_.scan_blocked();
@@ -64,11 +71,12 @@ void stream::on_texts(slot which) {
 // True if it is news.
 bool stream::admit(stored_event one) {
   const aggregate of = one.what.aggregate;
+  const auto due_in = one.due_in;
   if (laggards_.passes_over(of, one.what.seq)) return false;
   const bool held = barriers_.hold(of);
   const auto lags = laggards_.state_of(of);
   // What came late of one that follows is below what was left behind, so that it finds a place.
-  const bool full = !held && lags != lag::follows && events_.length_of(of) >= longest_chain() &&
+  const bool full = !held && !due_in && lags != lag::follows && events_.length_of(of) >= longest_chain() &&
                     events_.find(one.what.key()) == no_slot;
   if (full && !lags && laggards_.leave_behind(of, one.what.seq)) return false;
   const bool parked = held || full;
@@ -76,11 +84,17 @@ bool stream::admit(stored_event one) {
   if (!added) return false;
   laggards_.on_overtaking();
   on_texts(*added);
-  if (parked)
-    park(*added);
-  else
-    offer_next(of);
+  take_place(*added, due_in, parked);
   return true;
+}
+
+void stream::take_place(slot which, std::optional<std::chrono::milliseconds> due_in, bool parked) {
+  if (due_in)
+    set_aside(which, *due_in);
+  else if (parked)
+    park(which);
+  else
+    offer_next(events_.aggregate_of(which));
 }
 
 // The first of its aggregate that backs off goes out before all others of it; a scheduled one takes its place
@@ -220,7 +234,7 @@ boost::unordered_flat_map<aggregate, std::int64_t> stream::lowest_to_record() co
   boost::unordered_flat_map<aggregate, std::int64_t> out;
   for (const auto& [which, of] : failed_) {
     const auto& one = events_.at(which);
-    if (one.state != event_state::waiting) continue;
+    if (one.state != event_state::waiting || of.how.to == exception::scheduled) continue;
     const auto seq = of.how.to == exception::backing_off ? position::before_all : one.it.what.seq;
     const auto [at, is_first] = out.try_emplace(one.it.what.aggregate, seq);
     at->second = std::min(at->second, seq);

@@ -259,6 +259,18 @@ void stream::park(slot which) {
   writes_.records.add(which, lanes_.now());
 }
 
+// Scheduled for later: it comes back when it is due, and takes its place then. Till then it holds nobody up.
+void stream::set_aside(slot which, std::chrono::milliseconds due_in) {
+  leave_chain(which);
+  events_.at(which).state = event_state::waiting;
+  failed_[which].how = {.key = events_.at(which).it.what.key(),
+                        .to = exception::scheduled,
+                        .delay = due_in,
+                        .code = {},
+                        .reason = {}};
+  writes_.records.add(which, lanes_.now());
+}
+
 // What is not sent yet waits behind the one that failed; what came from there is only forgotten.
 void stream::park_rest(aggregate of) {
   const auto* const chain = events_.find_chain(of);
@@ -355,9 +367,9 @@ void stream::on_recorded(const write_answer& got) {
     }
     const bool is_paused = barriers_.paused.holds(events_.at(which).it.what);
     events_.erase(which);
-    barriers_.held.on_recorded(of);
+    if (how.to != exception::scheduled) barriers_.held.on_recorded(of);
     if (how.code == paused_code && !is_paused) finder_.resume();
-    if (how.to == exception::backing_off && how.delay) reader_.due_within(*how.delay, lanes_.now());
+    if (how.to != exception::parked && how.delay) reader_.due_within(*how.delay, lanes_.now());
   }
 }
 

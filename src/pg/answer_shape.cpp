@@ -20,7 +20,8 @@ constexpr std::array<cell_shape, all_event_columns> event_cells() {
   for (const auto which : {event_column::seq, event_column::tx, event_column::hash, event_column::created_at,
                            event_column::available_at})
     set(which, number_cell);
-  for (const auto which : {event_column::size, event_column::attempts, event_column::deferrals})
+  for (const auto which :
+       {event_column::size, event_column::attempts, event_column::deferrals, event_column::due_in})
     set(which, number_or_null_cell);
   set(event_column::behind, boolean_cell);
   return out;

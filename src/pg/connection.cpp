@@ -151,9 +151,8 @@ connection::payloads connection::take_notifications() {
   return std::exchange(session_->notified, {});
 }
 
-void connection::heed_only(std::vector<std::string> words, std::vector<std::string> for_others) {
+void connection::heed_only(std::vector<std::string> words) {
   session_->heeded = std::move(words);
-  session_->for_others = std::move(for_others);
 }
 
 connection::senders connection::take_senders() {

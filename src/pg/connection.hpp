@@ -57,11 +57,11 @@ class connection {
   payloads take_notifications();
 
   // From now on payloads other than `words` are only counted: anybody can send any, and a flood of them would
-  // fill the memory while an answer is awaited. Those of `for_others` are counted whoever sends them.
-  void heed_only(std::vector<std::string> words, std::vector<std::string> for_others);
+  // fill the memory while an answer is awaited.
+  void heed_only(std::vector<std::string> words);
 
   // How many have arrived since the last call, by the process at the server that sent them; -1: of further
-  // ones; 0: that are for others.
+  // ones.
   using senders = std::map<int, int>;
   senders take_senders();
 

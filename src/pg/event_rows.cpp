@@ -118,6 +118,8 @@ std::vector<flow::stored_event> read_events(const rows& from) {
     // Without its names it is fetched all the same, and judged by those.
     one.withheld = size && (one.what.has_texts || !find(event_column::aggregate_type));
     one.size = one.withheld ? std::max<std::int64_t>(read_int8(*size), 0) : size_of_texts(one.what);
+    if (const auto due_in = find(event_column::due_in))
+      one.due_in = std::chrono::milliseconds(read_int8(*due_in));
     if (!of_exceptions) continue;
     const auto failure = find(event_column::failure);
     one.from = exception_of(find(event_column::exception));

@@ -57,16 +57,19 @@ constexpr std::string_view latest_failure = R"(CASE WHEN e.exception IS NULL THE
 
 // Of `e`, a row of the table. Each column by its name: users may add others.
 constexpr std::string_view event_row =
-    R"(e.ctid AS place, e.xmin AS written_by, e.id, e.seq, e.tx, e.hash, e.created_at,
-    e.available_at, e.attempts, e.deferrals, e.exception, e.last_error_code, e.last_error,
-    e.aggregate_type, e.aggregate_id, e.event_type, e.payload AS stored_payload, e.headers AS stored_headers,
+    R"(e.ctid AS place, e.xmin AS written_by, e.id, e.seq, e.tx, @hash@ AS hash, e.created_at,
+    coalesce(e.available_at, e.created_at) AS available_at, e.attempts, e.deferrals, e.exception,
+    e.last_error_code, e.last_error,
+    e.aggregate_type, e.aggregate_id, e.event_type, e.payload AS stored_payload,
+    coalesce(e.headers, '{}') AS stored_headers,
     coalesce(e.replay_exchange, e.exchange) AS exchange,
     coalesce(e.replay_routing_key, e.routing_key) AS routing_key,
     octet_length(e.aggregate_type)::bigint + octet_length(e.aggregate_id) + octet_length(e.event_type)
       + coalesce(octet_length(coalesce(e.replay_exchange, e.exchange)), 0)
       + coalesce(octet_length(coalesce(e.replay_routing_key, e.routing_key)), 0) AS names)";
 
-// The columns of an event. Counts of 0 are null: most are, and a null costs next to nothing.
+// The columns of an event. Counts of 0 are null: most are, and a null costs next to nothing. What is due when
+// it is created is not scheduled, also where the clock has been set back since then.
 constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash, f.created_at,
   CASE WHEN @names_fit@ THEN f.aggregate_type END, CASE WHEN @names_fit@ THEN f.aggregate_id END,
   CASE WHEN @names_fit@ THEN f.event_type END,
@@ -76,6 +79,10 @@ constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash
     THEN coalesce(coalesce(octet_length(f.payload), f.stored)
                   + coalesce(octet_length(f.headers), f.large_headers) + f.names, -1) END,
   nullif(f.attempts, 0)::bigint, nullif(f.deferrals, 0)::bigint,
+  CASE WHEN f.exception IS NULL AND f.available_at > greatest(f.created_at, clock_timestamp())
+    THEN CASE WHEN f.available_at < 'infinity'
+           THEN ceil(extract(epoch FROM f.available_at - clock_timestamp()) * 1000)::bigint
+           ELSE 9223372036854775807 END END,
   CASE WHEN f.written_by <> xid(f.tx) THEN f.written_by::text END)";
 constexpr std::string_view names_fit = "f.names <= $1::bigint";
 constexpr std::string_view all_fits =
@@ -94,13 +101,13 @@ constexpr std::string_view no_exception = "NULL, NULL, NULL, NULL";
 
 // Whether an earlier event of its aggregate waits, too. backing_off is before parked.
 constexpr std::string_view event_behind = R"(coalesce((
-         SELECT h.seq FROM @schema@.event AS h
-         WHERE h.exception IN ('backing_off', 'parked') AND h.hash = f.hash
-         ORDER BY h.exception, h.seq LIMIT 1) < f.seq, false)
+         SELECT e.seq FROM @schema@.event AS e
+         WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = f.hash
+         ORDER BY e.exception, e.seq LIMIT 1) < f.seq, false)
        OR coalesce((
-         SELECT h.seq FROM @schema@.event AS h
-         WHERE h.exception IN ('backing_off', 'parked') AND h.hash = f.hash AND h.exception >= 'parked'
-         ORDER BY h.exception, h.seq LIMIT 1) < f.seq, false))";
+         SELECT e.seq FROM @schema@.event AS e
+         WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = f.hash AND e.exception >= 'parked'
+         ORDER BY e.exception, e.seq LIMIT 1) < f.seq, false))";
 
 // Of a row that was read as one to send: somebody has put it off since. What waits for the end of a pause is
 // as good as due.
@@ -113,14 +120,14 @@ constexpr std::string_view is_put_off = R"((e.available_at > clock_timestamp()
 constexpr std::string_view content_digest = R"(sha256(textsend(e.event_type) || '\x00'
       || coalesce('\x01' || textsend(coalesce(e.replay_exchange, e.exchange)), '') || '\x00'
       || coalesce('\x01' || textsend(coalesce(e.replay_routing_key, e.routing_key)), '') || '\x00'
-      || textsend(e.headers::text) || '\x00' || @payload_bytes@))";
+      || textsend(coalesce(e.headers, '{}')::text) || '\x00' || @payload_bytes@))";
 
 // Whether the row `e` says something else than what was sent, which `k` tells: given up, put off, or of other
 // content. A row that nobody has written since it was read does not. What is stored in more than a page, or
 // compressed, may be huge as a text, and is not made one: that somebody has written it is enough.
 constexpr std::string_view changed = R"((e.xmin <> k.written_by AND (
       e.status = 'dead' OR @is_put_off@
-      OR CASE WHEN pg_column_size(e.payload) + pg_column_size(e.headers) > 8192
+      OR CASE WHEN pg_column_size(e.payload) + coalesce(pg_column_size(e.headers), 0) > 8192
                 OR pg_column_compression(e.payload) IS NOT NULL
                 OR pg_column_compression(e.headers) IS NOT NULL
            THEN true ELSE @content_digest@ <> k.sent END)) IS TRUE)";
@@ -138,13 +145,20 @@ constexpr std::string_view event_at = "e.ctid = k.place AND e.seq = k.seq AND (k
 // for one `k` at a time: a plan made on an empty table would else go through the whole index.
 constexpr std::string_view event_key = "e.id = k.id AND e.seq = k.seq AND (e.tx = k.tx) IS TRUE";
 
+// Whether `e` is on its ordinary way: so is what the owner has inserted as waiting, and not what for.
+constexpr std::string_view is_pending =
+    "(e.status = 'pending' OR e.status = 'waiting' AND e.exception IS NULL)";
+
+// Whether `e` is of the shard $3; $2 is the mask. One shard has all, and need not look at names.
+constexpr std::string_view in_shard = "($2::bigint = 0 OR (@hash@ & $2) = $3::bigint)";
+
 // Of by_key and by_key_measured: the rows, and which of them come with their texts.
 constexpr std::string_view row_of_key = R"(SELECT u.*
     FROM unnest($4::uuid[], $5::bigint[], $6::xid8[]) AS k(id, seq, tx)
     CROSS JOIN LATERAL (
       SELECT @event_row@
       FROM @schema@.event AS e
-      WHERE @event_key@ AND e.status IN ('pending', 'waiting') AND (e.hash & $2) = $3
+      WHERE @event_key@ AND e.status IN ('pending', 'waiting') AND @in_shard@
       OFFSET 0) AS u)";
 constexpr std::string_view comes =
     R"(octet_length(f.payload) + octet_length(f.headers) + f.names <= $1::bigint
@@ -178,7 +192,7 @@ std::string replaced(std::string text, const replacement& what) {
 
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then) {
   const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are texts as they are stored
-  const std::array<replacement, 33> replacements{{
+  const std::array<replacement, 37> replacements{{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
       {"@measured_open@", std::string(measured_open)},
@@ -209,10 +223,14 @@ std::vector<prepared> relay_statements(const schema_name& schema, payload_type p
       {"@event_at@", std::string(event_at)},
       {"@event_key@", std::string(event_key)},
       {"@few@", std::string(few)},
+      {"@is_pending@", std::string(is_pending)},
+      {"@in_shard@", std::string(in_shard)},
+      {"@hash@", std::string(aggregate_hash)},
       {"@exchange_not_sent@", std::string(exchange_not_sent)},
       {"@payload_octets@", octets_of(payload)},
-      {"@schema_text@", schema.literal()},
+      {"@lock_class@", std::to_string(lock_class(schema))},
       {"@schema@", schema.identifier()},
+      {"@schema_text@", schema.literal()},  // behind it: a schema may be named @schema@
   }};
   std::vector<prepared> out;
   for (const statement_text& one : statement_texts()) {

@@ -16,6 +16,12 @@ inline constexpr int schema_version = 10;
 
 inline constexpr int oldest_server = 140'000;  // that this version works with: server_version_num
 
+// Of the aggregate of the row `e`; its lowest bits are the shard. As in the index event_held, and never
+// another one: a shard's position is of the events that this one gave it.
+inline constexpr std::string_view aggregate_hash =
+    "hashtextextended(e.aggregate_id COLLATE \"C\","
+    " hashtextextended(e.aggregate_type COLLATE \"C\", 0))";
+
 // What becomes of an event that was published.
 enum class after_publish {
   keep,    // it stays, with status published
@@ -89,6 +95,7 @@ enum class event_column : int {
               // NULL in the table; else null
   attempts,   // null: 0
   deferrals,  // null: 0
+  due_in,     // of a pending event that is scheduled: in how many milliseconds it is due; else null
   // What a statement tells beside events, a JSON object: of rows without an id, which come first. Of others
   // the transaction that wrote the row last, without its epoch, if it is not the one that inserted it.
   head,

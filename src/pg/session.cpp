@@ -101,7 +101,7 @@ void connection::session::read_notifications() {
   while (PGnotify* one = conn_ != nullptr ? PQnotifies(conn_) : nullptr) {
     const std::string_view payload = one->extra;
     const bool is_known = notified_by.size() < most_senders || notified_by.contains(one->be_pid);
-    ++notified_by[has(for_others, payload) ? 0 : is_known ? one->be_pid : -1];
+    ++notified_by[is_known ? one->be_pid : -1];
     if (heeded.empty() || has(heeded, payload)) ++notified[std::string(payload)];
     PQfreemem(one);
   }

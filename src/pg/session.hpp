@@ -39,7 +39,6 @@ struct connection::session : std::enable_shared_from_this<session> {
   payloads notified;
   senders notified_by;
   std::vector<std::string> heeded;  // words; none: all
-  std::vector<std::string> for_others;
   bool interrupted = false;
 
   std::size_t outstanding = 0;  // segments of the pipeline that is under way

@@ -196,7 +196,7 @@ boost::asio::awaitable<result<void>> leader::lead(pg::connection& link) {
   doorbell_.start(now);
   doorbell_.set(flow::doorbell::obstacle::no_lock_session, true, now);
   doorbell_.set(flow::doorbell::obstacle::deaf, true, now);
-  doorbell_.set(flow::doorbell::obstacle::no_trigger, !view_.rings, now);
+  doorbell_.set(flow::doorbell::obstacle::no_bell, !view_.rings, now);
   probe_.begin(now);
   if (view_.rings) {
     sleep_lock_ = std::make_shared<sleep_lock>(executor_, settings_.database, *shard_, host_,
@@ -258,7 +258,8 @@ boost::asio::awaitable<result<void>> leader::relay_events(pg::connection& link) 
       const auto news = stream_.on_answer(std::move(*answer));
       if (tells) culprits_.set(kept_from::writing, put_off || stream_.meets_lock(), clock::now());
       if (news.queue_usage) heed_usage(*news.queue_usage);
-      if (reads) doorbell_.on_read(news.found, news.complete, clock::now());
+      if (reads)
+        doorbell_.on_read(news.found, news.complete, clock::now(), view_.shards > 1 ? news.passed : 0);
       continue;
     }
     const auto kept = co_await keep_session(link);

@@ -38,7 +38,7 @@ void leader::take_notifications(pg::connection& link) {
       pauses_.hear();
     } else if (payload == "yield") {
       lead_.hear_request(now);
-    } else if (payload == std::to_string(*shard_)) {
+    } else if (payload == "ring") {
       host_.so_far().notifications += static_cast<std::uint64_t>(count);
       if (doorbell_.on_notified(count, now)) stream_.ring();
     }
@@ -80,10 +80,7 @@ boost::asio::awaitable<result<void>> leader::listen(pg::connection& link) {
 }
 
 void leader::heed_words(pg::connection& link) const {
-  std::vector<std::string> for_others;
-  for (int shard = 0; shard < view_.shards; ++shard)
-    if (shard != *shard_) for_others.push_back(std::to_string(shard));
-  link.heed_only({own_probe(), "due", "pause", "yield", std::to_string(*shard_)}, std::move(for_others));
+  link.heed_only({own_probe(), "due", "pause", "yield", "ring"});
 }
 
 boost::asio::awaitable<result<void>> leader::prove_hearing(pg::connection& link) {

@@ -211,14 +211,14 @@ void arena::set_permissions(bool all) const {
   test::set_permissions(name_, {.configure = what, .write = what, .read = what}, name_);
 }
 
-// The trigger's function itself: a new one is at work from the next transaction on, and takes no lock on the
-// table.
+// The function that the default of tx calls: a new one is at work from the next transaction on, and takes no
+// lock on the table.
 void arena::set_doorbell(bool rings) const {
   constexpr auto rung = "pg_catalog.pg_notify(";
   constexpr auto muffled = "pg_catalog.concat(";
   auto session = connect();
   session.exec("SET default_transaction_read_only = off");
-  session.exec(session.value("SELECT replace(pg_get_functiondef('outbox.admit_event'::regproc), $1, $2)",
+  session.exec(session.value("SELECT replace(pg_get_functiondef('outbox.ring'::regproc), $1, $2)",
                              {rings ? muffled : rung, rings ? rung : muffled}));
 }
 

@@ -153,11 +153,10 @@ TEST_CASE("adopt: columns become headers with their types, and a condition decid
       "d', 'e', 'k'),"
       " ('b', 2, '[]', NULL, NULL, false, NULL, NULL, NULL), ('internal', 3, NULL, NULL, NULL, false, NULL, "
       "NULL, NULL)");
-  CHECK(
-      session.value(
-          "SELECT headers FROM outbox.event WHERE event_type = 'a' AND status = 'waiting' AND exchange = 'e'"
-          " AND routing_key = 'k' AND aggregate_id = '1' AND aggregate_type = 'order'") ==
-      "{\"x\": [1], \"tenant\": \"acme\", \"urgent\": true, \"it's \\\"odd\\\"\": 1}");
+  CHECK(session.value("SELECT headers FROM outbox.event WHERE event_type = 'a' AND available_at > now() AND "
+                      "exchange = 'e'"
+                      " AND routing_key = 'k' AND aggregate_id = '1' AND aggregate_type = 'order'") ==
+        "{\"x\": [1], \"tenant\": \"acme\", \"urgent\": true, \"it's \\\"odd\\\"\": 1}");
   CHECK(session.value("SELECT headers FROM outbox.event WHERE event_type = 'b' AND status = 'pending' AND "
                       "exchange IS NULL") == "{\"urgent\": false, \"it's \\\"odd\\\"\": 2}");
   CHECK(events(session) == 2);

@@ -83,13 +83,19 @@ TEST_CASE("check names triggers and indexes that are disabled or gone, and its r
       if (one["name"] == name) at.administer(read(one, "remedy"));
     CHECK(at.check().exited(0));
   };
-  at.administer("ALTER TABLE outbox.event DISABLE TRIGGER event_admit");
-  finds(at, "database.triggers", "failure", "event_admit of outbox.event is disabled",
-        "ALTER TABLE outbox.event ENABLE ALWAYS TRIGGER event_admit;");
+  at.administer("ALTER TABLE outbox.event DISABLE TRIGGER event_keep_place");
+  finds(at, "database.triggers", "failure", "event_keep_place of outbox.event is disabled",
+        "ALTER TABLE outbox.event ENABLE ALWAYS TRIGGER event_keep_place;");
   mend("database.triggers");
-  at.administer("ALTER TABLE outbox.event ENABLE TRIGGER event_admit");
-  finds(at, "database.triggers", "warning", "event_admit", "ENABLE ALWAYS TRIGGER event_admit;");
-  for (const std::string name : {"event_admit", "event_keep_place", "event_agree_on_status"}) {
+  at.administer("ALTER TABLE outbox.event ENABLE TRIGGER event_keep_place");
+  finds(at, "database.triggers", "warning",
+        "event_keep_place of outbox.event fires in ordinary sessions alone",
+        "ENABLE ALWAYS TRIGGER event_keep_place;");
+  mend("database.triggers");
+  at.administer("ALTER TABLE outbox.event ENABLE ALWAYS TRIGGER event_take_over");
+  finds(at, "database.triggers", "warning", "event_take_over of outbox.event fires in all sessions",
+        "ENABLE REPLICA TRIGGER event_take_over;");
+  for (const std::string name : {"event_take_over", "event_keep_place", "event_agree_on_status"}) {
     at.administer(fmt::format("DROP TRIGGER {} ON outbox.event", name));
     finds(at, "database.triggers", "failure", name + " of outbox.event is gone", "CREATE TRIGGER " + name);
     mend("database.triggers");
@@ -97,6 +103,15 @@ TEST_CASE("check names triggers and indexes that are disabled or gone, and its r
   at.administer("DROP INDEX outbox.event_held");
   finds(at, "database.indexes", "failure", "event_held", "CREATE INDEX event_held ON");
   mend("database.indexes");
+}
+
+TEST_CASE("check names a default that does not ring, and migrate makes it anew") {
+  const clinic at;
+  at.administer("ALTER TABLE outbox.event ALTER tx SET DEFAULT pg_current_xact_id()");
+  finds(at, "database.state", "failure",
+        "the column tx of event has the default pg_current_xact_id() instead of", "outboxd migrate");
+  REQUIRE(run_outboxd({"migrate"}, at.on.variables()).exited(0));
+  CHECK(at.check().exited(0));
 }
 
 TEST_CASE("check names row-level security that hides events") {

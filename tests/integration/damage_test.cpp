@@ -73,15 +73,19 @@ std::vector<damage> all_kinds(const stage& on) {
       "DROP FUNCTION {} CASCADE", "the function {} is missing");
   each(
       "SELECT proname, proname FROM pg_proc WHERE pronamespace = 'outbox'::regnamespace AND proname IN"
-      " ('admit_event', 'keep_place', 'agree_on_status') ORDER BY 2",
+      " ('take_over', 'keep_place', 'agree_on_status') ORDER BY 2",
       "CREATE OR REPLACE FUNCTION outbox.{}() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
       "the function {} is not what migrate makes");
   each("SELECT tgname, tgname FROM pg_trigger WHERE tgrelid = 'outbox.event'::regclass AND NOT tgisinternal",
        "DROP TRIGGER {} ON outbox.event", "the trigger {} is missing");
-  for (const std::string how : {"DISABLE", "ENABLE", "ENABLE REPLICA"})
+  for (const std::string how : {"DISABLE", "ENABLE", "ENABLE REPLICA", "ENABLE ALWAYS"})
     each(
-        "SELECT tgname, tgname FROM pg_trigger WHERE tgrelid = 'outbox.event'::regclass AND NOT tgisinternal",
-        "ALTER TABLE outbox.event " + how + " TRIGGER {}", "the trigger {} is not enabled always");
+        "SELECT tgname, tgname || CASE tgenabled WHEN 'R' THEN ' is not enabled for replicated rows'"
+        " ELSE ' is not enabled always' END"
+        " FROM pg_trigger WHERE tgrelid = 'outbox.event'::regclass AND NOT tgisinternal"
+        " AND '" +
+            how + "' <> CASE tgenabled WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END",
+        "ALTER TABLE outbox.event " + how + " TRIGGER {}", "the trigger {}");
   each(
       "SELECT indexrelid::regclass, c.relname FROM pg_index JOIN pg_class AS c ON c.oid = indexrelid"
       " WHERE c.relnamespace = 'outbox'::regnamespace AND NOT indisprimary",

@@ -21,11 +21,11 @@ TEST_CASE("dead events are listed and shown without payload and header values un
     const stage on{{.payload = type}};
     const operator_desk desk{on};
     auto session = on.connect();
-    const auto id = session.value(
-        fmt::format("INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, headers,"
-                    " status, last_error) VALUES ('order', '42', 'order.created', '{{\"p\": \"{0}\"}}'::{1},"
-                    " '{{\"tenant\": \"{0}\", \"n\": 1e400}}', 'dead', 'no such thing') RETURNING id",
-                    canary, type == "bytea" ? "text::bytea" : type));
+    const auto id = session.value(fmt::format(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, headers,"
+        " status, exception, last_error) VALUES ('order', '42', 'order.created', '{{\"p\": \"{0}\"}}'::{1},"
+        " '{{\"tenant\": \"{0}\", \"n\": 1e400}}', 'dead', 'dead', 'no such thing') RETURNING id",
+        canary, type == "bytea" ? "text::bytea" : type));
     for (const arguments& quiet :
          {arguments{"dead", "list"}, arguments{"dead", "list", "--json"},
           arguments{"dead", "show", "--id", id}, arguments{"dead", "show", "--id", id, "--json"},
@@ -57,8 +57,8 @@ TEST_CASE("what a terminal would obey is escaped in the table") {
   const stage on;
   const operator_desk desk{on};
   on.connect().exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, last_error)"
-      " VALUES ('order', E'\\x1b[2J', E'a\\nb', '{}', 'dead', 'größe')");
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception,"
+      " last_error) VALUES ('order', E'\\x1b[2J', E'a\\nb', '{}', 'dead', 'dead', 'größe')");
   const auto said = desk.text({"dead", "list"});
   CHECK(said.find('\x1b') == std::string::npos);
   CHECK_MESSAGE(said.find("a\\nb        order/\\x1b[2J  größe") != std::string::npos, said);
@@ -160,8 +160,8 @@ TEST_CASE("a long queue of dead events is retried in portions and in order while
   const operator_desk desk{on};
   auto session = on.connect();
   session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status)"
-      " SELECT 'order', n % 3, $1, '{}', 'dead' FROM generate_series(1, 3600) AS n",
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception)"
+      " SELECT 'order', n % 3, $1, '{}', 'dead', 'dead' FROM generate_series(1, 3600) AS n",
       {on.key()});
   // A statement that makes more than a portion due would stop at this.
   session.exec(

@@ -56,7 +56,7 @@ class stranger {
     session_.exec(lock_request());
     while (!done_) {
       session_.exec(fmt::format(
-          "SELECT pg_notify('outbox', w) FROM unnest(array['yield', 'due', 'pause', '0']) AS w;"
+          "SELECT pg_notify('outbox', w) FROM unnest(array['yield', 'due', 'pause', 'ring']) AS w;"
           "SELECT pg_notify('outbox', 'word ' || n || repeat('x', 1000)) FROM generate_series(1, {}) AS n",
           other_words_));
       ++said_;

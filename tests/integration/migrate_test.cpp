@@ -63,7 +63,7 @@ TEST_CASE("migrate --check tells what is pending, and changes nothing") {
   auto session = target.connect();
   const auto all = migrate(target.url(), {"--check"});
   CHECK_MESSAGE(all.exited(1), all.text());
-  CHECK_MESSAGE(all.says("has version 0; pending: 0001_event, 0002_admit_event"), all.text());
+  CHECK_MESSAGE(all.says("has version 0; pending: 0001_doorbell, 0002_event"), all.text());
   CHECK(schemas(session) == 0);
   REQUIRE(migrate(target.url()).exited(0));
   const auto none = migrate(target.url(), {"--check"});
@@ -87,8 +87,8 @@ TEST_CASE("without the doorbell it stays so until it is asked for, and the relay
   auto session = on.connect();
   const auto rings = [&] {
     const auto notified = session.number(
-        "SELECT count(*) FROM pg_proc WHERE pronamespace = 'outbox'::regnamespace AND proname = 'admit_event'"
-        " AND prosrc ~ 'IF true'");
+        "SELECT count(*) FROM pg_proc WHERE pronamespace = 'outbox'::regnamespace AND proname = 'ring'"
+        " AND prosrc ~ 'IF true[[:space:]]'");
     CHECK(session.number("SELECT count(*) FROM outbox.shard WHERE rings") == notified);
     return notified;
   };
@@ -270,8 +270,59 @@ TEST_CASE("shards and doorbell change beside an open writer and a relay, and no 
         time_limit);
     open.exec("COMMIT");
   }
+  const auto looks = fmt::format("strpos(pg_get_expr(adbin, adrelid), ', {})') > 0", pg::sleep_key + 3);
+  const auto looks_at_all = "SELECT " + looks +
+                            " FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND "
+                            "attnum = adnum WHERE attrelid = 'outbox.event'::regclass AND attname = 'tx'";
+  CHECK(other.value(looks_at_all) == "f");
+  CHECK(migrate(on.database_url()).exited(0));
+  CHECK(other.value(looks_at_all) == "t");
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
+  running.stop();
+}
+
+TEST_CASE("what an earlier outboxd has left is taken away as soon as no relay is connected") {
+  const stage on;
+  auto session = on.connect();
+  session.exec(
+      "ALTER TABLE outbox.event ADD hash bigint NOT NULL, ALTER headers SET NOT NULL;"
+      "CREATE FUNCTION outbox.admit_event() RETURNS trigger LANGUAGE plpgsql AS"
+      " $$ BEGIN NEW.hash := 1; NEW.headers := coalesce(NEW.headers, '{}'); RETURN NEW; END $$;"
+      "CREATE TRIGGER event_admit BEFORE INSERT ON outbox.event"
+      " FOR EACH ROW EXECUTE FUNCTION outbox.admit_event();"
+      "DROP TRIGGER event_keep_place ON outbox.event; CREATE TRIGGER event_keep_place AFTER UPDATE OF seq"
+      " ON outbox.event FOR EACH ROW WHEN (NEW.hash <> OLD.hash) EXECUTE FUNCTION outbox.keep_place();"
+      "ALTER TABLE outbox.event ENABLE ALWAYS TRIGGER event_keep_place; DROP INDEX outbox.event_held;"
+      "CREATE INDEX event_held ON outbox.event (hash, exception, seq)"
+      " WHERE exception IN ('backing_off', 'parked')");
+  const auto insert = [&] {
+    session.exec(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, headers)"
+        " VALUES ('order', '1', $1, '{}', NULL)",
+        {on.key()});
+  };
+  const auto is_left = [&] {
+    return session.value("SELECT to_regprocedure('outbox.admit_event()') IS NOT NULL") == "t";
+  };
+  {
+    relay running{on};
+    running.await_connected();
+    CHECK(migrate(on.database_url()).exited(0));
+    CHECK(is_left());
+    insert();
+    on.await_published(1);
+    running.stop();
+  }
+  const auto done = migrate(on.database_url());
+  CHECK_MESSAGE(done.exited(0), done.text());
+  CHECK_FALSE(is_left());
+  CHECK(migrate(on.database_url(), {"--check"}).exited(0));
+  insert();
+  relay running{on};
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  CHECK(report.delivered == 2);
   running.stop();
 }
 

@@ -111,18 +111,18 @@ TEST_SUITE("alone") {
         "SELECT 'timeless', t, $1, '{}', t::timestamptz, t::timestamptz FROM (VALUES ('-infinity'), "
         "('infinity')) AS x(t)");
     session.exec(
-        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status) VALUES"
-        " ('gone', '1', 'gone', '{}', 'dead'), ('gone', '2', 'gone', '{}', 'dead')");
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception)"
+        " VALUES ('gone', '1', 'gone', '{}', 'dead', 'dead'), ('gone', '2', 'gone', '{}', 'dead', 'dead')");
     // It leads and reads, and sends nothing: the broker takes nothing.
     const memory_alarm blocked;
     asked_relay running{on};
     eventually("the table is looked at",
                [&] { return metric(running, "outboxd_sample_timestamp_seconds") > 0; });
     const auto text = running.get("/metrics").body;
-    CHECK(value_of(text, "outboxd_events{status=\"pending\"}") == 41);
-    CHECK(value_of(text, "outboxd_events{status=\"waiting\"}") == 8);
+    CHECK(value_of(text, "outboxd_events{status=\"pending\"}") == 42);
+    CHECK(value_of(text, "outboxd_events{status=\"waiting\"}") == 7);
     CHECK(value_of(text, "outboxd_events{status=\"dead\"}") == 2);
-    CHECK(value_of(text, "outboxd_backlog_events") == 41);
+    CHECK(value_of(text, "outboxd_backlog_events") == 42);
     CHECK(value_of(text, "outboxd_backlog_is_estimate") == 0);
     CHECK(value_of(text, "outboxd_oldest_due_age_seconds") >= 3'600);
     CHECK(value_of(text, "outboxd_oldest_due_age_seconds") < 7'200);

@@ -153,8 +153,8 @@ TEST_CASE("commands do their work beside a full queue of notifications, and say 
   const stage on{{.server_url = server.url()}};
   auto session = on.connect();
   const auto dead = session.value(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, last_error)"
-      " VALUES ('order', '1', $1, '{}', 'dead', 'the reason') RETURNING id",
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception,"
+      " last_error) VALUES ('order', '1', $1, '{}', 'dead', 'dead', 'the reason') RETURNING id",
       {on.key()});
   neighbour other{server};
   asked_relay running{on};

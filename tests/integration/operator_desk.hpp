@@ -40,9 +40,9 @@ class operator_desk {
 /// Adds one event that is dead already and returns its id.
 inline std::string add_dead(database& session, const stage& on, const std::string& aggregate = "1") {
   return session.value(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, attempts, "
-      "last_error)"
-      " VALUES ('order', $1, $2, '{}', 'dead', 3, 'the reason') RETURNING id",
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception,"
+      " attempts, last_error)"
+      " VALUES ('order', $1, $2, '{}', 'dead', 'dead', 3, 'the reason') RETURNING id",
       {aggregate, on.key()});
 }
 

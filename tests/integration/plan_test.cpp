@@ -78,8 +78,8 @@ const std::vector<expected> plans{
     {pg::statement::due,
      "1000, 0, 0, '-infinity', 0, 1500",
      {"using event_due", "Index Cond: ((available_at <= ", "ROW(available_at, seq) > ROW($4, $5)",
-      "Index Cond: (hash = f.hash)",
-      "Index Cond: ((hash = f.hash) AND (exception >= 'parked'::outbox.event_exception))"},
+      "Index Cond: (@hash@ = f.hash)",
+      "Index Cond: ((@hash@ = f.hash) AND (exception >= 'parked'::outbox.event_exception))"},
      4},
     {pg::statement::laggards,
      "1000, 0, 0, '{1}', '{5}', 20000, 500",
@@ -88,13 +88,13 @@ const std::vector<expected> plans{
      3},
     {pg::statement::released,
      "1000, 0, 0, '{1}', 500",
-     {"using event_held", "Index Cond: (hash = a_2.hash)",
-      "Index Cond: ((hash = a.hash) AND (exception >= 'parked'::outbox.event_exception))",
-      "Index Cond: ((hash = a_1.hash) AND (exception >= 'parked'::outbox.event_exception))"},
+     {"using event_held", "Index Cond: (@hash@ = a_2.hash)",
+      "Index Cond: ((@hash@ = a.hash) AND (exception >= 'parked'::outbox.event_exception))",
+      "Index Cond: ((@hash@ = a_1.hash) AND (exception >= 'parked'::outbox.event_exception))"},
      3},
     {pg::statement::held,
      "0",
-     {"using event_held", "Index Cond: (hash > $1)", "Index Cond: (hash = p.hash)"},
+     {"using event_held", "Index Cond: (@hash@ > $1)", "Index Cond: (@hash@ = p.hash)"},
      2},  // EXPLAIN does not show what a recursive part looks up
     {pg::statement::dead,
      "1000, 0, 0, 5",
@@ -148,10 +148,19 @@ bool has_key_condition(const std::string& plan) {
          plan.find("Index Cond: (id = k") != std::string::npos;
 }
 
+// EXPLAIN shows the expression of event_held.
+std::string as_shown(std::string condition) {
+  constexpr std::string_view word = "@hash@";
+  constexpr std::string_view hash =
+      "hashtextextended((aggregate_id)::text, hashtextextended((aggregate_type)::text, '0'::bigint))";
+  if (const auto at = condition.find(word); at != std::string::npos) condition.replace(at, word.size(), hash);
+  return condition;
+}
+
 void check_plan(const std::string& plan, const expected& one) {
   CAPTURE(one.statement);
   CAPTURE(plan);
-  for (const char* word : one.wanted) CHECK_MESSAGE(plan.find(word) != std::string::npos, word);
+  for (const char* word : one.wanted) CHECK_MESSAGE(plan.find(as_shown(word)) != std::string::npos, word);
   for (const char* word : {"Seq Scan", "Sort", "Bitmap", "Materialize", "Hash Join", "Merge", "Gather"})
     CHECK_MESSAGE(plan.find(word) == std::string::npos, word);
   CHECK(has_key_condition(plan) == goes_by_key(one));

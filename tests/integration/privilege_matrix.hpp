@@ -21,7 +21,6 @@ inline const std::vector<column_rights> event_columns{
     {"id", "gen_random_uuid()", "w", "", "wro"},
     {"seq", "1", "", "", "wro"},
     {"tx", "'3'", "", "", "ro"},
-    {"hash", "1", "", "", "ro"},
     {"available_at", "now()", "w", "ro", "wro"},
     {"created_at", "now()", "", "", "wro"},
     {"attempts", "1", "", "ro", "ro"},
@@ -79,7 +78,12 @@ inline const std::vector<action> functions{
     {"emit", "SELECT outbox.emit('order', '1', 'created', '{{}}'::json, '{{}}'::json)", "w"},
     {"emit", "SELECT outbox.emit('order', '1', 'created', '{{}}'::json, '{{}}'::jsonb)", "w"},
     {"can_become", "SELECT outbox.can_become('1', 'jsonb')", "w"},
-    {"admit_event", "SELECT outbox.admit_event()", ""},
+    {"ring", "SELECT outbox.ring()", "w"},
+    {"refuse",
+     "SELECT count(*) FROM generate_series(1, 0) AS none(seq) WHERE outbox.refuse('o', '1', 'e', '{{}}', 0, "
+     "seq)",
+     "w"},
+    {"take_over", "SELECT outbox.take_over()", ""},
     {"take_sleep", "SELECT outbox.take_sleep(0)", "r"},
     {"mend_shards", "SELECT outbox.mend_shards()", "r"},
     {"require_role", "SELECT outbox.require_role('outbox_operator')", ""},
@@ -172,7 +176,7 @@ inline const std::vector<action> others{
     {"drops the table", "DROP TABLE outbox.event CASCADE", ""},
     {"ends other sessions", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = {admin}", ""},
     // PostgreSQL keeps nobody from these: see docs/security.md.
-    {"rings", "SELECT 1 FROM (SELECT pg_notify('outbox', '0')) AS n", "wron"},
+    {"rings", "SELECT 1 FROM (SELECT pg_notify('outbox', 'ring')) AS n", "wron"},
     {"takes an advisory lock", "SELECT 1 FROM (SELECT pg_advisory_xact_lock(4711, 0)) AS n", "wron"},
 };
 

@@ -21,8 +21,11 @@ class tryout {
   tryout() {
     const auto add = [&](const std::string& status) {
       return admin_.value(
-          "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status)"
-          " VALUES ('order', '1', 'created', '{}', $1) RETURNING quote_literal(id) || '::uuid'",
+          "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception,"
+          " published_at) VALUES ('order', '1', 'created', '{}', $1::outbox.event_status,"
+          " CASE $1 WHEN 'dead' THEN 'dead' END::outbox.event_exception,"
+          " CASE $1 WHEN 'published' THEN now() END) RETURNING quote_literal(id) || "
+          "'::uuid'",
           {status});
     };
     add("pending");

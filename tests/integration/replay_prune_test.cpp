@@ -11,9 +11,11 @@ namespace {
 void add_old(database& session, const stage& on, const std::string& status, const std::string& age,
              int count = 1) {
   session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, created_at,"
-      " published_at, available_at)"
-      " SELECT 'order', n, $1, '{}', $2::outbox.event_status, now() - $3::interval,"
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception,"
+      " created_at, published_at, available_at)"
+      " SELECT 'order', n, $1, '{}', $2::outbox.event_status,"
+      " CASE $2 WHEN 'dead' THEN 'dead' WHEN 'waiting' THEN 'scheduled' END::outbox.event_exception,"
+      " now() - $3::interval,"
       " CASE WHEN $2 = 'published' THEN now() - $3::interval END,"
       " CASE WHEN $2 = 'waiting' THEN now() + interval '1 h' ELSE now() END FROM generate_series(1, $4::int) "
       "AS n",
@@ -182,10 +184,11 @@ TEST_CASE("the operator's commands work in schemas with odd names, and wake thei
     const operator_desk desk{on};
     auto session = on.connect();
     const auto event = session.value("SELECT format('%I.event', $1::text)", {name});
-    session.exec(fmt::format("INSERT INTO {} (aggregate_type, aggregate_id, event_type, payload, status)"
-                             " SELECT 'order', n, $1, '{{}}', 'dead' FROM generate_series(1, 3) AS n",
-                             event),
-                 {on.key()});
+    session.exec(
+        fmt::format("INSERT INTO {} (aggregate_type, aggregate_id, event_type, payload, status, exception)"
+                    " SELECT 'order', n, $1, '{{}}', 'dead', 'dead' FROM generate_series(1, 3) AS n",
+                    event),
+        {on.key()});
     relay running{on, no_sweep};
     running.await_connected();
     CHECK(desk.json({"dead", "list"}).size() == 3);

@@ -13,8 +13,11 @@ namespace {
 void add_many(database& session, const stage& on, const std::string& status, int count,
               const std::string& code = "returned") {
   session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, last_error_code,"
-      " last_error) SELECT 'order', n, $1, '{}', $2::outbox.event_status, nullif($4, 'none'), 'because of ' "
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception,"
+      " published_at, last_error_code, last_error)"
+      " SELECT 'order', n, $1, '{}', $2::outbox.event_status, CASE $2 WHEN 'dead' THEN 'dead' "
+      "END::outbox.event_exception,"
+      " CASE $2 WHEN 'published' THEN now() END, nullif($4, 'none'), 'because of ' "
       "|| $4"
       " FROM generate_series(1, $3::int) AS n",
       {on.key(), status, std::to_string(count), code});
@@ -69,8 +72,9 @@ TEST_CASE("retry and discard change dead events only, and replay published ones,
     CAPTURE(function);
     session.exec("BEGIN");
     CHECK(session.number(fmt::format("SELECT outbox.{}(ARRAY(SELECT id FROM outbox.event))", function)) == 1);
-    CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 1);
-    CHECK(session.number("SELECT count(*) FROM outbox.event WHERE exception = 'scheduled'") == 1);
+    CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 2);
+    CHECK(session.number(
+              "SELECT count(*) FROM outbox.event WHERE available_at > now() + interval '1 minute'") == 1);
     CHECK(session.number(fmt::format("SELECT count(*) FROM outbox.event WHERE status = '{}'", status)) == 0);
     session.exec("ROLLBACK");
   }

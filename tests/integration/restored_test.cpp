@@ -222,7 +222,7 @@ TEST_CASE("grants that a restore has left out are made again, and PUBLIC loses w
   CHECK(on.connect().value("SELECT string_agg(DISTINCT proname, ' ' ORDER BY proname) FROM pg_proc"
                            " WHERE pronamespace = 'outbox'::regnamespace"
                            " AND has_function_privilege('outbox_writer', oid, 'EXECUTE')") ==
-        "can_become emit");
+        "can_become emit refuse ring");
   const environment as_relay{{"OUTBOXD_DATABASE_URL", at.user.url(on)},
                              {"OUTBOXD_AMQP_URL", required_environment("OUTBOXD_AMQP_URL")}};
   const auto after = run_outboxd({"check"}, as_relay);
@@ -291,7 +291,7 @@ TEST_CASE("what migrate cannot mend it names, mends the rest and exits 1") {
 }
 
 TEST_CASE("what says where an event is is not made again by a guess") {
-  for (const std::string column : {"hash", "exception", "status"}) {
+  for (const std::string column : {"tx", "exception", "status"}) {
     CAPTURE(column);
     const stage on;
     on.connect().exec(fmt::format("ALTER TABLE outbox.event DROP COLUMN {} CASCADE", column));

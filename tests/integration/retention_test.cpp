@@ -17,9 +17,11 @@ namespace {
 void add_old(database& session, const stage& on, const std::string& status, const std::string& age,
              int count = 1) {
   session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, created_at,"
-      " published_at, available_at)"
-      " SELECT 'order', n, $1, '{}', $2::outbox.event_status, now() - $3::interval,"
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception,"
+      " created_at, published_at, available_at)"
+      " SELECT 'order', n, $1, '{}', $2::outbox.event_status,"
+      " CASE $2 WHEN 'dead' THEN 'dead' WHEN 'waiting' THEN 'scheduled' END::outbox.event_exception,"
+      " now() - $3::interval,"
       " CASE WHEN $2 = 'published' THEN now() - $3::interval END,"
       " CASE WHEN $2 = 'waiting' THEN now() + interval '1 h' ELSE now() END FROM generate_series(1, $4::int) "
       "AS n",

@@ -163,9 +163,9 @@ void change_by_hand(database session) {
           "UPDATE outbox.event SET aggregate_id = '5' WHERE aggregate_id OPERATOR(pg_catalog.=) '1'"),
       doctest::Contains("cannot be changed"), database_error);
   CHECK_THROWS_WITH_AS(
-      session.exec("INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, attempts)"
-                   " VALUES ('order', '1', 'e', '{}', -1)"),
-      doctest::Contains("below 0"), database_error);
+      session.exec("INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, headers)"
+                   " VALUES ('order', '1', 'e', '{}', '[]')"),
+      doctest::Contains("of type array"), database_error);
   for (const char* status : {"dead", "waiting", "published"})
     session.exec(
         "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status)"

@@ -29,8 +29,8 @@ TEST_CASE("each selector selects what it says, alternatives add up and different
   const auto add = [&](const std::string& type, const std::string& id, const std::string& event,
                        const std::string& ago) {
     return session.value(
-        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, created_at)"
-        " VALUES ($1, $2, $3, '{}', 'dead', now() - $4::interval) RETURNING id",
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception,"
+        " created_at) VALUES ($1, $2, $3, '{}', 'dead', 'dead', now() - $4::interval) RETURNING id",
         {type, id, event, ago});
   };
   const auto a = add("order", "42", "order.created", "3 h");

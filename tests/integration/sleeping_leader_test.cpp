@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "load.hpp"
+#include "pg/relay_statements.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test::sleeping_leader_test {
@@ -45,7 +46,7 @@ class ear {
   int rings() {
     session_.exec("SELECT 1");  // notifications of before have arrived with its answer
     while (PGnotify* const one = PQnotifies(session_.handle())) {
-      if (std::string_view(one->extra) == "0") ++rings_;
+      if (std::string_view(one->extra) == "ring") ++rings_;
       PQfreemem(one);
     }
     return rings_;
@@ -336,6 +337,22 @@ TEST_CASE("more prepared writers keep the leader awake than the server has room 
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
   CHECK(report.delivered == writers);
+  running.stop();
+}
+
+TEST_CASE("a writer that is silent for one shard rings for the leader of another one that sleeps") {
+  const stage on;
+  REQUIRE(run_outboxd({"migrate", "--shards", "2"}, on.variables()).exited(0));
+  auto keeps_first_awake = on.connect();
+  keeps_first_awake.exec(fmt::format("SELECT pg_advisory_lock_shared({}, {})",
+                                     pg::lock_class(*pg::schema_name::parse("outbox")), pg::sleep_key));
+  relay running{on, no_sweep};
+  on.await_asleep(1);
+  ear listener{on};
+  on.add_events(20, 1);
+  on.await_drained();
+  CHECK(listener.rings() > 0);
+  check_exact(on);
   running.stop();
 }
 

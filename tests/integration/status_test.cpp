@@ -12,8 +12,10 @@ namespace {
 void add(database& session, const stage& on, const std::string& status, int count,
          const std::string& due = "0 s") {
   session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, available_at)"
-      " SELECT 'order', n, $1, '{}', $2::outbox.event_status, now() + $4::interval"
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception,"
+      " published_at, available_at) SELECT 'order', n, $1, '{}', $2::outbox.event_status,"
+      " CASE $2 WHEN 'dead' THEN 'dead' WHEN 'waiting' THEN 'scheduled' END::outbox.event_exception,"
+      " CASE $2 WHEN 'published' THEN now() END, now() + $4::interval"
       " FROM generate_series(1, $3::int) AS n",
       {on.key(), status, std::to_string(count), due});
 }
@@ -39,7 +41,7 @@ TEST_CASE("an outbox that is empty and that nobody serves has no oldest event, n
   CHECK(status.at("relays").empty());
   CHECK(status.at("culprits").empty());
   CHECK(status.at("errors").empty());
-  CHECK(status.at("table").at("indexes").size() == 6);
+  CHECK(status.at("table").at("indexes").size() == 7);
   const auto text = desk.text({"status"});
   CHECK_MESSAGE(text.find("nobody leads it") != std::string::npos, text);
   CHECK_MESSAGE(text.find("oldest due            none") != std::string::npos, text);
@@ -53,6 +55,12 @@ TEST_CASE("status counts each status, and a scheduled event is not due") {
   add(session, on, "published", 4);
   add(session, on, "pending", 6, "1 h");
   auto status = desk.json({"status"});
+  CHECK(count(status, "pending") == 6);
+  CHECK(status.at("oldest_due_age_seconds").is_null());
+  // As a leader does that has read them.
+  session.exec(
+      "UPDATE outbox.event SET status = 'waiting', exception = 'scheduled' WHERE status = 'pending'");
+  status = desk.json({"status"});
   CHECK(count(status, "dead") == 3);
   CHECK(count(status, "published") == 4);
   CHECK(count(status, "waiting") == 6);

@@ -57,6 +57,7 @@ TEST_CASE("who inserts the id of an event that waits, in a later partition, does
       "INSERT INTO outbox.event (id, aggregate_type, aggregate_id, event_type, payload, available_at)"
       " VALUES ($1, 'order', 'victim', $2, '{}', now() + interval '1 h')",
       {id, on.key()});
+  session.exec("UPDATE outbox.event SET status = 'waiting', exception = 'scheduled'");  // as a relay does
   turn_partition(session);
   const auto victim = [&] { return session.exec("SELECT xmin, e.* FROM outbox.event_p1 AS e"); };
   const auto before = victim();

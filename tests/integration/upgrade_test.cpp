@@ -122,9 +122,9 @@ TEST_SUITE("upgrade") {
   TEST_CASE("a relay that is killed is followed by one of the other version") {
     const stage on{{.migrated = false}};
     migrate(on, version::before);
+    auto leads = started(on, version::before);
     migrate(on, version::now);
     load writers{on, {.writers = 4}};
-    auto leads = started(on, version::before);
     for (const version next : {version::now, version::before, version::now}) {
       on.await_published(on.count("published") + 300);
       auto other = started(on, next);

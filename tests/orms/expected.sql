@@ -4,7 +4,7 @@ SELECT coalesce(o.id::text, e.aggregate_id) AS "order", o.total, e.event_type, e
 FROM shop.orders AS o
 FULL JOIN outbox.event AS e ON e.aggregate_id = o.id::text
 WHERE o.id IS NULL OR e.id IS NULL
-   OR (e.aggregate_type, e.event_type, e.headers, e.status)
+   OR (e.aggregate_type, e.event_type, coalesce(e.headers, '{}'), e.status)
       IS DISTINCT FROM ('order', 'order.created', '{}', 'pending')
    OR (e.payload->>'id', e.payload->>'total') IS DISTINCT FROM (o.id::text, o.total::text)
 UNION ALL

@@ -83,9 +83,9 @@ std::vector<committed_event> committed_events(database& session, const std::stri
   const auto* payload = type == "bytea" ? "payload" : "convert_to(payload::text, 'UTF8')";
   const auto from = session.value("SELECT format('%I.event', $1::text)", {schema});
   const auto rows = session.exec(fmt::format(
-      "SELECT id, seq, aggregate_type, aggregate_id, event_type, status, encode({}, 'hex'), headers, "
-      "exchange,"
-      " routing_key, CASE WHEN isfinite(created_at) THEN floor(greatest(extract(epoch FROM created_at), 0)) "
+      "SELECT id, seq, aggregate_type, aggregate_id, event_type, status, encode({}, 'hex'),"
+      " coalesce(headers, '{{}}'), exchange, routing_key, CASE WHEN isfinite(created_at) THEN "
+      "floor(greatest(extract(epoch FROM created_at), 0)) "
       "ELSE 0 END::bigint,"
       " CASE WHEN created_at >= '0001-01-02' AND created_at < '9999-12-31'"
       " THEN to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') ELSE '' END,"

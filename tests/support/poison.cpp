@@ -104,11 +104,11 @@ void add_values(std::vector<poison>& to) {
                 "returned"});
   to.push_back(with("deferrals", "32767", "published"));
   to.push_back(with("status", "'waiting'", "published"));
-  to.push_back(with("status", "'dead'", "dead"));
+  to.push_back(
+      {"status dead", {{"routing_key", "$key"}, {"status", "'dead'"}, {"exception", "'dead'"}}, "dead", {}});
   to.push_back(with("id", "'00000000-0000-0000-0000-000000000000'", "published"));
   to.push_back(with("id", "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "published"));
   to.push_back(with("tx", "'3'", "published"));
-  to.push_back(with("hash", "9223372036854775807", "published"));
   to.push_back(with("exception", "'parked'", "published"));
 }
 

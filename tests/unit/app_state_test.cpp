@@ -58,14 +58,17 @@ TEST_CASE("every kind of object that the migrations make is found, in every odd 
   for (const char* const table : {"migration", "event", "shard", "processed_event", "audit", "discarded",
                                   "pause", "partitioning", "event_partition"})
     named(all, made_object::kind::table, table);
-  for (const char* const index : {"event_order", "event_tx", "event_due", "event_held", "event_dead"})
+  for (const char* const index :
+       {"event_order", "event_tx", "event_due", "event_held", "event_dead", "event_refused"})
     named(all, made_object::kind::index, index);
   named(all, made_object::kind::type, "event_status");
   CHECK(named(all, made_object::kind::constraint, "shard_pkey").statement ==
         fmt::format("ALTER TABLE {}.shard ADD CONSTRAINT shard_pkey PRIMARY KEY (shard);", odd.identifier()));
-  const auto& trigger = named(all, made_object::kind::trigger, "event_admit");
-  CHECK(trigger.place == odd.identifier() + ".admit_event()");
-  CHECK(trigger.statement.find("ENABLE ALWAYS TRIGGER event_admit;") != std::string::npos);
+  const auto& trigger = named(all, made_object::kind::trigger, "event_take_over");
+  CHECK(trigger.place == odd.identifier() + ".take_over()");
+  CHECK(trigger.statement.find("ENABLE REPLICA TRIGGER event_take_over;") != std::string::npos);
+  CHECK(trigger.fires == "REPLICA");
+  CHECK(named(all, made_object::kind::trigger, "event_keep_place").fires == "ALWAYS");
 }
 
 TEST_CASE("of a function its signature, body, settings and whose rights it has are found") {
@@ -84,7 +87,7 @@ TEST_CASE("of a function its signature, body, settings and whose rights it has a
   const auto& sleep = named(all, made_object::kind::function, "take_sleep");
   CHECK_FALSE(sleep.definer);
   CHECK(sleep.settings == std::vector<std::string>{"lock_timeout=250ms", "search_path=pg_catalog, pg_temp"});
-  CHECK(named(all, made_object::kind::function, "admit_event").settings.empty());
+  CHECK(named(all, made_object::kind::function, "ring").settings.empty());
 }
 
 TEST_CASE("of a column its type, default, identity and whether it may be null are found") {

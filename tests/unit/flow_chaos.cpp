@@ -161,9 +161,9 @@ void flow_chaos::insert(transaction& in) {
     row.scheduled = world_.chance(50);
     row.now.available_at = world_.wall();
     if (row.scheduled) {
-      row.now.available_at += world_.millis(1, 2'000);
-      row.now.status = row_status::waiting;
-      row.now.why = flow::exception::scheduled;
+      const auto by = world_.millis(1, 2'000);
+      row.now.available_at += by;
+      row.not_before = world_.now() + by;
     }
     if (how_.refusals && locks_ && world_.chance(20))
       row.refuses_until = world_.now() + world_.millis(0, 3'000);

@@ -22,6 +22,7 @@ void flow_chaos::on_delivered(std::size_t row) {
   history_ += fmt::format("{} ", row);
   if (table_.on_step) table_.on_step(row, "delivered");
   require(one.landed > 0, "what is delivered has been committed");
+  require(world_.now() >= one.not_before, "a scheduled event is not delivered before it is due");
   if (one.delivered++ > 0) {
     ++duplicates_;
     if (!how_.faults) require(false, fmt::format("without faults every event is delivered once ({})", row));

@@ -76,6 +76,7 @@ void flow_chaos::put_off(std::size_t row) {
     of.now.why = flow::exception::scheduled;
     of.now.available_at = world_.wall() + by;
     of.now.put_off_until = world_.now() + by;
+    of.not_before = {};  // from now on may_be_sent() tells
   });
 }
 
@@ -107,6 +108,7 @@ void flow_chaos::operate() {
     if (!how_.with.kind_kept) of.now.why = flow::exception::scheduled;
     of.now.status = row_status::waiting;
     of.now.available_at = world_.wall();
+    of.not_before = {};
     of.now.attempts = of.now.deferrals = 0;
   };
   switch (world_.between(0, looks_again_ ? 7 : 4)) {

@@ -227,9 +227,23 @@ TEST_CASE("where commits wait for each other's notifications, it stays awake at 
   CHECK(one.it.now_in() == state::requesting);
 }
 
+TEST_CASE("where other shards have many events, whose writers would ring for all, it stays awake") {
+  bell one;
+  const auto read_for = [&](std::chrono::milliseconds time, std::size_t of_all) {
+    for (const auto end = one.now + time; one.now < end;) {
+      one.wait(10ms);
+      one.it.on_read_sent();
+      one.it.on_read(0, true, one.now, of_all);
+    }
+  };
+  read_for(10s, 10);
+  CHECK(one.it.now_in() == state::awake);
+  read_for(1s, 1);
+  CHECK(one.it.now_in() == state::requesting);
+}
+
 TEST_CASE("an obstacle keeps it awake, and wakes it up") {
-  for (const auto what :
-       {obstacle::no_lock_session, obstacle::deaf, obstacle::no_trigger, obstacle::no_reads}) {
+  for (const auto what : {obstacle::no_lock_session, obstacle::deaf, obstacle::no_bell, obstacle::no_reads}) {
     bell one;
     one.it.set(what, true, one.now);
     one.poll_for(2s);

@@ -171,6 +171,16 @@ TEST_CASE("who is overtaken by too many is parked, and looked up when its chain 
   CHECK(it.sent() == numbers{3});
 }
 
+TEST_CASE("what is scheduled for later is set aside, also when it is of who was left behind") {
+  hot_script it;
+  it.ask_for_laggards();
+  auto later = row(3);
+  later.due_in = 500ms;
+  it.bring_of_laggard({later}, std::nullopt);
+  it.ask();
+  CHECK(it.recorded() == "3 scheduled ");
+}
+
 TEST_CASE("who was left behind and fails is parked as it is read") {
   hot_script it;
   it.stream_script::answer(0, 1, verdict::nacked);

@@ -131,9 +131,10 @@ class stream_script : public scripted_lanes {
     std::string out;
     for (const auto& one : asked.failures)
       out += fmt::format("{} {} ", number_of(one.key.id),
-                         one.to == flow::exception::dead     ? "dead"
-                         : one.to == flow::exception::parked ? "parked"
-                                                             : "backs off");
+                         one.to == flow::exception::dead        ? "dead"
+                         : one.to == flow::exception::parked    ? "parked"
+                         : one.to == flow::exception::scheduled ? "scheduled"
+                                                                : "backs off");
     return out;
   }
 

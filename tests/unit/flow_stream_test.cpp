@@ -174,6 +174,47 @@ TEST_CASE(
   CHECK(it.sent() == numbers{2});
 }
 
+TEST_CASE(
+    "an event that is scheduled for later is set aside, holds nobody up, and is looked for when it is due") {
+  stream_script it;
+  it.lead();
+  auto later = row(1);
+  later.due_in = std::chrono::milliseconds(500);
+  it.bring({later, row(2)});
+  CHECK(it.sent() == numbers{2});
+  it.ask();
+  CHECK(it.recorded() == "1 scheduled ");
+  CHECK(it.stream.held() == 0);
+  const auto recorded_at = it.now;
+  it.answer();
+  it.ack(0, it.latest());
+  while (it.stream.next_at() < clock::time_point::max()) {
+    it.now = std::max(it.now, it.stream.next_at());
+    it.ask();
+    if (it.asked.due) break;
+    it.answer();
+  }
+  CHECK(it.asked.due);
+  CHECK(it.now == recorded_at + std::chrono::milliseconds(500));
+}
+
+TEST_CASE("an event that is scheduled for later and cannot be set aside holds the saved position down") {
+  stream_script it;
+  it.lead();
+  auto later = row(5);
+  later.due_in = std::chrono::milliseconds::max();
+  it.bring({later});
+  it.ask();
+  CHECK(it.recorded() == "5 scheduled ");
+  store_answer locked;
+  locked.failures.left = {key_of(5)};
+  it.answer(locked);
+  it.stream.sweep();
+  it.ask();
+  REQUIRE(it.asked.save);
+  CHECK(it.asked.save->seq == 4);
+}
+
 TEST_CASE("a due event with an earlier one that waits is parked") {
   stream_script it;
   it.lead();

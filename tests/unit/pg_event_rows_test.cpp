@@ -87,6 +87,13 @@ TEST_CASE("counts that are null are 0, and a size stands for texts that have not
   CHECK(read_one(row).withheld);
 }
 
+TEST_CASE("a row tells in how many milliseconds it is due, if it is scheduled and not set aside yet") {
+  auto row = backing_off("returned");
+  CHECK_FALSE(read_one(row).due_in);
+  at(row, event_column::due_in) = int8(500);
+  CHECK(read_one(row).due_in == std::chrono::milliseconds(500));
+}
+
 TEST_CASE("rows of events are looked at before they are read: their columns, lengths, nulls and order") {
   const auto good = backing_off("returned");
   CHECK_FALSE(misfit_of_events(made_rows({good}), true));

@@ -110,10 +110,11 @@ struct table_row {
   bool visible = false;  // its transaction has committed
   bool gone = false;     // it was rolled back or deleted
   bool scheduled = false;
-  bool touched = false;      // an operator has changed it
-  bool restored = false;     // it came in without the trigger, with the xid of another server
-  std::uint64_t born = 0;    // when its seq was taken, in the order of everything
-  std::uint64_t landed = 0;  // when its transaction committed
+  clock::time_point not_before{};  // of one that is scheduled
+  bool touched = false;            // an operator has changed it
+  bool restored = false;           // it came in without the trigger, with the xid of another server
+  std::uint64_t born = 0;          // when its seq was taken, in the order of everything
+  std::uint64_t landed = 0;        // when its transaction committed
   clock::time_point locked_until{};
   clock::time_point refuses_until{};  // PostgreSQL will not write it until then
   std::vector<handled> by_hand{};     // what it was meanwhile, the latest last

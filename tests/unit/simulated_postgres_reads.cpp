@@ -50,6 +50,8 @@ flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
   out.what.attempts = from.now.attempts;
   out.what.deferrals = from.now.deferrals;
   out.from = from.now.why;
+  if (out.from == exception::none && from.scheduled && from.now.available_at > world_.wall())
+    out.due_in = std::chrono::ceil<milliseconds>(from.now.available_at - world_.wall());
   out.withheld = keys_only || from.large;
   out.suspect = from.now.failure == "refused" || from.now.failure == "connection_closed" ||
                 from.now.failure == "login_refused";

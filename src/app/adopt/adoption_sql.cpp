@@ -34,9 +34,15 @@ std::string insert_head(const adoption& what) {
   return fmt::format("INSERT INTO {}.event ({})", what.outbox.identifier(), names);
 }
 
+// The column id of an event takes no null, and has a default for who does not name it.
 std::string expressions(const adoption& what) {
   std::string out;
-  for (const auto& one : what.event) out += fmt::format("{}\n    {}", out.empty() ? "" : ",", one.sql);
+  for (const auto& one : what.event) {
+    const bool may_be_null = one.field == event_field::id;
+    out += fmt::format(
+        "{}\n    {}", out.empty() ? "" : ",",
+        may_be_null ? fmt::format("COALESCE({}, pg_catalog.gen_random_uuid())", one.sql) : one.sql);
+  }
   return out;
 }
 

@@ -47,7 +47,7 @@ finding check_user_triggers(patient& of) {
                   " FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid"
                   " WHERE t.tgrelid IN {} AND NOT t.tgisinternal AND t.tgparentid = 0 AND t.tgenabled <> 'D'"
                   " AND t.tgtype & 24 <> 0"
-                  " AND t.tgname NOT IN ('event_admit', 'event_keep_place', 'event_agree_on_status')"
+                  " AND t.tgname NOT IN ('event_take_over', 'event_keep_place', 'event_agree_on_status')"
                   " ORDER BY p.prosecdef, t.tgname LIMIT 1",
                   tables_of(of)));
   if (!found) return not_checked(found.error().message);

@@ -25,9 +25,23 @@ std::string statement_of(const pg::schema_name& schema, const std::string& begin
   return out;
 }
 
-constexpr std::array triggers{"event_admit", "event_keep_place", "event_agree_on_status"};
-constexpr std::array indexes{"event_pkey", "event_order", "event_tx",
-                             "event_due",  "event_held",  "event_dead"};
+// And where each fires.
+constexpr std::array triggers{std::pair{"event_take_over", "REPLICA"},
+                              std::pair{"event_keep_place", "ALWAYS"},
+                              std::pair{"event_agree_on_status", "ALWAYS"}};
+constexpr std::array indexes{"event_pkey", "event_order", "event_tx",     "event_due",
+                             "event_held", "event_dead",  "event_refused"};
+
+std::string_view words_of(char enabled) {
+  switch (enabled) {
+    case 'A':
+      return "in all sessions";
+    case 'R':
+      return "in logical replication and with session_replication_role = replica alone";
+    default:
+      return "in ordinary sessions alone";
+  }
+}
 
 }  // namespace
 
@@ -91,25 +105,24 @@ finding check_triggers(patient& of) {
                          " WHERE t.tgrelid = format('%I.event', {})::regclass AND NOT t.tgisinternal",
                          of.schema_literal()));
   if (!found) return not_checked(found.error().message);
-  for (const std::string name : triggers) {
-    const auto always = fmt::format("ALTER TABLE {}.event ENABLE ALWAYS TRIGGER {};", of.schema(), name);
+  for (const auto& [name, fires] : triggers) {
+    const auto enable = fmt::format("ALTER TABLE {}.event ENABLE {} TRIGGER {};", of.schema(), fires, name);
     std::string enabled;
     for (int i = 0; i < found->size(); ++i)
       if (found->at(i, 0) == name) enabled = found->at(i, 1);
     if (enabled.empty())
       return failure(
           fmt::format("the trigger {} of {}.event is gone", name, of.schema()),
-          fmt::format("{} {}", statement_of(of.database().schema, "CREATE TRIGGER " + name), always));
+          fmt::format("{} {}", statement_of(of.database().schema, fmt::format("CREATE TRIGGER {}", name)),
+                      enable));
     if (enabled == "D")
-      return failure(fmt::format("the trigger {} of {}.event is disabled", name, of.schema()), always);
-    if (enabled != "A")
+      return failure(fmt::format("the trigger {} of {}.event is disabled", name, of.schema()), enable);
+    if (enabled.front() != *fires)
       return warning(
-          fmt::format("the trigger {} of {}.event does not fire in {}", name, of.schema(),
-                      enabled == "R" ? "ordinary sessions"
-                                     : "logical replication and with session_replication_role = replica"),
-          always);
+          fmt::format("the trigger {} of {}.event fires {}", name, of.schema(), words_of(enabled.front())),
+          enable);
   }
-  return ok(fmt::format("{} are enabled, always", fmt::join(triggers, ", ")));
+  return ok("all are there, and fire where they should");
 }
 
 finding check_rules(patient& of) {
@@ -150,7 +163,8 @@ finding check_indexes(patient& of) {
         name == "event_pkey"
             ? fmt::format("ALTER TABLE {}.event ADD CONSTRAINT event_pkey PRIMARY KEY (id);", of.schema())
             : statement_of(of.database().schema, "CREATE INDEX " + name);
-    return failure(fmt::format("the index {} of {}.event is gone; the relay reads by it", name, of.schema()),
+    return failure(fmt::format("the index {} of {}.event is gone; {}", name, of.schema(),
+                               name == "event_refused" ? "any row may be inserted" : "the relay reads by it"),
                    make);
   }
   return ok("all there and valid");

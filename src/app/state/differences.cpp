@@ -33,10 +33,10 @@ wanted wanted_of(const pg::schema_name& schema, const outbox_shape& shape) {
   wanted out;
   const auto all = made_by_all(schema, shape);
   for (const auto& one : all.objects) {
-    out.objects.push_back(fmt::format("({}, '{}', {}, {}, {}, {}, {}, {})", out.objects.size(),
+    out.objects.push_back(fmt::format("({}, '{}', {}, {}, {}, {}, {}, {}, '{}')", out.objects.size(),
                                       name_of(one.what), text_literal(one.name), text_literal(one.place),
                                       text_literal(one.statement), text_literal(one.body), one.definer,
-                                      text_array(one.settings)));
+                                      text_array(one.settings), one.fires));
     if (one.what == made_object::kind::function)
       out.functions.push_back(fmt::format("({}, {})", text_literal(one.name), text_literal(one.place)));
     if (one.what == made_object::kind::table) out.tables.push_back(text_literal(one.name));
@@ -105,15 +105,15 @@ result<std::vector<difference>> find_all_differences(const asking& ask, const pg
 // What the function says goes before what rows say: they may be gone, or be of a copy.
 result<outbox_shape> shape_of(const asking& ask, const pg::schema_name& schema, std::string payload_type) {
   outbox_shape out{.payload_type = std::move(payload_type)};
-  const auto trigger =
-      ask(fmt::format("SELECT substring(p.prosrc FROM '[(]([0-9]+) OPERATOR[(]pg_catalog[.]-[)] 1[)]'),"
-                      " substring(p.prosrc FROM 'IF (true|false) THEN[[:space:]]+shard :=')"
+  const auto function =
+      ask(fmt::format("SELECT substring(p.prosrc FROM 'generate_series[(]0, ([0-9]+) - 1[)]'),"
+                      " substring(p.prosrc FROM 'SELECT s, (true|false) FROM')"
                       " FROM (VALUES (to_regprocedure({}))) AS f (oid)"
                       " LEFT JOIN pg_catalog.pg_proc AS p ON p.oid = f.oid",
-                      text_literal(schema.identifier() + ".admit_event()")));
-  if (!trigger) return tl::make_unexpected(trigger.error());
-  out.shards = number(*trigger, 0, 1);
-  out.notifies = trigger->find(0, 1).value_or("true") == "true";
+                      text_literal(schema.identifier() + ".mend_shards()")));
+  if (!function) return tl::make_unexpected(function.error());
+  out.shards = number(*function, 0, 1);
+  out.notifies = function->find(0, 1).value_or("true") == "true";
   const auto table = ask(fmt::format("SELECT has_table_privilege(to_regclass({}), 'SELECT')",
                                      text_literal(schema.identifier() + ".shard")));
   if (!table) return tl::make_unexpected(table.error());
@@ -123,7 +123,7 @@ result<outbox_shape> shape_of(const asking& ask, const pg::schema_name& schema, 
   if (!rows) return tl::make_unexpected(rows.error());
   const int shards = std::min(number(*rows, 0, 1), pg::most_shards);
   while (out.shards < shards) out.shards *= 2;
-  if (trigger->is_null(0, 1)) out.notifies = rows->find(0, 1).value_or("t") == "t";
+  if (function->is_null(0, 1)) out.notifies = rows->find(0, 1).value_or("t") == "t";
   return out;
 }
 

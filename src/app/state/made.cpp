@@ -36,6 +36,8 @@ class reading {
                               .statement = on_one_line(statement) + ";"});
     else if (statement.starts_with("CREATE TRIGGER "))
       add_trigger(statement);
+    else if (statement.starts_with("ALTER TABLE " + prefix_ + "event ENABLE "))
+      enable_trigger(statement);
   }
   made take() { return std::move(out_); }
 
@@ -152,11 +154,17 @@ class reading {
     constexpr std::string_view calls = "EXECUTE FUNCTION ";
     const auto name = word_at(statement, std::string_view("CREATE TRIGGER ").size());
     const auto line = on_one_line(statement);
-    out_.objects.push_back(
-        {.what = made_object::kind::trigger,
-         .name = name,
-         .place = line.substr(line.rfind(calls) + calls.size()),
-         .statement = fmt::format("{}; ALTER TABLE {}event ENABLE ALWAYS TRIGGER {};", line, prefix_, name)});
+    out_.objects.push_back({.what = made_object::kind::trigger,
+                            .name = name,
+                            .place = line.substr(line.rfind(calls) + calls.size()),
+                            .statement = line + ";"});
+  }
+
+  // It follows the trigger.
+  void enable_trigger(const std::string& statement) {
+    auto& trigger = out_.objects.back();
+    trigger.fires = word_at(statement, ("ALTER TABLE " + prefix_ + "event ENABLE ").size());
+    trigger.statement += " " + statement + ";";
   }
 
   std::string prefix_;

@@ -21,6 +21,7 @@ struct made_object {
   std::string body = {};
   bool definer = false;  // runs with the rights of its owner
   std::vector<std::string> settings = {};
+  std::string fires = {};  // of a trigger: ALWAYS, or REPLICA
 };
 
 struct made_column {
