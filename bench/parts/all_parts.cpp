@@ -14,6 +14,7 @@ std::vector<std::unique_ptr<part>> all_parts() {
   all.push_back(takeover_part());
   all.push_back(open_writer_part());
   all.push_back(idle_part());
+  all.push_back(insert_part());
   all.push_back(waiting_part());
   all.push_back(hot_part());
   all.push_back(observed_part());

@@ -31,6 +31,7 @@ std::unique_ptr<part> relays_part();
 std::unique_ptr<part> takeover_part();
 std::unique_ptr<part> open_writer_part();
 std::unique_ptr<part> idle_part();
+std::unique_ptr<part> insert_part();
 std::unique_ptr<part> waiting_part();
 std::unique_ptr<part> observed_part();
 std::unique_ptr<part> retention_part();
