@@ -13,13 +13,7 @@ ALTER TABLE @schema@.audit
 
 CREATE OR REPLACE TRIGGER event_agree_on_status
   AFTER UPDATE OF status, exception, published_at, available_at ON @schema@.event
-  FOR EACH ROW
-  WHEN (NEW.status = 'pending' AND (OLD.status <> 'pending' OR NEW.exception IS NOT NULL
-          OR NEW.available_at > OLD.available_at AND NEW.available_at > clock_timestamp())
-        OR NEW.status = 'waiting' AND coalesce(NEW.exception, 'dead') = 'dead'
-        OR NEW.status = 'published' AND NEW.exception IS NOT NULL
-        OR NEW.status = 'dead' AND NEW.exception IS DISTINCT FROM 'dead'
-        OR (NEW.status = 'published') <> (NEW.published_at IS NOT NULL))
+  FOR EACH ROW WHEN (NEW.status <> 'published' OR NEW.exception IS NOT NULL OR NEW.published_at IS NULL)
   EXECUTE FUNCTION @schema@.agree_on_status();
 ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_agree_on_status;
 

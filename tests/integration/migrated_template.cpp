@@ -19,11 +19,12 @@ bool is_ready(database& server, const std::string& name) {
   return server.value("SELECT count(*) FROM pg_database WHERE datname = $1 AND datistemplate", {name}) == "1";
 }
 
-// A database that is a template cannot be dropped. Half a one is left by a test that was killed.
+// A database that is a template cannot be dropped. A test that was killed leaves half a one, or one that it
+// was about to drop: that is invalid, and cannot be altered.
 void drop_all_like(database& server, const std::string& beginning) {
-  for (const auto& row :
-       server.exec("SELECT datname FROM pg_database WHERE starts_with(datname, $1)", {beginning})) {
-    server.exec(fmt::format("ALTER DATABASE {} IS_TEMPLATE false", *row[0]));
+  for (const auto& row : server.exec(
+           "SELECT datname, datistemplate FROM pg_database WHERE starts_with(datname, $1)", {beginning})) {
+    if (row[1] == "t") server.exec(fmt::format("ALTER DATABASE {} IS_TEMPLATE false", *row[0]));
     server.exec(fmt::format("DROP DATABASE {} WITH (FORCE)", *row[0]));
   }
 }

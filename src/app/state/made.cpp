@@ -160,8 +160,9 @@ class reading {
                             .statement = line + ";"});
   }
 
-  // It follows the trigger.
+  // ALTER TABLE ... ENABLE ALWAYS TRIGGER name: it follows the trigger, if that is made here.
   void enable_trigger(const std::string& statement) {
+    if (out_.objects.empty() || !statement.ends_with(" TRIGGER " + out_.objects.back().name)) return;
     auto& trigger = out_.objects.back();
     trigger.fires = word_at(statement, ("ALTER TABLE " + prefix_ + "event ENABLE ").size());
     trigger.statement += " " + statement + ";";
