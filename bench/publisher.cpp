@@ -129,8 +129,8 @@ class publisher : public amqp::handler {
     for (const auto& o : outcomes) ++(o.what == amqp::verdict::acked ? acked_ : refused_);
     if (acked_ + refused_ == share_) asio::co_spawn(executor_, close(&connection_), asio::detached);
   }
-  void on_channel_closed(std::span<const outboxd::token>, std::string_view reason) override {
-    fmt::print(stderr, "channel closed: {}\n", reason);
+  void on_channel_closed(std::span<const outboxd::token>, const outboxd::refusal& why) override {
+    fmt::print(stderr, "channel closed: {}\n", why.reason);
     connection_.abort();
   }
   void on_writable() override { fill(); }

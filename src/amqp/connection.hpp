@@ -43,8 +43,8 @@ class handler {
   // Everything that one read has settled.
   virtual void on_outcomes(std::span<const outcome> outcomes) = 0;
   // The broker closed the channel over one of these publishes, oldest first (is_about_a_message(),
-  // core/failure.hpp); the fate of each is unknown. It is opened again; until then publish() says full.
-  virtual void on_channel_closed(std::span<const token> unknown, std::string_view reason) = 0;
+  // refusal.hpp); the fate of each is unknown. It is opened again; until then publish() says full.
+  virtual void on_channel_closed(std::span<const token> unknown, const refusal& why) = 0;
   // There is room again after publish() said full.
   virtual void on_writable() = 0;
   // The broker takes nothing until on_unblocked (memory or disk alarm). Publishes are still accepted while

@@ -112,7 +112,7 @@ void link::take_frames() {
 // Callbacks may publish or abort, nothing else.
 void link::deliver() {
   if (!news_.outcomes.empty()) owner_->on_outcomes(news_.outcomes);
-  if (!end_ && !news_.unknown.empty()) owner_->on_channel_closed(news_.unknown, news_.channel_reason);
+  if (!end_ && !news_.unknown.empty()) owner_->on_channel_closed(news_.unknown, news_.refused);
   for (const auto& reason : news_.blocked) {
     if (end_) break;
     if (reason)

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "amqp/refusal.hpp"
 #include "amqp/text.hpp"
-#include "core/failure.hpp"
 
 namespace outboxd::amqp {
 namespace {
@@ -128,7 +128,7 @@ result<void> session::on_channel_closed(const amqp_channel_close_t& close, news&
   if (reopening_ || closing_ || !is_about_a_message(close.reply_code))
     return ended("channel", close.reply_code, as_view(close.reply_text), into);
   into.unknown = ledger_.close();
-  into.channel_reason = fmt::format("{} {}", close.reply_code, printable(as_view(close.reply_text)));
+  into.refused = refusal_of(close.reply_code, as_view(close.reply_text));
   ledger_ = confirm_ledger();
   reopening_ = true;
   return opening_.begin(out);

@@ -49,10 +49,10 @@ class session {
         blocked;  // in order: the reason of a blocked, nothing for an unblocked
     // The broker closed the channel over one of these publishes; it is opened again.
     std::vector<token> unknown;
-    std::string channel_reason;
+    refusal refused;
     bool closed = false;  // the broker confirmed our connection.close
     std::optional<std::string>
-        fault;  // with an error: the broker gave a code for a fault (is_a_fault(), core/failure.hpp)
+        fault;  // with an error: the broker gave a code for a fault (is_a_fault(), refusal.hpp)
     void clear();
   };
 

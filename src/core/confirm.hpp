@@ -1,7 +1,9 @@
 // confirm: what the broker says of one publish.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace outboxd {
@@ -34,9 +36,24 @@ enum class ending : std::uint8_t {
   channel_closed,     // by the broker, over one of the messages in flight
 };
 
+// What of a message the broker has refused, when it closed the channel over it.
+enum class refused_part : std::uint8_t {
+  message,     // its size, its properties, or what the words do not tell
+  exchange,    // it is not there, or nobody may publish to it: all messages for it fare alike
+  permission,  // the user may not write to the exchange: the same
+  topic,       // the user may not write to the exchange with this routing key
+};
+
+struct refusal {
+  std::string reason;  // the code and the broker's words
+  refused_part part = refused_part::message;
+  std::optional<std::size_t> size_limit = {};  // of a body, in bytes, if the words tell it
+};
+
 struct interruption {
   ending how = ending::blameless;
-  std::string reason = {};  // the broker's words, if it said any
+  std::string reason = {};                    // the broker's words, if it said any
+  refused_part part = refused_part::message;  // of channel_closed
 };
 
 }  // namespace outboxd

@@ -10,6 +10,7 @@ judgement judge(failure why) {
     case failure::returned:
     case failure::refused:
     case failure::forbidden:
+    case failure::topic_forbidden:
     case failure::connection_closed:
       return {blame::event, remedy::retry};
     case failure::login_refused:
@@ -30,6 +31,7 @@ std::string_view name_of(failure why) {
       return "returned";
     case failure::refused:
     case failure::forbidden:
+    case failure::topic_forbidden:
       return "refused";
     case failure::login_refused:
       return "login_refused";
@@ -47,28 +49,6 @@ std::string_view name_of(failure why) {
       return "connection_closed";
   }
   return {};
-}
-
-bool is_about_a_message(std::uint16_t reply_code) {
-  constexpr std::uint16_t content_too_large = 311;
-  constexpr std::uint16_t access_refused = 403;
-  constexpr std::uint16_t not_found = 404;
-  constexpr std::uint16_t precondition_failed = 406;
-  return reply_code == content_too_large || reply_code == access_refused || reply_code == not_found ||
-         reply_code == precondition_failed;
-}
-
-bool is_about_an_exchange(std::string_view reply) {
-  return reply.starts_with("403 ") || reply.starts_with("404 ");
-}
-
-bool is_a_fault(std::uint16_t reply_code) {
-  constexpr std::uint16_t frame_error = 501;
-  constexpr std::uint16_t unexpected_frame = 505;
-  constexpr std::uint16_t not_implemented = 540;
-  constexpr std::uint16_t internal_error = 541;
-  return (reply_code >= frame_error && reply_code <= unexpected_frame) || reply_code == not_implemented ||
-         reply_code == internal_error;
 }
 
 }  // namespace outboxd

@@ -13,9 +13,7 @@ namespace outboxd {
 // may be to another broker, or to one that takes more since it was started again.
 class size_limit {
  public:
-  // `reply`: the code and the words of a channel.close. True when they tell a limit, in bytes (RabbitMQ 3.8
-  // to 4.3: "406 PRECONDITION_FAILED - message size 17000000 is larger than configured max size 16777216").
-  bool learn(std::string_view reply);
+  void set(std::size_t bytes) { most_ = bytes; }
   void forget() { most_.reset(); }
 
   // An error is permanent and the event's own fault; it names the size and the limit.

@@ -36,7 +36,7 @@ class broker_listener {
   virtual void on_outcomes(std::span<const outcome> outcomes) = 0;
   // The broker closed the channel over one of these publishes; what became of each is unknown. The channel is
   // opened again: publish() says full until then.
-  virtual void on_channel_closed(std::span<const token> unknown, std::string_view reason) = 0;
+  virtual void on_channel_closed(std::span<const token> unknown, const refusal& why) = 0;
   virtual void on_writable() = 0;
   // The broker takes nothing for now (connection.blocked), or takes again.
   virtual void on_blocked(bool blocked) = 0;

@@ -37,12 +37,6 @@ excuse vouched(excuse before, bool for_exchange) {
 
 }  // namespace
 
-// RabbitMQ refuses with 403 also a single routing key, where users have permissions for topics.
-bool destinations::concerns_exchange(failure why, std::string_view reason) {
-  return (why == failure::refused || why == failure::forbidden) &&
-         reason.find("topic '") == std::string_view::npos;
-}
-
 destinations::destinations(std::string_view default_exchange, const destination_limits& limits,
                            destination_hooks hooks)
     : default_exchange_(exchange_key({.exchange = default_exchange, .routing_key = {}})),
@@ -157,7 +151,7 @@ bool destinations::login_is_to_blame(key exchange, excuse before) {
 
 destinations::finding destinations::on_failed(const destination& to, failure why, const event_key& which,
                                               excuse before, std::string_view reason, clock::time_point now) {
-  const bool exchange = concerns_exchange(why, reason);
+  const bool exchange = concerns_exchange(why);
   const key where = exchange ? exchange_key(to) : full_key(to);
   before = vouched(before, exchange);
   const bool refused_login = why == failure::forbidden && exchange && login_is_to_blame(where, before);

@@ -74,6 +74,9 @@ class destinations {
   finding on_failed(const destination& to, failure why, const event_key& which, excuse before,
                     std::string_view reason, clock::time_point now);
 
+  // All messages for the exchange fare alike.
+  static bool concerns_exchange(failure why) { return why == failure::refused || why == failure::forbidden; }
+
   // That is down, and not its routing key.
   bool is_exchange_down(const destination& to) const { return find_down(exchange_key(to)) != nullptr; }
 
@@ -113,7 +116,6 @@ class destinations {
     std::chrono::milliseconds pause{0};
   };
 
-  static bool concerns_exchange(failure why, std::string_view reason);
   static key exchange_key(const destination& of);
   static key full_key(const destination& of);
   const trouble* find_down(key which) const;

@@ -129,11 +129,12 @@ void lane::renew_if_refused() {
     broker_.drop("it has refused messages for long (basic.nack); a new connection may do better");
 }
 
-void lane::on_channel_closed(std::span<const token>, std::string_view reason) {
+void lane::on_channel_closed(std::span<const token>, const refusal& why) {
   latest_outcome_ = owner_.now();
-  const bool stale = reason.starts_with("403 ") && latest_outcome_ - up_since_ > fresh_login;
-  if (stale) broker_.drop(fmt::format("{}; logging in again", reason));
-  give_back({ending::channel_closed, std::string(reason)}, in_flight() == 1 && !stale);
+  const bool forbidden = why.part == refused_part::permission || why.part == refused_part::topic;
+  const bool stale = forbidden && latest_outcome_ - up_since_ > fresh_login;
+  if (stale) broker_.drop(fmt::format("{}; logging in again", why.reason));
+  give_back({ending::channel_closed, why.reason, why.part}, in_flight() == 1 && !stale);
   owner_.on_channel_changed();
   renew_if_refused();
 }

@@ -65,7 +65,7 @@ class lane final : public broker_listener {
 
   void on_broker_up() override;
   void on_outcomes(std::span<const outcome> outcomes) override;
-  void on_channel_closed(std::span<const token> unknown, std::string_view reason) override;
+  void on_channel_closed(std::span<const token> unknown, const refusal& why) override;
   void on_writable() override {
     told_full_ = false;
     owner_.on_lane_progress();

@@ -171,6 +171,13 @@ struct row_version {
 };
 
 // What becomes of an event that was not published.
+// What of its destination a failure is about; the column `last_error_scope`.
+enum class failure_scope : std::uint8_t {
+  routing_key,  // the exchange with the routing key
+  exchange,
+  topic,  // the right to write to the exchange with the routing key
+};
+
 struct failure_record {
   event_key key;
   exception to = exception::backing_off;  // any but none
@@ -178,8 +185,9 @@ struct failure_record {
   bool counts_deferral = false;
   // backing_off: nothing is until its pause ends. scheduled: the row has its time, this one is for who waits.
   std::optional<std::chrono::milliseconds> delay = std::chrono::milliseconds(0);
-  std::string code;  // empty: last_error and its code stay as they are
+  std::string code;  // empty: last_error, its code and its scope stay as they are
   std::string reason;
+  failure_scope scope = failure_scope::routing_key;
 };
 
 enum class mark_mode : std::uint8_t {

@@ -15,9 +15,23 @@ namespace {
 // The forms of a dead letter: as the event was, without what may not be encodable, and without its body.
 constexpr int letter_forms = 3;
 
-// RabbitMQ refuses with 403 also an exchange that nobody may publish to (amq.rabbitmq.trace).
-bool is_about_rights(std::string_view reply) {
-  return reply.starts_with("403 ") && reply.find("internal exchange") == std::string_view::npos;
+// By the part of a destination that was refused, which is not the event's own.
+failure failure_at(refused_part part) {
+  switch (part) {
+    case refused_part::permission:
+      return failure::forbidden;
+    case refused_part::topic:
+      return failure::topic_forbidden;
+    case refused_part::message:
+    case refused_part::exchange:
+      return failure::refused;
+  }
+  return failure::refused;
+}
+
+failure_scope scope_of(failure why) {
+  if (why == failure::topic_forbidden) return failure_scope::topic;
+  return destinations::concerns_exchange(why) ? failure_scope::exchange : failure_scope::routing_key;
 }
 
 }  // namespace
@@ -118,8 +132,7 @@ void stream::on_interrupted(slot which, const interruption& why, bool alone, clo
                           ? "twice the connection was gone without a word, with this event alone in flight"
                           : fmt::format("the broker closed the connection over it: {}", why.reason);
   if (failed_.contains(which)) return bury(which, reason);
-  if (channel && is_about_an_exchange(why.reason))
-    return fail(which, is_about_rights(why.reason) ? failure::forbidden : failure::refused, reason);
+  if (channel && why.part != refused_part::message) return fail(which, failure_at(why.part), reason);
   count_attempt(which, channel ? failure::refused : failure::connection_closed, reason);
 }
 
@@ -188,6 +201,7 @@ void stream::count_attempt(slot which, failure why, std::string reason) {
 void stream::excuse(slot which, failure why, std::string reason, destinations::finding whose) {
   constexpr auto after_others = std::chrono::milliseconds(1'500);
   const bool counted = judge(why).what == remedy::retry;
+  const auto scope = scope_of(why);
   if (counted) reason += "; others got through before, so no attempt is counted";
   const auto delay = whose == destinations::finding::down
                          ? lanes_.destinations().probe_pause(destination_of(which)) + after_others
@@ -196,7 +210,8 @@ void stream::excuse(slot which, failure why, std::string reason, destinations::f
                    .counts_deferral = true,
                    .delay = delay,
                    .code = std::string(name_of(counted ? failure::destination_down : why)),
-                   .reason = std::move(reason)});
+                   .reason = std::move(reason),
+                   .scope = scope});
 }
 
 // By the time that it is sent again, others that the login may not write to have been refused, or somebody is
@@ -214,13 +229,16 @@ void stream::wait_for_login(slot which, std::string reason) {
 
 // Not sent: a probe will tell when the destination works again.
 void stream::wait_for_destination(slot which) {
+  auto& destinations = lanes_.destinations();
+  const destination to = destination_of(which);
+  const bool exchange = destinations.is_exchange_down(to);
   back_off(which, {.key = events_.at(which).it.what.key(),
                    .counts_deferral = true,
-                   .delay = lanes_.destinations().pause(destination_of(which)),
-                   .code = std::string(name_of(lanes_.destinations().reason_to_wait(destination_of(which)))),
-                   .reason = std::string(lanes_.destinations().is_exchange_down(destination_of(which))
-                                             ? exchange_not_sent
-                                             : routing_key_not_sent)});
+                   .delay = destinations.pause(to),
+                   .code = std::string(name_of(destinations.reason_to_wait(to))),
+                   .reason = fmt::format("not sent: its {} has stopped working",
+                                         exchange ? "exchange" : "routing key"),
+                   .scope = exchange ? failure_scope::exchange : failure_scope::routing_key});
 }
 
 void stream::back_off(slot which, failure_record how) {

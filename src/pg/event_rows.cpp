@@ -22,19 +22,19 @@ flow::exception exception_of(std::optional<std::string_view> name) {
   return flow::exception::dead;
 }
 
-flow::excuse excuse_of(std::optional<std::string_view> failure) {
-  if (failure == "not_sent") return flow::excuse::not_sent;
-  if (failure == "destination_down" || failure == "topic_down") return flow::excuse::failed;
-  if (failure == "exchange_not_sent") return flow::excuse::exchange_not_sent;
-  if (failure == "exchange_down") return flow::excuse::exchange_failed;
+flow::excuse excuse_of(std::optional<std::string_view> failure, std::optional<std::string_view> scope) {
+  const bool of_exchange = scope == "exchange";
+  if (failure == "not_sent") return of_exchange ? flow::excuse::exchange_not_sent : flow::excuse::not_sent;
+  if (failure == "destination_down")
+    return of_exchange ? flow::excuse::exchange_failed : flow::excuse::failed;
   if (failure == "refused" || failure == "login_refused") return flow::excuse::refused;
   return flow::excuse::none;
 }
 
-// The broker closed a channel or a connection over it.
-bool is_suspect(std::optional<std::string_view> failure) {
-  return failure == "refused" || failure == "connection_closed" || failure == "exchange_down" ||
-         failure == "topic_down" || failure == "login_refused";
+// The broker closed a channel or a connection over it: it does not do so for want of a queue.
+bool is_suspect(std::optional<std::string_view> failure, std::optional<std::string_view> scope) {
+  return failure == "refused" || failure == "connection_closed" || failure == "login_refused" ||
+         (failure == "destination_down" && scope);
 }
 
 // A number, or null: whoever inserted it has written it last.
@@ -123,8 +123,9 @@ std::vector<flow::stored_event> read_events(const rows& from) {
     if (!of_exceptions) continue;
     const auto failure = find(event_column::failure);
     one.from = exception_of(find(event_column::exception));
-    one.suspect = is_suspect(failure);
-    one.excused = excuse_of(failure);
+    const auto scope = find(event_column::scope);
+    one.suspect = is_suspect(failure, scope);
+    one.excused = excuse_of(failure, scope);
     one.earlier_waits = find(event_column::behind) == "\1";
   }
   return out;

@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "core/failure.hpp"
 #include "pg/text_size.hpp"
 
 namespace outboxd::pg {
@@ -26,8 +25,7 @@ constexpr std::string_view event_open = R"((
            WHEN @payload_size@ > $1::bigint THEN @payload_size@::bigint END AS stored,
          CASE WHEN pg_column_size(e.stored_headers) > $1::bigint THEN NULL
            WHEN @headers_size@ <= $1::bigint THEN e.stored_headers::text END AS headers,
-         $1::bigint + 1 AS large_headers,
-         @latest_failure@
+         $1::bigint + 1 AS large_headers
   FROM ()";
 constexpr std::string_view event_close = R"() AS e
   OFFSET 0) AS f)";
@@ -40,26 +38,17 @@ constexpr std::string_view measured_open = R"((
          CASE WHEN m.payload <= $1::bigint THEN @payload_octets@ END AS payload,
          CASE WHEN m.payload > $1::bigint THEN m.payload END AS stored,
          CASE WHEN m.headers <= $1::bigint THEN e.stored_headers::text END AS headers,
-         m.headers AS large_headers,
-         @latest_failure@
+         m.headers AS large_headers
   FROM ()";
 constexpr std::string_view measured_close = R"() AS e
   CROSS JOIN LATERAL (SELECT @payload_numbers@ AS payload, @headers_numbers@ AS headers OFFSET 0) AS m
   OFFSET 0) AS f)";
 
-constexpr std::string_view latest_failure = R"(CASE WHEN e.exception IS NULL THEN NULL
-           WHEN e.last_error_code = 'destination_down' AND e.last_error LIKE 'refused% topic ''%'
-             THEN 'topic_down'
-           WHEN e.last_error_code = 'destination_down' AND e.last_error LIKE 'refused%' THEN 'exchange_down'
-           WHEN e.last_error_code = 'not_sent' AND e.last_error = '@exchange_not_sent@'
-             THEN 'exchange_not_sent'
-           ELSE e.last_error_code END AS failure)";
-
 // Of `e`, a row of the table. Each column by its name: users may add others.
 constexpr std::string_view event_row =
     R"(e.ctid AS place, e.xmin AS written_by, e.id, e.seq, e.tx, @hash@ AS hash, e.created_at,
     coalesce(e.available_at, e.created_at) AS available_at, e.attempts, e.deferrals, e.exception,
-    e.last_error_code, e.last_error,
+    e.last_error_code, e.last_error_scope,
     e.aggregate_type, e.aggregate_id, e.event_type, e.payload AS stored_payload,
     coalesce(e.headers, '{}') AS stored_headers,
     coalesce(e.replay_exchange, e.exchange) AS exchange,
@@ -89,7 +78,8 @@ constexpr std::string_view all_fits =
     "(octet_length(f.payload) + octet_length(f.headers) + f.names <= $1::bigint)";
 
 // Further columns of an event that is not on its ordinary way; event_behind or false follows.
-constexpr std::string_view exception_columns = "f.exception::text, f.failure, f.available_at";
+constexpr std::string_view exception_columns =
+    "f.exception::text, f.last_error_code, f.last_error_scope, f.available_at";
 
 // Of a row that is a head: the columns before the head, and those behind it.
 std::string no_event() {
@@ -97,7 +87,7 @@ std::string no_event() {
   for (int i = 1; i < static_cast<int>(event_column::head); ++i) out += ", NULL";
   return out;
 }
-constexpr std::string_view no_exception = "NULL, NULL, NULL, NULL";
+constexpr std::string_view no_exception = "NULL, NULL, NULL, NULL, NULL";
 
 // Whether an earlier event of its aggregate waits, too. backing_off is before parked.
 constexpr std::string_view event_behind = R"(coalesce((
@@ -192,7 +182,7 @@ std::string replaced(std::string text, const replacement& what) {
 
 std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then) {
   const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are texts as they are stored
-  const std::array<replacement, 37> replacements{{
+  const std::array<replacement, 35> replacements{{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
       {"@measured_open@", std::string(measured_open)},
@@ -200,7 +190,6 @@ std::vector<prepared> relay_statements(const schema_name& schema, payload_type p
       {"@row_of_key@", std::string(row_of_key)},
       {"@comes@", std::string(comes)},
       {"@event_row@", std::string(event_row)},
-      {"@latest_failure@", std::string(latest_failure)},
       {"@payload_size@", unpacked_size("e.stored_payload")},
       {"@headers_size@", unpacked_size("e.stored_headers")},
       {"@payload_numbers@",
@@ -226,7 +215,6 @@ std::vector<prepared> relay_statements(const schema_name& schema, payload_type p
       {"@is_pending@", std::string(is_pending)},
       {"@in_shard@", std::string(in_shard)},
       {"@hash@", std::string(aggregate_hash)},
-      {"@exchange_not_sent@", std::string(exchange_not_sent)},
       {"@payload_octets@", octets_of(payload)},
       {"@lock_class@", std::to_string(lock_class(schema))},
       {"@schema@", schema.identifier()},

@@ -12,7 +12,7 @@
 namespace outboxd::pg {
 
 // The number of the latest migration in sql/, which these statements go with.
-inline constexpr int schema_version = 10;
+inline constexpr int schema_version = 11;
 
 inline constexpr int oldest_server = 140'000;  // that this version works with: server_version_num
 
@@ -101,7 +101,8 @@ enum class event_column : int {
   head,
   // Of all statements but `read`, whose events are on their ordinary way:
   exception,
-  failure,  // the latest one's code; exchange_ and topic_ say what of its destination was down
+  failure,  // the latest one's code
+  scope,    // of that
   available_at,
   behind,  // of `due` and `resumed`; of `by_key`: put off
 };

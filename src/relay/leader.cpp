@@ -33,7 +33,7 @@ void add_privilege_probe(pg::pipeline& to) {
   to.run(std::string(pg::statement::mark_by_key),
          {none, no_number, no_tx, pg::xid_array({}), pg::bytea_array({})});
   to.run(std::string(pg::statement::record),
-         {none, no_number, no_tx, no_text, no_number, no_number, no_number, no_text, no_text});
+         {none, no_number, no_tx, no_text, no_number, no_number, no_number, no_text, no_text, no_text});
   to.run(std::string(pg::statement::save), {pg::int4(-1), pg::int8(0), "3:3:", no_number});
   to.run(std::string(pg::statement::by_key),
          {pg::int8(0), pg::int8(0), pg::int8(0), none, no_number, no_tx, pg::int8(0)});

@@ -116,9 +116,9 @@ void rabbitmq_broker::on_outcomes(std::span<const outcome> outcomes) {
   pause_.reset();
   listener_->on_outcomes(outcomes);
 }
-void rabbitmq_broker::on_channel_closed(std::span<const token> unknown, std::string_view reason) {
-  largest_.learn(reason);
-  listener_->on_channel_closed(unknown, reason);
+void rabbitmq_broker::on_channel_closed(std::span<const token> unknown, const refusal& why) {
+  if (why.size_limit) largest_.set(*why.size_limit);
+  listener_->on_channel_closed(unknown, why);
 }
 void rabbitmq_broker::on_blocked(std::string_view reason) {
   if (!std::exchange(blocked_, true)) observer_.on_link_blocked(reason);

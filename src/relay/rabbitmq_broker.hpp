@@ -41,7 +41,7 @@ class rabbitmq_broker final : public flow::broker, private amqp::handler {
   void say_unblocked();
 
   void on_outcomes(std::span<const outcome> outcomes) override;
-  void on_channel_closed(std::span<const token> unknown, std::string_view reason) override;
+  void on_channel_closed(std::span<const token> unknown, const refusal& why) override;
   void on_writable() override { listener_->on_writable(); }
   void on_blocked(std::string_view reason) override;
   void on_unblocked() override;

@@ -34,6 +34,18 @@ std::string_view name_of(flow::exception what) {
   return "";
 }
 
+std::optional<std::string> name_of(flow::failure_scope what) {
+  switch (what) {
+    case flow::failure_scope::routing_key:
+      return std::nullopt;
+    case flow::failure_scope::exchange:
+      return "exchange";
+    case flow::failure_scope::topic:
+      return "topic";
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> round_trip::key_parameters(const std::vector<event_key>& keys) {
@@ -124,7 +136,7 @@ void round_trip::limit_time(std::chrono::milliseconds to) {
 // no standby: while one is gone, nobody else's events would go.
 void round_trip::add_failures() {
   std::vector<event_key> keys;
-  std::vector<std::optional<std::string>> exceptions, codes, reasons;
+  std::vector<std::optional<std::string>> exceptions, codes, reasons, scopes;
   std::vector<std::int64_t> attempts, deferrals;
   std::vector<std::optional<std::int64_t>> delays;
   bool dead = false;
@@ -138,11 +150,13 @@ void round_trip::add_failures() {
     delays.push_back(backs_off && one.delay ? std::optional<std::int64_t>(one.delay->count()) : std::nullopt);
     codes.push_back(one.code.empty() ? std::nullopt : std::optional(one.code));
     reasons.push_back(one.reason.empty() ? std::nullopt : std::optional(valid_utf8(one.reason)));
+    scopes.push_back(name_of(one.scope));
   }
   if (dead) steps_.text("SELECT set_config('synchronous_commit', 'local', true)");
   auto parameters = key_parameters(keys);
-  append(parameters, {pg::text_array(exceptions), pg::int8_array(attempts), pg::int8_array(deferrals),
-                      pg::int8_array(delays), pg::text_array(codes), pg::text_array(reasons)});
+  append(parameters,
+         {pg::text_array(exceptions), pg::int8_array(attempts), pg::int8_array(deferrals),
+          pg::int8_array(delays), pg::text_array(codes), pg::text_array(reasons), pg::text_array(scopes)});
   steps_.run(std::string(pg::statement::record), std::move(parameters));
   // What is recorded is unfinished still, but for the dead: so what is left is known by what is missing among
   // the recorded.

@@ -98,10 +98,10 @@ TEST_CASE("a mark by place or by id, and a record, change their rows alone") {
     on.check_done("status = 'published'");
   }
   twins on;
-  on.session().exec(
-      fmt::format("EXECUTE record({}, '{{backing_off,backing_off,backing_off}}', '{{1,1,1}}', '{{0,0,0}}',"
-                  " '{{1000,1000,1000}}', '{{nacked,nacked,nacked}}', '{{a,b,c}}')",
-                  on.keys()));
+  on.session().exec(fmt::format(
+      "EXECUTE record({}, '{{backing_off,backing_off,backing_off}}', '{{1,1,1}}', '{{0,0,0}}',"
+      " '{{1000,1000,1000}}', '{{nacked,nacked,nacked}}', '{{a,b,c}}', '{{NULL,exchange,topic}}')",
+      on.keys()));
   on.check_done("exception = 'backing_off' AND last_error_code = 'nacked' AND attempts = 1");
 }
 

@@ -127,7 +127,7 @@ const std::vector<expected> plans{
     {"prune_places", "'{}', '{}', now()", {"Tid Scan on event e", "Tid Scan on event e_1"}, 2},
     {pg::statement::unfinished, "'{}', '{}', '{}'", {"Function Scan on k", by_key}, 1},
     {pg::statement::record,
-     "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'",
+     "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'",
      {"Function Scan on k", by_key, "Tid Scan on event e"},
      2},
 };

@@ -37,6 +37,7 @@ inline const std::vector<column_rights> event_columns{
     {"routing_key", "'key'", "w", "", "ro"},
     {"last_error", "'x'", "", "ro", "ro"},
     {"last_error_code", "'x'", "", "ro", "ro"},
+    {"last_error_scope", "'topic'", "", "r", "ro"},
     {"replay_exchange", "'outbox'", "", "", "ro"},
     {"replay_routing_key", "'key'", "", "", "ro"},
 };

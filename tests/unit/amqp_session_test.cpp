@@ -53,7 +53,7 @@ struct script {
     if (!news.unknown.empty()) {
       out += "unknown";
       for (const token one : news.unknown) out += " " + std::to_string(one);
-      out += " (" + news.channel_reason + ") ";
+      out += " (" + news.refused.reason + ") ";
     }
     for (const auto& b : news.blocked) out += b ? "blocked(" + *b + ") " : "unblocked ";
     if (news.closed) out += "closed ";

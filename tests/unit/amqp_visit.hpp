@@ -92,9 +92,9 @@ class visit : private amqp::handler {
                                           : one.what == verdict::nacked ? "- "
                                                                         : "(" + one.reason + ") ");
   }
-  void on_channel_closed(std::span<const token> unknown, std::string_view reason) override {
+  void on_channel_closed(std::span<const token> unknown, const refusal& why) override {
     for (const token one : unknown) fates_ += std::to_string(one) + "! ";
-    fates_ += fmt::format("({}) ", reason);
+    fates_ += fmt::format("({}) ", why.reason);
   }
   void on_writable() override { publish(); }
   void on_blocked(std::string_view) override {}

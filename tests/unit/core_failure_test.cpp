@@ -20,6 +20,7 @@ TEST_CASE("every failure has its blame and its remedy") {
       {failure::returned, blame::event, remedy::retry, "returned"},
       {failure::refused, blame::event, remedy::retry, "refused"},
       {failure::forbidden, blame::event, remedy::retry, "refused"},
+      {failure::topic_forbidden, blame::event, remedy::retry, "refused"},
       {failure::login_refused, blame::nobody, remedy::retry_for_ever, "login_refused"},
       {failure::nacked, blame::nobody, remedy::retry_for_ever, "nacked"},
       {failure::connection_closed, blame::event, remedy::retry, "connection_closed"},
@@ -33,22 +34,6 @@ TEST_CASE("every failure has its blame and its remedy") {
     CHECK(judge(one.why).whose == one.whose);
     CHECK(judge(one.why).what == one.what);
     CHECK(name_of(one.why) == one.name);
-  }
-}
-
-TEST_CASE("four reply codes of a closed channel are about a message") {
-  for (int code = 200; code < 600; ++code) {
-    CAPTURE(code);
-    const bool expected = code == 311 || code == 403 || code == 404 || code == 406;
-    CHECK(is_about_a_message(static_cast<std::uint16_t>(code)) == expected);
-  }
-}
-
-TEST_CASE("the reply codes of a fault are those for which a message may be to blame") {
-  for (int code = 200; code < 600; ++code) {
-    CAPTURE(code);
-    const bool expected = (code >= 501 && code <= 505) || code == 540 || code == 541;
-    CHECK(is_a_fault(static_cast<std::uint16_t>(code)) == expected);
   }
 }
 

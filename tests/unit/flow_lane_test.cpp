@@ -75,7 +75,7 @@ TEST_CASE_FIXTURE(lane_script, "those that travel alone and all others take turn
 
 TEST_CASE_FIXTURE(lane_script, "with the channel goes what was sent on it, and what waited is given back") {
   send({1});
-  line.on_channel_closed(names(), "404 NOT_FOUND");
+  line.on_channel_closed(names(), no_exchange);
   CHECK(whose.take() == "sent 1 interrupted alone 1 changed ");
   CHECK(whose.why().how == ending::channel_closed);
   CHECK(whose.why().reason == "404 NOT_FOUND");
@@ -84,10 +84,30 @@ TEST_CASE_FIXTURE(lane_script, "with the channel goes what was sent on it, and w
   connections[0].full = true;
   send({4});
   whose.take();
-  line.on_channel_closed(names(1), "404");
+  line.on_channel_closed(names(1), no_exchange);
   CHECK(whose.take() == "unsent 4 interrupted 2 interrupted 3 changed ");
   CHECK(line.now_in() == lane::state::open);
   CHECK(line.waiting() == 0);
+}
+
+TEST_CASE_FIXTURE(lane_script,
+                  "a login that is not fresh is made again before a refused right is the event's fault") {
+  for (const auto part : {refused_part::permission, refused_part::topic}) {
+    const refusal forbidden{.reason = "403 ACCESS_REFUSED", .part = part};
+    line.on_broker_up();
+    send({1});
+    whose.take();
+    line.on_channel_closed(names(), forbidden);
+    CHECK(whose.take() == "interrupted alone 1 changed ");
+    now += 11s;
+    send({2});
+    whose.take();
+    line.on_channel_closed(names(), forbidden);
+    CHECK(whose.take() == "interrupted 2 changed ");
+    CHECK(whose.why().part == part);
+    CHECK(connections[0].dropped.back() == "403 ACCESS_REFUSED; logging in again");
+    line.on_broker_down({});
+  }
 }
 
 TEST_CASE_FIXTURE(lane_script,
@@ -135,7 +155,7 @@ TEST_CASE_FIXTURE(lane_script, "who is forgotten hears nothing more") {
   send({1});
   line.forget(whose);
   ack(0, 1);
-  line.on_channel_closed({}, "404");
+  line.on_channel_closed({}, no_exchange);
   CHECK(whose.take() == "sent 1 changed ");
   CHECK(line.in_flight() == 0);
 }
@@ -287,7 +307,7 @@ TEST_CASE_FIXTURE(lane_script,
     CHECK(whose.take() == "unsent 3 changed ");
   }
   SUBCASE("so it is when the broker closes the channel over it") {
-    line.on_channel_closed(both, "404 NOT_FOUND");
+    line.on_channel_closed(both, no_exchange);
     CHECK(connections[0].dropped.size() == 1);
   }
   SUBCASE("one that is not confirmed keeps it") {

@@ -1,6 +1,8 @@
 // flow_stream_settling_test: what becomes of events that are refused, and of marks that are.
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "flow_stream_script.hpp"
 
 namespace flow_stream_settling_test {
@@ -210,18 +212,38 @@ TEST_CASE("what is not confirmed on two connections backs off, and no attempt is
 }
 
 TEST_CASE("a channel that is closed over one of several finds out which, and only that one fails") {
+  const refusal bad_message{.reason = "406 PRECONDITION_FAILED"};
   stream_script it;
   it.lead();
   it.bring({row(1, 1), row(2, 2)});
   CHECK(it.sent() == numbers{1, 2});
-  it.wires[0].on_channel_closed(std::vector<token>{1, 2}, "404");
+  it.wires[0].on_channel_closed(std::vector<token>{1, 2}, bad_message);
   CHECK(it.sent() == numbers{1});
   it.ack(0, it.latest());
   CHECK(it.sent() == numbers{2});
-  it.wires[0].on_channel_closed(std::vector<token>{it.latest()}, "404");
+  it.wires[0].on_channel_closed(std::vector<token>{it.latest()}, bad_message);
   while (it.asks() && it.asked.failures.empty()) it.answer();
   CHECK(it.recorded() == "2 backs off ");
   CHECK(it.asked.failures[0].code == "refused");
+}
+
+// The exchange of a stream counts as one that has worked.
+TEST_CASE("what of its destination was refused is recorded with the failure, for the next leader") {
+  for (const auto& [refused, scope] :
+       std::map<refused_part, failure_scope>{{refused_part::exchange, failure_scope::exchange},
+                                             {refused_part::permission, failure_scope::exchange},
+                                             {refused_part::topic, failure_scope::topic}}) {
+    stream_script it;
+    it.lead();
+    it.bring({row(1)});
+    it.ack(0, it.latest());
+    it.read({row(2)});
+    CHECK(it.sent() == numbers{1, 2});
+    it.wires[0].on_channel_closed(std::vector<token>{it.latest()}, {.reason = "no", .part = refused});
+    REQUIRE(it.failed.size() == 1);
+    CHECK(it.failed[0].code == "destination_down");
+    CHECK(it.failed[0].scope == scope);
+  }
 }
 
 TEST_CASE("an event that cannot be encoded is dead at once") {

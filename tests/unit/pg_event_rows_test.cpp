@@ -46,22 +46,25 @@ flow::stored_event read_one(const row_of_fields& row) {
 TEST_CASE("who leads next knows of each failure whether its event travels alone, and what it excuses") {
   struct meaning {
     std::string failure;
+    std::optional<std::string> scope;
     bool suspect;
     flow::excuse excused;
   };
-  const std::vector<meaning> all{{"refused", true, flow::excuse::refused},
-                                 {"login_refused", true, flow::excuse::refused},
-                                 {"connection_closed", true, flow::excuse::none},
-                                 {"exchange_down", true, flow::excuse::exchange_failed},
-                                 {"topic_down", true, flow::excuse::failed},
-                                 {"destination_down", false, flow::excuse::failed},
-                                 {"not_sent", false, flow::excuse::not_sent},
-                                 {"exchange_not_sent", false, flow::excuse::exchange_not_sent},
-                                 {"returned", false, flow::excuse::none},
-                                 {"nacked", false, flow::excuse::none}};
+  const std::vector<meaning> all{{"refused", {}, true, flow::excuse::refused},
+                                 {"login_refused", {}, true, flow::excuse::refused},
+                                 {"connection_closed", {}, true, flow::excuse::none},
+                                 {"destination_down", "exchange", true, flow::excuse::exchange_failed},
+                                 {"destination_down", "topic", true, flow::excuse::failed},
+                                 {"destination_down", {}, false, flow::excuse::failed},
+                                 {"not_sent", {}, false, flow::excuse::not_sent},
+                                 {"not_sent", "exchange", false, flow::excuse::exchange_not_sent},
+                                 {"returned", {}, false, flow::excuse::none},
+                                 {"nacked", {}, false, flow::excuse::none}};
   for (const meaning& one : all) {
     CAPTURE(one.failure);
-    const auto got = read_one(backing_off(one.failure));
+    auto row = backing_off(one.failure);
+    at(row, event_column::scope) = one.scope;
+    const auto got = read_one(row);
     CHECK(got.from == flow::exception::backing_off);
     CHECK(got.suspect == one.suspect);
     CHECK(got.excused == one.excused);

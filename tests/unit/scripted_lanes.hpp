@@ -11,6 +11,8 @@
 
 namespace outboxd::test {
 
+inline const refusal no_exchange{.reason = "404 NOT_FOUND", .part = refused_part::exchange};
+
 class scripted_connection final : public flow::broker {
  public:
   struct publish_made {

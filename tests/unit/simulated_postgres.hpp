@@ -80,6 +80,7 @@ struct row_state {
   int attempts = 0;
   int deferrals = 0;
   std::string failure;  // the code of the latest
+  flow::failure_scope scope = flow::failure_scope::routing_key;
   std::uint32_t place = 0;
   std::uint32_t written_by = 0;
   int content = 0;

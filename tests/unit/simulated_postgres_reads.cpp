@@ -53,10 +53,15 @@ flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
   if (out.from == exception::none && from.scheduled && from.now.available_at > world_.wall())
     out.due_in = std::chrono::ceil<milliseconds>(from.now.available_at - world_.wall());
   out.withheld = keys_only || from.large;
-  out.suspect = from.now.failure == "refused" || from.now.failure == "connection_closed" ||
-                from.now.failure == "login_refused";
-  if (from.now.failure == "not_sent") out.excused = flow::excuse::not_sent;
-  if (from.now.failure == "destination_down") out.excused = flow::excuse::failed;
+  const bool of_exchange = from.now.scope == flow::failure_scope::exchange;
+  out.suspect =
+      from.now.failure == "refused" || from.now.failure == "connection_closed" ||
+      from.now.failure == "login_refused" ||
+      (from.now.failure == "destination_down" && from.now.scope != flow::failure_scope::routing_key);
+  if (from.now.failure == "not_sent")
+    out.excused = of_exchange ? flow::excuse::exchange_not_sent : flow::excuse::not_sent;
+  if (from.now.failure == "destination_down")
+    out.excused = of_exchange ? flow::excuse::exchange_failed : flow::excuse::failed;
   if (from.now.failure == "refused" || from.now.failure == "login_refused")
     out.excused = flow::excuse::refused;
   out.size = from.large ? 3'000 : 100;

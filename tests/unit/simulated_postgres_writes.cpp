@@ -68,7 +68,10 @@ flow::write_answer simulated_postgres::record(const std::vector<flow::failure_re
           now.deferrals = one.counts_deferral ? now.deferrals + 1 : one.counts_attempt ? 0 : now.deferrals;
           if (one.to == exception::backing_off && !put_off)
             now.available_at = one.delay ? world_.wall() + *one.delay : timestamp::max();
-          if (!one.code.empty()) now.failure = one.code;
+          if (!one.code.empty()) {
+            now.failure = one.code;
+            now.scope = one.scope;
+          }
         },
         undoing);
   }

@@ -173,7 +173,7 @@ class simulated_rabbit final : public flow::broker {
       if (of != session_) return;
       reopening_ = true;
       tell([unknown = std::exchange(open_, {})](flow::broker_listener& lane) {
-        lane.on_channel_closed(unknown, "404 NOT_FOUND");
+        lane.on_channel_closed(unknown, {.reason = "404 NOT_FOUND", .part = refused_part::exchange});
       });
       world_.after(world_.micros(0, 8000), [this, of, opened] {
         if (of != session_) return;

@@ -28,6 +28,7 @@ granted AS (
                ('event', 'UPDATE', 'attempts'), ('event', 'UPDATE', 'deferrals'),
                ('event', 'UPDATE', 'available_at'), ('event', 'UPDATE', 'published_at'),
                ('event', 'UPDATE', 'last_error'), ('event', 'UPDATE', 'last_error_code'),
+               ('event', 'UPDATE', 'last_error_scope'),
                ('shard', 'SELECT', NULL), ('shard', 'UPDATE', NULL)) AS v (name, what, col)
   JOIN pg_class AS c ON c.relname = v.name AND c.relnamespace IN (SELECT h.oid FROM here AS h))
 SELECT m.* FROM (

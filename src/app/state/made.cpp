@@ -34,6 +34,9 @@ class reading {
       out_.objects.push_back({.what = made_object::kind::index,
                               .name = word_at(statement, std::string_view("CREATE INDEX ").size()),
                               .statement = on_one_line(statement) + ";"});
+    else if (const auto column = "ALTER TABLE " + prefix_ + "event ADD COLUMN IF NOT EXISTS ";
+             statement.starts_with(column))
+      add_column("event", statement.substr(column.size()));
     else if (statement.starts_with("CREATE TRIGGER "))
       add_trigger(statement);
     else if (statement.starts_with("ALTER TABLE " + prefix_ + "event ENABLE "))
