@@ -29,7 +29,7 @@ int relay::leads() const {
   int count = 0;
   for (const auto& line : process_.lines()) {
     if (line.find("leads shard ") != std::string::npos) ++count;
-    if (line.find("does not lead shard ") != std::string::npos) --count;
+    if (line.find("released leadership of shard ") != std::string::npos) --count;
   }
   return count;
 }

@@ -96,7 +96,7 @@ class failure_log {
 };
 
 void say_queue(logger& log, bool fills, double usage) {
-  if (!fills) return log.info("PostgreSQL: there is room in the queue of notifications again");
+  if (!fills) return log.info("PostgreSQL: the notification queue has room again");
   log.warn(
       "PostgreSQL: the queue of notifications, which all databases of the server share, is full to {:.0f} %: "
       "somebody listens in a transaction that lasts. Events leave by polling, and writers do not notify; "
@@ -142,7 +142,7 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
                 to_string(which.id));
           },
       .deferred = [log](std::string_view why) { log->warn("PostgreSQL: {}; trying again", why); },
-      .deferral_over = [log] { log->info("PostgreSQL: reads and marks go on"); },
+      .deferral_over = [log] { log->info("PostgreSQL: reads and status updates succeed again"); },
       .culprit = [log](const std::string& words) { log->warn("PostgreSQL: {}", words); },
       .newer_schema =
           [log](std::int64_t version) {
@@ -151,7 +151,7 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
                 "outboxd before the next migration",
                 version, pg::schema_version);
           },
-      .makes_way = [log](const std::string& who) { log->info("makes way: {}", who); },
+      .makes_way = [log](const std::string& who) { log->info("releasing leadership: {}", who); },
       .shards_mended =
           [log](std::int64_t shards) {
             log->warn(
@@ -167,8 +167,10 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
             std::string some;
             for (std::size_t i = 0; i < std::min(ids.size(), most); ++i)
               some += (i == 0 ? "" : ", ") + to_string(ids[i].id);
-            log->warn("gives up: {} events were sent and are not marked, and may go out again: {}{}",
-                      ids.size(), some, ids.size() > most ? ", ..." : "");
+            log->warn(
+                "shutdown grace is over: {} events were sent and not marked as published, and may be "
+                "delivered again: {}{}",
+                ids.size(), some, ids.size() > most ? ", ..." : "");
           },
       .led =
           [log](const relay::shard_view& what) {
@@ -179,12 +181,12 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
                   "reading from the start",
                   what.shard);
           },
-      .gave_up = [log](int shard) { log->info("does not lead shard {} any more", shard); },
+      .gave_up = [log](int shard) { log->info("released leadership of shard {}", shard); },
       .blocked =
           [log](std::string_view reason) {
-            log->warn("RabbitMQ takes nothing for now ({}); waiting until it does", reason);
+            log->warn("publishing blocked by RabbitMQ ({}); waiting until it is unblocked", reason);
           },
-      .unblocked = [log] { log->info("RabbitMQ takes messages again"); },
+      .unblocked = [log] { log->info("publishing unblocked by RabbitMQ"); },
       .open_to_network =
           [log](const std::string& why) { log->warn("PostgreSQL: {}; set {}", why, pg::transport_remedy); },
       .exchange_created =
@@ -206,7 +208,7 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
           },
       .paused =
           [log](const std::vector<flow::pause>& in_force) {
-            if (in_force.empty()) return log->info("nothing is paused any more");
+            if (in_force.empty()) return log->info("all pauses have ended");
             for (const auto& one : in_force) log->warn("paused: {}", words_of(one));
           },
       .deaf = [log](const std::string& why) { log->warn("PostgreSQL: {}", why); },
@@ -226,9 +228,8 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
       .prune_refused =
           [log](relay::prunable what, const error& why) {
             if (what == relay::prunable::partitions)
-              return log->warn("partitions: PostgreSQL makes and drops none: {}; trying again", why.message);
-            log->warn("retention.{}: PostgreSQL deletes nothing: {}; trying again", name_of(what),
-                      why.message);
+              return log->warn("partitions: creating or dropping failed: {}; trying again", why.message);
+            log->warn("retention.{}: deleting failed: {}; trying again", name_of(what), why.message);
           },
       .prune_kept =
           [log](relay::prunable what, std::int64_t rows, std::string_view why) {
@@ -236,7 +237,7 @@ relay::relay_report log_to(const std::shared_ptr<logger>& log, const std::string
           },
       .sample_refused =
           [log](const error& why) {
-            log->warn("PostgreSQL does not count the table, so its metrics are old: {}; trying again",
+            log->warn("table sampling failed, so metrics of the table are stale: {}; trying again",
                       why.message);
           },
       .turned =
@@ -273,7 +274,7 @@ bool take_up(const result<raw_settings>& found, settings& in_force, relay::relay
     if (const auto why = misfit(changed->in_force.relay.leader.stream.route, *payload))
       changed = permanent(*why);
   if (!changed) {
-    log.error("the settings stay as they are: {}", changed.error().message);
+    log.error("configuration not reloaded: {}", changed.error().message);
     return false;
   }
   const settings before = std::exchange(in_force, std::move(changed->in_force));
@@ -287,7 +288,7 @@ bool take_up(const result<raw_settings>& found, settings& in_force, relay::relay
   for (const std::string& key : changed->at_restart)
     log.warn("{} has changed, and stays as it was until the relay is restarted", key);
   if (changed->taken_up.empty() && changed->at_restart.empty())
-    log.info("the settings were read again, and are what they were");
+    log.info("configuration reloaded; no changes");
   return true;
 }
 
@@ -295,7 +296,7 @@ service_view view_of(const relay::relay& relay, const std::shared_ptr<spdlog::lo
   return {
       .figures = [&relay] { return relay.figures(); },
       .stuck = [&relay] { return relay.stuck(); },
-      .unheard = [log](const std::string& why) { log->warn("systemd cannot be told how it goes: {}", why); },
+      .unheard = [log](const std::string& why) { log->warn("cannot notify systemd: {}", why); },
   };
 }
 

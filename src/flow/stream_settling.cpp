@@ -357,7 +357,7 @@ std::optional<stream::refused_writes> stream::refuses() const {
 
 void stream::say_unwritten(const write_queue& what, const std::string& reason) {
   if (what.stuck()) writes_.refusal = reason;
-  say_stuck(what, "is published or refused, and PostgreSQL will not write that", reason);
+  say_stuck(what, "is published or refused, and PostgreSQL rejected the status update", reason);
 }
 
 void stream::on_recorded(const write_answer& got) {

@@ -37,7 +37,7 @@ struct relay_report {
   std::function<void(const std::vector<event_key>&)> in_doubt;  // the relay stops; these may go out again
   std::function<void(const shard_view&)> led;                   // this relay leads the shard from now on
   std::function<void(int shard)> gave_up;                       // and does not any more
-  std::function<void(std::string_view reason)> blocked;         // RabbitMQ takes nothing for now
+  std::function<void(std::string_view reason)> blocked;         // connection.blocked
   std::function<void()> unblocked;                              // none of its connections is blocked any more
   std::function<void(const std::string& why)> open_to_network;  // between us and PostgreSQL
   std::function<void(const std::string& name)> exchange_created;  // nothing is bound to it yet

@@ -73,7 +73,7 @@ std::vector<obstacle> relay::obstacles() const {
   if (database_.up == 0) out.push_back(away(database_, "database_down"));
   if (!lanes_.any_up()) out.push_back(away(broker_, "broker_down"));
   if (blocked_ > 0)
-    out.push_back({"broker_blocked", fmt::format("RabbitMQ takes nothing for now ({})", blocked_because_),
+    out.push_back({"broker_blocked", fmt::format("publishing blocked by RabbitMQ ({})", blocked_because_),
                    blocked_since_});
   for (const auto& one : leaders_)
     if (const auto* who = one->culprits().in_the_way()) {

@@ -13,7 +13,7 @@ namespace {
 
 // Less than five sweeps, and more than a busy machine takes to confirm.
 const arguments quick{"--amqp-confirm-timeout", "4s", "--relay-claim-timeout", "4s"};
-constexpr auto said_blocked = "RabbitMQ takes nothing for now";
+constexpr auto said_blocked = "publishing blocked by RabbitMQ";
 
 // Several sweeps go by: after each the session that leads is idle since another time.
 void await_sweeps(const stage& on, int sweeps) {
@@ -61,7 +61,7 @@ TEST_SUITE("alone") {
     await_nothing_held(on);
     alarm.end();
     check_all_arrive(on, 500);
-    running.wait_line("RabbitMQ takes messages again", time_limit);
+    running.wait_line("publishing unblocked by RabbitMQ", time_limit);
     running.stop();
   }
 

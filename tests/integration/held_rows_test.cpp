@@ -95,7 +95,7 @@ TEST_CASE("retention leaves the events that a foreign key refers to, says so onc
       time_limit);
   CHECK(metric(running, "outboxd_pruned_total{what=\"published\"}") == 2'997);
   CHECK(on.count("published") == 3);
-  CHECK(lines_with(running, "PostgreSQL deletes nothing") == 0);
+  CHECK(lines_with(running, "deleting failed") == 0);
   running.stop();
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("a trigger that may not write what it audits is named with the grant t
   asked_relay running{on, {}, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
   on.await_leader();
   on.add_events(10, 20);
-  const auto line = running.wait_line("PostgreSQL will not write that", time_limit);
+  const auto line = running.wait_line("PostgreSQL rejected the status update", time_limit);
   const std::string grant = fmt::format(
       "in the function public.audit_event(); GRANT INSERT ON TABLE audit_log TO {}, or ALTER FUNCTION "
       "public.audit_event() SECURITY DEFINER",
@@ -158,7 +158,7 @@ TEST_CASE("a trigger that may not write what it audits is named with the grant t
   await_reason(running, "marks_refused");
   const auto answer = nlohmann::json::parse(running.get("/readyz").body);
   CHECK(answer.at("reasons").at(0).at("message").get<std::string>().find(grant) != std::string::npos);
-  CHECK(lines_with(running, "PostgreSQL will not write that") <= 2);
+  CHECK(lines_with(running, "PostgreSQL rejected the status update") <= 2);
   session.exec(fmt::format("GRANT INSERT ON audit_log TO \"{}\"", user.name()));
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
@@ -176,7 +176,7 @@ TEST_CASE("an event whose mark is refused for long is a warning while others are
   asked_relay running{on, {}, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
   on.await_leader();
   on.add_events(1, 20);
-  running.wait_line("PostgreSQL will not write that", time_limit);
+  running.wait_line("PostgreSQL rejected the status update", time_limit);
   on.await_published(19);
   on.add_events(1, 1);
   on.await_published(20);

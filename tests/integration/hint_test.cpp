@@ -85,7 +85,7 @@ TEST_CASE("a stranger who floods the channel with words stops nobody, and is nam
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
   CHECK(on.await_leader() == leader);
-  CHECK(running.count_lines("does not lead shard 0 any more") == 0);
+  CHECK(running.count_lines("released leadership of shard 0") == 0);
   CHECK(running.count_lines("makes way") == 0);
   CHECK(running.count_lines("notifications do not arrive") == 0);
   running.stop();
@@ -119,7 +119,7 @@ TEST_CASE("who may have the lead and asks for ever is named, and events go on") 
   for (int times = 0; times < 2; ++times) {
     const auto lines = running.lines().size();
     asks.exec("NOTIFY outbox, 'yield'");
-    const auto line = running.wait_line("makes way: ", time_limit, lines);
+    const auto line = running.wait_line("releasing leadership: ", time_limit, lines);
     CHECK_MESSAGE(line.find(fmt::format("pid {} ", asks.backend_pid())) != std::string::npos, line);
     on.add_events(20, 20);
     on.await_published(400 * (times + 1));

@@ -120,7 +120,7 @@ TEST_CASE(
   CHECK(metric(next, "outboxd_reconnects_total{peer=\"database\"}") == 0);
   CHECK_FALSE(sleeps(next));
   other.commit();
-  next.wait_line("room in the queue of notifications again", time_limit);
+  next.wait_line("the notification queue has room again", time_limit);
   await_sleeping(next, true);
   CHECK(warnings(next).empty());
   on.add_events(1);

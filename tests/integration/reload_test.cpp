@@ -9,7 +9,7 @@
 namespace outboxd::test::reload_test {
 namespace {
 
-constexpr auto kept = "the settings stay as they are: ";
+constexpr auto kept = "configuration not reloaded: ";
 
 // Returns what it says of that.
 std::string reload(process& running, const settings_file& file, const std::string& text,
@@ -91,10 +91,10 @@ TEST_CASE("SIGHUP names what needs a restart, and says when nothing has changed"
   const settings_file file{"[relay]\nlanes = 2\n"};
   relay running{on, file.flags()};
   running.await_connected();
-  reload(running, file, "[relay]\nlanes = 2\n", "are what they were");
+  reload(running, file, "[relay]\nlanes = 2\n", "configuration reloaded; no changes");
   for (int i = 0; i < 2; ++i)  // again as long as it waits for that
     reload(running, file, "[relay]\nlanes = 1\n", "relay.lanes has changed, and stays as it was");
-  reload(running, file, "[relay]\nlanes = 2\n", "are what they were");
+  reload(running, file, "[relay]\nlanes = 2\n", "configuration reloaded; no changes");
   running.stop();
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("SIGHUP with a broken file under load changes nothing, loses nothing a
   std::filesystem::remove(file.path());
   running.send(SIGHUP);
   running.wait_line("cannot read the configuration file", time_limit);
-  reload(running, file, "[retry]\nbase = '2s'\n", "are what they were");
+  reload(running, file, "[retry]\nbase = '2s'\n", "configuration reloaded; no changes");
   for (int i = 0; i < 20; ++i) running.send(SIGHUP);
   const auto published = on.count("published");
   on.await_published(published + 200);

@@ -270,7 +270,7 @@ TEST_CASE("published events are counted by their route, and routes change by SIG
   on.await_published(on.count("published") + 500);
   file.write("[[route]]\nname = 'second'\nrouting_key = '{what}'\n");
   running.send(SIGHUP);
-  running.wait_line("the settings stay as they are: route[1].routing_key = '{what}'", time_limit);
+  running.wait_line("configuration not reloaded: route[1].routing_key = '{what}'", time_limit);
   on.await_published(on.count("published") + 200);
   writers.stop();
   on.await_drained();
@@ -300,7 +300,7 @@ TEST_CASE("a format that needs JSON is refused at the start and at a reload wher
   running.await_connected();
   file.write("[[route]]\nname = 'all'\nformat = 'envelope'\n");
   running.send(SIGHUP);
-  running.wait_line("the settings stay as they are: route \"all\" has the format envelope", time_limit);
+  running.wait_line("configuration not reloaded: route \"all\" has the format envelope", time_limit);
   running.stop();
 }
 

@@ -96,7 +96,7 @@ TEST_CASE("a bad NOTIFY_SOCKET is a warning, and the relay goes on") {
     const stage on;
     relay running{on, {}, {{"NOTIFY_SOCKET", address}, {"WATCHDOG_USEC", "1000"}}};
     running.await_connected();
-    running.wait_line("systemd cannot be told how it goes: NOTIFY_SOCKET = '" + address + "'", time_limit);
+    running.wait_line("cannot notify systemd: NOTIFY_SOCKET = '" + address + "'", time_limit);
     on.add_events(10, 10);
     const auto report = on.check_all();
     CHECK_MESSAGE(report.exact(), report.words());
