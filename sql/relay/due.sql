@@ -1,5 +1,6 @@
 -- Waiting events that are due, in the order of that.
--- $1 largest, $2 mask, $3 shard, $4 and $5 after this available_at and seq, $6 most events
+-- $1 largest, $2 mask, $3 shard, $4 and $5 after this available_at and seq, $6 most events, and
+-- those that share place and time with the last: a sequence that was set back gives a seq twice.
 --
 -- The head: in how many milliseconds the next one is due. In `behind`: an earlier event of the aggregate
 -- waits, too.
@@ -16,5 +17,5 @@ FROM @event_open@
   WHERE e.exception IN ('scheduled', 'backing_off') AND e.available_at <= (SELECT at FROM now)
     AND (e.available_at, e.seq) > ($4, $5) AND @in_shard@
   ORDER BY e.available_at, e.seq
-  LIMIT $6
+  FETCH FIRST ($6::bigint) ROWS WITH TIES
 @event_close@

@@ -279,7 +279,10 @@ flow::tried<flow::due_answer> simulated_postgres::due(std::size_t shard, const f
   const auto place = [this](std::size_t row) { return std::pair(rows[row].now.available_at, rows[row].seq); };
   std::stable_sort(found.begin(), found.end(),
                    [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
-  if (found.size() > static_cast<std::size_t>(most)) found.resize(static_cast<std::size_t>(most));
+  // With ties.
+  auto count = std::min(found.size(), static_cast<std::size_t>(most));
+  while (count > 0 && count < found.size() && place(found[count]) == place(found[count - 1])) ++count;
+  found.resize(count);
   if (!found.empty()) out.answer.last = {place(found.back()).first, place(found.back()).second};
   bring(found, keys_only, out, out.answer.rows);
   for (auto& one : out.answer.rows) one.earlier_waits = waits_before(one);
