@@ -32,8 +32,9 @@ bool is_name(std::string_view text) {
 
 }  // namespace
 
-result<allowed_hosts> allowed_hosts::parse(std::string_view text) {
+result<allowed_hosts> allowed_hosts::parse(std::string_view text, std::string_view setting) {
   allowed_hosts out;
+  out.setting_ = setting;
   while (!text.empty()) {
     const auto comma = text.find(',');
     const auto name = trimmed(text.substr(0, comma));

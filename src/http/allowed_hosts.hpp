@@ -16,15 +16,18 @@ class allowed_hosts {
   allowed_hosts() = default;
 
   // These names as well, separated by commas; "*" is every name, empty is none. The error says what
-  // is allowed.
-  static result<allowed_hosts> parse(std::string_view text);
+  // is allowed. `setting`: whose value it is, for those who are refused.
+  static result<allowed_hosts> parse(std::string_view text, std::string_view setting = "http.allowed_hosts");
 
   // `host`: the value of the header, with or without a port.
   bool allow(std::string_view host) const;
 
+  const std::string& setting() const { return setting_; }
+
  private:
   std::vector<std::string> names_;  // lower case
   bool every_ = false;
+  std::string setting_ = "http.allowed_hosts";
 };
 
 }  // namespace outboxd::http

@@ -1,8 +1,10 @@
 // Beast is included here and in client.cpp alone.
 #include "http/connection.hpp"
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+#include <cstring>
 #include <ctime>
 #include <utility>
 
@@ -19,8 +21,9 @@ namespace {
 constexpr std::chrono::milliseconds linger_for{1'000};
 constexpr std::size_t linger_bytes = 256 * 1024;
 
-// Without a body: none is taken.
+// Of the header. A body is read by another one, once it is known to be taken.
 using parser_type = beast::http::request_parser<beast::http::empty_body>;
+using body_parser = beast::http::request_parser<beast::http::string_body>;
 
 // Empty: nothing to be said, the client is gone.
 std::optional<response> refusal_of(const error_code& failed) {
@@ -34,19 +37,42 @@ std::optional<response> refusal_of(const error_code& failed) {
   return std::nullopt;
 }
 
+response method_refused(std::string allowed) {
+  return {405,
+          std::string(plain_text),
+          "the methods are " + allowed + "\n",
+          {{std::string(beast::http::to_string(beast::http::field::allow)), allowed}}};
+}
+
+// The body of a POST says its length first, which is all of it that is read before it is refused.
+std::optional<response> refusal_of_body(const parser_type& parser, std::size_t most) {
+  const auto announced = parser.content_length();
+  if (!announced) return response{411, std::string(plain_text), "a POST needs a Content-Length\n"};
+  if (*announced > most)
+    return response{413, std::string(plain_text),
+                    "a body of at most " + std::to_string(most) + " bytes is taken\n"};
+  return std::nullopt;
+}
+
 // The same for a request that is HTTP, and not for us.
-std::optional<response> refusal_of(const parser_type& parser, const allowed_hosts& hosts, bool local) {
+std::optional<response> refusal_of(const parser_type& parser, const service& of, bool local) {
+  using beast::http::verb;
   const auto& asked = parser.get();
-  if (asked.method() != beast::http::verb::get && asked.method() != beast::http::verb::head)
-    return response{405, std::string(plain_text), "GET and HEAD only\n"};
-  if (!parser.is_done()) return response{413, std::string(plain_text), "a request has no body here\n"};
+  const std::size_t most = of.within.body_bytes;
+  if (asked.method() == verb::post && most > 0) {
+    if (auto refused = refusal_of_body(parser, most)) return refused;
+  } else {
+    if (asked.method() != verb::get && asked.method() != verb::head)
+      return method_refused(most > 0 ? "GET, HEAD, POST" : "GET, HEAD");
+    if (!parser.is_done()) return response{413, std::string(plain_text), "a request has no body here\n"};
+  }
   if (!asked.target().starts_with('/'))
     return response{400, std::string(plain_text), "the path begins with a slash\n"};
   const auto named = asked.count(beast::http::field::host);
   if (named > 1 || (named == 0 && asked.version() >= 11))
     return response{400, std::string(plain_text), "exactly one Host header is needed\n"};
-  if (local || named == 0 || hosts.allow(asked[beast::http::field::host])) return std::nullopt;
-  return response{421, std::string(plain_text), "this Host is not in http.allowed_hosts\n"};
+  if (local || named == 0 || of.hosts.allow(asked[beast::http::field::host])) return std::nullopt;
+  return response{421, std::string(plain_text), "this Host is not in " + of.hosts.setting() + "\n"};
 }
 
 std::string date() {
@@ -135,17 +161,49 @@ asio::awaitable<connection::next> connection::serve_one(std::shared_ptr<connecti
   }
   const auto& asked = parser.get();
   const bool without_body = asked.method() == beast::http::verb::head;
-  if (auto refused = refusal_of(parser, self->service_->hosts, self->local_)) {
+  if (auto refused = refusal_of(parser, *self->service_, self->local_)) {
     co_await respond(self, std::move(*refused), without_body, false);
     co_return next::close;
   }
-  response answer;
-  try {
-    answer = self->service_->answer({asked.method_string(), asked.target()});
-  } catch (const std::exception&) {
-    answer = {500, std::string(plain_text), "this could not be answered\n"};
+  body_parser whole(std::move(parser));
+  if (!whole.is_done()) {
+    whole.body_limit(self->service_->within.body_bytes);
+    self->limit(self->service_->within.request);
+    const auto [cut, unused] =
+        co_await beast::http::async_read(self->socket_, self->reading_->buffer, whole, as_result);
+    if (cut) co_return next::close;
   }
-  co_return co_await respond(self, std::move(answer), without_body, asked.keep_alive());
+  const auto& got = whole.get();
+  const auto peer = self->peer();
+  request what{got.method_string(), got.target(), {}, got.body(), peer};
+  for (const auto& one : got) what.headers.emplace_back(one.name_string(), one.value());
+  response out = co_await answer(self, what);
+  co_return co_await respond(self, std::move(out), without_body, got.keep_alive());
+}
+
+asio::awaitable<response> connection::answer(std::shared_ptr<connection> self, const request& asked) {
+  self->limit(self->service_->within.answer);
+  try {
+    co_return co_await self->service_->answer(asked);
+  } catch (const std::exception&) {
+  }
+  co_return response{500, std::string(plain_text), "this could not be answered\n"};
+}
+
+// Of IPv4 over a socket of IPv6 as well.
+std::string connection::peer() const {
+  if (local_) return {};
+  error_code failed;
+  const auto end = socket_.remote_endpoint(failed);
+  if (failed || end.size() > sizeof(sockaddr_storage)) return {};
+  asio::ip::tcp::endpoint ip;
+  if (end.protocol().family() != AF_INET && end.protocol().family() != AF_INET6) return {};
+  ip.resize(end.size());
+  std::memcpy(ip.data(), end.data(), end.size());
+  const auto from = ip.address();
+  if (from.is_v6() && from.to_v6().is_v4_mapped())
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, from.to_v6()).to_string();
+  return from.to_string();
 }
 
 asio::awaitable<connection::next> connection::respond(std::shared_ptr<connection> self, response what,
@@ -157,7 +215,7 @@ asio::awaitable<connection::next> connection::respond(std::shared_ptr<connection
   out.set(field::content_type, what.content_type);
   out.set(field::cache_control, "no-store");
   out.set("X-Content-Type-Options", "nosniff");
-  if (what.status == 405) out.set(field::allow, "GET, HEAD");
+  for (const auto& [name, value] : what.headers) out.set(name, value);
   out.keep_alive(keep_alive);
   out.content_length(what.body.size());
   if (!without_body) out.body() = std::move(what.body);

@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "http/allowed_hosts.hpp"
 #include "http/message.hpp"
@@ -16,7 +17,9 @@ namespace outboxd::http {
 struct limits {
   std::size_t connections = 64;              // at a time; the next one is told 503 and closed
   std::size_t header_bytes = 8192;           // of a request, its first line included
+  std::size_t body_bytes = 0;                // of a POST; 0: no POST is taken
   std::chrono::milliseconds request{5'000};  // from connecting, or from its first byte, until it has arrived
+  std::chrono::milliseconds answer{30'000};  // for the handler, until it has one
   std::chrono::milliseconds idle{30'000};    // between two requests
   std::chrono::milliseconds write{10'000};   // for a response
   int answers_per_second = 100;              // of all connections
@@ -24,7 +27,7 @@ struct limits {
 
 // What all connections of a server share.
 struct service {
-  handler answer;
+  later_handler answer;
   allowed_hosts hosts;
   limits within;
   pace turns;
@@ -49,8 +52,10 @@ class connection : public std::enable_shared_from_this<connection> {
 
   static boost::asio::awaitable<next> serve_one(std::shared_ptr<connection> self, bool first);
   static boost::asio::awaitable<bool> await_request(std::shared_ptr<connection> self, bool first);
+  static boost::asio::awaitable<response> answer(std::shared_ptr<connection> self, const request& asked);
   static boost::asio::awaitable<next> respond(std::shared_ptr<connection> self, response what,
                                               bool without_body, bool keep_alive);
+  std::string peer() const;
   static boost::asio::awaitable<void> linger(std::shared_ptr<connection> self);
   // The connection is closed when this has passed and no other limit was set.
   void limit(std::chrono::milliseconds within);

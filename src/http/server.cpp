@@ -24,7 +24,7 @@ constexpr std::string_view too_many =
 }  // namespace
 
 struct server::state : std::enable_shared_from_this<server::state> {
-  state(asio::any_io_executor on, handler answer, allowed_hosts hosts, limits within)
+  state(asio::any_io_executor on, later_handler answer, allowed_hosts hosts, limits within)
       : executor(std::move(on)),
         shared(std::make_shared<service>(
             service{std::move(answer), std::move(hosts), within, pace(within.answers_per_second)})),
@@ -79,6 +79,9 @@ void server::state::stop() {
 }
 
 server::server(asio::any_io_executor executor, handler answer, allowed_hosts hosts, limits within)
+    : server(std::move(executor), answers_at_once(std::move(answer)), std::move(hosts), within) {}
+
+server::server(asio::any_io_executor executor, later_handler answer, allowed_hosts hosts, limits within)
     : state_(std::make_shared<state>(std::move(executor), std::move(answer), std::move(hosts), within)) {}
 
 server::~server() {

@@ -1,5 +1,5 @@
-// server: answers HTTP/1.1 on the relay's own reactor. GET and HEAD only, and whatever a client does is
-// bounded.
+// server: answers HTTP/1.1 on the program's own reactor. GET and HEAD, and POST if the limits have room for a
+// body; whatever a client does is bounded.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -15,6 +15,8 @@ namespace outboxd::http {
 // For one thread. The reactor does not run out of work before stop().
 class server {
  public:
+  server(boost::asio::any_io_executor executor, later_handler answer, allowed_hosts hosts = {},
+         limits within = {});
   server(boost::asio::any_io_executor executor, handler answer, allowed_hosts hosts = {}, limits within = {});
   ~server();
   server(const server&) = delete;

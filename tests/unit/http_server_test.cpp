@@ -1,19 +1,12 @@
 // http_server_test: what the server answers, and what it does with clients that are slow, hostile or many.
 #include <doctest/doctest.h>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <thread>
-
-#include "http/server.hpp"
-#include "support/http_client.hpp"
+#include "running_http_server.hpp"
 
 namespace http_server_test {
 
 using namespace outboxd::http;
 using namespace std::chrono_literals;
-using outboxd::test::http_answer;
 using outboxd::test::http_client;
 
 namespace {
@@ -24,37 +17,8 @@ response echo(const request& asked) {
   return {200, "text/plain", std::string(asked.method) + " " + std::string(asked.target)};
 }
 
-// On a thread of its own, as a relay is a process of its own.
-class running_server {
- public:
-  explicit running_server(limits within = {}) : server_(io_.get_executor(), echo, {}, within) {
-    const auto found = server_.listen(tcp_address{"127.0.0.1", 0});
-    REQUIRE_MESSAGE(found.has_value(), found.error().message);
-    port_ = std::get<tcp_address>(*found).port;
-    thread_ = std::thread([this] { io_.run(); });
-  }
-  ~running_server() {
-    boost::asio::post(io_, [this] { server_.stop(); });
-    thread_.join();
-  }
-  running_server(const running_server&) = delete;
-  running_server& operator=(const running_server&) = delete;
-
-  http_client connect() const { return http_client{port_}; }
-  // The answer to something after which the connection is closed.
-  http_answer last_answer(std::string_view sent) const {
-    auto client = connect();
-    client.send(sent);
-    auto out = client.read_answer();
-    CHECK(client.read_all().empty());
-    return out;
-  }
-
- private:
-  boost::asio::io_context io_{1};
-  server server_;
-  std::uint16_t port_ = 0;
-  std::thread thread_;
+struct running_server : outboxd::test::running_http_server {
+  explicit running_server(limits within = {}) : running_http_server(answers_at_once(echo), within) {}
 };
 
 constexpr auto host = "Host: 127.0.0.1\r\n";
