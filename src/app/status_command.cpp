@@ -2,19 +2,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
 #include "app/operator_session.hpp"
+#include "app/status_look.hpp"
 #include "app/status_view.hpp"
 
 namespace outboxd::app {
 namespace {
 
-constexpr std::array parts{"events", "pauses", "relays", "culprits", "snapshot", "table"};
 constexpr std::time_t between_looks = 2;  // seconds
 constexpr std::string_view clear_screen = "\x1b[H\x1b[2J";
 
@@ -25,23 +24,6 @@ outcome<operator_session> open_session(const settings& from) {
   return session;
 }
 
-// A part that cannot be read, for a lock or a lost connection, is named among the errors. The others are
-// there.
-nlohmann::json look(operator_session& session, const relay::postgres_settings& at) {
-  nlohmann::json out{{"schema", at.schema.name()}, {"errors", nlohmann::json::array()}};
-  for (const std::string_view part : parts) {
-    std::vector<std::string> parameters;
-    if (part == "culprits") parameters.push_back(std::to_string(at.claim_timeout.count()));
-    const auto answer = session.ask(part, parameters);
-    if (!answer) {
-      out["errors"].push_back(answer.error().message);
-    } else if (*answer) {
-      out.update(nlohmann::json::parse(**answer));
-    }
-  }
-  return out;
-}
-
 void print(const nlohmann::json& status, bool as_json, int indent) {
   fmt::print("{}\n", as_json ? status.dump(indent) : status_view(status));
   std::fflush(stdout);
@@ -50,7 +32,7 @@ void print(const nlohmann::json& status, bool as_json, int indent) {
 outcome<int> once(const settings& from, const status_options& options) {
   auto session = open_session(from);
   if (!session) return tl::make_unexpected(session.error());
-  const auto status = look(*session, from.relay.leader.database);
+  const auto status = look_at_outbox(*session, from.relay.leader.database);
   fmt::print("{}", options.json ? status.dump(2) + "\n" : status_view(status));
   return status.at("errors").empty() ? exit_success : exit_failure;
 }
@@ -71,13 +53,13 @@ outcome<int> watch(const settings& from, const status_options& options) {
     nlohmann::json status{{"schema", from.relay.leader.database.schema.name()},
                           {"errors", nlohmann::json::array()}};
     if (session)
-      status = look(*session, from.relay.leader.database);
+      status = look_at_outbox(*session, from.relay.leader.database);
     else
       status["errors"].push_back(session.error().message);
     if (terminal && !options.json) fmt::print("{}", clear_screen);
     print(status, options.json, -1);
     // Nothing could be read: the connection is lost, or as good as that.
-    if (session && status.at("errors").size() == parts.size()) session = open_session(from);
+    if (session && status.at("errors").size() == status_parts.size()) session = open_session(from);
   } while (sigtimedwait(&ends, nullptr, &pause) < 0);
   return exit_success;
 }

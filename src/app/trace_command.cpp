@@ -1,12 +1,9 @@
 // trace: what is known of one event, and why it is not out yet.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-#include <utility>
-
 #include "app/commands.hpp"
 #include "app/event_listing.hpp"
-#include "app/trace_words.hpp"
+#include "app/trace_look.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -42,77 +39,11 @@ void print_found(const json& event) {
   show("shard", "shard");
 }
 
-outcome<int> tell(json event, const trace_finding& finding, const trace_options& options) {
-  event["state"] = finding.state;
-  event["why"] = finding.why;
-  if (options.json)
-    fmt::print("{}\n", event.dump(2));
-  else
-    print_found(event);
-  return exit_success;
-}
-
-// As much as PostgreSQL can read of the events.
-outcome<int> unreadable(operator_session& session, const trace_options& options) {
-  const auto got = read_what_can_be([&](part_read how) {
-    return session.execute(
-        fmt::format("SELECT {}) FROM {{0}}.event AS e WHERE e.id = $1::uuid ORDER BY e.seq",
-                    json_of_event(how)),
-        {options.id});
-  });
-  if (!got) return tl::make_unexpected(got.error());
-  if (got->rows.size() == 0) return run_failure(fmt::format("event {} has just been deleted", options.id));
-  for (int row = 0; row < got->rows.size(); ++row) {
-    auto event = json::parse(std::string(got->rows.at(row, 0)));
-    event["behind"] = json();
-    const bool is_over = event.at("status") == "dead" || event.at("status") == "published";
-    const auto finding =
-        is_over ? explain(event, json())
-                : trace_finding{"unreadable",
-                                "PostgreSQL cannot read it whole, or not say it in UTF-8: it is dead when a "
-                                "relay has come to it"};
-    if (row > 0) fmt::print("\n");
-    if (const auto told = tell(std::move(event), finding, options); !told) return told;
-  }
-  return exit_success;
-}
-
-// The id is not in the table.
-outcome<int> missing(operator_session& session, const settings& from, const trace_options& options) {
-  const auto kept = session.ask("discarded", {options.id});
-  if (!kept) return tl::make_unexpected(kept.error());
-  const json discarded = *kept ? json::parse(**kept) : json();
-  std::string why =
-      fmt::format("there is no event {} in schema {}", options.id, from.relay.leader.database.schema.name());
-  if (discarded.is_null()) {
-    why +=
-        ", as far as committed transactions go: its own may be open, rolled back, or long ago, and the event "
-        "deleted since";
-  } else {
-    why += fmt::format(
-        ": {} discarded it at {}{}", discarded.at("who").get<std::string>(),
-        discarded.at("at").get<std::string>(),
-        discarded.at("reason").is_null() ? "" : " (" + discarded.at("reason").get<std::string>() + ")");
-  }
-  if (options.json)
-    fmt::print(
-        "{}\n",
-        json{{"id", options.id}, {"state", discarded.is_null() ? "unknown" : "discarded"}, {"why", why}}.dump(
-            2));
-  return run_failure(printable(why));
-}
-
-// And what it waits behind.
-outcome<int> tell_of(operator_session& session, json event, const trace_options& options) {
-  json behind;
-  if (event.at("status") == "pending" || event.at("status") == "waiting") {
-    const auto ahead = session.ask("behind", {options.id, event.at("seq").dump()});
-    if (!ahead) return tl::make_unexpected(ahead.error());
-    if (*ahead && event.at("exception") != "scheduled") behind = json::parse(**ahead);
-  }
-  const auto finding = explain(event, behind);
-  event["behind"] = std::move(behind);
-  return tell(std::move(event), finding, options);
+outcome<int> missing(operator_session& session, const trace_options& options) {
+  const auto why = trace_missing(session, options.id);
+  if (!why) return tl::make_unexpected(why.error());
+  if (options.json) fmt::print("{}\n", why->dump(2));
+  return run_failure(printable(why->at("why").get<std::string>()));
 }
 
 outcome<int> trace(const settings& from, const trace_options& options) {
@@ -123,15 +54,17 @@ outcome<int> trace(const settings& from, const trace_options& options) {
   auto session = operator_session::open(from, "outboxd trace");
   if (!session) return tl::make_unexpected(session.error());
   if (const auto set = session->look_only(); !set) return tl::make_unexpected(set.error());
-  const auto found = session->ask_all("trace", {options.id});
-  if (!found && found.error().of_a_row) return unreadable(*session, options);
+  const auto found = trace_event(*session, options.id);
   if (!found) return tl::make_unexpected(found.error());
-  if (found->empty()) return missing(*session, from, options);
+  if (found->empty()) return missing(*session, options);
   if (found->size() > 1)
     say_error(fmt::format("{} events have this id, one in each partition", found->size()));
-  for (const std::string& one : *found) {
+  for (const json& one : *found) {
     if (&one != &found->front()) fmt::print("\n");
-    if (const auto told = tell_of(*session, json::parse(one), options); !told) return told;
+    if (options.json)
+      fmt::print("{}\n", one.dump(2));
+    else
+      print_found(one);
   }
   return exit_success;
 }
