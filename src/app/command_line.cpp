@@ -52,7 +52,7 @@ int completion_command(const CLI::App& app, std::string_view name) {
 
 }  // namespace
 
-int run_command_line(int argc, char** argv) {
+int run_command_line(int argc, char** argv, add_commands others) {
   CLI::App app("outboxd relays events from a transactional outbox in PostgreSQL to RabbitMQ.", "outboxd");
   app.require_subcommand(1);
   app.fallthrough();
@@ -64,6 +64,7 @@ int run_command_line(int argc, char** argv) {
   add_daemon_commands(app, flags, commands);
   add_adopt_command(app, commands);
   add_operator_commands(app, commands);
+  others(app, commands);
   CLI::App* const version =
       app.add_subcommand("version", "print the version, the commit, and the libraries' versions");
   app.set_version_flag("--version", OUTBOXD_VERSION,

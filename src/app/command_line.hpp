@@ -1,9 +1,14 @@
 // command_line: flags and commands.
 #pragma once
 
+#include "app/command_set.hpp"
+
 namespace outboxd::app {
 
+// Adds commands that are not of this folder.
+using add_commands = void (*)(CLI::App& app, command_set& to);
+
 // Reads the command line, the environment and the file, and does what they say. Returns the exit status.
-int run_command_line(int argc, char** argv);
+int run_command_line(int argc, char** argv, add_commands others);
 
 }  // namespace outboxd::app

@@ -5,11 +5,12 @@
 #include "app/command_line.hpp"
 #include "app/commands.hpp"
 #include "app/core_dumps.hpp"
+#include "console/console_command.hpp"
 
 int main(int argc, char** argv) {
   try {
     outboxd::app::forbid_core_dumps();
-    const int status = outboxd::app::run_command_line(argc, argv);
+    const int status = outboxd::app::run_command_line(argc, argv, outboxd::console::add_console_command);
     // A full disk must not look like an empty list.
     if (std::fflush(stdout) == 0) return status;
     outboxd::app::say_error("the output could not be written");

@@ -8,9 +8,10 @@
 
 #include "amqp/url.hpp"
 #include "amqp/url_password.hpp"
+#include "app/console_setting.hpp"
 #include "app/password_setting.hpp"
 #include "app/route_settings.hpp"
-#include "app/secret_file.hpp"
+#include "app/secret_setting.hpp"
 #include "app/setting_reader.hpp"
 #include "app/tls_setting.hpp"
 #include "app/units.hpp"
@@ -33,38 +34,9 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// The text of a secret now, or the file that it is read from for every connection.
-relay::secret::text secret_of(setting_reader& from, const std::string& key) {
-  const auto file_key = key + "_file";
-  const auto reading = from.yes("secrets.allow_readable") ? others::allowed : others::refused;
-  if (from.has(file_key))
-    return [path = from.value(file_key).text, reading] { return read_secret_file(path, reading); };
-  return [text = from.value(key).text]() -> result<std::string> { return text; };
-}
-
-const std::string& origin_of_secret(const setting_reader& from, const std::string& key) {
-  return from.has(key + "_file") ? from.value(key + "_file").origin : from.value(key).origin;
-}
-
-// Only a file can be unreadable.
-void fail_unreadable(setting_reader& from, const std::string& key, const error& why) {
-  from.fail(fmt::format("{}_file ({}): {}", key, origin_of_secret(from, key), why.message));
-}
-
-void check_secret_file(setting_reader& from, const std::string& key, settings& out) {
-  const auto file_key = key + "_file";
-  if (!from.has(file_key)) return;
-  if (from.has(key))
-    from.fail(fmt::format("{} and {} are both given ({}, {}); give one of them", key, file_key,
-                          from.value(key).origin, from.value(file_key).origin));
-  const auto& path = from.value(file_key).text;
-  if (from.yes("secrets.allow_readable") && is_world_readable(path))
-    out.warnings.push_back(fmt::format("{}: everybody can read {}; chmod 600 {}", file_key, path, path));
-}
-
 void read_database(setting_reader& from, settings& out) {
   const std::string key = "database.url";
-  check_secret_file(from, key, out);
+  check_secret_file(from, key, out.warnings);
   const auto address = secret_of(from, key);
   const auto command = read_password_command(from, "database.password_command");
   out.relay.leader.database.url = {address, command, join_database_password};
@@ -98,7 +70,7 @@ std::vector<std::string> split_urls(std::string_view text) {
 // Each URL of the list is a secret of its own, read anew from the list every time.
 void read_broker_urls(setting_reader& from, settings& out) {
   const std::string key = "amqp.url";
-  check_secret_file(from, key, out);
+  check_secret_file(from, key, out.warnings);
   const auto all = secret_of(from, key);
   const auto origin = origin_of_secret(from, key);
   const auto command = read_password_command(from, "amqp.password_command");
@@ -132,7 +104,7 @@ result<http::url> parse_management_url(std::string_view text) {
 
 void read_management_url(setting_reader& from, settings& out) {
   const std::string key = "amqp.management_url";
-  check_secret_file(from, key, out);
+  check_secret_file(from, key, out.warnings);
   auto now = secret_of(from, key);
   const auto text = now();
   if (!text) return fail_unreadable(from, key, text.error());
@@ -312,6 +284,7 @@ result<settings> read_settings(const raw_settings& raw, purpose what_for) {
                          .broker = {},
                          .lane = {}},
                .http = {},
+               .console = {},
                .log = {},
                .management_url = {},
                .raw = raw,
@@ -328,6 +301,7 @@ result<settings> read_settings(const raw_settings& raw, purpose what_for) {
   read_relay(from, out);
   read_retry(from, out);
   read_retention(from, out);
+  read_console(from, what_for == purpose::console, out);
   if (from.failed()) return tl::make_unexpected(*from.failed());
   return out;
 }

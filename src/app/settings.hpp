@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/console_settings.hpp"
 #include "app/raw_settings.hpp"
 #include "core/error.hpp"
 #include "http/address.hpp"
@@ -30,6 +31,7 @@ struct http_settings {
 struct settings {
   relay::relay_settings relay;
   http_settings http;
+  console_settings console;
   log_settings log;
   // Of the broker, for the doctor; read anew each time, as any secret. Empty: there is none.
   std::function<result<http::url>()> management_url;
@@ -39,8 +41,8 @@ struct settings {
 };
 
 // What the settings are read for: a migration, like an operator's command, needs no broker, and leaves its
-// URL alone. Asking a relay for its health needs neither server.
-enum class purpose { relay, migration, health };
+// URL alone. Asking a relay for its health needs neither server. Only the console reads its secrets.
+enum class purpose { relay, migration, health, console };
 
 // Defaults fill in what is missing. An error names the key, the value, where it came from and what is
 // allowed; the value of a secret is not shown.

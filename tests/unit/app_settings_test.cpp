@@ -200,6 +200,13 @@ TEST_CASE("a bad value is refused with its key, itself, where it came from and w
       {"amqp.allow_cc", "yes", "one of true, false"},
       {"amqp.max_message_size", "0", "1 to 512MiB"},
       {"amqp.max_message_size", "513MiB", "1 to 512MiB"},
+      {"console.listen", "9465", "127.0.0.1:9464"},
+      {"console.access", "all", "one of off, read, act"},
+      {"console.public_url", "ops.example", "http:// or https://"},
+      {"console.public_url", "https://u:p@ops.example", "without a user and password"},
+      {"console.proxy_header", "X User", "the name of a header"},
+      {"console.proxy_addresses", "10.0.0.0/8", "IP addresses"},
+      {"console.relay_urls", "https://a", "relays speak no TLS"},
       {"log.level", "verbose", "one of trace, debug, info, warn, error, off"},
       {"log.format", "xml", "one of text, json"},
   };

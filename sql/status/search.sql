@@ -1,0 +1,43 @@
+-- Events, the newest first, 100 at most: with the status $1, the type $2, the aggregate $3/$4, created at or
+-- after $5 and before $6, and a seq below $7. Empty: any. Looks at 100,000 events at most: `looked_to` is the
+-- seq of the last one, null if it was the last one there is. Dead and waiting ones are few beside the others,
+-- and have indexes of their own; of them `looked_to` is null. Names are cut to 300 characters.
+WITH below AS MATERIALIZED (
+  SELECT coalesce(nullif($7, '')::bigint, 9223372036854775807) AS seq),
+found AS MATERIALIZED (
+  SELECT l.* FROM (
+    (SELECT e.* FROM @schema@.event AS e
+     WHERE $1 = 'dead' AND e.exception = 'dead' AND e.seq < (SELECT b.seq FROM below AS b)
+     ORDER BY e.exception DESC, e.seq DESC LIMIT 100000)
+    UNION ALL
+    (SELECT e.* FROM @schema@.event AS e
+     WHERE $1 = 'waiting' AND e.exception IN ('scheduled', 'backing_off')
+       AND e.seq < (SELECT b.seq FROM below AS b)
+     ORDER BY e.available_at, e.seq LIMIT 50000)
+    UNION ALL
+    (SELECT e.* FROM @schema@.event AS e
+     WHERE $1 = 'waiting' AND e.exception = 'parked' AND e.exception IN ('backing_off', 'parked')
+       AND e.seq < (SELECT b.seq FROM below AS b)
+     LIMIT 50000)
+    UNION ALL
+    (SELECT e.* FROM @schema@.event AS e
+     WHERE $1 NOT IN ('dead', 'waiting') AND e.seq < (SELECT b.seq FROM below AS b)
+     ORDER BY e.seq DESC LIMIT 100000)) AS l
+  WHERE ($1 = '' OR l.status::text = $1) AND ($2 = '' OR l.event_type = $2)
+    AND ($3 = '' OR l.aggregate_type = $3 AND l.aggregate_id = $4)
+    AND ($5 = '' OR l.created_at >= nullif($5, '')::timestamptz)
+    AND ($6 = '' OR l.created_at < nullif($6, '')::timestamptz)
+  ORDER BY l.seq DESC LIMIT 100)
+SELECT json_build_object(
+  'found', (
+    SELECT coalesce(json_agg(json_build_object(
+      'id', f.id, 'seq', f.seq, 'status', f.status, 'event_type', left(f.event_type, 300),
+      'aggregate_type', left(f.aggregate_type, 300), 'aggregate_id', left(f.aggregate_id, 300),
+      'attempts', f.attempts, 'code', f.last_error_code, 'created_at', f.created_at,
+      'published_at', f.published_at,
+      'available_at', CASE WHEN isfinite(f.available_at) THEN f.available_at END) ORDER BY f.seq DESC), '[]')
+    FROM found AS f),
+  'looked_to', CASE WHEN $1 NOT IN ('dead', 'waiting') THEN (
+    SELECT CASE WHEN count(*) = 100000 THEN min(l.seq) END
+    FROM (SELECT e.seq FROM @schema@.event AS e WHERE e.seq < (SELECT b.seq FROM below AS b)
+          ORDER BY e.seq DESC LIMIT 100000) AS l) END)

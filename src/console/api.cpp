@@ -1,0 +1,197 @@
+#include "console/api.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/effective_settings.hpp"
+#include "app/selection.hpp"
+#include "app/status_look.hpp"
+#include "app/trace_look.hpp"
+#include "console/page.hpp"
+#include "console/query.hpp"
+
+namespace outboxd::console {
+namespace asio = boost::asio;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view api_prefix = "/api/";
+
+// Words of a server may be in any encoding: what is no UTF-8 is replaced, and does not throw.
+http::response told(const json& body) {
+  return {200, "application/json", body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n", {}};
+}
+
+http::response told(const desk::answer& found) {
+  if (found) return told(*found);
+  return refused(found.error().status == app::exit_usage ? 400 : 503, "database", found.error().message);
+}
+
+// Questions with a text of their own are made here, and not where they are awaited: gcc 12 destroys a closure
+// that is made in a coroutine twice.
+desk::question actions_before(const std::string& id) {
+  return [id](app::operator_session& session) -> desk::answer {
+    const auto found = session.ask("audit", {id});
+    if (!found) return tl::make_unexpected(found.error());
+    return json::parse(found->value_or("{}"));
+  };
+}
+
+desk::question event_of(const std::string& id) {
+  return [id](app::operator_session& session) -> desk::answer {
+    auto found = app::trace_event(session, id);
+    if (!found) return tl::make_unexpected(found.error());
+    if (!found->empty()) return json{{"events", std::move(*found)}};
+    auto missing = app::trace_missing(session, id);
+    if (!missing) return tl::make_unexpected(missing.error());
+    return json{{"events", json::array()}, {"missing", std::move(*missing)}};
+  };
+}
+
+// $1 to $7 of sql/status/search.sql; the two times are as they were written.
+desk::question events_with(const std::vector<std::string>& parameters) {
+  return [parameters](app::operator_session& session) -> desk::answer {
+    auto resolved = parameters;
+    for (const auto& [at, name] : {std::pair{4, "since"}, std::pair{5, "until"}}) {
+      auto& text = resolved[static_cast<std::size_t>(at)];
+      if (text.empty()) continue;
+      auto time = session.resolve_time(name, text);
+      if (!time) return tl::make_unexpected(time.error());
+      text = std::move(*time);
+    }
+    const auto found = session.ask("search", resolved);
+    if (!found) return tl::make_unexpected(found.error());
+    return json::parse(found->value_or("{}"));
+  };
+}
+
+// Of a text that is to be an id or a seq in SQL.
+bool is_number(const std::string& text) {
+  constexpr std::size_t longest = 18;
+  return text.size() <= longest &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_id(const std::string& text) {
+  app::selectors which;
+  which.ids = {text};
+  return app::check_selectors(which).has_value();
+}
+
+double number_of(const std::string& text) {
+  double out = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return failed == std::errc() && end == text.data() + text.size() ? out : 0;
+}
+
+// A proxy may hand on the prefix of the path, or take it off.
+std::string_view without_prefix(std::string_view path, const std::optional<http::url>& public_url) {
+  if (!public_url || public_url->path.empty() || !path.starts_with(public_url->path)) return path;
+  const auto rest = path.substr(public_url->path.size());
+  return rest.starts_with('/') ? rest : path;
+}
+
+}  // namespace
+
+http::later_handler api::handler() {
+  return [this](const http::request& asked) -> answered {
+    auto out = co_await answer(asked);
+    add_guards(out);
+    co_return out;
+  };
+}
+
+api::answered api::answer(const http::request& asked) {
+  const auto path = without_prefix(path_of(asked.target), from_.console.public_url);
+  const auto now = gate::clock::now();
+  if (!path.starts_with(api_prefix)) {
+    if (asked.method == "POST") co_return refused(405, "method", "GET it");
+    if (auto file = file_at(path)) co_return *std::move(file);
+    // Relative links of the page need the slash at the end of its prefix.
+    if (from_.console.public_url && path == from_.console.public_url->path) {
+      http::response out{308, std::string(http::plain_text), "", {}};
+      out.headers.emplace_back("Location", from_.console.public_url->path + "/");
+      co_return out;
+    }
+    co_return refused(404, "no_page", "there is no such page");
+  }
+  if (path == "/api/login") co_return gate_.login(asked, now);
+  if (path == "/api/logout") co_return gate_.logout(asked);
+  if (path == "/api/session") co_return gate_.session(asked, now);
+  const auto decided = gate_.look(asked, now);
+  if (const auto* why = std::get_if<http::response>(&decided)) co_return *why;
+  if (asked.method == "POST") co_return refused(404, "no_action", "there is no such action");
+  co_return co_await data(path, asked);
+}
+
+api::answered api::data(std::string_view path, const http::request& asked) {
+  if (path == "/api/now") co_return co_await now(asked);
+  if (path == "/api/stuck") co_return co_await stuck();
+  if (path == "/api/audit") co_return co_await audit(asked);
+  if (path == "/api/event") co_return co_await event(asked);
+  if (path == "/api/events") co_return co_await search(asked);
+  if (path == "/api/settings") co_return settings();
+  co_return refused(404, "no_data", "there is no such data");
+}
+
+api::answered api::now(const http::request& asked) {
+  co_return told(co_await outlook_.now(number_of(parameter(asked.target, "after"))));
+}
+
+api::answered api::stuck() {
+  const desk::question what = [this](app::operator_session& session) -> desk::answer {
+    constexpr std::array<std::string_view, 4> parts{"stuck", "pauses", "culprits", "snapshot"};
+    auto found = app::look_at_outbox(session, from_.relay.leader.database, parts);
+    if (found.at("errors").size() == parts.size())
+      return app::run_failure(found.at("errors").front().get<std::string>());
+    return found;
+  };
+  co_return told(co_await desk_.look(what));
+}
+
+api::answered api::audit(const http::request& asked) {
+  const auto before = parameter(asked.target, "before");
+  if (!is_number(before)) co_return refused(400, "wrong_parameter", "before is the id of an action");
+  const auto what = actions_before(before);
+  co_return told(co_await desk_.look(what));
+}
+
+api::answered api::event(const http::request& asked) {
+  const auto id = parameter(asked.target, "id");
+  if (!is_id(id)) co_return refused(400, "wrong_id", "an id looks like 6f1c1f1e-2f0c-4b1e-9d55-0a1b2c3d4e5f");
+  const auto what = event_of(id);
+  co_return told(co_await desk_.look(what));
+}
+
+api::answered api::search(const http::request& asked) {
+  const auto status = parameter(asked.target, "status");
+  constexpr std::array<std::string_view, 5> statuses{"", "pending", "waiting", "published", "dead"};
+  if (std::find(statuses.begin(), statuses.end(), status) == statuses.end())
+    co_return refused(400, "wrong_status", "status is pending, waiting, published or dead");
+  const auto aggregate = parameter(asked.target, "aggregate");
+  const auto slash = aggregate.find('/');
+  if (!aggregate.empty() && (slash == std::string::npos || slash == 0 || slash + 1 == aggregate.size()))
+    co_return refused(400, "wrong_aggregate", "an aggregate is TYPE/ID, such as order/42");
+  const auto before = parameter(asked.target, "before");
+  if (!is_number(before)) co_return refused(400, "wrong_parameter", "before is the seq of an event");
+  std::vector<std::string> parameters;
+  parameters.push_back(status);
+  parameters.push_back(parameter(asked.target, "type"));
+  parameters.push_back(aggregate.empty() ? aggregate : aggregate.substr(0, slash));
+  parameters.push_back(aggregate.empty() ? aggregate : aggregate.substr(slash + 1));
+  parameters.push_back(parameter(asked.target, "since"));
+  parameters.push_back(parameter(asked.target, "until"));
+  parameters.push_back(before);
+  const auto what = events_with(parameters);
+  co_return told(co_await desk_.look(what));
+}
+
+http::response api::settings() const {
+  return told({{"toml", app::to_toml(from_)}, {"sources", from_.sources}});
+}
+
+}  // namespace outboxd::console

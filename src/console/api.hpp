@@ -1,0 +1,38 @@
+// api: what each path of the console answers.
+#pragma once
+
+#include "app/settings.hpp"
+#include "console/desk.hpp"
+#include "console/gate.hpp"
+#include "console/outlook.hpp"
+#include "http/message.hpp"
+
+namespace outboxd::console {
+
+class api {
+ public:
+  // All of them have to outlive it, and the handler.
+  api(const app::settings& from, gate& door, desk& asks, outlook& sees)
+      : from_(from), gate_(door), desk_(asks), outlook_(sees) {}
+
+  http::later_handler handler();
+
+ private:
+  using answered = boost::asio::awaitable<http::response>;
+
+  answered answer(const http::request& asked);
+  answered data(std::string_view path, const http::request& asked);
+  answered now(const http::request& asked);
+  answered stuck();
+  answered audit(const http::request& asked);
+  answered event(const http::request& asked);
+  answered search(const http::request& asked);
+  http::response settings() const;
+
+  const app::settings& from_;
+  gate& gate_;
+  desk& desk_;
+  outlook& outlook_;
+};
+
+}  // namespace outboxd::console

@@ -1,0 +1,85 @@
+#include "console/console_command.hpp"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+
+#include "app/commands.hpp"
+#include "app/log.hpp"
+#include "console/api.hpp"
+#include "console/outlook.hpp"
+#include "http/server.hpp"
+#include "http/text.hpp"
+
+namespace outboxd::console {
+namespace {
+
+namespace asio = boost::asio;
+
+// Of a request: a selection of some ten thousand ids does not fit, a reason does.
+constexpr std::size_t longest_body = 64 * 1024;
+
+http::allowed_hosts hosts_of(const app::console_settings& on) {
+  constexpr std::string_view setting = "console.public_url";
+  std::string name = on.public_url ? on.public_url->host : "";
+  if (http::is_ipv4(name) || http::is_ipv6(name)) name.clear();  // addresses are allowed anyway
+  // A host of a URL is a name here, too.
+  return http::allowed_hosts::parse(name, setting).value_or(http::allowed_hosts());
+}
+
+void say_access(const app::console_settings& on, spdlog::logger& log) {
+  if (!on.asks_who())
+    log.info("nobody is asked who he is: whoever reaches the address may look, and nobody may act");
+  else if (on.access == app::console_access::read)
+    log.info("who has a token may look, and nobody may act (console.access = read)");
+}
+
+int serve(const app::settings& from) {
+  const auto log = app::make_logger(from.log);
+  for (const auto& warning : from.warnings) log->warn(warning);
+  std::signal(SIGPIPE, SIG_IGN);  // a closed log pipe or socket is an error of its write
+  asio::io_context io(1);
+  desk asks(from);
+  outlook sees(io.get_executor(), from, asks);
+  gate door(from.console);
+  api answers(from, door, asks, sees);
+  http::server server(io.get_executor(), answers.handler(), hosts_of(from.console),
+                      {.body_bytes = longest_body});
+  for (const auto& where : from.console.listen) {
+    const auto found = server.listen(where);
+    if (!found) {
+      log->error(found.error().message);
+      return app::exit_failure;
+    }
+    log->info("the console is at {}", http::url_of(*found));
+  }
+  say_access(from.console, *log);
+  asio::signal_set signals(io, SIGINT, SIGTERM);
+  signals.async_wait([&](const boost::system::error_code& cancelled, int) {
+    if (cancelled) return;
+    log->info("stopping");
+    server.stop();
+    sees.stop();
+    // A question to a server that does not answer is not waited for: it only reads.
+    if (!asks.idle()) ::_exit(app::exit_success);
+  });
+  asio::co_spawn(io, sees.run(), [](std::exception_ptr thrown) {
+    if (thrown) std::rethrow_exception(thrown);
+  });
+  io.run();
+  return app::exit_success;
+}
+
+}  // namespace
+
+void add_console_command(CLI::App& app, app::command_set& to) {
+  CLI::App* const console = app.add_subcommand("console", "serve a web page to look at the outbox");
+  to.push_back({console, app::purpose::console, serve});
+}
+
+}  // namespace outboxd::console

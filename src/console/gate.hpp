@@ -1,0 +1,54 @@
+// gate: who is let in. It looks at each request before anything else does.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "app/console_settings.hpp"
+#include "console/login_pace.hpp"
+#include "console/principal.hpp"
+#include "console/sessions.hpp"
+#include "http/message.hpp"
+
+namespace outboxd::console {
+
+// {"error": {"code": …, "message": …}}, as every refusal of the console.
+http::response refused(int status, std::string_view code, std::string_view message);
+
+class gate {
+ public:
+  using clock = std::chrono::steady_clock;
+  using decision = std::variant<principal, http::response>;
+
+  // `on` has to outlive it.
+  explicit gate(const app::console_settings& on);
+
+  // Of a request for data, or one that changes something: who asks, or what he is answered instead.
+  decision look(const http::request& asked, clock::time_point now);
+
+  // POST /api/login with {"token": …}. Answers with a cookie.
+  http::response login(const http::request& asked, clock::time_point now);
+  http::response logout(const http::request& asked);
+
+  // What the page shows of who it is, and the CSRF token of its POSTs.
+  http::response session(const http::request& asked, clock::time_point now);
+
+ private:
+  std::optional<level> level_of(std::string_view token) const;
+  std::optional<principal> by_proxy(const http::request& asked) const;
+  std::optional<principal> by_session(const http::request& asked, clock::time_point now);
+  decision by_authorization(std::string_view header, clock::time_point now);
+  decision who(const http::request& asked, clock::time_point now);
+  std::optional<http::response> wrong_with_post(const http::request& asked, bool needs_origin) const;
+  level at_most(level may) const;
+  std::string csrf_token(const principal& of) const;
+  std::string cookie_line(const http::request& asked, std::string_view value, bool ends) const;
+
+  const app::console_settings& on_;
+  const std::string key_;  // of this process
+  sessions sessions_;
+  login_pace pace_;
+};
+
+}  // namespace outboxd::console

@@ -1,0 +1,285 @@
+#include "console/headline.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "app/status_view.hpp"
+
+namespace outboxd::console {
+namespace {
+
+using nlohmann::json;
+
+std::string text_at(const json& of, const char* key, std::string_view otherwise = "") {
+  const auto found = of.find(key);
+  return found != of.end() && found->is_string() ? found->get<std::string>() : std::string(otherwise);
+}
+
+const json& array_at(const json& of, const char* key) {
+  static const json none = json::array();
+  const auto found = of.find(key);
+  return found != of.end() && found->is_array() ? *found : none;
+}
+
+bool flag_at(const json& of, const char* key) {
+  const auto found = of.find(key);
+  return found != of.end() && found->is_boolean() && found->get<bool>();
+}
+
+std::int64_t count_of(const json& status, const char* which) {
+  const auto events = status.find("events");
+  return events == status.end() ? 0 : events->at(which).at("count").get<std::int64_t>();
+}
+
+std::string events(std::int64_t count) {
+  return fmt::format("{} {}", grouped(count), count == 1 ? "event" : "events");
+}
+
+// Of docs/runbook.md, in short.
+std::string code_words(const std::string& code) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> known{{
+      {"returned", "no queue is bound for that key"},
+      {"refused", "the exchange is missing, or may not be written to"},
+      {"nacked", "a queue is full or has failed"},
+      {"unconfirmed", "RabbitMQ does not confirm it in time"},
+      {"connection_closed", "RabbitMQ closes the connection over it"},
+      {"destination_down", "it has worked, and does not now"},
+  }};
+  if (code.empty()) return "no reason is recorded";
+  for (const auto& [name, words] : known)
+    if (name == code) return fmt::format("{} ({})", words, code);
+  return code;
+}
+
+// "18,230 events wait, and nothing is lost"
+std::string waiting_words(const json& status) {
+  const auto count = count_of(status, "pending") + count_of(status, "waiting");
+  if (count == 0) return "nothing waits";
+  return fmt::format("{} {}, and nothing is lost", events(count), count == 1 ? "waits" : "wait");
+}
+
+std::string pause_part(const json& one) {
+  const auto part = text_at(one, "part");
+  if (part == "everything") return "Everything";
+  return fmt::format("{} {}", part == "event_type" ? "Event type" : "Aggregate type", text_at(one, "name"));
+}
+
+std::string pause_words(const json& one) {
+  const auto reason = text_at(one, "reason");
+  return fmt::format("{} is paused by {}{}", pause_part(one), text_at(one, "who", "somebody"),
+                     reason.empty() ? "" : fmt::format(" ({})", reason));
+}
+
+std::optional<headline> database_away(const json& now) {
+  const auto& database = now.at("database");
+  if (database.at("up").get<bool>()) return std::nullopt;
+  return headline{
+      "database_away", "bad",
+      fmt::format("PostgreSQL cannot be asked: {}.", text_at(database, "error", "it does not answer")),
+      "The figures below are from before. The page goes on by itself when it answers again.",
+      text_at(database, "since")};
+}
+
+std::optional<headline> outbox_unread(const json& status) {
+  if (status.contains("events") || status.contains("relays")) return std::nullopt;
+  const auto& errors = array_at(status, "errors");
+  return headline{"outbox_unread", "bad",
+                  fmt::format("The outbox in schema {} cannot be read: {}.", text_at(status, "schema"),
+                              errors.empty() ? "nobody says why" : errors.front().get<std::string>()),
+                  "outboxd check says what is missing.", ""};
+}
+
+std::optional<headline> in_the_way(const json& status) {
+  for (const auto& one : array_at(status, "culprits")) {
+    const auto from = text_at(one, "keeps_from");
+    if (from != "writing" && from != "leading") continue;
+    const auto pid = one.at("pid").is_null() ? std::string("?") : one.at("pid").dump();
+    return headline{
+        "lock_holder", "bad",
+        fmt::format(
+            "A session is in the way: pid {} (user {}, application {}) holds {} and keeps relays from {}; "
+            "{}.",
+            pid, text_at(one, "user", "?"), text_at(one, "application", "?"), text_at(one, "mode"), from,
+            waiting_words(status)),
+        fmt::format("Let it finish, or end it: SELECT pg_terminate_backend({});", pid), ""};
+  }
+  return std::nullopt;
+}
+
+std::optional<headline> all_paused(const json& status) {
+  for (const auto& one : array_at(status, "paused"))
+    if (text_at(one, "part") == "everything")
+      return headline{"all_paused", "warn", fmt::format("{}; {}.", pause_words(one), waiting_words(status)),
+                      "outboxd resume --all ends that.", text_at(one, "since")};
+  return std::nullopt;
+}
+
+// One that is not there is a shard whose events nobody reads.
+std::optional<headline> shard_missing(const json& status) {
+  const auto& shards = array_at(status, "shards");
+  if (!status.contains("shards")) return std::nullopt;
+  const auto count = shards.size();
+  bool whole = count > 0 && (count & (count - 1)) == 0;
+  for (std::size_t i = 0; whole && i < count; ++i) whole = shards.at(i).at("shard") == i;
+  if (whole) return std::nullopt;
+  return headline{"shard_missing", "bad",
+                  fmt::format("The table shard of the outbox has {}, which is not what migrate has made.",
+                              count == 1 ? "one row" : fmt::format("{} rows", count)),
+                  "outboxd migrate mends it; nothing is lost.", ""};
+}
+
+std::optional<headline> no_relay(const json& status) {
+  if (!status.contains("relays") || !array_at(status, "relays").empty()) return std::nullopt;
+  const bool waits = count_of(status, "pending") + count_of(status, "waiting") > 0;
+  return headline{"no_relay", waits ? "bad" : "warn",
+                  fmt::format("No relay runs; {}.", waiting_words(status)), "Start one: outboxd run.", ""};
+}
+
+// Of the relays that were asked: none is ready, and one says why.
+std::optional<headline> not_ready(const json& now) {
+  const json* why = nullptr;
+  for (const auto& one : array_at(now, "relays")) {
+    const auto& status = one.at("status");
+    if (!status.is_object()) continue;
+    const auto& reasons = array_at(status, "reasons");
+    if (flag_at(status, "ready") && !flag_at(status, "broker_blocked")) return std::nullopt;
+    if (why == nullptr && !reasons.empty()) why = &reasons.front();
+  }
+  if (why == nullptr) return std::nullopt;
+  const auto& status = now.at("status");
+  return headline{
+      "relay_not_ready", "bad",
+      fmt::format("The relay cannot publish: {}; {}.", text_at(*why, "message"), waiting_words(status)),
+      fmt::format("docs/runbook.md says what {} means.", text_at(*why, "code")), text_at(*why, "since")};
+}
+
+std::optional<headline> unled(const json& status) {
+  const auto& shards = array_at(status, "shards");
+  std::size_t without = 0;
+  for (const auto& one : shards) without += one.at("leader").is_null() ? 1 : 0;
+  if (without == 0) return std::nullopt;
+  return headline{
+      "unled", "bad",
+      shards.size() == 1
+          ? fmt::format("A relay runs, and does not lead; {}.", waiting_words(status))
+          : fmt::format("{} of {} shards have no leader; {}.", without, shards.size(), waiting_words(status)),
+      "Its log and /readyz say why; a take-over takes a second at most.", ""};
+}
+
+std::optional<headline> destination(const json& status) {
+  const auto& all = array_at(status, "waits_by_destination");
+  for (const auto& one : all) {
+    if (text_at(one, "code") == "paused") continue;
+    const auto count = one.at("events").get<std::int64_t>();
+    const auto exchange = one.at("exchange").is_null()
+                              ? std::string("its route's exchange")
+                              : fmt::format("exchange \"{}\"", text_at(one, "exchange"));
+    return headline{"destination", "warn",
+                    fmt::format("{} {} at {} with key {}: {}. The rest goes out.", events(count),
+                                count == 1 ? "waits" : "wait", exchange, text_at(one, "routing_key"),
+                                code_words(text_at(one, "code"))),
+                    "Stuck shows them by reason, with an example of each.", ""};
+  }
+  return std::nullopt;
+}
+
+std::optional<double> overdue(const json& status) {
+  const auto found = status.find("oldest_due_age_seconds");
+  if (found == status.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+std::string rate_words(const json& now) {
+  const auto rate = now.value("published_per_second", 0.0);
+  if (rate >= 10) return fmt::format("{}/s", grouped(std::llround(rate)));
+  return fmt::format("{:.1f}/s", rate);
+}
+
+std::optional<headline> behind(const json& now) {
+  constexpr double tolerated = 10;  // seconds
+  const auto& status = now.at("status");
+  const auto age = overdue(status);
+  if (!age || *age < tolerated) return std::nullopt;
+  return headline{
+      "behind", "warn",
+      fmt::format("Behind: the oldest due event has waited for {}; {} pending, {} published.",
+                  app::words_of_seconds(*age), events(count_of(status, "pending")), rate_words(now)),
+      "If it does not shrink: docs/runbook.md, \"The backlog grows\".", ""};
+}
+
+std::string going_on(const json& now) {
+  const auto& status = now.at("status");
+  const auto rate = now.value("published_per_second", 0.0);
+  const auto age = overdue(status);
+  if (rate >= 0.05)
+    return fmt::format("Publishing {}{}.", rate_words(now),
+                       age && *age >= 0.1 ? fmt::format(", {} behind", app::words_of_seconds(*age))
+                                          : ", and nothing is overdue");
+  if (age) return fmt::format("{} to be published.", events(count_of(status, "pending")));
+  if (count_of(status, "published") == 0) return "The outbox has no published event yet, and nothing waits.";
+  return "Everything that is due is published.";
+}
+
+std::optional<headline> some_paused(const json& now) {
+  const auto& all = array_at(now.at("status"), "paused");
+  if (all.empty()) return std::nullopt;
+  return headline{"some_paused", "warn", fmt::format("{}. {}", pause_words(all.front()), going_on(now)),
+                  "outboxd resume ends it.", text_at(all.front(), "since")};
+}
+
+std::optional<headline> warned(const json& now) {
+  for (const auto& one : array_at(now, "relays")) {
+    if (!one.at("status").is_object()) continue;
+    const auto& warnings = array_at(one.at("status"), "warnings");
+    if (!warnings.empty())
+      return headline{
+          "relay_warns", "warn",
+          fmt::format("A relay warns: {}. {}", text_at(warnings.front(), "message"), going_on(now)),
+          fmt::format("docs/runbook.md says what {} means.", text_at(warnings.front(), "code")),
+          text_at(warnings.front(), "since")};
+  }
+  return std::nullopt;
+}
+
+std::optional<headline> dead(const json& now) {
+  const auto count = count_of(now.at("status"), "dead");
+  if (count == 0) return std::nullopt;
+  return headline{"dead", "warn",
+                  fmt::format("{} {} dead and {} for a decision. {}", events(count),
+                              count == 1 ? "is" : "are", count == 1 ? "waits" : "wait", going_on(now)),
+                  "Stuck shows them by reason; outboxd dead retry or discard ends it.", ""};
+}
+
+}  // namespace
+
+std::string grouped(std::int64_t number) {
+  std::string out = fmt::format("{}", number);
+  const std::size_t first = out.starts_with('-') ? 1 : 0;
+  for (auto at = out.size(); at > first + 3; at -= 3) out.insert(at - 3, 1, ',');
+  return out;
+}
+
+// What stops everything comes first, then what stops a part, then what only needs a look.
+headline headline_of(const json& now) {
+  const auto& status = now.at("status");
+  if (auto one = database_away(now)) return *one;
+  if (auto one = outbox_unread(status)) return *one;
+  if (auto one = in_the_way(status)) return *one;
+  if (auto one = all_paused(status)) return *one;
+  if (auto one = shard_missing(status)) return *one;
+  if (auto one = no_relay(status)) return *one;
+  if (auto one = not_ready(now)) return *one;
+  if (auto one = unled(status)) return *one;
+  if (auto one = behind(now)) return *one;
+  if (auto one = destination(status)) return *one;
+  if (auto one = some_paused(now)) return *one;
+  if (auto one = warned(now)) return *one;
+  if (auto one = dead(now)) return *one;
+  return {"well", "ok", going_on(now), "", ""};
+}
+
+}  // namespace outboxd::console

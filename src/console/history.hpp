@@ -1,0 +1,46 @@
+// history: the figures of the last minutes, for the chart.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+
+namespace outboxd::console {
+
+struct figures {
+  std::chrono::system_clock::time_point at;
+  double published_per_second = 0;
+  std::int64_t pending = 0;
+  std::int64_t waiting = 0;
+  std::int64_t dead = 0;
+};
+
+class history {
+ public:
+  static constexpr std::chrono::minutes kept{10};
+
+  // A clock that was set back begins it anew: a chart goes one way.
+  void add(const figures& now) {
+    if (!all_.empty() && now.at <= all_.back().at) all_.clear();
+    all_.push_back(now);
+    while (all_.front().at + kept < now.at) all_.pop_front();
+  }
+
+  const std::deque<figures>& all() const { return all_; }
+
+ private:
+  std::deque<figures> all_;
+};
+
+// When to look again. A look costs the database `took` at most: looks take up to a fiftieth of its time, unless
+// that would keep somebody who watches from what is going on for longer than ten seconds.
+inline std::chrono::milliseconds pause_between_looks(std::chrono::milliseconds took, bool watched) {
+  using namespace std::chrono_literals;
+  constexpr int share = 50;
+  const auto least = std::chrono::milliseconds(watched ? 2s : 10s);
+  const auto most = std::chrono::milliseconds(watched ? 10s : 60s);
+  return std::clamp(took * share, least, most);
+}
+
+}  // namespace outboxd::console

@@ -1,0 +1,61 @@
+// outlook: looks at the outbox now and then, and keeps what it has seen: however many pages are open, there
+// is one look at a time, and no page waits for it.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "console/desk.hpp"
+#include "console/history.hpp"
+
+namespace outboxd::console {
+
+class outlook {
+ public:
+  // `from` and `asks` have to outlive it.
+  outlook(const boost::asio::any_io_executor& on, const app::settings& from, desk& asks);
+
+  // Until stop().
+  boost::asio::awaitable<void> run();
+  void stop();
+
+  // What was seen last, with the headline and, from this Unix time on, the figures for the chart. The first
+  // reader for a while waits for a new look, and not for long.
+  boost::asio::awaitable<nlohmann::json> now(double figures_since);
+
+ private:
+  boost::asio::awaitable<void> look();
+  void take(nlohmann::json seen);
+  void failed(std::string why);
+  double rate(const nlohmann::json& relays, const nlohmann::json& status);
+  nlohmann::json current() const;
+
+  const app::settings& from_;
+  desk& desk_;
+  boost::asio::steady_timer next_;
+  boost::asio::steady_timer seen_;  // ends with each look
+  bool stopped_ = false;
+  std::chrono::steady_clock::time_point asked_{};  // for the last time
+  std::chrono::milliseconds took_{0};
+  nlohmann::json status_;  // null: nothing has been seen yet
+  nlohmann::json relays_ = nlohmann::json::array();
+  std::optional<std::string> error_;  // why PostgreSQL cannot be asked
+  std::optional<std::chrono::system_clock::time_point> failing_since_;
+  std::optional<std::chrono::system_clock::time_point> looking_since_;  // a look that has not ended
+  double published_per_second_ = 0;
+  history history_;
+  // What the relays had published at the look before.
+  struct counted {
+    std::vector<std::string> urls;
+    std::int64_t published;
+    std::chrono::steady_clock::time_point at;
+  };
+  std::optional<counted> before_;
+};
+
+}  // namespace outboxd::console

@@ -1,0 +1,52 @@
+#include "console/page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "console/assets.hpp"
+
+namespace outboxd::console {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> types{{
+    {".html", "text/html; charset=utf-8"},
+    {".css", "text/css; charset=utf-8"},
+    {".js", "text/javascript; charset=utf-8"},
+    {".svg", "image/svg+xml"},
+}};
+
+// - No script and no style but the console's own files: what an event says is never one of them.
+// - require-trusted-types-for: the browser refuses to make elements out of text, whoever asks it to.
+// - Framed by nobody: no click is made for another page.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> guards{{
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+     "trusted-types 'none'"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+}};
+
+}  // namespace
+
+std::optional<http::response> file_at(std::string_view path) {
+  if (path == "/") path = "/index.html";
+  const auto all = assets();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const asset& one) { return one.path == path; });
+  if (found == all.end()) return std::nullopt;
+  const auto type =
+      std::find_if(types.begin(), types.end(), [&](const auto& one) { return path.ends_with(one.first); });
+  return http::response{200,
+                        std::string(type == types.end() ? http::plain_text : type->second),
+                        std::string(found->content),
+                        {}};
+}
+
+void add_guards(http::response& to) {
+  for (const auto& [name, value] : guards) to.headers.emplace_back(name, value);
+}
+
+}  // namespace outboxd::console

@@ -1,0 +1,51 @@
+#include "console/relay_views.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "http/client.hpp"
+
+namespace outboxd::console {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::milliseconds answer_limit{1'000};
+
+json view_of(const std::string& url, const result<http::answer>& heard) {
+  json out{{"url", url}, {"status", nullptr}, {"error", nullptr}};
+  if (!heard) {
+    out["error"] = heard.error().message;
+  } else if (heard->status != 200) {
+    out["error"] = fmt::format("{} answers with HTTP status {}{}", url, heard->status,
+                               heard->status == 421 ? ": its http.allowed_hosts has to name this host" : "");
+  } else if (auto status = json::parse(heard->body, nullptr, false); status.is_object()) {
+    out["status"] = std::move(status);
+  } else {
+    out["error"] = fmt::format("{} answers with what is no /status of a relay", url);
+  }
+  return out;
+}
+
+bool has_port(const http::address& where) {
+  const auto* tcp = std::get_if<http::tcp_address>(&where);
+  return tcp == nullptr || tcp->port != 0;
+}
+
+}  // namespace
+
+json ask_relays(const app::settings& from) {
+  json out = json::array();
+  for (const http::url& one : from.console.relay_urls)
+    out.push_back(view_of(one.display(), http::get(one, "/status", {}, answer_limit)));
+  if (!from.console.relay_urls.empty() || from.http.listen.empty()) return out;
+  const auto& near = from.http.listen.front();
+  if (!has_port(near)) return out;
+  auto view = view_of(http::url_of(near), http::get(near, "/status", answer_limit));
+  // Nobody has said that there is one.
+  if (view.at("status").is_object()) out.push_back(std::move(view));
+  return out;
+}
+
+}  // namespace outboxd::console

@@ -1,0 +1,54 @@
+// sessions: who is logged in. In memory: a restart ends them all.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "console/digest.hpp"
+#include "console/principal.hpp"
+
+namespace outboxd::console {
+
+struct session_limits {
+  std::chrono::seconds idle{std::chrono::hours(1)};    // after the latest request
+  std::chrono::seconds lasts{std::chrono::hours(12)};  // after the login
+  std::size_t most = 1'000;                            // the one that was idle for longest makes room
+};
+
+class sessions {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  explicit sessions(session_limits within = {}) : within_(within) {}
+
+  struct session {
+    level may;
+    digest token;  // of the one that he has logged in with: a session ends when that is changed
+    clock::time_point begun;
+    clock::time_point used;
+  };
+
+  // The id of a new session: always a new one, so that nobody can have known it before the login.
+  std::string begin(level may, std::string_view token, clock::time_point now);
+
+  // Nothing: there is none of this id, or its time is up.
+  std::optional<session> find(std::string_view id, clock::time_point now);
+
+  void end(std::string_view id) { all_.erase(sha256(id)); }
+
+  std::size_t size() const { return all_.size(); }
+
+ private:
+  bool is_over(const session& one, clock::time_point now) const {
+    return now - one.used >= within_.idle || now - one.begun >= within_.lasts;
+  }
+
+  session_limits within_;
+  // By the digest of the id: how long a search takes tells nothing about ids.
+  std::map<digest, session> all_;
+};
+
+}  // namespace outboxd::console

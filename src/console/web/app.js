@@ -1,0 +1,154 @@
+// app: which page is shown, and who the reader is.
+
+import {el, fill, shown, write} from './dom.js';
+import {get, post, session, Refused} from './server.js';
+import {poll} from './poll.js';
+import {since} from './words.js';
+import * as now from './page_now.js';
+import * as stuck from './page_stuck.js';
+import * as event from './page_event.js';
+import * as audit from './page_audit.js';
+import * as settings from './page_settings.js';
+import {login} from './login.js';
+
+// Each page: title, path of its data, how often it is asked for (0: once), make(main) → update(data).
+const pages = {now, stuck, event, audit, settings};
+const listed = ['now', 'stuck', 'event', 'audit', 'settings'];
+
+const main = document.getElementById('main');
+const trouble = document.getElementById('trouble');
+const spoken = document.getElementById('spoken');
+let end = () => {};
+let silent_since = null;
+
+// What a screen reader says, once for each change of what is going on.
+export function speak(words) {
+  write(spoken, words);
+}
+
+function show_navigation(current) {
+  fill(
+    document.getElementById('nav'),
+    el(
+      'ul',
+      {},
+      listed.map((name) =>
+        el(
+          'li',
+          {},
+          el('a', {href: `#/${name}`, 'aria-current': name === current ? 'page' : null}, pages[name].title),
+        ),
+      ),
+    ),
+  );
+}
+
+function show_who(who) {
+  const out = who.logged_in
+    ? el(
+        'button',
+        {
+          type: 'button',
+          class: 'small',
+          onclick: async () => {
+            await post('logout', {}).catch(() => {});
+            await start();
+          },
+        },
+        'Log out',
+      )
+    : null;
+  fill(
+    document.getElementById('who'),
+    el('span', {}, `${shown(who.name, 60)}, may ${who.may === 'act' ? 'act' : 'look'}`),
+    out,
+  );
+}
+
+function say_trouble(error) {
+  if (error instanceof Refused) {
+    silent_since = null;
+    return fill(trouble, el('p', {class: 'trouble'}, shown(error.message, 1000)));
+  }
+  if (error.name === 'AbortError') return trouble;
+  silent_since ??= new Date().toISOString();
+  return fill(
+    trouble,
+    el(
+      'p',
+      {class: 'trouble'},
+      'The console itself does not answer ',
+      since(silent_since),
+      '; trying again.',
+    ),
+  );
+}
+
+function no_trouble() {
+  silent_since = null;
+  if (trouble.hasChildNodes()) fill(trouble);
+}
+
+function ask_for_login() {
+  end();
+  fill(document.getElementById('nav'));
+  fill(document.getElementById('who'));
+  no_trouble();
+  login(main, start);
+}
+
+function failed(error) {
+  if (error instanceof Refused && error.status === 401) return ask_for_login();
+  return say_trouble(error);
+}
+
+// #/event/6f1c…: the page, and what it is about.
+function route() {
+  const [, name, ...rest] = location.hash.split('/');
+  return {name: name in pages ? name : 'now', about: rest.join('/')};
+}
+
+function show() {
+  const {name, about} = route();
+  const page = pages[name];
+  end();
+  no_trouble();
+  document.title = `${page.title} · outboxd`;
+  show_navigation(name);
+  fill(main, el('h1', {tabindex: '-1'}, page.title));
+  const update = page.make(main, about, speak);
+  const ask = (signal) => {
+    const path = page.path(about);
+    return path === null ? Promise.resolve(null) : get(path, signal);
+  };
+  end = poll(
+    page.every || 600_000,
+    ask,
+    (data) => {
+      no_trouble();
+      if (data !== null) update(data);
+    },
+    failed,
+  );
+}
+
+async function start() {
+  try {
+    show_who(await session());
+    show();
+  } catch (error) {
+    failed(error);
+    if (!(error instanceof Refused)) setTimeout(start, 2000);
+  }
+}
+
+addEventListener('hashchange', () => {
+  if (!location.hash.startsWith('#/')) return;
+  show();
+  main.querySelector('h1')?.focus();
+});
+document.getElementById('skip').addEventListener('click', (click) => {
+  click.preventDefault();
+  main.focus();
+});
+start();

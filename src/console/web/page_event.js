@@ -1,0 +1,260 @@
+// page_event: where one event is, and why.
+
+import {command, el, fill, shown, table} from './dom.js';
+import {age, since, time} from './words.js';
+
+export const title = 'Events';
+export const every = 5000;
+
+const uuid = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
+const fields = ['status', 'type', 'aggregate', 'since', 'until'];
+
+// about: empty, an id, or search?status=dead&type=…
+export function path(about) {
+  if (about === '') return 'events?';
+  return about.startsWith('search?')
+    ? `events?${about.slice('search?'.length)}`
+    : `event?id=${encodeURIComponent(about)}`;
+}
+
+export function search_for(wanted) {
+  return `#/event/search?${new URLSearchParams(Object.entries(wanted).filter(([, value]) => value))}`;
+}
+
+function by_id(about) {
+  const wrong = el('p', {class: 'wrong', role: 'alert', id: 'wrong-id'});
+  const id = el('input', {
+    id: 'event-id',
+    name: 'id',
+    spellcheck: 'false',
+    autocomplete: 'off',
+    size: '40',
+    'aria-describedby': 'wrong-id',
+  });
+  id.value = uuid.test(about) ? about : '';
+  return el(
+    'form',
+    {
+      class: 'search',
+      'aria-label': 'One event',
+      onsubmit: (submit) => {
+        submit.preventDefault();
+        const wanted = id.value.trim();
+        if (!uuid.test(wanted))
+          return fill(wrong, 'An id looks like 6f1c1f1e-2f0c-4b1e-9d55-0a1b2c3d4e5f; it is the message_id.');
+        location.hash = `#/event/${wanted.toLowerCase()}`;
+        return null;
+      },
+    },
+    el('label', {for: 'event-id'}, 'Id of an event'),
+    id,
+    el('button', {type: 'submit'}, 'Look for it'),
+    wrong,
+  );
+}
+
+function by_words(about) {
+  const given = new URLSearchParams(about.startsWith('search?') ? about.slice('search?'.length) : '');
+  const field = (name, label, hint) => {
+    const input = el('input', {
+      id: `by-${name}`,
+      name,
+      placeholder: hint,
+      spellcheck: 'false',
+      autocomplete: 'off',
+      size: '18',
+    });
+    input.value = given.get(name) ?? '';
+    return el('span', {class: 'field'}, el('label', {for: `by-${name}`}, label), input);
+  };
+  const status = el(
+    'select',
+    {id: 'by-status', name: 'status'},
+    [
+      ['', 'any'],
+      ['pending', 'pending'],
+      ['waiting', 'waiting'],
+      ['published', 'published'],
+      ['dead', 'dead'],
+    ].map(([value, words]) => el('option', {value, selected: value === (given.get('status') ?? '')}, words)),
+  );
+  const form = el(
+    'form',
+    {
+      class: 'search',
+      role: 'search',
+      'aria-label': 'Events',
+      onsubmit: (submit) => {
+        submit.preventDefault();
+        location.hash = search_for(
+          Object.fromEntries(fields.map((name) => [name, form.elements[name].value.trim()])),
+        );
+      },
+    },
+    el('span', {class: 'field'}, el('label', {for: 'by-status'}, 'Status'), status),
+    field('type', 'Event type', 'order.created'),
+    field('aggregate', 'Aggregate', 'order/42'),
+    field('since', 'Created since', '2h, or a time in UTC'),
+    field('until', 'Created before', '2026-01-31 14:00'),
+    el('button', {type: 'submit'}, 'Search'),
+  );
+  return form;
+}
+
+function show_found(place, data, about) {
+  const given = Object.fromEntries(
+    new URLSearchParams(about.startsWith('search?') ? about.slice('search?'.length) : ''),
+  );
+  const last = data.found.length === 100 ? data.found[99].seq : data.looked_to;
+  const older =
+    last === null || last === undefined
+      ? null
+      : el(
+          'p',
+          {},
+          el(
+            'a',
+            {href: search_for({...given, before: String(last)})},
+            data.found.length === 100 ? 'Older ones' : 'Look further back',
+          ),
+        );
+  if (data.found.length === 0) {
+    const where =
+      data.looked_to === null
+        ? 'There is no such event.'
+        : 'There is no such event among the 100,000 that were looked at.';
+    return fill(place, el('p', {class: 'empty'}, where), older);
+  }
+  return fill(
+    place,
+    table(
+      'Events',
+      [
+        {title: 'Created', cell: (row) => time(row.created_at)},
+        {title: 'Status', cell: (row) => el('span', {class: `state ${row.status}`}, row.status)},
+        {title: 'Event type', cell: (row) => shown(row.event_type, 80)},
+        {title: 'Aggregate', cell: (row) => shown(`${row.aggregate_type}/${row.aggregate_id}`, 80)},
+        {title: 'Attempts', number: true, cell: (row) => String(row.attempts)},
+        {title: 'Reason', cell: (row) => (row.code ? el('code', {}, shown(row.code, 60)) : '–')},
+        {title: 'Event', cell: (row) => el('a', {href: `#/event/${row.id}`}, `${row.id.slice(0, 8)}…`)},
+      ],
+      data.found,
+    ),
+    older,
+  );
+}
+
+function step(words, at, more = null) {
+  return el(
+    'li',
+    {},
+    el('strong', {}, words),
+    ' ',
+    at,
+    more === null ? null : el('div', {class: 'note'}, more),
+  );
+}
+
+function timeline(event) {
+  const out = [step('Created', time(event.created_at), since(event.created_at))];
+  if (event.attempts > 0) {
+    out.push(
+      step(`${event.attempts} failed ${event.attempts === 1 ? 'attempt' : 'attempts'}`, '', [
+        el('code', {}, shown(event.last_error_code ?? 'none', 60)),
+        ' ',
+        shown(event.last_error ?? '', 1000),
+      ]),
+    );
+  } else if (event.last_error) {
+    out.push(step('Put off, which is no failed attempt', '', shown(event.last_error, 1000)));
+  }
+  if (event.status === 'published') out.push(step('Published', time(event.published_at)));
+  else if (event.status === 'dead') out.push(step('Dead', ''));
+  else out.push(step(event.due ? 'Due' : 'Due again', time(event.available_at)));
+  return el('ol', {class: 'timeline'}, out);
+}
+
+function facts(event) {
+  const rows = [
+    [
+      'Aggregate',
+      event.aggregate_type === null
+        ? null
+        : `${shown(event.aggregate_type, 100)}/${shown(event.aggregate_id, 100)}`,
+    ],
+    ['Event type', event.event_type === null ? null : shown(event.event_type)],
+    ['Exchange', event.exchange === null ? 'by its route' : shown(event.exchange)],
+    ['Routing key', event.routing_key === null ? 'by its route' : shown(event.routing_key)],
+    [
+      'Replayed to',
+      event.replay_exchange === null || event.replay_exchange === undefined
+        ? null
+        : shown(event.replay_exchange),
+    ],
+    ['Status', event.status],
+    ['Seq', String(event.seq)],
+    ['Shard', event.shard === undefined ? null : String(event.shard)],
+    ['Age', event.age_seconds === undefined || event.age_seconds === null ? null : age(event.age_seconds)],
+  ];
+  return el(
+    'dl',
+    {class: 'facts'},
+    rows
+      .filter(([, value]) => value !== null)
+      .map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]),
+  );
+}
+
+function remedy(event) {
+  if (event.state === 'dead') return command(`outboxd dead retry --id ${event.id}`);
+  if (event.state === 'published') return command(`outboxd replay --id ${event.id}`);
+  return command(`outboxd trace --id ${event.id}`);
+}
+
+function one_event(event) {
+  return el(
+    'section',
+    {class: 'card', 'aria-label': `Event ${event.id}`},
+    el('h2', {}, el('code', {}, event.id)),
+    el(
+      'p',
+      {class: 'sentence'},
+      el('span', {class: `state ${event.status}`}, event.state),
+      ' ',
+      shown(event.why, 1000),
+    ),
+    event.behind === null || event.behind === undefined
+      ? null
+      : el('p', {}, 'It waits behind ', el('a', {href: `#/event/${event.behind.id}`}, event.behind.id), '.'),
+    timeline(event),
+    facts(event),
+    el('p', {}, remedy(event)),
+    event.aggregate_type === null || event.aggregate_type.includes('/')
+      ? null
+      : el(
+          'p',
+          {},
+          el(
+            'a',
+            {href: search_for({aggregate: `${event.aggregate_type}/${event.aggregate_id}`})},
+            'Other events of its aggregate',
+          ),
+        ),
+  );
+}
+
+export function make(main, about) {
+  const place = el('div', {'aria-live': 'polite'}, el('p', {class: 'note'}, 'Looking …'));
+  main.append(by_id(about), by_words(about), place);
+  let before = '';
+  return (data) => {
+    const now = JSON.stringify(data, (key, value) =>
+      key === 'age_seconds' || key === 'due_in_seconds' ? undefined : value,
+    );
+    if (now === before || place.contains(document.activeElement)) return;
+    before = now;
+    if (data.found) show_found(place, data, about);
+    else if (data.missing) fill(place, el('p', {class: 'sentence'}, shown(data.missing.why, 1000)));
+    else fill(place, data.events.map(one_event));
+  };
+}

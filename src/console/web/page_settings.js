@@ -1,0 +1,26 @@
+// page_settings: the settings in force, without secrets.
+
+import {el, fill, shown} from './dom.js';
+
+export const title = 'Settings';
+export const every = 0;
+export const path = () => 'settings';
+
+export function make(main) {
+  const from = el('p', {class: 'note'}, 'Looking …');
+  const text = el('pre', {tabindex: '0', 'aria-label': 'The settings as TOML'});
+  main.append(from, text);
+  return (data) => {
+    const sources =
+      data.sources.length > 0 ? data.sources.map((one) => shown(one)).join(', ') : 'nowhere but the defaults';
+    fill(
+      from,
+      `The settings of this console, from ${sources}. A relay may have others: outboxd run --print-config tells them.`,
+    );
+    // Lines stay lines.
+    fill(
+      text,
+      data.toml.split('\n').flatMap((line) => [el('span', {}, shown(line, 1000)), el('br')]),
+    );
+  };
+}

@@ -1,0 +1,210 @@
+// page_stuck: what does not go out, why, and the command that mends it.
+
+import {command, el, fill, shown, table, visible} from './dom.js';
+import {age, events, number, shell_word, since, time} from './words.js';
+
+export const title = 'Stuck';
+export const every = 5000;
+export const path = () => 'stuck';
+
+function destination(row) {
+  const where =
+    row.exchange === null
+      ? 'by its route'
+      : row.exchange === ''
+        ? 'default exchange'
+        : shown(row.exchange, 80);
+  return [where, el('br'), el('span', {class: 'note'}, `key ${shown(row.routing_key, 80)}`)];
+}
+
+// Whether a name may go into a command: one that was cut is another one, and what a terminal would obey has no
+// place in what is pasted there.
+function may_be_typed(name) {
+  return name.length < 300 && visible(name) === name;
+}
+
+// By the example alone, where the type cannot be typed: the reason alone would select others, too.
+function remedy(row) {
+  if (row.state === 'dead') {
+    const which = may_be_typed(row.event_type)
+      ? `--code ${row.code ?? 'none'} --event-type ${shell_word(row.event_type)}`
+      : `--id ${row.example.id}`;
+    return command(`outboxd dead retry ${which}`);
+  }
+  return row.next ? ['tried again ', time(row.next)] : 'is tried again';
+}
+
+function show_failures(place, data) {
+  if (data.failures === undefined) return fill(place);
+  if (data.failures.length === 0)
+    return fill(place, el('p', {class: 'empty'}, 'Nothing is dead, and nothing backs off.'));
+  return fill(
+    place,
+    table(
+      'Failures by reason',
+      [
+        {title: 'Events', number: true, cell: (row) => number(row.events)},
+        {title: 'State', cell: (row) => (row.state === 'dead' ? 'dead' : 'backs off')},
+        {
+          title: 'Reason',
+          cell: (row) => [
+            el('code', {}, shown(row.code ?? 'none', 60)),
+            el('br'),
+            el('span', {class: 'note'}, shown(row.example?.last_error ?? '', 200)),
+          ],
+        },
+        {title: 'Event type', cell: (row) => shown(row.event_type, 80)},
+        {title: 'Destination', cell: destination},
+        {title: 'Oldest', cell: (row) => since(row.oldest)},
+        {
+          title: 'An example',
+          cell: (row) => el('a', {href: `#/event/${row.example.id}`}, `${row.example.id.slice(0, 8)}…`),
+        },
+        {title: 'What to do', cell: remedy},
+      ],
+      data.failures,
+    ),
+    data.failures_more
+      ? el('p', {class: 'note'}, 'There are more than are looked at here: the counts are of the oldest.')
+      : null,
+  );
+}
+
+function behind(row) {
+  if (row.behind === null) return 'an earlier event of it';
+  const state =
+    row.behind.state === 'dead' ? 'which is dead' : ['tried again ', time(row.behind.available_at)];
+  return [
+    el('a', {href: `#/event/${row.behind.id}`}, `${row.behind.id.slice(0, 8)}…`),
+    ', ',
+    state,
+    ': ',
+    el('code', {}, shown(row.behind.code ?? 'none', 60)),
+  ];
+}
+
+function show_held(place, data) {
+  if (data.held === undefined) return fill(place);
+  if (data.held.length === 0) return fill(place, el('p', {class: 'empty'}, 'No aggregate is held.'));
+  return fill(
+    place,
+    table(
+      'Held aggregates',
+      [
+        {title: 'Aggregate', cell: (row) => shown(`${row.aggregate_type}/${row.aggregate_id}`, 100)},
+        {title: 'Events behind', number: true, cell: (row) => number(row.events)},
+        {title: 'Oldest', cell: (row) => since(row.oldest)},
+        {title: 'Waits for', cell: behind},
+      ],
+      data.held,
+    ),
+    data.held_more ? el('p', {class: 'note'}, 'There are more than these 20.') : null,
+  );
+}
+
+function show_paused(place, data) {
+  if (data.paused === undefined) return fill(place);
+  if (data.paused.length === 0) return fill(place, el('p', {class: 'empty'}, 'Nothing is paused.'));
+  const part = (row) =>
+    row.part === 'everything'
+      ? 'everything'
+      : `${row.part === 'event_type' ? 'event type' : 'aggregate type'} ${shown(row.name, 100)}`;
+  const resume = (row) => {
+    if (row.part === 'everything') return command('outboxd resume --all');
+    if (!may_be_typed(row.name)) return 'outboxd resume, with its name';
+    return command(`outboxd resume --${row.part.replace('_', '-')} ${shell_word(row.name)}`);
+  };
+  return fill(
+    place,
+    table(
+      'Paused',
+      [
+        {title: 'What', cell: part},
+        {title: 'Since', cell: (row) => since(row.since)},
+        {title: 'Until', cell: (row) => (row.until ? time(row.until) : 'somebody resumes it')},
+        {title: 'By', cell: (row) => shown(row.who ?? 'not known', 100)},
+        {title: 'Why', cell: (row) => shown(row.reason ?? 'no reason was given', 200)},
+        {title: 'What to do', cell: resume},
+      ],
+      data.paused,
+    ),
+  );
+}
+
+function show_culprits(place, data) {
+  if (data.culprits === undefined) return fill(place);
+  if (data.culprits.length === 0)
+    return fill(place, el('p', {class: 'empty'}, 'No session holds a lock that relays need.'));
+  return fill(
+    place,
+    table(
+      'Sessions in the way',
+      [
+        {title: 'Pid', number: true, cell: (row) => String(row.pid ?? '?')},
+        {title: 'User', cell: (row) => shown(row.user ?? 'not known', 80)},
+        {title: 'Application', cell: (row) => shown(row.application ?? 'not known', 80)},
+        {title: 'Holds', cell: (row) => row.mode},
+        {
+          title: 'Keeps relays from',
+          cell: (row) => row.keeps_from + (row.shard === null ? '' : ` shard ${row.shard}`),
+        },
+        {title: 'Waits for', cell: (row) => shown(row.waits_for ?? '–', 80)},
+      ],
+      data.culprits,
+    ),
+  );
+}
+
+function show_snapshot(place, data) {
+  const oldest = data.oldest_snapshot;
+  if (oldest === undefined) return fill(place);
+  if (oldest === null)
+    return fill(place, el('p', {class: 'empty'}, 'No session keeps vacuum from its work.'));
+  return fill(
+    place,
+    el(
+      'p',
+      {},
+      `The oldest snapshot is that of a ${oldest.kind}: ${shown(oldest.name ?? '', 100)}`,
+      oldest.pid === null ? '' : ` (pid ${oldest.pid})`,
+      `, ${oldest.age_seconds === null ? '' : `${age(oldest.age_seconds)} and `}`,
+      `${number(oldest.transactions)} transactions old. Vacuum removes nothing younger.`,
+    ),
+  );
+}
+
+export function make(main) {
+  const parts = [
+    ['Failures', show_failures],
+    ['Held aggregates', show_held],
+    ['Paused', show_paused],
+    ['Sessions in the way', show_culprits],
+    ['Oldest snapshot', show_snapshot],
+  ].map(([name, show]) => ({name, show, place: el('div'), before: ''}));
+  const unread = el('ul', {class: 'wrong'});
+  const total = el('p', {class: 'note'}, 'Looking …');
+  main.append(total, unread, ...parts.flatMap((one) => [el('h2', {}, one.name), one.place]));
+  return (data) => {
+    fill(
+      unread,
+      (data.errors ?? []).map((one) => el('li', {}, shown(one, 500))),
+    );
+    const dead = (data.failures ?? [])
+      .filter((one) => one.state === 'dead')
+      .reduce((sum, one) => sum + one.events, 0);
+    const later = (data.failures ?? [])
+      .filter((one) => one.state !== 'dead')
+      .reduce((sum, one) => sum + one.events, 0);
+    fill(
+      total,
+      `${events(dead)} dead, ${events(later)} backing off. Nothing is lost: what backs off is tried again, and what is dead waits for you.`,
+    );
+    // A table is made anew only when it is another one: focus and selection stay.
+    const now = JSON.stringify(data);
+    for (const one of parts) {
+      if (one.before === now || one.place.contains(document.activeElement)) continue;
+      one.show(one.place, data);
+      one.before = now;
+    }
+  };
+}

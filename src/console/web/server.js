@@ -1,0 +1,44 @@
+// server: asks the console's own server.
+
+export class Refused extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+let csrf = '';
+
+async function answer_of(response) {
+  const body = await response.json().catch(() => null);
+  if (response.ok && body !== null) return body;
+  const error = body?.error ?? {
+    code: 'no_answer',
+    message: `the console answers with HTTP status ${response.status}`,
+  };
+  throw new Refused(response.status, error.code, error.message);
+}
+
+// path: below api/, with the query.
+export async function get(path, signal) {
+  return answer_of(await fetch(`api/${path}`, {signal, credentials: 'same-origin', cache: 'no-store'}));
+}
+
+export async function post(path, body) {
+  return answer_of(
+    await fetch(`api/${path}`, {
+      method: 'POST',
+      credentials: 'same-origin',
+      headers: {'Content-Type': 'application/json', 'X-CSRF-Token': csrf},
+      body: JSON.stringify(body),
+    }),
+  );
+}
+
+// Who the reader is to the server: {name, may, logged_in}.
+export async function session() {
+  const found = await get('session');
+  csrf = found.csrf;
+  return found;
+}

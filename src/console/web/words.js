@@ -1,0 +1,68 @@
+// words: numbers, times and commands as people read them.
+
+import {el} from './dom.js';
+
+const grouped = new Intl.NumberFormat('en-US', {maximumFractionDigits: 0});
+const few = new Intl.NumberFormat('en-US', {maximumFractionDigits: 1});
+
+export function number(value) {
+  return grouped.format(value);
+}
+
+export function rate(value) {
+  return `${value >= 10 ? number(value) : few.format(value)}/s`;
+}
+
+// {count, exact} of `outboxd status`.
+export function count(of) {
+  return (of.exact ? '' : 'about ') + number(of.count);
+}
+
+export function events(many) {
+  return `${number(many)} ${many === 1 ? 'event' : 'events'}`;
+}
+
+// 0.4 s, 42 s, 3 min 20 s, 5 h 12 min, 3 d 4 h
+export function age(seconds) {
+  if (seconds === null || seconds === undefined) return 'none';
+  const whole = Math.floor(seconds);
+  if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  if (whole < 86400) return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  return `${Math.floor(whole / 86400)} d ${Math.floor((whole % 86400) / 3600)} h`;
+}
+
+// As a time of PostgreSQL or of a relay; null, if it is none that JavaScript has.
+export function parse_time(text) {
+  if (!text) return null;
+  const at = new Date(
+    String(text)
+      .replace(' UTC', 'Z')
+      .replace(/^(\d{4}-\d{2}-\d{2}) /, '$1T'),
+  );
+  return Number.isNaN(at.getTime()) ? null : at;
+}
+
+// In the reader's zone; in UTC on hover, and for screen readers.
+export function time(text) {
+  const at = parse_time(text);
+  if (at === null) return text ? String(text) : 'not known';
+  const today = new Date().toDateString() === at.toDateString();
+  const words = today ? at.toLocaleTimeString() : at.toLocaleString();
+  return el(
+    'time',
+    {datetime: at.toISOString(), title: `${at.toISOString().replace('T', ' ').replace('Z', '')} UTC`},
+    words,
+  );
+}
+
+export function since(text) {
+  const at = parse_time(text);
+  return at === null ? null : ['since ', time(text), ` (${age((Date.now() - at.getTime()) / 1000)})`];
+}
+
+// A word of a shell, quoted where it has to be.
+export function shell_word(text) {
+  return /^[A-Za-z0-9\-_./:+,@%=]+$/.test(text) ? text : `'${String(text).replaceAll("'", "'\\''")}'`;
+}
