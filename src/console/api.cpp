@@ -150,7 +150,8 @@ api::answered api::stuck() {
       return app::run_failure(found.at("errors").front().get<std::string>());
     return found;
   };
-  co_return told(co_await desk_.look(what));
+  const shared_answer::asking ask = [this, &what] { return desk_.look(what); };
+  co_return told(co_await stuck_.get(ask));
 }
 
 api::answered api::audit(const http::request& asked) {

@@ -5,6 +5,7 @@
 #include "console/desk.hpp"
 #include "console/gate.hpp"
 #include "console/outlook.hpp"
+#include "console/shared_answer.hpp"
 #include "http/message.hpp"
 
 namespace outboxd::console {
@@ -12,8 +13,9 @@ namespace outboxd::console {
 class api {
  public:
   // All of them have to outlive it, and the handler.
-  api(const app::settings& from, gate& door, desk& asks, outlook& sees)
-      : from_(from), gate_(door), desk_(asks), outlook_(sees) {}
+  api(const boost::asio::any_io_executor& on, const app::settings& from, gate& door, desk& asks,
+      outlook& sees)
+      : from_(from), gate_(door), desk_(asks), outlook_(sees), stuck_(on) {}
 
   http::later_handler handler();
 
@@ -33,6 +35,7 @@ class api {
   gate& gate_;
   desk& desk_;
   outlook& outlook_;
+  shared_answer stuck_;
 };
 
 }  // namespace outboxd::console

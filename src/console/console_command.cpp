@@ -47,7 +47,7 @@ int serve(const app::settings& from) {
   desk asks(from);
   outlook sees(io.get_executor(), from, asks);
   gate door(from.console);
-  api answers(from, door, asks, sees);
+  api answers(io.get_executor(), from, door, asks, sees);
   http::server server(io.get_executor(), answers.handler(), hosts_of(from.console),
                       {.body_bytes = longest_body});
   for (const auto& where : from.console.listen) {

@@ -33,8 +33,8 @@ class history {
   std::deque<figures> all_;
 };
 
-// When to look again. A look costs the database `took` at most: looks take up to a fiftieth of its time, unless
-// that would keep somebody who watches from what is going on for longer than ten seconds.
+// When to look again. A look costs the database `took` at most: looks take up to a fiftieth of its time,
+// unless that would keep somebody who watches from what is going on for longer than ten seconds.
 inline std::chrono::milliseconds pause_between_looks(std::chrono::milliseconds took, bool watched) {
   using namespace std::chrono_literals;
   constexpr int share = 50;

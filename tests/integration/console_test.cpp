@@ -151,7 +151,7 @@ TEST_CASE("when its sessions are ended, the console goes on with new ones") {
     session.exec(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE application_name = 'outboxd console' AND datname = current_database()");
-    CHECK(console.json("/api/stuck").at("errors").empty());
+    CHECK(console.json("/api/audit").at("actions").empty());
   }
   CHECK(console.headline().at("code") == "no_relay");
 }

@@ -2,6 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "console/assets.hpp"
 #include "console/digest.hpp"
@@ -9,6 +13,7 @@
 #include "console/page.hpp"
 #include "console/query.hpp"
 #include "console/sessions.hpp"
+#include "console/shared_answer.hpp"
 
 namespace console_page_test {
 
@@ -106,6 +111,41 @@ TEST_CASE("the chart has ten minutes, and begins anew when the clock is set back
   CHECK(all.all().front().at == start + 100s);
   all.add({.at = start});
   CHECK(all.all().size() == 1);
+}
+
+TEST_CASE("an answer that several ask for at once is asked for once, and a failure is not kept") {
+  boost::asio::io_context io(1);
+  shared_answer shared(io.get_executor());
+  int asked = 0;
+  bool fails = false;
+  const shared_answer::asking ask = [&]() -> boost::asio::awaitable<desk::answer> {
+    const int number = ++asked;
+    co_await boost::asio::post(boost::asio::use_awaitable);  // the others come meanwhile
+    if (fails) co_return app::run_failure("away");
+    co_return nlohmann::json(number);
+  };
+  std::vector<desk::answer> heard;
+  const auto get = [&](int times) {
+    heard.clear();
+    for (int i = 0; i < times; ++i)
+      boost::asio::co_spawn(io, shared.get(ask),
+                            [&](std::exception_ptr, desk::answer one) { heard.push_back(std::move(one)); });
+    io.restart();
+    io.run();
+  };
+  fails = true;
+  get(3);
+  CHECK(asked == 1);
+  REQUIRE(heard.size() == 3);
+  for (const auto& one : heard) CHECK_FALSE(one);
+  fails = false;
+  get(3);
+  CHECK(asked == 2);
+  REQUIRE(heard.size() == 3);
+  for (const auto& one : heard) CHECK(*one == 2);
+  CHECK(shared_answer::lasts(1ms) == 4s);
+  CHECK(shared_answer::lasts(200ms) == 10s);
+  CHECK(shared_answer::lasts(5s) == 30s);
 }
 
 TEST_CASE("a look that costs the database much is taken the less often") {

@@ -11,9 +11,11 @@ import * as audit from './page_audit.js';
 import * as settings from './page_settings.js';
 import {login} from './login.js';
 
-// Each page: title, path of its data, how often it is asked for (0: once), make(main) → update(data).
+// Each page: title, path of its data, every(about) so many ms (0: once), make(main) → update(data).
 const pages = {now, stuck, event, audit, settings};
 const listed = ['now', 'stuck', 'event', 'audit', 'settings'];
+
+const never = 2 ** 31 - 1; // milliseconds, the longest that a timer waits
 
 const main = document.getElementById('main');
 const trouble = document.getElementById('trouble');
@@ -105,7 +107,7 @@ function failed(error) {
 // #/event/6f1c…: the page, and what it is about.
 function route() {
   const [, name, ...rest] = location.hash.split('/');
-  return {name: name in pages ? name : 'now', about: rest.join('/')};
+  return {name: Object.hasOwn(pages, name) ? name : 'now', about: rest.join('/')};
 }
 
 function show() {
@@ -122,7 +124,7 @@ function show() {
     return path === null ? Promise.resolve(null) : get(path, signal);
   };
   end = poll(
-    page.every || 600_000,
+    page.every(about) || never,
     ask,
     (data) => {
       no_trouble();

@@ -4,7 +4,7 @@ import {el, fill, shown, table} from './dom.js';
 import {number, time} from './words.js';
 
 export const title = 'Actions';
-export const every = 5000;
+export const every = () => 5000;
 export const path = () => 'audit';
 
 export function make(main) {

@@ -5,7 +5,7 @@ import {el, fill, shown, table, write} from './dom.js';
 import {age, count, number, rate, since, time} from './words.js';
 
 export const title = 'Now';
-export const every = 2000;
+export const every = () => 2000;
 
 const kept = 600; // seconds
 const marks = {ok: ['✓', 'All well'], warn: ['!', 'Look at this'], bad: ['✕', 'Problem']};

@@ -3,7 +3,7 @@
 import {el, fill, shown} from './dom.js';
 
 export const title = 'Settings';
-export const every = 0;
+export const every = () => 0;
 export const path = () => 'settings';
 
 export function make(main) {

@@ -4,7 +4,7 @@ import {command, el, fill, shown, table, visible} from './dom.js';
 import {age, events, number, shell_word, since, time} from './words.js';
 
 export const title = 'Stuck';
-export const every = 5000;
+export const every = () => 5000;
 export const path = () => 'stuck';
 
 function destination(row) {

@@ -1,10 +1,13 @@
 // poll: asks again and again while the page is seen.
 
+const longest_without = 5000; // milliseconds, after a failure
+
 // ask: (signal) => promise of an answer; take(answer); fail(error). Returns a function that ends it.
 export function poll(every, ask, take, fail) {
   let timer = 0;
   let running = null;
   let ended = false;
+  let next = every;
 
   async function turn() {
     clearTimeout(timer);
@@ -12,12 +15,15 @@ export function poll(every, ask, take, fail) {
     running = new AbortController();
     try {
       const answer = await ask(running.signal);
+      next = every;
       if (!ended) take(answer);
     } catch (error) {
+      // What was wrong with the question stays wrong; a server that is away comes back.
+      next = error.status >= 400 && error.status < 500 ? every : Math.min(every, longest_without);
       if (!ended) fail(error);
     } finally {
       running = null;
-      if (!ended && !document.hidden) timer = setTimeout(turn, every);
+      if (!ended && !document.hidden) timer = setTimeout(turn, next);
     }
   }
 
