@@ -24,11 +24,11 @@ class shared_answer {
   // `ask` is to live until it is answered.
   boost::asio::awaitable<desk::answer> get(const asking& ask);
 
-  // For how long an answer is kept that took so long: the question takes up to a fiftieth of the time, unless
-  // that would make it older than half a minute.
+  // For how long an answer is kept that took so long: the question takes up to a hundredth of the time,
+  // unless that would make it older than half a minute.
   static std::chrono::milliseconds lasts(std::chrono::milliseconds took) {
     using namespace std::chrono_literals;
-    return std::clamp<std::chrono::milliseconds>(took * 50, 4s, 30s);
+    return std::clamp<std::chrono::milliseconds>(took * 100, 4s, 30s);
   }
 
  private:

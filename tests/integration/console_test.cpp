@@ -4,6 +4,7 @@
 
 #include "asked_relay.hpp"
 #include "running_console.hpp"
+#include "support/servers.hpp"
 
 namespace outboxd::test::console_test {
 namespace {
@@ -36,6 +37,32 @@ TEST_CASE("the console shows the figures of status, and the relay that publishes
   CHECK(console.json("/api/now?after=" + after).at("figures").size() < now.at("figures").size() + 1);
   running.stop();
   console.await_headline("no_relay");
+}
+
+TEST_CASE("an alarm of RabbitMQ is told with its cause, what waits and since when, until it is over") {
+  const stage on;
+  const operator_desk desk{on};
+  asked_relay running{on};
+  running.await_connected();
+  const running_console console{desk, {"--console-relay-urls", "http://" + running.address()}};
+  console.await_headline("well");
+  memory_alarm alarm;
+  on.add_events(3);
+  nlohmann::json said;
+  eventually(
+      "the page says that three events wait",
+      [&] {
+        said = console.headline();
+        return said.at("text").get<std::string>().find("3 events wait, and nothing is lost") !=
+               std::string::npos;
+      },
+      time_limit);
+  CHECK(said.at("code") == "relay_not_ready");
+  CHECK(said.at("text").get<std::string>().find("RabbitMQ") != std::string::npos);
+  CHECK_FALSE(said.at("since").get<std::string>().empty());
+  alarm.end();
+  console.await_headline("well");
+  running.stop();
 }
 
 TEST_CASE("what is stuck is told by reason, type and destination, with an example and what it holds up") {
