@@ -21,9 +21,19 @@ constexpr const char* session_settings =
 }  // namespace
 
 result<void> blocking_session::open(const std::string& connection_string, const char* application_name) {
-  const std::array<const char*, 5> keywords{"fallback_application_name", "connect_timeout", "dbname",
-                                            "client_encoding", nullptr};
-  const std::array<const char*, 5> values{application_name, "10", connection_string.c_str(), "UTF8", nullptr};
+  // A server whose machine or network is gone is noticed within half a minute, however long a statement may
+  // take: its kernel answers for one that is only busy. The connection string may say otherwise.
+  const std::array<const char*, 9> keywords{"fallback_application_name",
+                                            "connect_timeout",
+                                            "tcp_user_timeout",
+                                            "keepalives_idle",
+                                            "keepalives_interval",
+                                            "keepalives_count",
+                                            "dbname",
+                                            "client_encoding",
+                                            nullptr};
+  const std::array<const char*, 9> values{application_name,          "10",   "30000", "10", "5", "4",
+                                          connection_string.c_str(), "UTF8", nullptr};
   connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 1));
   if (PQstatus(connection_.get()) == CONNECTION_OK && execute(session_settings)) return {};
   return permanent(fmt::format("cannot connect to {}: {}", display(connection_string),
