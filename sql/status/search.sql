@@ -18,7 +18,7 @@ found AS MATERIALIZED (
     (SELECT e.* FROM @schema@.event AS e
      WHERE $1 = 'waiting' AND e.exception = 'parked' AND e.exception IN ('backing_off', 'parked')
        AND e.seq < (SELECT b.seq FROM below AS b)
-     LIMIT 50000)
+     ORDER BY @hash@ LIMIT 50000)
     UNION ALL
     (SELECT e.* FROM @schema@.event AS e
      WHERE $1 NOT IN ('dead', 'waiting') AND e.seq < (SELECT b.seq FROM below AS b)

@@ -32,7 +32,7 @@ parked AS MATERIALIZED (
   SELECT left(e.aggregate_type, 300) AS aggregate_type, left(e.aggregate_id, 300) AS aggregate_id,
          e.created_at
   FROM @schema@.event AS e
-  WHERE e.exception = 'parked' AND e.exception IN ('backing_off', 'parked') LIMIT 20001),
+  WHERE e.exception = 'parked' AND e.exception IN ('backing_off', 'parked') ORDER BY @hash@ LIMIT 20001),
 held AS MATERIALIZED (
   SELECT p.aggregate_type, p.aggregate_id, count(*) AS events, min(p.created_at) AS oldest
   FROM parked AS p GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 21)

@@ -68,14 +68,14 @@ async function without_violations(page, what) {
 
 function plant() {
   const bidi = '\u202e';
-  sql(`INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, last_error, last_error_code, attempts, created_at)
-    SELECT 'order', n, 'order.created', '{}', 'dead', 'returned by the broker: 312 NO_ROUTE', 'returned', 20, now() - interval '3 hours' FROM generate_series(1, 12) AS n;
-    INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, last_error, last_error_code, attempts)
-    SELECT 'invoice', n, 'invoice.sent', '{}', 'dead', 'the routing key has 300 bytes; AMQP has 255', 'unencodable', 1 FROM generate_series(1, 3) AS n;
-    INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, last_error, last_error_code)
-    VALUES ('${hostile}', 'a${bidi}b', '${hostile}${bidi}', '{}', 'dead', '${hostile}', 'refused'),
-           ('long', repeat('x', 1000000), 'a.long.name', '{}', 'dead', repeat('y', 1000000), 'refused');
-    INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, available_at)
+  sql(`INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception, last_error, last_error_code, attempts, created_at)
+    SELECT 'order', n, 'order.created', '{}', 'dead', 'dead', 'returned by the broker: 312 NO_ROUTE', 'returned', 20, now() - interval '3 hours' FROM generate_series(1, 12) AS n;
+    INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception, last_error, last_error_code, attempts)
+    SELECT 'invoice', n, 'invoice.sent', '{}', 'dead', 'dead', 'the routing key has 300 bytes; AMQP has 255', 'unencodable', 1 FROM generate_series(1, 3) AS n;
+    INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception, last_error, last_error_code)
+    VALUES ('${hostile}', 'a${bidi}b', '${hostile}${bidi}', '{}', 'dead', 'dead', '${hostile}', 'refused'),
+           ('long', repeat('x', 1000000), 'a.long.name', '{}', 'dead', 'dead', repeat('y', 1000000), 'refused');
+    INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, published_at)
     SELECT 'order', n, 'order.paid', '{}', 'published', now() FROM generate_series(1, 900) AS n`);
 }
 

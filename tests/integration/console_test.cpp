@@ -72,7 +72,8 @@ TEST_CASE("what is stuck is told by reason, type and destination, with an exampl
   const auto lost = "unbound-" + on.queue();
   session.exec("SELECT outbox.emit('order', '1', $1, '{}')", {lost});
   session.exec("SELECT outbox.emit('order', '1', $1, '{}') FROM generate_series(1, 3)", {on.key()});
-  add(session, on, ", status, last_error_code, last_error", ", 'dead', 'unencodable', 'too long'", 5);
+  add(session, on, ", status, exception, last_error_code, last_error",
+      ", 'dead', 'dead', 'unencodable', 'too long'", 5);
   relay running{on, {"--retry-base", "10m", "--retry-cap", "10m"}};
   eventually(
       "the followers are parked",
@@ -136,8 +137,9 @@ TEST_CASE("what is in an event is told as it is, cut where it is long, and its p
   auto session = on.connect();
   const std::string hostile = "<script>alert(1)</script>\xE2\x80\xAE";
   session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, last_error)"
-      " VALUES ($1, repeat('a', 100000), $1, '{\"canary\": \"in-the-payload\"}', 'dead', repeat('b', "
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception, "
+      "last_error)"
+      " VALUES ($1, repeat('a', 100000), $1, '{\"canary\": \"in-the-payload\"}', 'dead', 'dead', repeat('b', "
       "100000))",
       {hostile});
   const running_console console{desk};
@@ -212,8 +214,9 @@ TEST_CASE("events are found by status, type, aggregate and time, the newest firs
   const operator_desk desk{on};
   auto session = on.connect();
   add(session, on, "", "", 120);
-  add(session, on, ", status, last_error_code", ", 'dead', 'returned'", 3);
-  add(session, on, ", available_at", ", now() + interval '1 h'", 2);
+  add(session, on, ", status, exception, last_error_code", ", 'dead', 'dead', 'returned'", 3);
+  add(session, on, ", status, exception, available_at", ", 'waiting', 'scheduled', now() + interval '1 h'",
+      2);
   add(session, on, ", created_at", ", now() - interval '2 d'", 4);
   const running_console console{desk};
   const auto found = [&](const std::string& query) {
