@@ -82,4 +82,11 @@ struct stream_limits {
   std::uint64_t seed = 1;  // of the retries' jitter
 };
 
+struct leader_limits {
+  stream_limits stream;
+  doorbell_limits doorbell;
+  std::chrono::milliseconds sweep_interval{1'000};
+  std::chrono::milliseconds claim_timeout{10'000};  // the server ends a session that asks nothing for so long
+};
+
 }  // namespace outboxd::flow

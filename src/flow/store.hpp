@@ -1,5 +1,4 @@
-// store: what a stream needs of PostgreSQL. One implementation talks to the real one; a simulation is
-// another.
+// store: what a stream asks of PostgreSQL in one round trip, and the answers.
 #pragma once
 
 #include <chrono>
@@ -318,17 +317,6 @@ struct store_answer {
     if (due.result == read_result::deferred) return due.reason;
     return {};
   }
-};
-
-// Answers later, never from inside the call. One request at a time.
-class store {
- public:
-  store() = default;
-  store(const store&) = delete;
-  store& operator=(const store&) = delete;
-  virtual ~store() = default;
-
-  virtual void execute(store_request what) = 0;
 };
 
 }  // namespace outboxd::flow

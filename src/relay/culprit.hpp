@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/event.hpp"
+#include "flow/leader_notices.hpp"
 #include "pg/connection.hpp"
 #include "pg/schema_name.hpp"
 
@@ -33,13 +34,7 @@ boost::asio::awaitable<result<std::optional<culprit>>> queue_holder_now(pg::conn
                                                                         const pg::schema_name& schema,
                                                                         int process);
 
-enum class kept_from {
-  leading,   // a standby: it gets no lead; as a rule because another relay leads
-  sleeping,  // a leader: it does not get SLEEP
-  writing,   // a leader: locks put marks or reads off, or marks change nothing
-  quiet,     // a leader: more notifications arrive than anybody needs
-  ringing,   // a leader: the server's queue of notifications fills, so that nobody may notify
-};
+using flow::kept_from;
 
 // PostgreSQL has no lock that only a relay could take, and any user may lock what he may see or change. So
 // who does it for ten seconds is named. A session is named if two searches in succession find it.

@@ -1,21 +1,14 @@
-// leader: one session that stands by until it has the lead of a shard, and then relays the shard's events.
+// leader: drives a flow::leader on a session with PostgreSQL, and opens another one when that is lost.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "flow/deferral.hpp"
-#include "flow/doorbell.hpp"
-#include "flow/flood.hpp"
-#include "flow/hint.hpp"
-#include "flow/lead.hpp"
-#include "flow/listen_probe.hpp"
-#include "flow/notify_queue.hpp"
-#include "flow/stream.hpp"
+#include "flow/leader.hpp"
 #include "relay/culprit.hpp"
 #include "relay/database_session.hpp"
 #include "relay/figures.hpp"
@@ -27,22 +20,11 @@
 
 namespace outboxd::relay {
 
-class leader;
-
-// Who decides which of a relay's leaders may lead.
+// Whose leaders they are.
 class leader_host : public link_observer {
  public:
-  // Whether this one may take the lead of another shard now, and which it may not.
-  virtual bool may_lead(const leader& one) const = 0;
-  virtual std::vector<std::int64_t> led_shards() const = 0;
-  virtual void on_led(leader& one, const shard_view& what) = 0;
+  virtual void on_led(const shard_view& what) = 0;
   virtual void on_gave_up(int shard) = 0;
-  // So many relays could lead a shard: those of the outbox that have a broker.
-  virtual void on_relays_counted(int relays) = 0;
-  virtual bool has_too_many(const leader& one) const = 0;
-  virtual bool counts_relays(const leader& one) const = 0;
-  // Whether this relay is among those that are counted.
-  virtual bool is_present() const = 0;
   // What the leader counts.
   virtual counts& so_far() = 0;
   // Who traces events, or null.
@@ -79,12 +61,12 @@ class leader_host : public link_observer {
 class leader {
  public:
   leader(const boost::asio::any_io_executor& on, const leader_settings& settings, flow::lanes& lanes,
-         leader_host& host);
+         flow::fair_share& share, leader_host& host);
 
   // Connects, stands by, leads, reconnects, until stop().
   boost::asio::awaitable<void> run();
 
-  // The settings that it was made with have changed: retries, and how often it sweeps and polls.
+  // The settings that it was made with have changed: retries, routes, and how often it sweeps and polls.
   void adopt();
 
   // Of the outbox, once a session has been open.
@@ -97,99 +79,92 @@ class leader {
   // Ends the session at once.
   void cut();
 
-  std::optional<int> leads() const { return shard_; }
-  bool hears() const { return probe_.hears(); }
-  // Since when notifications have not arrived; nothing: they do, or it is not known yet.
-  using system_time = std::chrono::system_clock::time_point;
-  std::optional<system_time> deaf_since() const { return deaf_since_; }
+  std::optional<int> leads() const { return flow_.leads(); }
+  bool asleep() const { return flow_.asleep(); }
+  bool hears() const { return flow_.hears(); }
+  const flow::stream& events() const { return flow_.events(); }
   // While it leads: how full the server's queue of notifications is; and since when it fills.
-  const flow::notify_queue& queue() const { return queue_; }
+  const flow::notify_queue& queue() const { return flow_.queue(); }
+  using system_time = std::chrono::system_clock::time_point;
   std::optional<system_time> queue_fills_since() const { return queue_fills_since_; }
-  bool may_make_way(std::chrono::steady_clock::time_point now) const { return lead_.may_make_way(now); }
-  const flow::stream& events() const { return stream_; }
+  // Since when notifications have not arrived; nothing: they do, or it is not known yet.
+  std::optional<system_time> deaf_since() const { return deaf_since_; }
   const culprit_watch& culprits() const { return culprits_; }
-  bool present() const { return present_; }
-  bool asleep() const { return shard_ && doorbell_.now_in() == flow::doorbell::state::asleep; }
   // Its latest turn: whatever it waits for is bounded by a timeout.
-  std::chrono::steady_clock::time_point latest_step() const { return latest_step_; }
+  std::chrono::steady_clock::time_point latest_turn() const { return latest_turn_; }
 
  private:
   using clock = std::chrono::steady_clock;
+  using done = boost::asio::awaitable<result<void>>;
 
   boost::asio::awaitable<result<void>> open(pg::connection& link);
   boost::asio::awaitable<error> serve(pg::connection& link);
-  boost::asio::awaitable<result<bool>> stand_by(pg::connection& link);
-  boost::asio::awaitable<result<bool>> take_lead(pg::connection& link);
-  boost::asio::awaitable<result<bool>> keep_lead(pg::connection& link);
-  boost::asio::awaitable<result<void>> lead(pg::connection& link);
-  boost::asio::awaitable<result<void>> relay_events(pg::connection& link);
-  boost::asio::awaitable<result<void>> give_up(pg::connection& link);
-  boost::asio::awaitable<result<void>> heed_read_only(pg::connection& link);
-  boost::asio::awaitable<result<void>> make_rounds(pg::connection& link);
-  boost::asio::awaitable<result<void>> keep_session(pg::connection& link);
-  boost::asio::awaitable<result<void>> prove_hearing(pg::connection& link);
-  boost::asio::awaitable<result<bool>> notify_self(pg::connection& link);
-  boost::asio::awaitable<result<void>> ask_who_holds_queue(pg::connection& link);
-  boost::asio::awaitable<result<void>> ask_usage(pg::connection& link);
-  boost::asio::awaitable<result<void>> heed_flood(pg::connection& link);
-  boost::asio::awaitable<result<void>> listen(pg::connection& link);
-  void heed_words(pg::connection& link) const;
-  boost::asio::awaitable<result<void>> count_relays(pg::connection& link);
-  boost::asio::awaitable<result<bool>> look_for_request(pg::connection& link);
-  boost::asio::awaitable<result<void>> show_presence(pg::connection& link);
-  boost::asio::awaitable<result<void>> name_culprits(pg::connection& link);
-  boost::asio::awaitable<result<void>> mend_shards(pg::connection& link);
-  boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql);
+  void take_notifications(pg::connection& link);
 
+  // One task, and what came of it. An error: the session is of no more use.
+  done carry_out(pg::connection& link, flow::task::wait& what);
+  done carry_out(pg::connection& link, flow::task::end_session& what);
+  done carry_out(pg::connection& link, flow::task::ask_for_sleep& what);
+  done carry_out(pg::connection& link, flow::task::give_back_sleep& what);
+  done carry_out(pg::connection& link, flow::task::probe_contention& what);
+  done carry_out(pg::connection& link, flow::task::end_hanging_leaders& what);
+  done carry_out(pg::connection& link, flow::task::end_former_sleeper& what);
+  done carry_out(pg::connection& link, flow::task::name_lock_holders& what);
+  done carry_out(pg::connection& link, flow::task::mend_shards& what);
+  done carry_out(pg::connection& link, flow::task::listen& what);
+  done carry_out(pg::connection& link, flow::task::stop_listening& what);
+  done carry_out(pg::connection& link, flow::task::release_lead& what);
+  done carry_out(pg::connection& link, flow::task::allow_writes& what);
+  done carry_out(pg::connection& link, flow::task::show_presence& what);
+  done carry_out(pg::connection& link, flow::task::take_lead& what);
+  done carry_out(pg::connection& link, flow::task::load& what);
+  done carry_out(pg::connection& link, flow::task::look_for_request& what);
+  done carry_out(pg::connection& link, flow::task::count_relays& what);
+  done carry_out(pg::connection& link, flow::task::notify_self& what);
+  done carry_out(pg::connection& link, flow::task::ask_queue_usage& what);
+  done carry_out(pg::connection& link, flow::task::round_trip& what);
+
+  boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql);
+  // False: not now.
+  boost::asio::awaitable<result<bool>> notify(pg::connection& link);
+
+  void on_notice(const flow::leader_notice& what);
+  void take(const flow::notice::leads& what);
+  void take(const flow::notice::gave_up& what);
+  void take(const flow::notice::stands_by& what);
+  void take(const flow::notice::makes_way& what);
+  void take(const flow::notice::swept& what);
+  void take(const flow::notice::rung& what);
+  void take(const flow::notice::deferred& what);
+  void take(const flow::notice::deferral_over& what);
+  void take(const flow::notice::deaf& what);
+  void take(const flow::notice::hears_again& what);
+  void take(const flow::notice::queue& what);
+  void take(const flow::notice::in_doubt& what);
+  void take(const flow::notice::kept& what);
+  void take(const flow::notice::loudest& what);
+
+  flow::stream_hooks stream_hooks();
   void count_published(std::size_t events, const std::string& route);
   void count(const flow::store_request& what, clock::time_point asked_at);
-  void watch_deferrals(std::string_view reason, bool wrote);
-  void say_in_doubt(flow::event_state which);
-  void take_notifications(pg::connection& link);
-  void follow_hints(clock::time_point now);
-  void heed_usage(double usage);
-  void act_on_doorbell();
   void on_sleep_lock(sleep_news news);
-  bool draining() const { return stream_.now_in() == flow::stream::phase::draining; }
-  void drain(clock::time_point now);
-  // True: the lead is to be given up now.
-  bool heed_lead(clock::time_point now);
-  void tell_doorbell(clock::time_point now);
-  void sweep(clock::time_point now);
-  clock::time_point next_question() const { return latest_question_ + settings_.database.claim_timeout / 4; }
+  void interrupt();
   std::string own_probe() const;
 
   boost::asio::any_io_executor executor_;
   const leader_settings& settings_;
-  flow::lanes& lanes_;
   leader_host& host_;
   reconnect_pause pause_;
-  flow::lead lead_;
-  flow::stream stream_;
-  flow::doorbell doorbell_;
-  flow::listen_probe probe_{flow::probe_limits{}};
-  flow::hint due_{std::chrono::milliseconds(100)};
-  flow::hint pauses_{std::chrono::milliseconds(100)};
-  flow::flood flood_;
-  flow::notify_queue queue_;
-  std::optional<system_time> queue_fills_since_;
-  std::optional<system_time> deaf_since_;
-  bool usage_told_ = false;  // since the latest sweep
+  flow::leader flow_;
   culprit_watch culprits_;
   std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
   pg::connection* current_ = nullptr;
-  server_session session_;    // the latest one
-  std::optional<int> shard_;  // that it leads
+  server_session session_;  // the latest one
   shard_view view_;
   std::optional<payload_type> payload_;  // of the outbox, once a session has been open
-  bool present_ = false;                 // holds PRESENT
-  clock::time_point latest_step_ = clock::now();
-  clock::time_point latest_question_{};  // of the loop to its session; others may be later
-  clock::time_point next_sweep_{};
-  clock::time_point next_hang_check_{};  // for relays that hang
-  clock::time_point next_shard_check_{};
-  flow::deferral deferral_{std::chrono::seconds(1)};
-  bool sleep_refused_ = false;  // since the latest sweep
+  std::optional<system_time> queue_fills_since_;
+  std::optional<system_time> deaf_since_;
+  clock::time_point latest_turn_ = clock::now();
 };
 
 }  // namespace outboxd::relay

@@ -71,8 +71,8 @@ void relay::start(std::function<void(bool)> on_stopped) {
 // There is always one more leader than shards are led, as long as there are shards to lead: it stands by.
 void relay::add_leader() {
   leader_host& host = *this;
-  auto& one =
-      *leaders_.emplace_back(std::make_unique<leader>(io_.get_executor(), settings_.leader, lanes_, host));
+  auto& one = *leaders_.emplace_back(
+      std::make_unique<leader>(io_.get_executor(), settings_.leader, lanes_, share_, host));
   ++leading_;
   spawn(one.run(), [this] {
     if (--leading_ == 0) close_lanes();
@@ -182,28 +182,7 @@ void relay::watch_rate() {
   });
 }
 
-int relay::led() const {
-  return static_cast<int>(std::count_if(leaders_.begin(), leaders_.end(),
-                                        [](const auto& one) { return one->leads().has_value(); }));
-}
-
-// One at a time, the first that is free.
-bool relay::may_lead(const leader& one) const {
-  if (stage_ != stage::running || led() >= share()) return false;
-  const auto first =
-      std::find_if(leaders_.begin(), leaders_.end(), [](const auto& each) { return !each->leads(); });
-  return first != leaders_.end() && first->get() == &one;
-}
-
-std::vector<std::int64_t> relay::led_shards() const {
-  std::vector<std::int64_t> out;
-  for (const auto& one : leaders_)
-    if (one->leads()) out.push_back(*one->leads());
-  return out;
-}
-
-void relay::on_led(leader&, const shard_view& what) {
-  shards_ = what.shards;
+void relay::on_led(const shard_view& what) {
   ++counts_.takeovers;
   said_stands_by_ = false;
   report_.led(what);
@@ -211,8 +190,7 @@ void relay::on_led(leader&, const shard_view& what) {
     if (settings_.samples_table) begin_sampling();
     begin_pruning();
   }
-  if (stage_ == stage::running && static_cast<int>(leaders_.size()) < std::min(shards_, led() + 1))
-    add_leader();
+  if (stage_ == stage::running && share_.lacks_leader()) add_leader();
 }
 
 void relay::begin_sampling() {
@@ -243,7 +221,7 @@ void relay::on_queue(bool fills, double usage) {
 }
 
 void relay::on_stands_by() {
-  if (led() == 0 && !std::exchange(said_stands_by_, true)) report_.stands_by();
+  if (share_.led() == 0 && !std::exchange(said_stands_by_, true)) report_.stands_by();
 }
 
 void relay::on_gave_up(int shard) {
@@ -251,24 +229,14 @@ void relay::on_gave_up(int shard) {
     end_sampling();
     end_pruning();
   }
-  if (led() == 0) paused_.clear();
-  if (led() == 0) queue_fills_ = false;
+  if (share_.led() == 0) paused_.clear();
+  if (share_.led() == 0) queue_fills_ = false;
   if (stage_ == stage::running) report_.gave_up(shard);
 }
 
 // Each leader finds them for itself.
 void relay::on_pauses(const std::vector<flow::pause>& in_force) {
   if (std::exchange(paused_, in_force) != in_force) report_.paused(in_force);
-}
-
-// The latest leader gives up first, of those that may.
-bool relay::has_too_many(const leader& one) const {
-  if (led() <= share()) return false;
-  const auto now = std::chrono::steady_clock::now();
-  const auto last = std::find_if(leaders_.rbegin(), leaders_.rend(), [now](const auto& each) {
-    return each->leads().has_value() && each->may_make_way(now);
-  });
-  return last != leaders_.rend() && last->get() == &one;
 }
 
 void relay::on_failed(const event& which, const flow::destination& to, const flow::failure_record& how) {

@@ -106,14 +106,8 @@ class relay final : private leader_host {
   void on_deaf(const std::string& why) override { report_.deaf(why); }
   void on_hearing_again() override { report_.hearing_again(); }
 
-  bool may_lead(const leader& one) const override;
-  std::vector<std::int64_t> led_shards() const override;
-  void on_led(leader& one, const shard_view& what) override;
+  void on_led(const shard_view& what) override;
   void on_gave_up(int shard) override;
-  void on_relays_counted(int relays) override { relays_ = std::max(1, relays); }
-  bool has_too_many(const leader& one) const override;
-  bool counts_relays(const leader& one) const override { return &one == leaders_.front().get(); }
-  bool is_present() const override { return leaders_.front()->present(); }
   counts& so_far() override { return counts_; }
   flow::step_observer* steps() override { return report_.steps; }
   void on_failed(const event& which, const flow::destination& to, const flow::failure_record& how) override;
@@ -147,8 +141,6 @@ class relay final : private leader_host {
   void on_pruned(prunable what, std::int64_t rows);
   void on_prune_ended(const prune_run& run);
   flow::prune_pace::load load() const;
-  int led() const;
-  int share() const { return (shards_ + relays_ - 1) / relays_; }
   void add_leader();
   void say_down(peer which, const error& why);
   void watch_deadlines();
@@ -181,6 +173,7 @@ class relay final : private leader_host {
   flow::lanes lanes_;
   size_limit largest_;
   std::vector<std::unique_ptr<pipe>> pipes_;
+  flow::fair_share share_;
   std::vector<std::unique_ptr<leader>> leaders_;
   boost::asio::steady_timer deadline_timer_;
   boost::asio::steady_timer rate_timer_;
@@ -205,8 +198,6 @@ class relay final : private leader_host {
   std::chrono::system_clock::time_point missing_since_;  // the exchange
   std::chrono::system_clock::time_point stopped_at_;
   std::string exchange_missing_;  // why messages for the default exchange fail, or empty
-  int shards_ = 1;
-  int relays_ = 1;
   std::optional<error> failure_;
   counts counts_;
   std::shared_ptr<sampler> sampler_;  // while it leads shard 0

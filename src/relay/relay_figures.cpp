@@ -84,7 +84,7 @@ std::vector<obstacle> relay::obstacles() const {
     if (auto why = catching_up(*one)) out.push_back(std::move(*why));
   if (auto why = refused_writes(true)) out.push_back(std::move(*why));
   // Who does not lead publishes nothing, and so would not learn that it is back.
-  if (!exchange_missing_.empty() && led() > 0)
+  if (!exchange_missing_.empty() && share_.led() > 0)
     out.push_back({"exchange_missing", exchange_missing_, missing_since_});
   if (const auto oldest = lanes_.oldest_in_flight(); oldest && clock::now() - *oldest > overdue_after) {
     const auto age = clock::now() - *oldest;
@@ -177,9 +177,9 @@ relay_figures relay::figures() const {
   out.lanes_down = lanes_.count(flow::lane::state::down) + lanes_.count(flow::lane::state::dropped);
   out.in_flight = lanes_.in_flight();
   out.destinations_down = lanes_.destinations().down();
-  out.shards = shards_;
-  out.shards_led = led();
-  out.relays = relays_;
+  out.shards = share_.shards();
+  out.shards_led = share_.led();
+  out.relays = share_.relays();
   out.database_up = database_.up > 0;
   out.broker_up = lanes_.any_up();
   out.broker_blocked = blocked_ > 0;
@@ -202,9 +202,9 @@ std::optional<std::string> relay::stuck() const {
   const auto longest =
       settings_.leader.database.claim_timeout + settings_.leader.database.connect_timeout + stuck_after;
   for (const auto& one : leaders_)
-    if (clock::now() - one->latest_step() > longest)
+    if (clock::now() - one->latest_turn() > longest)
       return fmt::format("a session with PostgreSQL has made no step for {} s",
-                         (clock::now() - one->latest_step()) / 1s);
+                         (clock::now() - one->latest_turn()) / 1s);
   if (const auto due = lanes_.next_deadline(); due && clock::now() - *due > stuck_after)
     return fmt::format("a lane has not looked after its overdue confirms for {} s",
                        (clock::now() - *due) / 1s);

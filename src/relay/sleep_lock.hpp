@@ -5,6 +5,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <functional>
 
+#include "flow/leader_tasks.hpp"
 #include "pg/connection.hpp"
 #include "relay/database_session.hpp"
 #include "relay/link_observer.hpp"
@@ -12,13 +13,7 @@
 
 namespace outboxd::relay {
 
-enum class sleep_news {
-  up,  // it may be asked
-  down,
-  granted,
-  refused,    // silent writers were open for as long as it waited
-  contended,  // a commit waits for another one's notification
-};
+using flow::sleep_news;
 
 // A session lock, held without a transaction: it holds back no vacuum.
 class sleep_lock {

@@ -36,7 +36,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   settings_.lane.confirm_timeout = 1'500ms;
   settings_.renews_lanes = world_.chance(500);
   // A lead is given up with what PostgreSQL refuses to write, and the next leader sends that again.
-  settings_.shares_shards = how.faults || !locks_;
+  settings_.counts_others = how.faults || !locks_;
   for (auto count = world_.one_of({2, 4, 9}); count-- > 0;)
     aggregates_.push_back(static_cast<flow::aggregate>(world_.number()));
 
@@ -196,7 +196,7 @@ void flow_chaos::finish(const std::shared_ptr<transaction>& in) {
   for (const std::size_t row : in->rows) {
     if (table_.on_step) table_.on_step(row, "committed");
     if (world_.chance(800))
-      for (auto& one : relays_) one->ring(table_.shard_of(table_.rows[row].of));
+      for (auto& one : relays_) one->hear(table_.shard_of(table_.rows[row].of), flow::word::ring);
   }
 }
 

@@ -43,10 +43,7 @@ void flow_chaos::on_published(std::size_t row) {
   const table_row& one = table_.rows[row];
   const auto session = table_.leader_of(table_.shard_of(one.of));
   require(std::any_of(relays_.begin(), relays_.end(),
-                      [&](const auto& each) {
-                        return each->has_ack(row) &&
-                               each->leader_of(table_.shard_of(one.of)).server_session() == session;
-                      }),
+                      [&](const auto& each) { return each->has_ack(row) && each->has_session(session); }),
           fmt::format("published means acknowledged ({})", row));
 }
 
@@ -54,16 +51,16 @@ void flow_chaos::on_published(std::size_t row) {
 void flow_chaos::check_position() {
   for (const auto& one : relays_)
     for (std::size_t shard = 0; shard < table_.shards(); ++shard) {
-      const simulated_leader& leader = one->leader_of(shard);
-      if (one->killed() || !leader.settled() || leader.server_session() == 0) continue;
-      if (table_.leader_of(shard) != leader.server_session()) continue;
-      const flow::stream& stream = leader.stream();
+      const simulated_leader* const leader = one->leader_of(shard);
+      if (one->killed() || leader == nullptr || !leader->settled() || leader->server_session() == 0) continue;
+      if (table_.leader_of(shard) != leader->server_session()) continue;
+      const flow::stream& stream = leader->stream();
       if (stream.now_in() != flow::stream::phase::running) continue;
       std::set<std::size_t> known;
       stream.events().for_each([&](flow::slot, const flow::unsettled::entry& entry) {
         if (const auto row = table_.find(entry.it.what.key())) known.insert(*row);
       });
-      const std::set<std::int64_t> owed(leader.owed().begin(), leader.owed().end());
+      const std::set<std::int64_t> owed(leader->owed().begin(), leader->owed().end());
       for (std::size_t row = 0; row < table_.rows.size(); ++row) {
         const table_row& it = table_.rows[row];
         if (!it.visible || it.gone || it.now.status != row_status::pending || table_.shard_of(it.of) != shard)
@@ -79,15 +76,15 @@ void flow_chaos::check_position() {
 bool flow_chaos::at_rest() const {
   for (std::size_t shard = 0; shard < table_.shards(); ++shard)
     if (std::none_of(relays_.begin(), relays_.end(),
-                     [&](const auto& one) { return !one->killed() && one->leads(shard); }))
+                     [&](const auto& one) { return !one->killed() && one->leader_of(shard) != nullptr; }))
       return false;
   for (const table_row& one : table_.rows)
     if (!table_.is_stuck(one) && (one.visible ? !table_.is_finished(one) : !one.gone)) return false;
   for (const auto& one : relays_)
     for (std::size_t shard = 0; shard < table_.shards(); ++shard)
-      if (const flow::stream& stream = one->leader_of(shard).stream();
-          !one->killed() && one->leads(shard) &&
-          std::max(stream.events().size(), stream.held()) > table_.stuck_in(shard))
+      if (const auto* const leader = one->leader_of(shard);
+          !one->killed() && leader != nullptr &&
+          std::max(leader->stream().events().size(), leader->stream().held()) > table_.stuck_in(shard))
         return false;
   return true;
 }
@@ -95,7 +92,7 @@ bool flow_chaos::at_rest() const {
 void flow_chaos::check_end() {
   for (std::size_t shard = 0; shard < table_.shards(); ++shard)
     require(std::any_of(relays_.begin(), relays_.end(),
-                        [&](const auto& one) { return !one->killed() && one->leads(shard); }),
+                        [&](const auto& one) { return !one->killed() && one->leader_of(shard) != nullptr; }),
             "in the end each shard has a leader");
   for (std::size_t row = 0; row < table_.rows.size(); ++row) {
     const table_row& one = table_.rows[row];
@@ -112,15 +109,15 @@ void flow_chaos::check_end() {
   }
   for (const auto& one : relays_)
     for (std::size_t shard = 0; shard < table_.shards(); ++shard)
-      if (!one->killed() && one->leads(shard)) {
-        const auto& stream = one->leader_of(shard).stream();
+      if (const auto* const leader = one->leader_of(shard); !one->killed() && leader != nullptr) {
+        const auto& stream = leader->stream();
         std::string states;
         stream.events().for_each([&](flow::slot, const flow::unsettled::entry& entry) {
           states += fmt::format(" {}:{}{}", simulated_postgres::row_of(entry.it.what.aggregate_id),
                                 static_cast<int>(entry.state), entry.it.withheld ? "w" : "");
         });
         say(fmt::format("shard {}: {}, next at {}, phase {}, held {}, at {}/{}, bytes {}, events{}", shard,
-                        one->leader_of(shard).settled() ? "settled" : "asked",
+                        leader->settled() ? "settled" : "asked",
                         std::chrono::duration<double>(stream.next_at().time_since_epoch()).count() - 3600,
                         static_cast<int>(stream.now_in()), stream.held(), stream.at().seq,
                         stream.at().seen.text(), stream.events().bytes(), states));

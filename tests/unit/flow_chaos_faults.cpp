@@ -22,7 +22,7 @@ void flow_chaos::ask_for_lead(simulated_relay& of, std::size_t shard, std::size_
   say(fmt::format("{} is asked for {} by {}", who, shard, may ? "another" : "a stranger"));
   const auto for_long = world_.chance(100) ? std::chrono::hours(1) : world_.millis(100, 5'000);
   if (may) table_.request(shard, world_.now() + for_long);
-  if (!may || world_.chance(900)) of.hear_request(shard);
+  if (!may || world_.chance(900)) of.hear(shard, flow::word::yield);
 }
 
 void flow_chaos::strike(simulated_relay& victim) {

@@ -159,7 +159,7 @@ void flow_chaos::operate() {
       table_.change(row, [](table_row& of) { of.touched = of.gone = true; });
   }
   for (auto& each : relays_)
-    if (world_.chance(500)) each->ring_due(table_.shard_of(one.of));
+    if (world_.chance(500)) each->hear(table_.shard_of(one.of), flow::word::due);
 }
 
 // Again and again: what is freed may have bad ones, too.
@@ -168,7 +168,7 @@ void flow_chaos::discard_dead() {
     if (table_.rows[row].now.status == row_status::dead && !table_.rows[row].gone)
       table_.change(row, [](table_row& of) { of.touched = of.gone = true; });
   for (auto& each : relays_)
-    for (std::size_t shard = 0; shard < table_.shards(); ++shard) each->ring_due(shard);
+    for (std::size_t shard = 0; shard < table_.shards(); ++shard) each->hear(shard, flow::word::due);
   world_.after(milliseconds(500), [this] { discard_dead(); });
 }
 
@@ -191,7 +191,7 @@ void flow_chaos::pause() {
   }
   for (auto& each : relays_)
     for (std::size_t shard = 0; shard < table_.shards(); ++shard)
-      if (world_.chance(700)) each->ring_pauses(shard);
+      if (world_.chance(700)) each->hear(shard, flow::word::pause);
 }
 
 void flow_chaos::lock() {

@@ -136,7 +136,7 @@ TEST_CASE("every rule of marks and releases is needed: left out, it is missed") 
       {"a hand's reset keeps the kind", &rules::kind_kept, 500},
       {"held aggregates are looked at without a hit", &rules::look_up_unasked, 100},
       {"what waits for longer is looked at again", &rules::looked_again, 2'000},
-      {"a mark by key tells what has changed", &rules::changes_told, 500},
+      {"a mark by key tells what has changed", &rules::changes_told, 2'000},
   });
 }
 
@@ -154,8 +154,6 @@ TEST_CASE("every rule of the lead is needed: left out, it is missed") {
       {"who was stopped for long sends nothing before an answer", &rules::lead_checked, 2'000},
       {"a standby gives no lead", &rules::no_lead_in_recovery, 500},
       {"a leader without a broker makes way", &rules::makes_way, 100},
-      {"who makes way and does not come to rest leads on", &rules::leads_on, 2'000},
-      {"a lead is given up for who goes on asking for a while only", &rules::request_ends, 100},
   });
 }
 

@@ -1,5 +1,5 @@
-// simulated_leader: one session of a relay, for one shard: it stands by, leads, and drives lead and stream as
-// relay/leader does.
+// simulated_leader: drives a flow::leader on a session with the simulated PostgreSQL, as relay/leader does on
+// a real one.
 #pragma once
 
 #include <algorithm>
@@ -8,90 +8,63 @@
 #include <utility>
 #include <vector>
 
-#include "flow/lead.hpp"
-#include "simulated_store.hpp"
+#include "flow/leader.hpp"
+#include "simulated_session.hpp"
 
 namespace outboxd::test {
 
-class simulated_leader;
-
-// The relay that has this leader.
-class simulated_host {
- public:
-  virtual bool has_broker() const = 0;
-  virtual bool may_lead() const = 0;
-  virtual bool has_too_many(const simulated_leader& one) const = 0;
-  // One leader of the relay shows that the relay has a broker.
-  virtual bool shows_presence(const simulated_leader& one) const = 0;
-  virtual bool is_present() const = 0;
-  virtual void on_counted(int relays) = 0;
-  virtual void on_led(std::size_t shard, const flow::saved_position& from) = 0;
-  virtual void on_lead_lost() = 0;
-  virtual void complain(const char* what) = 0;
-
- protected:
-  ~simulated_host() = default;
-};
-
 class simulated_leader {
  public:
-  enum class state : std::uint8_t {
-    standing_by,
-    trying,   // has asked for the lead, or for the saved position
-    leading,  // and waits for no answer
-    asking,   // leads; waits for an answer
+  // What the relay wants to know; all of them.
+  struct hooks {
+    std::function<void(int shard, const flow::saved_position& from)> on_led;
+    std::function<void()> on_lead_lost;  // with its session
+    std::function<void(int shard, clock::time_point asked_at)> on_answered;
+    std::function<void(const char* what)> complain;
   };
 
   simulated_leader(virtual_world& world, virtual_process& process, simulated_postgres& table,
-                   const rules& with, flow::lanes& pool, flow::stream_limits limits, std::size_t shard,
-                   simulated_host& host)
+                   const rules& with, flow::lanes& pool, flow::fair_share& share,
+                   const flow::leader_limits& limits, bool counts_others, hooks tell)
       : world_(world),
         process_(process),
         table_(table),
         with_(with),
-        host_(host),
-        shard_(shard),
-        session_(world, process, table, with, shard),
-        stream_(pool, std::move(limits),
-                {.on_progress = [this] { turn(); },
-                 .on_published = {},
-                 .on_delivered = {},
-                 .on_failed = {},
-                 .on_stuck = {},
-                 .on_changed_after_send = {},
-                 .on_pauses = {}}) {
-    session_.on_up = [this] { stand_by(); };
+        counts_others_(counts_others),
+        tell_(std::move(tell)),
+        session_(world, process, table, with),
+        flow_(pool, share, limits,
+              {.on_progress = [this] { turn(); },
+               .on_published = {},
+               .on_delivered = {},
+               .on_failed = {},
+               .on_stuck = {},
+               .on_changed_after_send = {},
+               .on_pauses = {}},
+              [this](const flow::leader_notice& what) { on_notice(what); }) {
+    session_.on_up = [this] {
+      flow_.on_session(payload_type::jsonb, world_.now());
+      state_ = state::waiting;
+      turn();
+    };
     session_.on_lost = [this] { on_lost(); };
-    session_.how_far = [this] { return stream_.at(); };
-    session_.is_loading = [this] { return stream_.now_in() == flow::stream::phase::loading; };
-    session_.on_answer = [this](flow::store_answer answer) { on_answer(std::move(answer)); };
+    session_.how_far = [this] { return stream().at(); };
+    session_.is_loading = [this] { return stream().now_in() == flow::stream::phase::loading; };
     session_.connect();
   }
 
   // In the relay's process.
-  void sweep() {
-    if (!leads()) return;
-    rounds_due_ = true;
-    stream_.sweep();
-    turn();
-  }
-  void ring(void (flow::stream::*what)()) {
-    if (!leads()) return;
-    (stream_.*what)();
-    turn();
-  }
-  // The word for it, true or forged.
-  void hear_request() {
-    lead_.hear_request(world_.now());
+  void hear(flow::word what) {
+    flow_.hear(what, 1, world_.now());
     turn();
   }
   void stop() {
-    lead_.stop();
-    leads() ? turn() : session_.cut({}, {});
+    flow_.stop();
+    flow_.leads() ? turn() : session_.cut({}, {});
   }
   void abandon() {
-    if (!leads()) return;
-    stream_.abandon();
+    if (!flow_.leads()) return;
+    flow_.abandon();
     turn();
   }
 
@@ -99,179 +72,143 @@ class simulated_leader {
     session_.cut(server_after, client_after);
   }
 
-  bool leads() const { return state_ == state::leading || state_ == state::asking; }
-  bool stands_by() const { return state_ == state::standing_by; }
-  bool may_make_way() const { return lead_.may_make_way(world_.now()); }
-  bool present() const { return present_; }
-  clock::time_point answered_at() const { return session_.answered_at(); }
+  bool leads(std::size_t shard) const { return leads_ && flow_.leads() == static_cast<int>(shard); }
   std::uint64_t server_session() const { return session_.server_session(); }
-  const flow::stream& stream() const { return stream_; }
+  const flow::stream& stream() const { return flow_.events(); }
   // The stream has read all that was visible, and has nothing under way.
-  bool settled() const { return state_ == state::leading && complete_; }
-  const std::vector<std::int64_t>& owed() const { return owed_; }
+  bool settled() const { return leads_ && state_ == state::waiting && flow_.has_read_all(); }
+  // Unsettled ones of a former leader.
+  const std::vector<std::int64_t>& owed() const { return from_.unsettled; }
 
  private:
-  void stand_by() {
-    world_.after(world_.micros(0, 100'000), [this, mine = ++looks_] {
-      process_.run([this, mine] {
-        if (mine == looks_) look();
-      });
-    });
-  }
+  enum class state : std::uint8_t {
+    away,     // no session
+    turning,  // asks the leader what to do
+    asking,   // waits for an answer
+    waiting,  // for time, or for something to happen
+  };
 
-  void look() {
-    if (state_ != state::standing_by || lead_.stopping() || !session_.up()) return;
-    if (is_to_show()) return show_presence(&simulated_leader::look);
-    if (!host_.has_broker() || !lead_.may_try(world_.now()) || !host_.may_lead()) return stand_by();
-    state_ = state::trying;
-    session_.lead([this](const std::optional<flow::saved_position>& from) {
-      if (from)
-        return session_.look([this, from](bool asked) { is_given_up(asked) ? give_up() : take(*from); });
-      state_ = state::standing_by;
-      stand_by();
-    });
-  }
-
-  // Who asks for the lead may have it, as this look at the locks says.
-  bool is_given_up(bool asked) {
-    const auto before = lead_.now_in();
-    const bool gives = lead_.on_looked(asked, world_.now());
-    if (!asked && (gives || lead_.now_in() != before))
-      host_.complain("a lead is given up for who may not have it");
-    return gives || (asked && before == flow::lead::state::standing_by && !with_.request_ends);
-  }
-
-  void take(flow::saved_position from) {
-    lead_.on_taken(world_.now());
-    complete_ = false;
-    rounds_due_ = true;
-    owed_ = from.unsettled;
-    host_.on_led(shard_, from);
-    if (!with_.position_dropped && kept_) from.at = *kept_;
-    stream_.start(std::move(from), payload_type::jsonb);
-    state_ = state::leading;
-    turn();
-  }
-
-  // What the leader of the product does in a loop, between two questions.
   void turn() {
-    if (state_ != state::leading || process_.killed()) return;
-    const auto now = world_.now();
-    if (lead_.wants_look(now)) return look_for_request();
-    lead_.on_broker(host_.has_broker() || !with_.makes_way, now);
-    if (lead_.wants_count(now)) return count_relays();
-    if (heed_lead() || stream_.drained()) return lead_.leaving() ? session_.cut({}, {}) : give_up();
-    if (rounds_due_) {
-      if (is_to_show()) return show_presence(&simulated_leader::turn);
-      rounds_due_ = false;
-      if (table_.shards() > 1) return count_relays();
+    if (state_ != state::waiting || process_.killed()) return;
+    state_ = state::turning;
+    while (state_ == state::turning) {
+      auto what = flow_.next(world_.now());
+      std::visit([this](auto& one) { carry_out(one); }, what);
     }
-    if (stream_.next_at() <= now) {
-      if (auto what = stream_.next()) {
-        state_ = state::asking;
-        return session_.execute(std::move(*what));
-      }
-      if (stream_.drained()) return turn();
-      if (stream_.next_at() <= now) {
-        host_.complain("who says that there is something to ask asks it");
-        return wake_at(now + milliseconds(5));
-      }
-    }
-    wake_at(std::min(stream_.next_at(), lead_.next(stream_.meets_lock())));
   }
 
-  bool heed_lead() {
-    if (stream_.drained()) return true;
-    switch (lead_.step(host_.has_too_many(*this), stream_.meets_lock(), world_.now())) {
-      case flow::lead::action::none:
-        return false;
-      case flow::lead::action::drain:
-        drain();
-        return false;
-      case flow::lead::action::lead_on:
-        if (!with_.leads_on) return false;
-        complete_ = false;
-        stream_.go_on();
-        return false;
-      case flow::lead::action::give_up:
-        return true;
+  // What comes of it is told later, never from inside the call.
+  template <class Answer>
+  auto then(Answer told) {
+    state_ = state::asking;
+    return [this, told = std::move(told)](auto&&... answer) {
+      state_ = state::waiting;
+      told(std::forward<decltype(answer)>(answer)...);
+      turn();
+    };
+  }
+  auto nothing() {
+    return then([] {});
+  }
+
+  void carry_out(flow::task::wait& what) {
+    state_ = state::waiting;
+    if (what.until > world_.now()) return wake_at(what.until);
+    tell_.complain("who says that there is something to ask asks it");
+    wake_at(world_.now() + milliseconds(5));
+  }
+  void carry_out(flow::task::end_session&) {
+    state_ = state::away;
+    session_.cut({}, {});
+  }
+  // Writers never ring here: sleep_model is about that.
+  void carry_out(flow::task::ask_for_sleep&) { tell_.complain("nobody sleeps where nobody rings"); }
+  void carry_out(flow::task::give_back_sleep&) {}
+  void carry_out(flow::task::probe_contention&) {}
+  // Nobody hangs without being found, no row of a shard is ever gone, and locks have no names.
+  void carry_out(flow::task::end_hanging_leaders&) {}
+  void carry_out(flow::task::end_former_sleeper&) {}
+  void carry_out(flow::task::name_lock_holders&) {}
+  void carry_out(flow::task::mend_shards&) {}
+  void carry_out(flow::task::listen&) { session_.ask(nothing()); }
+  void carry_out(flow::task::stop_listening&) { session_.ask(nothing()); }
+  void carry_out(flow::task::allow_writes&) { session_.ask(nothing()); }
+  void carry_out(flow::task::release_lead&) {
+    if (!leads_ && !asked_for_) tell_.complain("a lead is given up for who may not have it");
+    session_.release(nothing());
+  }
+  void carry_out(flow::task::show_presence& what) {
+    session_.show(what.able, then([this, able = what.able] { flow_.on_shown(able); }));
+  }
+  void carry_out(flow::task::take_lead& what) {
+    session_.take_lead(std::move(what.but),
+                       then([this](std::optional<int> shard) { flow_.on_taken(shard); }));
+  }
+  void carry_out(flow::task::load&) {
+    session_.load(then([this](flow::saved_position from) {
+      from_ = from;
+      if (!with_.position_dropped && kept_) from.at = *kept_;
+      flow_.on_loaded({.from = std::move(from),
+                       .shards = static_cast<int>(table_.shards()),
+                       .rings = false,
+                       .server_time = world_.wall()},
+                      world_.now());
+    }));
+  }
+  void carry_out(flow::task::look_for_request&) {
+    session_.look(then([this](bool asked) {
+      asked_for_ = asked;
+      flow_.on_requester(asked ? std::optional<std::string>("another") : std::nullopt, world_.now());
+    }));
+  }
+  void carry_out(flow::task::count_relays&) {
+    session_.count(then([this](int relays) { flow_.on_counted(counts_others_ ? relays : 0, world_.now()); }));
+  }
+  // It may be lost, as anything that is notified.
+  void carry_out(flow::task::notify_self&) {
+    session_.ask(then([this] {
+      flow_.on_notified_self(true, world_.now());
+      if (!world_.chance(900)) return;
+      world_.after(world_.micros(0, 5'000),
+                   [this] { process_.run([this] { hear(flow::word::own_probe); }); });
+    }));
+  }
+  void carry_out(flow::task::ask_queue_usage&) {
+    session_.ask(then([this] { flow_.on_queue_usage(0.0, world_.now()); }));
+  }
+  void carry_out(flow::task::round_trip& what) {
+    session_.execute(std::move(what.what), then([this](flow::store_answer answer) {
+                       tell_.on_answered(*flow_.leads(), session_.answered_at());
+                       flow_.on_answer(std::move(answer), session_.turned_read_only(), world_.now());
+                     }));
+  }
+
+  void on_notice(const flow::leader_notice& what) {
+    if (std::holds_alternative<flow::notice::leads>(what)) {
+      leads_ = true;
+      tell_.on_led(*flow_.leads(), from_);
     }
-    return false;
-  }
-
-  void drain() {
-    if (stream_.now_in() != flow::stream::phase::draining) stream_.drain();
-  }
-
-  void on_answer(flow::store_answer answer) {
-    if (session_.turned_read_only()) {
-      lead_.leave();
-      drain();
-    }
-    if (stream_.on_answer(std::move(answer)).complete) complete_ = true;
-    state_ = state::leading;
-    turn();
-  }
-
-  void give_up() {
-    state_ = state::standing_by;
-    lead_.on_given_up(world_.now());
-    stream_.lost();
-    session_.unlock();
-    stand_by();
+    if (std::holds_alternative<flow::notice::gave_up>(what)) leads_ = false;
+    if (std::holds_alternative<flow::notice::makes_way>(what) && !asked_for_)
+      tell_.complain("a lead is given up for who may not have it");
   }
 
   void on_lost() {
-    ++looks_;
-    present_ = false;
-    const bool led = leads();
-    state_ = state::standing_by;
-    if (!led) return;
-    kept_ = stream_.at();
-    stream_.lost();
-    lead_.on_lost();
-    host_.on_lead_lost();
+    state_ = state::away;
+    const bool led = leads_;
+    if (led) kept_ = stream().at();
+    flow_.on_lost();
+    if (led) tell_.on_lead_lost();
   }
 
-  bool is_able() const { return host_.has_broker() && !lead_.stopping(); }
-  bool is_to_show() const { return host_.shows_presence(*this) && present_ != is_able(); }
-  void show_presence(void (simulated_leader::*then)()) {
-    const auto before = state_;
-    if (leads()) state_ = state::asking;
-    session_.show(is_able(), [this, able = is_able(), before, then] {
-      present_ = able;
-      state_ = before;
-      (this->*then)();
-    });
-  }
-
-  // Each shard has a session of its own here, so whichever leads counts for its relay.
-  void count_relays() {
-    state_ = state::asking;
-    session_.count([this, own = host_.is_present() ? 1 : 0](int relays) {
-      state_ = state::leading;
-      lead_.on_counted(relays - own, world_.now());
-      host_.on_counted(relays);
-      turn();
-    });
-  }
-
-  void look_for_request() {
-    state_ = state::asking;
-    session_.look([this](bool asked) {
-      state_ = state::leading;
-      is_given_up(asked);
-      turn();
-    });
-  }
-
+  // Once for all that is waited for: an earlier time than is needed is no harm.
   void wake_at(clock::time_point when) {
-    if (when == clock::time_point::max() || (timer_ == when && when > world_.now())) return;
+    if (when == clock::time_point::max() || (timer_ > world_.now() && timer_ <= when)) return;
     timer_ = when;
     world_.at(when, [this, mine = ++generation_] {
       process_.run([this, mine] {
         if (mine != generation_) return;
-        timer_ = clock::time_point::max();
+        timer_ = {};
         turn();
       });
     });
@@ -281,19 +218,16 @@ class simulated_leader {
   virtual_process& process_;
   simulated_postgres& table_;
   const rules& with_;
-  simulated_host& host_;
-  std::size_t shard_;
-  simulated_store session_;
-  flow::stream stream_;
-  flow::lead lead_;
-  state state_ = state::standing_by;
-  bool present_ = false;     // holds PRESENT
-  bool rounds_due_ = false;  // since the latest sweep
-  bool complete_ = false;    // everything visible was read since it leads, or leads on
-  std::uint64_t looks_ = 0;  // whose turn it is to look for the lead: the latest one's alone
-  clock::time_point timer_ = clock::time_point::max();
+  const bool counts_others_;
+  hooks tell_;
+  simulated_session session_;
+  flow::leader flow_;
+  state state_ = state::away;
+  bool leads_ = false;
+  bool asked_for_ = false;  // as the latest look has found
+  clock::time_point timer_{};
   std::uint64_t generation_ = 0;
-  std::vector<std::int64_t> owed_;  // unsettled ones of a former leader
+  flow::saved_position from_;  // where the former leader has left off
   std::optional<flow::position> kept_;
 };
 

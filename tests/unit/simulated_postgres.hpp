@@ -47,11 +47,9 @@ struct rules {
   bool kind_kept = true;              // a hand's reset keeps the kind of a waiting row
   bool look_up_unasked = true;        // held aggregates are looked at again without a hit in memory
   bool makes_way = true;              // a leader without a broker makes way for a relay that has one
-  bool leads_on = true;               // who makes way and does not come to rest leads on
   bool laggards_after_read = true;    // who was left behind is read after the others
   bool looked_again = true;           // what waits for longer is looked at before it is sent
   bool changes_told = true;           // a mark by key tells what has changed since it was read
-  bool request_ends = true;           // a lead is given up for who goes on asking for a while only
 };
 
 enum class row_status : std::uint8_t { pending, waiting, published, dead };

@@ -141,6 +141,7 @@ flow::tried<flow::read_answer> simulated_postgres::read(std::size_t shard, const
 void simulated_postgres::add_summary(std::size_t shard, flow::read_answer& to) const {
   to.next_due.reset();
   to.holds = false;
+  to.queue_usage = 0;
   for (const table_row& one : rows) {
     if (!shows(one) || shard_of(one.of) != shard || one.now.status != row_status::waiting) continue;
     to.holds |= one.now.why != exception::scheduled;

@@ -1,4 +1,4 @@
-// simulated_relay: one relay's process: its lanes, a leader for each shard, and its timers.
+// simulated_relay: one relay's process: its lanes, its leaders, and its timers.
 #pragma once
 
 #include <deque>
@@ -9,15 +9,15 @@
 
 namespace outboxd::test {
 
-class simulated_relay final : private simulated_host {
+class simulated_relay {
  public:
   struct settings {
     flow::stream_limits stream;
     flow::lane_limits lane;
-    clock::duration sweep_interval = milliseconds(300);
+    milliseconds sweep_interval{300};
     milliseconds claim_timeout{2'000};
     bool renews_lanes = true;   // when a session is lost
-    bool shares_shards = true;  // with the other relays: makes way with more than its share
+    bool counts_others = true;  // shares shards with the other relays, and makes way for them
     std::int64_t max_rate = 0;
   };
   using complaint = std::function<void(const char*)>;
@@ -31,29 +31,27 @@ class simulated_relay final : private simulated_host {
       : world_(world),
         table_(table),
         how_(how),
+        with_(with),
         complain_(std::move(complain)),
         process_(world),
         pool_([this] { return world_.now(); }, {}, {"outbox", {}, {}}, flow::rate_limit(how.max_rate)) {
     for (int i = 0; i < lane_count; ++i) add_lane(exchange);
-    for (std::size_t shard = 0; shard < table.shards(); ++shard)
-      leaders_.emplace_back(world, process_, table, with, pool_, limits_for(shard), shard,
-                            static_cast<simulated_host&>(*this));
+    add_leader();
     every(milliseconds(100), [this] { pool_.check_deadlines(); });
     if (how.max_rate > 0)
       every(milliseconds(10), [this] {
         if (pool_.next_pump() && *pool_.next_pump() <= world_.now()) pool_.on_lane_progress();
       });
-    every(how.sweep_interval, [this] {
-      for (auto& one : leaders_) one.sweep();
-    });
   }
 
   std::function<void(std::size_t shard, const flow::saved_position& from)> on_lead;
 
-  void ring(std::size_t shard) { ring(shard, &flow::stream::ring); }
-  void ring_pauses(std::size_t shard) { ring(shard, &flow::stream::ring_pauses); }
-  // Something may be due.
-  void ring_due(std::size_t shard) { ring(shard, &flow::stream::ring_due); }
+  // A word for the leader of this shard. That the lead is asked for may be forged.
+  void hear(std::size_t shard, flow::word what) {
+    process_.run([this, shard, what] {
+      if (auto* const one = find_leader(shard)) one->hear(what);
+    });
+  }
 
   // In order: each stream drains, then the process ends.
   void stop(clock::duration grace) {
@@ -67,10 +65,6 @@ class simulated_relay final : private simulated_host {
       });
     });
     world_.after(grace + milliseconds(1'500), [this] { kill(); });
-  }
-  // Somebody says that the lead of one shard is asked for.
-  void hear_request(std::size_t shard) {
-    process_.run([this, shard] { leaders_[shard].hear_request(); });
   }
   void kill() {
     if (process_.killed()) return;
@@ -91,7 +85,11 @@ class simulated_relay final : private simulated_host {
   void lose_broker(clock::duration pause) {
     for (auto& one : rabbits_) one.stay_away(world_.now() + pause);
   }
-  void lose_session(std::size_t shard) { leaders_[shard].cut(world_.millis(0, 300), world_.millis(0, 300)); }
+  // The one that leads this shard, or the one that stands by.
+  void lose_session(std::size_t shard) {
+    auto* const one = find_leader(shard);
+    (one != nullptr ? *one : leaders_.back()).cut(world_.millis(0, 300), world_.millis(0, 300));
+  }
   void crash_of_server() {
     for (auto& one : leaders_) one.cut(clock::duration(0), world_.micros(0, 20'000));
   }
@@ -101,8 +99,14 @@ class simulated_relay final : private simulated_host {
   std::size_t lanes() const { return rabbits_.size(); }
   simulated_rabbit& rabbit(std::size_t lane) { return rabbits_[lane]; }
   bool has_ack(std::size_t row) const { return acked_.contains(row); }
-  bool leads(std::size_t shard) const { return leaders_[shard].leads(); }
-  const simulated_leader& leader_of(std::size_t shard) const { return leaders_[shard]; }
+  // Null: it does not lead this shard.
+  const simulated_leader* leader_of(std::size_t shard) const {
+    return const_cast<simulated_relay*>(this)->find_leader(shard);
+  }
+  bool has_session(std::uint64_t server_session) const {
+    return std::ranges::any_of(
+        leaders_, [&](const simulated_leader& one) { return one.server_session() == server_session; });
+  }
 
  private:
   void add_lane(simulated_exchange& exchange) {
@@ -112,54 +116,42 @@ class simulated_relay final : private simulated_host {
       acked_.erase(row);
       if (on_sent) on_sent(row, content);
       if (table_.on_step) table_.on_step(row, "sent");
-      const auto& leader = leaders_[table_.shard_of(table_.rows[row].of)];
-      if (world_.now() - leader.answered_at() >= lead_lasts(how_.claim_timeout))
+      const auto shard = static_cast<int>(table_.shard_of(table_.rows[row].of));
+      if (world_.now() - answered_at_[shard] >= lead_lasts(how_.claim_timeout))
         complain_("nothing is sent long after the latest question that was answered");
     };
     pool_.add(wires_.emplace_back(one, pool_, how_.lane));
     one.connect(wires_.back());
   }
 
-  flow::stream_limits limits_for(std::size_t shard) {
-    auto out = how_.stream;
-    out.seed = static_cast<std::uint64_t>(world_.between(1, 1'000'000)) + shard;
-    return out;
+  void add_leader() {
+    flow::leader_limits limits{
+        .stream = how_.stream,
+        .doorbell = {.shortest_poll = how_.sweep_interval, .longest_poll = how_.sweep_interval},
+        .sweep_interval = how_.sweep_interval,
+        .claim_timeout = how_.claim_timeout};
+    limits.stream.seed = static_cast<std::uint64_t>(world_.between(1, 1'000'000));
+    leaders_.emplace_back(
+        world_, process_, table_, with_, pool_, share_, limits, how_.counts_others && with_.makes_way,
+        simulated_leader::hooks{
+            .on_led =
+                [this](int shard, const flow::saved_position& from) {
+                  if (on_lead) on_lead(static_cast<std::size_t>(shard), from);
+                  if (!stopping_ && share_.lacks_leader()) add_leader();
+                },
+            .on_lead_lost =
+                [this] {
+                  if (!how_.renews_lanes) return;
+                  for (auto& each : rabbits_) each.lose();
+                },
+            .on_answered = [this](int shard, clock::time_point asked_at) { answered_at_[shard] = asked_at; },
+            .complain = complain_});
   }
 
-  void ring(std::size_t shard, void (flow::stream::*what)()) {
-    process_.run([this, shard, what] { leaders_[shard].ring(what); });
+  simulated_leader* find_leader(std::size_t shard) {
+    const auto found = std::ranges::find_if(leaders_, [shard](const auto& one) { return one.leads(shard); });
+    return found == leaders_.end() ? nullptr : &*found;
   }
-
-  std::size_t led() const {
-    return static_cast<std::size_t>(std::ranges::count_if(leaders_, &simulated_leader::leads));
-  }
-  std::size_t share() const { return (table_.shards() + relays_ - 1) / relays_; }
-
-  bool has_broker() const override { return pool_.any_up(); }
-  // A try counts as a lead: it may become one.
-  bool may_lead() const override {
-    const auto idle = static_cast<std::size_t>(std::ranges::count_if(leaders_, &simulated_leader::stands_by));
-    return leaders_.size() - idle < share();
-  }
-  bool has_too_many(const simulated_leader& one) const override {
-    if (led() <= share()) return false;
-    const auto last = std::find_if(leaders_.rbegin(), leaders_.rend(),
-                                   [](const auto& each) { return each.leads() && each.may_make_way(); });
-    return last != leaders_.rend() && &*last == &one;
-  }
-  bool shows_presence(const simulated_leader& one) const override { return &one == &leaders_.front(); }
-  bool is_present() const override { return leaders_.front().present(); }
-  void on_counted(int relays) override {
-    if (how_.shares_shards) relays_ = static_cast<std::size_t>(std::max(1, relays));
-  }
-  void on_led(std::size_t shard, const flow::saved_position& from) override {
-    if (on_lead) on_lead(shard, from);
-  }
-  void on_lead_lost() override {
-    if (how_.renews_lanes)
-      for (auto& each : rabbits_) each.lose();
-  }
-  void complain(const char* what) override { complain_(what); }
 
   void every(clock::duration interval, std::function<void()> what) {
     world_.after(interval, [this, interval, what = std::move(what)] {
@@ -173,14 +165,17 @@ class simulated_relay final : private simulated_host {
   virtual_world& world_;
   simulated_postgres& table_;
   settings how_;
+  const rules& with_;
   complaint complain_;
   virtual_process process_;
   flow::lanes pool_;
   std::deque<simulated_rabbit> rabbits_;
   std::deque<flow::lane> wires_;
+  flow::fair_share share_;
   std::deque<simulated_leader> leaders_;
+  // By shard: when the latest question was put that was answered.
+  std::map<int, clock::time_point> answered_at_;
   std::set<std::size_t> acked_;
-  std::size_t relays_ = 1;  // that have a broker, when they were last counted
   bool stopping_ = false;
 };
 

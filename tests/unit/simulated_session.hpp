@@ -1,4 +1,4 @@
-// simulated_store: one session of a relay with the simulated PostgreSQL: it may be cut at any moment, on
+// simulated_session: one session of a relay with the simulated PostgreSQL: it may be cut at any moment, on
 // either side first.
 #pragma once
 
@@ -11,15 +11,14 @@
 
 namespace outboxd::test {
 
-class simulated_store final : public flow::store {
+class simulated_session {
  public:
-  simulated_store(virtual_world& world, virtual_process& process, simulated_postgres& table,
-                  const rules& with, std::size_t shard)
-      : world_(world), process_(process), table_(table), with_(with), shard_(shard) {}
+  simulated_session(virtual_world& world, virtual_process& process, simulated_postgres& table,
+                    const rules& with)
+      : world_(world), process_(process), table_(table), with_(with) {}
 
   std::function<void()> on_up;
   std::function<void()> on_lost;
-  std::function<void(flow::store_answer)> on_answer;
   std::function<flow::position()> how_far;
   std::function<bool()> is_loading;
 
@@ -43,19 +42,30 @@ class simulated_store final : public flow::store {
     });
   }
 
-  // Tries the lock, and reads the saved position when it has the answer.
-  void lead(std::function<void(std::optional<flow::saved_position>)> then) {
-    to_server([this, then] {
-      const bool mine = table_.try_lead(shard_, server_);
-      to_client([this, then, mine] {
-        if (!mine) return then(std::nullopt);
-        to_server([this, then] { to_client([then, saved = table_.load(shard_)] { then(saved); }); });
-      });
+  // Takes the lead of a shard that nobody leads, none of these.
+  void take_lead(std::vector<std::int64_t> but, std::function<void(std::optional<int>)> then) {
+    to_server([this, but = std::move(but), then] {
+      for (std::size_t shard = 0; shard < table_.shards(); ++shard)
+        if (std::ranges::find(but, static_cast<std::int64_t>(shard)) == but.end() &&
+            table_.try_lead(shard, server_)) {
+          shard_ = shard;
+          return to_client([then, shard] { then(static_cast<int>(shard)); });
+        }
+      to_client([then] { then(std::nullopt); });
     });
   }
-
-  void unlock() {
-    to_server([this] { table_.unlock(server_); });
+  void load(std::function<void(flow::saved_position)> then) {
+    to_server([this, then] { to_client([then, saved = table_.load(shard_)] { then(saved); }); });
+  }
+  void release(std::function<void()> then) {
+    to_server([this, then] {
+      table_.unlock(server_);
+      to_client(then);
+    });
+  }
+  // A statement that changes nothing here.
+  void ask(std::function<void()> then) {
+    to_server([this, then] { to_client(then); });
   }
 
   // Takes PRESENT, or gives it back.
@@ -74,8 +84,8 @@ class simulated_store final : public flow::store {
     to_server([this, then] { to_client([then, asked = table_.is_requested(shard_)] { then(asked); }); });
   }
 
-  void execute(flow::store_request what) override {
-    auto job = std::make_shared<work>(std::move(what), flow::store_answer{}, 0);
+  void execute(flow::store_request what, std::function<void(flow::store_answer)> then) {
+    auto job = std::make_shared<work>(std::move(what), std::move(then));
     job->put_at = world_.now();
     to_server([this, job] { step(job); });
   }
@@ -96,11 +106,12 @@ class simulated_store final : public flow::store {
 
  private:
   struct work {
-    work(flow::store_request r, flow::store_answer a, int n)
-        : asked(std::move(r)), answer(std::move(a)), next(n) {}
+    work(flow::store_request what, std::function<void(flow::store_answer)> told)
+        : asked(std::move(what)), then(std::move(told)) {}
     flow::store_request asked;
+    std::function<void(flow::store_answer)> then;
     flow::store_answer answer;
-    int next;
+    int next = 0;
     clock::time_point put_at{};
   };
 
@@ -147,7 +158,7 @@ class simulated_store final : public flow::store {
     to_client([this, job, read_only = table_.is_read_only()] {
       answered_at_ = job->put_at;
       read_only_ = read_only;
-      on_answer(std::move(job->answer));
+      job->then(std::move(job->answer));
     });
   }
 
@@ -253,7 +264,7 @@ class simulated_store final : public flow::store {
   virtual_process& process_;
   simulated_postgres& table_;
   const rules& with_;
-  std::size_t shard_;
+  std::size_t shard_ = 0;  // whose lead it took last
   bool up_ = false;
   bool first_page_ = true;
   bool first_resume_ = true;

@@ -1,0 +1,228 @@
+// leader_tasks: what a leader asks of its session, as statements.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "pg/binary.hpp"
+#include "pg/sqlstate.hpp"
+#include "relay/leader.hpp"
+
+namespace outboxd::relay {
+namespace {
+
+int number_of(const pg::rows& answer) {
+  return std::atoi(std::string(answer.at(0, 0)).c_str());
+}
+
+}  // namespace
+
+boost::asio::awaitable<result<pg::rows>> leader::ask(pg::connection& link, std::string sql) {
+  pg::pipeline steps;
+  steps.text(std::move(sql));
+  auto answers = co_await link.execute(std::move(steps), settings_.database.claim_timeout);
+  if (!answers) co_return tl::make_unexpected(answers.error());
+  co_return std::move(answers->front());
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::wait& what) {
+  co_await link.wait_until(what.until);
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection&, flow::task::end_session&) {
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection&, flow::task::ask_for_sleep&) {
+  if (sleep_lock_) sleep_lock_->ask();
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection&, flow::task::give_back_sleep&) {
+  if (sleep_lock_) sleep_lock_->unlock();
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection&, flow::task::probe_contention&) {
+  if (sleep_lock_) sleep_lock_->probe();
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::end_hanging_leaders&) {
+  co_return co_await end_hanging_leaders(link, settings_.database);
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::end_former_sleeper&) {
+  const int own = sleep_lock_ ? sleep_lock_->process() : 0;
+  co_return co_await end_former_sleeper(link, settings_.database, view_.shard, own);
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::name_lock_holders&) {
+  if (!culprits_.due(clock::now())) co_return result<void>();
+  if (flow_.leads() && flow_.queue().is_half_full() && !culprits_.knows_queue_holder()) {
+    // The server tells it to whoever notifies, and to one session in five seconds.
+    const auto told = co_await notify(link);
+    if (!told) co_return tl::make_unexpected(told.error());
+    if (const int process = link.take_queue_holder(); process != 0) culprits_.set_queue_holder(process);
+  }
+  std::vector<event_key> unwritten;
+  for (const auto state :
+       {flow::event_state::confirmed, flow::event_state::waiting, flow::event_state::dying}) {
+    const auto some = flow_.events().events_in(state);
+    unwritten.insert(unwritten.end(), some.begin(), some.end());
+  }
+  const auto words = co_await culprits_.search(link, flow_.leads().value_or(0), std::move(unwritten));
+  if (!words) co_return tl::make_unexpected(words.error());
+  for (const std::string& one : *words) host_.on_culprit(one);
+  co_return result<void>();
+}
+
+// A relay that may not mend goes on, as long as it finds any row.
+leader::done leader::carry_out(pg::connection& link, flow::task::mend_shards&) {
+  const auto found = co_await ask(
+      link, fmt::format("SELECT count(*), coalesce(has_function_privilege(to_regprocedure(format("
+                        "'%I.mend_shards()', {})), 'EXECUTE'), false) FROM {}.shard",
+                        settings_.database.schema.literal(), settings_.database.schema.identifier()));
+  if (!found && pg::is_lock_timeout(link.last_sqlstate())) co_return result<void>();
+  if (!found) co_return tl::make_unexpected(found.error());
+  if (found->at(0, 1) == "f" && found->at(0, 0) != "0") co_return result<void>();
+  const auto made =
+      co_await ask(link, fmt::format("SELECT {}.mend_shards()", settings_.database.schema.identifier()));
+  // Whatever is refused: the rows that are there have their leaders, and check names what is wrong.
+  if (!made && !link.lost() && found->at(0, 0) != "0") co_return result<void>();
+  if (!made) co_return tl::make_unexpected(made.error());
+  if (const auto shards = number_of(*made); shards > 0) host_.on_shards_mended(shards);
+  co_return result<void>();
+}
+
+// Whoever listens first in a database reads through the queue, which may be long, or may be refused.
+leader::done leader::carry_out(pg::connection& link, flow::task::listen&) {
+  const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
+  if (!listens && link.lost()) co_return tl::make_unexpected(listens.error());
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::stop_listening&) {
+  const auto deaf = co_await ask(link, "UNLISTEN *");
+  if (!deaf) co_return tl::make_unexpected(deaf.error());
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::release_lead&) {
+  const auto given =
+      co_await ask(link, fmt::format("SELECT pg_advisory_unlock({}, {})",
+                                     pg::lock_class(settings_.database.schema), view_.shard + pg::lead_key));
+  if (!given) co_return tl::make_unexpected(given.error());
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::allow_writes&) {
+  const auto writes = co_await ask(link, "SET default_transaction_read_only = off");
+  if (!writes) co_return tl::make_unexpected(writes.error());
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::show_presence& what) {
+  const auto shown = co_await ask(
+      link, fmt::format("SELECT pg_{}_shared({}, {})", what.able ? "try_advisory_lock" : "advisory_unlock",
+                        pg::lock_class(settings_.database.schema), pg::present_key));
+  if (!shown) co_return tl::make_unexpected(shown.error());
+  flow_.on_shown(what.able && shown->at(0, 0) == "t");
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::take_lead& what) {
+  pg::pipeline steps;
+  steps.run(std::string(pg::statement::lead),
+            {pg::int4(pg::lock_class(settings_.database.schema)), pg::int8_array(what.but)});
+  const auto answers = co_await link.execute(std::move(steps), settings_.database.claim_timeout);
+  if (!answers) co_return tl::make_unexpected(answers.error());
+  if (link.turned_read_only()) co_return tl::make_unexpected(is_read_only(link));
+  const bool taken = answers->front().size() > 0;
+  if (taken) view_.shard = pg::read_int2(answers->front().at(0, 0));
+  flow_.on_taken(taken ? std::optional(view_.shard) : std::nullopt);
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::load&) {
+  store_session store(link, settings_.database.claim_timeout);
+  auto saved = co_await store.load(view_);
+  if (!saved) co_return tl::make_unexpected(saved.error());
+  flow_.on_loaded({.from = std::move(*saved),
+                   .shards = view_.shards,
+                   .rings = view_.rings,
+                   .server_time = view_.server_time},
+                  clock::now());
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::look_for_request&) {
+  const auto who = co_await culprits_.requester(link, view_.shard);
+  if (!who) co_return tl::make_unexpected(who.error());
+  flow_.on_requester(*who, clock::now());
+  co_return result<void>();
+}
+
+// Only whose user may lead counts: anybody can take the lock.
+leader::done leader::carry_out(pg::connection& link, flow::task::count_relays&) {
+  const auto counted = co_await ask(
+      link,
+      fmt::format(
+          "SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+          " WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = {} AND l.granted"
+          " AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())"
+          " AND has_table_privilege(a.usesysid, format('%I.shard', {}), 'UPDATE')",
+          pg::lock_class(settings_.database.schema), pg::present_key, settings_.database.schema.literal()));
+  if (!counted) co_return tl::make_unexpected(counted.error());
+  flow_.on_counted(number_of(*counted), clock::now());
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::notify_self&) {
+  const auto sent = co_await notify(link);
+  if (!sent) co_return tl::make_unexpected(sent.error());
+  flow_.on_notified_self(*sent, clock::now());
+  co_return result<void>();
+}
+
+// All of the server's commits that notify take turns by one lock, and where they are slow the turn may not
+// come in time; or there is no room in the queue, or in another table of the server.
+boost::asio::awaitable<result<bool>> leader::notify(pg::connection& link) {
+  const auto sent = co_await ask(
+      link, fmt::format("SELECT pg_notify({}, '{}')", settings_.database.schema.literal(), own_probe()));
+  if (sent) co_return true;
+  if (link.lost()) co_return tl::make_unexpected(sent.error());
+  if (pg::is_queue_full(link.last_sqlstate())) flow_.on_queue_usage(1.0, clock::now());
+  co_return false;
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::ask_queue_usage&) {
+  const auto told = co_await ask(link, "SELECT pg_notification_queue_usage()");
+  if (!told && link.lost()) co_return tl::make_unexpected(told.error());
+  flow_.on_queue_usage(
+      told ? std::optional(std::strtod(std::string(told->at(0, 0)).c_str(), nullptr)) : std::nullopt,
+      clock::now());
+  co_return result<void>();
+}
+
+leader::done leader::carry_out(pg::connection& link, flow::task::round_trip& what) {
+  store_session store(link, settings_.database.claim_timeout);
+  const auto asked_at = clock::now();
+  auto answer = co_await store.execute(what.what, view_);
+  if (!answer) co_return tl::make_unexpected(answer.error());
+  if (what.what.read) pause_.reset();  // what can be read is well
+  count(what.what, asked_at);
+  flow_.on_answer(std::move(*answer), link.turned_read_only(), clock::now());
+  co_return result<void>();
+}
+
+void leader::count(const flow::store_request& what, clock::time_point asked_at) {
+  counts& all = host_.so_far();
+  if (!what.marks.keys.empty()) ++all.marks;
+  if (!what.read) return;
+  ++all.reads;
+  all.read_times.add(clock::now() - asked_at);
+}
+
+}  // namespace outboxd::relay
