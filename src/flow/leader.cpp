@@ -254,8 +254,8 @@ bool leader::heed_lead(clock::time_point now) {
       tell_doorbell(now);
       return false;
     case lead::action::give_up:
-      say_in_doubt(event_state::offered);
-      say_in_doubt(event_state::confirmed);
+      say_in_doubt(stream_.in_flight());
+      say_in_doubt(stream_.unmarked());
       return true;
   }
   return false;
@@ -317,12 +317,12 @@ void leader::watch_deferrals(std::string_view reason, bool wrote, clock::time_po
 }
 
 void leader::abandon() {
-  say_in_doubt(event_state::offered);
+  say_in_doubt(stream_.in_flight());
   stream_.abandon();
 }
 
-void leader::say_in_doubt(event_state which) {
-  if (auto keys = stream_.events_in(which); !keys.empty()) tell_(notice::in_doubt{std::move(keys)});
+void leader::say_in_doubt(std::vector<event_key> keys) {
+  if (!keys.empty()) tell_(notice::in_doubt{std::move(keys)});
 }
 
 void leader::adopt(const leader_limits& changed, clock::time_point now) {

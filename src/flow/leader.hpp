@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "flow/deferral.hpp"
 #include "flow/doorbell.hpp"
@@ -60,7 +61,7 @@ class leader {
   // Gives the lead up in order; waits no longer for confirms; is about to lose its session.
   void stop() { lead_.stop(); }
   void abandon();
-  void say_unmarked() { say_in_doubt(event_state::confirmed); }
+  void say_unmarked() { say_in_doubt(stream_.unmarked()); }
 
   // Retries, routes, and how often it sweeps and polls.
   void adopt(const leader_limits& changed, clock::time_point now);
@@ -122,7 +123,7 @@ class leader {
   void heed_usage(double usage, clock::time_point now);
   void tell_doorbell(clock::time_point now);
   void watch_deferrals(std::string_view reason, bool wrote, clock::time_point now);
-  void say_in_doubt(event_state which);
+  void say_in_doubt(std::vector<event_key> keys);
   clock::time_point next_question() const { return latest_question_ + claim_timeout_ / 4; }
 
   lanes& lanes_;

@@ -67,34 +67,45 @@ void stream::abandon() {
   lanes_.leave(*this);
   std::vector<slot> in_flight;
   events_.for_each([&](slot which, const unsettled::entry& one) {
-    if (one.state == event_state::offered) in_flight.push_back(which);
+    if (one.is_offered()) in_flight.push_back(which);
   });
-  for (const slot which : in_flight) {
-    on_unsent(which);
-    failed_.erase(which);
-  }
+  for (const slot which : in_flight) on_unsent(which);
   forget_unsent();
 }
 
-std::vector<event_key> stream::events_in(event_state which) const {
+template <class Which>
+std::vector<event_key> stream::keys_of(Which which) const {
   std::vector<event_key> out;
   events_.for_each([&](slot, const unsettled::entry& one) {
-    if (one.state == which) out.push_back(one.it.what.key());
+    if (which(one)) out.push_back(one.it.what.key());
   });
   return out;
+}
+
+std::vector<event_key> stream::in_flight() const {
+  return keys_of([](const unsettled::entry& one) { return one.is_offered(); });
+}
+
+std::vector<event_key> stream::unmarked() const {
+  return keys_of([](const unsettled::entry& one) { return one.is<stage::confirmed>(); });
+}
+
+std::vector<event_key> stream::unwritten() const {
+  return keys_of([](const unsettled::entry& one) {
+    return one.is<stage::confirmed>() || one.is<stage::dying>() || one.is<stage::leaving>();
+  });
 }
 
 // They stay as they are in the table: pending or waiting.
 void stream::forget_unsent() {
   std::vector<slot> unsent;
   events_.for_each([&](slot which, const unsettled::entry& one) {
-    if (one.state == event_state::queued || one.state == event_state::fetching) unsent.push_back(which);
+    if (one.is_unsent()) unsent.push_back(which);
   });
   for (const slot which : unsent) {
     const stored_event& one = events_.at(which).it;
     if (one.from == exception::none) reader_.forget(one.what.seq);
     events_.leave_chain(which);
-    failed_.erase(which);
     events_.erase(which);
   }
   writes_.fetches.clear();
@@ -124,7 +135,6 @@ void stream::lost() {
   writes_.records.clear();
   writes_.fetches.clear();
   writes_.looks.clear();
-  failed_.clear();
   laggards_.clear();
   agenda_ = {};
 }
@@ -166,7 +176,7 @@ bool stream::may_fetch() const {
   if (!memory_is_full()) return true;
   std::size_t moving = 0;
   events_.for_each([&](slot, const unsettled::entry& one) {
-    if (one.state != event_state::queued && one.state != event_state::fetching) ++moving;
+    if (!one.is_unsent()) ++moving;
   });
   return moving <= put_off() && lanes_.any_up();
 }
@@ -223,10 +233,7 @@ void stream::ask_to_write(store_request& to) {
   const auto now = lanes_.now();
   const bool all = phase_ == phase::draining;
   if (const auto* group = writes_.records.begin(now, all))
-    for (const slot which : group->slots) {
-      assert(failed_.contains(which));
-      to.failures.push_back(failed_[which].how);
-    }
+    for (const slot which : group->slots) to.failures.push_back(to_record(which));
   if (const auto* group = writes_.marks.begin(now, all)) {
     to.marks.mode = group->mode;
     for (const slot which : group->slots) {
@@ -367,8 +374,11 @@ std::vector<slot> stream::slots_of(const std::vector<event_key>& keys) const {
 
 void stream::on_unsent(slot which) {
   auto& one = events_.at(which);
-  if (one.state != event_state::offered) return;
-  one.state = event_state::queued;
+  if (!one.is_offered()) return;
+  if (auto* const dead = std::get_if<stage::letter>(&one.now))
+    dead->offered = false;
+  else
+    one.now = stage::queued{};
   auto* const chain = events_.find_chain(one.it.what.aggregate);
   if (chain == nullptr) return;
   --chain->offered;

@@ -73,9 +73,12 @@ class stream final : public shipper {
   void go_on();
   // Waits no longer for confirms.
   void abandon();
-  // Events in this state: `offered`, of a draining stream, are in flight, and `confirmed` not marked. If it
-  // ends now, they go out again.
-  std::vector<event_key> events_in(event_state which) const;
+  // If a draining stream ends now, these go out again: those that are in flight, and those that are confirmed
+  // and not marked.
+  std::vector<event_key> in_flight() const;
+  std::vector<event_key> unmarked() const;
+  // What became of these is to be written, be it a mark or a record.
+  std::vector<event_key> unwritten() const;
   bool drained() const;
   // The lead is lost, and whatever is in memory with it.
   void lost();
@@ -147,11 +150,6 @@ class stream final : public shipper {
   void on_progress() override;
 
  private:
-  // What failed, until it is recorded.
-  struct failed {
-    failure_record how;
-    int letter = 0;  // dead: which form of its dead letter is tried; 0 none yet
-  };
   // Statements about events in memory.
   struct writes {
     write_queue marks;
@@ -251,7 +249,12 @@ class stream final : public shipper {
   void set_aside(slot which, std::chrono::milliseconds due_in);
   void park_rest(aggregate of);
   void die(slot which, failure why, std::string reason);
-  void bury(slot which, std::string_view trouble);
+  void bury(slot which, failure_record how);
+  void bury_with_letter(slot which, std::string_view trouble);
+  void leave(slot which, failure_record how);
+  const failure_record& to_record(slot which) const;
+  template <class Which>
+  std::vector<event_key> keys_of(Which which) const;
 
   lanes& lanes_;
   stream_limits limits_;
@@ -264,7 +267,6 @@ class stream final : public shipper {
   laggards laggards_;
   finder finder_;
   writes writes_;
-  boost::unordered_flat_map<slot, failed> failed_;
   agenda agenda_;
   bool lost_over_texts_ = false;  // the latest session ended while texts were asked for
   std::mt19937_64 chance_;

@@ -17,17 +17,15 @@ bool stream::is_fresh(slot which, clock::time_point now) const {
   const auto& one = events_.at(which);
   const bool is_young = now - one.seen_at <= limits_.fresh_for;
   if (is_young && (limits_.order == order_mode::strict || one.before == no_slot)) return true;
-  if (failed_.contains(which)) return true;
-  if (!is_young) return false;
-  const auto before = events_.at(one.before).state;
-  return before != event_state::queued && before != event_state::fetching;
+  if (one.is<stage::letter>()) return true;
+  return is_young && !events_.at(one.before).is_unsent();
 }
 
 void stream::on_stale(slot which, clock::time_point now) {
   on_unsent(which);
   auto& one = events_.at(which);
-  if (one.state != event_state::queued || now - one.seen_at <= limits_.fresh_for) return;
-  one.state = event_state::fetching;
+  if (!one.is<stage::queued>() || now - one.seen_at <= limits_.fresh_for) return;
+  one.now = stage::fetching{};
   writes_.looks.add(which, now);
 }
 
@@ -45,8 +43,7 @@ void stream::ask_to_look(store_request& to) {
     for (slot which = events_.at(first).after; which != no_slot && to.looks.size() < 2 * most_looks;
          which = events_.at(which).after) {
       const auto& one = events_.at(which);
-      if (one.state != event_state::queued || one.it.withheld || now - one.seen_at <= limits_.fresh_for / 2)
-        break;
+      if (!one.is<stage::queued>() || one.it.withheld || now - one.seen_at <= limits_.fresh_for / 2) break;
       add(which);
     }
 }
@@ -61,15 +58,14 @@ void stream::on_looked(tried<std::vector<event_key>>& got, const std::vector<row
     const slot which = events_.find(one.key);
     if (which == no_slot) continue;
     auto& entry = events_.at(which);
-    const bool is_unsent = entry.state == event_state::queued || entry.state == event_state::fetching;
-    if (!is_unsent || failed_.contains(which)) continue;  // a dead letter, of what failed
+    if (!entry.is<stage::queued>() && !entry.is<stage::fetching>()) continue;
     if (std::binary_search(same.begin(), same.end(), one.key))
       entry.seen_at = agenda_.asked_at;
     else
       events_.withhold(which);
   }
   for (const slot which : done) {
-    events_.at(which).state = event_state::queued;
+    events_.at(which).now = stage::queued{};
     offer_next(events_.aggregate_of(which));
   }
 }

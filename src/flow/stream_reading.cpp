@@ -115,18 +115,19 @@ void stream::admit_due(stored_event one) {
 }
 
 bool stream::travels_alone(slot which) const {
-  return events_.at(which).suspected >= doubt::suspect || failed_.contains(which);
+  const auto& one = events_.at(which);
+  return one.so_far.suspected >= doubt::suspect || one.is<stage::letter>();
 }
 
 // Dead letters go to their own exchange.
 bool stream::may_leave(slot which) {
-  if (failed_.contains(which)) return true;
+  if (events_.at(which).is<stage::letter>()) return true;
   switch (lanes_.destinations().ask(destination_of(which), lanes_.now())) {
     case destinations::permit::send:
     case destinations::permit::probe:
       return true;
     case destinations::permit::probe_alone:
-      events_.at(which).suspected = std::max(events_.at(which).suspected, doubt::suspect);
+      events_.at(which).so_far.suspected = std::max(events_.at(which).so_far.suspected, doubt::suspect);
       return true;
     case destinations::permit::wait:
       return false;
@@ -142,19 +143,23 @@ void stream::offer_next(aggregate of) {
   slot which = knows ? events_.at(chain->offered_to).after : chain->first;
   for (; which != no_slot; which = events_.at(which).after) {
     auto& one = events_.at(which);
-    if (one.state == event_state::dying || one.state == event_state::fetching) return;
-    if (one.state == event_state::queued) {
-      if (one.it.withheld && !failed_.contains(which)) {
-        one.state = event_state::fetching;
+    if (one.is<stage::dying>() || one.is<stage::fetching>()) return;
+    if (one.is_queued()) {
+      auto* const letter = std::get_if<stage::letter>(&one.now);
+      if (one.it.withheld && letter == nullptr) {
+        one.now = stage::fetching{};
         writes_.fetches.add(which, lanes_.now());
         return;
       }
-      if (barriers_.paused.holds(one.it.what) && !failed_.contains(which)) return hold_back(which);
+      if (barriers_.paused.holds(one.it.what) && letter == nullptr) return hold_back(which);
       if (!may_leave(which)) return wait_for_destination(which);
       const auto lane =
           lanes_.offer(*this, which, of, travels_alone(which), chain->offered > 0 ? chain->lane : -1);
       if (!lane) return;
-      one.state = event_state::offered;
+      if (letter != nullptr)
+        letter->offered = true;
+      else
+        one.now = stage::offered{};
       one.lane = static_cast<std::int16_t>(*lane);
       chain->lane = *lane;
       ++chain->offered;
@@ -183,7 +188,7 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got, bool was_measured
   std::vector<slot> put_off;
   for (stored_event& one : got.answer) {
     const slot which = events_.find(one.what.key());
-    if (which == no_slot || events_.at(which).state != event_state::fetching) continue;
+    if (which == no_slot || !events_.at(which).is<stage::fetching>()) continue;
     if (one.put_off) {
       if (one.from == exception::backing_off) put_off.push_back(which);
       continue;
@@ -194,7 +199,7 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got, bool was_measured
     }
     if (!events_.complete(which, std::move(one))) continue;
     on_texts(which);
-    events_.at(which).state = event_state::queued;
+    events_.at(which).now = stage::queued{};
     std::erase(done, which);
     offer_next(events_.aggregate_of(which));
   }
@@ -225,20 +230,21 @@ void stream::on_still_withheld(slot which, std::int64_t size) {
 }
 
 void stream::die_unread(slot which, std::string reason) {
-  events_.at(which).state = event_state::queued;
+  events_.at(which).now = stage::queued{};
   die(which, failure::unreadable, std::move(reason));
 }
 
 // Of each aggregate: what is parked above that may not go before it. What is to back off goes before all.
 boost::unordered_flat_map<aggregate, std::int64_t> stream::lowest_to_record() const {
   boost::unordered_flat_map<aggregate, std::int64_t> out;
-  for (const auto& [which, of] : failed_) {
-    const auto& one = events_.at(which);
-    if (one.state != event_state::waiting || of.how.to == exception::scheduled) continue;
-    const auto seq = of.how.to == exception::backing_off ? position::before_all : one.it.what.seq;
+  if (writes_.records.idle() && writes_.records.refused().empty()) return out;
+  events_.for_each([&](slot, const unsettled::entry& one) {
+    const auto* const leaving = std::get_if<stage::leaving>(&one.now);
+    if (leaving == nullptr || leaving->how->to == exception::scheduled) return;
+    const auto seq = leaving->how->to == exception::backing_off ? position::before_all : one.it.what.seq;
     const auto [at, is_first] = out.try_emplace(one.it.what.aggregate, seq);
     at->second = std::min(at->second, seq);
-  }
+  });
   return out;
 }
 

@@ -38,35 +38,35 @@ failure_scope scope_of(failure why) {
 result<message> stream::letter_of(slot which) {
   const auto& one = events_.at(which);
   auto formed = to_message(one.it.what, agenda_.payload, limits_.route, one.route.get());
-  const auto found = failed_.find(which);
-  if (found == failed_.end()) return formed;
+  const auto* const letter = std::get_if<stage::letter>(&one.now);
+  if (letter == nullptr) return formed;
   message out = formed ? std::move(*formed) : to_message(one.it.what, agenda_.payload, limits_.route);
-  out.dead_reason = found->second.how.reason;
+  out.dead_reason = letter->how->reason;
   out.dead_exchange = out.exchange;
   out.dead_routing_key = out.routing_key;
   out.exchange = limits_.dead_letter_exchange;
-  if (found->second.letter > 1) {
+  if (letter->form > 1) {
     out.headers = "{}";
     out.default_headers.clear();
     out.routing_key = "dead";
     out.dead_routing_key = {};
   }
-  if (found->second.letter > 2) out.body = {};
+  if (letter->form > 2) out.body = {};
   return out;
 }
 
 void stream::leave_chain(slot which) {
   auto& one = events_.at(which);
   auto* const chain = events_.find_chain(one.it.what.aggregate);
-  if (one.state == event_state::offered && chain != nullptr) --chain->offered;
+  if (one.is_offered() && chain != nullptr) --chain->offered;
   events_.leave_chain(which);
 }
 
 void stream::on_outcome(slot which, const outcome& what) {
-  if (failed_.contains(which))
-    return bury(which, what.what == verdict::acked      ? std::string_view()
-                       : what.what == verdict::returned ? std::string_view(what.reason)
-                                                        : "nacked");
+  if (events_.at(which).is<stage::letter>())
+    return bury_with_letter(which, what.what == verdict::acked      ? std::string_view()
+                                   : what.what == verdict::returned ? std::string_view(what.reason)
+                                                                    : "nacked");
   switch (what.what) {
     case verdict::acked: {
       failpoint("acked");
@@ -75,7 +75,7 @@ void stream::on_outcome(slot which, const outcome& what) {
       lanes_.on_delivered(destination_of(which));
       say_delivered(which);
       leave_chain(which);
-      events_.at(which).state = event_state::confirmed;
+      events_.at(which).now = stage::confirmed{};
       writes_.marks.add(which, lanes_.now());
       offer_next(of);
       return;
@@ -98,7 +98,7 @@ void stream::say_delivered(slot which) const {
 void stream::say_step(step what, slot which) const {
   const auto& one = events_.at(which);
   destination to = destination_of(which);
-  if (what == step::sent && failed_.contains(which)) {
+  if (what == step::sent && one.is<stage::letter>()) {
     what = step::letter_sent;
     to = target_of(which);
   }
@@ -106,8 +106,8 @@ void stream::say_step(step what, slot which) const {
 }
 
 void stream::on_unencodable(slot which, std::string reason) {
-  if (const auto found = failed_.find(which); found != failed_.end()) {
-    if (phase_ != phase::running || ++found->second.letter > letter_forms) return bury(which, reason);
+  if (auto* const letter = std::get_if<stage::letter>(&events_.at(which).now)) {
+    if (phase_ != phase::running || ++letter->form > letter_forms) return bury_with_letter(which, reason);
     on_unsent(which);
     return offer_next(events_.aggregate_of(which));
   }
@@ -118,19 +118,19 @@ void stream::on_interrupted(slot which, const interruption& why, bool alone, clo
   tell(step::interrupted, which);
   auto& one = events_.at(which);
   // Its queue may be silent, and not the node: it may not be sent for ever while nothing else is read.
-  if (why.how == ending::unconfirmed && std::exchange(one.unconfirmed, true))
+  if (why.how == ending::unconfirmed && std::exchange(one.so_far.unconfirmed, true))
     return give_up_waiting(which, "no confirm in time, on two connections");
   const bool channel = why.how == ending::channel_closed;
-  const auto seen = up_since < one.interrupted_at ? incident::perhaps_known : incident::another;
-  one.interrupted_at = lanes_.now();
-  const auto [now, blamed] = suspicion_after(one.suspected, why.how, alone, seen);
-  one.suspected = now;
+  const auto seen = up_since < one.so_far.latest ? incident::perhaps_known : incident::another;
+  one.so_far.latest = lanes_.now();
+  const auto [now, blamed] = suspicion_after(one.so_far.suspected, why.how, alone, seen);
+  one.so_far.suspected = now;
   if (!blamed) return on_unsent(which);
   const auto reason = channel ? fmt::format("refused by the broker: {}", why.reason)
                       : why.reason.empty()
                           ? "twice the connection was gone without a word, with this event alone in flight"
                           : fmt::format("the broker closed the connection over it: {}", why.reason);
-  if (failed_.contains(which)) return bury(which, reason);
+  if (one.is<stage::letter>()) return bury_with_letter(which, reason);
   if (channel && why.part != refused_part::message) return fail(which, failure_at(why.part), reason);
   count_attempt(which, channel ? failure::refused : failure::connection_closed, reason);
 }
@@ -140,7 +140,7 @@ void stream::on_overdue(slot which) {
 }
 
 void stream::give_up_waiting(slot which, std::string reason) {
-  if (failed_.contains(which)) return bury(which, "no confirm in time");
+  if (events_.at(which).is<stage::letter>()) return bury_with_letter(which, "no confirm in time");
   fail(which, failure::unconfirmed, std::move(reason));
 }
 
@@ -155,7 +155,7 @@ destination stream::destination_of(slot which) const {
 // A dead letter keeps its routing key.
 destination stream::target_of(slot which) const {
   destination out = destination_of(which);
-  if (failed_.contains(which)) out.exchange = limits_.dead_letter_exchange;
+  if (events_.at(which).is<stage::letter>()) out.exchange = limits_.dead_letter_exchange;
   return out;
 }
 
@@ -255,12 +255,9 @@ void stream::hold_back(slot which) {
 
 void stream::wait(slot which, failure_record how) {
   const aggregate of = events_.aggregate_of(which);
-  leave_chain(which);
-  events_.at(which).state = event_state::waiting;
-  failed_[which].how = std::move(how);
+  leave(which, std::move(how));
   barriers_.held.begin(of, hold::head_waits);
   barriers_.held.on_to_record(of);
-  writes_.records.add(which, lanes_.now());
   park_rest(of);
   offer_next(of);  // a successor whose dead letter is still to be sent was not parked: it goes now
 }
@@ -268,23 +265,22 @@ void stream::wait(slot which, failure_record how) {
 void stream::park(slot which) {
   tell(step::parked, which);
   const aggregate of = events_.aggregate_of(which);
-  leave_chain(which);
-  events_.at(which).state = event_state::waiting;
-  failed_[which].how = {
-      .key = events_.at(which).it.what.key(), .to = exception::parked, .code = {}, .reason = {}};
+  leave(which, {.key = events_.at(which).it.what.key(), .to = exception::parked, .code = {}, .reason = {}});
   barriers_.held.on_to_record(of);
-  writes_.records.add(which, lanes_.now());
 }
 
 // Scheduled for later: it comes back when it is due, and takes its place then. Till then it holds nobody up.
 void stream::set_aside(slot which, std::chrono::milliseconds due_in) {
+  leave(which, {.key = events_.at(which).it.what.key(),
+                .to = exception::scheduled,
+                .delay = due_in,
+                .code = {},
+                .reason = {}});
+}
+
+void stream::leave(slot which, failure_record how) {
   leave_chain(which);
-  events_.at(which).state = event_state::waiting;
-  failed_[which].how = {.key = events_.at(which).it.what.key(),
-                        .to = exception::scheduled,
-                        .delay = due_in,
-                        .code = {},
-                        .reason = {}};
+  events_.at(which).now = stage::leaving{kept(std::move(how))};
   writes_.records.add(which, lanes_.now());
 }
 
@@ -295,8 +291,7 @@ void stream::park_rest(aggregate of) {
   while (next != no_slot) {
     const slot which = std::exchange(next, events_.at(next).after);
     const auto& one = events_.at(which);
-    if (one.state == event_state::fetching) continue;  // its answer comes first
-    if (one.state != event_state::queued || failed_.contains(which)) continue;
+    if (!one.is<stage::queued>()) continue;  // of what is fetched the answer comes first
     if (one.it.from == exception::parked) {
       events_.leave_chain(which);
       events_.erase(which);
@@ -315,26 +310,35 @@ void stream::die(slot which, failure why, std::string reason) {
     return back_off(which, {.key = events_.at(which).it.what.key(),
                             .code = std::string(name_of(why)),
                             .reason = std::move(reason)});
-  auto& of = failed_[which];
-  of.how = {.key = events_.at(which).it.what.key(),
-            .to = exception::dead,
-            .counts_attempt = true,
-            .code = std::string(name_of(why)),
-            .reason = std::move(reason)};
-  if (!has_letter) return bury(which, {});
-  of.letter = 1;
+  failure_record how{.key = events_.at(which).it.what.key(),
+                     .to = exception::dead,
+                     .counts_attempt = true,
+                     .code = std::string(name_of(why)),
+                     .reason = std::move(reason)};
+  if (!has_letter) return bury(which, std::move(how));
   on_unsent(which);
+  events_.at(which).now = stage::letter{kept(std::move(how))};
   offer_next(events_.aggregate_of(which));
 }
 
 // Dead it is in any case; what the exchange did not take is only said.
-void stream::bury(slot which, std::string_view trouble) {
-  auto& how = failed_[which].how;
+void stream::bury_with_letter(slot which, std::string_view trouble) {
+  failure_record how = std::move(*std::get<stage::letter>(events_.at(which).now).how);
   if (!trouble.empty()) how.reason += fmt::format("; and its dead letter: {}", trouble);
+  bury(which, std::move(how));
+}
+
+void stream::bury(slot which, failure_record how) {
   on_unsent(which);
-  events_.at(which).state = event_state::dying;
   if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, destination_of(which), how);
+  events_.at(which).now = stage::dying{kept(std::move(how))};
   writes_.records.add(which, lanes_.now());
+}
+
+const failure_record& stream::to_record(slot which) const {
+  const auto& now = events_.at(which).now;
+  if (const auto* const dead = std::get_if<stage::dying>(&now)) return *dead->how;
+  return *std::get<stage::leaving>(now).how;
 }
 
 }  // namespace outboxd::flow

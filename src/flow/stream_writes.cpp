@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 #include "core/failpoint.hpp"
@@ -38,11 +37,7 @@ void stream::on_recorded(const write_answer& got) {
   say_unwritten(writes_.records, got.reason);
   for (const slot which : done) {
     const aggregate of = events_.aggregate_of(which);
-    const auto found = failed_.find(which);
-    assert(found != failed_.end());
-    if (found == failed_.end()) continue;
-    const failure_record how = std::move(found->second.how);
-    failed_.erase(found);
+    const failure_record how = to_record(which);
     if (how.to == exception::dead) {
       events_.leave_chain(which);
       if (limits_.after_dead == after_dead::hold) {

@@ -27,16 +27,19 @@ std::optional<slot> unsettled::add(stored_event one) {
   if (!one.withheld) bytes_ += one.size;
   chain& in = chains_[one.what.aggregate];
   slot before = in.last;
-  while (before != no_slot && entries_[before].state == event_state::queued &&
-         entries_[before].it.what.seq > one.what.seq)
+  while (before != no_slot && entries_[before].is_queued() && entries_[before].it.what.seq > one.what.seq)
     before = entries_[before].before;
   const slot after = before == no_slot ? in.first : entries_[before].after;
   (before == no_slot ? in.first : entries_[before].after) = which;
   (after == no_slot ? in.last : entries_[after].before) = which;
   ++in.length;
   const doubt suspected = one.suspect ? doubt::suspect : doubt::none;
-  entries_[which] = {
-      .it = std::move(one), .before = before, .after = after, .suspected = suspected, .route = {}};
+  entries_[which] = {.it = std::move(one),
+                     .now = stage::queued{},
+                     .before = before,
+                     .after = after,
+                     .so_far = {.suspected = suspected},
+                     .route = {}};
   return which;
 }
 
@@ -58,6 +61,7 @@ void unsettled::erase(slot which) {
   if (!one.it.withheld) bytes_ -= one.it.size;
   by_key_.erase(one.it.what.key());
   one.it = {};
+  one.now = stage::queued{};
   one.route.reset();
   free_.push_back(which);
 }

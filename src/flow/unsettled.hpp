@@ -11,6 +11,7 @@
 
 #include "core/routing.hpp"
 #include "flow/doubt.hpp"
+#include "flow/event_stage.hpp"
 #include "flow/store.hpp"
 
 namespace outboxd::flow {
@@ -18,30 +19,38 @@ namespace outboxd::flow {
 using slot = std::uint32_t;
 inline constexpr slot no_slot = static_cast<slot>(-1);
 
-// From read to settled. What leaves the chain lets its successor go.
-enum class event_state : std::uint8_t {
-  queued,     // in its chain, at no lane: behind a predecessor, or no lane is up
-  fetching,   // first in its chain; its texts are on their way, or word on whether its row has changed
-  offered,    // in its chain, at a lane: waiting there or in flight; it or its dead letter
-  dying,      // in its chain: to be recorded as dead; its successor waits for that
-  confirmed,  // out of the chain: acknowledged, to be marked
-  waiting,    // out of the chain: to be recorded as backing off or parked
-};
-
 class unsettled {
  public:
+  // The connections over which it was in flight when they ended.
+  struct interruptions {
+    doubt suspected = doubt::none;
+    bool unconfirmed = false;  // one was given up for its silence
+    std::chrono::steady_clock::time_point latest{};
+  };
+
   struct entry {
     stored_event it;
-    event_state state = event_state::queued;
+    event_stage now;
     slot before = no_slot;  // in its chain
     slot after = no_slot;
-    doubt suspected = doubt::none;
-    bool immeasurable = false;  // the size of its texts could not be had
-    bool unconfirmed = false;   // it was in flight when a connection was given up for its silence
-    std::chrono::steady_clock::time_point interrupted_at{};  // the latest time
-    std::chrono::steady_clock::time_point seen_at{};         // its row said this then, or later
-    std::int16_t lane = -1;                                  // that it was offered to last
-    std::shared_ptr<const routed> route;                     // null: none, or its texts are not here
+    interruptions so_far;
+    bool immeasurable = false;                        // the size of its texts could not be had
+    std::chrono::steady_clock::time_point seen_at{};  // its row said this then, or later
+    std::int16_t lane = -1;                           // that it was offered to last
+    std::shared_ptr<const routed> route;              // null: none, or its texts are not here
+
+    template <class Stage>
+    bool is() const {
+      return std::holds_alternative<Stage>(now);
+    }
+    // At a lane: it or its dead letter.
+    bool is_offered() const {
+      const auto* const dead = std::get_if<stage::letter>(&now);
+      return dead != nullptr ? dead->offered : is<stage::offered>();
+    }
+    // In its chain and at no lane: it or its dead letter.
+    bool is_queued() const { return is<stage::queued>() || (is<stage::letter>() && !is_offered()); }
+    bool is_unsent() const { return is_queued() || is<stage::fetching>(); }
   };
 
   // An aggregate's events in the order in which they go out.

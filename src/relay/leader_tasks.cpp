@@ -66,13 +66,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::name_lock_holde
     if (!told) co_return tl::make_unexpected(told.error());
     if (const int process = link.take_queue_holder(); process != 0) culprits_.set_queue_holder(process);
   }
-  std::vector<event_key> unwritten;
-  for (const auto state :
-       {flow::event_state::confirmed, flow::event_state::waiting, flow::event_state::dying}) {
-    const auto some = flow_.events().events_in(state);
-    unwritten.insert(unwritten.end(), some.begin(), some.end());
-  }
-  const auto words = co_await culprits_.search(link, flow_.leads().value_or(0), std::move(unwritten));
+  const auto words = co_await culprits_.search(link, flow_.leads().value_or(0), flow_.events().unwritten());
   if (!words) co_return tl::make_unexpected(words.error());
   for (const std::string& one : *words) host_.on_culprit(one);
   co_return result<void>();

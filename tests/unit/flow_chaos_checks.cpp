@@ -114,7 +114,7 @@ void flow_chaos::check_end() {
         std::string states;
         stream.events().for_each([&](flow::slot, const flow::unsettled::entry& entry) {
           states += fmt::format(" {}:{}{}", simulated_postgres::row_of(entry.it.what.aggregate_id),
-                                static_cast<int>(entry.state), entry.it.withheld ? "w" : "");
+                                entry.now.index(), entry.it.withheld ? "w" : "");
         });
         say(fmt::format("shard {}: {}, next at {}, phase {}, held {}, at {}/{}, bytes {}, events{}", shard,
                         leader->settled() ? "settled" : "asked",
