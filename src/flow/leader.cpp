@@ -33,13 +33,14 @@ bool is_question(const leader_task& what) {
 
 }  // namespace
 
-leader::leader(lanes& over, fair_share& share, const leader_limits& limits, stream_hooks hooks, observer tell)
+leader::leader(lanes& over, fair_share& share, const leader_limits& limits, observer tell,
+               step_observer* steps)
     : lanes_(over),
       share_(share),
       tell_(std::move(tell)),
       sweep_interval_(limits.sweep_interval),
       claim_timeout_(limits.claim_timeout),
-      stream_(over, limits.stream, std::move(hooks)),
+      stream_(over, limits.stream, tell_, steps),
       doorbell_(limits.doorbell) {
   share.add(*this);
 }

@@ -16,10 +16,10 @@
 #include "flow/hint.hpp"
 #include "flow/lanes.hpp"
 #include "flow/lead.hpp"
-#include "flow/leader_notices.hpp"
 #include "flow/leader_tasks.hpp"
 #include "flow/limits.hpp"
 #include "flow/listen_probe.hpp"
+#include "flow/notices.hpp"
 #include "flow/notify_queue.hpp"
 #include "flow/stream.hpp"
 
@@ -29,9 +29,9 @@ namespace outboxd::flow {
 // thing at a time: next(), its answer if it has one, next() again.
 class leader {
  public:
-  using observer = std::function<void(const leader_notice&)>;
-
-  leader(lanes& over, fair_share& share, const leader_limits& limits, stream_hooks hooks, observer tell);
+  // steps: told of each step of each event; may be null.
+  leader(lanes& over, fair_share& share, const leader_limits& limits, observer tell,
+         step_observer* steps = nullptr);
 
   // A session is open, with the outbox; it is gone, or is to be closed.
   void on_session(payload_type payload, clock::time_point now);

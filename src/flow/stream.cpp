@@ -21,10 +21,11 @@ constexpr std::size_t most_saved_unsettled = 100;
 
 }  // namespace
 
-stream::stream(lanes& over, stream_limits limits, stream_hooks hooks)
+stream::stream(lanes& over, stream_limits limits, observer tell, step_observer* steps)
     : lanes_(over),
       limits_(std::move(limits)),
-      hooks_(std::move(hooks)),
+      tell_(std::move(tell)),
+      steps_(steps),
       barriers_(limits_.most_held),
       reader_(limits_.read),
       laggards_(limits_.most_overtaking),
@@ -392,7 +393,7 @@ void stream::on_lanes_changed() {
 }
 
 void stream::on_progress() {
-  if (hooks_.on_progress) hooks_.on_progress();
+  tell_(notice::progress{});
 }
 
 }  // namespace outboxd::flow

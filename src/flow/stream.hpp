@@ -15,28 +15,12 @@
 #include "flow/laggards.hpp"
 #include "flow/lanes.hpp"
 #include "flow/limits.hpp"
+#include "flow/notices.hpp"
 #include "flow/reader.hpp"
 #include "flow/server_clock.hpp"
 #include "flow/step_observer.hpp"
 
 namespace outboxd::flow {
-
-// What is worth telling; all optional.
-struct stream_hooks {
-  std::function<void()> on_progress;  // next_at() may have become earlier
-  // By one route; empty: by none.
-  std::function<void(std::size_t events, const std::string& route)> on_published;
-  // Acknowledged, so long after the start of the transaction that inserted it; below 0 if the server's clock
-  // was set back.
-  std::function<void(std::chrono::microseconds after)> on_delivered;
-  // Where it was to go: never a dead letter's exchange.
-  std::function<void(const event&, const destination& to, const failure_record&)> on_failed;
-  std::function<void(const event&, const std::string& reason)>
-      on_stuck;  // PostgreSQL will not write what became of it, or cannot read it just now
-  std::function<void(const event&)> on_changed_after_send;  // published, and its row says something else
-  std::function<void(const std::vector<pause>& in_force)> on_pauses;  // other parts are paused than before
-  step_observer* steps = nullptr;
-};
 
 struct saved_position {
   position at;
@@ -53,7 +37,8 @@ class stream final : public shipper {
     draining,  // is to give the lead up: waits for confirms and writes what it knows
   };
 
-  stream(lanes& over, stream_limits limits, stream_hooks hooks);
+  // tell: of what is worth telling. steps: of each step of each event; may be null.
+  stream(lanes& over, stream_limits limits, observer tell, step_observer* steps = nullptr);
 
   // From the next failure on.
   void retry_by(retry_policy policy) { limits_.retry = std::move(policy); }
@@ -217,7 +202,7 @@ class stream final : public shipper {
   std::vector<slot> slots_of(const std::vector<event_key>& keys) const;
   void say_delivered(slot which) const;
   void tell(step what, slot which) const {
-    if (hooks_.steps != nullptr && hooks_.steps->listens()) say_step(what, which);
+    if (steps_ != nullptr && steps_->listens()) say_step(what, which);
   }
   void on_texts(slot which);
   void say_step(step what, slot which) const;
@@ -258,7 +243,8 @@ class stream final : public shipper {
 
   lanes& lanes_;
   stream_limits limits_;
-  const stream_hooks hooks_;
+  const observer tell_;
+  step_observer* const steps_;
 
   phase phase_ = phase::idle;
   unsettled events_;

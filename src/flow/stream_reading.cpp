@@ -287,7 +287,7 @@ void stream::on_pauses(tried<pauses_answer>& got) {
   if (!finder_.on_pauses(got, phase_ == phase::running, lanes_.now())) return;
   const auto changed = barriers_.paused.set(std::move(got.answer.in_force));
   if (!changed.more && !changed.fewer) return;
-  if (hooks_.on_pauses) hooks_.on_pauses(barriers_.paused.in_force());
+  tell_(notice::paused{barriers_.paused.in_force()});
   if (changed.more) lanes_.withdraw(*this);
   if (changed.fewer) finder_.resume();
   on_lanes_changed();

@@ -90,9 +90,8 @@ void stream::on_outcome(slot which, const outcome& what) {
 }
 
 void stream::say_delivered(slot which) const {
-  if (!hooks_.on_delivered) return;
   if (const auto now = agenda_.server_clock.at(lanes_.now()))
-    hooks_.on_delivered(*now - std::clamp(events_.at(which).it.what.created_at, timestamp(), *now));
+    tell_(notice::delivered{*now - std::clamp(events_.at(which).it.what.created_at, timestamp(), *now)});
 }
 
 void stream::say_step(step what, slot which) const {
@@ -102,7 +101,7 @@ void stream::say_step(step what, slot which) const {
     what = step::letter_sent;
     to = target_of(which);
   }
-  hooks_.steps->on_step({.what = what, .of = one.it.what, .to = to, .lane = one.lane});
+  steps_->on_step({.what = what, .of = one.it.what, .to = to, .lane = one.lane});
 }
 
 void stream::on_unencodable(slot which, std::string reason) {
@@ -241,7 +240,7 @@ void stream::wait_for_destination(slot which) {
 }
 
 void stream::back_off(slot which, failure_record how) {
-  if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, destination_of(which), how);
+  tell_(notice::failed{events_.at(which).it.what, destination_of(which), how});
   wait(which, std::move(how));
 }
 
@@ -330,7 +329,7 @@ void stream::bury_with_letter(slot which, std::string_view trouble) {
 
 void stream::bury(slot which, failure_record how) {
   on_unsent(which);
-  if (hooks_.on_failed) hooks_.on_failed(events_.at(which).it.what, destination_of(which), how);
+  tell_(notice::failed{events_.at(which).it.what, destination_of(which), how});
   events_.at(which).now = stage::dying{kept(std::move(how))};
   writes_.records.add(which, lanes_.now());
 }

@@ -10,8 +10,8 @@
 namespace outboxd::flow {
 
 void stream::say_stuck(const write_queue& what, std::string_view trouble, const std::string& reason) const {
-  if (const auto which = what.stuck(); which && hooks_.on_stuck)
-    hooks_.on_stuck(events_.at(*which).it.what, fmt::format("{}: {}", trouble, reason));
+  if (const auto which = what.stuck())
+    tell_(notice::stuck{events_.at(*which).it.what, fmt::format("{}: {}", trouble, reason)});
 }
 
 std::optional<stream::refused_writes> stream::refuses() const {
@@ -63,8 +63,7 @@ void stream::on_marked(const write_answer& got) {
   if (!done.empty()) writes_.written_at = lanes_.now();
   say_unwritten(writes_.marks, got.reason);
   failpoint("marked");
-  if (hooks_.on_changed_after_send)
-    for (const slot which : slots_of(got.changed)) hooks_.on_changed_after_send(events_.at(which).it.what);
+  for (const slot which : slots_of(got.changed)) tell_(notice::changed_after_send{events_.at(which).it.what});
   count_published(done);
   for (const slot which : done) {
     tell(step::marked, which);
@@ -75,13 +74,14 @@ void stream::on_marked(const write_answer& got) {
 }
 
 void stream::count_published(const std::vector<slot>& done) const {
-  if (!hooks_.on_published) return;
   boost::unordered_flat_map<const route*, std::size_t> by_route;
   for (const slot which : done) {
     const auto& of = events_.at(which).route;
     ++by_route[of ? of->by.get() : nullptr];
   }
-  for (const auto& [one, events] : by_route) hooks_.on_published(events, one != nullptr ? one->name : "");
+  const std::string none;
+  for (const auto& [one, events] : by_route)
+    tell_(notice::published{events, one != nullptr ? one->name : none});
 }
 
 }  // namespace outboxd::flow

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/event.hpp"
-#include "flow/leader_notices.hpp"
+#include "flow/notices.hpp"
 #include "pg/connection.hpp"
 #include "pg/schema_name.hpp"
 

@@ -51,26 +51,14 @@ leader::leader(const boost::asio::any_io_executor& on, const leader_settings& se
       settings_(settings),
       host_(host),
       pause_(on),
-      flow_(lanes, share, limits_of(settings), stream_hooks(),
-            [this](const flow::leader_notice& what) { on_notice(what); }),
+      flow_(
+          lanes, share, limits_of(settings),
+          [this](const flow::any_notice& what) { std::visit([this](const auto& one) { take(one); }, what); },
+          host.steps()),
       culprits_(settings.database.schema, settings.database.claim_timeout) {
   view_.largest = std::max<std::int64_t>(1, settings.stream.batch_bytes / settings.stream.read.batch);
   view_.together = settings.stream.batch_bytes;
   view_.patience = settings.database.claim_timeout;
-}
-
-flow::stream_hooks leader::stream_hooks() {
-  return {
-      .on_progress = [this] { interrupt(); },
-      .on_published = [this](std::size_t events,
-                             const std::string& route) { count_published(events, route); },
-      .on_delivered = [this](std::chrono::microseconds after) { host_.so_far().delivery_times.add(after); },
-      .on_failed = [this](const event& which, const flow::destination& to,
-                          const flow::failure_record& how) { host_.on_failed(which, to, how); },
-      .on_stuck = [this](const event& which, const std::string& why) { host_.on_stuck(which, why); },
-      .on_changed_after_send = [this](const event& which) { host_.on_changed_after_send(which); },
-      .on_pauses = [this](const std::vector<flow::pause>& all) { host_.on_pauses(all); },
-      .steps = host_.steps()};
 }
 
 boost::asio::awaitable<void> leader::run() {
@@ -100,7 +88,7 @@ boost::asio::awaitable<result<void>> leader::open(pg::connection& link) {
   auto succeeds = co_await succeed(link, settings_.database, session_);
   if (!succeeds) co_return tl::make_unexpected(succeeds.error());
   session_ = std::move(*succeeds);
-  if (found->version > pg::schema_version) host_.on_newer_schema(found->version);
+  if (found->version > pg::schema_version) host_.tell(notice::newer_schema{found->version});
   if (const auto why = misfit(settings_.stream.route, found->payload)) co_return permanent(*why);
   payload_ = found->payload;
   pg::pipeline steps;
@@ -158,12 +146,6 @@ void leader::interrupt() {
   if (current_ != nullptr) current_->interrupt();
 }
 
-void leader::count_published(std::size_t events, const std::string& route) {
-  host_.so_far().published_by_route[route] += events;
-  host_.so_far().published += events;
-  host_.so_far().last_published = std::chrono::system_clock::now();
-}
-
 void leader::adopt() {
   flow_.adopt(limits_of(settings_), clock::now());
   if (flow_.leads()) interrupt();  // not a session that is being opened
@@ -189,8 +171,19 @@ void leader::cut() {
   if (current_ != nullptr) current_->close();
 }
 
-void leader::on_notice(const flow::leader_notice& what) {
-  std::visit([this](const auto& one) { take(one); }, what);
+void leader::take(const flow::notice::progress&) {
+  interrupt();
+}
+
+void leader::take(const flow::notice::published& what) {
+  counts& all = host_.so_far();
+  all.published_by_route[what.route] += what.events;
+  all.published += what.events;
+  all.last_published = std::chrono::system_clock::now();
+}
+
+void leader::take(const flow::notice::delivered& what) {
+  host_.so_far().delivery_times.add(what.after);
 }
 
 void leader::take(const flow::notice::leads&) {
@@ -199,22 +192,14 @@ void leader::take(const flow::notice::leads&) {
                                                [this](sleep_news news) { on_sleep_lock(news); });
     boost::asio::co_spawn(executor_, keep(sleep_lock_), boost::asio::detached);
   }
-  host_.on_led(view_);
+  host_.tell(notice::led{view_});
 }
 
 void leader::take(const flow::notice::gave_up& what) {
   queue_fills_since_.reset();
   deaf_since_.reset();
   if (sleep_lock_) std::exchange(sleep_lock_, nullptr)->stop();
-  host_.on_gave_up(what.shard);
-}
-
-void leader::take(const flow::notice::stands_by&) {
-  host_.on_stands_by();
-}
-
-void leader::take(const flow::notice::makes_way& what) {
-  host_.on_makes_way(what.who);
+  host_.tell(what);
 }
 
 void leader::take(const flow::notice::swept&) {
@@ -226,32 +211,20 @@ void leader::take(const flow::notice::rung& what) {
   host_.so_far().notifications += static_cast<std::uint64_t>(what.count);
 }
 
-void leader::take(const flow::notice::deferred& what) {
-  host_.on_deferred(what.reason);
-}
-
-void leader::take(const flow::notice::deferral_over&) {
-  host_.on_deferral_over();
-}
-
-void leader::take(const flow::notice::deaf&) {
+void leader::take(const flow::notice::deaf& what) {
   deaf_since_ = std::chrono::system_clock::now();
-  host_.on_deaf("notifications do not arrive; events leave by polling, and LISTEN is tried again");
+  host_.tell(what);
 }
 
-void leader::take(const flow::notice::hears_again&) {
+void leader::take(const flow::notice::hears_again& what) {
   deaf_since_.reset();
-  host_.on_hearing_again();
+  host_.tell(what);
 }
 
 void leader::take(const flow::notice::queue& what) {
   culprits_.set_queue_holder(0);
   queue_fills_since_ = what.fills ? std::optional(std::chrono::system_clock::now()) : std::nullopt;
-  host_.on_queue(what.fills, what.usage);
-}
-
-void leader::take(const flow::notice::in_doubt& what) {
-  host_.on_in_doubt(what.keys);
+  host_.tell(what);
 }
 
 void leader::take(const flow::notice::kept& what) {

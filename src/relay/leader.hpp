@@ -13,6 +13,7 @@
 #include "relay/database_session.hpp"
 #include "relay/figures.hpp"
 #include "relay/link_observer.hpp"
+#include "relay/notices.hpp"
 #include "relay/reconnect_pause.hpp"
 #include "relay/settings.hpp"
 #include "relay/sleep_lock.hpp"
@@ -23,36 +24,11 @@ namespace outboxd::relay {
 // Whose leaders they are.
 class leader_host : public link_observer {
  public:
-  virtual void on_led(const shard_view& what) = 0;
-  virtual void on_gave_up(int shard) = 0;
+  virtual void tell(const relay_notice& what) = 0;
   // What the leader counts.
   virtual counts& so_far() = 0;
   // Who traces events, or null.
   virtual flow::step_observer* steps() = 0;
-  virtual void on_failed(const event& which, const flow::destination& to,
-                         const flow::failure_record& how) = 0;
-  // PostgreSQL puts statements about events off for longer than a lock usually takes; and does them again.
-  virtual void on_deferred(std::string_view reason) = 0;
-  virtual void on_deferral_over() = 0;
-  // Somebody's locks are in the way for long; once each.
-  virtual void on_culprit(const std::string& words) = 0;
-  // The outbox was migrated by the next version of this program, and this one works with it.
-  virtual void on_newer_schema(std::int64_t version) = 0;
-  // The server's queue of notifications has begun to fill, up to so much of it, or fills no longer.
-  virtual void on_queue(bool fills, double usage) = 0;
-  // For who asks for the lead.
-  virtual void on_makes_way(const std::string& who) = 0;
-  // Rows of shards were gone, and are made again.
-  virtual void on_shards_mended(std::int64_t shards) = 0;
-  // Other relays lead; once each time.
-  virtual void on_stands_by() = 0;
-  // The lead is given up without rest, and these were sent and are not marked.
-  virtual void on_in_doubt(const std::vector<event_key>& keys) = 0;
-  virtual void on_stuck(const event& which, const std::string& reason) = 0;
-  // It is published, and somebody has changed its row since it was sent.
-  virtual void on_changed_after_send(const event& which) = 0;
-  // Other parts of the outbox are paused than before.
-  virtual void on_pauses(const std::vector<flow::pause>& in_force) = 0;
 
  protected:
   ~leader_host() = default;
@@ -128,24 +104,24 @@ class leader {
   // False: not now.
   boost::asio::awaitable<result<bool>> notify(pg::connection& link);
 
-  void on_notice(const flow::leader_notice& what);
+  // What is for the relay is passed on.
+  template <class Notice>
+  void take(const Notice& what) {
+    host_.tell(what);
+  }
+  void take(const flow::notice::progress& what);
+  void take(const flow::notice::published& what);
+  void take(const flow::notice::delivered& what);
   void take(const flow::notice::leads& what);
   void take(const flow::notice::gave_up& what);
-  void take(const flow::notice::stands_by& what);
-  void take(const flow::notice::makes_way& what);
   void take(const flow::notice::swept& what);
   void take(const flow::notice::rung& what);
-  void take(const flow::notice::deferred& what);
-  void take(const flow::notice::deferral_over& what);
   void take(const flow::notice::deaf& what);
   void take(const flow::notice::hears_again& what);
   void take(const flow::notice::queue& what);
-  void take(const flow::notice::in_doubt& what);
   void take(const flow::notice::kept& what);
   void take(const flow::notice::loudest& what);
 
-  flow::stream_hooks stream_hooks();
-  void count_published(std::size_t events, const std::string& route);
   void count(const flow::store_request& what, clock::time_point asked_at);
   void on_sleep_lock(sleep_news news);
   void interrupt();

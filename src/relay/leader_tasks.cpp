@@ -68,7 +68,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::name_lock_holde
   }
   const auto words = co_await culprits_.search(link, flow_.leads().value_or(0), flow_.events().unwritten());
   if (!words) co_return tl::make_unexpected(words.error());
-  for (const std::string& one : *words) host_.on_culprit(one);
+  for (const std::string& one : *words) host_.tell(notice::lock_holder{one});
   co_return result<void>();
 }
 
@@ -86,7 +86,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::mend_shards&) {
   // Whatever is refused: the rows that are there have their leaders, and check names what is wrong.
   if (!made && !link.lost() && found->at(0, 0) != "0") co_return result<void>();
   if (!made) co_return tl::make_unexpected(made.error());
-  if (const auto shards = number_of(*made); shards > 0) host_.on_shards_mended(shards);
+  if (const auto shards = number_of(*made); shards > 0) host_.tell(notice::shards_mended{shards});
   co_return result<void>();
 }
 

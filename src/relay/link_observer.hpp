@@ -27,9 +27,6 @@ class link_observer {
   virtual void on_certificate_shown(std::chrono::system_clock::time_point expires) = 0;
   // The network can read or change what a session with PostgreSQL says.
   virtual void on_open_to_network(const std::string& why) = 0;
-  // Notifications of PostgreSQL do not arrive although we listen, or do so again.
-  virtual void on_deaf(const std::string& why) = 0;
-  virtual void on_hearing_again() = 0;
 
  protected:
   ~link_observer() = default;

@@ -33,10 +33,12 @@ struct relay::pipe {
   flow::lane line;
 };
 
-relay::relay(boost::asio::io_context& io, relay_settings settings, relay_report report)
+relay::relay(boost::asio::io_context& io, relay_settings settings, relay_observer tell,
+             flow::step_observer* steps)
     : io_(io),
       settings_(std::move(settings)),
-      report_(std::move(report)),
+      tell_(std::move(tell)),
+      steps_(steps),
       lanes_([] { return clock::now(); },
              [this] {
                watch_deadlines();
@@ -182,10 +184,15 @@ void relay::watch_rate() {
   });
 }
 
-void relay::on_led(const shard_view& what) {
+void relay::tell(const relay_notice& what) {
+  std::visit([this](const auto& one) { take(one); }, what);
+}
+
+void relay::take(const notice::led& led) {
+  const shard_view& what = led.what;
   ++counts_.takeovers;
   said_stands_by_ = false;
-  report_.led(what);
+  tell_(led);
   if (what.shard == first_shard) {
     if (settings_.samples_table) begin_sampling();
     begin_pruning();
@@ -199,7 +206,7 @@ void relay::begin_sampling() {
                                          if (seen)
                                            table_ = *seen;
                                          else
-                                           report_.sample_refused(seen.error());
+                                           tell_(notice::sample_refused{seen.error()});
                                        });
   spawn(keep(sampler_));
 }
@@ -210,40 +217,45 @@ void relay::end_sampling() {
 }
 
 // Each session finds it.
-void relay::on_newer_schema(std::int64_t version) {
-  if (std::exchange(said_schema_, version) == version) return;
+void relay::take(const notice::newer_schema& what) {
+  if (std::exchange(said_schema_, what.version) == what.version) return;
   newer_since_ = std::chrono::system_clock::now();
-  report_.newer_schema(version);
+  tell_(what);
 }
 
-void relay::on_queue(bool fills, double usage) {
-  if (std::exchange(queue_fills_, fills) != fills) report_.queue(fills, usage);
+void relay::take(const notice::queue& what) {
+  if (std::exchange(queue_fills_, what.fills) != what.fills) tell_(what);
 }
 
-void relay::on_stands_by() {
-  if (share_.led() == 0 && !std::exchange(said_stands_by_, true)) report_.stands_by();
+void relay::take(const notice::stands_by& what) {
+  if (share_.led() == 0 && !std::exchange(said_stands_by_, true)) tell_(what);
 }
 
-void relay::on_gave_up(int shard) {
-  if (shard == first_shard) {
+void relay::take(const notice::gave_up& what) {
+  if (what.shard == first_shard) {
     end_sampling();
     end_pruning();
   }
   if (share_.led() == 0) paused_.clear();
   if (share_.led() == 0) queue_fills_ = false;
-  if (stage_ == stage::running) report_.gave_up(shard);
+  if (stage_ == stage::running) tell_(what);
 }
 
 // Each leader finds them for itself.
-void relay::on_pauses(const std::vector<flow::pause>& in_force) {
-  if (std::exchange(paused_, in_force) != in_force) report_.paused(in_force);
+void relay::take(const notice::paused& what) {
+  if (std::exchange(paused_, what.in_force) != what.in_force) tell_(what);
 }
 
-void relay::on_failed(const event& which, const flow::destination& to, const flow::failure_record& how) {
-  ++(how.to == flow::exception::dead ? counts_.dead : counts_.retried);
+void relay::take(const notice::failed& what) {
+  ++(what.how.to == flow::exception::dead ? counts_.dead : counts_.retried);
   for (std::size_t i = 0; i < all_failures.size(); ++i)
-    if (name_of(all_failures[i]) == how.code) ++counts_.failures[i];
-  report_.failed(which, to, how);
+    if (name_of(all_failures[i]) == what.how.code) ++counts_.failures[i];
+  tell_(what);
+}
+
+void relay::take(const notice::changed_after_send& what) {
+  ++counts_.changed_after_send;
+  tell_(what);
 }
 
 void relay::on_link_up(peer which) {
@@ -254,17 +266,17 @@ void relay::on_link_up(peer which) {
   state.said_up = true;
   state.said_down.clear();
   if (which == peer::broker) said_created_.clear();
-  report_.connected(which);
+  tell_(notice::connected{which});
 }
 
 // Once for each server and reason: every session of a shard meets it.
 void relay::on_open_to_network(const std::string& why) {
-  if (std::exchange(said_open_, why) != why) report_.open_to_network(why);
+  if (std::exchange(said_open_, why) != why) tell_(notice::open_to_network{why});
 }
 
 // Several connections may have looked for it at the same time.
 void relay::on_exchange_created(const std::string& name) {
-  if (std::exchange(said_created_, name) != name) report_.exchange_created(name);
+  if (std::exchange(said_created_, name) != name) tell_(notice::exchange_created{name});
 }
 
 void relay::on_link_down(peer which, const error& why) {
@@ -285,11 +297,11 @@ void relay::on_link_refused(peer which, const error& why) {
 void relay::on_link_blocked(std::string_view reason) {
   blocked_because_ = reason;
   if (blocked_ == 0) blocked_since_ = std::chrono::system_clock::now();
-  if (++blocked_ == 1) report_.blocked(reason);
+  if (++blocked_ == 1) tell_(notice::blocked{reason});
 }
 
 void relay::on_link_unblocked() {
-  if (--blocked_ == 0 && stage_ == stage::running) report_.unblocked();
+  if (--blocked_ == 0 && stage_ == stage::running) tell_(notice::unblocked{});
 }
 
 // Several sessions meet the same fault; it is worth one line.
@@ -300,7 +312,7 @@ void relay::say_down(peer which, const error& why) {
   state.said_up = false;
   if (state.said_down == why.message) return;
   state.said_down = why.message;
-  report_.disconnected(which, why);
+  tell_(notice::disconnected{which, why});
 }
 
 }  // namespace outboxd::relay

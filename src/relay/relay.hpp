@@ -12,51 +12,13 @@
 #include "flow/lanes.hpp"
 #include "relay/figures.hpp"
 #include "relay/leader.hpp"
+#include "relay/notices.hpp"
 #include "relay/pruner.hpp"
 #include "relay/rabbitmq_broker.hpp"
 #include "relay/sampler.hpp"
 #include "relay/settings.hpp"
 
 namespace outboxd::relay {
-
-// What there is to log; called on the reactor.
-struct relay_report {
-  std::function<void(peer)> connected;                   // all sessions with this server are up
-  std::function<void(peer, const error&)> disconnected;  // once per new reason
-  // An event could not be published to where it was to go.
-  std::function<void(const event&, const flow::destination& to, const flow::failure_record&)> failed;
-  std::function<void(const event&, const std::string& reason)> stuck;  // what became of it cannot be written
-  std::function<void(const event&)> changed_after_send;                // its row says something else by now
-  std::function<void(std::string_view reason)> deferred;               // PostgreSQL puts statements off
-  std::function<void()> deferral_over;                                 // and does them again
-  std::function<void(const std::string& words)> culprit;   // somebody's locks are in the way for ten seconds
-  std::function<void(std::int64_t version)> newer_schema;  // than this version's own; it works with it
-  std::function<void(const std::string& who)> makes_way;   // for who asks for a lead
-  std::function<void(std::int64_t shards)> shards_mended;  // their rows were gone, and are made again
-  std::function<void()> stands_by;                         // other relays lead
-  std::function<void(const std::vector<event_key>&)> in_doubt;  // the relay stops; these may go out again
-  std::function<void(const shard_view&)> led;                   // this relay leads the shard from now on
-  std::function<void(int shard)> gave_up;                       // and does not any more
-  std::function<void(std::string_view reason)> blocked;         // connection.blocked
-  std::function<void()> unblocked;                              // none of its connections is blocked any more
-  std::function<void(const std::string& why)> open_to_network;  // between us and PostgreSQL
-  std::function<void(const std::string& name)> exchange_created;  // nothing is bound to it yet
-  // What has worked fails for everybody; and works again.
-  std::function<void(const flow::destination&, std::string_view reason)> destination_down;
-  std::function<void(const flow::destination&, std::chrono::milliseconds down_for)> destination_up;
-  std::function<void(const std::vector<flow::pause>& in_force)> paused;  // other parts than before, or none
-  std::function<void(const std::string&)> deaf;  // notifications of PostgreSQL do not arrive
-  std::function<void()> hearing_again;
-  std::function<void(bool fills, double usage)> queue;      // of notifications; or it fills no longer
-  std::function<void(prunable, std::int64_t rows)> pruned;  // deleted by one statement
-  std::function<void(const prune_run&)> prune_ended;
-  std::function<void(prunable, const error&)> prune_refused;
-  std::function<void(prunable, std::int64_t rows, std::string_view why)> prune_kept;
-  std::function<void(const error&)> sample_refused;  // the table is not counted for metrics
-  // A partition: see turn_partition in sql/0008_partitions.sql.
-  std::function<void(std::string_view what, std::int64_t number)> turned;
-  flow::step_observer* steps = nullptr;  // outlives the relay
-};
 
 // What concerns the whole table, its figures and retention, is done by one relay: the one that leads this
 // shard.
@@ -65,7 +27,9 @@ inline constexpr int first_shard = 0;
 // Runs until stop(). For one thread; the io_context has to outlive it.
 class relay final : private leader_host {
  public:
-  relay(boost::asio::io_context& io, relay_settings settings, relay_report report);
+  // steps: told of each step of each event; may be null, and outlives the relay.
+  relay(boost::asio::io_context& io, relay_settings settings, relay_observer tell,
+        flow::step_observer* steps = nullptr);
   ~relay();
 
   // on_stopped: the sessions are closed, or the time for that is up; false then, and something may still hold
@@ -103,29 +67,23 @@ class relay final : private leader_host {
   void on_certificate_shown(std::chrono::system_clock::time_point expires) override {
     certificate_expires_ = expires;
   }
-  void on_deaf(const std::string& why) override { report_.deaf(why); }
-  void on_hearing_again() override { report_.hearing_again(); }
 
-  void on_led(const shard_view& what) override;
-  void on_gave_up(int shard) override;
+  void tell(const relay_notice& what) override;
   counts& so_far() override { return counts_; }
-  flow::step_observer* steps() override { return report_.steps; }
-  void on_failed(const event& which, const flow::destination& to, const flow::failure_record& how) override;
-  void on_deferred(std::string_view reason) override { report_.deferred(reason); }
-  void on_deferral_over() override { report_.deferral_over(); }
-  void on_culprit(const std::string& words) override { report_.culprit(words); }
-  void on_newer_schema(std::int64_t version) override;
-  void on_queue(bool fills, double usage) override;
-  void on_makes_way(const std::string& who) override { report_.makes_way(who); }
-  void on_shards_mended(std::int64_t shards) override { report_.shards_mended(shards); }
-  void on_stands_by() override;
-  void on_in_doubt(const std::vector<event_key>& ids) override { report_.in_doubt(ids); }
-  void on_stuck(const event& which, const std::string& reason) override { report_.stuck(which, reason); }
-  void on_changed_after_send(const event& which) override {
-    ++counts_.changed_after_send;
-    report_.changed_after_send(which);
+  flow::step_observer* steps() override { return steps_; }
+  // What it notes of them; all of them are passed on, but for what was told already.
+  template <class Notice>
+  void take(const Notice& what) {
+    tell_(what);
   }
-  void on_pauses(const std::vector<flow::pause>& in_force) override;
+  void take(const notice::led& what);
+  void take(const notice::gave_up& what);
+  void take(const notice::stands_by& what);
+  void take(const notice::newer_schema& what);
+  void take(const notice::queue& what);
+  void take(const notice::paused& what);
+  void take(const notice::failed& what);
+  void take(const notice::changed_after_send& what);
 
   std::vector<obstacle> obstacles() const;
   std::vector<obstacle> warnings() const;
@@ -169,7 +127,8 @@ class relay final : private leader_host {
 
   boost::asio::io_context& io_;
   relay_settings settings_;
-  relay_report report_;
+  relay_observer tell_;
+  flow::step_observer* steps_;
   flow::lanes lanes_;
   size_limit largest_;
   std::vector<std::unique_ptr<pipe>> pipes_;

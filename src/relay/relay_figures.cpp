@@ -53,13 +53,13 @@ void relay::on_destination_down(const flow::destination& which, std::string_view
     exchange_missing_ = reason;
     missing_since_ = std::chrono::system_clock::now();
   }
-  report_.destination_down(which, reason);
+  tell_(notice::destination_down{which, reason});
 }
 
 void relay::on_destination_up(const flow::destination& which, std::chrono::milliseconds down_for) {
   if (which.exchange == settings_.leader.stream.route.exchange && which.routing_key.empty())
     exchange_missing_.clear();
-  report_.destination_up(which, down_for);
+  tell_(notice::destination_up{which, down_for});
 }
 
 std::vector<obstacle> relay::obstacles() const {

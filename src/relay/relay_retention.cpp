@@ -29,14 +29,21 @@ void relay::begin_pruning() {
   end_pruning();
   pruner_ = std::make_shared<pruner>(
       io_.get_executor(), settings_.leader.database, retention_of(settings_),
-      prune_report{
-          .deleted = [this](prunable what, std::int64_t rows) { on_pruned(what, rows); },
-          .ended = [this](const prune_run& run) { on_prune_ended(run); },
-          .refused = [this](prunable what, const error& why) { report_.prune_refused(what, why); },
-          .kept = [this](prunable what, std::int64_t rows,
-                         std::string_view why) { report_.prune_kept(what, rows, why); },
-          .turned = [this](std::string_view what, std::int64_t number) { report_.turned(what, number); },
-          .load = [this] { return load(); }});
+      prune_report{.deleted = [this](prunable what, std::int64_t rows) { on_pruned(what, rows); },
+                   .ended = [this](const prune_run& run) { on_prune_ended(run); },
+                   .refused =
+                       [this](prunable what, const error& why) {
+                         tell_(notice::prune_refused{what, why});
+                       },
+                   .kept =
+                       [this](prunable what, std::int64_t rows, std::string_view why) {
+                         tell_(notice::prune_kept{what, rows, why});
+                       },
+                   .turned =
+                       [this](std::string_view what, std::int64_t number) {
+                         tell_(notice::turned{what, number});
+                       },
+                   .load = [this] { return load(); }});
   spawn(keep(pruner_));
 }
 
@@ -46,13 +53,13 @@ void relay::end_pruning() {
 
 void relay::on_pruned(prunable what, std::int64_t rows) {
   counts_.pruned[static_cast<std::size_t>(what)] += static_cast<std::uint64_t>(rows);
-  report_.pruned(what, rows);
+  tell_(notice::pruned{what, rows});
 }
 
 void relay::on_prune_ended(const prune_run& run) {
   if (run.complete)
     counts_.last_pruned[static_cast<std::size_t>(run.what)] = std::chrono::system_clock::now();
-  report_.prune_ended(run);
+  tell_(notice::prune_ended{run});
 }
 
 // More in memory than one read brings: more than one read was to be had.

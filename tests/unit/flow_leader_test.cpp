@@ -19,8 +19,7 @@ namespace {
 
 // A leader on an open session, whose every task a test answers by hand.
 struct script : scripted_lanes {
-  script()
-      : scripted_lanes(1), it(pool, share, limits, {}, [this](const leader_notice& what) { take(what); }) {
+  script() : scripted_lanes(1), it(pool, share, limits, [this](const any_notice& what) { take(what); }) {
     it.on_session(payload_type::jsonb, now);
   }
 
@@ -83,7 +82,7 @@ struct script : scripted_lanes {
     }
   }
 
-  void take(const leader_notice& what) {
+  void take(const any_notice& what) {
     if (std::holds_alternative<notice::leads>(what)) leads = true;
     if (std::holds_alternative<notice::gave_up>(what)) leads = false;
     if (std::holds_alternative<notice::stands_by>(what)) ++stood_by;
@@ -265,14 +264,14 @@ TEST_CASE("it asks for SLEEP when it hears and nothing comes, and not while the 
 TEST_CASE("shards are shared: one leader more than shards are led, one try at a time, the latest gives up") {
   scripted_lanes lanes(1);
   fair_share share;
-  const auto quiet = [](const leader_notice&) {};
-  leader first(lanes.pool, share, {}, {}, quiet);
+  const auto quiet = [](const any_notice&) {};
+  leader first(lanes.pool, share, {}, quiet);
   share.on_shards(4);
   CHECK_FALSE(share.lacks_leader());
   CHECK(share.may_lead(first));
   first.on_taken(2);
   CHECK(share.lacks_leader());
-  leader second(lanes.pool, share, {}, {}, quiet);
+  leader second(lanes.pool, share, {}, quiet);
   CHECK_FALSE(share.lacks_leader());
   CHECK(share.may_lead(second));
   CHECK(share.led_shards() == std::vector<std::int64_t>{2});

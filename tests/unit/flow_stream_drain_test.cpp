@@ -187,7 +187,7 @@ TEST_CASE("who may not send holds up nobody else on the lane") {
   it.connections[0].full = true;
   it.bring({row(1)});
   it.now += 8s;
-  flow::stream other(it.pool, stream_script::quick(), {});
+  flow::stream other(it.pool, stream_script::quick(), [](const flow::any_notice&) {});
   other.start({{0, {}}, {}}, payload_type::jsonb);
   other.next(), other.on_answer({});
   other.next(), other.on_answer({});

@@ -45,19 +45,7 @@ class stream_script : public scripted_lanes {
                          flow::step_observer* steps = nullptr, flow::rate_limit rate = flow::rate_limit())
       : scripted_lanes(lane_count, {}, rate),
         stream(
-            pool, limits,
-            {.on_progress = {},
-             .on_published = {},
-             .on_delivered = [this](std::chrono::microseconds after) { delivered.push_back(after); },
-             .on_failed =
-                 [this](const event&, const flow::destination& to, const flow::failure_record& how) {
-                   failed.push_back(how);
-                   failed_at.push_back(fmt::format("{}/{}", to.exchange, to.routing_key));
-                 },
-             .on_stuck = [this](const event& one, const std::string&) { stuck.push_back(number_of(one.id)); },
-             .on_changed_after_send = [this](const event& one) { changed.push_back(number_of(one.id)); },
-             .on_pauses = {},
-             .steps = steps}) {}
+            pool, limits, [this](const flow::any_notice& what) { note(what); }, steps) {}
 
   static flow::stream_limits quick() {
     flow::stream_limits out;
@@ -147,6 +135,17 @@ class stream_script : public scripted_lanes {
   std::vector<int> changed;  // after they were sent
 
  private:
+  void note(const flow::any_notice& what) {
+    if (const auto* one = std::get_if<flow::notice::delivered>(&what)) delivered.push_back(one->after);
+    if (const auto* one = std::get_if<flow::notice::stuck>(&what)) stuck.push_back(number_of(one->which.id));
+    if (const auto* one = std::get_if<flow::notice::changed_after_send>(&what))
+      changed.push_back(number_of(one->which.id));
+    if (const auto* one = std::get_if<flow::notice::failed>(&what)) {
+      failed.push_back(one->how);
+      failed_at.push_back(fmt::format("{}/{}", one->to.exchange, one->to.routing_key));
+    }
+  }
+
   std::size_t told_ = 0;
 };
 

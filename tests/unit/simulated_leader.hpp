@@ -33,15 +33,7 @@ class simulated_leader {
         counts_others_(counts_others),
         tell_(std::move(tell)),
         session_(world, process, table, with),
-        flow_(pool, share, limits,
-              {.on_progress = [this] { turn(); },
-               .on_published = {},
-               .on_delivered = {},
-               .on_failed = {},
-               .on_stuck = {},
-               .on_changed_after_send = {},
-               .on_pauses = {}},
-              [this](const flow::leader_notice& what) { on_notice(what); }) {
+        flow_(pool, share, limits, [this](const flow::any_notice& what) { on_notice(what); }) {
     session_.on_up = [this] {
       flow_.on_session(payload_type::jsonb, world_.now());
       state_ = state::waiting;
@@ -183,7 +175,8 @@ class simulated_leader {
                      }));
   }
 
-  void on_notice(const flow::leader_notice& what) {
+  void on_notice(const flow::any_notice& what) {
+    if (std::holds_alternative<flow::notice::progress>(what)) turn();
     if (std::holds_alternative<flow::notice::leads>(what)) {
       leads_ = true;
       tell_.on_led(*flow_.leads(), from_);
