@@ -124,6 +124,9 @@ max_prepared_transactions = 1000
 fsync = $fsync
 full_page_writes = $fsync
 END
+  if [ -n "${OUTBOXD_SERVICES_NOTIFY_PAGES:-}" ] && [ "$(<"$postgres_data/PG_VERSION")" -ge 17 ]; then
+    echo "max_notify_queue_pages = $OUTBOXD_SERVICES_NOTIFY_PAGES" >>"$postgres_data/outboxd.conf"
+  fi
   if is_root; then chown postgres: "$postgres_data/outboxd.conf"; fi
   mkdir -p "$services_dir/bin"
   {
