@@ -106,6 +106,8 @@ void leader::plan_standby(clock::time_point now) {
     next_hang_check_ = now + std::min<std::chrono::milliseconds>(claim_timeout_ / 4, hang_check_interval);
     errands_.insert(errands_.end(),
                     {errand::end_hanging_leaders, errand::name_lock_holders, errand::mend_shards});
+    // Others of this relay lead, and would not know that another relay has gone.
+    if (share_.led() > 0) errands_.push_back(errand::count_relays);
   }
   errands_.insert(errands_.end(), {errand::take_lead, errand::rest});
 }
@@ -164,7 +166,7 @@ std::optional<leader_task> leader::begin(errand what, clock::time_point now) {
     case errand::ask_queue_usage:
       return if_so(!std::exchange(read_told_usage_, false), task::ask_queue_usage{});
     case errand::count_relays:
-      return if_so(shards_ > 1 && share_.is_first(*this), task::count_relays{});
+      return if_so(share_.shards() > 1 && share_.is_first(*this), task::count_relays{});
     case errand::end_former_sleeper:
       return if_so(std::exchange(sleep_refused_, false), task::end_former_sleeper{});
     case errand::allow_writes:

@@ -285,4 +285,22 @@ TEST_CASE("shards are shared: one leader more than shards are led, one try at a 
   CHECK_FALSE(share.has_too_many(second, lanes.now));
 }
 
+TEST_CASE("the first leader of a relay counts the relays also while it stands by and another one leads") {
+  script of;
+  of.free = false;
+  of.share.on_shards(4);
+  CHECK_FALSE(script::has(of.turn(), task::count_relays{}));
+  leader second(of.pool, of.share, {}, [](const any_notice&) {});
+  second.on_taken(0);
+  of.now += 1s;
+  of.relays = 2;
+  CHECK(script::has(of.turn(), task::count_relays{}));
+  CHECK(of.share.relays() == 2);
+  of.now += 1s;
+  of.relays = 1;
+  of.turn();
+  CHECK(of.share.relays() == 1);
+  CHECK(of.share.may_lead(of.it));
+}
+
 }  // namespace flow_leader_test
