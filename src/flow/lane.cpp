@@ -22,6 +22,10 @@ constexpr auto renewal_limit = 1s;
 // or it has confirmed nothing yet. Doubled when no node of the list has helped.
 constexpr clock::duration first_silence_limit = 3'500ms;
 
+// Of what had waited in the table: enough for what a broker confirms in some milliseconds. A new event is
+// confirmed behind them.
+constexpr std::size_t most_returning_in_flight = 256;
+
 }  // namespace
 
 void lane::pump() {
@@ -31,7 +35,8 @@ void lane::pump() {
 bool lane::send_next() {
   while (state_ == state::open) {
     if (sent_.is_alone()) return false;
-    const auto one = waiting_.next(sent_.in_flight() == 0);
+    const auto one = waiting_.next(
+        {.idle = sent_.in_flight() == 0, .for_returning = sent_.returning() < most_returning_in_flight});
     if (!one) return false;
     const auto now = owner_.now();
     if (!one->whose->is_fresh(one->which, now)) {

@@ -13,7 +13,7 @@ void lanes::withdraw(shipper& one) {
   for (lane* each : all_) each->withdraw(one);
 }
 
-std::optional<int> lanes::offer(shipper& whose, slot which, aggregate of, bool alone, int stays_on) {
+std::optional<int> lanes::offer(const parcel& what, aggregate of, int stays_on) {
   const auto count = all_.size();
   // The lower bits choose the shard.
   const auto home = static_cast<std::size_t>((static_cast<std::uint64_t>(of) >> 32U) % count);
@@ -23,7 +23,7 @@ std::optional<int> lanes::offer(shipper& whose, slot which, aggregate of, bool a
       if (stays_on >= 0) return std::nullopt;
       continue;
     }
-    all_[at]->offer({&whose, which, alone});
+    all_[at]->offer(what);
     return static_cast<int>(at);
   }
   return std::nullopt;

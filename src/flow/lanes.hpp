@@ -31,7 +31,7 @@ class lanes final : public lane::owner {
 
   // An aggregate's events use one lane, by its hash, as long as that is up; else the next one. Returns it, or
   // nothing if no lane is up. `stays_on`: the lane that its earlier ones are on, or -1.
-  std::optional<int> offer(shipper& whose, slot which, aggregate of, bool alone, int stays_on);
+  std::optional<int> offer(const parcel& what, aggregate of, int stays_on);
 
   // Sends what may be sent now. Call it after offers.
   void pump();

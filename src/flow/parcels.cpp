@@ -3,40 +3,56 @@
 #include <algorithm>
 
 namespace outboxd::flow {
+namespace {
 
-std::optional<parcel> parcels::next(bool idle) const {
-  const auto may_send = [](const parcel& one) { return one.whose->may_send(); };
-  const auto other = std::find_if(others_.begin(), others_.end(), may_send);
-  const auto lone = std::find_if(alone_.begin(), alone_.end(), may_send);
-  if (other != others_.end() && (lone == alone_.end() || others_left_ > 0)) return *other;
-  if (lone == alone_.end() || !idle) return std::nullopt;
-  return *lone;
+// New ones that may go before one that had waited.
+constexpr int most_in_a_row = 7;
+
+template <class Queue>
+std::optional<parcel> first_that_may(const Queue& of) {
+  const auto found =
+      std::find_if(of.begin(), of.end(), [](const parcel& one) { return one.whose->may_send(); });
+  return found == of.end() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace
+
+std::optional<parcel> parcels::next(const room& now) const {
+  const auto fresh = first_that_may(fresh_);
+  const auto returning = now.for_returning ? first_that_may(returning_) : std::nullopt;
+  const auto lone = first_that_may(alone_);
+  const auto& other = returning && (!fresh || fresh_in_a_row_ >= most_in_a_row) ? returning : fresh;
+  if (other && (!lone || others_left_ > 0)) return other;
+  return now.idle ? lone : std::nullopt;
 }
 
 void parcels::take(const parcel& one) {
-  auto& from = one.alone ? alone_ : others_;
+  auto& from = queue_of(one);
   from.erase(std::find_if(from.begin(), from.end(), [&](const parcel& each) {
     return each.whose == one.whose && each.which == one.which;
   }));
-  if (one.alone)
-    others_left_ = others_.size();
-  else if (others_left_ > 0)
-    --others_left_;
+  if (one.alone) {
+    others_left_ = fresh_.size() + returning_.size();
+    return;
+  }
+  if (others_left_ > 0) --others_left_;
+  fresh_in_a_row_ = one.returning ? 0 : std::min(fresh_in_a_row_ + 1, most_in_a_row);
 }
 
 std::vector<slot> parcels::withdraw(const shipper& whose) {
   std::vector<slot> out;
-  for (auto* const queue : {&others_, &alone_}) {
-    for (const parcel& one : *queue)
+  for (queue* const each : all()) {
+    for (const parcel& one : *each)
       if (one.whose == &whose) out.push_back(one.which);
-    std::erase_if(*queue, [&](const parcel& one) { return one.whose == &whose; });
+    std::erase_if(*each, [&](const parcel& one) { return one.whose == &whose; });
   }
   return out;
 }
 
 std::vector<parcel> parcels::take_all() {
   std::vector<parcel> out(alone_.begin(), alone_.end());
-  out.insert(out.end(), others_.begin(), others_.end());
+  out.insert(out.end(), fresh_.begin(), fresh_.end());
+  out.insert(out.end(), returning_.begin(), returning_.end());
   *this = {};
   return out;
 }

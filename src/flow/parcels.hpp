@@ -1,6 +1,7 @@
 // parcels: what waits for a lane, in the order in which it may go.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -10,24 +11,35 @@
 
 namespace outboxd::flow {
 
-// Pure. Who travels alone and all others take turns, so that neither waits for all of the other.
+// Pure. Three queues. New events go first, but each eighth place is for one that had waited in the table, so
+// that those end. Who travels alone and all others take turns, so that neither waits for all of the other.
 class parcels {
  public:
-  void add(parcel one) { (one.alone ? alone_ : others_).push_back(one); }
-  // The one that may go now, of a shipper that may send. idle: nothing is in flight, so that it may be one
-  // that travels alone.
-  std::optional<parcel> next(bool idle) const;
+  void add(parcel one) { queue_of(one).push_back(one); }
+  // What the lane has room for.
+  struct room {
+    bool idle = false;          // nothing is in flight, so that it may be one that travels alone
+    bool for_returning = true;  // not too many of those are in flight
+  };
+  // The one that may go now, of a shipper that may send.
+  std::optional<parcel> next(const room& now) const;
   // It goes.
   void take(const parcel& one);
-  std::size_t size() const { return others_.size() + alone_.size(); }
+  std::size_t size() const { return fresh_.size() + returning_.size() + alone_.size(); }
 
   // Takes those of this shipper away, or all.
   std::vector<slot> withdraw(const shipper& whose);
   std::vector<parcel> take_all();
 
  private:
-  std::deque<parcel> others_;
-  std::deque<parcel> alone_;
+  using queue = std::deque<parcel>;
+  queue& queue_of(const parcel& one) { return one.alone ? alone_ : one.returning ? returning_ : fresh_; }
+  std::array<queue*, 3> all() { return {&fresh_, &returning_, &alone_}; }
+
+  queue fresh_;
+  queue returning_;
+  queue alone_;
+  int fresh_in_a_row_ = 0;
   std::size_t others_left_ = 0;  // that go before the next of alone_
 };
 

@@ -56,26 +56,29 @@ bool reader::resume() {
   return true;
 }
 
-void reader::add_to(store_request& to, int room, clock::time_point now) {
-  if (room <= 0) searching_since_.reset();
-  if (room <= 0 || now < not_before_) return;
-  if (wanted_ && walks_) {
+void reader::add_to(store_request& to, room in, clock::time_point now) {
+  if (in.fresh <= 0) searching_since_.reset();
+  if (now < not_before_) return;
+  if (wanted_ && in.fresh > 0 && walks_) {
     to.walk_from = at_.seq;
-  } else if (wanted_) {
-    to.read = read_request{
-        .from = at_, .seq_limit = plus(at_.seq, limits_.seq_span), .events = std::min(room, limits_.batch)};
+  } else if (wanted_ && in.fresh > 0) {
+    to.read = read_request{.from = at_,
+                           .seq_limit = plus(at_.seq, limits_.seq_span),
+                           .events = std::min(in.fresh, limits_.batch)};
     wanted_ = false;  // who rings from now on may have come too late for this read
   }
-  if (now >= due_at_) {
+  if (now >= due_at_ && in.due > 0) {
     to.due = due_after_;
-    to.due_events = std::min(room, limits_.batch);
+    to.due_events = std::min(in.due, limits_.batch);
     due_at_ = clock::time_point::max();
   }
 }
 
-clock::time_point reader::next(int room) const {
-  if (room <= 0) return clock::time_point::max();
-  return std::max(not_before_, wanted_ ? clock::time_point::min() : due_at_);
+clock::time_point reader::next(room in) const {
+  constexpr auto never = clock::time_point::max();
+  const auto to_read = wanted_ && in.fresh > 0 ? clock::time_point::min() : never;
+  const auto to_due = in.due > 0 ? due_at_ : never;
+  return std::max(not_before_, std::min(to_read, to_due));
 }
 
 reader::outcome reader::pause(clock::time_point now) {

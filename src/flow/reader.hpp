@@ -24,10 +24,15 @@ class reader {
   void ring_due(clock::time_point now) { due_at_ = now; }
   void due_within(std::chrono::milliseconds delay, clock::time_point now);  // an hour at most
 
-  // Adds what is to be read now, room for so many events given.
-  void add_to(store_request& to, int room, clock::time_point now);
-  // When that may become something; room given.
-  clock::time_point next(int room) const;
+  // For so many events there is memory.
+  struct room {
+    int fresh = 0;
+    int due = 0;
+  };
+  // Adds what is to be read now.
+  void add_to(store_request& to, room in, clock::time_point now);
+  // When that may become something.
+  clock::time_point next(room in) const;
 
   enum class outcome {
     failed,      // again after a pause

@@ -51,6 +51,7 @@ struct parcel {
   shipper* whose = nullptr;  // null: nobody waits for its outcome any more
   slot which = no_slot;
   bool alone = false;
+  bool returning = false;  // it had waited in the table, or is behind one that had: new ones go first
 };
 
 }  // namespace outboxd::flow

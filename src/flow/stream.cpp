@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Look-ups in one round trip, and how many parked events each may bring.
-constexpr std::size_t most_lookups = 100;
+constexpr int most_lookups = 500;
 constexpr int released_at_once = 200;
 
 // Transactions: a part of those that the next leader looks through in one read.
@@ -168,7 +168,7 @@ bool stream::memory_is_full() const {
 
 // What is parked may have pending events before it, until a first read.
 bool stream::may_release() const {
-  return room() > 0 && reader_.read_to() > position::before_all;
+  return room_for_returning() > 0 && reader_.read_to() > position::before_all;
 }
 
 // Memory that is full of events behind those whose texts are missing would stay full; beside those, what
@@ -197,6 +197,30 @@ int stream::room() const {
   const int in_memory = static_cast<int>(events_.size());
   const int free = batch * limits_.batches - (in_memory - static_cast<int>(put_off()));
   return free < batch ? 0 : std::max(0, std::min(free, limits_.read.batch * limits_.batches - in_memory));
+}
+
+// Of a round trip: a new event waits for the one that is under way, so beside new ones those that return take
+// little of each.
+int stream::portion() const {
+  const int batch = lanes_.limit().worth_reading(limits_.read.batch);
+  const bool beside_new_ones = events_.returning().events > 0 && lanes_.now() < agenda_.new_ones_until;
+  return beside_new_ones ? std::max(1, batch / 16) : batch;
+}
+
+std::size_t stream::most_marks() const {
+  const int batch = lanes_.limit().worth_reading(limits_.read.batch);
+  return portion() < batch ? static_cast<std::size_t>(portion()) : limits_.marks.most;
+}
+
+// What has waited in the table has half of the memory at most, so that a replay, or what has come due
+// together, never keeps new events from being read.
+int stream::room_for_returning() const {
+  const auto& back = events_.returning();
+  if (back.bytes >= limits_.batch_bytes * limits_.batches / 2) return 0;
+  const int batch = lanes_.limit().worth_reading(limits_.read.batch);
+  const int piece = std::max(1, std::min(portion(), batch * limits_.batches / 4));
+  const int free = batch * limits_.batches / 2 - static_cast<int>(back.events);
+  return free < piece ? 0 : std::min({free, piece, room()});
 }
 
 // Nothing is sent until an answer proves the lead, and nothing else may be there to ask for: memory may be
@@ -235,7 +259,7 @@ void stream::ask_to_write(store_request& to) {
   const bool all = phase_ == phase::draining;
   if (const auto* group = writes_.records.begin(now, all))
     for (const slot which : group->slots) to.failures.push_back(to_record(which));
-  if (const auto* group = writes_.marks.begin(now, all)) {
+  if (const auto* group = writes_.marks.begin(now, all, most_marks())) {
     to.marks.mode = group->mode;
     for (const slot which : group->slots) {
       const event& it = events_.at(which).it.what;
@@ -255,18 +279,18 @@ void stream::ask_to_write(store_request& to) {
 
 void stream::ask_to_read(store_request& to) {
   const auto now = lanes_.now();
-  reader_.add_to(to, room(), now);
+  reader_.add_to(to, {.fresh = room(), .due = room_for_returning()}, now);
   if (to.read) to.read->with_summary = std::exchange(agenda_.summary_wanted, false);
   ask_to_look(to);
   ask_to_fetch(to);
-  finder_.add_to(to, std::min(room(), limits_.read.batch), now);
+  finder_.add_to(to, room_for_returning(), now);
   ask_for_laggards(to);
   if (!may_release()) return;
-  to.release = barriers_.held.take(most_lookups, [this](aggregate one) {
-    return events_.length_of(one) > 0 || barriers_.dead.holds(one);
-  });
+  to.release = barriers_.held.take(
+      static_cast<std::size_t>(std::min(most_lookups, portion())),
+      [this](aggregate one) { return events_.length_of(one) > 0 || barriers_.dead.holds(one); });
   if (to.release.empty()) return;
-  const int each = std::min(room() / static_cast<int>(to.release.size()), released_at_once);
+  const int each = std::min(room_for_returning() / static_cast<int>(to.release.size()), released_at_once);
   to.release_events = std::clamp(each, 1, static_cast<int>(longest_chain()));
 }
 
@@ -319,11 +343,13 @@ clock::time_point stream::next_at() const {
   const auto to_write = std::min(writes_.marks.due().value_or(never), writes_.records.due().value_or(never));
   if (phase_ == phase::draining) return all_settled() ? at_once : to_write;
   const int free = room();
+  const int returning = room_for_returning();
   if (agenda_.save || (may_release() && barriers_.held.asks())) return at_once;
   const auto to_fetch = may_fetch() ? writes_.fetches.due().value_or(never) : never;
   const auto to_laggards = free > 0 && !hungry().empty() ? at_once : never;
   const auto to_look = writes_.looks.due().value_or(never);
-  return std::min({to_write, to_fetch, to_laggards, to_look, reader_.next(free), finder_.next(free)});
+  return std::min({to_write, to_fetch, to_laggards, to_look, reader_.next({.fresh = free, .due = returning}),
+                   finder_.next(returning)});
 }
 
 stream::news stream::on_answer(store_answer answer) {

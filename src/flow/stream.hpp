@@ -156,7 +156,8 @@ class stream final : public shipper {
     clock::time_point laggards_not_before{};  // a read of them has failed
     std::size_t found_of_laggards = 0;        // since the latest read
     clock::time_point keys_only_until{};
-    clock::time_point sure_until{};  // that it has the lead still
+    clock::time_point new_ones_until{};  // they come, and do not wait
+    clock::time_point sure_until{};      // that it has the lead still
     payload_type payload = payload_type::jsonb;
     flow::server_clock server_clock;
   };
@@ -169,6 +170,9 @@ class stream final : public shipper {
   bool is_full(aggregate which) const;
   std::vector<left_behind> hungry() const;
   int room() const;
+  int portion() const;
+  int room_for_returning() const;
+  std::size_t most_marks() const;
   bool memory_is_full() const;
   std::int64_t watermark() const;
   bool may_fetch() const;

@@ -19,6 +19,9 @@ constexpr auto by_keys_for = 10s;
 // all.
 constexpr auto disk_retries_for = 32s;
 
+// For so long after a new event others are to be expected.
+constexpr auto new_ones_follow_for = 1s;
+
 // A sequence may have come from one end of bigint to the other. Nobody needs to tell a million from more.
 std::size_t seqs_between(std::int64_t low, std::int64_t high) {
   constexpr std::uint64_t enough = 1'000'000;
@@ -48,6 +51,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
     if (admit(std::move(one))) ++out.found;
   }
   out.found += std::exchange(agenda_.found_of_laggards, 0);
+  if (out.found > 0) agenda_.new_ones_until = lanes_.now() + new_ones_follow_for;
   return out;
 }
 
@@ -153,9 +157,13 @@ void stream::offer_next(aggregate of) {
       }
       if (barriers_.paused.holds(one.it.what) && letter == nullptr) return hold_back(which);
       if (!may_leave(which)) return wait_for_destination(which);
+      const bool is_first = chain->offered == 0;
+      const bool returns = is_first ? one.it.from != exception::none : chain->returns;
       const auto lane =
-          lanes_.offer(*this, which, of, travels_alone(which), chain->offered > 0 ? chain->lane : -1);
+          lanes_.offer({.whose = this, .which = which, .alone = travels_alone(which), .returning = returns},
+                       of, is_first ? -1 : chain->lane);
       if (!lane) return;
+      chain->returns = returns;
       if (letter != nullptr)
         letter->offered = true;
       else

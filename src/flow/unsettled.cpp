@@ -24,7 +24,8 @@ std::optional<slot> unsettled::add(stored_event one) {
   const slot which = free_.back();
   free_.pop_back();
   known->second = which;
-  if (!one.withheld) bytes_ += one.size;
+  if (!one.withheld) count_bytes(one, one.size);
+  if (one.from != exception::none) ++returning_.events;
   chain& in = chains_[one.what.aggregate];
   slot before = in.last;
   while (before != no_slot && entries_[before].is_queued() && entries_[before].it.what.seq > one.what.seq)
@@ -49,6 +50,10 @@ void unsettled::leave_chain(slot which) {
   assert(found != chains_.end());
   if (found == chains_.end()) return;
   chain& in = found->second;
+  if (one.it.from != exception::none) {
+    --returning_.events;
+    if (!one.it.withheld) returning_.bytes -= one.it.size;
+  }
   if (in.offered_to == which) in.offered_to = one.before;
   (one.before == no_slot ? in.first : entries_[one.before].after) = one.after;
   (one.after == no_slot ? in.last : entries_[one.after].before) = one.before;
@@ -95,7 +100,7 @@ std::vector<aggregate> unsettled::aggregates() const {
 void unsettled::withhold(slot which) {
   stored_event& it = entries_[which].it;
   if (it.withheld) return;
-  bytes_ -= it.size;
+  count_bytes(it, -it.size);
   it.withheld = true;
   for (auto* const text : {&it.what.aggregate_type, &it.what.aggregate_id, &it.what.event_type,
                            &it.what.payload, &it.what.headers})
@@ -113,7 +118,7 @@ bool unsettled::complete(slot which, stored_event with) {
     return false;
   with.from = it.from;
   with.withheld = false;
-  bytes_ += with.size;
+  count_bytes(with, with.size);
   it = std::move(with);
   return true;
 }

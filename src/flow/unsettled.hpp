@@ -60,6 +60,7 @@ class unsettled {
     std::uint32_t length = 0;
     std::uint32_t offered = 0;  // of them
     std::int32_t lane = -1;     // that they were offered to
+    bool returns = false;       // they go as events that had waited in the table do; decided by the first
     slot offered_to = no_slot;  // all up to this one are offered, and none travels alone; or it is not known
   };
 
@@ -82,6 +83,13 @@ class unsettled {
   std::size_t size() const { return by_key_.size(); }
   // Of the texts that are here.
   std::int64_t bytes() const { return bytes_; }
+  // Those in chains that had waited in the table: for their time, behind another one, for the end of an
+  // outage.
+  struct share {
+    std::size_t events = 0;
+    std::int64_t bytes = 0;
+  };
+  const share& returning() const { return returning_; }
   // Its row has changed: its texts have to be fetched.
   void withhold(slot which);
   // The texts of a withheld event have come. False if they are of another event.
@@ -97,11 +105,17 @@ class unsettled {
     std::size_t operator()(const event_key& key) const;
   };
 
+  void count_bytes(const stored_event& of, std::int64_t bytes) {
+    bytes_ += bytes;
+    if (of.from != exception::none) returning_.bytes += bytes;
+  }
+
   std::vector<entry> entries_;
   std::vector<slot> free_;
   boost::unordered_flat_map<event_key, slot, key_hash> by_key_;
   boost::unordered_flat_map<aggregate, chain> chains_;
   std::int64_t bytes_ = 0;
+  share returning_;
 };
 
 }  // namespace outboxd::flow

@@ -9,7 +9,7 @@ std::optional<window::sent> window::close(token name, clock::time_point now) {
   sent& one = all_[static_cast<std::size_t>(name - first_)];
   if (!one.open) return std::nullopt;
   one.open = false;
-  --open_;
+  on_closed(one);
   // Each message once: those before are older.
   for (token each = std::max(overtaken_to_, first_); each < name; ++each)
     all_[static_cast<std::size_t>(each - first_)].overtaken = now;
@@ -25,13 +25,13 @@ window::sent window::pop_oldest() {
   const sent out = all_.front();
   all_.pop_front();
   ++first_;
-  if (out.open) --open_;
+  if (out.open) on_closed(out);
   return out;
 }
 
 std::deque<window::sent> window::take_all() {
   first_ += all_.size();
-  open_ = 0;
+  open_ = returning_ = 0;
   return std::exchange(all_, {});
 }
 

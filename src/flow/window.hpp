@@ -25,11 +25,14 @@ class window {
   void add(const parcel& what, clock::time_point now) {
     all_.push_back({.what = what, .at = now});
     ++open_;
+    if (what.returning) ++returning_;
   }
 
   bool empty() const { return all_.empty(); }
   // How many have no outcome.
   std::size_t in_flight() const { return open_; }
+  // Of those, how many had waited in the table before.
+  std::size_t returning() const { return returning_; }
   const sent& oldest() const { return all_.front(); }
   // Nothing is sent behind one that travels alone, so it is the latest.
   bool is_alone() const { return open_ > 0 && all_.back().open && all_.back().what.alone; }
@@ -49,10 +52,16 @@ class window {
   void postpone(clock::time_point now);
 
  private:
+  void on_closed(const sent& one) {
+    --open_;
+    if (one.what.returning) --returning_;
+  }
+
   std::deque<sent> all_;
   token first_ = 1;         // of all_
   token overtaken_to_ = 1;  // all before it are overtaken
   std::size_t open_ = 0;
+  std::size_t returning_ = 0;  // of those
 };
 
 }  // namespace outboxd::flow

@@ -36,10 +36,10 @@ std::optional<clock::time_point> write_queue::due() const {
   return first;
 }
 
-const write_queue::group* write_queue::begin(clock::time_point now, bool all) {
+const write_queue::group* write_queue::begin(clock::time_point now, bool all, std::size_t most) {
   if (under_way_) return nullptr;
   const bool linger = !all && fresh_.size() < limits_.enough && now < oldest_ + limits_.linger;
-  return begin_fitting(now, linger ? 0 : limits_.most);
+  return begin_fitting(now, linger ? 0 : std::min(most, limits_.most));
 }
 
 const write_queue::group* write_queue::begin_fitting(clock::time_point now, std::size_t fitting) {

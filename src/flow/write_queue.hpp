@@ -42,7 +42,7 @@ class write_queue {
 
   // The group to write now, or nothing. `all`: without lingering. It is on its way until end(). `fitting`: at
   // most so many of the fresh ones; 0: only what is tried again.
-  const group* begin(clock::time_point now, bool all = false);
+  const group* begin(clock::time_point now, bool all = false, std::size_t most = SIZE_MAX);
   const group* begin_fitting(clock::time_point now, std::size_t fitting);
   const std::vector<slot>& fresh() const { return fresh_; }
 

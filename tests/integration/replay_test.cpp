@@ -102,6 +102,23 @@ TEST_CASE("more than a thousand events are replayed, retried or discarded only w
   CHECK(desk.json({"replay", "--all"}).at("changed") == 1'000);
 }
 
+TEST_CASE("a new event does not wait for a replay that fills the memory") {
+  const stage on;
+  auto session = on.connect();
+  constexpr std::size_t rate = 50;
+  add_many(session, on, "published", 20 * rate);
+  session.exec("UPDATE outbox.event SET status = 'pending'");
+  relay running{on, {"--relay-max-rate", std::to_string(rate)}};
+  consumer reader{on.queue()};
+  reader.take(rate, time_limit);
+  session.exec("SELECT outbox.emit('new', '1', $1, '\"new\"')", {on.key()});
+  std::size_t before = 0;
+  while (reader.take(1, time_limit).front().body == "{}") ++before;
+  // The memory has four seconds' worth of events. In the order of reads the new one would be behind them.
+  CHECK(before < 3 * rate);
+  running.stop();
+}
+
 TEST_CASE("a replay at a rate takes its time, and what is published meanwhile is not in its selection") {
   const stage on;
   const operator_desk desk{on};

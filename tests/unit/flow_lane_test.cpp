@@ -165,15 +165,15 @@ TEST_CASE(
   scripted_lanes three(3);
   notes whose;
   const aggregate of = std::int64_t{7} << 32;
-  const auto home = three.pool.offer(whose, 1, of, false, -1);
+  const auto home = three.pool.offer({&whose, 1}, of, -1);
   REQUIRE(home);
   CHECK(*home == 7 % 3);
   three.wires[static_cast<std::size_t>(*home)].on_broker_down({});
-  CHECK_FALSE(three.pool.offer(whose, 2, of, false, *home));
-  const auto other = three.pool.offer(whose, 2, of, false, -1);
+  CHECK_FALSE(three.pool.offer({&whose, 2}, of, *home));
+  const auto other = three.pool.offer({&whose, 2}, of, -1);
   CHECK(other == (*home + 1) % 3);
   three.wires[static_cast<std::size_t>(*home)].on_broker_up();
-  CHECK(three.pool.offer(whose, 3, of, false, *other) == *other);
+  CHECK(three.pool.offer({&whose, 3}, of, *other) == *other);
 }
 
 TEST_CASE_FIXTURE(lane_script, "the time from a publish to its ack is noted, and that of a nack is not") {

@@ -29,7 +29,7 @@ struct fixture {
   }
   store_request ask() {
     store_request out;
-    it.add_to(out, 1'500, now);
+    it.add_to(out, {.fresh = 1'500, .due = 1'500}, now);
     asked = out;
     return out;
   }
@@ -113,17 +113,17 @@ TEST_CASE_FIXTURE(fixture, "an event that is due after the last time of the cloc
        {std::chrono::milliseconds(9'222'522'407'362'310), std::chrono::milliseconds::max()}) {
     CAPTURE(delay.count());
     none_due(delay);
-    CHECK(it.next(1) == now + 1h);
+    CHECK(it.next({1, 1}) == now + 1h);
     read_due_in(delay);
-    CHECK(it.next(1) == now + 1h);
+    CHECK(it.next({1, 1}) == now + 1h);
   }
 }
 
 TEST_CASE_FIXTURE(fixture, "an event that is due already is looked for at once") {
   none_due(std::nullopt);
-  CHECK(it.next(1) == now + 1h);
+  CHECK(it.next({1, 1}) == now + 1h);
   read_due_in(-5ms);
-  CHECK(it.next(1) == now);
+  CHECK(it.next({1, 1}) == now);
 }
 
 TEST_CASE_FIXTURE(fixture,
@@ -171,7 +171,7 @@ TEST_CASE_FIXTURE(fixture,
   walked(10'499, false, true);
   CHECK(it.searching());
   store_request none;
-  it.add_to(none, 0, now);
+  it.add_to(none, {}, now);
   CHECK_FALSE(it.searching());
 }
 

@@ -38,8 +38,8 @@ struct fixture {
   parcels waiting;
 
   void send(slot which, bool alone = false) { sent.add({&one, which, alone}, start + which * 1s); }
-  slot send_next(bool idle = true) {
-    const auto next = waiting.next(idle);
+  slot send_next(bool idle = true, bool for_returning = true) {
+    const auto next = waiting.next({idle, for_returning});
     if (!next) return no_slot;
     waiting.take(*next);
     return next->which;
@@ -116,6 +116,33 @@ TEST_CASE_FIXTURE(fixture,
   CHECK(send_next() == 9);
   CHECK(send_next() == 3);
   CHECK(waiting.size() == 0);
+}
+
+TEST_CASE_FIXTURE(fixture, "new events go first, and each eighth place is for one that had waited") {
+  for (slot which = 100; which < 103; ++which) waiting.add({&one, which, false, true});
+  for (slot which = 1; which < 10; ++which) waiting.add({&one, which, false, false});
+  for (slot which = 1; which < 8; ++which) CHECK(send_next() == which);
+  CHECK(send_next() == 100);
+  CHECK(send_next() == 8);
+  CHECK(send_next() == 9);
+  CHECK(send_next(true, false) == no_slot);  // too many of those are in flight
+  CHECK(send_next() == 101);
+  CHECK(send_next() == 102);
+  CHECK(waiting.size() == 0);
+}
+
+TEST_CASE_FIXTURE(fixture, "of what is in flight it is known how many had waited") {
+  sent.add({&one, 1, false, true}, start);
+  sent.add({&one, 2, false, false}, start);
+  sent.add({&one, 3, false, true}, start);
+  CHECK(sent.returning() == 2);
+  REQUIRE(sent.close(3, start));
+  CHECK(sent.returning() == 1);
+  CHECK(sent.pop_oldest().open);
+  CHECK(sent.returning() == 0);
+  sent.add({&one, 4, false, true}, start);
+  sent.take_all();
+  CHECK(sent.returning() == 0);
 }
 
 TEST_CASE_FIXTURE(fixture, "who may not send is passed over, and what is withdrawn is his alone") {
