@@ -60,9 +60,9 @@ std::optional<header_value> find_header(std::string_view headers, std::string_vi
   if (headers == "{}" ||
       (plain && headers.find('\\') == std::string_view::npos && headers.find(name) == std::string_view::npos))
     return std::nullopt;
-  header_finder finder(name);
-  nlohmann::json::sax_parse(headers, &finder);
-  return finder.take();
+  header_finder scanner(name);
+  nlohmann::json::sax_parse(headers, &scanner);
+  return scanner.take();
 }
 
 }  // namespace outboxd

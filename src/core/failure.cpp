@@ -6,7 +6,7 @@ judgement judge(failure why) {
   switch (why) {
     case failure::unencodable:
     case failure::unreadable:
-      return {blame::event, remedy::bury};
+      return {blame::event, remedy::dead_letter};
     case failure::returned:
     case failure::refused:
     case failure::forbidden:

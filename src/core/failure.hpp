@@ -31,7 +31,7 @@ inline constexpr std::array all_failures{failure::unencodable,      failure::ret
 enum class blame { event, nobody };
 
 enum class remedy {
-  bury,            // dead at once, with the reason
+  dead_letter,     // dead at once, with the reason
   retry,           // an attempt is counted; waiting with backoff, dead at the cap
   retry_for_ever,  // backpressure: waiting with backoff, no attempt counted, never dead
 };

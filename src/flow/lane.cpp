@@ -66,28 +66,28 @@ bool lane::send_next() {
   return false;
 }
 
-void lane::withdraw(shipper& whose) {
+void lane::withdraw(lane_client& whose) {
   for (const slot which : waiting_.withdraw(whose)) whose.on_unsent(which);
 }
 
-void lane::forget(const shipper& whose) {
+void lane::forget(const lane_client& whose) {
   waiting_.withdraw(whose);
   sent_.forget(whose);
 }
 
 // A broker that is slow confirms in order, however long that takes: only others' confirms tell that one is
 // missing. Nothing is sent behind one that travels alone.
-clock::time_point lane::late_at(const window::sent& one) const {
+clock::time_point lane::late_at(const sent_messages::sent& one) const {
   if (one.overtaken) return *one.overtaken + limits_.confirm_timeout;
   if (one.what.alone) return one.at + limits_.confirm_timeout;
   // A channel may wait for seconds before each of its refusals: they are no sign of life.
-  if (!refusals_.is_proven()) return one.at + silence_limit();
+  if (!nacks_.is_proven()) return one.at + silence_limit();
   return std::max(one.at, latest_outcome_) + silence_limit();
 }
 
 clock::duration lane::silence_limit() const {
   constexpr int enough_doublings = 12;  // more than an hour
-  if (refusals_.is_proven() && broker_.urls() == 1) return limits_.confirm_timeout;
+  if (nacks_.is_proven() && broker_.urls() == 1) return limits_.confirm_timeout;
   return std::min<clock::duration>(
       limits_.confirm_timeout,
       first_silence_limit * (1 << std::min(silent_ends_ / broker_.urls(), enough_doublings)));
@@ -99,7 +99,7 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
   for (const outcome& one : outcomes) {
     const auto was = sent_.close(one.id, latest_outcome_);
     if (!was) continue;
-    const parcel& what = was->what;
+    const queued_message& what = was->what;
     const auto after_sent = latest_outcome_ - was->at;
     if (one.what == verdict::acked) {
       owner_.on_acknowledged(after_sent);
@@ -114,21 +114,20 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
   owner_.on_lane_progress();
 }
 
-void lane::note_refusal(const parcel& what, verdict said) {
-  if (said == verdict::nacked) refusals_.on_nacked(what.whose->target_of(what.which), latest_outcome_);
-  if (said == verdict::acked && refusals_.waits_for_ack())
-    refusals_.on_acked(what.whose->target_of(what.which));
+void lane::note_refusal(const queued_message& what, verdict said) {
+  if (said == verdict::nacked) nacks_.on_nacked(what.whose->target_of(what.which), latest_outcome_);
+  if (said == verdict::acked && nacks_.waits_for_ack()) nacks_.on_acked(what.whose->target_of(what.which));
 }
 
 // Others' messages in flight are not to be sent twice for it.
 void lane::renew_if_refused() {
-  if (state_ == state::open && refusals_.worth_renewing(latest_outcome_)) {
-    refusals_.on_renewal(latest_outcome_);
+  if (state_ == state::open && nacks_.worth_renewing(latest_outcome_)) {
+    nacks_.on_renewal(latest_outcome_);
     state_ = state::renewing;
     renewing_until_ = latest_outcome_ + renewal_limit;
   }
   if (in_flight() > 0) return;
-  if (broker_.urls() > 1 && refusals_.nothing_else(latest_outcome_))
+  if (broker_.urls() > 1 && nacks_.nothing_else(latest_outcome_))
     return broker_.drop("everything is refused on it (basic.nack)");
   if (state_ == state::renewing)
     broker_.drop("it has refused messages for long (basic.nack); a new connection may do better");
@@ -149,7 +148,7 @@ void lane::on_channel_closed(std::span<const token>, const refusal& why) {
 void lane::give_back(const interruption& why, bool alone) {
   const auto unsent = waiting_.take_all();
   const auto was_sent = sent_.take_all();
-  for (const parcel& one : unsent) one.whose->on_unsent(one.which);
+  for (const queued_message& one : unsent) one.whose->on_unsent(one.which);
   for (const auto& one : was_sent)
     if (one.open && one.what.whose != nullptr)
       one.what.whose->on_interrupted(one.what.which, why, alone, up_since_);
@@ -160,7 +159,7 @@ void lane::on_broker_up() {
   up_since_ = latest_outcome_ = owner_.now();
   told_full_ = false;
   full_since_.reset();
-  refusals_.on_up(latest_outcome_);
+  nacks_.on_up(latest_outcome_);
   owner_.on_lane_changed();
 }
 
@@ -205,7 +204,7 @@ void lane::check() {
     state_ = state::dropped;
     return broker_.drop(fmt::format("no confirm for {} ms", waited.count()));
   }
-  const auto is_late = [this](const window::sent& one) {
+  const auto is_late = [this](const sent_messages::sent& one) {
     return (one.overtaken || one.what.alone) && late_at(one) <= owner_.now();
   };
   while (!sent_.empty() && (!sent_.oldest().open || is_late(sent_.oldest()))) {

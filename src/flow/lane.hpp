@@ -5,10 +5,10 @@
 #include <string>
 
 #include "flow/broker.hpp"
+#include "flow/lane_queue.hpp"
 #include "flow/limits.hpp"
-#include "flow/parcels.hpp"
-#include "flow/refusals.hpp"
-#include "flow/window.hpp"
+#include "flow/nack_tracker.hpp"
+#include "flow/sent_messages.hpp"
 
 namespace outboxd::flow {
 
@@ -40,15 +40,15 @@ class lane final : public broker_listener {
   // Also for what is in flight.
   void adopt(const lane_limits& limits) { limits_ = limits; }
 
-  void offer(parcel one) { waiting_.add(one); }
+  void offer(queued_message one) { waiting_.add(one); }
   // Sends what may be sent now. Call it after offers.
   void pump();
   // Sends one message; false if there is none, or it may not be sent now.
   bool send_next();
-  // Those of this shipper that are not sent yet are lost to it.
-  void withdraw(shipper& whose);
+  // Those of this lane_client that are not sent yet are lost to it.
+  void withdraw(lane_client& whose);
   // The same without a word, and nobody waits for the outcomes of those that are sent.
-  void forget(const shipper& whose);
+  void forget(const lane_client& whose);
 
   state now_in() const { return state_; }
   std::size_t in_flight() const { return sent_.in_flight(); }
@@ -74,21 +74,21 @@ class lane final : public broker_listener {
   void on_broker_down(const interruption& why) override;
 
  private:
-  void note_refusal(const parcel& what, verdict said);
+  void note_refusal(const queued_message& what, verdict said);
   void renew_if_refused();
   void give_back(const interruption& why, bool alone);
-  clock::time_point late_at(const window::sent& one) const;
+  clock::time_point late_at(const sent_messages::sent& one) const;
   clock::duration silence_limit() const;
 
   broker& broker_;
   owner& owner_;
   lane_limits limits_;
   state state_ = state::down;
-  parcels waiting_;
-  window sent_;
+  lane_queue waiting_;
+  sent_messages sent_;
   clock::time_point latest_outcome_{};
   clock::time_point up_since_{};
-  refusals refusals_;
+  nack_tracker nacks_;
   int silent_ends_ = 0;  // connections in a row that were dropped for their silence
   clock::time_point renewing_until_{};
   std::optional<clock::time_point> full_since_;

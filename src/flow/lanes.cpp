@@ -4,16 +4,16 @@
 
 namespace outboxd::flow {
 
-void lanes::leave(shipper& one) {
+void lanes::leave(lane_client& one) {
   for (lane* each : all_) each->forget(one);
-  std::erase(shippers_, &one);
+  std::erase(clients_, &one);
 }
 
-void lanes::withdraw(shipper& one) {
+void lanes::withdraw(lane_client& one) {
   for (lane* each : all_) each->withdraw(one);
 }
 
-std::optional<int> lanes::offer(const parcel& what, aggregate of, int stays_on) {
+std::optional<int> lanes::offer(const queued_message& what, aggregate of, int stays_on) {
   const auto count = all_.size();
   // The lower bits choose the shard.
   const auto home = static_cast<std::size_t>((static_cast<std::uint64_t>(of) >> 32U) % count);
@@ -86,7 +86,7 @@ std::optional<clock::time_point> lanes::oldest_in_flight() const {
 
 void lanes::on_delivered(const destination& to) {
   if (!known_.on_delivered(to, now_())) return;
-  for (shipper* one : shippers_) one->on_destination_up();
+  for (lane_client* one : clients_) one->on_destination_up();
 }
 
 std::optional<clock::time_point> lanes::next_deadline() const {
@@ -111,13 +111,13 @@ void lanes::on_channel_changed() {
 }
 
 void lanes::offer_again() {
-  for (shipper* one : shippers_) one->on_lanes_changed();
+  for (lane_client* one : clients_) one->on_lanes_changed();
   on_lane_progress();
 }
 
 void lanes::on_lane_progress() {
   pump();
-  for (shipper* one : shippers_) one->on_progress();
+  for (lane_client* one : clients_) one->on_progress();
 }
 
 }  // namespace outboxd::flow

@@ -24,14 +24,14 @@ class lanes final : public lane::owner {
 
   void add(lane& one) { all_.push_back(&one); }
   // A stream that leads a shard, and one that does not any more.
-  void join(shipper& one) { shippers_.push_back(&one); }
-  void leave(shipper& one);
+  void join(lane_client& one) { clients_.push_back(&one); }
+  void leave(lane_client& one);
   // It sends nothing more, and still waits for outcomes.
-  void withdraw(shipper& one);
+  void withdraw(lane_client& one);
 
   // An aggregate's events use one lane, by its hash, as long as that is up; else the next one. Returns it, or
   // nothing if no lane is up. `stays_on`: the lane that its earlier ones are on, or -1.
-  std::optional<int> offer(const parcel& what, aggregate of, int stays_on);
+  std::optional<int> offer(const queued_message& what, aggregate of, int stays_on);
 
   // Sends what may be sent now. Call it after offers.
   void pump();
@@ -79,7 +79,7 @@ class lanes final : public lane::owner {
   std::optional<clock::time_point> next_pump_;
   std::size_t turn_ = 0;  // of the lane that was the latest to send
   std::vector<lane*> all_;
-  std::vector<shipper*> shippers_;
+  std::vector<lane_client*> clients_;
   histogram publish_times_;
 };
 

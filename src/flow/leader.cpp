@@ -246,17 +246,17 @@ std::optional<leader_task> leader::lead_on(clock::time_point now) {
 bool leader::heed_lead(clock::time_point now) {
   if (stream_.drained()) return true;
   switch (lead_.step(share_.has_too_many(*this, now), stream_.meets_lock(), now)) {
-    case lead::action::none:
+    case leadership::action::none:
       return false;
-    case lead::action::drain:
+    case leadership::action::drain:
       drain(now);
       return false;
-    case lead::action::lead_on:
+    case leadership::action::lead_on:
       has_read_all_ = false;
       stream_.go_on();
       tell_doorbell(now);
       return false;
-    case lead::action::give_up:
+    case leadership::action::give_up:
       say_in_doubt(stream_.in_flight());
       say_in_doubt(stream_.unmarked());
       return true;

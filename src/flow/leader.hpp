@@ -15,8 +15,8 @@
 #include "flow/flood.hpp"
 #include "flow/hint.hpp"
 #include "flow/lanes.hpp"
-#include "flow/lead.hpp"
 #include "flow/leader_tasks.hpp"
+#include "flow/leadership.hpp"
 #include "flow/limits.hpp"
 #include "flow/listen_probe.hpp"
 #include "flow/notices.hpp"
@@ -138,7 +138,7 @@ class leader {
   int shards_ = 1;
   payload_type payload_ = payload_type::jsonb;
   bool present_ = false;
-  lead lead_;
+  leadership lead_;
   stream stream_;
   doorbell doorbell_;
   listen_probe probe_{probe_limits{}};

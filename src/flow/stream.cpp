@@ -29,7 +29,7 @@ stream::stream(lanes& over, stream_limits limits, observer tell, step_observer* 
       barriers_(limits_.most_held),
       reader_(limits_.read),
       laggards_(limits_.most_overtaking),
-      finder_(barriers_, limits_.after_dead == after_dead::hold),
+      scanner_(barriers_, limits_.after_dead == after_dead::hold),
       writes_{.marks = write_queue(limits_.marks),
               .records = write_queue({}),
               .fetches = write_queue({}),
@@ -43,7 +43,7 @@ void stream::start(saved_position from, payload_type payload) {
   if (std::exchange(lost_over_texts_, false)) read_by_keys();
   agenda_.payload = payload;
   agenda_.saved = from.at;
-  finder_.start(std::move(from.unsettled), lanes_.now());
+  scanner_.start(std::move(from.unsettled), lanes_.now());
   reader_.start(std::move(from.at), lanes_.now());
   lanes_.join(*this);
 }
@@ -59,7 +59,7 @@ void stream::go_on() {
   forget_unsent();
   phase_ = phase::loading;
   agenda_.loads_since = lanes_.now();
-  finder_.start_again(lanes_.now());
+  scanner_.start_again(lanes_.now());
   reader_.start(reader_.at(), lanes_.now());
 }
 
@@ -143,13 +143,13 @@ void stream::lost() {
 // A dead event that was retried is due; one that was discarded is gone.
 void stream::ring_due() {
   reader_.ring_due(lanes_.now());
-  finder_.ring_dead(lanes_.now());
+  scanner_.ring_dead(lanes_.now());
 }
 
 void stream::sweep() {
   if (phase_ != phase::running) return;
   agenda_.save = agenda_.summary_wanted = true;
-  finder_.sweep(watermark(), lanes_.now());
+  scanner_.sweep(watermark(), lanes_.now());
   reader_.ring();
 }
 
@@ -233,7 +233,7 @@ std::optional<store_request> stream::next() {
   if (phase_ == phase::idle || agenda_.asked) return std::nullopt;
   store_request out;
   out.keys_only = lanes_.now() < agenda_.keys_only_until;
-  if (phase_ == phase::loading) finder_.add_to_load(out, lanes_.now());
+  if (phase_ == phase::loading) scanner_.add_to_load(out, lanes_.now());
   // A proof that came with a slow read would be old by its answer.
   if (phase_ == phase::running && !owes_proof()) ask_to_read(out);
   const bool may_save = phase_ != phase::draining || all_settled();
@@ -283,7 +283,7 @@ void stream::ask_to_read(store_request& to) {
   if (to.read) to.read->with_summary = std::exchange(agenda_.summary_wanted, false);
   ask_to_look(to);
   ask_to_fetch(to);
-  finder_.add_to(to, room_for_returning(), now);
+  scanner_.add_to(to, room_for_returning(), now);
   ask_for_laggards(to);
   if (!may_release()) return;
   to.release = barriers_.held.take(
@@ -338,7 +338,7 @@ clock::time_point stream::next_at() const {
   constexpr auto never = clock::time_point::max();
   constexpr auto at_once = clock::time_point::min();
   if (phase_ == phase::idle || agenda_.asked) return never;
-  if (phase_ == phase::loading) return finder_.next_to_load();
+  if (phase_ == phase::loading) return scanner_.next_to_load();
   if (owes_proof()) return at_once;
   const auto to_write = std::min(writes_.marks.due().value_or(never), writes_.records.due().value_or(never));
   if (phase_ == phase::draining) return all_settled() ? at_once : to_write;
@@ -349,7 +349,7 @@ clock::time_point stream::next_at() const {
   const auto to_laggards = free > 0 && !hungry().empty() ? at_once : never;
   const auto to_look = writes_.looks.due().value_or(never);
   return std::min({to_write, to_fetch, to_laggards, to_look, reader_.next({.fresh = free, .due = returning}),
-                   finder_.next(returning)});
+                   scanner_.next(returning)});
 }
 
 stream::news stream::on_answer(store_answer answer) {
@@ -370,7 +370,7 @@ stream::news stream::on_answer(store_answer answer) {
   if (asked.walk_from) reader_.on_walked(answer.walk, lanes_.now());
   if (asked.read) out = on_read(answer.read, asked);
   if (asked.check_from)
-    if (const auto missed = finder_.on_checked(answer.checked, watermark())) reader_.read_again(*missed);
+    if (const auto missed = scanner_.on_checked(answer.checked, watermark())) reader_.read_again(*missed);
   if (asked.due) {
     reader_.on_due(asked, answer.due, lanes_.now());
     if (answer.due.wants_keys_only()) read_by_keys();
@@ -380,12 +380,12 @@ stream::news stream::on_answer(store_answer answer) {
   if (!asked.left.empty()) on_left(answer.left);
   if (!asked.release.empty()) on_released(answer.released, asked);
   if (asked.pauses) on_pauses(answer.pauses);
-  if (asked.dead_after) finder_.on_dead_page(answer.dead, lanes_.now());
+  if (asked.dead_after) scanner_.on_dead_page(answer.dead, lanes_.now());
   if (asked.blocked_after)
-    finder_.on_blocked(answer.blocked, *asked.blocked_after, phase_ == phase::running, lanes_.now());
+    scanner_.on_blocked(answer.blocked, *asked.blocked_after, phase_ == phase::running, lanes_.now());
   if (asked.recall_after) on_recalled(answer.recalled);
   if (asked.resume) on_resumed(answer.resumed);
-  if (phase_ == phase::loading && finder_.knows_barriers(lanes_.now()) && !finder_.has_left())
+  if (phase_ == phase::loading && scanner_.knows_barriers(lanes_.now()) && !scanner_.has_left())
     phase_ = phase::running;
   lanes_.pump();
   return out;

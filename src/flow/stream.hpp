@@ -11,12 +11,12 @@
 
 #include "core/failure.hpp"
 #include "flow/barriers.hpp"
-#include "flow/finder.hpp"
 #include "flow/laggards.hpp"
 #include "flow/lanes.hpp"
 #include "flow/limits.hpp"
 #include "flow/notices.hpp"
 #include "flow/reader.hpp"
+#include "flow/scanner.hpp"
 #include "flow/server_clock.hpp"
 #include "flow/step_observer.hpp"
 
@@ -28,7 +28,7 @@ struct saved_position {
 };
 
 // Pure: time, database and broker come from outside, and nothing here blocks or throws.
-class stream final : public shipper {
+class stream final : public lane_client {
  public:
   enum class phase : std::uint8_t {
     idle,      // somebody else leads the shard
@@ -71,7 +71,7 @@ class stream final : public shipper {
   // There may be new events; there may be due ones; it is time to look at everything.
   void ring() { reader_.ring(); }
   void ring_due();
-  void ring_pauses() { finder_.ring_pauses(); }
+  void ring_pauses() { scanner_.ring_pauses(); }
   void sweep();
 
   // What to ask the store for now, if anything. One request at a time: on_answer or lost() follows.
@@ -131,7 +131,7 @@ class stream final : public shipper {
   void on_overdue(slot which) override;
   void on_unsent(slot which) override;
   void on_lanes_changed() override;
-  void on_destination_up() override { finder_.recall(); }
+  void on_destination_up() override { scanner_.recall(); }
   void on_progress() override;
 
  private:
@@ -238,8 +238,8 @@ class stream final : public shipper {
   void set_aside(slot which, std::chrono::milliseconds due_in);
   void park_rest(aggregate of);
   void die(slot which, failure why, std::string reason);
-  void bury(slot which, failure_record how);
-  void bury_with_letter(slot which, std::string_view trouble);
+  void dead_letter(slot which, failure_record how);
+  void end_letter(slot which, std::string_view trouble);
   void leave(slot which, failure_record how);
   const failure_record& to_record(slot which) const;
   template <class Which>
@@ -255,7 +255,7 @@ class stream final : public shipper {
   barriers barriers_;
   reader reader_;
   laggards laggards_;
-  finder finder_;
+  scanner scanner_;
   writes writes_;
   agenda agenda_;
   bool lost_over_texts_ = false;  // the latest session ended while texts were asked for

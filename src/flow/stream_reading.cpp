@@ -43,7 +43,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
   if (got.answer.top) out.passed = seqs_between(asked.read->from.seq, *got.answer.top);
   out.queue_usage = got.answer.queue_usage;
   if (got.answer.server_time) on_server_time(agenda_.asked_at, *got.answer.server_time);
-  if (asked.read->with_summary && (got.answer.holds || barriers_.held.size() > 0)) finder_.scan_blocked();
+  if (asked.read->with_summary && (got.answer.holds || barriers_.held.size() > 0)) scanner_.scan_blocked();
   if (got.answer.late > asked.read->events) return out;
   for (stored_event& one : got.answer.rows) {
     // Something earlier may be among what the rest of (c) will find.
@@ -57,7 +57,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
 
 void stream::on_left(tried<std::vector<stored_event>>& got) {
   if (got.wants_keys_only()) read_by_keys();
-  if (!finder_.on_left(got, lanes_.now())) return;
+  if (!scanner_.on_left(got, lanes_.now())) return;
   phase_ = phase::running;
   std::ranges::sort(got.answer, {}, [](const stored_event& one) { return one.what.seq; });
   for (stored_event& one : got.answer)
@@ -120,7 +120,7 @@ void stream::admit_due(stored_event one) {
 
 bool stream::travels_alone(slot which) const {
   const auto& one = events_.at(which);
-  return one.so_far.suspected >= doubt::suspect || one.is<stage::letter>();
+  return one.so_far.suspected >= suspicion::suspect || one.is<stage::letter>();
 }
 
 // Dead letters go to their own exchange.
@@ -131,7 +131,7 @@ bool stream::may_leave(slot which) {
     case destinations::permit::probe:
       return true;
     case destinations::permit::probe_alone:
-      events_.at(which).so_far.suspected = std::max(events_.at(which).so_far.suspected, doubt::suspect);
+      events_.at(which).so_far.suspected = std::max(events_.at(which).so_far.suspected, suspicion::suspect);
       return true;
     case destinations::permit::wait:
       return false;
@@ -287,24 +287,24 @@ void stream::on_released(tried<release_answer>& got, const store_request& asked)
 }
 
 void stream::on_recalled(const tried<recall_answer>& got) {
-  if (finder_.on_recalled(got, lanes_.now())) reader_.ring_due(lanes_.now());
+  if (scanner_.on_recalled(got, lanes_.now())) reader_.ring_due(lanes_.now());
 }
 
 // What is with the lanes and not sent yet comes back: a lane may be blocked for long.
 void stream::on_pauses(tried<pauses_answer>& got) {
-  if (!finder_.on_pauses(got, phase_ == phase::running, lanes_.now())) return;
+  if (!scanner_.on_pauses(got, phase_ == phase::running, lanes_.now())) return;
   const auto changed = barriers_.paused.set(std::move(got.answer.in_force));
   if (!changed.more && !changed.fewer) return;
   tell_(notice::paused{barriers_.paused.in_force()});
   if (changed.more) lanes_.withdraw(*this);
-  if (changed.fewer) finder_.resume();
+  if (changed.fewer) scanner_.resume();
   on_lanes_changed();
 }
 
 // They are as good as due. Nothing is written of that: who leads next finds them again.
 void stream::on_resumed(tried<resumed_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
-  if (!finder_.on_resumed(got, lanes_.now())) return;
+  if (!scanner_.on_resumed(got, lanes_.now())) return;
   for (stored_event& one : got.answer.rows) admit_due(std::move(one));
 }
 

@@ -64,9 +64,9 @@ void stream::leave_chain(slot which) {
 
 void stream::on_outcome(slot which, const outcome& what) {
   if (events_.at(which).is<stage::letter>())
-    return bury_with_letter(which, what.what == verdict::acked      ? std::string_view()
-                                   : what.what == verdict::returned ? std::string_view(what.reason)
-                                                                    : "nacked");
+    return end_letter(which, what.what == verdict::acked      ? std::string_view()
+                             : what.what == verdict::returned ? std::string_view(what.reason)
+                                                              : "nacked");
   switch (what.what) {
     case verdict::acked: {
       failpoint("acked");
@@ -106,7 +106,7 @@ void stream::say_step(step what, slot which) const {
 
 void stream::on_unencodable(slot which, std::string reason) {
   if (auto* const letter = std::get_if<stage::letter>(&events_.at(which).now)) {
-    if (phase_ != phase::running || ++letter->form > letter_forms) return bury_with_letter(which, reason);
+    if (phase_ != phase::running || ++letter->form > letter_forms) return end_letter(which, reason);
     on_unsent(which);
     return offer_next(events_.aggregate_of(which));
   }
@@ -129,7 +129,7 @@ void stream::on_interrupted(slot which, const interruption& why, bool alone, clo
                       : why.reason.empty()
                           ? "twice the connection was gone without a word, with this event alone in flight"
                           : fmt::format("the broker closed the connection over it: {}", why.reason);
-  if (one.is<stage::letter>()) return bury_with_letter(which, reason);
+  if (one.is<stage::letter>()) return end_letter(which, reason);
   if (channel && why.part != refused_part::message) return fail(which, failure_at(why.part), reason);
   count_attempt(which, channel ? failure::refused : failure::connection_closed, reason);
 }
@@ -139,7 +139,7 @@ void stream::on_overdue(slot which) {
 }
 
 void stream::give_up_waiting(slot which, std::string reason) {
-  if (events_.at(which).is<stage::letter>()) return bury_with_letter(which, "no confirm in time");
+  if (events_.at(which).is<stage::letter>()) return end_letter(which, "no confirm in time");
   fail(which, failure::unconfirmed, std::move(reason));
 }
 
@@ -159,7 +159,7 @@ destination stream::target_of(slot which) const {
 }
 
 void stream::fail(slot which, failure why, std::string reason) {
-  if (judge(why).what == remedy::bury) return die(which, why, std::move(reason));
+  if (judge(why).what == remedy::dead_letter) return die(which, why, std::move(reason));
   const stored_event& one = events_.at(which).it;
   const auto whose = lanes_.destinations().on_failed(destination_of(which), why, one.what.key(), one.excused,
                                                      reason, lanes_.now());
@@ -314,20 +314,20 @@ void stream::die(slot which, failure why, std::string reason) {
                      .counts_attempt = true,
                      .code = std::string(name_of(why)),
                      .reason = std::move(reason)};
-  if (!has_letter) return bury(which, std::move(how));
+  if (!has_letter) return dead_letter(which, std::move(how));
   on_unsent(which);
   events_.at(which).now = stage::letter{kept(std::move(how))};
   offer_next(events_.aggregate_of(which));
 }
 
 // Dead it is in any case; what the exchange did not take is only said.
-void stream::bury_with_letter(slot which, std::string_view trouble) {
+void stream::end_letter(slot which, std::string_view trouble) {
   failure_record how = std::move(*std::get<stage::letter>(events_.at(which).now).how);
   if (!trouble.empty()) how.reason += fmt::format("; and its dead letter: {}", trouble);
-  bury(which, std::move(how));
+  dead_letter(which, std::move(how));
 }
 
-void stream::bury(slot which, failure_record how) {
+void stream::dead_letter(slot which, failure_record how) {
   on_unsent(which);
   tell_(notice::failed{events_.at(which).it.what, destination_of(which), how});
   events_.at(which).now = stage::dying{kept(std::move(how))};

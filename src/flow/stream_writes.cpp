@@ -53,7 +53,7 @@ void stream::on_recorded(const write_answer& got) {
     const bool is_paused = barriers_.paused.holds(events_.at(which).it.what);
     events_.erase(which);
     if (how.to != exception::scheduled) barriers_.held.on_recorded(of);
-    if (how.code == paused_code && !is_paused) finder_.resume();
+    if (how.code == paused_code && !is_paused) scanner_.resume();
     if (how.to != exception::parked && how.delay) reader_.due_within(*how.delay, lanes_.now());
   }
 }

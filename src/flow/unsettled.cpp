@@ -34,7 +34,7 @@ std::optional<slot> unsettled::add(stored_event one) {
   (before == no_slot ? in.first : entries_[before].after) = which;
   (after == no_slot ? in.last : entries_[after].before) = which;
   ++in.length;
-  const doubt suspected = one.suspect ? doubt::suspect : doubt::none;
+  const suspicion suspected = one.suspect ? suspicion::suspect : suspicion::none;
   entries_[which] = {.it = std::move(one),
                      .now = stage::queued{},
                      .before = before,

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/routing.hpp"
-#include "flow/doubt.hpp"
 #include "flow/event_stage.hpp"
 #include "flow/store.hpp"
+#include "flow/suspicion.hpp"
 
 namespace outboxd::flow {
 
@@ -23,7 +23,7 @@ class unsettled {
  public:
   // The connections over which it was in flight when they ended.
   struct interruptions {
-    doubt suspected = doubt::none;
+    suspicion suspected = suspicion::none;
     bool unconfirmed = false;  // one was given up for its silence
     std::chrono::steady_clock::time_point latest{};
   };

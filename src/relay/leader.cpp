@@ -55,7 +55,7 @@ leader::leader(const boost::asio::any_io_executor& on, const leader_settings& se
           lanes, share, limits_of(settings),
           [this](const flow::any_notice& what) { std::visit([this](const auto& one) { take(one); }, what); },
           host.steps()),
-      culprits_(settings.database.schema, settings.database.claim_timeout) {
+      lock_holders_(settings.database.schema, settings.database.claim_timeout) {
   view_.largest = std::max<std::int64_t>(1, settings.stream.batch_bytes / settings.stream.read.batch);
   view_.together = settings.stream.batch_bytes;
   view_.patience = settings.database.claim_timeout;
@@ -222,17 +222,17 @@ void leader::take(const flow::notice::hears_again& what) {
 }
 
 void leader::take(const flow::notice::queue& what) {
-  culprits_.set_queue_holder(0);
+  lock_holders_.set_queue_holder(0);
   queue_fills_since_ = what.fills ? std::optional(std::chrono::system_clock::now()) : std::nullopt;
   host_.tell(what);
 }
 
 void leader::take(const flow::notice::kept& what) {
-  culprits_.set(what.from, what.now, clock::now());
+  lock_holders_.set(what.from, what.now, clock::now());
 }
 
 void leader::take(const flow::notice::loudest& what) {
-  culprits_.set_loudest(what.process, clock::now());
+  lock_holders_.set_loudest(what.process, clock::now());
 }
 
 }  // namespace outboxd::relay

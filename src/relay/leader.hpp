@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "flow/leader.hpp"
-#include "relay/culprit.hpp"
 #include "relay/database_session.hpp"
 #include "relay/figures.hpp"
 #include "relay/link_observer.hpp"
+#include "relay/lock_holders.hpp"
 #include "relay/notices.hpp"
 #include "relay/reconnect_pause.hpp"
 #include "relay/settings.hpp"
@@ -65,7 +65,7 @@ class leader {
   std::optional<system_time> queue_fills_since() const { return queue_fills_since_; }
   // Since when notifications have not arrived; nothing: they do, or it is not known yet.
   std::optional<system_time> deaf_since() const { return deaf_since_; }
-  const culprit_watch& culprits() const { return culprits_; }
+  const lock_holder_watch& lock_holders() const { return lock_holders_; }
   // Its latest turn: whatever it waits for is bounded by a timeout.
   std::chrono::steady_clock::time_point latest_turn() const { return latest_turn_; }
 
@@ -132,7 +132,7 @@ class leader {
   leader_host& host_;
   reconnect_pause pause_;
   flow::leader flow_;
-  culprit_watch culprits_;
+  lock_holder_watch lock_holders_;
   std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
   pg::connection* current_ = nullptr;
   server_session session_;  // the latest one

@@ -59,14 +59,15 @@ leader::done leader::carry_out(pg::connection& link, flow::task::end_former_slee
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::name_lock_holders&) {
-  if (!culprits_.due(clock::now())) co_return result<void>();
-  if (flow_.leads() && flow_.queue().is_half_full() && !culprits_.knows_queue_holder()) {
+  if (!lock_holders_.due(clock::now())) co_return result<void>();
+  if (flow_.leads() && flow_.queue().is_half_full() && !lock_holders_.knows_queue_holder()) {
     // The server tells it to whoever notifies, and to one session in five seconds.
     const auto told = co_await notify(link);
     if (!told) co_return tl::make_unexpected(told.error());
-    if (const int process = link.take_queue_holder(); process != 0) culprits_.set_queue_holder(process);
+    if (const int process = link.take_queue_holder(); process != 0) lock_holders_.set_queue_holder(process);
   }
-  const auto words = co_await culprits_.search(link, flow_.leads().value_or(0), flow_.events().unwritten());
+  const auto words =
+      co_await lock_holders_.search(link, flow_.leads().value_or(0), flow_.events().unwritten());
   if (!words) co_return tl::make_unexpected(words.error());
   for (const std::string& one : *words) host_.tell(notice::lock_holder{one});
   co_return result<void>();
@@ -152,7 +153,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::load&) {
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::look_for_request&) {
-  const auto who = co_await culprits_.requester(link, view_.shard);
+  const auto who = co_await lock_holders_.requester(link, view_.shard);
   if (!who) co_return tl::make_unexpected(who.error());
   flow_.on_requester(*who, clock::now());
   co_return result<void>();

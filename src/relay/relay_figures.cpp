@@ -76,7 +76,7 @@ std::vector<obstacle> relay::obstacles() const {
     out.push_back({"broker_blocked", fmt::format("publishing blocked by RabbitMQ ({})", blocked_because_),
                    blocked_since_});
   for (const auto& one : leaders_)
-    if (const auto* who = one->culprits().in_the_way()) {
+    if (const auto* who = one->lock_holders().in_the_way()) {
       out.push_back({"locked_out", who->words, who->since});
       break;
     }
@@ -142,7 +142,7 @@ std::vector<obstacle> relay::warnings() const {
   const auto told = std::find_if(leaders_.begin(), leaders_.end(),
                                  [](const auto& one) { return one->leads() && one->queue_fills_since(); });
   if (told != leaders_.end()) {
-    const auto* who = (*told)->culprits().holds_queue();
+    const auto* who = (*told)->lock_holders().holds_queue();
     out.push_back({"notification_queue",
                    fmt::format("PostgreSQL's queue of notifications is full to {:.0f} %, so writers do not "
                                "notify and events leave by polling; {}",

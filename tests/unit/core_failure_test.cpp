@@ -16,7 +16,7 @@ TEST_CASE("every failure has its blame and its remedy") {
     remedy what;
     const char* name;
   } const all[] = {
-      {failure::unencodable, blame::event, remedy::bury, "unencodable"},
+      {failure::unencodable, blame::event, remedy::dead_letter, "unencodable"},
       {failure::returned, blame::event, remedy::retry, "returned"},
       {failure::refused, blame::event, remedy::retry, "refused"},
       {failure::forbidden, blame::event, remedy::retry, "refused"},
@@ -27,7 +27,7 @@ TEST_CASE("every failure has its blame and its remedy") {
       {failure::unconfirmed, blame::nobody, remedy::retry_for_ever, "unconfirmed"},
       {failure::destination_down, blame::nobody, remedy::retry_for_ever, "destination_down"},
       {failure::not_sent, blame::nobody, remedy::retry_for_ever, "not_sent"},
-      {failure::unreadable, blame::event, remedy::bury, "unreadable"},
+      {failure::unreadable, blame::event, remedy::dead_letter, "unreadable"},
   };
   for (const auto& one : all) {
     CAPTURE(one.name);

@@ -1,4 +1,4 @@
-// flow_lane_script: a lane that a test drives by hand, and a shipper that notes down what it is told.
+// flow_lane_script: a lane that a test drives by hand, and a lane_client that notes down what it is told.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace outboxd::test {
 
 // Notes down what it is told.
-class notes final : public flow::shipper {
+class notes final : public flow::lane_client {
  public:
   result<message> letter_of(flow::slot which) override {
     message out{};

@@ -42,7 +42,7 @@ struct limited : scripted_lanes {
 };
 
 // Has one message for every slot, and counts what comes of them.
-class sender final : public shipper {
+class sender final : public lane_client {
  public:
   result<message> letter_of(slot which) override {
     message out{};

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "app/check/checks.hpp"
-#include "relay/culprit.hpp"
+#include "relay/lock_holders.hpp"
 
 namespace outboxd::app::check {
 namespace {
@@ -76,8 +76,8 @@ finding check_connections(patient& of) {
 finding check_locks(patient& of) {
   if (!of.known.opened_as_relay) return not_checked("no session as a relay opens it");
   const auto look = [&] {
-    return wait_for(of.io(),
-                    relay::culprits_now(of.as_relay(), of.database().schema, of.database().claim_timeout));
+    return wait_for(
+        of.io(), relay::lock_holders_now(of.as_relay(), of.database().schema, of.database().claim_timeout));
   };
   const auto first = look();
   if (!first) return not_checked(first.error().message);
@@ -85,7 +85,7 @@ finding check_locks(patient& of) {
   wait_for(of.io(), pause(of.as_relay(), 1s));
   const auto second = look();
   if (!second) return not_checked(second.error().message);
-  for (const relay::culprit& one : *second) {
+  for (const relay::lock_holder& one : *second) {
     if (std::none_of(first->begin(), first->end(), [&](const auto& before) { return before.pid == one.pid; }))
       continue;
     return failure(one.words, one.pid == 0

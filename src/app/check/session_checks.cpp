@@ -10,8 +10,8 @@
 #include <cstdlib>
 
 #include "app/check/checks.hpp"
-#include "relay/culprit.hpp"
 #include "relay/database_session.hpp"
+#include "relay/lock_holders.hpp"
 
 namespace outboxd::app::check {
 namespace {
@@ -107,7 +107,7 @@ std::optional<finding> judge_queue(patient& of) {
       "programs' commits with a NOTIFY fail when it is full",
       usage->at(0, 0));
   of.ask(fmt::format("NOTIFY outboxd_check_{}", ::getpid()));
-  std::optional<relay::culprit> who;
+  std::optional<relay::lock_holder> who;
   if (of.known.opened_as_relay)
     if (auto found = wait_for(of.io(), relay::queue_holder_now(of.as_relay(), of.database().schema,
                                                                of.raw().take_queue_holder())))

@@ -1,28 +1,28 @@
-#include "flow/doubt.hpp"
+#include "flow/suspicion.hpp"
 
 namespace outboxd::flow {
 namespace {
 
-doubt among_others(doubt before) {
-  return before == doubt::none ? doubt::once : doubt::suspect;
+suspicion among_others(suspicion before) {
+  return before == suspicion::none ? suspicion::once : suspicion::suspect;
 }
 
 }  // namespace
 
-suspicion suspicion_after(doubt before, ending how, bool alone, incident seen) {
+suspicion_change suspicion_after(suspicion before, ending how, bool alone, incident seen) {
   switch (how) {
     case ending::blameless:
     case ending::unconfirmed:
       return {before};
     case ending::channel_closed:
-      return {doubt::suspect, alone};
+      return {suspicion::suspect, alone};
     case ending::connection_closed:
       if (!alone) return {among_others(before)};
-      return {doubt::suspect, before >= doubt::suspect};
+      return {suspicion::suspect, before >= suspicion::suspect};
     case ending::silent:
       if (seen == incident::perhaps_known) return {before};
       if (!alone) return {among_others(before)};
-      return {doubt::dropped, before == doubt::dropped};
+      return {suspicion::dropped, before == suspicion::dropped};
   }
   return {before};
 }

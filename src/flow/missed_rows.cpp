@@ -1,4 +1,4 @@
-#include "flow/stragglers.hpp"
+#include "flow/missed_rows.hpp"
 
 namespace outboxd::flow {
 namespace {
@@ -8,14 +8,14 @@ constexpr int sweeps_between_walks = 10;
 
 }  // namespace
 
-std::optional<std::int64_t> stragglers::next(std::int64_t watermark) {
+std::optional<std::int64_t> missed_rows::next(std::int64_t watermark) {
   if (!met_ && ++sweeps_ < sweeps_between_walks) return std::nullopt;
   sweeps_ = 0;
   if (from_ >= watermark) from_ = position::before_all;
   return from_;
 }
 
-std::optional<std::int64_t> stragglers::on_walked(const walk_answer& got, std::int64_t watermark) {
+std::optional<std::int64_t> missed_rows::on_walked(const walk_answer& got, std::int64_t watermark) {
   const std::int64_t found = got.walked_to + 1;
   if (!got.met || found > watermark) {
     met_.reset();

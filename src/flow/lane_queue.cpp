@@ -1,4 +1,4 @@
-#include "flow/parcels.hpp"
+#include "flow/lane_queue.hpp"
 
 #include <algorithm>
 
@@ -9,15 +9,15 @@ namespace {
 constexpr int most_in_a_row = 7;
 
 template <class Queue>
-std::optional<parcel> first_that_may(const Queue& of) {
+std::optional<queued_message> first_that_may(const Queue& of) {
   const auto found =
-      std::find_if(of.begin(), of.end(), [](const parcel& one) { return one.whose->may_send(); });
+      std::find_if(of.begin(), of.end(), [](const queued_message& one) { return one.whose->may_send(); });
   return found == of.end() ? std::nullopt : std::optional(*found);
 }
 
 }  // namespace
 
-std::optional<parcel> parcels::next(const room& now) const {
+std::optional<queued_message> lane_queue::next(const room& now) const {
   const auto fresh = first_that_may(fresh_);
   const auto returning = now.for_returning ? first_that_may(returning_) : std::nullopt;
   const auto lone = first_that_may(alone_);
@@ -26,9 +26,9 @@ std::optional<parcel> parcels::next(const room& now) const {
   return now.idle ? lone : std::nullopt;
 }
 
-void parcels::take(const parcel& one) {
+void lane_queue::take(const queued_message& one) {
   auto& from = queue_of(one);
-  from.erase(std::find_if(from.begin(), from.end(), [&](const parcel& each) {
+  from.erase(std::find_if(from.begin(), from.end(), [&](const queued_message& each) {
     return each.whose == one.whose && each.which == one.which;
   }));
   if (one.alone) {
@@ -39,18 +39,18 @@ void parcels::take(const parcel& one) {
   fresh_in_a_row_ = one.returning ? 0 : std::min(fresh_in_a_row_ + 1, most_in_a_row);
 }
 
-std::vector<slot> parcels::withdraw(const shipper& whose) {
+std::vector<slot> lane_queue::withdraw(const lane_client& whose) {
   std::vector<slot> out;
   for (queue* const each : all()) {
-    for (const parcel& one : *each)
+    for (const queued_message& one : *each)
       if (one.whose == &whose) out.push_back(one.which);
-    std::erase_if(*each, [&](const parcel& one) { return one.whose == &whose; });
+    std::erase_if(*each, [&](const queued_message& one) { return one.whose == &whose; });
   }
   return out;
 }
 
-std::vector<parcel> parcels::take_all() {
-  std::vector<parcel> out(alone_.begin(), alone_.end());
+std::vector<queued_message> lane_queue::take_all() {
+  std::vector<queued_message> out(alone_.begin(), alone_.end());
   out.insert(out.end(), fresh_.begin(), fresh_.end());
   out.insert(out.end(), returning_.begin(), returning_.end());
   *this = {};

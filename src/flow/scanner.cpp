@@ -1,4 +1,4 @@
-#include "flow/finder.hpp"
+#include "flow/scanner.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -26,7 +26,7 @@ constexpr auto page_pause = 20ms;
 
 }  // namespace
 
-void finder::start(std::vector<std::int64_t> left, clock::time_point now) {
+void scanner::start(std::vector<std::int64_t> left, clock::time_point now) {
   not_before_ = {};
   left_ = std::move(left);
   blocked_ = {.after = first_of_all};
@@ -35,35 +35,35 @@ void finder::start(std::vector<std::int64_t> left, clock::time_point now) {
   recall_ = {};
   pauses_ = {};
   resume_ = {.wanted = true, .after = {}};  // of pauses that have ended while nobody led
-  stragglers_.start();
+  missed_rows_.start();
   check_from_.reset();
 }
 
-void finder::start_again(clock::time_point now) {
+void scanner::start_again(clock::time_point now) {
   const bool recalls = recall_.pending();
   start(std::exchange(left_, {}), now);
   if (recalls) recall();
 }
 
-void finder::ring_dead(clock::time_point now) {
+void scanner::ring_dead(clock::time_point now) {
   if (dead_hold_) dead_.begins_at = now;
 }
 
-void finder::begin_scan_of_dead(clock::time_point now) {
+void scanner::begin_scan_of_dead(clock::time_point now) {
   barriers_.dead.begin_scan();
   dead_ = {.after = position::before_all, .begins_at = now + scan_interval};
 }
 
-void finder::sweep(std::int64_t watermark, clock::time_point now) {
-  check_from_ = stragglers_.next(watermark);
+void scanner::sweep(std::int64_t watermark, clock::time_point now) {
+  check_from_ = missed_rows_.next(watermark);
   if (now - pauses_.known_at >= scan_interval) ring_pauses();
 }
 
-bool finder::knows_barriers(clock::time_point now) const {
+bool scanner::knows_barriers(clock::time_point now) const {
   return !blocked_.after && !dead_.after && pauses_.at > now;
 }
 
-void finder::add_barriers(store_request& to, clock::time_point now) {
+void scanner::add_barriers(store_request& to, clock::time_point now) {
   if (!dead_.after && now >= dead_.begins_at) begin_scan_of_dead(now);
   to.dead_after = dead_.after;
   to.blocked_after = blocked_.after;
@@ -71,13 +71,13 @@ void finder::add_barriers(store_request& to, clock::time_point now) {
   if (to.pauses) pauses_.at = never;
 }
 
-void finder::add_to_load(store_request& to, clock::time_point now) {
+void scanner::add_to_load(store_request& to, clock::time_point now) {
   if (now < not_before_) return;
   add_barriers(to, now);
   if (!to.pauses && knows_barriers(now)) to.left = left_;
 }
 
-void finder::add_to(store_request& to, int room, clock::time_point now) {
+void scanner::add_to(store_request& to, int room, clock::time_point now) {
   if (to.read) to.check_from = std::exchange(check_from_, std::nullopt);
   if (now < not_before_) return;
   add_barriers(to, now);
@@ -87,7 +87,7 @@ void finder::add_to(store_request& to, int room, clock::time_point now) {
     to.resume = {.after = *after, .events = room, .paused = barriers_.paused.in_force()};
 }
 
-clock::time_point finder::next(int room) const {
+clock::time_point scanner::next(int room) const {
   constexpr auto at_once = clock::time_point::min();
   const auto to_page = blocked_.after ? not_before_ : never;
   const auto to_recall = recall_.pending() ? recall_.not_before : never;
@@ -97,13 +97,13 @@ clock::time_point finder::next(int room) const {
 }
 
 template <class Answer>
-bool finder::is_answer(const tried<Answer>& got, clock::time_point now) {
+bool scanner::is_answer(const tried<Answer>& got, clock::time_point now) {
   if (got.result == read_result::done) return true;
   not_before_ = now + page_pause;
   return false;
 }
 
-bool finder::on_left(const tried<std::vector<stored_event>>& got, clock::time_point now) {
+bool scanner::on_left(const tried<std::vector<stored_event>>& got, clock::time_point now) {
   if (!is_answer(got, now)) return false;
   left_.clear();
   return true;
@@ -111,7 +111,7 @@ bool finder::on_left(const tried<std::vector<stored_event>>& got, clock::time_po
 
 // Page by page, with pauses: others' events are read meanwhile. What PostgreSQL refuses to change becomes due
 // by itself.
-bool finder::on_recalled(const tried<recall_answer>& got, clock::time_point now) {
+bool scanner::on_recalled(const tried<recall_answer>& got, clock::time_point now) {
   const bool deferred = got.result == read_result::deferred;
   recall_.not_before = now + (deferred ? recall_retry : recall_pause);
   if (deferred) return false;
@@ -119,7 +119,7 @@ bool finder::on_recalled(const tried<recall_answer>& got, clock::time_point now)
   return true;
 }
 
-bool finder::on_pauses(const tried<pauses_answer>& got, bool running, clock::time_point now) {
+bool scanner::on_pauses(const tried<pauses_answer>& got, bool running, clock::time_point now) {
   if (!is_answer(got, now)) {
     pauses_.at = running ? now + pauses_retry : clock::time_point::min();
     return false;
@@ -129,14 +129,14 @@ bool finder::on_pauses(const tried<pauses_answer>& got, bool running, clock::tim
   return true;
 }
 
-bool finder::on_resumed(const tried<resumed_answer>& got, clock::time_point now) {
+bool scanner::on_resumed(const tried<resumed_answer>& got, clock::time_point now) {
   if (!is_answer(got, now)) return false;
   resume_.after = got.answer.upto;
   return true;
 }
 
-void finder::on_blocked(const tried<blocked_answer>& got, aggregate after, bool running,
-                        clock::time_point now) {
+void scanner::on_blocked(const tried<blocked_answer>& got, aggregate after, bool running,
+                         clock::time_point now) {
   if (!is_answer(got, now)) return;
   barriers_.held.on_page(got.answer.rows, after,
                          got.answer.upto.value_or(std::numeric_limits<aggregate>::max()));
@@ -147,7 +147,7 @@ void finder::on_blocked(const tried<blocked_answer>& got, aggregate after, bool 
     blocked_.after = got.answer.upto;
 }
 
-void finder::on_dead_page(const tried<dead_answer>& got, clock::time_point now) {
+void scanner::on_dead_page(const tried<dead_answer>& got, clock::time_point now) {
   if (!is_answer(got, now)) return;
   barriers_.dead.on_page(got.answer.of);
   dead_.after = got.answer.upto;
@@ -155,9 +155,9 @@ void finder::on_dead_page(const tried<dead_answer>& got, clock::time_point now) 
   for (const aggregate of : barriers_.dead.end_scan()) barriers_.held.begin(of, hold::draining);
 }
 
-std::optional<std::int64_t> finder::on_checked(const tried<walk_answer>& got, std::int64_t watermark) {
+std::optional<std::int64_t> scanner::on_checked(const tried<walk_answer>& got, std::int64_t watermark) {
   if (got.result != read_result::done) return std::nullopt;
-  return stragglers_.on_walked(got.answer, watermark);
+  return missed_rows_.on_walked(got.answer, watermark);
 }
 
 }  // namespace outboxd::flow

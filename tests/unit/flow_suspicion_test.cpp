@@ -1,11 +1,12 @@
-// flow_doubt_test: who is to blame when the broker ends channels and connections, and that nobody else is.
-#include "flow/doubt.hpp"
+// flow_suspicion_test: who is to blame when the broker ends channels and connections, and that nobody else
+// is.
+#include "flow/suspicion.hpp"
 
 #include <doctest/doctest.h>
 
 #include "flow_stream_script.hpp"
 
-namespace flow_doubt_test {
+namespace flow_suspicion_test {
 
 using namespace outboxd;
 using namespace outboxd::flow;
@@ -37,28 +38,28 @@ struct reconnecting : stream_script {
 TEST_CASE(
     "suspicion grows with each end of a channel or connection, and only one that was alone is to blame") {
   struct {
-    doubt before;
+    suspicion before;
     ending how;
     bool alone;
-    doubt now;
+    suspicion now;
     bool blamed;
   } const all[] = {
-      {doubt::none, ending::blameless, true, doubt::none, false},
-      {doubt::suspect, ending::blameless, true, doubt::suspect, false},
-      {doubt::dropped, ending::blameless, true, doubt::dropped, false},
-      {doubt::none, ending::channel_closed, false, doubt::suspect, false},
-      {doubt::none, ending::channel_closed, true, doubt::suspect, true},
-      {doubt::none, ending::connection_closed, false, doubt::once, false},
-      {doubt::once, ending::connection_closed, false, doubt::suspect, false},
-      {doubt::none, ending::connection_closed, true, doubt::suspect, false},
-      {doubt::once, ending::connection_closed, true, doubt::suspect, false},
-      {doubt::suspect, ending::connection_closed, true, doubt::suspect, true},
-      {doubt::dropped, ending::connection_closed, true, doubt::suspect, true},
-      {doubt::none, ending::silent, false, doubt::once, false},
-      {doubt::once, ending::silent, false, doubt::suspect, false},
-      {doubt::none, ending::silent, true, doubt::dropped, false},
-      {doubt::suspect, ending::silent, true, doubt::dropped, false},
-      {doubt::dropped, ending::silent, true, doubt::dropped, true},
+      {suspicion::none, ending::blameless, true, suspicion::none, false},
+      {suspicion::suspect, ending::blameless, true, suspicion::suspect, false},
+      {suspicion::dropped, ending::blameless, true, suspicion::dropped, false},
+      {suspicion::none, ending::channel_closed, false, suspicion::suspect, false},
+      {suspicion::none, ending::channel_closed, true, suspicion::suspect, true},
+      {suspicion::none, ending::connection_closed, false, suspicion::once, false},
+      {suspicion::once, ending::connection_closed, false, suspicion::suspect, false},
+      {suspicion::none, ending::connection_closed, true, suspicion::suspect, false},
+      {suspicion::once, ending::connection_closed, true, suspicion::suspect, false},
+      {suspicion::suspect, ending::connection_closed, true, suspicion::suspect, true},
+      {suspicion::dropped, ending::connection_closed, true, suspicion::suspect, true},
+      {suspicion::none, ending::silent, false, suspicion::once, false},
+      {suspicion::once, ending::silent, false, suspicion::suspect, false},
+      {suspicion::none, ending::silent, true, suspicion::dropped, false},
+      {suspicion::suspect, ending::silent, true, suspicion::dropped, false},
+      {suspicion::dropped, ending::silent, true, suspicion::dropped, true},
   };
   for (const auto& one : all) {
     CAPTURE(static_cast<int>(one.before));
@@ -180,4 +181,4 @@ TEST_CASE("in pipelined order nothing of its aggregate is sent behind one that t
   CHECK(it.next_record() == "2 backs off 3 parked ");
 }
 
-}  // namespace flow_doubt_test
+}  // namespace flow_suspicion_test

@@ -1,25 +1,25 @@
-// flow_lead_test: when a relay takes a lead, makes way for others, and leads on.
-#include "flow/lead.hpp"
+// flow_leadership_test: when a relay takes a lead, makes way for others, and leads on.
+#include "flow/leadership.hpp"
 
 #include <doctest/doctest.h>
 
 #include <vector>
 
-namespace flow_lead_test {
+namespace flow_leadership_test {
 
 using namespace outboxd::flow;
 using namespace std::chrono_literals;
 
 namespace {
 
-using action = lead::action;
-using state = lead::state;
+using action = leadership::action;
+using state = leadership::state;
 
 constexpr clock::time_point begin{1h};
 
 // A lead that was just taken.
 struct taken {
-  lead it;
+  leadership it;
   clock::time_point now = begin;
   bool too_many = false;
   bool meets_lock = false;
@@ -36,7 +36,7 @@ struct taken {
 
 TEST_CASE(
     "who gives a lead up in order leaves it to others for a second; whose session ended tries at once") {
-  lead one;
+  leadership one;
   CHECK(one.may_try(begin));
   one.on_taken(begin);
   CHECK(one.now_in() == state::leading);
@@ -152,7 +152,7 @@ TEST_CASE("when nobody asks any more the lead is taken, and not given up again f
 
 TEST_CASE("who asks finds all leads free at once, however long each takes to come to rest") {
   struct one {
-    lead it;
+    leadership it;
     clock::time_point rests{}, free_from{}, taken_again{};
   };
   std::vector<one> all(10);
@@ -301,7 +301,7 @@ TEST_CASE("a lock that lasts keeps nobody from making way without a broker, if a
 
 TEST_CASE("a stop is for good, whatever comes before or after it") {
   for (const auto before : {state::standing_by, state::leading, state::making_way, state::leaving}) {
-    lead one;
+    leadership one;
     if (before != state::standing_by) one.on_taken(begin);
     if (before == state::making_way) one.on_looked(true, begin);
     if (before == state::leaving) one.leave();
@@ -319,4 +319,4 @@ TEST_CASE("a stop is for good, whatever comes before or after it") {
   }
 }
 
-}  // namespace flow_lead_test
+}  // namespace flow_leadership_test

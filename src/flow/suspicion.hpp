@@ -1,4 +1,4 @@
-// doubt: whether an event makes the broker end channels or connections: found by sending suspects alone.
+// suspicion: whether an event makes the broker end channels or connections: found by sending suspects alone.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace outboxd::flow {
 
 // A broker that goes away once blames nobody. What was in flight twice when it did is under suspicion, on
 // whatever connection.
-enum class doubt : std::uint8_t {
+enum class suspicion : std::uint8_t {
   none,
   once,     // it was in flight, among others, when a connection ended
   suspect,  // twice, or by itself, or when a channel was closed: it travels alone
@@ -23,12 +23,12 @@ enum class incident : std::uint8_t {
   perhaps_known,  // the connection was there before the event was interrupted the last time
 };
 
-struct suspicion {
-  doubt now = doubt::none;
+struct suspicion_change {
+  suspicion now = suspicion::none;
   bool blamed = false;  // it has failed an attempt
 };
 
 // `alone`: nothing else was in flight.
-suspicion suspicion_after(doubt before, ending how, bool alone, incident seen = incident::another);
+suspicion_change suspicion_after(suspicion before, ending how, bool alone, incident seen = incident::another);
 
 }  // namespace outboxd::flow

@@ -1,4 +1,4 @@
-// window: what a lane has sent, from the oldest message without an outcome on.
+// sent_messages: what a lane has sent, from the oldest message without an outcome on.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +6,15 @@
 #include <optional>
 #include <utility>
 
-#include "flow/shipper.hpp"
+#include "flow/lane_client.hpp"
 
 namespace outboxd::flow {
 
 // Pure. The tokens of the messages number them.
-class window {
+class sent_messages {
  public:
   struct sent {
-    parcel what;
+    queued_message what;
     clock::time_point at;
     bool open = true;                              // no outcome yet
     std::optional<clock::time_point> overtaken{};  // one that was sent after it has an outcome since then
@@ -22,7 +22,7 @@ class window {
 
   // Of the message that is sent next, which is then added.
   token next() const { return first_ + all_.size(); }
-  void add(const parcel& what, clock::time_point now) {
+  void add(const queued_message& what, clock::time_point now) {
     all_.push_back({.what = what, .at = now});
     ++open_;
     if (what.returning) ++returning_;
@@ -46,8 +46,8 @@ class window {
   // All of them: the channel is gone.
   std::deque<sent> take_all();
 
-  // Nobody waits for the outcomes of this shipper's any more.
-  void forget(const shipper& whose);
+  // Nobody waits for the outcomes of this lane_client's any more.
+  void forget(const lane_client& whose);
   // As if all had been sent, or overtaken, at this time.
   void postpone(clock::time_point now);
 

@@ -1,10 +1,10 @@
-#include "flow/window.hpp"
+#include "flow/sent_messages.hpp"
 
 #include <algorithm>
 
 namespace outboxd::flow {
 
-std::optional<window::sent> window::close(token name, clock::time_point now) {
+std::optional<sent_messages::sent> sent_messages::close(token name, clock::time_point now) {
   if (name < first_ || name >= next()) return std::nullopt;
   sent& one = all_[static_cast<std::size_t>(name - first_)];
   if (!one.open) return std::nullopt;
@@ -17,11 +17,11 @@ std::optional<window::sent> window::close(token name, clock::time_point now) {
   return one;
 }
 
-void window::drop_closed() {
+void sent_messages::drop_closed() {
   while (!all_.empty() && !all_.front().open) pop_oldest();
 }
 
-window::sent window::pop_oldest() {
+sent_messages::sent sent_messages::pop_oldest() {
   const sent out = all_.front();
   all_.pop_front();
   ++first_;
@@ -29,18 +29,18 @@ window::sent window::pop_oldest() {
   return out;
 }
 
-std::deque<window::sent> window::take_all() {
+std::deque<sent_messages::sent> sent_messages::take_all() {
   first_ += all_.size();
   open_ = returning_ = 0;
   return std::exchange(all_, {});
 }
 
-void window::forget(const shipper& whose) {
+void sent_messages::forget(const lane_client& whose) {
   for (sent& one : all_)
     if (one.what.whose == &whose) one.what.whose = nullptr;
 }
 
-void window::postpone(clock::time_point now) {
+void sent_messages::postpone(clock::time_point now) {
   for (sent& one : all_) {
     one.at = now;
     if (one.overtaken) one.overtaken = now;

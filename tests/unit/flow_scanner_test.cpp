@@ -1,9 +1,9 @@
-// flow_finder_test: what a new leader has to know before it sends, and what is looked for page by page.
-#include "flow/finder.hpp"
+// flow_scanner_test: what a new leader has to know before it sends, and what is looked for page by page.
+#include "flow/scanner.hpp"
 
 #include <doctest/doctest.h>
 
-namespace flow_finder_test {
+namespace flow_scanner_test {
 
 using namespace outboxd;
 using namespace outboxd::flow;
@@ -21,7 +21,7 @@ tried<Answer> failed(read_result how = read_result::deferred) {
 struct fixture {
   clock::time_point now{std::chrono::hours(1)};
   barriers known{100};
-  finder it;
+  scanner it;
 
   explicit fixture(bool dead_hold = false) : it(known, dead_hold) {}
   store_request ask_to_load() {
@@ -206,4 +206,4 @@ TEST_CASE_FIXTURE(
   CHECK(known.hold(5));
 }
 
-}  // namespace flow_finder_test
+}  // namespace flow_scanner_test

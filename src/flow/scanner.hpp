@@ -1,4 +1,4 @@
-// finder: what a stream looks for in the table beside its next events: what holds events back, what a former
+// scanner: what a stream looks for in the table beside its next events: what holds events back, what a former
 // leader has left, what waits for a destination or for the end of a pause.
 #pragma once
 
@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "flow/barriers.hpp"
+#include "flow/missed_rows.hpp"
 #include "flow/store.hpp"
-#include "flow/stragglers.hpp"
 #include "flow/write_queue.hpp"
 
 namespace outboxd::flow {
 
 // Pure. The parts of a request that look, a page at a time, and what their answers mean.
-class finder {
+class scanner {
  public:
   // `into` learns what is found. dead_hold: dead events hold back the later ones of their aggregates.
-  finder(barriers& into, bool dead_hold) : barriers_(into), dead_hold_(dead_hold) {}
+  scanner(barriers& into, bool dead_hold) : barriers_(into), dead_hold_(dead_hold) {}
 
   // The lead has just been taken: nothing is known. `left`: seqs of events that a former leader could not
   // settle.
@@ -111,7 +111,7 @@ class finder {
   recalled recall_;
   page_walk<std::int64_t> resume_;
   pauses pauses_;
-  stragglers stragglers_;
+  missed_rows missed_rows_;
   std::optional<std::int64_t> check_from_;
 };
 

@@ -1,11 +1,11 @@
-// flow_window_test: what is in flight on a lane, and in which order what waits for it may go.
-#include "flow/window.hpp"
+// flow_sent_messages_test: what is in flight on a lane, and in which order what waits for it may go.
+#include "flow/sent_messages.hpp"
 
 #include <doctest/doctest.h>
 
-#include "flow/parcels.hpp"
+#include "flow/lane_queue.hpp"
 
-namespace flow_window_test {
+namespace flow_sent_messages_test {
 
 using namespace outboxd;
 using namespace outboxd::flow;
@@ -15,7 +15,7 @@ namespace {
 
 constexpr clock::time_point start{1h};
 
-struct quiet_shipper final : shipper {
+struct quiet_client final : lane_client {
   bool sends = true;
 
   bool may_send() const override { return sends; }
@@ -33,9 +33,9 @@ struct quiet_shipper final : shipper {
 };
 
 struct fixture {
-  quiet_shipper one, other;
-  window sent;
-  parcels waiting;
+  quiet_client one, other;
+  sent_messages sent;
+  lane_queue waiting;
 
   void send(slot which, bool alone = false) { sent.add({&one, which, alone}, start + which * 1s); }
   slot send_next(bool idle = true, bool for_returning = true) {
@@ -157,4 +157,4 @@ TEST_CASE_FIXTURE(fixture, "who may not send is passed over, and what is withdra
   CHECK(waiting.size() == 0);
 }
 
-}  // namespace flow_window_test
+}  // namespace flow_sent_messages_test

@@ -1,4 +1,4 @@
-// refusals: what has been nacked on one connection, and when another connection is worth a try.
+// nack_tracker: what has been nacked on one connection, and when another connection is worth a try.
 #pragma once
 
 #include <chrono>
@@ -31,9 +31,9 @@ struct refusal_limits {
 // (rabbit_fifo_client), though another one leads by now; and RabbitMQ tells a channel once that a queue of
 // the overflow behaviour reject-publish takes messages again, but not when a policy that had this behaviour
 // is taken away. Nobody but a new channel learns of it.
-class refusals {
+class nack_tracker {
  public:
-  explicit refusals(const refusal_limits& limits = {}) : limits_(limits) {}
+  explicit nack_tracker(const refusal_limits& limits = {}) : limits_(limits) {}
 
   // A new connection.
   void on_up(clock::time_point now);
@@ -45,7 +45,7 @@ class refusals {
   // Whether the next ack tells anything.
   bool waits_for_ack() const { return use_ == use::unproven || !latest_.empty(); }
 
-  // Nothing but refusals, of many destinations, for long enough: another node may do better.
+  // Nothing but nack_tracker, of many destinations, for long enough: another node may do better.
   bool nothing_else(clock::time_point now) const;
 
   // What has just been nacked has been refused on this connection for long enough; or the connection has been

@@ -1,4 +1,4 @@
-// shipper: whose events lanes carry, as a lane sees it.
+// lane_client: whose events lanes carry, as a lane sees it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace outboxd::flow {
 
 // Whose events lanes carry: a stream.
-class shipper {
+class lane_client {
  public:
   // Whether it still has what it needs to send: else nothing is, until lanes::pump().
   virtual bool may_send() const { return true; }
@@ -20,7 +20,7 @@ class shipper {
   virtual void on_stale(slot, clock::time_point) {}
   // The message to send now; it is used at once. An error is its own: it cannot become a message.
   virtual result<message> letter_of(slot which) = 0;
-  // Where that message goes. Valid until the next change of the shipper.
+  // Where that message goes. Valid until the next change of the lane_client.
   virtual destination target_of(slot which) const = 0;
   virtual void on_sent(slot which) = 0;
   virtual void on_outcome(slot which, const outcome& what) = 0;
@@ -42,13 +42,13 @@ class shipper {
   virtual void on_progress() = 0;
 
  protected:
-  ~shipper() = default;
+  ~lane_client() = default;
 };
 
 // An event that a lane is to carry. It travels alone if the broker may close the channel or the connection
 // over it: then nobody else is in doubt.
-struct parcel {
-  shipper* whose = nullptr;  // null: nobody waits for its outcome any more
+struct queued_message {
+  lane_client* whose = nullptr;  // null: nobody waits for its outcome any more
   slot which = no_slot;
   bool alone = false;
   bool returning = false;  // it had waited in the table, or is behind one that had: new ones go first

@@ -1,4 +1,4 @@
-#include "relay/culprit.hpp"
+#include "relay/lock_holders.hpp"
 
 #include <fmt/format.h>
 
@@ -83,7 +83,7 @@ boost::asio::awaitable<result<void>> prepare_anew(pg::connection& link) {
 
 }  // namespace
 
-void culprit_watch::set(kept_from what, bool kept, clock::time_point now) {
+void lock_holder_watch::set(kept_from what, bool kept, clock::time_point now) {
   watch& one = of(what);
   if (!kept) {
     one = {};
@@ -92,23 +92,23 @@ void culprit_watch::set(kept_from what, bool kept, clock::time_point now) {
   }
 }
 
-void culprit_watch::set_loudest(int process, clock::time_point now) {
+void lock_holder_watch::set_loudest(int process, clock::time_point now) {
   loudest_ = process;
   set(kept_from::quiet, process != 0, now);
 }
 
-bool culprit_watch::due(clock::time_point now) const {
+bool lock_holder_watch::due(clock::time_point now) const {
   return std::any_of(watches_.begin(), watches_.end(),
                      [&](const watch& one) { return one.next_search && *one.next_search <= now; });
 }
 
-const culprit_watch::named* culprit_watch::in_the_way() const {
+const lock_holder_watch::named* lock_holder_watch::in_the_way() const {
   for (const kept_from what : {kept_from::leading, kept_from::writing})
     if (of(what).still) return &*of(what).still;
   return nullptr;
 }
 
-boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::search(
+boost::asio::awaitable<result<std::vector<std::string>>> lock_holder_watch::search(
     pg::connection& link, int shard, std::vector<event_key> unwritten) {
   std::vector<std::string> out;
   const auto now = clock::now();
@@ -130,7 +130,7 @@ boost::asio::awaitable<result<std::vector<std::string>>> culprit_watch::search(
   co_return out;
 }
 
-boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_watch::find(
+boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_holder_watch::find(
     pg::connection& link, kept_from what, int shard, std::vector<event_key> unwritten) {
   std::vector<std::string> parameters;
   switch (what) {
@@ -162,12 +162,12 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
   co_return co_await find_swallower(link);
 }
 
-std::vector<std::string> culprit_watch::of_leads() const {
+std::vector<std::string> lock_holder_watch::of_leads() const {
   return {pg::int4(pg::lock_class(schema_)), pg::int8(claim_timeout_.count())};
 }
 
-boost::asio::awaitable<result<std::optional<std::string>>> culprit_watch::requester(pg::connection& link,
-                                                                                    int shard) {
+boost::asio::awaitable<result<std::optional<std::string>>> lock_holder_watch::requester(pg::connection& link,
+                                                                                        int shard) {
   std::vector<std::string> parameters{pg::int4(pg::lock_class(schema_)), pg::int8(shard)};
   auto found = co_await ask(link, pg::statement::requester, std::move(parameters));
   if (!found) co_return tl::make_unexpected(found.error());
@@ -176,7 +176,7 @@ boost::asio::awaitable<result<std::optional<std::string>>> culprit_watch::reques
 }
 
 // Nobody has a lock, and still rows stay as they are.
-boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_watch::find_swallower(
+boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_holder_watch::find_swallower(
     pg::connection& link) {
   pg::pipeline steps;
   steps.text(swallowers(schema_));
@@ -204,7 +204,7 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
 }
 
 // A search that PostgreSQL refuses, for a lock again, has found nobody.
-boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_watch::ask(
+boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_holder_watch::ask(
     pg::connection& link, std::string_view statement, std::vector<std::string> parameters) {
   pg::pipeline steps;
   steps.run(std::string(statement), std::move(parameters));
@@ -223,11 +223,10 @@ boost::asio::awaitable<result<std::optional<culprit_watch::sighting>>> culprit_w
                      words_for(statement, what, held, session_of(row), waits_for), session};
 }
 
-boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection& link,
-                                                                  const pg::schema_name& schema,
-                                                                  std::chrono::milliseconds claim_timeout) {
-  culprit_watch watch(schema, claim_timeout);
-  std::vector<culprit> out;
+boost::asio::awaitable<result<std::vector<lock_holder>>> lock_holders_now(
+    pg::connection& link, const pg::schema_name& schema, std::chrono::milliseconds claim_timeout) {
+  lock_holder_watch watch(schema, claim_timeout);
+  std::vector<lock_holder> out;
   for (const std::string_view statement : {pg::statement::lead_holder, pg::statement::table_holder}) {
     std::vector<std::string> parameters;
     if (statement == pg::statement::lead_holder) parameters = watch.of_leads();
@@ -238,20 +237,20 @@ boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection
   co_return out;
 }
 
-boost::asio::awaitable<result<std::optional<culprit>>> queue_holder_now(pg::connection& link,
-                                                                        const pg::schema_name& schema,
-                                                                        int process) {
-  culprit_watch watch(schema, {});
+boost::asio::awaitable<result<std::optional<lock_holder>>> queue_holder_now(pg::connection& link,
+                                                                            const pg::schema_name& schema,
+                                                                            int process) {
+  lock_holder_watch watch(schema, {});
   std::vector<std::string> parameters{pg::int4(process)};
   auto found = co_await watch.ask(link, pg::statement::queue_holder, std::move(parameters));
   if (!found) co_return tl::make_unexpected(found.error());
-  if (!*found) co_return std::optional<culprit>();
-  co_return culprit{(*found)->pid, std::move((*found)->words)};
+  if (!*found) co_return std::optional<lock_holder>();
+  co_return lock_holder{(*found)->pid, std::move((*found)->words)};
 }
 
-std::string culprit_watch::words_for(std::string_view statement, std::int64_t number, std::string_view mode,
-                                     const std::string& who,
-                                     const std::optional<std::string>& waits_for) const {
+std::string lock_holder_watch::words_for(std::string_view statement, std::int64_t number,
+                                         std::string_view mode, const std::string& who,
+                                         const std::optional<std::string>& waits_for) const {
   if (statement == pg::statement::lead_holder && waits_for)
     return fmt::format(
         "no relay can lead shard {} of {}: {} holds the lock of its lead for a relay that has given it up; "

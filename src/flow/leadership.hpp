@@ -1,4 +1,4 @@
-// lead: when a relay may take the lead of a shard, and when it makes way for another relay.
+// leadership: when a relay may take the lead of a shard, and when it makes way for another relay.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace outboxd::flow {
 
 // Pure: it tells what to do, and whoever drives it does that and tells what came of it.
-class lead {
+class leadership {
  public:
   enum class state : std::uint8_t {
     standing_by,  // another relay leads, or nobody does yet

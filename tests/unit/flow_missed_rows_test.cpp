@@ -1,10 +1,10 @@
-// flow_stragglers_test: what came in behind the position is found by a slow walk, and nothing else is taken
+// flow_missed_rows_test: what came in behind the position is found by a slow walk, and nothing else is taken
 // for it.
-#include "flow/stragglers.hpp"
+#include "flow/missed_rows.hpp"
 
 #include <doctest/doctest.h>
 
-namespace flow_stragglers_test {
+namespace flow_missed_rows_test {
 
 using namespace outboxd::flow;
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto start = position::before_all;
 
-std::optional<std::int64_t> next_walk(stragglers& it, std::int64_t watermark) {
+std::optional<std::int64_t> next_walk(missed_rows& it, std::int64_t watermark) {
   for (int i = 0; i < 9; ++i) CHECK_FALSE(it.next(watermark));
   return it.next(watermark);
 }
@@ -21,7 +21,7 @@ std::optional<std::int64_t> next_walk(stragglers& it, std::int64_t watermark) {
 
 TEST_CASE(
     "every tenth sweep walks on from where the walk before ended, and from the start when all is seen") {
-  stragglers it;
+  missed_rows it;
   CHECK(next_walk(it, 100'000) == start);
   CHECK_FALSE(it.on_walked({.walked_to = 10'000, .met = false, .more = true}, 100'000));
   CHECK(next_walk(it, 100'000) == 10'000);
@@ -32,7 +32,7 @@ TEST_CASE(
 }
 
 TEST_CASE("leads that end after a few sweeps keep nobody from walking on") {
-  stragglers it;
+  missed_rows it;
   for (const std::int64_t from : {start, std::int64_t{10'000}}) {
     for (int lead = 0; lead < 3; ++lead) {
       it.start();
@@ -45,7 +45,7 @@ TEST_CASE("leads that end after a few sweeps keep nobody from walking on") {
 }
 
 TEST_CASE("a row that is pending at two sweeps in a row is read again") {
-  stragglers it;
+  missed_rows it;
   next_walk(it, 1'000);
   CHECK_FALSE(it.on_walked({.walked_to = 41, .met = true, .more = true}, 1'000));
   CHECK(it.next(1'000) == 41);
@@ -54,7 +54,7 @@ TEST_CASE("a row that is pending at two sweeps in a row is read again") {
 }
 
 TEST_CASE("a row that was only read late, or is under way, is left alone") {
-  stragglers it;
+  missed_rows it;
   next_walk(it, 1'000);
   it.on_walked({.walked_to = 41, .met = true, .more = true}, 1'000);
   CHECK(it.next(1'000) == 41);
@@ -65,4 +65,4 @@ TEST_CASE("a row that was only read late, or is under way, is left alone") {
   CHECK_FALSE(it.on_walked({.walked_to = 41, .met = true, .more = true}, 41));
 }
 
-}  // namespace flow_stragglers_test
+}  // namespace flow_missed_rows_test

@@ -1,4 +1,4 @@
-// culprit: whose locks keep a relay from leading, sleeping or writing, or what of the table swallows its
+// lock_holder: whose locks keep a relay from leading, sleeping or writing, or what of the table swallows its
 // changes; found out after a while, and said once.
 #pragma once
 
@@ -17,33 +17,32 @@
 namespace outboxd::relay {
 
 // A session whose lock is in the way.
-struct culprit {
+struct lock_holder {
   int pid = 0;  // 0: a prepared transaction
   std::string words;
 };
 
 // Who holds the lead of a shard without being a relay that is heard of, or a lock on the table that no mark
 // gets past, at this moment. On a session with the relay's statements; at most one of each.
-boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection& link,
-                                                                  const pg::schema_name& schema,
-                                                                  std::chrono::milliseconds claim_timeout);
+boost::asio::awaitable<result<std::vector<lock_holder>>> lock_holders_now(
+    pg::connection& link, const pg::schema_name& schema, std::chrono::milliseconds claim_timeout);
 
 // Who keeps the server's queue of notifications from being emptied, at this moment: the process that the
 // server has named, or 0. Nobody: nothing.
-boost::asio::awaitable<result<std::optional<culprit>>> queue_holder_now(pg::connection& link,
-                                                                        const pg::schema_name& schema,
-                                                                        int process);
+boost::asio::awaitable<result<std::optional<lock_holder>>> queue_holder_now(pg::connection& link,
+                                                                            const pg::schema_name& schema,
+                                                                            int process);
 
 using flow::kept_from;
 
 // PostgreSQL has no lock that only a relay could take, and any user may lock what he may see or change. So
 // who does it for ten seconds is named. A session is named if two searches in succession find it.
-class culprit_watch {
+class lock_holder_watch {
  public:
   using clock = std::chrono::steady_clock;
 
   // claim_timeout: a relay that is not heard of for so long leads no more, whatever its session holds.
-  culprit_watch(const pg::schema_name& schema, std::chrono::milliseconds claim_timeout)
+  lock_holder_watch(const pg::schema_name& schema, std::chrono::milliseconds claim_timeout)
       : schema_(schema), claim_timeout_(claim_timeout) {}
 
   // Whether it is kept from this now.
@@ -81,11 +80,12 @@ class culprit_watch {
   boost::asio::awaitable<result<std::optional<std::string>>> requester(pg::connection& link, int shard);
 
  private:
-  friend boost::asio::awaitable<result<std::vector<culprit>>> culprits_now(pg::connection&,
-                                                                           const pg::schema_name&,
-                                                                           std::chrono::milliseconds);
-  friend boost::asio::awaitable<result<std::optional<culprit>>> queue_holder_now(pg::connection&,
-                                                                                 const pg::schema_name&, int);
+  friend boost::asio::awaitable<result<std::vector<lock_holder>>> lock_holders_now(pg::connection&,
+                                                                                   const pg::schema_name&,
+                                                                                   std::chrono::milliseconds);
+  friend boost::asio::awaitable<result<std::optional<lock_holder>>> queue_holder_now(pg::connection&,
+                                                                                     const pg::schema_name&,
+                                                                                     int);
   struct watch {
     std::optional<clock::time_point> next_search;  // while it is kept from it
     std::string seen;                              // by the latest search: the session and its lock

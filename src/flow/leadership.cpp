@@ -1,4 +1,4 @@
-#include "flow/lead.hpp"
+#include "flow/leadership.hpp"
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ constexpr auto between_requests = 5s;
 
 }  // namespace
 
-void lead::on_taken(clock::time_point now) {
+void leadership::on_taken(clock::time_point now) {
   if (state_ == state::standing_by) state_ = state::leading;
   next_drain_ = now;
   failed_drains_ = 0;
@@ -35,28 +35,28 @@ void lead::on_taken(clock::time_point now) {
   others_ = 0;
 }
 
-void lead::on_given_up(clock::time_point now) {
+void leadership::on_given_up(clock::time_point now) {
   next_try_ = now + after_giving_up;
   on_lost();
 }
 
-void lead::on_lost() {
+void leadership::on_lost() {
   if (state_ != state::stopping) state_ = state::standing_by;
 }
 
-void lead::leave() {
+void leadership::leave() {
   if (state_ != state::stopping) state_ = state::leaving;
 }
 
-void lead::hear_request(clock::time_point now) {
+void leadership::hear_request(clock::time_point now) {
   next_look_ = std::min(next_look_, std::max(now, looked_at_ + between_heard_looks));
 }
 
-bool lead::wants_look(clock::time_point now) const {
+bool leadership::wants_look(clock::time_point now) const {
   return state_ == state::leading && now >= next_look_;
 }
 
-bool lead::on_looked(bool asked, clock::time_point now) {
+bool leadership::on_looked(bool asked, clock::time_point now) {
   looked_at_ = now;
   next_look_ = now + between_looks;
   const bool leads = state_ == state::leading;
@@ -77,12 +77,12 @@ bool lead::on_looked(bool asked, clock::time_point now) {
   return true;
 }
 
-void lead::end_request(clock::time_point when) {
+void leadership::end_request(clock::time_point when) {
   request_ends_ = when;
   next_request_ = when + between_requests;
 }
 
-void lead::on_broker(bool is_there, clock::time_point now) {
+void leadership::on_broker(bool is_there, clock::time_point now) {
   if (is_there) {
     broker_gone_since_.reset();
     return;
@@ -93,20 +93,20 @@ void lead::on_broker(bool is_there, clock::time_point now) {
   next_count_ = now + without_broker;
 }
 
-bool lead::lacks_broker(clock::time_point now) const {
+bool leadership::lacks_broker(clock::time_point now) const {
   return broker_gone_since_ && now - *broker_gone_since_ >= without_broker;
 }
 
-bool lead::wants_count(clock::time_point now) const {
+bool leadership::wants_count(clock::time_point now) const {
   return state_ == state::leading && lacks_broker(now) && now >= next_count_;
 }
 
-void lead::on_counted(int others, clock::time_point now) {
+void leadership::on_counted(int others, clock::time_point now) {
   others_ = others;
   next_count_ = now + between_counts;
 }
 
-lead::action lead::step(bool too_many, bool meets_lock, clock::time_point now) {
+leadership::action leadership::step(bool too_many, bool meets_lock, clock::time_point now) {
   if (!meets_lock) locked_since_.reset();
   if (meets_lock && !locked_since_) locked_since_ = now;
   const bool lock_lasts = locked_since_ && now - *locked_since_ >= first_drain;
@@ -132,7 +132,7 @@ lead::action lead::step(bool too_many, bool meets_lock, clock::time_point now) {
   return action::none;
 }
 
-clock::time_point lead::next(bool meets_lock) const {
+clock::time_point leadership::next(bool meets_lock) const {
   switch (state_) {
     case state::leading:
       return broker_gone_since_ ? std::min(next_count_, next_look_) : next_look_;
@@ -147,12 +147,12 @@ clock::time_point lead::next(bool meets_lock) const {
   return clock::time_point::max();
 }
 
-void lead::make_way(clock::time_point now) {
+void leadership::make_way(clock::time_point now) {
   state_ = state::making_way;
   drains_since_ = now;
 }
 
-clock::time_point lead::drains_until(bool meets_lock) const {
+clock::time_point leadership::drains_until(bool meets_lock) const {
   const int doublings = meets_lock ? 0 : std::min(failed_drains_, most_doublings);
   return drains_since_ + first_drain * (1 << doublings);
 }

@@ -1,4 +1,4 @@
-// stragglers: a slow walk over what the position has passed, for pending rows that no read can find.
+// missed_rows: a slow walk over what the position has passed, for pending rows that no read can find.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace outboxd::flow {
 // have a seq and a transaction that the position takes for read. Now and then 10,000 rows are looked at, from
 // the lowest seq up to the low watermark: below that nothing that was read as pending is under way, so that
 // nothing may be pending.
-class stragglers {
+class missed_rows {
  public:
   // The lead has been taken. The walk goes on where it was: a lead may never last for a whole one.
   void start() { met_.reset(); }
