@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "flow/position.hpp"
+#include "flow/stream/position.hpp"
 #include "stage/stage.hpp"
 
 namespace outboxd::bench {

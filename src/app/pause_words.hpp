@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "flow/pauses.hpp"
+#include "flow/stream/pauses.hpp"
 
 namespace outboxd::app {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "app/log.hpp"
-#include "flow/step_observer.hpp"
+#include "flow/stream/step_observer.hpp"
 
 namespace outboxd::app {
 

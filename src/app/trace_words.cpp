@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/status_view.hpp"
-#include "flow/pauses.hpp"
+#include "flow/stream/pauses.hpp"
 
 namespace outboxd::app {
 namespace {

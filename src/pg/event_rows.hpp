@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "flow/store.hpp"
+#include "flow/stream/store.hpp"
 #include "pg/relay_statements.hpp"
 #include "pg/rows.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "flow/store.hpp"
+#include "flow/stream/store.hpp"
 
 namespace outboxd::relay {
 

@@ -12,7 +12,7 @@
 
 #include "core/failure.hpp"
 #include "core/histogram.hpp"
-#include "flow/pauses.hpp"
+#include "flow/stream/pauses.hpp"
 #include "relay/retention.hpp"
 
 namespace outboxd::relay {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "flow/leader.hpp"
+#include "flow/lead/leader.hpp"
 #include "relay/database_session.hpp"
 #include "relay/figures.hpp"
 #include "relay/link_observer.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/event.hpp"
-#include "flow/notices.hpp"
+#include "flow/stream/notices.hpp"
 #include "pg/connection.hpp"
 #include "pg/schema_name.hpp"
 

@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "core/error.hpp"
-#include "flow/notices.hpp"
+#include "flow/stream/notices.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/prune_report.hpp"
 #include "relay/retention.hpp"

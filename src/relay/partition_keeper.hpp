@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "flow/prune_pace.hpp"
+#include "flow/retention/prune_pace.hpp"
 #include "relay/kept_session.hpp"
 #include "relay/prune_report.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
-#include "flow/prune_pace.hpp"
+#include "flow/retention/prune_pace.hpp"
 #include "relay/retention.hpp"
 
 namespace outboxd::relay {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "core/event.hpp"
-#include "flow/prune_pace.hpp"
-#include "flow/prune_walk.hpp"
+#include "flow/retention/prune_pace.hpp"
+#include "flow/retention/prune_walk.hpp"
 #include "relay/database_session.hpp"
 #include "relay/kept_session.hpp"
 #include "relay/partition_keeper.hpp"

@@ -11,7 +11,7 @@
 
 #include "amqp/connection.hpp"
 #include "core/size_limit.hpp"
-#include "flow/broker.hpp"
+#include "flow/dispatch/broker.hpp"
 #include "relay/link_observer.hpp"
 #include "relay/reconnect_pause.hpp"
 #include "relay/settings.hpp"

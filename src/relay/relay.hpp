@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "flow/lanes.hpp"
+#include "flow/dispatch/lanes.hpp"
 #include "relay/figures.hpp"
 #include "relay/leader.hpp"
 #include "relay/notices.hpp"

@@ -5,7 +5,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <functional>
 
-#include "flow/leader_tasks.hpp"
+#include "flow/lead/leader_tasks.hpp"
 #include "pg/connection.hpp"
 #include "relay/database_session.hpp"
 #include "relay/link_observer.hpp"

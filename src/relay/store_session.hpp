@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "flow/store.hpp"
-#include "flow/stream.hpp"
+#include "flow/stream/store.hpp"
+#include "flow/stream/stream.hpp"
 #include "pg/connection.hpp"
 #include "pg/relay_statements.hpp"
 

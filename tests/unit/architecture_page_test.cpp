@@ -92,10 +92,10 @@ TEST_CASE("the page of the architecture names files and folders that are there")
 TEST_CASE("the page of the architecture tells of every part of the flow and of the relay") {
   const auto names = names_of_page();
   for (const char* const room : {"flow", "relay"})
-    for (const auto& one : fs::directory_iterator(root / "src" / room)) {
+    for (const auto& one : fs::recursive_directory_iterator(root / "src" / room)) {
       if (one.path().extension() != ".hpp") continue;
       const auto part = one.path().stem().string();
-      const auto path = std::string(room) + "/" + part;
+      const auto path = (fs::relative(one.path().parent_path(), root / "src") / part).string();
       CAPTURE(path);
       CHECK((names.contains(path) || names.contains(path + ".hpp") || names.contains(path + ".cpp") ||
              names.contains(part)));

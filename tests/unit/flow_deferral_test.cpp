@@ -1,7 +1,7 @@
 // When it is said that PostgreSQL puts statements off, and when that it does not any more.
 #include <doctest/doctest.h>
 
-#include "flow/deferral.hpp"
+#include "flow/lead/deferral.hpp"
 
 namespace outboxd::flow::flow_deferral_test {
 namespace {

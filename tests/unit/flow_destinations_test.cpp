@@ -1,6 +1,6 @@
 // flow_destinations_test: a destination that stops working is an outage; an event that fails where others get
 // through is not.
-#include "flow/destinations.hpp"
+#include "flow/dispatch/destinations.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // flow_doorbell_test: when the leader of a shard polls, when it asks for SLEEP, and when it wakes up.
-#include "flow/doorbell.hpp"
+#include "flow/lead/doorbell.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // flow_flood_test: what is too many notifications, how many are heard of a flood, and whose they are.
-#include "flow/flood.hpp"
+#include "flow/lead/flood.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // flow_held_aggregates_test: which aggregates hold back their events, and which are looked up.
-#include "flow/held_aggregates.hpp"
+#include "flow/stream/held_aggregates.hpp"
 
 #include <doctest/doctest.h>
 

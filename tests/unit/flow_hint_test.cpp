@@ -1,5 +1,5 @@
 // flow_hint_test: a word that anybody can say is followed at once, and then once in a while.
-#include "flow/hint.hpp"
+#include "flow/lead/hint.hpp"
 
 #include <doctest/doctest.h>
 

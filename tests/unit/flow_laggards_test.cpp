@@ -1,5 +1,5 @@
 // flow_laggards_test: which aggregates the stream goes on without, and from where each is read.
-#include "flow/laggards.hpp"
+#include "flow/stream/laggards.hpp"
 
 #include <doctest/doctest.h>
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "flow/lane.hpp"
+#include "flow/dispatch/lane.hpp"
 #include "scripted_lanes.hpp"
 
 namespace outboxd::test {

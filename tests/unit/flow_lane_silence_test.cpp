@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "flow/lane.hpp"
+#include "flow/dispatch/lane.hpp"
 #include "flow_lane_script.hpp"
 
 namespace flow_lane_silence_test {

@@ -1,5 +1,5 @@
 // flow_lane_test: what is sent when, and what becomes of it when the broker refuses, closes, hangs or goes.
-#include "flow/lane.hpp"
+#include "flow/dispatch/lane.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // flow_leader_test: what a leader asks for, in which order, and when.
-#include "flow/leader.hpp"
+#include "flow/lead/leader.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // flow_leadership_test: when a relay takes a lead, makes way for others, and leads on.
-#include "flow/leadership.hpp"
+#include "flow/lead/leadership.hpp"
 
 #include <doctest/doctest.h>
 

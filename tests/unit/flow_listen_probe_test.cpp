@@ -2,7 +2,7 @@
 // told.
 #include <doctest/doctest.h>
 
-#include "flow/listen_probe.hpp"
+#include "flow/lead/listen_probe.hpp"
 
 namespace flow_listen_probe_test {
 

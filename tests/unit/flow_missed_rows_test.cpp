@@ -1,6 +1,6 @@
 // flow_missed_rows_test: what came in behind the position is found by a slow walk, and nothing else is taken
 // for it.
-#include "flow/missed_rows.hpp"
+#include "flow/stream/missed_rows.hpp"
 
 #include <doctest/doctest.h>
 

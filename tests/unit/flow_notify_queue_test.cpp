@@ -1,11 +1,11 @@
 // flow_notify_queue_test: from when on nobody is to notify, and until when.
-#include "flow/notify_queue.hpp"
+#include "flow/lead/notify_queue.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "flow/doorbell.hpp"
+#include "flow/lead/doorbell.hpp"
 
 namespace flow_notify_queue_test {
 

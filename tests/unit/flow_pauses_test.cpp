@@ -1,7 +1,7 @@
 // flow_pauses_test: which events the pauses in force hold, and what has changed about them.
 #include <doctest/doctest.h>
 
-#include "flow/pauses.hpp"
+#include "flow/stream/pauses.hpp"
 
 namespace flow_pauses_test {
 

@@ -1,5 +1,5 @@
 // flow_position_test: snapshots as text, and that reads by a position's rules find every committed row.
-#include "flow/position.hpp"
+#include "flow/stream/position.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // flow_prune_pace_test: retention takes a small share of the time, less beside a backlog, and lets locks
 // pass.
-#include "flow/prune_pace.hpp"
+#include "flow/retention/prune_pace.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // flow_prune_walk_test: retention looks at what is old, once, and now and then at all of it.
-#include "flow/prune_walk.hpp"
+#include "flow/retention/prune_walk.hpp"
 
 #include <doctest/doctest.h>
 

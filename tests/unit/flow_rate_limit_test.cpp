@@ -1,6 +1,6 @@
 // flow_rate_limit_test: what a rate limit lets out in a time, how often it is asked, and what it does not
 // hold up.
-#include "flow/rate_limit.hpp"
+#include "flow/dispatch/rate_limit.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // flow_reader_test: what is read again does not make the reader walk over everything above it.
-#include "flow/reader.hpp"
+#include "flow/stream/reader.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // flow_scanner_test: what a new leader has to know before it sends, and what is looked for page by page.
-#include "flow/scanner.hpp"
+#include "flow/stream/scanner.hpp"
 
 #include <doctest/doctest.h>
 

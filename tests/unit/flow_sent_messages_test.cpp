@@ -1,9 +1,9 @@
 // flow_sent_messages_test: what is in flight on a lane, and in which order what waits for it may go.
-#include "flow/sent_messages.hpp"
+#include "flow/dispatch/sent_messages.hpp"
 
 #include <doctest/doctest.h>
 
-#include "flow/lane_queue.hpp"
+#include "flow/dispatch/lane_queue.hpp"
 
 namespace flow_sent_messages_test {
 

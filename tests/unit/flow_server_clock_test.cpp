@@ -1,5 +1,5 @@
 // flow_server_clock_test: the server's time is known as well as the best answer tells it.
-#include "flow/server_clock.hpp"
+#include "flow/stream/server_clock.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // flow_step_observer_test: who listens is told each step of each event in its order; nobody else is.
-#include "flow/step_observer.hpp"
+#include "flow/stream/step_observer.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "flow/stream.hpp"
+#include "flow/stream/stream.hpp"
 #include "scripted_lanes.hpp"
 
 namespace outboxd::test {

@@ -1,5 +1,5 @@
 // flow_stream_test: one shard's events, step by step: read, sent, confirmed, marked; and order.
-#include "flow/stream.hpp"
+#include "flow/stream/stream.hpp"
 
 #include <doctest/doctest.h>
 

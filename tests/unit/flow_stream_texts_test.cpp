@@ -1,7 +1,7 @@
 // flow_stream_texts_test: texts that are too large to come along with the read.
 #include <doctest/doctest.h>
 
-#include "flow/stream.hpp"
+#include "flow/stream/stream.hpp"
 #include "flow_stream_script.hpp"
 
 namespace flow_stream_texts_test {

@@ -1,6 +1,6 @@
 // flow_suspicion_test: who is to blame when the broker ends channels and connections, and that nobody else
 // is.
-#include "flow/suspicion.hpp"
+#include "flow/dispatch/suspicion.hpp"
 
 #include <doctest/doctest.h>
 

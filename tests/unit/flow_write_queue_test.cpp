@@ -1,5 +1,5 @@
 // flow_write_queue_test: groups that are gathered, taken apart and tried again.
-#include "flow/write_queue.hpp"
+#include "flow/stream/write_queue.hpp"
 
 #include <doctest/doctest.h>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "flow/lanes.hpp"
+#include "flow/dispatch/lanes.hpp"
 
 namespace outboxd::test {
 

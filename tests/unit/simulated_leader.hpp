@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "flow/leader.hpp"
+#include "flow/lead/leader.hpp"
 #include "simulated_session.hpp"
 
 namespace outboxd::test {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "flow/stream.hpp"
+#include "flow/stream/stream.hpp"
 #include "virtual_world.hpp"
 
 namespace outboxd::test {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "flow/lane.hpp"
+#include "flow/dispatch/lane.hpp"
 #include "simulated_postgres.hpp"
 
 namespace outboxd::test {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "flow/write_queue.hpp"
+#include "flow/stream/write_queue.hpp"
 
 namespace outboxd::test {
 

@@ -1,0 +1,217 @@
+#include "flow/dispatch/lane.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace outboxd::flow {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A login that is older may have lost a right that a new one has: a token has expired.
+constexpr auto fresh_login = 10s;
+
+// What is in flight when a connection is to be renewed has so long to be confirmed; else it is kept, and
+// renewed another time.
+constexpr auto renewal_limit = 1s;
+
+// A node that is cut off from its cluster takes messages and confirms none, until it finds out; and a new
+// channel may wait for a node that is gone. So a silent connection is dropped soon, if there is another node
+// or it has confirmed nothing yet. Doubled when no node of the list has helped.
+constexpr clock::duration first_silence_limit = 3'500ms;
+
+// Of what had waited in the table: enough for what a broker confirms in some milliseconds. A new event is
+// confirmed behind them.
+constexpr std::size_t most_returning_in_flight = 256;
+
+}  // namespace
+
+void lane::pump() {
+  while (send_next()) continue;
+}
+
+bool lane::send_next() {
+  while (state_ == state::open) {
+    if (sent_.is_alone()) return false;
+    const auto one = waiting_.next(
+        {.idle = sent_.in_flight() == 0, .for_returning = sent_.returning() < most_returning_in_flight});
+    if (!one) return false;
+    const auto now = owner_.now();
+    if (!one->whose->is_fresh(one->which, now)) {
+      if (told_full_) return false;
+      waiting_.take(*one);
+      one->whose->on_stale(one->which, now);
+      continue;
+    }
+    const auto taken = one->whose->letter_of(one->which).and_then([this](const message& what) {
+      return broker_.publish(sent_.next(), what);
+    });
+    if (taken && *taken == accepted::full) {
+      if (!full_since_) full_since_ = now;
+      told_full_ = true;
+      return false;
+    }
+    full_since_.reset();
+    waiting_.take(*one);
+    if (!taken) {
+      one->whose->on_unencodable(one->which, taken.error().message);
+      continue;
+    }
+    sent_.add(*one, now);
+    one->whose->on_sent(one->which);
+    return true;
+  }
+  return false;
+}
+
+void lane::withdraw(lane_client& whose) {
+  for (const slot which : waiting_.withdraw(whose)) whose.on_unsent(which);
+}
+
+void lane::forget(const lane_client& whose) {
+  waiting_.withdraw(whose);
+  sent_.forget(whose);
+}
+
+// A broker that is slow confirms in order, however long that takes: only others' confirms tell that one is
+// missing. Nothing is sent behind one that travels alone.
+clock::time_point lane::late_at(const sent_messages::sent& one) const {
+  if (one.overtaken) return *one.overtaken + limits_.confirm_timeout;
+  if (one.what.alone) return one.at + limits_.confirm_timeout;
+  // A channel may wait for seconds before each of its refusals: they are no sign of life.
+  if (!nacks_.is_proven()) return one.at + silence_limit();
+  return std::max(one.at, latest_outcome_) + silence_limit();
+}
+
+clock::duration lane::silence_limit() const {
+  constexpr int enough_doublings = 12;  // more than an hour
+  if (nacks_.is_proven() && broker_.urls() == 1) return limits_.confirm_timeout;
+  return std::min<clock::duration>(
+      limits_.confirm_timeout,
+      first_silence_limit * (1 << std::min(silent_ends_ / broker_.urls(), enough_doublings)));
+}
+
+void lane::on_outcomes(std::span<const outcome> outcomes) {
+  latest_outcome_ = owner_.now();
+  told_full_ = false;
+  for (const outcome& one : outcomes) {
+    const auto was = sent_.close(one.id, latest_outcome_);
+    if (!was) continue;
+    const queued_message& what = was->what;
+    const auto after_sent = latest_outcome_ - was->at;
+    if (one.what == verdict::acked) {
+      owner_.on_acknowledged(after_sent);
+      // A later one may be from a broker that is only slow: it keeps the limit that it has taught.
+      if (after_sent < first_silence_limit) silent_ends_ = 0;
+    }
+    if (what.whose != nullptr) note_refusal(what, one.what);
+    if (what.whose != nullptr) what.whose->on_outcome(what.which, one);
+  }
+  sent_.drop_closed();
+  renew_if_refused();
+  owner_.on_lane_progress();
+}
+
+void lane::note_refusal(const queued_message& what, verdict said) {
+  if (said == verdict::nacked) nacks_.on_nacked(what.whose->target_of(what.which), latest_outcome_);
+  if (said == verdict::acked && nacks_.waits_for_ack()) nacks_.on_acked(what.whose->target_of(what.which));
+}
+
+// Others' messages in flight are not to be sent twice for it.
+void lane::renew_if_refused() {
+  if (state_ == state::open && nacks_.worth_renewing(latest_outcome_)) {
+    nacks_.on_renewal(latest_outcome_);
+    state_ = state::renewing;
+    renewing_until_ = latest_outcome_ + renewal_limit;
+  }
+  if (in_flight() > 0) return;
+  if (broker_.urls() > 1 && nacks_.nothing_else(latest_outcome_))
+    return broker_.drop("everything is refused on it (basic.nack)");
+  if (state_ == state::renewing)
+    broker_.drop("it has refused messages for long (basic.nack); a new connection may do better");
+}
+
+void lane::on_channel_closed(std::span<const token>, const refusal& why) {
+  latest_outcome_ = owner_.now();
+  const bool forbidden = why.part == refused_part::permission || why.part == refused_part::topic;
+  const bool stale = forbidden && latest_outcome_ - up_since_ > fresh_login;
+  if (stale) broker_.drop(fmt::format("{}; logging in again", why.reason));
+  give_back({ending::channel_closed, why.reason, why.part}, in_flight() == 1 && !stale);
+  owner_.on_channel_changed();
+  renew_if_refused();
+}
+
+// All of it, so that what may have been sent is offered again before its successors. `alone`: who was in
+// flight was that alone.
+void lane::give_back(const interruption& why, bool alone) {
+  const auto unsent = waiting_.take_all();
+  const auto was_sent = sent_.take_all();
+  for (const queued_message& one : unsent) one.whose->on_unsent(one.which);
+  for (const auto& one : was_sent)
+    if (one.open && one.what.whose != nullptr)
+      one.what.whose->on_interrupted(one.what.which, why, alone, up_since_);
+}
+
+void lane::on_broker_up() {
+  state_ = state::open;
+  up_since_ = latest_outcome_ = owner_.now();
+  told_full_ = false;
+  full_since_.reset();
+  nacks_.on_up(latest_outcome_);
+  owner_.on_lane_changed();
+}
+
+void lane::on_blocked(bool blocked) {
+  if (state_ == state::down || state_ == state::dropped) return;
+  state_ = blocked ? state::blocked : state::open;
+  latest_outcome_ = owner_.now();
+  // The time while it was blocked does not count.
+  sent_.postpone(latest_outcome_);
+  if (full_since_) full_since_ = latest_outcome_;
+  owner_.on_lane_changed();
+}
+
+void lane::on_broker_down(const interruption& why) {
+  const bool silent = std::exchange(state_, state::down) == state::dropped;
+  give_back(silent ? interruption{.how = ending::unconfirmed} : why, in_flight() == 1);
+  owner_.on_lane_changed();
+}
+
+// A broker that has said that it takes nothing is well: dropping the connection would only repeat what it
+// already has.
+std::optional<clock::time_point> lane::deadline() const {
+  if (state_ == state::renewing && !sent_.empty()) return std::min(renewing_until_, late_at(sent_.oldest()));
+  if (state_ != state::open) return std::nullopt;
+  if (!sent_.empty()) return late_at(sent_.oldest());
+  // Only those that nobody waits for any longer take up its room.
+  if (full_since_) return *full_since_ + limits_.confirm_timeout;
+  return std::nullopt;
+}
+
+void lane::check() {
+  const auto due = deadline();
+  if (!due || owner_.now() < *due) return;
+  if (state_ == state::renewing) {
+    state_ = state::open;
+    return owner_.on_lane_progress();
+  }
+  // Of one that was in flight alone silence says nothing about the connection.
+  if (sent_.empty() || (!sent_.oldest().overtaken && !sent_.oldest().what.alone)) {
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(silence_limit());
+    ++silent_ends_;
+    state_ = state::dropped;
+    return broker_.drop(fmt::format("no confirm for {} ms", waited.count()));
+  }
+  const auto is_late = [this](const sent_messages::sent& one) {
+    return (one.overtaken || one.what.alone) && late_at(one) <= owner_.now();
+  };
+  while (!sent_.empty() && (!sent_.oldest().open || is_late(sent_.oldest()))) {
+    const auto late = sent_.pop_oldest();
+    if (late.open && late.what.whose != nullptr) late.what.whose->on_overdue(late.what.which);
+  }
+  owner_.on_lane_progress();
+}
+
+}  // namespace outboxd::flow

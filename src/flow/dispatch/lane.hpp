@@ -1,0 +1,98 @@
+// lane: one AMQP connection of the pool, as the flow sees it: what waits for it, and what is in flight on it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "flow/dispatch/broker.hpp"
+#include "flow/dispatch/lane_queue.hpp"
+#include "flow/dispatch/nack_tracker.hpp"
+#include "flow/dispatch/sent_messages.hpp"
+#include "flow/limits.hpp"
+
+namespace outboxd::flow {
+
+class lane final : public broker_listener {
+ public:
+  enum class state {
+    down,      // no connection
+    open,      // sends
+    renewing,  // sends nothing more: when nothing is in flight, its connection is given up for a new one
+    blocked,   // connected, but the broker takes nothing for now
+    dropped,   // given up for its silence; its end follows
+  };
+
+  class owner {
+   public:
+    virtual clock::time_point now() const = 0;
+    // Connected, gone, blocked or not blocked any more: what it had is given back. The same of its channel.
+    virtual void on_lane_changed() = 0;
+    virtual void on_channel_changed() = 0;
+    virtual void on_lane_progress() = 0;  // outcomes have come
+    virtual void on_acknowledged(clock::duration after_sent) = 0;
+
+   protected:
+    ~owner() = default;
+  };
+
+  lane(broker& to, owner& of, const lane_limits& limits) : broker_(to), owner_(of), limits_(limits) {}
+
+  // Also for what is in flight.
+  void adopt(const lane_limits& limits) { limits_ = limits; }
+
+  void offer(queued_message one) { waiting_.add(one); }
+  // Sends what may be sent now. Call it after offers.
+  void pump();
+  // Sends one message; false if there is none, or it may not be sent now.
+  bool send_next();
+  // Those of this lane_client that are not sent yet are lost to it.
+  void withdraw(lane_client& whose);
+  // The same without a word, and nobody waits for the outcomes of those that are sent.
+  void forget(const lane_client& whose);
+
+  state now_in() const { return state_; }
+  std::size_t in_flight() const { return sent_.in_flight(); }
+  // When the oldest message without an outcome was sent. The time while the broker took nothing does not
+  // count.
+  std::optional<clock::time_point> oldest_in_flight() const {
+    return sent_.empty() ? std::nullopt : std::optional(sent_.oldest().at);
+  }
+  std::size_t waiting() const { return waiting_.size(); }
+
+  // When check() wants to be called: a confirm, or room for another publish, is overdue then.
+  std::optional<clock::time_point> deadline() const;
+  void check();
+
+  void on_broker_up() override;
+  void on_outcomes(std::span<const outcome> outcomes) override;
+  void on_channel_closed(std::span<const token> unknown, const refusal& why) override;
+  void on_writable() override {
+    told_full_ = false;
+    owner_.on_lane_progress();
+  }
+  void on_blocked(bool blocked) override;
+  void on_broker_down(const interruption& why) override;
+
+ private:
+  void note_refusal(const queued_message& what, verdict said);
+  void renew_if_refused();
+  void give_back(const interruption& why, bool alone);
+  clock::time_point late_at(const sent_messages::sent& one) const;
+  clock::duration silence_limit() const;
+
+  broker& broker_;
+  owner& owner_;
+  lane_limits limits_;
+  state state_ = state::down;
+  lane_queue waiting_;
+  sent_messages sent_;
+  clock::time_point latest_outcome_{};
+  clock::time_point up_since_{};
+  nack_tracker nacks_;
+  int silent_ends_ = 0;  // connections in a row that were dropped for their silence
+  clock::time_point renewing_until_{};
+  std::optional<clock::time_point> full_since_;
+  bool told_full_ = false;  // and nothing since then says that there is room
+};
+
+}  // namespace outboxd::flow

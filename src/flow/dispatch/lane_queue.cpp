@@ -1,0 +1,60 @@
+#include "flow/dispatch/lane_queue.hpp"
+
+#include <algorithm>
+
+namespace outboxd::flow {
+namespace {
+
+// New ones that may go before one that had waited.
+constexpr int most_in_a_row = 7;
+
+template <class Queue>
+std::optional<queued_message> first_that_may(const Queue& of) {
+  const auto found =
+      std::find_if(of.begin(), of.end(), [](const queued_message& one) { return one.whose->may_send(); });
+  return found == of.end() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace
+
+std::optional<queued_message> lane_queue::next(const room& now) const {
+  const auto fresh = first_that_may(fresh_);
+  const auto returning = now.for_returning ? first_that_may(returning_) : std::nullopt;
+  const auto lone = first_that_may(alone_);
+  const auto& other = returning && (!fresh || fresh_in_a_row_ >= most_in_a_row) ? returning : fresh;
+  if (other && (!lone || others_left_ > 0)) return other;
+  return now.idle ? lone : std::nullopt;
+}
+
+void lane_queue::take(const queued_message& one) {
+  auto& from = queue_of(one);
+  from.erase(std::find_if(from.begin(), from.end(), [&](const queued_message& each) {
+    return each.whose == one.whose && each.which == one.which;
+  }));
+  if (one.alone) {
+    others_left_ = fresh_.size() + returning_.size();
+    return;
+  }
+  if (others_left_ > 0) --others_left_;
+  fresh_in_a_row_ = one.returning ? 0 : std::min(fresh_in_a_row_ + 1, most_in_a_row);
+}
+
+std::vector<slot> lane_queue::withdraw(const lane_client& whose) {
+  std::vector<slot> out;
+  for (queue* const each : all()) {
+    for (const queued_message& one : *each)
+      if (one.whose == &whose) out.push_back(one.which);
+    std::erase_if(*each, [&](const queued_message& one) { return one.whose == &whose; });
+  }
+  return out;
+}
+
+std::vector<queued_message> lane_queue::take_all() {
+  std::vector<queued_message> out(alone_.begin(), alone_.end());
+  out.insert(out.end(), fresh_.begin(), fresh_.end());
+  out.insert(out.end(), returning_.begin(), returning_.end());
+  *this = {};
+  return out;
+}
+
+}  // namespace outboxd::flow

@@ -1,0 +1,123 @@
+#include "flow/dispatch/lanes.hpp"
+
+#include <algorithm>
+
+namespace outboxd::flow {
+
+void lanes::leave(lane_client& one) {
+  for (lane* each : all_) each->forget(one);
+  std::erase(clients_, &one);
+}
+
+void lanes::withdraw(lane_client& one) {
+  for (lane* each : all_) each->withdraw(one);
+}
+
+std::optional<int> lanes::offer(const queued_message& what, aggregate of, int stays_on) {
+  const auto count = all_.size();
+  // The lower bits choose the shard.
+  const auto home = static_cast<std::size_t>((static_cast<std::uint64_t>(of) >> 32U) % count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = stays_on >= 0 ? static_cast<std::size_t>(stays_on) : (home + i) % count;
+    if (all_[at]->now_in() == lane::state::down) {
+      if (stays_on >= 0) return std::nullopt;
+      continue;
+    }
+    all_[at]->offer(what);
+    return static_cast<int>(at);
+  }
+  return std::nullopt;
+}
+
+void lanes::pump() {
+  if (limit_.is_set())
+    pump_in_turns();
+  else
+    for (lane* one : all_) one->pump();
+  if (deadline_changed_) deadline_changed_();
+}
+
+void lanes::limit_to(rate_limit limit) {
+  limit_ = limit;
+  next_pump_.reset();
+  pump();
+}
+
+// One message each: what the limit allows is not for the first lane alone.
+void lanes::pump_in_turns() {
+  next_pump_.reset();
+  for (std::size_t idle = 0; idle < all_.size();) {
+    if (!limit_.allows(now_())) {
+      next_pump_ = limit_.ask_again_at(now_());
+      return;
+    }
+    turn_ = (turn_ + 1) % all_.size();
+    if (!all_[turn_]->send_next()) {
+      ++idle;
+      continue;
+    }
+    idle = 0;
+    limit_.count(now_());
+  }
+}
+
+bool lanes::any_up() const {
+  return std::any_of(all_.begin(), all_.end(),
+                     [](const lane* one) { return one->now_in() != lane::state::down; });
+}
+
+std::size_t lanes::in_flight() const {
+  std::size_t sum = 0;
+  for (const lane* one : all_) sum += one->in_flight();
+  return sum;
+}
+
+std::size_t lanes::count(lane::state in) const {
+  return static_cast<std::size_t>(
+      std::count_if(all_.begin(), all_.end(), [in](const lane* one) { return one->now_in() == in; }));
+}
+
+std::optional<clock::time_point> lanes::oldest_in_flight() const {
+  std::optional<clock::time_point> out;
+  for (const lane* one : all_)
+    if (const auto sent = one->oldest_in_flight(); sent && (!out || *sent < *out)) out = sent;
+  return out;
+}
+
+void lanes::on_delivered(const destination& to) {
+  if (!known_.on_delivered(to, now_())) return;
+  for (lane_client* one : clients_) one->on_destination_up();
+}
+
+std::optional<clock::time_point> lanes::next_deadline() const {
+  std::optional<clock::time_point> earliest;
+  for (const lane* one : all_)
+    if (const auto due = one->deadline(); due && (!earliest || *due < *earliest)) earliest = due;
+  return earliest;
+}
+
+void lanes::check_deadlines() {
+  for (lane* one : all_) one->check();
+}
+
+void lanes::on_lane_changed() {
+  known_.on_lane_changed(now_());
+  offer_again();
+}
+
+void lanes::on_channel_changed() {
+  known_.on_probes_lost(now_());
+  offer_again();
+}
+
+void lanes::offer_again() {
+  for (lane_client* one : clients_) one->on_lanes_changed();
+  on_lane_progress();
+}
+
+void lanes::on_lane_progress() {
+  pump();
+  for (lane_client* one : clients_) one->on_progress();
+}
+
+}  // namespace outboxd::flow

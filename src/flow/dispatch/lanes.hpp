@@ -1,0 +1,87 @@
+// lanes: the pool of AMQP connections: which of them takes an aggregate's events.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/histogram.hpp"
+#include "flow/dispatch/destinations.hpp"
+#include "flow/dispatch/lane.hpp"
+#include "flow/dispatch/rate_limit.hpp"
+#include "flow/identity.hpp"
+
+namespace outboxd::flow {
+
+class lanes final : public lane::owner {
+ public:
+  // deadline_changed: next_deadline() or next_pump() may have become earlier.
+  lanes(std::function<clock::time_point()> now, std::function<void()> deadline_changed,
+        class destinations known, rate_limit limit = rate_limit())
+      : now_(std::move(now)),
+        deadline_changed_(std::move(deadline_changed)),
+        known_(std::move(known)),
+        limit_(limit) {}
+
+  void add(lane& one) { all_.push_back(&one); }
+  // A stream that leads a shard, and one that does not any more.
+  void join(lane_client& one) { clients_.push_back(&one); }
+  void leave(lane_client& one);
+  // It sends nothing more, and still waits for outcomes.
+  void withdraw(lane_client& one);
+
+  // An aggregate's events use one lane, by its hash, as long as that is up; else the next one. Returns it, or
+  // nothing if no lane is up. `stays_on`: the lane that its earlier ones are on, or -1.
+  std::optional<int> offer(const queued_message& what, aggregate of, int stays_on);
+
+  // Sends what may be sent now. Call it after offers.
+  void pump();
+  // When to call it again, if the rate limit holds something back.
+  std::optional<clock::time_point> next_pump() const { return next_pump_; }
+  const rate_limit& limit() const { return limit_; }
+  // From now on. What the one before held back may go at once.
+  void limit_to(rate_limit limit);
+
+  // Some lane is connected; some lane sends.
+  bool any_up() const;
+  std::size_t in_flight() const;
+  std::size_t count(lane::state in) const;
+  // When the oldest message without an outcome was sent.
+  std::optional<clock::time_point> oldest_in_flight() const;
+
+  // What is known of where messages go.
+  class destinations& destinations() {
+    return known_;
+  }
+  const class destinations& destinations() const { return known_; }
+  // A message has got there. Where that ends an outage, every stream hears of it.
+  void on_delivered(const destination& to);
+
+  std::optional<clock::time_point> next_deadline() const;
+  void check_deadlines();
+
+  clock::time_point now() const override { return now_(); }
+  void on_lane_changed() override;
+  void on_channel_changed() override;
+  void on_lane_progress() override;
+  void on_acknowledged(clock::duration after_sent) override { publish_times_.add(after_sent); }
+
+  // From a publish to its confirm.
+  const histogram& publish_times() const { return publish_times_; }
+
+ private:
+  void pump_in_turns();
+  void offer_again();
+
+  std::function<clock::time_point()> now_;
+  std::function<void()> deadline_changed_;
+  class destinations known_;
+  rate_limit limit_;
+  std::optional<clock::time_point> next_pump_;
+  std::size_t turn_ = 0;  // of the lane that was the latest to send
+  std::vector<lane*> all_;
+  std::vector<lane_client*> clients_;
+  histogram publish_times_;
+};
+
+}  // namespace outboxd::flow

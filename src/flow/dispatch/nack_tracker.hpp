@@ -1,0 +1,77 @@
+// nack_tracker: what has been nacked on one connection, and when another connection is worth a try.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "flow/dispatch/destinations.hpp"
+
+namespace outboxd::flow {
+
+struct refusal_limits {
+  std::size_t most = 1'000;  // destinations that are remembered
+  // Many destinations and nothing else are refused for so long: it is the broker.
+  std::size_t many = 3;
+  std::chrono::milliseconds all_refused{1'000};
+  // One is refused for so long: it may be the channel. Doubled with each renewal, until there has been none
+  // for the longest.
+  std::chrono::milliseconds first_renewal{500};
+  std::chrono::milliseconds longest_renewal{60'000};
+  // Where nothing has been confirmed on a connection, a new one costs nobody anything.
+  std::chrono::milliseconds longest_of_useless{1'000};
+};
+
+// Pure. A channel can stay refused when its queue is well again. Seen with 3.10 and quorum queues: a channel
+// that first publishes to a queue while its leader's node is down asks that node for ever
+// (rabbit_fifo_client), though another one leads by now; and RabbitMQ tells a channel once that a queue of
+// the overflow behaviour reject-publish takes messages again, but not when a policy that had this behaviour
+// is taken away. Nobody but a new channel learns of it.
+class nack_tracker {
+ public:
+  explicit nack_tracker(const refusal_limits& limits = {}) : limits_(limits) {}
+
+  // A new connection.
+  void on_up(clock::time_point now);
+
+  void on_nacked(const destination& to, clock::time_point now);
+  void on_acked(const destination& to);
+  // Something has been confirmed on this connection.
+  bool is_proven() const { return use_ == use::proven; }
+  // Whether the next ack tells anything.
+  bool waits_for_ack() const { return use_ == use::unproven || !latest_.empty(); }
+
+  // Nothing but nack_tracker, of many destinations, for long enough: another node may do better.
+  bool nothing_else(clock::time_point now) const;
+
+  // What has just been nacked has been refused on this connection for long enough; or the connection has been
+  // there for long enough without a confirm.
+  bool worth_renewing(clock::time_point now) const { return due_ && now >= *due_; }
+  void on_renewal(clock::time_point now);
+
+ private:
+  enum class use : std::uint8_t {
+    unproven,  // nothing has been confirmed on this connection yet
+    proven,
+  };
+  using key = std::pair<std::string, std::string>;
+  struct times {
+    clock::time_point first;  // on this connection
+    clock::time_point last;
+  };
+
+  refusal_limits limits_;
+  std::map<key, times> latest_;                   // since their latest ack
+  std::optional<clock::time_point> alone_since_;  // the first nack behind the latest ack
+  std::optional<clock::time_point> due_;          // a renewal, because of the latest nack
+  std::chrono::milliseconds pause_ = limits_.first_renewal;
+  std::optional<clock::time_point> renewed_at_;
+  clock::time_point up_at_{};
+  use use_ = use::unproven;
+};
+
+}  // namespace outboxd::flow

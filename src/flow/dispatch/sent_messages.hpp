@@ -1,0 +1,67 @@
+// sent_messages: what a lane has sent, from the oldest message without an outcome on.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "flow/dispatch/lane_client.hpp"
+
+namespace outboxd::flow {
+
+// Pure. The tokens of the messages number them.
+class sent_messages {
+ public:
+  struct sent {
+    queued_message what;
+    clock::time_point at;
+    bool open = true;                              // no outcome yet
+    std::optional<clock::time_point> overtaken{};  // one that was sent after it has an outcome since then
+  };
+
+  // Of the message that is sent next, which is then added.
+  token next() const { return first_ + all_.size(); }
+  void add(const queued_message& what, clock::time_point now) {
+    all_.push_back({.what = what, .at = now});
+    ++open_;
+    if (what.returning) ++returning_;
+  }
+
+  bool empty() const { return all_.empty(); }
+  // How many have no outcome.
+  std::size_t in_flight() const { return open_; }
+  // Of those, how many had waited in the table before.
+  std::size_t returning() const { return returning_; }
+  const sent& oldest() const { return all_.front(); }
+  // Nothing is sent behind one that travels alone, so it is the latest.
+  bool is_alone() const { return open_ > 0 && all_.back().open && all_.back().what.alone; }
+
+  // It has an outcome, and those before it are overtaken. Nothing: it had one, or none is waited for.
+  std::optional<sent> close(token name, clock::time_point now);
+  // Those that have an outcome, from the oldest on.
+  void drop_closed();
+  // The oldest; nobody waits for its outcome any more.
+  sent pop_oldest();
+  // All of them: the channel is gone.
+  std::deque<sent> take_all();
+
+  // Nobody waits for the outcomes of this lane_client's any more.
+  void forget(const lane_client& whose);
+  // As if all had been sent, or overtaken, at this time.
+  void postpone(clock::time_point now);
+
+ private:
+  void on_closed(const sent& one) {
+    --open_;
+    if (one.what.returning) --returning_;
+  }
+
+  std::deque<sent> all_;
+  token first_ = 1;         // of all_
+  token overtaken_to_ = 1;  // all before it are overtaken
+  std::size_t open_ = 0;
+  std::size_t returning_ = 0;  // of those
+};
+
+}  // namespace outboxd::flow

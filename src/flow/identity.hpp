@@ -1,0 +1,15 @@
+// identity: by what the flow knows events and aggregates.
+#pragma once
+
+#include <cstdint>
+
+namespace outboxd::flow {
+
+// The place of an event in a stream's memory.
+using slot = std::uint32_t;
+inline constexpr slot no_slot = static_cast<slot>(-1);
+
+// The hash of its type and id: what the table knows it by.
+using aggregate = std::int64_t;
+
+}  // namespace outboxd::flow

@@ -1,0 +1,167 @@
+// leader: stands by until it has the lead of a shard, relays the shard's events, and gives the lead up.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flow/dispatch/lanes.hpp"
+#include "flow/lead/deferral.hpp"
+#include "flow/lead/doorbell.hpp"
+#include "flow/lead/fair_share.hpp"
+#include "flow/lead/flood.hpp"
+#include "flow/lead/hint.hpp"
+#include "flow/lead/leader_tasks.hpp"
+#include "flow/lead/leadership.hpp"
+#include "flow/lead/listen_probe.hpp"
+#include "flow/lead/notify_queue.hpp"
+#include "flow/limits.hpp"
+#include "flow/stream/notices.hpp"
+#include "flow/stream/stream.hpp"
+
+namespace outboxd::flow {
+
+// Pure: it says what to do next on its session; whoever drives it does that, and tells what came of it. One
+// thing at a time: next(), its answer if it has one, next() again.
+class leader {
+ public:
+  // steps: told of each step of each event; may be null.
+  leader(lanes& over, fair_share& share, const leader_limits& limits, observer tell,
+         step_observer* steps = nullptr);
+
+  // A session is open, with the outbox; it is gone, or is to be closed.
+  void on_session(payload_type payload, clock::time_point now);
+  void on_lost();
+
+  // What to do now. Notifications that have arrived are to be told before.
+  leader_task next(clock::time_point now);
+
+  void on_shown(bool held) { present_ = held; }
+  // The lead of this shard, or of none.
+  void on_taken(std::optional<int> shard);
+  void on_loaded(loaded_shard what, clock::time_point now);
+  void on_requester(const std::optional<std::string>& who, clock::time_point now);
+  void on_counted(int relays, clock::time_point now);
+  // False: not now. No refusal of a notification is worth a session.
+  void on_notified_self(bool sent, clock::time_point now);
+  // From 0 to 1; nothing: it is not known.
+  void on_queue_usage(std::optional<double> usage, clock::time_point now);
+  // read_only: the server wants no writes any more, as it says beside the answer.
+  void on_answer(store_answer what, bool read_only, clock::time_point now);
+
+  // At any time.
+  void hear(word what, int count, clock::time_point now);
+  void hear_sender(int process, int count, clock::time_point now);
+  void on_sleep_lock(sleep_news news, clock::time_point now);
+
+  // Gives the lead up in order; waits no longer for confirms; is about to lose its session.
+  void stop() { lead_.stop(); }
+  void abandon();
+  void say_unmarked() { say_in_doubt(stream_.unmarked()); }
+
+  // Retries, routes, and how often it sweeps and polls.
+  void adopt(const leader_limits& changed, clock::time_point now);
+
+  std::optional<int> leads() const { return shard_; }
+  bool stopping() const { return lead_.stopping(); }
+  // Since it leads, or leads on: a read has found all that was visible.
+  bool has_read_all() const { return has_read_all_; }
+  bool present() const { return present_; }  // holds PRESENT
+  bool may_make_way(clock::time_point now) const { return lead_.may_make_way(now); }
+  bool asleep() const { return state_ == state::leading && doorbell_.now_in() == doorbell::state::asleep; }
+  bool hears() const { return probe_.hears(); }
+  const notify_queue& queue() const { return queue_; }
+  const stream& events() const { return stream_; }
+
+ private:
+  enum class state : std::uint8_t {
+    standing_by,  // tries now and then to get the lead of a shard
+    taking,       // has it; listens, sees whether somebody asks for it, and loads
+    leading,      // relays events, or drains
+    giving_up,    // hands it back
+  };
+
+  // What is to be done one after the other, before anything else. Whether it is worth a task is seen when its
+  // turn comes.
+  enum class errand : std::uint8_t {
+    show_presence,
+    end_hanging_leaders,
+    name_lock_holders,
+    mend_shards,
+    take_lead,
+    rest,  // of a standby
+    listen,
+    look_for_request,
+    load,
+    listen_again,
+    prove_hearing,
+    ask_queue_usage,
+    count_relays,
+    end_former_sleeper,
+    allow_writes,
+    release_lead,
+    stop_listening,
+  };
+
+  leader_task note(leader_task what, clock::time_point now);
+  std::optional<leader_task> begin(errand what, clock::time_point now);
+  void plan_standby(clock::time_point now);
+  void plan_sweep(clock::time_point now);
+  void give_up(clock::time_point now);
+  void end_lead();
+  std::optional<leader_task> lead_on(clock::time_point now);
+  bool heed_lead(clock::time_point now);
+  void drain(clock::time_point now);
+  bool draining() const { return stream_.now_in() == stream::phase::draining; }
+
+  std::optional<leader_task> heed_flood(clock::time_point now);
+  std::optional<leader_task> act_on_doorbell(clock::time_point now);
+  void heed_usage(double usage, clock::time_point now);
+  void tell_doorbell(clock::time_point now);
+  void watch_deferrals(std::string_view reason, bool wrote, clock::time_point now);
+  void say_in_doubt(std::vector<event_key> keys);
+  clock::time_point next_question() const { return latest_question_ + claim_timeout_ / 4; }
+
+  lanes& lanes_;
+  fair_share& share_;
+  const observer tell_;
+  std::chrono::milliseconds sweep_interval_;
+  const std::chrono::milliseconds claim_timeout_;
+
+  state state_ = state::standing_by;
+  std::deque<errand> errands_;
+  std::optional<int> shard_;  // whose lead it has
+  int shards_ = 1;
+  payload_type payload_ = payload_type::jsonb;
+  bool present_ = false;
+  leadership lead_;
+  stream stream_;
+  doorbell doorbell_;
+  listen_probe probe_{probe_limits{}};
+  hint due_{std::chrono::milliseconds(100)};
+  hint pauses_{std::chrono::milliseconds(100)};
+  flood flood_;
+  notify_queue queue_;
+  deferral deferral_{std::chrono::seconds(1)};
+
+  // Of the round trip under way.
+  struct asked {
+    bool reads = false;
+    bool tells = false;  // whether reads and marks get through
+    bool writes = false;
+  };
+  asked asked_;
+  bool has_read_all_ = false;
+  bool read_told_usage_ = false;  // of the queue, since the latest sweep
+  bool sleep_refused_ = false;    // since the latest sweep
+  clock::time_point latest_question_{};
+  clock::time_point next_sweep_{};
+  clock::time_point next_hang_check_{};  // for leaders that hang
+  clock::time_point next_shard_check_{};
+};
+
+}  // namespace outboxd::flow

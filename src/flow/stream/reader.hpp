@@ -1,0 +1,88 @@
+// reader: what a stream reads next: the position, walks over what is finished, what is due, and when.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "flow/clock.hpp"
+#include "flow/limits.hpp"
+#include "flow/stream/store.hpp"
+
+namespace outboxd::flow {
+
+// Pure. The parts of a request that read, and what their answers mean.
+class reader {
+ public:
+  explicit reader(const read_limits& limits) : limits_(limits) {}
+
+  // The lead has just been taken: nothing is known but the saved position.
+  void start(position from, clock::time_point now);
+
+  // There may be something new; something may be due.
+  void ring() { wanted_ = true; }
+  void ring_due(clock::time_point now) { due_at_ = now; }
+  void due_within(std::chrono::milliseconds delay, clock::time_point now);  // an hour at most
+
+  // For so many events there is memory.
+  struct room {
+    int fresh = 0;
+    int due = 0;
+  };
+  // Adds what is to be read now.
+  void add_to(store_request& to, room in, clock::time_point now);
+  // When that may become something.
+  clock::time_point next(room in) const;
+
+  enum class outcome {
+    failed,      // again after a pause
+    incomplete,  // there is more: again at once
+    complete,    // everything that was visible has been read
+  };
+  // Moves the position. The rows are to be used unless the answer made it go back, which brings none.
+  outcome on_read(const store_request& asked, const tried<read_answer>& got, clock::time_point now);
+  void on_walked(const tried<walk_answer>& got, clock::time_point now);
+  void on_due(const store_request& asked, const tried<due_answer>& got, clock::time_point now);
+
+  // It looks through what it has to pass before it comes to an event that may go out.
+  struct search {
+    clock::time_point since;
+    std::int64_t seq = position::before_all;  // nothing is pending up to here
+    xid seen = 0;                             // transactions up to this one have been looked through
+    xid up_to = 0;                            // of those that there are
+  };
+  // Nothing: it has found something, or all that there is; or it does not read.
+  std::optional<search> searching() const;
+
+  const position& at() const { return at_; }
+  // The highest seq that it goes on from, now or when what it reads again has been read.
+  std::int64_t passed() const { return resume_at_ ? std::max(at_.seq, resume_at_->seq) : at_.seq; }
+  // What is visible up to here has been read since the lead was taken: a walk alone does not find what
+  // committed late.
+  std::int64_t read_to() const { return read_to_; }
+  // An event with this seq is forgotten, so that it has to be read again: by the next leader.
+  void forget(std::int64_t seq);
+  // The same, to be read at once; then the position is what it was before: there may be many finished rows in
+  // between.
+  void read_again(std::int64_t seq);
+
+ private:
+  outcome pause(clock::time_point now);
+  outcome search_on(clock::time_point now);
+  bool resume();
+
+  read_limits limits_;
+  position at_;
+  std::optional<position> resume_at_;  // while something below is read again
+  std::int64_t read_to_ = position::before_all;
+  bool wanted_ = false;
+  bool walks_ = false;  // the next pending row may be far away
+  clock::time_point not_before_{};
+  std::chrono::milliseconds pause_{0};
+  clock::time_point due_at_ = clock::time_point::max();
+  due_cursor due_after_;
+  std::optional<clock::time_point> searching_since_;
+  xid latest_ = 0;  // transactions that there are
+};
+
+}  // namespace outboxd::flow

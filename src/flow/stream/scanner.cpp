@@ -1,0 +1,163 @@
+#include "flow/stream/scanner.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace outboxd::flow {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto never = clock::time_point::max();
+
+// Between two reads of what is paused, and two scans of what is dead. Commands ring; who changes the tables
+// by hand does not.
+constexpr auto scan_interval = 10s;
+
+// After a read of what is paused has failed.
+constexpr auto pauses_retry = 1s;
+
+// Between two pages of what is recalled; and after one that met a lock.
+constexpr auto recall_pause = 100ms;
+constexpr auto recall_retry = 1s;
+
+// After a scan has failed.
+constexpr auto page_pause = 20ms;
+
+}  // namespace
+
+void scanner::start(std::vector<std::int64_t> left, clock::time_point now) {
+  not_before_ = {};
+  left_ = std::move(left);
+  blocked_ = {.after = first_of_all};
+  dead_ = {};
+  if (dead_hold_) begin_scan_of_dead(now);
+  recall_ = {};
+  pauses_ = {};
+  resume_ = {.wanted = true, .after = {}};  // of pauses that have ended while nobody led
+  missed_rows_.start();
+  check_from_.reset();
+}
+
+void scanner::start_again(clock::time_point now) {
+  const bool recalls = recall_.pending();
+  start(std::exchange(left_, {}), now);
+  if (recalls) recall();
+}
+
+void scanner::ring_dead(clock::time_point now) {
+  if (dead_hold_) dead_.begins_at = now;
+}
+
+void scanner::begin_scan_of_dead(clock::time_point now) {
+  barriers_.dead.begin_scan();
+  dead_ = {.after = position::before_all, .begins_at = now + scan_interval};
+}
+
+void scanner::sweep(std::int64_t watermark, clock::time_point now) {
+  check_from_ = missed_rows_.next(watermark);
+  if (now - pauses_.known_at >= scan_interval) ring_pauses();
+}
+
+bool scanner::knows_barriers(clock::time_point now) const {
+  return !blocked_.after && !dead_.after && pauses_.at > now;
+}
+
+void scanner::add_barriers(store_request& to, clock::time_point now) {
+  if (!dead_.after && now >= dead_.begins_at) begin_scan_of_dead(now);
+  to.dead_after = dead_.after;
+  to.blocked_after = blocked_.after;
+  to.pauses = now >= pauses_.at;
+  if (to.pauses) pauses_.at = never;
+}
+
+void scanner::add_to_load(store_request& to, clock::time_point now) {
+  if (now < not_before_) return;
+  add_barriers(to, now);
+  if (!to.pauses && knows_barriers(now)) to.left = left_;
+}
+
+void scanner::add_to(store_request& to, int room, clock::time_point now) {
+  if (to.read) to.check_from = std::exchange(check_from_, std::nullopt);
+  if (now < not_before_) return;
+  add_barriers(to, now);
+  if (now >= recall_.not_before) to.recall_after = recall_.take({});
+  if (room <= 0) return;
+  if (const auto after = resume_.take(position::before_all))
+    to.resume = {.after = *after, .events = room, .paused = barriers_.paused.in_force()};
+}
+
+clock::time_point scanner::next(int room) const {
+  constexpr auto at_once = clock::time_point::min();
+  const auto to_page = blocked_.after ? not_before_ : never;
+  const auto to_recall = recall_.pending() ? recall_.not_before : never;
+  const auto to_dead = dead_.after ? at_once : dead_.begins_at;
+  const auto to_resume = resume_.pending() && room > 0 ? at_once : never;
+  return std::max(not_before_, std::min({to_page, to_recall, to_resume, to_dead, pauses_.at}));
+}
+
+template <class Answer>
+bool scanner::is_answer(const tried<Answer>& got, clock::time_point now) {
+  if (got.result == read_result::done) return true;
+  not_before_ = now + page_pause;
+  return false;
+}
+
+bool scanner::on_left(const tried<std::vector<stored_event>>& got, clock::time_point now) {
+  if (!is_answer(got, now)) return false;
+  left_.clear();
+  return true;
+}
+
+// Page by page, with pauses: others' events are read meanwhile. What PostgreSQL refuses to change becomes due
+// by itself.
+bool scanner::on_recalled(const tried<recall_answer>& got, clock::time_point now) {
+  const bool deferred = got.result == read_result::deferred;
+  recall_.not_before = now + (deferred ? recall_retry : recall_pause);
+  if (deferred) return false;
+  recall_.after = got.result == read_result::done ? got.answer.upto : std::nullopt;
+  return true;
+}
+
+bool scanner::on_pauses(const tried<pauses_answer>& got, bool running, clock::time_point now) {
+  if (!is_answer(got, now)) {
+    pauses_.at = running ? now + pauses_retry : clock::time_point::min();
+    return false;
+  }
+  if (got.answer.next_end) pauses_.at = std::min(pauses_.at, now + *got.answer.next_end);
+  pauses_.known_at = now;
+  return true;
+}
+
+bool scanner::on_resumed(const tried<resumed_answer>& got, clock::time_point now) {
+  if (!is_answer(got, now)) return false;
+  resume_.after = got.answer.upto;
+  return true;
+}
+
+void scanner::on_blocked(const tried<blocked_answer>& got, aggregate after, bool running,
+                         clock::time_point now) {
+  if (!is_answer(got, now)) return;
+  barriers_.held.on_page(got.answer.rows, after,
+                         got.answer.upto.value_or(std::numeric_limits<aggregate>::max()));
+  blocked_.after.reset();
+  if (running)
+    blocked_.next = got.answer.upto.value_or(first_of_all);
+  else
+    blocked_.after = got.answer.upto;
+}
+
+void scanner::on_dead_page(const tried<dead_answer>& got, clock::time_point now) {
+  if (!is_answer(got, now)) return;
+  barriers_.dead.on_page(got.answer.of);
+  dead_.after = got.answer.upto;
+  if (dead_.after) return;
+  for (const aggregate of : barriers_.dead.end_scan()) barriers_.held.begin(of, hold::draining);
+}
+
+std::optional<std::int64_t> scanner::on_checked(const tried<walk_answer>& got, std::int64_t watermark) {
+  if (got.result != read_result::done) return std::nullopt;
+  return missed_rows_.on_walked(got.answer, watermark);
+}
+
+}  // namespace outboxd::flow

@@ -1,0 +1,31 @@
+// server_clock: what time it is on PostgreSQL's clock, which created_at is of.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "core/event.hpp"
+#include "flow/stream/write_queue.hpp"
+
+namespace outboxd::flow {
+
+// Pure. The server has read its clock at some time between a question and its answer; the error of that is
+// half the time between them, and grows with its age, for the two clocks do not run alike. The best answer is
+// kept.
+class server_clock {
+ public:
+  void on_answer(clock::time_point asked, clock::time_point answered, timestamp told);
+  // Nothing before the first answer.
+  std::optional<timestamp> at(clock::time_point now) const;
+
+ private:
+  struct reading {
+    clock::time_point when;
+    timestamp told;
+    clock::duration error;  // when it was read
+  };
+
+  std::optional<reading> best_;
+};
+
+}  // namespace outboxd::flow

@@ -1,0 +1,47 @@
+// step_observer: who is told of each step of each event, for tracing. Nobody, as a rule.
+#pragma once
+
+#include <cstdint>
+
+#include "core/event.hpp"
+#include "flow/dispatch/destinations.hpp"
+
+namespace outboxd::flow {
+
+enum class step : std::uint8_t {
+  read,         // from the table, with its texts
+  sent,         // to the broker
+  letter_sent,  // its dead letter
+  acked,
+  returned,
+  nacked,
+  interrupted,  // its channel or connection ended before its confirm
+  parked,       // it waits behind an earlier event of its aggregate
+  marked,       // published, in the table
+};
+
+inline constexpr int no_lane = -1;
+
+struct step_taken {
+  step what;
+  const event& of;
+  destination to;
+  int lane = no_lane;  // that it was offered to last
+};
+
+class step_observer {
+ public:
+  // Asked before each step: a step that nobody listens to costs this look.
+  bool listens() const { return listens_; }
+  // What is told is valid during the call only.
+  virtual void on_step(const step_taken& what) = 0;
+
+ protected:
+  ~step_observer() = default;
+  void listen(bool yes) { listens_ = yes; }
+
+ private:
+  bool listens_ = false;
+};
+
+}  // namespace outboxd::flow

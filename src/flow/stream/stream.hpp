@@ -1,0 +1,265 @@
+// stream: one shard's events on their way: read, offered to the lanes, and marked, by whoever leads the
+// shard.
+#pragma once
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "core/failure.hpp"
+#include "flow/dispatch/lanes.hpp"
+#include "flow/limits.hpp"
+#include "flow/stream/barriers.hpp"
+#include "flow/stream/laggards.hpp"
+#include "flow/stream/notices.hpp"
+#include "flow/stream/reader.hpp"
+#include "flow/stream/scanner.hpp"
+#include "flow/stream/server_clock.hpp"
+#include "flow/stream/step_observer.hpp"
+
+namespace outboxd::flow {
+
+struct saved_position {
+  position at;
+  std::vector<std::int64_t> unsettled;  // seqs up to it of events that are not settled
+};
+
+// Pure: time, database and broker come from outside, and nothing here blocks or throws.
+class stream final : public lane_client {
+ public:
+  enum class phase : std::uint8_t {
+    idle,      // somebody else leads the shard
+    loading,   // leads; learns, before it sends, what holds back events and what a former leader has left
+    running,   // reads, sends, marks
+    draining,  // is to give the lead up: waits for confirms and writes what it knows
+  };
+
+  // tell: of what is worth telling. steps: of each step of each event; may be null.
+  stream(lanes& over, stream_limits limits, observer tell, step_observer* steps = nullptr);
+
+  // From the next failure on.
+  void retry_by(retry_policy policy) { limits_.retry = std::move(policy); }
+  // From the next event on that is read.
+  void route_by(routing routes) { limits_.route = std::move(routes); }
+
+  // The lead is taken.
+  void start(saved_position from, payload_type payload);
+  // The server has told its time; later reads with a summary do so, too.
+  void on_server_time(clock::time_point asked, timestamp told) {
+    agenda_.server_clock.on_answer(asked, lanes_.now(), told);
+  }
+  // Reads and sends nothing more; drained() follows when all that is in flight is settled.
+  void drain();
+  // Leads on after drain(), between two requests: it is sent and read again, as after a takeover. What is in
+  // flight or still to be written stays what it is.
+  void go_on();
+  // Waits no longer for confirms.
+  void abandon();
+  // If a draining stream ends now, these go out again: those that are in flight, and those that are confirmed
+  // and not marked.
+  std::vector<event_key> in_flight() const;
+  std::vector<event_key> unmarked() const;
+  // What became of these is to be written, be it a mark or a record.
+  std::vector<event_key> unwritten() const;
+  bool drained() const;
+  // The lead is lost, and whatever is in memory with it.
+  void lost();
+
+  // There may be new events; there may be due ones; it is time to look at everything.
+  void ring() { reader_.ring(); }
+  void ring_due();
+  void ring_pauses() { scanner_.ring_pauses(); }
+  void sweep();
+
+  // What to ask the store for now, if anything. One request at a time: on_answer or lost() follows.
+  std::optional<store_request> next();
+  clock::time_point next_at() const;
+
+  struct news {
+    bool read = false;      // new events were looked for
+    bool complete = false;  // and all that was visible has been found
+    std::size_t found = 0;
+    std::size_t passed = 0;               // seqs above the former position, of all shards
+    std::optional<double> queue_usage{};  // how full the server's queue of notifications is, from 0 to 1
+  };
+  news on_answer(store_answer answer);
+
+  phase now_in() const { return phase_; }
+  const unsettled& events() const { return events_; }
+  const position& at() const { return reader_.at(); }
+  // Whether this event is below the position and still to be read.
+  bool passes_over(aggregate which, std::int64_t seq) const { return laggards_.passes_over(which, seq); }
+  // What keeps it from sending although it may: it looks through what comes before; or, while it loads, it
+  // learns what holds back events.
+  std::optional<reader::search> searching() const {
+    return phase_ == phase::running ? reader_.searching() : std::nullopt;
+  }
+  // The read that is under way was asked for at this time.
+  std::optional<clock::time_point> reads_since() const {
+    const bool reads = agenda_.asked && (agenda_.asked->read || agenda_.asked->walk_from);
+    return reads ? std::optional(agenda_.asked_at) : std::nullopt;
+  }
+  std::optional<clock::time_point> loads_since() const {
+    return phase_ == phase::loading ? std::optional(agenda_.loads_since) : std::nullopt;
+  }
+  std::size_t held() const { return barriers_.aggregates(); }
+  bool is_paused() const { return barriers_.paused.everything(); }
+  // Somebody's lock keeps it from writing what became of some events.
+  bool meets_lock() const { return writes_.marks.meets_lock() || writes_.records.meets_lock(); }
+
+  // PostgreSQL refuses to write what became of some events.
+  struct refused_writes {
+    std::size_t events = 0;
+    clock::time_point since;
+    bool all = false;  // since then it has written nothing else
+    std::string reason;
+  };
+  std::optional<refused_writes> refuses() const;
+
+  bool may_send() const override { return lanes_.now() < agenda_.sure_until; }
+  bool is_fresh(slot which, clock::time_point now) const override;
+  void on_stale(slot which, clock::time_point now) override;
+  result<message> letter_of(slot which) override;
+  destination target_of(slot which) const override;
+  void on_sent(slot which) override { tell(step::sent, which); }
+  void on_outcome(slot which, const outcome& what) override;
+  void on_unencodable(slot which, std::string reason) override;
+  void on_interrupted(slot which, const interruption& why, bool alone, clock::time_point up_since) override;
+  void on_overdue(slot which) override;
+  void on_unsent(slot which) override;
+  void on_lanes_changed() override;
+  void on_destination_up() override { scanner_.recall(); }
+  void on_progress() override;
+
+ private:
+  // Statements about events in memory.
+  struct writes {
+    write_queue marks;
+    write_queue records;
+    write_queue fetches;                            // reads, in fact: of texts
+    write_queue looks;                              // and these: whether rows are as they were
+    std::optional<clock::time_point> written_at{};  // the latest of marks and records
+    std::string refusal{};                          // the latest reason why a row is not written
+    bool idle() const { return marks.idle() && records.idle(); }
+  };
+  // While it leads: the round trip under way, without what it writes, and what a later one is to do.
+  struct agenda {
+    std::optional<store_request> asked;
+    clock::time_point asked_at{};
+    clock::time_point loads_since{};
+    std::optional<position> saved;
+    bool save = false;
+    bool summary_wanted = false;              // with the next read
+    clock::time_point laggards_not_before{};  // a read of them has failed
+    std::size_t found_of_laggards = 0;        // since the latest read
+    clock::time_point keys_only_until{};
+    clock::time_point new_ones_until{};  // they come, and do not wait
+    clock::time_point sure_until{};      // that it has the lead still
+    payload_type payload = payload_type::jsonb;
+    flow::server_clock server_clock;
+  };
+
+  std::uint32_t longest_chain() const {
+    return std::min(limits_.longest_chain,
+                    static_cast<std::uint32_t>(lanes_.limit().worth_reading(limits_.read.batch)));
+  }
+  std::uint32_t share_of_laggard() const;
+  bool is_full(aggregate which) const;
+  std::vector<left_behind> hungry() const;
+  int room() const;
+  int portion() const;
+  int room_for_returning() const;
+  std::size_t most_marks() const;
+  bool memory_is_full() const;
+  std::int64_t watermark() const;
+  bool may_fetch() const;
+  std::size_t put_off() const;
+  bool may_release() const;
+  bool owes_proof() const;
+  bool all_settled() const;
+  void ask_to_write(store_request& to);
+  void ask_to_read(store_request& to);
+  void ask_for_laggards(store_request& to);
+  void ask_to_fetch(store_request& to);
+  void ask_to_look(store_request& to);
+  void ask_to_save(store_request& to) const;
+
+  void read_by_keys();
+  void on_recorded(const write_answer& got);
+  void on_marked(const write_answer& got);
+  news on_read(tried<read_answer>& got, const store_request& asked);
+  void on_laggards(tried<laggards_answer>& got);
+  void on_left(tried<std::vector<stored_event>>& got);
+  void on_fetched(tried<std::vector<stored_event>>& got, bool was_measured);
+  void on_looked(tried<std::vector<event_key>>& got, const std::vector<row_version>& asked);
+  void on_not_there(slot which, bool put_off);
+  void on_still_withheld(slot which, std::int64_t size);
+  void die_unread(slot which, std::string reason);
+  void on_released(tried<release_answer>& got, const store_request& asked);
+  void on_recalled(const tried<recall_answer>& got);
+  void on_pauses(tried<pauses_answer>& got);
+  void on_resumed(tried<resumed_answer>& got);
+  boost::unordered_flat_map<aggregate, std::int64_t> lowest_to_record() const;
+  std::vector<slot> slots_of(const std::vector<event_key>& keys) const;
+  void say_delivered(slot which) const;
+  void tell(step what, slot which) const {
+    if (steps_ != nullptr && steps_->listens()) say_step(what, which);
+  }
+  void on_texts(slot which);
+  void say_step(step what, slot which) const;
+  void count_published(const std::vector<slot>& done) const;
+  void say_stuck(const write_queue& what, std::string_view trouble, const std::string& reason) const;
+  void say_unwritten(const write_queue& what, const std::string& reason);
+
+  bool admit(stored_event one);
+  // due_in: it is scheduled, and nobody has set it aside yet.
+  void take_place(slot which, std::optional<std::chrono::milliseconds> due_in, bool parked);
+  void admit_due(stored_event one);
+  void offer_next(aggregate of);
+  bool travels_alone(slot which) const;
+  bool may_leave(slot which);
+  void leave_chain(slot which);
+  void forget_unsent();
+
+  destination destination_of(slot which) const;
+  void give_up_waiting(slot which, std::string reason);
+  void fail(slot which, failure why, std::string reason);
+  void excuse(slot which, failure why, std::string reason, destinations::finding whose);
+  void wait_for_login(slot which, std::string reason);
+  void wait_for_destination(slot which);
+  void count_attempt(slot which, failure why, std::string reason);
+  void back_off(slot which, failure_record how);
+  void hold_back(slot which);
+  void wait(slot which, failure_record how);
+  void park(slot which);
+  void set_aside(slot which, std::chrono::milliseconds due_in);
+  void park_rest(aggregate of);
+  void die(slot which, failure why, std::string reason);
+  void dead_letter(slot which, failure_record how);
+  void end_letter(slot which, std::string_view trouble);
+  void leave(slot which, failure_record how);
+  const failure_record& to_record(slot which) const;
+  template <class Which>
+  std::vector<event_key> keys_of(Which which) const;
+
+  lanes& lanes_;
+  stream_limits limits_;
+  const observer tell_;
+  step_observer* const steps_;
+
+  phase phase_ = phase::idle;
+  unsettled events_;
+  barriers barriers_;
+  reader reader_;
+  laggards laggards_;
+  scanner scanner_;
+  writes writes_;
+  agenda agenda_;
+  bool lost_over_texts_ = false;  // the latest session ended while texts were asked for
+  std::mt19937_64 chance_;
+};
+
+}  // namespace outboxd::flow

@@ -1,0 +1,73 @@
+// Somebody may change a row that waits in memory: the part of stream.hpp that looks at such rows again.
+#include <algorithm>
+
+#include "flow/stream/stream.hpp"
+
+namespace outboxd::flow {
+namespace {
+
+// Rows in one look: what goes out in a second or less, as a rule.
+constexpr std::size_t most_looks = 500;
+
+}  // namespace
+
+// A dead letter is of what failed, whatever the row says by now. In pipelined order one that waits for a look
+// is not overtaken by those behind it, which their lane has already.
+bool stream::is_fresh(slot which, clock::time_point now) const {
+  const auto& one = events_.at(which);
+  const bool is_young = now - one.seen_at <= limits_.fresh_for;
+  if (is_young && (limits_.order == order_mode::strict || one.before == no_slot)) return true;
+  if (one.is<stage::letter>()) return true;
+  return is_young && !events_.at(one.before).is_unsent();
+}
+
+void stream::on_stale(slot which, clock::time_point now) {
+  on_unsent(which);
+  auto& one = events_.at(which);
+  if (!one.is<stage::queued>() || now - one.seen_at <= limits_.fresh_for) return;
+  one.now = stage::fetching{};
+  writes_.looks.add(which, now);
+}
+
+// Those behind it in its chain will have waited as long when it is their turn.
+void stream::ask_to_look(store_request& to) {
+  const auto now = lanes_.now();
+  const auto* const group = writes_.looks.begin_fitting(now, most_looks);
+  if (group == nullptr) return;
+  const auto add = [&](slot which) {
+    const event& it = events_.at(which).it.what;
+    to.looks.push_back({it.key(), it.place, it.written_by});
+  };
+  std::for_each(group->slots.begin(), group->slots.end(), add);
+  for (const slot first : group->slots)
+    for (slot which = events_.at(first).after; which != no_slot && to.looks.size() < 2 * most_looks;
+         which = events_.at(which).after) {
+      const auto& one = events_.at(which);
+      if (!one.is<stage::queued>() || one.it.withheld || now - one.seen_at <= limits_.fresh_for / 2) break;
+      add(which);
+    }
+}
+
+void stream::on_looked(tried<std::vector<event_key>>& got, const std::vector<row_version>& asked) {
+  const bool later = got.result == read_result::deferred;
+  const auto done = writes_.looks.end(later ? write_result::deferred : write_result::done, {}, lanes_.now());
+  if (later) return;
+  auto& same = got.answer;  // nothing, if it could not be read: then each one is fetched
+  std::sort(same.begin(), same.end());
+  for (const row_version& one : asked) {
+    const slot which = events_.find(one.key);
+    if (which == no_slot) continue;
+    auto& entry = events_.at(which);
+    if (!entry.is<stage::queued>() && !entry.is<stage::fetching>()) continue;
+    if (std::binary_search(same.begin(), same.end(), one.key))
+      entry.seen_at = agenda_.asked_at;
+    else
+      events_.withhold(which);
+  }
+  for (const slot which : done) {
+    events_.at(which).now = stage::queued{};
+    offer_next(events_.aggregate_of(which));
+  }
+}
+
+}  // namespace outboxd::flow

@@ -1,0 +1,74 @@
+// Aggregates that were left behind: the part of stream.hpp that reads each of them by itself.
+#include <algorithm>
+#include <utility>
+
+#include "flow/stream/stream.hpp"
+
+namespace outboxd::flow {
+namespace {
+
+using namespace std::chrono_literals;
+
+// After a read of what was left behind has failed.
+constexpr auto laggards_pause = 20ms;
+
+}  // namespace
+
+// Half of the memory is for those that were left behind: the others have the rest.
+std::uint32_t stream::share_of_laggard() const {
+  const int half = lanes_.limit().worth_reading(limits_.read.batch) * limits_.batches / 2;
+  return std::max(1U, static_cast<std::uint32_t>(half) / static_cast<std::uint32_t>(laggards_.size()));
+}
+
+bool stream::is_full(aggregate which) const {
+  const auto length = events_.length_of(which);
+  if (length < longest_chain()) return false;
+  return laggards_.state_of(which) != lag::follows || length >= share_of_laggard();
+}
+
+// Those whose chains are worth filling up. What is to be parked has no chain to wait for.
+std::vector<left_behind> stream::hungry() const {
+  if (laggards_.empty() || lanes_.now() < agenda_.laggards_not_before) return {};
+  return laggards_.where([this](aggregate which, lag how) {
+    return how == lag::overtaken || events_.length_of(which) <= share_of_laggard() / 2;
+  });
+}
+
+void stream::ask_for_laggards(store_request& to) {
+  if (to.read || to.walk_from || to.check_from) to.passing_over = laggards_.names();
+  const int free = std::min(room(), limits_.read.batch);
+  if (free <= 0) return;
+  auto of = hungry();
+  if (of.empty()) return;
+  const int each = std::min(free / static_cast<int>(of.size()), static_cast<int>(share_of_laggard() / 2));
+  to.laggards = {.of = std::move(of), .seq_span = limits_.read.seq_span, .events = std::max(1, each)};
+}
+
+// In order of their seq, and not one aggregate after the other: all of them may have been held up. What is
+// beyond the position comes with the others: an earlier one, committed late, may be still to be read there.
+void stream::on_laggards(tried<laggards_answer>& got) {
+  if (got.wants_keys_only()) read_by_keys();
+  if (got.result != read_result::done) {
+    agenda_.laggards_not_before = lanes_.now() + laggards_pause;
+    return;
+  }
+  for (stored_event& one : got.answer.rows) {
+    if (one.what.seq > reader_.passed()) break;
+    const aggregate of = one.what.aggregate;
+    const auto due_in = one.due_in;
+    const bool overtaken = laggards_.state_of(of) == lag::overtaken && is_full(of);
+    const bool parked = barriers_.hold(of) || overtaken;
+    const auto added = events_.add(std::move(one));
+    if (!added) continue;
+    ++agenda_.found_of_laggards;
+    on_texts(*added);
+    take_place(*added, due_in, parked);
+  }
+  for (const auto& [which, to] : got.answer.looked_to) {
+    laggards_.on_read(which, to, reader_.passed());
+    // What is parked of it may have waited for that.
+    if (!laggards_.state_of(which) && events_.length_of(which) == 0) barriers_.held.on_head_settled(which);
+  }
+}
+
+}  // namespace outboxd::flow

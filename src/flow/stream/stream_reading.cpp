@@ -1,0 +1,311 @@
+// What has been read takes its place: the part of stream.hpp between the table and the lanes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "flow/stream/stream.hpp"
+
+namespace outboxd::flow {
+namespace {
+
+using namespace std::chrono_literals;
+
+// After a row could not be read, rows come without their texts for so long, and those are measured before
+// they are made: time to find out which one it is.
+constexpr auto by_keys_for = 10s;
+
+// How long the pauses grow between tries to read an event from a disk that cannot be read: half a minute in
+// all.
+constexpr auto disk_retries_for = 32s;
+
+// For so long after a new event others are to be expected.
+constexpr auto new_ones_follow_for = 1s;
+
+// A sequence may have come from one end of bigint to the other. Nobody needs to tell a million from more.
+std::size_t seqs_between(std::int64_t low, std::int64_t high) {
+  constexpr std::uint64_t enough = 1'000'000;
+  return std::min(static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low), enough);
+}
+
+}  // namespace
+
+void stream::read_by_keys() {
+  agenda_.keys_only_until = lanes_.now() + by_keys_for;
+}
+
+stream::news stream::on_read(tried<read_answer>& got, const store_request& asked) {
+  const auto how = reader_.on_read(asked, got, lanes_.now());
+  laggards_.on_passed(reader_.passed());
+  if (got.wants_keys_only()) read_by_keys();
+  news out{.read = how != reader::outcome::failed, .complete = how == reader::outcome::complete};
+  if (got.result != read_result::done) return out;
+  if (got.answer.top) out.passed = seqs_between(asked.read->from.seq, *got.answer.top);
+  out.queue_usage = got.answer.queue_usage;
+  if (got.answer.server_time) on_server_time(agenda_.asked_at, *got.answer.server_time);
+  if (asked.read->with_summary && (got.answer.holds || barriers_.held.size() > 0)) scanner_.scan_blocked();
+  if (got.answer.late > asked.read->events) return out;
+  for (stored_event& one : got.answer.rows) {
+    // Something earlier may be among what the rest of (c) will find.
+    if (!got.answer.saw_all && one.what.seq > asked.read->from.seq) break;
+    if (admit(std::move(one))) ++out.found;
+  }
+  out.found += std::exchange(agenda_.found_of_laggards, 0);
+  if (out.found > 0) agenda_.new_ones_until = lanes_.now() + new_ones_follow_for;
+  return out;
+}
+
+void stream::on_left(tried<std::vector<stored_event>>& got) {
+  if (got.wants_keys_only()) read_by_keys();
+  if (!scanner_.on_left(got, lanes_.now())) return;
+  phase_ = phase::running;
+  std::ranges::sort(got.answer, {}, [](const stored_event& one) { return one.what.seq; });
+  for (stored_event& one : got.answer)
+    if (one.from == exception::none) admit(std::move(one));
+}
+
+void stream::on_texts(slot which) {
+  auto& one = events_.at(which);
+  one.seen_at = agenda_.asked_at;
+  if (one.it.withheld) return;
+  if (!limits_.route.routes.empty()) one.route = resolve(one.it.what, limits_.route);
+  tell(step::read, which);
+}
+
+// True if it is news.
+bool stream::admit(stored_event one) {
+  const aggregate of = one.what.aggregate;
+  const auto due_in = one.due_in;
+  if (laggards_.passes_over(of, one.what.seq)) return false;
+  const bool held = barriers_.hold(of);
+  const auto lags = laggards_.state_of(of);
+  // What came late of one that follows is below what was left behind, so that it finds a place.
+  const bool full = !held && !due_in && lags != lag::follows && events_.length_of(of) >= longest_chain() &&
+                    events_.find(one.what.key()) == no_slot;
+  if (full && !lags && laggards_.leave_behind(of, one.what.seq)) return false;
+  const bool parked = held || full;
+  const auto added = events_.add(std::move(one));
+  if (!added) return false;
+  laggards_.on_overtaking();
+  on_texts(*added);
+  take_place(*added, due_in, parked);
+  return true;
+}
+
+void stream::take_place(slot which, std::optional<std::chrono::milliseconds> due_in, bool parked) {
+  if (due_in)
+    set_aside(which, *due_in);
+  else if (parked)
+    park(which);
+  else
+    offer_next(events_.aggregate_of(which));
+}
+
+// The first of its aggregate that backs off goes out before all others of it; a scheduled one takes its place
+// behind them.
+void stream::admit_due(stored_event one) {
+  const aggregate of = one.what.aggregate;
+  const bool heads = one.from == exception::backing_off;
+  const bool parked = one.earlier_waits || (!heads && (barriers_.hold(of) || is_full(of)));
+  if (heads && !barriers_.held.holds(of))
+    barriers_.held.begin(of, hold::head_waits);  // somebody has requeued it by hand
+  const auto added = events_.add(std::move(one));
+  if (!added) return;
+  on_texts(*added);
+  if (parked)
+    park(*added);
+  else
+    offer_next(of);
+}
+
+bool stream::travels_alone(slot which) const {
+  const auto& one = events_.at(which);
+  return one.so_far.suspected >= suspicion::suspect || one.is<stage::letter>();
+}
+
+// Dead letters go to their own exchange.
+bool stream::may_leave(slot which) {
+  if (events_.at(which).is<stage::letter>()) return true;
+  switch (lanes_.destinations().ask(destination_of(which), lanes_.now())) {
+    case destinations::permit::send:
+    case destinations::permit::probe:
+      return true;
+    case destinations::permit::probe_alone:
+      events_.at(which).so_far.suspected = std::max(events_.at(which).so_far.suspected, suspicion::suspect);
+      return true;
+    case destinations::permit::wait:
+      return false;
+  }
+  return true;
+}
+
+// Sends what is next in its chain to a lane: in strict order the first only.
+void stream::offer_next(aggregate of) {
+  auto* const chain = events_.find_chain(of);
+  if (chain == nullptr || phase_ != phase::running || is_paused()) return;
+  const bool knows = chain->offered_to != no_slot;
+  slot which = knows ? events_.at(chain->offered_to).after : chain->first;
+  for (; which != no_slot; which = events_.at(which).after) {
+    auto& one = events_.at(which);
+    if (one.is<stage::dying>() || one.is<stage::fetching>()) return;
+    if (one.is_queued()) {
+      auto* const letter = std::get_if<stage::letter>(&one.now);
+      if (one.it.withheld && letter == nullptr) {
+        one.now = stage::fetching{};
+        writes_.fetches.add(which, lanes_.now());
+        return;
+      }
+      if (barriers_.paused.holds(one.it.what) && letter == nullptr) return hold_back(which);
+      if (!may_leave(which)) return wait_for_destination(which);
+      const bool is_first = chain->offered == 0;
+      const bool returns = is_first ? one.it.from != exception::none : chain->returns;
+      const auto lane =
+          lanes_.offer({.whose = this, .which = which, .alone = travels_alone(which), .returning = returns},
+                       of, is_first ? -1 : chain->lane);
+      if (!lane) return;
+      chain->returns = returns;
+      if (letter != nullptr)
+        letter->offered = true;
+      else
+        one.now = stage::offered{};
+      one.lane = static_cast<std::int16_t>(*lane);
+      chain->lane = *lane;
+      ++chain->offered;
+    }
+    if (limits_.order == order_mode::strict || travels_alone(which)) return;
+    chain->offered_to = which;
+  }
+}
+
+void stream::on_fetched(tried<std::vector<stored_event>>& got, bool was_measured) {
+  const auto how = got.result == read_result::done       ? write_result::done
+                   : got.result == read_result::deferred ? write_result::deferred
+                                                         : write_result::refused;
+  if (got.result == read_result::too_dear) read_by_keys();
+  auto done = writes_.fetches.end(how, {}, lanes_.now());
+  if (const auto bad = writes_.fetches.stuck()) {
+    // A server that is slow is no fault of the event's.
+    if (got.result == read_result::too_dear ||
+        (got.may_pass && writes_.fetches.stuck_for() < disk_retries_for))
+      return say_stuck(writes_.fetches, "cannot be read by PostgreSQL just now", got.reason);
+    writes_.fetches.drop_stuck();
+    if (was_measured && !got.may_pass && !std::exchange(events_.at(*bad).immeasurable, true))
+      return writes_.fetches.add(*bad, lanes_.now());  // it may be read all the same
+    return die_unread(*bad, got.reason);
+  }
+  std::vector<slot> put_off;
+  for (stored_event& one : got.answer) {
+    const slot which = events_.find(one.what.key());
+    if (which == no_slot || !events_.at(which).is<stage::fetching>()) continue;
+    if (one.put_off) {
+      if (one.from == exception::backing_off) put_off.push_back(which);
+      continue;
+    }
+    if (one.withheld && one.what.aggregate == events_.aggregate_of(which)) {
+      if (std::erase(done, which) > 0) on_still_withheld(which, one.size);
+      continue;
+    }
+    if (!events_.complete(which, std::move(one))) continue;
+    on_texts(which);
+    events_.at(which).now = stage::queued{};
+    std::erase(done, which);
+    offer_next(events_.aggregate_of(which));
+  }
+  for (const slot which : done)  // not there any more, another one by now, or finished or put off by hand
+    on_not_there(which, std::find(put_off.begin(), put_off.end(), which) != put_off.end());
+}
+
+// put_off: it backs off for longer, and its aggregate waits for it still.
+void stream::on_not_there(slot which, bool put_off) {
+  const aggregate of = events_.aggregate_of(which);
+  leave_chain(which);
+  events_.erase(which);
+  if (put_off) {
+    barriers_.held.begin(of, hold::head_waits);
+    park_rest(of);
+  } else if (events_.length_of(of) == 0) {
+    barriers_.held.on_head_settled(of);
+  }
+  offer_next(of);
+}
+
+// Others came before it, or no broker would take it.
+void stream::on_still_withheld(slot which, std::int64_t size) {
+  events_.at(which).it.size = size;
+  if (size <= largest_message) return writes_.fetches.add(which, lanes_.now());
+  die_unread(which, fmt::format("its texts would have {} bytes, and RabbitMQ takes {} at most", size,
+                                largest_message));
+}
+
+void stream::die_unread(slot which, std::string reason) {
+  events_.at(which).now = stage::queued{};
+  die(which, failure::unreadable, std::move(reason));
+}
+
+// Of each aggregate: what is parked above that may not go before it. What is to back off goes before all.
+boost::unordered_flat_map<aggregate, std::int64_t> stream::lowest_to_record() const {
+  boost::unordered_flat_map<aggregate, std::int64_t> out;
+  if (writes_.records.idle() && writes_.records.refused().empty()) return out;
+  events_.for_each([&](slot, const unsettled::entry& one) {
+    const auto* const leaving = std::get_if<stage::leaving>(&one.now);
+    if (leaving == nullptr || leaving->how->to == exception::scheduled) return;
+    const auto seq = leaving->how->to == exception::backing_off ? position::before_all : one.it.what.seq;
+    const auto [at, is_first] = out.try_emplace(one.it.what.aggregate, seq);
+    at->second = std::min(at->second, seq);
+  });
+  return out;
+}
+
+void stream::on_released(tried<release_answer>& got, const store_request& asked) {
+  if (got.wants_keys_only()) read_by_keys();
+  if (got.result != read_result::done) return;  // the next sweep asks again
+  auto& it = got.answer;
+  std::vector<aggregate> more = std::move(it.more);
+  std::vector<aggregate> taken;
+  const auto to_record = lowest_to_record();
+  for (stored_event& one : it.rows) {
+    const aggregate of = one.what.aggregate;
+    const auto before = to_record.find(of);
+    // What the reading has not passed since the lead was taken may have pending ones before it.
+    if (one.what.seq > reader_.read_to() || laggards_.passes_over(of, one.what.seq) ||
+        (before != to_record.end() && one.what.seq > before->second)) {
+      more.push_back(of);
+      continue;
+    }
+    const auto added = events_.add(std::move(one));
+    if (!added) continue;
+    on_texts(*added);
+    if (taken.empty() || taken.back() != of) taken.push_back(of);
+  }
+  for (const aggregate of : asked.release) {
+    if (std::find(it.backs_off.begin(), it.backs_off.end(), of) != it.backs_off.end())
+      barriers_.held.on_head_waits(of);
+    else if (std::find(more.begin(), more.end(), of) == more.end())
+      barriers_.held.on_all_released(of);
+  }
+  for (const aggregate of : taken) offer_next(of);
+}
+
+void stream::on_recalled(const tried<recall_answer>& got) {
+  if (scanner_.on_recalled(got, lanes_.now())) reader_.ring_due(lanes_.now());
+}
+
+// What is with the lanes and not sent yet comes back: a lane may be blocked for long.
+void stream::on_pauses(tried<pauses_answer>& got) {
+  if (!scanner_.on_pauses(got, phase_ == phase::running, lanes_.now())) return;
+  const auto changed = barriers_.paused.set(std::move(got.answer.in_force));
+  if (!changed.more && !changed.fewer) return;
+  tell_(notice::paused{barriers_.paused.in_force()});
+  if (changed.more) lanes_.withdraw(*this);
+  if (changed.fewer) scanner_.resume();
+  on_lanes_changed();
+}
+
+// They are as good as due. Nothing is written of that: who leads next finds them again.
+void stream::on_resumed(tried<resumed_answer>& got) {
+  if (got.wants_keys_only()) read_by_keys();
+  if (!scanner_.on_resumed(got, lanes_.now())) return;
+  for (stored_event& one : got.answer.rows) admit_due(std::move(one));
+}
+
+}  // namespace outboxd::flow

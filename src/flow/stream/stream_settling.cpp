@@ -1,0 +1,343 @@
+// What becomes of events: the part of stream.hpp between the broker's word and the table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/failpoint.hpp"
+#include "core/to_message.hpp"
+#include "flow/stream/stream.hpp"
+
+namespace outboxd::flow {
+namespace {
+
+// The forms of a dead letter: as the event was, without what may not be encodable, and without its body.
+constexpr int letter_forms = 3;
+
+// By the part of a destination that was refused, which is not the event's own.
+failure failure_at(refused_part part) {
+  switch (part) {
+    case refused_part::permission:
+      return failure::forbidden;
+    case refused_part::topic:
+      return failure::topic_forbidden;
+    case refused_part::message:
+    case refused_part::exchange:
+      return failure::refused;
+  }
+  return failure::refused;
+}
+
+failure_scope scope_of(failure why) {
+  if (why == failure::topic_forbidden) return failure_scope::topic;
+  return destinations::concerns_exchange(why) ? failure_scope::exchange : failure_scope::routing_key;
+}
+
+}  // namespace
+
+result<message> stream::letter_of(slot which) {
+  const auto& one = events_.at(which);
+  auto formed = to_message(one.it.what, agenda_.payload, limits_.route, one.route.get());
+  const auto* const letter = std::get_if<stage::letter>(&one.now);
+  if (letter == nullptr) return formed;
+  message out = formed ? std::move(*formed) : to_message(one.it.what, agenda_.payload, limits_.route);
+  out.dead_reason = letter->how->reason;
+  out.dead_exchange = out.exchange;
+  out.dead_routing_key = out.routing_key;
+  out.exchange = limits_.dead_letter_exchange;
+  if (letter->form > 1) {
+    out.headers = "{}";
+    out.default_headers.clear();
+    out.routing_key = "dead";
+    out.dead_routing_key = {};
+  }
+  if (letter->form > 2) out.body = {};
+  return out;
+}
+
+void stream::leave_chain(slot which) {
+  auto& one = events_.at(which);
+  auto* const chain = events_.find_chain(one.it.what.aggregate);
+  if (one.is_offered() && chain != nullptr) --chain->offered;
+  events_.leave_chain(which);
+}
+
+void stream::on_outcome(slot which, const outcome& what) {
+  if (events_.at(which).is<stage::letter>())
+    return end_letter(which, what.what == verdict::acked      ? std::string_view()
+                             : what.what == verdict::returned ? std::string_view(what.reason)
+                                                              : "nacked");
+  switch (what.what) {
+    case verdict::acked: {
+      failpoint("acked");
+      tell(step::acked, which);
+      const aggregate of = events_.aggregate_of(which);
+      lanes_.on_delivered(destination_of(which));
+      say_delivered(which);
+      leave_chain(which);
+      events_.at(which).now = stage::confirmed{};
+      writes_.marks.add(which, lanes_.now());
+      offer_next(of);
+      return;
+    }
+    case verdict::returned:
+      tell(step::returned, which);
+      return fail(which, failure::returned, fmt::format("returned by the broker: {}", what.reason));
+    case verdict::nacked:
+      tell(step::nacked, which);
+      return fail(which, failure::nacked, "nacked by the broker: it could not take the message");
+  }
+}
+
+void stream::say_delivered(slot which) const {
+  if (const auto now = agenda_.server_clock.at(lanes_.now()))
+    tell_(notice::delivered{*now - std::clamp(events_.at(which).it.what.created_at, timestamp(), *now)});
+}
+
+void stream::say_step(step what, slot which) const {
+  const auto& one = events_.at(which);
+  destination to = destination_of(which);
+  if (what == step::sent && one.is<stage::letter>()) {
+    what = step::letter_sent;
+    to = target_of(which);
+  }
+  steps_->on_step({.what = what, .of = one.it.what, .to = to, .lane = one.lane});
+}
+
+void stream::on_unencodable(slot which, std::string reason) {
+  if (auto* const letter = std::get_if<stage::letter>(&events_.at(which).now)) {
+    if (phase_ != phase::running || ++letter->form > letter_forms) return end_letter(which, reason);
+    on_unsent(which);
+    return offer_next(events_.aggregate_of(which));
+  }
+  fail(which, failure::unencodable, std::move(reason));
+}
+
+void stream::on_interrupted(slot which, const interruption& why, bool alone, clock::time_point up_since) {
+  tell(step::interrupted, which);
+  auto& one = events_.at(which);
+  // Its queue may be silent, and not the node: it may not be sent for ever while nothing else is read.
+  if (why.how == ending::unconfirmed && std::exchange(one.so_far.unconfirmed, true))
+    return give_up_waiting(which, "no confirm in time, on two connections");
+  const bool channel = why.how == ending::channel_closed;
+  const auto seen = up_since < one.so_far.latest ? incident::perhaps_known : incident::another;
+  one.so_far.latest = lanes_.now();
+  const auto [now, blamed] = suspicion_after(one.so_far.suspected, why.how, alone, seen);
+  one.so_far.suspected = now;
+  if (!blamed) return on_unsent(which);
+  const auto reason = channel ? fmt::format("refused by the broker: {}", why.reason)
+                      : why.reason.empty()
+                          ? "twice the connection was gone without a word, with this event alone in flight"
+                          : fmt::format("the broker closed the connection over it: {}", why.reason);
+  if (one.is<stage::letter>()) return end_letter(which, reason);
+  if (channel && why.part != refused_part::message) return fail(which, failure_at(why.part), reason);
+  count_attempt(which, channel ? failure::refused : failure::connection_closed, reason);
+}
+
+void stream::on_overdue(slot which) {
+  give_up_waiting(which, "the broker has confirmed others, and this one not in time");
+}
+
+void stream::give_up_waiting(slot which, std::string reason) {
+  if (events_.at(which).is<stage::letter>()) return end_letter(which, "no confirm in time");
+  fail(which, failure::unconfirmed, std::move(reason));
+}
+
+destination stream::destination_of(slot which) const {
+  const auto& found = events_.at(which);
+  if (found.route) return {.exchange = found.route->exchange, .routing_key = found.route->routing_key};
+  const event& one = found.it.what;
+  return {.exchange = one.exchange ? *one.exchange : std::string_view(limits_.route.exchange),
+          .routing_key = one.routing_key.value_or(one.event_type)};
+}
+
+// A dead letter keeps its routing key.
+destination stream::target_of(slot which) const {
+  destination out = destination_of(which);
+  if (events_.at(which).is<stage::letter>()) out.exchange = limits_.dead_letter_exchange;
+  return out;
+}
+
+void stream::fail(slot which, failure why, std::string reason) {
+  if (judge(why).what == remedy::dead_letter) return die(which, why, std::move(reason));
+  const stored_event& one = events_.at(which).it;
+  const auto whose = lanes_.destinations().on_failed(destination_of(which), why, one.what.key(), one.excused,
+                                                     reason, lanes_.now());
+  switch (whose) {
+    case destinations::finding::own:
+      return count_attempt(which, why, std::move(reason));
+    case destinations::finding::login:
+      return wait_for_login(which, std::move(reason));
+    case destinations::finding::excused:
+    case destinations::finding::down:
+      return excuse(which, why, std::move(reason), whose);
+  }
+}
+
+// Of nobody's failures only a pause is left; others count.
+void stream::count_attempt(slot which, failure why, std::string reason) {
+  const event& one = events_.at(which).it.what;
+  failure_record how{.key = one.key(), .code = std::string(name_of(why)), .reason = std::move(reason)};
+  if (judge(why).what == remedy::retry_for_ever) {
+    how.counts_deferral = true;
+    how.delay = limits_.retry.pause_after(one.deferrals + 1, chance_);
+    return back_off(which, std::move(how));
+  }
+  const auto failures = std::int64_t{one.attempts} + 1;
+  const auto delay = failures > limits_.retry.max_attempts()
+                         ? std::nullopt
+                         : limits_.retry.delay_after(static_cast<int>(failures), chance_);
+  if (!delay)
+    return die(which, why, fmt::format("given up after {} failed attempts: {}", failures, how.reason));
+  how.counts_attempt = true;
+  how.delay = *delay;
+  back_off(which, std::move(how));
+}
+
+// Of a destination that is down it comes back after those that were not tried: the next probe should be
+// another one.
+void stream::excuse(slot which, failure why, std::string reason, destinations::finding whose) {
+  constexpr auto after_others = std::chrono::milliseconds(1'500);
+  const bool counted = judge(why).what == remedy::retry;
+  const auto scope = scope_of(why);
+  if (counted) reason += "; others got through before, so no attempt is counted";
+  const auto delay = whose == destinations::finding::down
+                         ? lanes_.destinations().probe_pause(destination_of(which)) + after_others
+                         : limits_.retry.pause_after(events_.at(which).it.what.deferrals + 1, chance_);
+  back_off(which, {.key = events_.at(which).it.what.key(),
+                   .counts_deferral = true,
+                   .delay = delay,
+                   .code = std::string(name_of(counted ? failure::destination_down : why)),
+                   .reason = std::move(reason),
+                   .scope = scope});
+}
+
+// By the time that it is sent again, others that the login may not write to have been refused, or somebody is
+// confirmed.
+void stream::wait_for_login(slot which, std::string reason) {
+  constexpr std::chrono::milliseconds shortest = std::chrono::seconds(5);
+  const event& one = events_.at(which).it.what;
+  back_off(which, {.key = one.key(),
+                   .counts_deferral = true,
+                   .delay = std::max(shortest, limits_.retry.pause_after(one.deferrals + 1, chance_)),
+                   .code = std::string(name_of(failure::login_refused)),
+                   .reason = std::move(reason) +
+                             "; perhaps this login has lost its rights, so no attempt is counted"});
+}
+
+// Not sent: a probe will tell when the destination works again.
+void stream::wait_for_destination(slot which) {
+  auto& destinations = lanes_.destinations();
+  const destination to = destination_of(which);
+  const bool exchange = destinations.is_exchange_down(to);
+  back_off(which, {.key = events_.at(which).it.what.key(),
+                   .counts_deferral = true,
+                   .delay = destinations.pause(to),
+                   .code = std::string(name_of(destinations.reason_to_wait(to))),
+                   .reason = fmt::format("not sent: its {} has stopped working",
+                                         exchange ? "exchange" : "routing key"),
+                   .scope = exchange ? failure_scope::exchange : failure_scope::routing_key});
+}
+
+void stream::back_off(slot which, failure_record how) {
+  tell_(notice::failed{events_.at(which).it.what, destination_of(which), how});
+  wait(which, std::move(how));
+}
+
+// Nothing has failed, and nothing is counted.
+void stream::hold_back(slot which) {
+  wait(which, {.key = events_.at(which).it.what.key(),
+               .delay = std::nullopt,
+               .code = std::string(paused_code),
+               .reason = "its event type or its aggregate type is paused"});
+}
+
+void stream::wait(slot which, failure_record how) {
+  const aggregate of = events_.aggregate_of(which);
+  leave(which, std::move(how));
+  barriers_.held.begin(of, hold::head_waits);
+  barriers_.held.on_to_record(of);
+  park_rest(of);
+  offer_next(of);  // a successor whose dead letter is still to be sent was not parked: it goes now
+}
+
+void stream::park(slot which) {
+  tell(step::parked, which);
+  const aggregate of = events_.aggregate_of(which);
+  leave(which, {.key = events_.at(which).it.what.key(), .to = exception::parked, .code = {}, .reason = {}});
+  barriers_.held.on_to_record(of);
+}
+
+// Scheduled for later: it comes back when it is due, and takes its place then. Till then it holds nobody up.
+void stream::set_aside(slot which, std::chrono::milliseconds due_in) {
+  leave(which, {.key = events_.at(which).it.what.key(),
+                .to = exception::scheduled,
+                .delay = due_in,
+                .code = {},
+                .reason = {}});
+}
+
+void stream::leave(slot which, failure_record how) {
+  leave_chain(which);
+  events_.at(which).now = stage::leaving{kept(std::move(how))};
+  writes_.records.add(which, lanes_.now());
+}
+
+// What is not sent yet waits behind the one that failed; what came from there is only forgotten.
+void stream::park_rest(aggregate of) {
+  const auto* const chain = events_.find_chain(of);
+  slot next = chain == nullptr ? no_slot : chain->first;
+  while (next != no_slot) {
+    const slot which = std::exchange(next, events_.at(next).after);
+    const auto& one = events_.at(which);
+    if (!one.is<stage::queued>()) continue;  // of what is fetched the answer comes first
+    if (one.it.from == exception::parked) {
+      events_.leave_chain(which);
+      events_.erase(which);
+    } else {
+      park(which);
+    }
+  }
+}
+
+// With a dead letter exchange its letter is sent first. It stays in its chain until it is recorded: if that
+// is lost, it comes back before its successors. While the lead is given up nothing more is sent: the next
+// leader finds the same, and sends the letter.
+void stream::die(slot which, failure why, std::string reason) {
+  const bool has_letter = !limits_.dead_letter_exchange.empty() && why != failure::unreadable;
+  if (has_letter && phase_ != phase::running)
+    return back_off(which, {.key = events_.at(which).it.what.key(),
+                            .code = std::string(name_of(why)),
+                            .reason = std::move(reason)});
+  failure_record how{.key = events_.at(which).it.what.key(),
+                     .to = exception::dead,
+                     .counts_attempt = true,
+                     .code = std::string(name_of(why)),
+                     .reason = std::move(reason)};
+  if (!has_letter) return dead_letter(which, std::move(how));
+  on_unsent(which);
+  events_.at(which).now = stage::letter{kept(std::move(how))};
+  offer_next(events_.aggregate_of(which));
+}
+
+// Dead it is in any case; what the exchange did not take is only said.
+void stream::end_letter(slot which, std::string_view trouble) {
+  failure_record how = std::move(*std::get<stage::letter>(events_.at(which).now).how);
+  if (!trouble.empty()) how.reason += fmt::format("; and its dead letter: {}", trouble);
+  dead_letter(which, std::move(how));
+}
+
+void stream::dead_letter(slot which, failure_record how) {
+  on_unsent(which);
+  tell_(notice::failed{events_.at(which).it.what, destination_of(which), how});
+  events_.at(which).now = stage::dying{kept(std::move(how))};
+  writes_.records.add(which, lanes_.now());
+}
+
+const failure_record& stream::to_record(slot which) const {
+  const auto& now = events_.at(which).now;
+  if (const auto* const dead = std::get_if<stage::dying>(&now)) return *dead->how;
+  return *std::get<stage::leaving>(now).how;
+}
+
+}  // namespace outboxd::flow
