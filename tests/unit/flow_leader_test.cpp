@@ -303,4 +303,28 @@ TEST_CASE("the first leader of a relay counts the relays also while it stands by
   CHECK(of.share.may_lead(of.it));
 }
 
+TEST_CASE("for a relay its first leader speaks that has a session, and gives that back to one before it") {
+  scripted_lanes lanes(1);
+  fair_share share;
+  const auto quiet = [](const any_notice&) {};
+  leader first(lanes.pool, share, {}, quiet);
+  leader second(lanes.pool, share, {}, quiet);
+  second.on_session(payload_type::jsonb, lanes.now);
+  CHECK(share.speaks(second));
+  auto asked = second.next(lanes.now);
+  REQUIRE(std::holds_alternative<task::show_presence>(asked));
+  CHECK(std::get<task::show_presence>(asked).able);
+  second.on_shown(true);
+  CHECK(share.is_present());
+  first.on_session(payload_type::jsonb, lanes.now);
+  CHECK(share.speaks(first));
+  CHECK_FALSE(share.speaks(second));
+  for (asked = second.next(lanes.now); !std::holds_alternative<task::show_presence>(asked);
+       asked = second.next(lanes.now))
+    lanes.now += 10ms;
+  CHECK_FALSE(std::get<task::show_presence>(asked).able);
+  first.on_lost();
+  CHECK(share.speaks(second));
+}
+
 }  // namespace flow_leader_test

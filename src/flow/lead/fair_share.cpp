@@ -40,8 +40,13 @@ bool fair_share::has_too_many(const leader& one, clock::time_point now) const {
   return last != all_.rend() && *last == &one;
 }
 
+bool fair_share::speaks(const leader& one) const {
+  const auto first = std::ranges::find_if(all_, &leader::has_session);
+  return first != all_.end() && *first == &one;
+}
+
 bool fair_share::is_present() const {
-  return all_.front()->present();
+  return std::ranges::any_of(all_, &leader::present);
 }
 
 }  // namespace outboxd::flow

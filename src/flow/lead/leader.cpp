@@ -46,12 +46,13 @@ leader::leader(lanes& over, fair_share& share, const leader_limits& limits, obse
 }
 
 void leader::on_session(payload_type payload, clock::time_point now) {
+  has_session_ = true;
   payload_ = payload;
   next_hang_check_ = next_shard_check_ = now;
 }
 
 void leader::on_lost() {
-  present_ = false;
+  has_session_ = present_ = false;
   if (state_ == state::leading || state_ == state::giving_up) return end_lead();
   errands_.clear();
   shard_.reset();
@@ -130,8 +131,8 @@ std::optional<leader_task> leader::begin(errand what, clock::time_point now) {
   switch (what) {
     case errand::show_presence: {
       // Who could lead holds PRESENT, once per relay. It is never waited for: somebody else may hold it.
-      const bool able = lanes_.any_up() && !lead_.stopping();
-      return if_so(share_.is_first(*this) && able != present_, task::show_presence{able});
+      const bool able = share_.speaks(*this) && lanes_.any_up() && !lead_.stopping();
+      return if_so(able != present_, task::show_presence{able});
     }
     case errand::end_hanging_leaders:
       return task::end_hanging_leaders{};
@@ -140,7 +141,7 @@ std::optional<leader_task> leader::begin(errand what, clock::time_point now) {
     case errand::mend_shards:
       // A shard without a row has no leader, and nobody would know. Where the row of a shard is gone that has
       // a leader, the next leader needs it.
-      if (now < next_shard_check_ || (shard_ && !share_.is_first(*this))) return std::nullopt;
+      if (now < next_shard_check_ || (shard_ && !share_.speaks(*this))) return std::nullopt;
       next_shard_check_ = now + shard_check_interval;
       return task::mend_shards{};
     case errand::take_lead:
@@ -166,7 +167,7 @@ std::optional<leader_task> leader::begin(errand what, clock::time_point now) {
     case errand::ask_queue_usage:
       return if_so(!std::exchange(read_told_usage_, false), task::ask_queue_usage{});
     case errand::count_relays:
-      return if_so(share_.shards() > 1 && share_.is_first(*this), task::count_relays{});
+      return if_so(share_.shards() > 1 && share_.speaks(*this), task::count_relays{});
     case errand::end_former_sleeper:
       return if_so(std::exchange(sleep_refused_, false), task::end_former_sleeper{});
     case errand::allow_writes:
@@ -286,7 +287,7 @@ void leader::on_requester(const std::optional<std::string>& who, clock::time_poi
 
 void leader::on_counted(int relays, clock::time_point now) {
   lead_.on_counted(relays - (share_.is_present() ? 1 : 0), now);
-  if (share_.is_first(*this)) share_.on_counted(relays);
+  if (share_.speaks(*this)) share_.on_counted(relays);
 }
 
 void leader::on_answer(store_answer what, bool read_only, clock::time_point now) {

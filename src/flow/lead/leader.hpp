@@ -70,6 +70,7 @@ class leader {
   bool stopping() const { return lead_.stopping(); }
   // Since it leads, or leads on: a read has found all that was visible.
   bool has_read_all() const { return has_read_all_; }
+  bool has_session() const { return has_session_; }
   bool present() const { return present_; }  // holds PRESENT
   bool may_make_way(clock::time_point now) const { return lead_.may_make_way(now); }
   bool asleep() const { return state_ == state::leading && doorbell_.now_in() == doorbell::state::asleep; }
@@ -137,6 +138,7 @@ class leader {
   std::optional<int> shard_;  // whose lead it has
   int shards_ = 1;
   payload_type payload_ = payload_type::jsonb;
+  bool has_session_ = false;
   bool present_ = false;
   leadership lead_;
   stream stream_;
