@@ -98,19 +98,37 @@ finding check_settings(patient& of) {
 
 namespace {
 
-// From a tenth on, as relays see it. From a half on the server names the session to who notifies, or refuses.
+boost::asio::awaitable<bool> pause_until(pg::connection& link, std::chrono::steady_clock::time_point when) {
+  co_await link.wait_until(when);
+  co_return true;
+}
+
+// Who holds up the queue, as the server says: from a half on, to one session that notifies in five seconds
+// (async.c, QUEUE_FULL_WARN_INTERVAL). A relay may have been that one. 0: it does not say.
+int named_holder(patient& of, int percent) {
+  const auto until = std::chrono::steady_clock::now() + 6s;
+  for (;;) {
+    of.ask(fmt::format("NOTIFY outboxd_check_{}", ::getpid()));
+    const int process = of.raw().take_queue_holder();
+    const auto now = std::chrono::steady_clock::now();
+    if (process != 0 || percent < 50 || now >= until || of.raw().lost()) return process;
+    wait_for(of.io(), pause_until(of.raw(), now + 500ms));
+  }
+}
+
+// From a tenth on, as relays see it.
 std::optional<finding> judge_queue(patient& of) {
   const auto usage = of.ask("SELECT (100 * pg_notification_queue_usage())::int");
-  if (!usage || std::atoi(std::string(usage->at(0, 0)).c_str()) < 10) return std::nullopt;
+  const int percent = usage ? std::atoi(std::string(usage->at(0, 0)).c_str()) : 0;
+  if (percent < 10) return std::nullopt;
   const auto words = fmt::format(
       "the server's queue of notifications is full to {} %: relays poll, and writers do not notify; other "
       "programs' commits with a NOTIFY fail when it is full",
       usage->at(0, 0));
-  of.ask(fmt::format("NOTIFY outboxd_check_{}", ::getpid()));
   std::optional<relay::lock_holder> who;
   if (of.known.opened_as_relay)
-    if (auto found = wait_for(of.io(), relay::queue_holder_now(of.as_relay(), of.database().schema,
-                                                               of.raw().take_queue_holder())))
+    if (auto found = wait_for(
+            of.io(), relay::queue_holder_now(of.as_relay(), of.database().schema, named_holder(of, percent))))
       who = std::move(*found);
   if (!who)
     return warning(words,
