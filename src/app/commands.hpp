@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/adopt/misfits.hpp"
+#include "app/change/order.hpp"
 #include "app/selection.hpp"
 #include "app/settings.hpp"
 
@@ -66,38 +67,14 @@ struct dead_show_options {
 };
 int dead_show_command(const settings& from, const dead_show_options& options);
 
-// What `events edit` writes into each event; nothing: it stays as it is.
-struct event_edit {
-  std::optional<std::string> payload_file;
-  std::optional<std::string> headers_file;
-  std::optional<std::string> event_type;
-  std::optional<std::string> exchange;
-  std::optional<std::string> routing_key;
-  bool by_route = false;  // exchange and routing key come from routing again
-};
-
-enum class change { retry, discard, replay, cancel, postpone, edit };
-struct change_options {
-  selectors which;
-  std::optional<std::string> reason;  // for outbox.audit
-  bool yes = false;                   // also more than a thousand
+struct change_options : change_order {
+  bool yes = false;  // also more than a thousand
   bool dry_run = false;
   bool json = false;
-  // Of replay alone.
-  std::optional<std::int64_t> rate;     // most events in a second
-  std::optional<std::string> exchange;  // instead of the events' own, also empty
-  std::optional<std::string> routing_key;
-  std::optional<std::string> to;  // of postpone alone: a time, or how long
-  event_edit edit{};              // of edit alone
 };
 int change_command(const settings& from, change what, const change_options& options);
 
-struct pause_options {
-  std::vector<std::string> event_types;
-  std::vector<std::string> aggregate_types;
-  bool all = false;
-  std::optional<std::string> until;   // of pause alone
-  std::optional<std::string> reason;  // for outbox.audit
+struct pause_options : pause_order {
   bool json = false;
 };
 int pause_command(const settings& from, const pause_options& options);

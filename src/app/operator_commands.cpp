@@ -79,12 +79,12 @@ void add_change(CLI::App& to, command_set& commands, change what, event_set of) 
         ->type_name("");
   if (what == change::edit) add_edit(to, options->edit);
   commands.push_back({&to, purpose::migration, [options, what, rate](const settings& from) {
-                        constexpr int most = 1'000'000;
                         if (*rate) {
                           const auto given = parse_integer(**rate);
-                          if (!given || *given < 1 || *given > most)
-                            return refuse(fmt::format(
-                                "--rate '{}' is not allowed; give 1 to {} events a second", **rate, most));
+                          if (!given || *given < 1 || *given > highest_rate)
+                            return refuse(
+                                fmt::format("--rate '{}' is not allowed; give 1 to {} events a second",
+                                            **rate, highest_rate));
                           options->rate = *given;
                         }
                         return change_command(from, what, *options);

@@ -1,10 +1,10 @@
-// change_values: what `events postpone` and `events edit` write: read and checked before anything is changed.
+// values: what `events postpone` and `events edit` write: read and checked before anything is changed.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "app/commands.hpp"
+#include "app/change/order.hpp"
 #include "app/operator_session.hpp"
 
 namespace outboxd::app {
@@ -18,9 +18,6 @@ struct change_value {
 
 // Those of this command; none for others. Files are read here, `-` is standard input.
 outcome<std::vector<change_value>> values_of(operator_session& session, change what,
-                                             const change_options& options);
-
-// As they would be given on the command line. No content of a file is shown.
-std::string words_of_values(const change_options& options);
+                                             const change_order& given);
 
 }  // namespace outboxd::app

@@ -1,4 +1,4 @@
-#include "app/change_values.hpp"
+#include "app/change/values.hpp"
 
 #include <fmt/format.h>
 
@@ -23,18 +23,18 @@ std::string as_bytea(std::string_view bytes) {
   return out;
 }
 
-outcome<std::vector<change_value>> postponement(operator_session& session, const change_options& options) {
-  if (!options.to)
+outcome<std::vector<change_value>> postponement(operator_session& session, const change_order& given) {
+  if (!given.to)
     return usage_failure(
         "events postpone needs to know when: give --to, a time ('2026-01-31 14:00' UTC) or how long (2h)");
-  auto time = session.resolve_time("--to", *options.to, operator_session::counted::ahead);
+  auto time = session.resolve_time("--to", *given.to, operator_session::counted::ahead);
   if (!time) return tl::make_unexpected(time.error());
   const auto ahead =
       session.execute("SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz < 'infinity'", {*time});
   if (!ahead) return tl::make_unexpected(ahead.error());
   if (ahead->at(0, 0) == "f")
     return usage_failure(
-        fmt::format("--to '{}' is no time to come; give one, or how long, such as 2h", *options.to));
+        fmt::format("--to '{}' is no time to come; give one, or how long, such as 2h", *given.to));
   return std::vector<change_value>{{"until", "${}::timestamptz", std::move(*time)}};
 }
 
@@ -87,12 +87,12 @@ outcome<std::vector<change_value>> edits(operator_session& session, const event_
 }  // namespace
 
 outcome<std::vector<change_value>> values_of(operator_session& session, change what,
-                                             const change_options& options) {
+                                             const change_order& given) {
   switch (what) {
     case change::postpone:
-      return postponement(session, options);
+      return postponement(session, given);
     case change::edit:
-      return edits(session, options.edit);
+      return edits(session, given.edit);
     case change::retry:
     case change::discard:
     case change::replay:
@@ -100,21 +100,6 @@ outcome<std::vector<change_value>> values_of(operator_session& session, change w
       break;
   }
   return std::vector<change_value>();
-}
-
-std::string words_of_values(const change_options& options) {
-  std::string out;
-  const auto add = [&](std::string_view flag, const std::optional<std::string>& value) {
-    if (value) out += fmt::format(" {} {}", flag, shell_word(*value));
-  };
-  add("--to", options.to);
-  add("--set-payload", options.edit.payload_file);
-  add("--set-headers", options.edit.headers_file);
-  add("--set-event-type", options.edit.event_type);
-  add("--set-exchange", options.edit.exchange);
-  add("--set-routing-key", options.edit.routing_key);
-  if (options.edit.by_route) out += " --by-route";
-  return out;
 }
 
 }  // namespace outboxd::app
