@@ -5,7 +5,8 @@
 namespace outboxd::console {
 namespace asio = boost::asio;
 
-shared_answer::shared_answer(const asio::any_io_executor& on) : arrived_(on, clock::time_point::max()) {}
+shared_answer::shared_answer(const asio::any_io_executor& on, std::chrono::milliseconds least)
+    : least_(least), arrived_(on, clock::time_point::max()) {}
 
 asio::awaitable<desk::answer> shared_answer::get(const asking& ask) {
   if (kept_ && clock::now() < until_) co_return *kept_;
@@ -27,7 +28,7 @@ asio::awaitable<desk::answer> shared_answer::get(const asking& ask) {
   desk::answer found = co_await ask();
   const auto now = clock::now();
   // A failure is over as soon as its reason is.
-  until_ = found ? now + lasts(std::chrono::ceil<std::chrono::milliseconds>(now - begun)) : now;
+  until_ = found ? now + lasts(std::chrono::ceil<std::chrono::milliseconds>(now - begun), least_) : now;
   kept_ = found;
   co_return found;
 }

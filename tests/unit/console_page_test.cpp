@@ -143,9 +143,10 @@ TEST_CASE("an answer that several ask for at once is asked for once, and a failu
   CHECK(asked == 2);
   REQUIRE(heard.size() == 3);
   for (const auto& one : heard) CHECK(*one == 2);
-  CHECK(shared_answer::lasts(1ms) == 4s);
-  CHECK(shared_answer::lasts(200ms) == 20s);
-  CHECK(shared_answer::lasts(5s) == 30s);
+  CHECK(shared_answer::lasts(1ms, 4s) == 4s);
+  CHECK(shared_answer::lasts(200ms, 4s) == 20s);
+  CHECK(shared_answer::lasts(5s, 4s) == 30s);
+  CHECK(shared_answer::lasts(5s, 1min) == 1min);
 }
 
 TEST_CASE("a look that costs the database much is taken the less often") {

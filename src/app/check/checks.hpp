@@ -17,6 +17,10 @@ findings check_configuration(const settings& from);
 // database_checks.cpp: all of PostgreSQL; when the login fails, the rest is not checked.
 findings check_database(patient& of);
 
+// The warnings and failures among those that say the same to whoever can read the outbox, for the console:
+// what is said of the relay's login is not among them. Each question may take so long.
+tl::expected<findings, error> check_table(patient& of, std::chrono::seconds longest);
+
 // server_checks.cpp
 finding refused_login(const patient& of, const error& why);
 finding check_version(patient& of);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/check/checks.hpp"
+#include "pg/lock_wait.hpp"
 
 namespace outboxd::app::check {
 namespace {
@@ -11,30 +12,34 @@ namespace {
 // What has to be known to be well before.
 enum class needs { login, outbox };
 
+// What is said of the session that looks, such as its rights, is so of a relay's login alone.
+enum class looks { as_a_relay, as_anybody };
+
 struct check {
   const char* name;
   needs first;
   finding (*look)(patient& of);
+  looks who = looks::as_a_relay;
 };
 
 constexpr std::array in_order{
-    check{"database.version", needs::login, check_version},
+    check{"database.version", needs::login, check_version, looks::as_anybody},
     check{"database.tls", needs::login, check_tls},
     check{"database.writable", needs::login, check_writable},
     check{"database.pooler", needs::login, check_pooler},
-    check{"database.schema", needs::login, check_schema},
-    check{"database.state", needs::outbox, check_state},
+    check{"database.schema", needs::login, check_schema, looks::as_anybody},
+    check{"database.state", needs::outbox, check_state, looks::as_anybody},
     check{"database.privileges", needs::outbox, check_privileges},
-    check{"database.row_security", needs::outbox, check_row_security},
-    check{"database.triggers", needs::outbox, check_triggers},
-    check{"database.rules", needs::outbox, check_rules},
-    check{"database.indexes", needs::outbox, check_indexes},
-    check{"database.references", needs::outbox, check_references},
-    check{"database.user_triggers", needs::outbox, check_user_triggers},
-    check{"database.user_indexes", needs::outbox, check_user_indexes},
-    check{"database.sequence", needs::outbox, check_sequence},
-    check{"database.autovacuum", needs::outbox, check_autovacuum},
-    check{"database.partitions", needs::outbox, check_partitions},
+    check{"database.row_security", needs::outbox, check_row_security, looks::as_anybody},
+    check{"database.triggers", needs::outbox, check_triggers, looks::as_anybody},
+    check{"database.rules", needs::outbox, check_rules, looks::as_anybody},
+    check{"database.indexes", needs::outbox, check_indexes, looks::as_anybody},
+    check{"database.references", needs::outbox, check_references, looks::as_anybody},
+    check{"database.user_triggers", needs::outbox, check_user_triggers, looks::as_anybody},
+    check{"database.user_indexes", needs::outbox, check_user_indexes, looks::as_anybody},
+    check{"database.sequence", needs::outbox, check_sequence, looks::as_anybody},
+    check{"database.autovacuum", needs::outbox, check_autovacuum, looks::as_anybody},
+    check{"database.partitions", needs::outbox, check_partitions, looks::as_anybody},
     check{"database.session", needs::outbox, check_relay_session},
     check{"database.settings", needs::login, check_settings},
     check{"database.notification", needs::login, check_notification},
@@ -62,6 +67,24 @@ findings check_database(patient& of) {
     else
       out.push_back(named(one.name, one.look(of)));
     of.known.failed = of.known.failed || out.back().how == verdict::failure;
+  }
+  return out;
+}
+
+tl::expected<findings, error> check_table(patient& of, std::chrono::seconds longest) {
+  if (auto opened = of.open(); !opened) return tl::make_unexpected(opened.error());
+  if (auto set = of.ask(fmt::format("SELECT set_config('statement_timeout', '{}s', false),"
+                                    " set_config('lock_timeout', '{}', false)",
+                                    longest.count(), pg::longest_lock_wait.count()));
+      !set)
+    return tl::make_unexpected(set.error());
+  of.known.user = "a relay";
+  findings out;
+  for (const check& one : in_order) {
+    if (one.who == looks::as_a_relay) continue;
+    if (one.first == needs::outbox && !of.known.has_outbox) continue;
+    auto found = named(one.name, one.look(of));
+    if (found.how == verdict::warning || found.how == verdict::failure) out.push_back(std::move(found));
   }
   return out;
 }
