@@ -122,8 +122,9 @@ void read_console(setting_reader& from, bool serves, settings& out) {
   else
     from.refuse("console.listen", listen.error().message);
   constexpr std::array<std::string_view, 3> accesses{"off", "read", "act"};
-  to.access = std::array{console_access::off, console_access::read, console_access::act}.at(
-      from.choice("console.access", accesses));
+  constexpr std::array meant{console_access::off, console_access::read, console_access::act};
+  to.access = meant.at(from.choice("console.access", accesses));
+  to.payloads = meant.at(from.choice("console.payloads", accesses));
   read_token(from, "console.read_token", serves, out, to.read_token);
   read_token(from, "console.act_token", serves, out, to.act_token);
   if (const auto& url = from.value("console.public_url").text; !url.empty())

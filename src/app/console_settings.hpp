@@ -21,6 +21,7 @@ enum class console_access {
 struct console_settings {
   std::vector<http::address> listen;
   console_access access = console_access::read;
+  console_access payloads = console_access::act;  // who may see one, when he asks for it
   // Read anew each time, as any secret; a null function: there is none.
   std::function<result<std::string>()> read_token;
   std::function<result<std::string>()> act_token;

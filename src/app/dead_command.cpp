@@ -6,7 +6,7 @@
 
 #include "app/commands.hpp"
 #include "app/event_listing.hpp"
-#include "pg/text_size.hpp"
+#include "app/event_payload.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -78,25 +78,6 @@ outcome<int> list(const settings& from, const dead_list_options& options) {
 // Bytes. More would take PostgreSQL several times as much memory.
 constexpr std::int64_t most_shown = 64'000'000;
 
-// Bytes of the payload and the headers as texts, about; 0 if that cannot be said.
-outcome<std::int64_t> text_size(operator_session& session, const std::string& id) {
-  const auto ask = [&](const std::string& what) {
-    return session.execute(fmt::format("SELECT {} FROM {{0}}.event AS e WHERE e.id = $1::uuid LIMIT 1", what),
-                           {id});
-  };
-  const auto type = ask("pg_typeof(e.payload)::text");
-  if (!type) return tl::make_unexpected(type.error());
-  if (type->size() == 0) return 0;
-  std::string size =
-      fmt::format("{} + {} + {}", pg::unpacked_size("e.payload"), pg::unpacked_size("e.headers"),
-                  pg::size_of_numbers("e.headers", most_shown));
-  if (type->at(0, 0) == "jsonb") size += " + " + pg::size_of_numbers("e.payload", most_shown);
-  const auto bytes = ask("max(" + size + ")");  // each event with this id is read
-  if (!bytes && bytes.error().of_a_row) return 0;
-  if (!bytes) return tl::make_unexpected(bytes.error());
-  return bytes->size() == 0 ? 0 : bytes->number_at(0, 0);
-}
-
 // With the payload as PostgreSQL writes it: bytea as \x and hexadecimal digits.
 outcome<pg::rows> read_shown(operator_session& session, const dead_show_options& options, part_read how,
                              bool payload) {
@@ -128,7 +109,7 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
   if (!session) return tl::make_unexpected(session.error());
   std::int64_t size = 0;
   if (options.payload) {
-    const auto bytes = text_size(*session, options.id);
+    const auto bytes = text_size(*session, options.id, most_shown);
     if (!bytes) return tl::make_unexpected(bytes.error());
     size = *bytes;
   }

@@ -96,6 +96,8 @@ inline constexpr std::array setting_keys{
     setting_key{"console", "listen", "127.0.0.1:9465",
                 "where outboxd console serves its page: IP:PORT, unix:/path, a list of such, or off"},
     setting_key{"console", "access", "read", "what the console lets anybody do: off, read or act"},
+    setting_key{"console", "payloads", "act",
+                "who sees the payload of an event when he asks for it: off, those who may read, or act"},
     setting_key{"console", "read_token", "", "who has it may look; empty: see console.listen", true},
     setting_key{"console", "act_token", "", "who has it may look and act", true},
     setting_key{"console", "public_url", "",

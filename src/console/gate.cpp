@@ -184,7 +184,20 @@ http::response gate::session(const http::request& asked, clock::time_point now) 
   return as_json(200, {{"name", by.name},
                        {"may", word_of(by.may)},
                        {"logged_in", by.how == shown_by::session},
+                       {"payloads", may_see_payloads(by)},
                        {"csrf", csrf_token(by)}});
+}
+
+bool gate::may_see_payloads(const principal& by) const {
+  switch (on_.payloads) {
+    case app::console_access::off:
+      return false;
+    case app::console_access::read:
+      return true;
+    case app::console_access::act:
+      return by.may == level::act;
+  }
+  return false;
 }
 
 std::string gate::csrf_token(const principal& of) const {

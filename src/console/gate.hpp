@@ -31,6 +31,9 @@ class gate {
   http::response login(const http::request& asked, clock::time_point now);
   http::response logout(const http::request& asked);
 
+  // Whether he sees what an event carries, when he asks for it.
+  bool may_see_payloads(const principal& by) const;
+
   // What the page shows of who it is, and the CSRF token of its POSTs.
   http::response session(const http::request& asked, clock::time_point now);
 
