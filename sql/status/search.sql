@@ -1,5 +1,5 @@
--- Events, the newest first, 100 at most: with the status $1, the type $2, the aggregate $3/$4, created at or
--- after $5 and before $6, and a seq below $7. Empty: any. Looks at 100,000 events at most: `looked_to` is the
+-- Events, the newest first, 100 at most: with the status $1, the type $2, the aggregate $3/$4, created (of
+-- published ones: published) at or after $5 and before $6, and a seq below $7. Empty: any. Looks at 100,000 events at most: `looked_to` is the
 -- seq of the last one, null if it was the last one there is. Dead and waiting ones are few beside the others,
 -- and have indexes of their own; of them `looked_to` is null. Names are cut to 300 characters.
 WITH below AS MATERIALIZED (
@@ -25,8 +25,10 @@ found AS MATERIALIZED (
      ORDER BY e.seq DESC LIMIT 100000)) AS l
   WHERE ($1 = '' OR l.status::text = $1) AND ($2 = '' OR l.event_type = $2)
     AND ($3 = '' OR l.aggregate_type = $3 AND l.aggregate_id = $4)
-    AND ($5 = '' OR l.created_at >= nullif($5, '')::timestamptz)
-    AND ($6 = '' OR l.created_at < nullif($6, '')::timestamptz)
+    AND ($5 = '' OR CASE $1 WHEN 'published' THEN l.published_at ELSE l.created_at END
+                    >= nullif($5, '')::timestamptz)
+    AND ($6 = '' OR CASE $1 WHEN 'published' THEN l.published_at ELSE l.created_at END
+                    < nullif($6, '')::timestamptz)
   ORDER BY l.seq DESC LIMIT 100)
 SELECT json_build_object(
   'found', (

@@ -160,10 +160,11 @@ command_failure operator_session::refusal_of(const pg::refusal& why,
   constexpr std::string_view cursor_of_another = "42P03";  // who had the session before has left one
   constexpr std::string_view bad_encoding = "22021";
   if (why.sqlstate.empty())
-    return {exit_failure,
-            fmt::format("the connection to PostgreSQL was lost: {}; what was reported as done is "
-                        "done, run the command again for the rest",
-                        why.words)};
+    return {.status = exit_failure,
+            .message = fmt::format("the connection to PostgreSQL was lost: {}; what was reported as done is "
+                                   "done, run the command again for the rest",
+                                   why.words),
+            .lost = true};
   if (why.sqlstate == privilege)
     return {exit_failure, fmt::format("PostgreSQL refused a statement: {} (SQLSTATE {}); grant the role "
                                       "outbox_operator to this user (outboxd migrate creates it)",

@@ -16,6 +16,7 @@ struct command_failure {
   int status;
   std::string message;
   bool of_a_row = false;  // PostgreSQL cannot read a row, or not say it in UTF-8: less of it may do
+  bool lost = false;      // the connection: whether the statement was carried out is not known
 };
 template <class T>
 using outcome = tl::expected<T, command_failure>;

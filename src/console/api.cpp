@@ -5,8 +5,10 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "app/check/checks.hpp"
 #include "app/commands.hpp"
 #include "app/effective_settings.hpp"
+#include "app/event_payload.hpp"
 #include "app/selection.hpp"
 #include "app/status_look.hpp"
 #include "app/trace_look.hpp"
@@ -45,11 +47,19 @@ desk::question event_of(const std::string& id) {
   return [id](app::operator_session& session) -> desk::answer {
     auto found = app::trace_event(session, id);
     if (!found) return tl::make_unexpected(found.error());
+    for (auto& one : *found) {
+      const auto names = session.ask("header_names", {one.at("id").get<std::string>(), one.at("seq").dump()});
+      one["header_names"] = names && *names ? json::parse(**names) : json();
+    }
     if (!found->empty()) return json{{"events", std::move(*found)}};
     auto missing = app::trace_missing(session, id);
     if (!missing) return tl::make_unexpected(missing.error());
     return json{{"events", json::array()}, {"missing", std::move(*missing)}};
   };
+}
+
+desk::question payload_of(const std::string& id, const std::string& seq) {
+  return [id, seq](app::operator_session& session) { return app::look_at_payload(session, id, seq); };
 }
 
 // $1 to $7 of sql/status/search.sql; the two times are as they were written.
@@ -66,6 +76,23 @@ desk::question events_with(const std::vector<std::string>& parameters) {
     const auto found = session.ask("search", resolved);
     if (!found) return tl::make_unexpected(found.error());
     return json::parse(found->value_or("{}"));
+  };
+}
+
+// What `outboxd check` would warn of, as far as the database tells it to an operator.
+std::function<desk::answer()> checks_of(const app::settings& from) {
+  return [&from]() -> desk::answer {
+    constexpr std::chrono::seconds longest{5};
+    app::check::patient database(from);
+    const auto found = app::check::check_table(database, longest);
+    if (!found) return app::run_failure(found.error().message);
+    auto out = json::array();
+    for (const auto& one : *found)
+      out.push_back({{"name", one.name},
+                     {"verdict", one.how == app::check::verdict::failure ? "failure" : "warning"},
+                     {"words", one.words},
+                     {"remedy", one.remedy}});
+    return json{{"findings", std::move(out)}};
   };
 }
 
@@ -124,17 +151,20 @@ api::answered api::answer(const http::request& asked) {
   if (path == "/api/session") co_return gate_.session(asked, now);
   const auto decided = gate_.look(asked, now);
   if (const auto* why = std::get_if<http::response>(&decided)) co_return *why;
-  if (asked.method == "POST") co_return refused(404, "no_action", "there is no such action");
-  co_return co_await data(path, asked);
+  if (asked.method == "POST") co_return co_await actions_.post(path, asked, std::get<principal>(decided));
+  co_return co_await data(path, asked, std::get<principal>(decided));
 }
 
-api::answered api::data(std::string_view path, const http::request& asked) {
+api::answered api::data(std::string_view path, const http::request& asked, const principal& by) {
   if (path == "/api/now") co_return co_await now(asked);
   if (path == "/api/stuck") co_return co_await stuck();
+  if (path == "/api/checks") co_return co_await checks();
   if (path == "/api/audit") co_return co_await audit(asked);
   if (path == "/api/event") co_return co_await event(asked);
+  if (path == "/api/payload") co_return co_await payload(asked, by);
   if (path == "/api/events") co_return co_await search(asked);
   if (path == "/api/settings") co_return settings();
+  if (path == "/api/action") co_return actions_.progress(parameter(asked.target, "token"));
   co_return refused(404, "no_data", "there is no such data");
 }
 
@@ -154,11 +184,19 @@ api::answered api::stuck() {
   co_return told(co_await stuck_.get(ask));
 }
 
+api::answered api::checks() {
+  const auto what = checks_of(from_);
+  const shared_answer::asking ask = [this, &what] { return desk_.work(what); };
+  co_return told(co_await checks_.get(ask));
+}
+
 api::answered api::audit(const http::request& asked) {
   const auto before = parameter(asked.target, "before");
   if (!is_number(before)) co_return refused(400, "wrong_parameter", "before is the id of an action");
   const auto what = actions_before(before);
-  co_return told(co_await desk_.look(what));
+  auto found = co_await desk_.look(what);
+  if (found) (*found)["running"] = actions_.running();
+  co_return told(found);
 }
 
 api::answered api::event(const http::request& asked) {
@@ -166,6 +204,19 @@ api::answered api::event(const http::request& asked) {
   if (!is_id(id)) co_return refused(400, "wrong_id", "an id looks like 6f1c1f1e-2f0c-4b1e-9d55-0a1b2c3d4e5f");
   const auto what = event_of(id);
   co_return told(co_await desk_.look(what));
+}
+
+api::answered api::payload(const http::request& asked, const principal& by) {
+  if (!gate_.may_see_payloads(by))
+    co_return refused(403, "no_payloads", "payloads are not shown to you here: see console.payloads");
+  const auto id = parameter(asked.target, "id");
+  const auto seq = parameter(asked.target, "seq");
+  if (!is_id(id) || seq.empty() || !is_number(seq))
+    co_return refused(400, "wrong_id", "an event is named by its id and its seq");
+  const auto what = payload_of(id, seq);
+  const auto found = co_await desk_.look(what);
+  if (found && found->is_null()) co_return refused(404, "no_event", "there is no such event any more");
+  co_return told(found);
 }
 
 api::answered api::search(const http::request& asked) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/settings.hpp"
+#include "console/actions.hpp"
 #include "console/desk.hpp"
 #include "console/gate.hpp"
 #include "console/outlook.hpp"
@@ -14,8 +15,14 @@ class api {
  public:
   // All of them have to outlive it, and the handler.
   api(const boost::asio::any_io_executor& on, const app::settings& from, gate& door, desk& asks,
-      outlook& sees)
-      : from_(from), gate_(door), desk_(asks), outlook_(sees), stuck_(on) {}
+      outlook& sees, actions& acts)
+      : from_(from),
+        gate_(door),
+        desk_(asks),
+        outlook_(sees),
+        actions_(acts),
+        stuck_(on),
+        checks_(on, std::chrono::minutes(1)) {}
 
   http::later_handler handler();
 
@@ -23,11 +30,13 @@ class api {
   using answered = boost::asio::awaitable<http::response>;
 
   answered answer(const http::request& asked);
-  answered data(std::string_view path, const http::request& asked);
+  answered data(std::string_view path, const http::request& asked, const principal& by);
   answered now(const http::request& asked);
   answered stuck();
+  answered checks();
   answered audit(const http::request& asked);
   answered event(const http::request& asked);
+  answered payload(const http::request& asked, const principal& by);
   answered search(const http::request& asked);
   http::response settings() const;
 
@@ -35,7 +44,9 @@ class api {
   gate& gate_;
   desk& desk_;
   outlook& outlook_;
+  actions& actions_;
   shared_answer stuck_;
+  shared_answer checks_;
 };
 
 }  // namespace outboxd::console

@@ -7,10 +7,14 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 
 #include "app/commands.hpp"
 #include "app/log.hpp"
+#include "console/actions.hpp"
 #include "console/api.hpp"
 #include "console/outlook.hpp"
 #include "http/server.hpp"
@@ -39,6 +43,30 @@ void say_access(const app::console_settings& on, spdlog::logger& log) {
     log.info("who has a token may look, and nobody may act (console.access = read)");
 }
 
+void say_how_far(const action& of, spdlog::logger& log) {
+  if (of.state() == action_state::done) return;
+  log.warn("{} by {} was stopped after {} of {} events{}", name_of(of.plan().what.what), of.plan().who,
+           of.figures().handled, of.matched(),
+           of.is_running() ? ", in the middle of some; outbox.audit has how many were changed" : "");
+}
+
+// Actions end with the portion that they are at. What does not answer is not waited for: a question only
+// reads, and a portion is a transaction.
+asio::awaitable<void> leave(const desk& asks, actions& acts, spdlog::logger& log) {
+  constexpr std::chrono::milliseconds look_every{20};
+  constexpr std::chrono::seconds longest{5};
+  const auto stopped = acts.stop();
+  asio::steady_timer next(co_await asio::this_coro::executor);
+  const auto until = std::chrono::steady_clock::now() + longest;
+  while (!acts.idle() && std::chrono::steady_clock::now() < until) {
+    next.expires_after(look_every);
+    co_await next.async_wait(asio::use_awaitable);
+  }
+  for (const auto& one : stopped) say_how_far(*one, log);
+  log.flush();
+  if (!asks.idle() || !acts.idle() || acts.previews()) ::_exit(app::exit_success);
+}
+
 int serve(const app::settings& from) {
   const auto log = app::make_logger(from.log);
   for (const auto& warning : from.warnings) log->warn(warning);
@@ -47,7 +75,8 @@ int serve(const app::settings& from) {
   desk asks(from);
   outlook sees(io.get_executor(), from, asks);
   gate door(from.console);
-  api answers(io.get_executor(), from, door, asks, sees);
+  actions acts(from);
+  api answers(io.get_executor(), from, door, asks, sees, acts);
   http::server server(io.get_executor(), answers.handler(), hosts_of(from.console),
                       {.body_bytes = longest_body});
   for (const auto& where : from.console.listen) {
@@ -65,8 +94,7 @@ int serve(const app::settings& from) {
     log->info("stopping");
     server.stop();
     sees.stop();
-    // A question to a server that does not answer is not waited for: it only reads.
-    if (!asks.idle()) ::_exit(app::exit_success);
+    asio::co_spawn(io, leave(asks, acts, *log), asio::detached);
   });
   asio::co_spawn(io, sees.run(), [](std::exception_ptr thrown) {
     if (thrown) std::rethrow_exception(thrown);

@@ -1,70 +1,28 @@
 // check: looks at the console with a browser, as a reader and as an attacker would. Run by tools/check-console.
 //
-//   node check.mjs BROWSER OUTBOXD OPEN-URL GUARDED-URL READ-TOKEN DATABASE-URL [PICTURES-DIRECTORY]
-import {execFile, execFileSync, spawn} from 'node:child_process';
+//   node check.mjs BROWSER OUTBOXD OPEN-URL GUARDED-URL READ-TOKEN ACT-TOKEN DATABASE-URL [PICTURES-DIRECTORY]
+import {execFile, spawn} from 'node:child_process';
 import {createServer} from 'node:http';
-import {createRequire} from 'node:module';
 import {mkdirSync} from 'node:fs';
-import {chromium} from 'playwright-core';
+import {look_at_actions} from './act.mjs';
+import {
+  browser,
+  check,
+  count_of_failures,
+  database,
+  guarded,
+  open,
+  outboxd,
+  page_at,
+  pictures,
+  says,
+  sql,
+  token,
+  unguarded,
+  without_violations,
+} from './page.mjs';
 
-const [program, outboxd, open, guarded, token, database, pictures] = process.argv.slice(2);
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-const limit = 30_000;
 const hostile = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';
-let failures = 0;
-
-function check(good, words) {
-  if (!good) failures += 1;
-  console.log(`${good ? 'ok   ' : 'WRONG'} ${words}`);
-}
-
-function sql(text) {
-  return execFileSync('psql', ['-qXAt', '-v', 'ON_ERROR_STOP=1', database], {
-    input: text,
-    encoding: 'utf8',
-  }).trim();
-}
-
-const browser = await chromium.launch({executablePath: program, args: ['--no-sandbox']});
-
-// A page that reports what goes wrong in it. Refusals that a test provokes are named in `expected`.
-async function page_at(url, options = {}, expected = /^$/) {
-  const context = await browser.newContext({locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options});
-  const page = await context.newPage();
-  page.setDefaultTimeout(limit);
-  page.on('pageerror', (error) => check(false, `no error in the page: ${error.message}`));
-  page.on('console', (message) => {
-    if (message.type() === 'error' && !expected.test(message.text()))
-      check(false, `nothing refused: ${message.text()}`);
-  });
-  await page.goto(url);
-  return page;
-}
-
-// Until the page says so.
-async function says(page, selector, words) {
-  await page.locator(selector).filter({hasText: words}).first().waitFor();
-}
-
-// The page's policy allows no script but its own: its context has to be made with `unguarded`.
-const unguarded = {bypassCSP: true};
-async function without_violations(page, what) {
-  await page.addScriptTag({path: axe});
-  const found = await page.evaluate(async () => {
-    const result = await globalThis.axe.run(document, {resultTypes: ['violations']});
-    return result.violations.map(
-      (one) =>
-        `${one.id}: ${one.nodes
-          .slice(0, 3)
-          .map((node) => node.html.slice(0, 120))
-          .join(' | ')}`,
-    );
-  });
-  check(
-    found.length === 0,
-    `${what}: axe finds nothing${found.length > 0 ? `, but ${found.join('; ')}` : ''}`,
-  );
-}
 
 function plant() {
   const bidi = '\u202e';
@@ -374,6 +332,7 @@ const parts = {
   look_at_hostile_texts,
   look_at_causes,
   look_at_views,
+  look_at_actions,
   log_in,
   use_keyboard,
   hide,
@@ -388,5 +347,6 @@ for (const [name, part] of Object.entries(parts)) {
   }
 }
 await browser.close();
+const failures = count_of_failures();
 console.log(failures === 0 ? 'All of it is as it should be.' : `${failures} things are wrong.`);
 process.exit(failures === 0 ? 0 : 1);

@@ -1,20 +1,11 @@
 // outboxd console: who gets in, over the wire; the rules themselves are in tests/unit/console_gate_test.cpp.
 #include <doctest/doctest.h>
 
-#include "running_console.hpp"
+#include "acting_console.hpp"
 #include "settings_file.hpp"
 
 namespace outboxd::test::console_access_test {
 namespace {
-
-constexpr auto read_token = "read-read-read-read";
-constexpr auto act_token = "act-act-act-act-act";
-
-environment tokens() {
-  return {{"OUTBOXD_CONSOLE_READ_TOKEN", read_token},
-          {"OUTBOXD_CONSOLE_ACT_TOKEN", act_token},
-          {"OUTBOXD_CONSOLE_ACCESS", "act"}};
-}
 
 std::string cookie_in(const http_answer& answer) {
   constexpr std::string_view name = "Set-Cookie: ";
@@ -33,7 +24,7 @@ std::string login(const char* token) {
 TEST_CASE("with tokens, nothing but the empty page is seen before a login, and everything after it") {
   const stage on;
   const operator_desk desk{on};
-  const running_console console{desk, {}, tokens()};
+  const acting_console console{desk};
   CHECK(console.get("/").status == 200);
   for (const auto* path : {"/api/now", "/api/stuck", "/api/audit", "/api/settings", "/api/session",
                            "/api/event?id=6f1c1f1e-2f0c-4b1e-9d55-0a1b2c3d4e5f"}) {
@@ -54,7 +45,7 @@ TEST_CASE("with tokens, nothing but the empty page is seen before a login, and e
 TEST_CASE("a login from another site's page, and a body that is none, are refused") {
   const stage on;
   const operator_desk desk{on};
-  const running_console console{desk, {}, tokens()};
+  const acting_console console{desk};
   const auto from = [&](std::string_view headers) {
     return console.ask("POST", "/api/login", headers, login(act_token)).status;
   };
@@ -71,7 +62,7 @@ TEST_CASE("a login from another site's page, and a body that is none, are refuse
 TEST_CASE("settings are shown without secrets, and a log has none") {
   const stage on;
   const operator_desk desk{on};
-  running_console console{desk, {}, tokens()};
+  acting_console console{desk};
   const auto answer =
       console.ask("GET", "/api/settings", fmt::format("Authorization: Bearer {}\r\n", read_token));
   CHECK(answer.status == 200);

@@ -16,6 +16,10 @@ void add(database& session, const stage& on, const std::string& columns, const s
                {on.key(), std::to_string(count)});
 }
 
+running_console console_beside(const asked_relay& running, const operator_desk& desk) {
+  return running_console{desk, {"--console-relay-urls", "http://" + running.address()}};
+}
+
 }  // namespace
 
 TEST_CASE("the console shows the figures of status, and the relay that publishes") {
@@ -25,7 +29,7 @@ TEST_CASE("the console shows the figures of status, and the relay that publishes
   running.await_connected();
   on.add_events(5, 4);
   on.await_published(20);
-  const running_console console{desk, {"--console-relay-urls", "http://" + running.address()}};
+  const auto console = console_beside(running, desk);
   console.await_headline("well");
   const auto now = console.json("/api/now");
   CHECK(now.at("database").at("up") == true);
@@ -44,7 +48,7 @@ TEST_CASE("an alarm of RabbitMQ is told with its cause, what waits and since whe
   const operator_desk desk{on};
   asked_relay running{on};
   running.await_connected();
-  const running_console console{desk, {"--console-relay-urls", "http://" + running.address()}};
+  const auto console = console_beside(running, desk);
   console.await_headline("well");
   memory_alarm alarm;
   on.add_events(3);

@@ -1,6 +1,7 @@
 // login: asks for a token.
 
 import {el, fill, shown} from './dom.js';
+import {form} from './form.js';
 import {post} from './server.js';
 
 export function login(main, then) {
@@ -13,22 +14,18 @@ export function login(main, then) {
     required: true,
     'aria-describedby': 'wrong token-help',
   });
-  const form = el(
-    'form',
-    {
-      class: 'login',
-      onsubmit: async (submit) => {
-        submit.preventDefault();
-        fill(wrong);
-        try {
-          await post('login', {token: token.value});
-          token.value = '';
-          await then();
-        } catch (error) {
-          fill(wrong, shown(error.message));
-          token.focus();
-        }
-      },
+  const ask = form(
+    {class: 'login'},
+    async () => {
+      fill(wrong);
+      try {
+        await post('login', {token: token.value});
+        token.value = '';
+        await then();
+      } catch (error) {
+        fill(wrong, shown(error.message));
+        token.focus();
+      }
     },
     el('label', {for: 'token'}, 'Token'),
     token,
@@ -41,6 +38,6 @@ export function login(main, then) {
     el('button', {type: 'submit'}, 'Log in'),
   );
   document.title = 'Log in · outboxd';
-  fill(main, el('h1', {tabindex: '-1'}, 'Log in'), form);
+  fill(main, el('h1', {tabindex: '-1'}, 'Log in'), ask);
   token.focus();
 }

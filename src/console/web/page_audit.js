@@ -1,13 +1,28 @@
 // page_audit: what operators have done.
 
 import {el, fill, shown, table} from './dom.js';
-import {number, time} from './words.js';
+import {events, number, time} from './words.js';
 
 export const title = 'Actions';
 export const every = () => 5000;
 export const path = () => 'audit';
 
+function show_running(place, running) {
+  fill(
+    place,
+    running.map((one) =>
+      el(
+        'p',
+        {class: 'card'},
+        `Under way: ${one.what}, ${number(one.handled)} of ${events(one.matched)}, by ${shown(one.who, 60)}. `,
+        el('code', {}, shown(one.command, 300)),
+      ),
+    ),
+  );
+}
+
 export function make(main) {
+  const under_way = el('div', {role: 'status'});
   const place = el('div', {}, el('p', {class: 'note'}, 'Looking …'));
   main.append(
     el(
@@ -15,11 +30,13 @@ export function make(main) {
       {class: 'note'},
       'What was done by operators, from the table audit of the outbox; the newest 100.',
     ),
+    under_way,
     place,
   );
   let before = '';
   return (data) => {
-    const now = JSON.stringify(data);
+    show_running(under_way, data.running ?? []);
+    const now = JSON.stringify(data.actions);
     if (now === before || place.contains(document.activeElement)) return;
     before = now;
     if (data.actions.length === 0) {

@@ -1,6 +1,10 @@
 // page_event: where one event is, and why.
 
+import {button} from './act.js';
 import {command, el, fill, shown, table} from './dom.js';
+import {choice, field, form} from './form.js';
+import {payload_of} from './payload.js';
+import {choose, doable} from './selection.js';
 import {age, since, time} from './words.js';
 
 export const title = 'Events';
@@ -8,7 +12,6 @@ export const title = 'Events';
 export const every = (about) => (uuid.test(about) ? 5000 : 0);
 
 const uuid = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
-const fields = ['status', 'type', 'aggregate', 'since', 'until'];
 
 // about: empty, an id, or search?status=dead&type=…
 export function path(about) {
@@ -24,89 +27,63 @@ export function search_for(wanted) {
 
 function by_id(about) {
   const wrong = el('p', {class: 'wrong', role: 'alert', id: 'wrong-id'});
-  const id = el('input', {
-    id: 'event-id',
-    name: 'id',
-    spellcheck: 'false',
-    autocomplete: 'off',
+  const id = field('event-id', 'Id of an event', {
     size: '40',
     'aria-describedby': 'wrong-id',
+    value: uuid.test(about) ? about : '',
   });
-  id.value = uuid.test(about) ? about : '';
-  return el(
-    'form',
-    {
-      class: 'search',
-      'aria-label': 'One event',
-      onsubmit: (submit) => {
-        submit.preventDefault();
-        const wanted = id.value.trim();
-        if (!uuid.test(wanted))
-          return fill(wrong, 'An id looks like 6f1c1f1e-2f0c-4b1e-9d55-0a1b2c3d4e5f; it is the message_id.');
-        location.hash = `#/event/${wanted.toLowerCase()}`;
-        return null;
-      },
+  return form(
+    {class: 'search', 'aria-label': 'One event'},
+    () => {
+      const wanted = id.input.value.trim();
+      if (uuid.test(wanted)) location.hash = `#/event/${wanted.toLowerCase()}`;
+      else fill(wrong, 'An id looks like 6f1c1f1e-2f0c-4b1e-9d55-0a1b2c3d4e5f; it is the message_id.');
     },
-    el('label', {for: 'event-id'}, 'Id of an event'),
-    id,
+    id.element,
     el('button', {type: 'submit'}, 'Look for it'),
     wrong,
   );
 }
 
+// What the search of this page asks for.
+function given_in(about) {
+  return Object.fromEntries(
+    new URLSearchParams(about.startsWith('search?') ? about.slice('search?'.length) : ''),
+  );
+}
+
 function by_words(about) {
-  const given = new URLSearchParams(about.startsWith('search?') ? about.slice('search?'.length) : '');
-  const field = (name, label, hint) => {
-    const input = el('input', {
-      id: `by-${name}`,
-      name,
-      placeholder: hint,
-      spellcheck: 'false',
-      autocomplete: 'off',
-      size: '18',
-    });
-    input.value = given.get(name) ?? '';
-    return el('span', {class: 'field'}, el('label', {for: `by-${name}`}, label), input);
+  const given = given_in(about);
+  const text = (name, label, placeholder) =>
+    field(`by-${name}`, label, {placeholder, value: given[name] ?? ''});
+  const parts = {
+    status: choice(
+      'by-status',
+      'Status',
+      [['', 'any'], ...['pending', 'waiting', 'published', 'dead'].map((one) => [one, one])],
+      given.status,
+    ),
+    type: text('type', 'Event type', 'order.created'),
+    aggregate: text('aggregate', 'Aggregate', 'order/42'),
+    since: text('since', 'Since', '2h, or a time in UTC'),
+    until: text('until', 'Before', '2026-01-31 14:00'),
   };
-  const status = el(
-    'select',
-    {id: 'by-status', name: 'status'},
-    [
-      ['', 'any'],
-      ['pending', 'pending'],
-      ['waiting', 'waiting'],
-      ['published', 'published'],
-      ['dead', 'dead'],
-    ].map(([value, words]) => el('option', {value, selected: value === (given.get('status') ?? '')}, words)),
-  );
-  const form = el(
-    'form',
-    {
-      class: 'search',
-      role: 'search',
-      'aria-label': 'Events',
-      onsubmit: (submit) => {
-        submit.preventDefault();
-        const wanted = fields.map((name) => [name, form.elements[name].value.trim()]);
-        const hash = search_for(Object.fromEntries(wanted));
-        if (hash === location.hash) dispatchEvent(new Event('hashchange'));
-        else location.hash = hash;
-      },
+  return form(
+    {class: 'search', role: 'search', 'aria-label': 'Events'},
+    () => {
+      const wanted = Object.entries(parts).map(([name, part]) => [name, part.input.value.trim()]);
+      const hash = search_for(Object.fromEntries(wanted));
+      if (hash === location.hash) dispatchEvent(new Event('hashchange'));
+      else location.hash = hash;
     },
-    el('span', {class: 'field'}, el('label', {for: 'by-status'}, 'Status'), status),
-    field('type', 'Event type', 'order.created'),
-    field('aggregate', 'Aggregate', 'order/42'),
-    field('since', 'Created since', '2h, or a time in UTC'),
-    field('until', 'Created before', '2026-01-31 14:00'),
+    Object.values(parts).map((part) => part.element),
     el('button', {type: 'submit'}, 'Search'),
+    el('p', {class: 'note'}, 'Times are those of creation; of published events, of publishing.'),
   );
-  return form;
 }
 
 function show_found(place, data, about) {
-  const given = Object.fromEntries(
-    new URLSearchParams(about.startsWith('search?') ? about.slice('search?'.length) : ''),
-  );
+  const given = given_in(about);
   const last = data.found.length === 100 ? data.found[99].seq : data.looked_to;
   const older =
     last === null || last === undefined
@@ -127,11 +104,14 @@ function show_found(place, data, about) {
         : 'There is no such event among the 100,000 that were looked at.';
     return fill(place, el('p', {class: 'empty'}, where), older);
   }
+  const chosen = choose(data.found, given);
   return fill(
     place,
+    chosen.all,
     table(
       'Events',
       [
+        ...chosen.columns,
         {title: 'Created', cell: (row) => time(row.created_at)},
         {title: 'Status', cell: (row) => el('span', {class: `state ${row.status}`}, row.status)},
         {title: 'Event type', cell: (row) => shown(row.event_type, 80)},
@@ -142,6 +122,7 @@ function show_found(place, data, about) {
       ],
       data.found,
     ),
+    chosen.ticked,
     older,
   );
 }
@@ -176,6 +157,13 @@ function timeline(event) {
   return el('ol', {class: 'timeline'}, out);
 }
 
+function header_names(event) {
+  if (!event.header_names) return null;
+  return event.header_names.length === 0
+    ? 'none of its own'
+    : event.header_names.map((one) => shown(one, 100)).join(', ');
+}
+
 function facts(event) {
   const rows = [
     [
@@ -193,6 +181,7 @@ function facts(event) {
         ? null
         : shown(event.replay_exchange),
     ],
+    ['Header names', header_names(event)],
     ['Status', event.status],
     ['Seq', String(event.seq)],
     ['Shard', event.shard === undefined ? null : String(event.shard)],
@@ -230,7 +219,13 @@ function one_event(event) {
       : el('p', {}, 'It waits behind ', el('a', {href: `#/event/${event.behind.id}`}, event.behind.id), '.'),
     timeline(event),
     facts(event),
+    payload_of(event),
     el('p', {}, remedy(event)),
+    el(
+      'p',
+      {class: 'actions'},
+      doable(event.status).map((what) => button(what, {id: [event.id]}, `event ${event.id}`)),
+    ),
     event.aggregate_type === null || event.aggregate_type.includes('/')
       ? null
       : el(

@@ -1,5 +1,6 @@
 // page_now: what is going on, in one sentence, figures, and who relays.
 
+import {button} from './act.js';
 import {chart} from './chart.js';
 import {el, fill, shown, table, write} from './dom.js';
 import {age, count, number, rate, since, time} from './words.js';
@@ -138,6 +139,7 @@ export function make(main, _about, speak) {
     {label: 'pending', color: '--blue', words: number},
     {label: 'waiting', color: '--amber', words: number},
   ]);
+  const pauses = el('div', {class: 'actions'});
   const relays = el('div');
   const asked = el('div');
   const seen = el('p', {class: 'note'});
@@ -150,6 +152,7 @@ export function make(main, _about, speak) {
       {class: 'tiles'},
       Object.values(tiles).map((one) => one.element),
     ),
+    pauses,
     el('div', {class: 'charts'}, published.element, backlog.element),
     el('h2', {}, 'Relays'),
     relays,
@@ -157,6 +160,19 @@ export function make(main, _about, speak) {
     seen,
   );
   let before = '';
+  let paused_before = null;
+
+  // Made anew only when something is paused or resumed: focus stays.
+  function show_pauses(paused) {
+    const now = paused.length > 0;
+    if (now === paused_before) return;
+    paused_before = now;
+    fill(
+      pauses,
+      button('pause', {all: true}, 'everything', 'Pause everything …'),
+      now ? button('resume', {all: true}, 'everything', 'Resume everything …') : null,
+    );
+  }
 
   function show_figures(status, data) {
     const events = status.events;
@@ -199,6 +215,7 @@ export function make(main, _about, speak) {
       );
       show_relays(relays, data);
     }
+    show_pauses(status.paused ?? []);
     show_asked(asked, data);
     points.push(...(data.figures ?? []));
     const last = points.length > 0 ? points[points.length - 1][0] : 0;

@@ -1,6 +1,8 @@
 // page_stuck: what does not go out, why, and the command that mends it.
 
+import {button} from './act.js';
 import {command, el, fill, shown, table, visible} from './dom.js';
+import {get} from './server.js';
 import {age, events, number, shell_word, since, time} from './words.js';
 
 export const title = 'Stuck';
@@ -24,14 +26,28 @@ function may_be_typed(name) {
 }
 
 // By the example alone, where the type cannot be typed: the reason alone would select others, too.
+function selectors_of(row) {
+  return may_be_typed(row.event_type)
+    ? {code: [row.code ?? 'none'], event_type: [row.event_type]}
+    : {id: [row.example.id]};
+}
+
 function remedy(row) {
+  const about = `events of type ${shown(row.event_type, 60)} with the reason ${row.code ?? 'none'}`;
+  const can = (what) => button(what, selectors_of(row), about);
   if (row.state === 'dead') {
     const which = may_be_typed(row.event_type)
       ? `--code ${row.code ?? 'none'} --event-type ${shell_word(row.event_type)}`
       : `--id ${row.example.id}`;
-    return command(`outboxd dead retry ${which}`);
+    return [
+      command(`outboxd dead retry ${which}`),
+      el('span', {class: 'actions'}, can('retry'), can('discard')),
+    ];
   }
-  return row.next ? ['tried again ', time(row.next)] : 'is tried again';
+  return [
+    row.next ? ['tried again ', time(row.next)] : 'is tried again',
+    el('span', {class: 'actions'}, can('postpone'), can('cancel')),
+  ];
 }
 
 function show_failures(place, data) {
@@ -102,18 +118,25 @@ function show_held(place, data) {
   );
 }
 
+function resume(row) {
+  if (row.part === 'everything')
+    return [command('outboxd resume --all'), ' ', button('resume', {all: true}, 'everything')];
+  if (!may_be_typed(row.name)) return 'outboxd resume, with its name';
+  return [
+    command(`outboxd resume --${row.part.replace('_', '-')} ${shell_word(row.name)}`),
+    ' ',
+    button('resume', {[row.part]: [row.name]}, row.name),
+  ];
+}
+
 function show_paused(place, data) {
   if (data.paused === undefined) return fill(place);
-  if (data.paused.length === 0) return fill(place, el('p', {class: 'empty'}, 'Nothing is paused.'));
+  const more = el('p', {class: 'actions'}, button('pause', {}, 'something'));
+  if (data.paused.length === 0) return fill(place, el('p', {class: 'empty'}, 'Nothing is paused.'), more);
   const part = (row) =>
     row.part === 'everything'
       ? 'everything'
       : `${row.part === 'event_type' ? 'event type' : 'aggregate type'} ${shown(row.name, 100)}`;
-  const resume = (row) => {
-    if (row.part === 'everything') return command('outboxd resume --all');
-    if (!may_be_typed(row.name)) return 'outboxd resume, with its name';
-    return command(`outboxd resume --${row.part.replace('_', '-')} ${shell_word(row.name)}`);
-  };
   return fill(
     place,
     table(
@@ -128,6 +151,7 @@ function show_paused(place, data) {
       ],
       data.paused,
     ),
+    more,
   );
 }
 
@@ -173,6 +197,28 @@ function show_snapshot(place, data) {
   );
 }
 
+function show_checks(place, findings) {
+  if (findings.length === 0)
+    return fill(
+      place,
+      el('p', {class: 'empty'}, 'The outbox is as it should be. What is so of relays alone, outboxd check tells.'),
+    );
+  return fill(
+    place,
+    table(
+      'What outboxd check finds',
+      [
+        {title: 'Check', cell: (row) => [row.verdict === 'failure' ? 'Problem: ' : 'Warning: ', el('code', {}, row.name)]},
+        {title: 'What is so', cell: (row) => shown(row.words, 500)},
+        {title: 'What to do', cell: (row) => el('code', {}, shown(row.remedy, 500))},
+      ],
+      findings,
+    ),
+  );
+}
+
+const check_every = 60_000; // milliseconds; the server asks PostgreSQL as seldom, for all readers together
+
 export function make(main) {
   const parts = [
     ['Failures', show_failures],
@@ -183,12 +229,30 @@ export function make(main) {
   ].map(([name, show]) => ({name, show, place: el('div'), before: ''}));
   const unread = el('ul', {class: 'wrong'});
   const total = el('p', {class: 'note'}, 'Looking …');
-  main.append(total, unread, ...parts.flatMap((one) => [el('h2', {}, one.name), one.place]));
+  const checks = el('div', {}, el('p', {class: 'note'}, 'Looking …'));
+  main.append(
+    total,
+    unread,
+    ...parts.flatMap((one) => [el('h2', {}, one.name), one.place]),
+    el('h2', {}, 'Warnings of check'),
+    checks,
+  );
+  let check_next = 0;
+  async function look_at_checks() {
+    if (Date.now() < check_next) return;
+    check_next = Date.now() + check_every;
+    try {
+      show_checks(checks, (await get('checks')).findings);
+    } catch (error) {
+      fill(checks, el('p', {class: 'wrong'}, shown(error.message, 500)));
+    }
+  }
   return (data) => {
     fill(
       unread,
       (data.errors ?? []).map((one) => el('li', {}, shown(one, 500))),
     );
+    look_at_checks();
     const dead = (data.failures ?? [])
       .filter((one) => one.state === 'dead')
       .reduce((sum, one) => sum + one.events, 0);

@@ -9,6 +9,7 @@ export class Refused extends Error {
 }
 
 let csrf = '';
+let who = {may: 'read'};
 
 async function answer_of(response) {
   const body = await response.json().catch(() => null);
@@ -36,9 +37,17 @@ export async function post(path, body) {
   );
 }
 
-// Who the reader is to the server: {name, may, logged_in}.
+// Who the reader is to the server: {name, may, logged_in, payloads}.
 export async function session() {
-  const found = await get('session');
-  csrf = found.csrf;
-  return found;
+  who = await get('session');
+  csrf = who.csrf;
+  return who;
+}
+
+export function may_act() {
+  return who.may === 'act';
+}
+
+export function may_see_payloads() {
+  return who.payloads === true;
 }

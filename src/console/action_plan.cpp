@@ -1,0 +1,181 @@
+// action_work: previews.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "app/change/pausing.hpp"
+#include "app/change/words.hpp"
+#include "app/event_listing.hpp"
+#include "console/action_work.hpp"
+
+namespace outboxd::console {
+namespace {
+
+using app::operator_session;
+using app::outcome;
+using nlohmann::json;
+
+constexpr std::size_t listed = 20;
+constexpr std::int64_t fetched_at_once = 10'000;
+constexpr int longest_search = 30;  // seconds
+constexpr int longest_count = 2;    // seconds, of what is only to be known for a pause
+constexpr std::int64_t most_counted = 100'000;
+
+outcome<void> limit_to(operator_session& session, int seconds) {
+  auto set = session.execute(fmt::format(
+      "SELECT set_config('statement_timeout', '{}s', false), set_config('jit', 'off', false)", seconds));
+  if (!set) return tl::make_unexpected(set.error());
+  return {};
+}
+
+outcome<std::int64_t> newest_audit(operator_session& session) {
+  const auto found = session.execute("SELECT coalesce(max(a.id), 0) FROM {0}.audit AS a");
+  if (!found) return tl::make_unexpected(found.error());
+  return found->number_at(0, 0);
+}
+
+// The first ones, without their payloads.
+outcome<json> listing(operator_session& session, const std::vector<app::selected_event>& events,
+                      app::event_set from) {
+  app::selectors first;
+  for (const auto& one : std::span(events).first(std::min(events.size(), listed)))
+    first.ids.push_back(to_string(one.id));
+  auto out = json::array();
+  if (first.ids.empty()) return out;
+  const auto found = app::read_listing(session, first, from, static_cast<int>(listed));
+  if (!found) return tl::make_unexpected(found.error());
+  for (const auto& one : found->events) {
+    const auto all = json::parse(one.json, nullptr, false);
+    if (!all.is_object()) continue;
+    auto& row = out.emplace_back(json::object());
+    for (const auto* name : {"id", "seq", "event_type", "aggregate_type", "aggregate_id", "attempts",
+                             "created_at", "published_at", "last_error_code"}) {
+      constexpr std::size_t longest = 300;  // code points would be finer; the page cuts as well
+      auto value = all.value(name, json());
+      if (value.is_string()) value = value.get<std::string>().substr(0, longest);
+      row[name] = std::move(value);
+    }
+  }
+  return out;
+}
+
+outcome<std::vector<app::selected_event>> select(operator_session& session, const app::selectors& resolved,
+                                                 app::event_set from) {
+  const auto begun = std::chrono::steady_clock::now();
+  const auto many = app::select_events(session, resolved, from);
+  if (!many && std::chrono::steady_clock::now() - begun >= std::chrono::seconds(longest_search))
+    return app::usage_failure(
+        fmt::format("these events cannot be found within {} s; narrow the selection, or use the command line",
+                    longest_search));
+  if (!many) return tl::make_unexpected(many.error());
+  if (*many > most_selected)
+    return app::usage_failure(
+        fmt::format("that are {} events, and the console changes up to {} at once; narrow the selection, or "
+                    "use the command line",
+                    *many, most_selected));
+  std::vector<app::selected_event> out;
+  out.reserve(static_cast<std::size_t>(*many));
+  for (;;) {
+    const auto next = app::next_selected(session, fetched_at_once);
+    if (!next) return tl::make_unexpected(next.error());
+    if (next->empty()) return out;
+    out.insert(out.end(), next->begin(), next->end());
+  }
+}
+
+outcome<void> plan_change(operator_session& session, app::change what, action_plan& to) {
+  if (auto set = limit_to(session, longest_search); !set) return set;
+  auto values = app::values_of(session, what, to.what.change);
+  if (!values) return tl::make_unexpected(values.error());
+  to.values = *std::move(values);
+  const auto resolved = session.resolve(to.what.change.which);
+  if (!resolved) return tl::make_unexpected(resolved.error());
+  const auto from = app::words_of(what).from;
+  auto events = select(session, *resolved, from);
+  if (!events) return tl::make_unexpected(events.error());
+  to.events = *std::move(events);
+  auto first = listing(session, to.events, from);
+  if (!first) return tl::make_unexpected(first.error());
+  to.shown["events"] = *std::move(first);
+  to.shown["of"] = app::name_of(from);
+  return {};
+}
+
+// Whether a pause that is in force is among those that are to end.
+bool ends(const json& one, const app::pause_order& given) {
+  if (given.all) return true;
+  const auto part = one.value("part", std::string());
+  const auto& names = part == "event_type" ? given.event_types : given.aggregate_types;
+  return part != "everything" &&
+         std::find(names.begin(), names.end(), one.value("name", std::string())) != names.end();
+}
+
+// How many events wait that the pause would hold back; null: that could not be counted in a moment.
+json held_back(operator_session& session, const app::pause_order& given) {
+  if (auto set = limit_to(session, longest_count); !set) return {};
+  const auto found = session.execute(
+      fmt::format(
+          "SELECT count(*) FROM (SELECT FROM {{0}}.event AS e WHERE e.status IN ('pending', 'waiting')"
+          " AND ($1::boolean OR e.event_type = ANY ($2::text[]) OR e.aggregate_type = ANY ($3::text[]))"
+          " LIMIT {}) AS w",
+          most_counted + 1),
+      {given.all ? "t" : "f", app::array_literal(given.event_types),
+       app::array_literal(given.aggregate_types)});
+  if (!found) return {};
+  return found->number_at(0, 0);
+}
+
+outcome<void> plan_pause(operator_session& session, action_plan& to) {
+  const auto& given = to.what.pause;
+  auto paused = app::pauses_in_force(session);
+  if (!paused) return tl::make_unexpected(paused.error());
+  if (to.what.what == deed::resume) {
+    auto& ending = to.shown["ends"] = json::array();
+    for (const auto& one : *paused)
+      if (ends(one, given)) ending.push_back(one);
+    return {};
+  }
+  auto until = app::end_of_pause(session, given);
+  if (!until) return tl::make_unexpected(until.error());
+  to.until = *std::move(until);
+  const auto unseen = app::unseen_types(session, given);
+  if (!unseen) return tl::make_unexpected(unseen.error());
+  to.shown["warnings"] = *unseen;
+  to.shown["paused"] = *std::move(paused);
+  to.shown["waiting"] = held_back(session, given);
+  to.shown["waiting_counts_to"] = most_counted;
+  return {};
+}
+
+}  // namespace
+
+outcome<operator_session> open_acting(const app::settings& from, const std::string& who) {
+  return operator_session::open(from, fmt::format("outboxd console: {}", who));
+}
+
+outcome<action_plan> make_plan(const app::settings& from, const wanted& what, const std::string& who) {
+  auto session = open_acting(from, who);
+  if (!session) return tl::make_unexpected(session.error());
+  action_plan out{.what = what, .who = who, .events = {}, .values = {}, .until = {}, .shown = json::object()};
+  // Before the selection: what others do from now on may have changed it.
+  const auto newest = newest_audit(*session);
+  if (!newest) return tl::make_unexpected(newest.error());
+  out.audited_before = *newest;
+  const auto change = change_of(what.what);
+  if (auto planned = change ? plan_change(*session, *change, out) : plan_pause(*session, out); !planned)
+    return tl::make_unexpected(planned.error());
+  return out;
+}
+
+action_plan rest_of(const action& former, const std::string& who) {
+  action_plan out = former.plan();
+  out.who = who;
+  const auto done = static_cast<std::ptrdiff_t>(former.figures().handled);
+  out.events.erase(out.events.begin(), out.events.begin() + done);
+  out.shown["rest"] = true;
+  out.shown["events"] = json::array();
+  return out;
+}
+
+}  // namespace outboxd::console

@@ -1,0 +1,180 @@
+#include "console/actions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+
+#include "app/commands.hpp"
+#include "console/action_work.hpp"
+#include "console/gate.hpp"
+
+namespace outboxd::console {
+namespace asio = boost::asio;
+using nlohmann::json;
+
+namespace {
+
+http::response as_response(const json& body) {
+  return {200, "application/json", body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n", {}};
+}
+
+http::response unknown() {
+  return refused(
+      404, "no_preview",
+      "this preview is not known any more: it is older than a quarter of an hour, or the console was "
+      "started anew. Nothing has been done now; look again, and see under Actions what was done "
+      "before");
+}
+
+std::string text_in(const json& given, const char* name) {
+  const auto at = given.find(name);
+  return at != given.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+// As the name of an application may have it, and short enough for it.
+std::string name_for_audit(const principal& by) {
+  constexpr std::size_t longest = 40;
+  auto out = by.name.substr(0, longest);
+  std::replace_if(
+      out.begin(), out.end(), [](unsigned char c) { return c < ' ' || c >= 0x7F; }, '?');
+  return out;
+}
+
+// Made here, and not where it is awaited: see console/api.cpp.
+std::function<desk::answer()> planning(const app::settings& from, const wanted& what, const std::string& who,
+                                       const std::shared_ptr<action_plan>& into) {
+  return [&from, what, who, into]() -> desk::answer {
+    auto plan = make_plan(from, what, who);
+    if (!plan) return tl::make_unexpected(plan.error());
+    *into = *std::move(plan);
+    return json();
+  };
+}
+
+std::function<void()> working(const app::settings& from, const std::shared_ptr<action>& at) {
+  return [&from, at] {
+    try {
+      work_at(from, *at);
+    } catch (const std::exception& why) {  // such as bad_alloc
+      at->end(action_state::failed, why.what(), action::clock::now());
+    }
+  };
+}
+
+// Tells one running action from another, and is no token.
+std::string short_name(const action& of) {
+  constexpr std::size_t digits = 12;
+  return hexadecimal(sha256(of.token())).substr(0, digits);
+}
+
+}  // namespace
+
+actions::~actions() {
+  stop();
+  threads_.join();
+}
+
+std::shared_ptr<action> actions::find(std::string_view token) {
+  return book_.find(token, action::clock::now());
+}
+
+asio::awaitable<http::response> actions::post(std::string_view path, const http::request& asked,
+                                              const principal& by) {
+  const auto given = json::parse(asked.body, nullptr, false);
+  if (!given.is_object()) co_return refused(400, "no_object", "the body has to be a JSON object");
+  if (path == "/api/action/preview") co_return co_await preview(given, by);
+  if (path == "/api/action/apply") co_return apply(given);
+  if (path == "/api/action/stop") co_return stop(given);
+  co_return refused(404, "no_action", "there is no such action");
+}
+
+http::response actions::shown(const action& one) const {
+  auto out = one.told();
+  auto others = running();
+  std::erase_if(others.get_ref<json::array_t&>(),
+                [own = short_name(one)](const json& other) { return other.at("id") == own; });
+  out["running"] = std::move(others);
+  return as_response(out);
+}
+
+asio::awaitable<http::response> actions::preview(const json& given, const principal& by) {
+  if (const auto former = text_in(given, "rest_of"); !former.empty()) co_return preview_rest(former, by);
+  const auto what = read_wanted(given);
+  if (!what) co_return refused(400, "wrong_action", what.error().message);
+  const auto plan = std::make_shared<action_plan>();
+  const auto work = planning(from_, *what, name_for_audit(by), plan);
+  const auto planned = co_await previews_.work(work);
+  if (!planned) {
+    const bool by_who_asks = planned.error().status == app::exit_usage;
+    co_return refused(by_who_asks ? 400 : 503, by_who_asks ? "wrong_action" : "database",
+                      planned.error().message);
+  }
+  co_return shown(*book_.add(std::move(*plan), action::clock::now()));
+}
+
+http::response actions::preview_rest(const std::string& token, const principal& by) {
+  const auto former = find(token);
+  if (!former) return unknown();
+  const auto state = former->state();
+  if (state != action_state::stopped && state != action_state::failed)
+    return refused(409, "no_rest", "that action has not ended early: there is no rest of it");
+  return shown(*book_.add(rest_of(*former, name_for_audit(by)), action::clock::now()));
+}
+
+http::response actions::apply(const json& given) {
+  const auto one = find(text_in(given, "token"));
+  if (!one) return unknown();
+  const std::optional<std::string> reason = text_in(given, "reason");
+  // A second time: what the first one has come to.
+  if (one->state() != action_state::previewed) return shown(*one);
+  if (const auto good = app::check_reason(reason); !good)
+    return refused(400, "no_reason", "say why, in up to 1000 bytes, for example: ticket 4711");
+  const auto running = book_.running();
+  const auto changes = std::count_if(running.begin(), running.end(), [](const auto& other) {
+    return change_of(other->plan().what.what).has_value();
+  });
+  if (changes >= most_at_once && change_of(one->plan().what.what))
+    return refused(
+        409, "busy",
+        fmt::format("{} other actions run; this one can begin when one of them has ended", changes));
+  if (one->begin(*reason, action::clock::now())) asio::post(threads_, working(from_, one));
+  return shown(*one);
+}
+
+http::response actions::stop(const json& given) {
+  const auto one = find(text_in(given, "token"));
+  if (!one) return unknown();
+  one->stop();
+  return shown(*one);
+}
+
+http::response actions::progress(std::string_view token) {
+  const auto one = find(token);
+  return one ? shown(*one) : unknown();
+}
+
+json actions::running() const {
+  auto out = json::array();
+  for (const auto& one : book_.running()) {
+    const auto figures = one->figures();
+    out.push_back({{"id", short_name(*one)},
+                   {"what", name_of(one->plan().what.what)},
+                   {"who", one->plan().who},
+                   {"command", command_line_of(one->plan().what, one->reason())},
+                   {"matched", one->matched()},
+                   {"handled", figures.handled}});
+  }
+  return out;
+}
+
+std::vector<std::shared_ptr<const action>> actions::stop() {
+  std::vector<std::shared_ptr<const action>> out;
+  for (const auto& one : book_.running()) {
+    one->stop();
+    out.push_back(one);
+  }
+  return out;
+}
+
+}  // namespace outboxd::console

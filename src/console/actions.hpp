@@ -1,0 +1,57 @@
+// actions: previews, and what becomes of them: POST api/action/preview, apply and stop, GET api/action.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "app/settings.hpp"
+#include "console/action_book.hpp"
+#include "console/desk.hpp"
+#include "console/principal.hpp"
+#include "http/message.hpp"
+
+namespace outboxd::console {
+
+// For the reactor's thread. Who asks has been let in by the gate, and may act.
+class actions {
+ public:
+  static constexpr int most_at_once = 4;  // changes; a pause finds a thread besides
+
+  // `from` has to outlive it.
+  explicit actions(const app::settings& from) : from_(from), previews_(from), threads_(most_at_once + 1) {}
+  ~actions();
+  actions(const actions&) = delete;
+  actions& operator=(const actions&) = delete;
+
+  boost::asio::awaitable<http::response> post(std::string_view path, const http::request& asked,
+                                              const principal& by);
+  http::response progress(std::string_view token);
+
+  // What is being done at this moment, in short.
+  nlohmann::json running() const;
+
+  // All of them, between two portions; returns those that were running.
+  std::vector<std::shared_ptr<const action>> stop();
+  // A preview that is being made only reads.
+  bool idle() const { return book_.running().empty(); }
+  bool previews() const { return !previews_.idle(); }
+
+ private:
+  boost::asio::awaitable<http::response> preview(const nlohmann::json& given, const principal& by);
+  http::response preview_rest(const std::string& token, const principal& by);
+  http::response apply(const nlohmann::json& given);
+  http::response stop(const nlohmann::json& given);
+  http::response shown(const action& one) const;
+  std::shared_ptr<action> find(std::string_view token);
+
+  const app::settings& from_;
+  desk previews_;
+  action_book book_;
+  boost::asio::thread_pool threads_;
+};
+
+}  // namespace outboxd::console

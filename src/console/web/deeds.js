@@ -1,0 +1,90 @@
+// deeds: what can be done with events and parts of the outbox, in words, and what has to be known for it.
+
+import {choice, field, tick} from './form.js';
+
+const given = (value) => (value.trim() === '' ? undefined : value.trim());
+
+function replay_fields() {
+  const exchange = field('replay-exchange', 'To this exchange', {placeholder: 'its own'});
+  const unnamed = tick('replay-default', 'To the default exchange: the key is the name of a queue');
+  const key = field('replay-key', 'With this routing key', {placeholder: 'its own'});
+  const rate = field('replay-rate', 'Most events in a second', {placeholder: 'no limit', inputmode: 'numeric'});
+  return {
+    elements: [exchange, key, rate, unnamed].map((one) => one.element),
+    values: () => ({
+      exchange: unnamed.input.checked ? '' : given(exchange.input.value),
+      routing_key: given(key.input.value),
+      rate: given(rate.input.value) === undefined ? undefined : Number(rate.input.value),
+    }),
+  };
+}
+
+function postpone_fields() {
+  const to = field('postpone-to', 'Not before', {
+    placeholder: '2h, or 2026-01-31 14:00 (UTC)',
+    required: true,
+    size: '28',
+  });
+  return {elements: [to.element], values: () => ({to: given(to.input.value)})};
+}
+
+function pause_fields(wanted) {
+  const until = field('pause-until', 'Until', {placeholder: 'somebody resumes it; or 2h', size: '28'});
+  const end = () => ({until: given(until.input.value)});
+  if (Object.keys(wanted).length > 0) return {elements: [until.element], values: end};
+  const part = choice('pause-part', 'Pause', [
+    ['event_type', 'an event type'],
+    ['aggregate_type', 'an aggregate type'],
+    ['all', 'everything'],
+  ]);
+  const name = field('pause-name', 'Its name', {placeholder: 'order.created', size: '28', required: true});
+  part.input.addEventListener('change', () => {
+    name.input.disabled = part.input.value === 'all';
+  });
+  return {
+    elements: [part.element, name.element, until.element],
+    values: () => ({
+      ...end(),
+      ...(part.input.value === 'all' ? {all: true} : {[part.input.value]: [name.input.value.trim()]}),
+    }),
+  };
+}
+
+// verb: on buttons; done: after "12 events"; fields(wanted): what is asked before the preview.
+export const deeds = {
+  retry: {
+    verb: 'Retry',
+    done: 'wait to be published again',
+    means: 'They are published once more, in their old places.',
+  },
+  discard: {
+    verb: 'Discard',
+    done: 'deleted',
+    means: 'They are deleted for good. The table discarded keeps what they were, without their payloads.',
+    danger: true,
+  },
+  replay: {
+    verb: 'Replay',
+    done: 'wait to be published again',
+    means: 'They are published once more, with the same ids.',
+    fields: replay_fields,
+  },
+  cancel: {
+    verb: 'Cancel',
+    done: 'cancelled',
+    means: 'They do not go out: they become dead, and Retry takes that back.',
+    danger: true,
+  },
+  postpone: {
+    verb: 'Postpone',
+    done: 'postponed',
+    means: 'They go out later, and hold no other event back until then.',
+    fields: postpone_fields,
+  },
+  pause: {
+    verb: 'Pause',
+    means: 'Relays leave these events alone. They are kept, and go out when the pause ends.',
+    fields: pause_fields,
+  },
+  resume: {verb: 'Resume', means: 'Relays publish these events again.'},
+};

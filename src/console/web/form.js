@@ -1,0 +1,48 @@
+// form: fields with their labels.
+
+import {el} from './dom.js';
+
+// A text field: {element, input}. `more`: attributes of the input.
+export function field(id, label, more = {}) {
+  const {value = '', ...attributes} = more;
+  const input = el('input', {
+    id,
+    name: id,
+    spellcheck: 'false',
+    autocomplete: 'off',
+    size: '18',
+    ...attributes,
+  });
+  input.value = value;
+  return {input, element: el('span', {class: 'field'}, el('label', {for: id}, label), input)};
+}
+
+// choices: [[value, words]]
+export function choice(id, label, choices, chosen = '') {
+  const input = el(
+    'select',
+    {id, name: id},
+    choices.map(([value, words]) => el('option', {value, selected: value === chosen}, words)),
+  );
+  return {input, element: el('span', {class: 'field'}, el('label', {for: id}, label), input)};
+}
+
+export function tick(id, label) {
+  const input = el('input', {type: 'checkbox', id, name: id});
+  return {input, element: el('span', {class: 'tick'}, input, el('label', {for: id}, label))};
+}
+
+// Sends nothing by itself: `then` is called instead.
+export function form(attributes, then, ...children) {
+  return el(
+    'form',
+    {
+      ...attributes,
+      onsubmit: (submit) => {
+        submit.preventDefault();
+        then();
+      },
+    },
+    ...children,
+  );
+}
