@@ -9,8 +9,8 @@
 
 namespace outboxd::app {
 
-// Bytes of the payload and the headers of the event with this id as texts, about; 0 if that cannot be said, or
-// there is none. A document of more than `most` bytes is not looked through.
+// Bytes of the payload and the headers of the event with this id as texts, about; 0 if that cannot be said,
+// or there is none. A document of more than `most` bytes is not looked through.
 outcome<std::int64_t> text_size(operator_session& session, const std::string& id, std::int64_t most);
 
 // The beginning of the payload and of the headers of one event, in bounded time and memory: {"type": "jsonb",

@@ -1,4 +1,5 @@
-// action: one thing that somebody has previewed, and perhaps has had done: what it is about, and how far it is.
+// action: one thing that somebody has previewed, and perhaps has had done: what it is about, and how far it
+// is.
 #pragma once
 
 #include <atomic>

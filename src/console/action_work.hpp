@@ -1,4 +1,5 @@
-// action_work: what previews and actions do at PostgreSQL. It waits for the answers: for threads of their own.
+// action_work: what previews and actions do at PostgreSQL. It waits for the answers, so it needs threads of
+// its own.
 #pragma once
 
 #include "app/settings.hpp"

@@ -1,5 +1,5 @@
 // act: what somebody who may act does with the console, by the buttons of its pages. For check.mjs.
-import {act_token, check, guarded, page_at, says, sql, token, unguarded, without_violations} from './page.mjs';
+import {act_token, check, guarded, page_at, pictures, says, sql, token, unguarded, without_violations} from './page.mjs';
 
 // Nothing of the earlier parts is left. No relay runs: what is requeued stays where it can be counted.
 function plant() {
@@ -44,6 +44,10 @@ async function close(page) {
   await dialog(page).waitFor({state: 'detached'});
 }
 
+async function take_picture(page, name) {
+  if (pictures) await page.screenshot({path: `${pictures}/console-${name}.png`});
+}
+
 async function retry_a_group(page) {
   await go(page, 'stuck');
   const button = page.getByRole('button', {name: 'Retry events of type order.created'});
@@ -51,6 +55,7 @@ async function retry_a_group(page) {
   await page.keyboard.press('Enter');
   await says_in(page, '12 events that are dead.');
   await without_violations(page, 'the preview');
+  await take_picture(page, 'act-1440-light');
   check(
     (await dialog(page).locator('code').first().isVisible()) &&
       (await dialog(page).textContent()).includes('outboxd dead retry --event-type order.created --code returned'),
@@ -190,7 +195,7 @@ async function only_look() {
 
 export async function look_at_actions() {
   plant();
-  const page = await as_actor(unguarded);
+  const page = await as_actor({viewport: {width: 1440, height: 900}, ...unguarded});
   await retry_a_group(page);
   await discard_what_is_ticked(page);
   await replay_all_that_match(page);
@@ -211,6 +216,7 @@ export async function look_at_actions() {
   });
   check(wide.length === 0, `a dialog fits a telephone ${wide.join(', ')}`);
   await without_violations(narrow, 'a dialog, narrow and dark');
+  await take_picture(narrow, 'act-360-dark');
   await narrow.context().close();
   await only_look();
 }

@@ -1,5 +1,5 @@
-// outboxd console: what an event carries is shown to who may see it, asked for, as text, and never too much; and
-// what `outboxd check` would warn of.
+// outboxd console: what an event carries is shown to who may see it, asked for, as text, and never too much.
+// And what `outboxd check` would warn of.
 #include <doctest/doctest.h>
 
 #include "acting_console.hpp"

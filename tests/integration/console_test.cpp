@@ -235,6 +235,12 @@ TEST_CASE("events are found by status, type, aggregate and time, the newest firs
   CHECK(found("type=other").empty());
   CHECK(found("until=1d").size() == 4);
   CHECK(found("status=dead&since=1h").size() == 3);
+  session.exec(
+      "UPDATE outbox.event SET status = 'published', published_at = now() WHERE created_at < now() - "
+      "interval "
+      "'1 d'");
+  CHECK(found("status=published&since=1h").size() == 4);
+  CHECK(found("status=published&until=1h").empty());
   const auto first = found("");
   REQUIRE(first.size() == 100);
   CHECK(first.at(0).at("seq") > first.at(99).at("seq"));
@@ -248,7 +254,7 @@ TEST_CASE("events are found by status, type, aggregate and time, the newest firs
   }
 }
 
-TEST_CASE("the console does no more than look: its sessions cannot write, and wait for no lock") {
+TEST_CASE("a look does no more than look: its sessions cannot write, and wait for no lock") {
   const stage on;
   const operator_desk desk{on};
   const running_console console{desk};

@@ -223,7 +223,7 @@ function warnings(plan) {
 
 function first_events(plan) {
   if (!plan.events || plan.events.length === 0) return null;
-  const title = plan.matched > plan.events.length ? `The first ${plan.events.length} of them` : 'These are they';
+  const title = plan.matched > plan.events.length ? `The first ${plan.events.length} of them` : 'All of them';
   return [
     el('p', {class: 'note'}, `${title}:`),
     table(
