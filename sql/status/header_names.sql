@@ -1,5 +1,5 @@
--- The names of the headers of the event with the id $1 and the seq $2, without their values: 100 at most, each
--- cut to 300 characters.
+-- The names of the headers of the event with the id $1 and the seq $2, without their values: 100 at most,
+-- each cut to 300 characters.
 SELECT coalesce(json_agg(left(k.name, 300) ORDER BY k.name), '[]')
 FROM (
   SELECT n.name

@@ -128,7 +128,7 @@ http::response actions::apply(const json& given) {
   const std::optional<std::string> reason = text_in(given, "reason");
   // A second time: what the first one has come to.
   if (one->state() != action_state::previewed) return shown(*one);
-  if (const auto good = app::check_reason(reason); !good)
+  if (!app::check_reason(reason) || reason->find('\0') != std::string::npos)
     return refused(400, "no_reason", "say why, in up to 1000 bytes, for example: ticket 4711");
   const auto running = book_.running();
   const auto changes = std::count_if(running.begin(), running.end(), [](const auto& other) {

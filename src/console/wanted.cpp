@@ -22,6 +22,11 @@ std::string_view command_of(deed what) {
   return what == deed::pause ? "pause" : "resume";
 }
 
+// PostgreSQL has no text with a NUL, and libpq would cut it there.
+bool is_text(const json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().find('\0') == std::string::npos;
+}
+
 // Takes the members of an object, and knows which nobody has taken.
 class members {
  public:
@@ -30,16 +35,15 @@ class members {
   void take(const char* name, std::vector<std::string>& to) {
     const auto* value = find(name);
     if (value == nullptr) return;
-    const bool fits =
-        value->is_array() && value->size() <= most_values &&
-        std::all_of(value->begin(), value->end(), [](const json& one) { return one.is_string(); });
+    const bool fits = value->is_array() && value->size() <= most_values &&
+                      std::all_of(value->begin(), value->end(), is_text);
     if (!fits) return refuse(fmt::format("{} is a list of up to {} texts", name, most_values));
     to = value->get<std::vector<std::string>>();
   }
   void take(const char* name, std::optional<std::string>& to) {
     const auto* value = find(name);
     if (value == nullptr) return;
-    if (!value->is_string()) return refuse(fmt::format("{} is a text", name));
+    if (!is_text(*value)) return refuse(fmt::format("{} is a text", name));
     to = value->get<std::string>();
   }
   void take(const char* name, bool& to) {

@@ -53,6 +53,9 @@ TEST_CASE("what is no action is refused, and the words name what is wrong") {
         "id is a list of up to 1000 texts");
   CHECK(refusal_of({{"what", "retry"}, {"all", true}, {"since", 1}}) == "since is a text");
   CHECK(refusal_of({{"what", "retry"}, {"all", true}, {"until", nullptr}}) == "until is a text");
+  const std::string cut("a\0b", 3);
+  CHECK(refusal_of({{"what", "replay"}, {"all", true}, {"exchange", cut}}) == "exchange is a text");
+  CHECK(refusal_of({{"what", "retry"}, {"event_type", {cut}}}) == "event_type is a list of up to 1000 texts");
   CHECK(refusal_of({{"what", "retry"}, {"all", true}, {"rate", 5}}) == "rate is not known here");
   for (const json& rate : {json(0), json(-1), json(1.5), json("5"), json(1'000'001)})
     CHECK(refusal_of({{"what", "replay"}, {"all", true}, {"rate", rate}}) ==
