@@ -119,6 +119,8 @@ http::response actions::preview_rest(const std::string& token, const principal& 
   const auto state = former->state();
   if (state != action_state::stopped && state != action_state::failed)
     return refused(409, "no_rest", "that action has not ended early: there is no rest of it");
+  if (former->figures().unsure > 0)
+    return refused(409, "no_rest", "which events are left is not known; select them anew");
   return shown(*book_.add(rest_of(*former, name_for_audit(by)), action::clock::now()));
 }
 

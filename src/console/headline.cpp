@@ -199,16 +199,36 @@ std::string rate_words(const json& now) {
   return fmt::format("{:.1f}/s", rate);
 }
 
+// A relay that holds its lead and does nothing, such as one that is stopped, does not answer either.
+std::string silent_words(const json& now) {
+  for (const auto& one : array_at(now, "relays"))
+    if (one.at("status").is_null())
+      return fmt::format(" The relay at {} does not answer.", text_at(one, "url"));
+  return "";
+}
+
 std::optional<headline> behind(const json& now) {
   constexpr double tolerated = 10;  // seconds
   const auto& status = now.at("status");
   const auto age = overdue(status);
   if (!age || *age < tolerated) return std::nullopt;
-  return headline{
-      "behind", "warn",
-      fmt::format("Behind: the oldest due event has waited for {}; {} pending, {} published.",
-                  app::words_of_seconds(*age), events(count_of(status, "pending")), rate_words(now)),
-      "If it does not shrink: docs/runbook.md, \"The backlog grows\".", ""};
+  return headline{"behind", "warn",
+                  fmt::format("Behind: the oldest due event has waited for {}; {} pending, {} published.{}",
+                              app::words_of_seconds(*age), events(count_of(status, "pending")),
+                              rate_words(now), silent_words(now)),
+                  "If it does not shrink: docs/runbook.md, \"The backlog grows\".", ""};
+}
+
+// Nothing: none is. Of many, only the first hundred thousand are counted.
+std::string scheduled_words(const json& status) {
+  const auto found = status.find("events");
+  if (found == status.end()) return "";
+  const auto& waiting = found->at("waiting");
+  const auto count = waiting.value("scheduled", std::int64_t{0});
+  if (count == 0) return "";
+  if (!flag_at(waiting, "exact"))
+    return fmt::format("more than {} are scheduled for later", events(count - 1));
+  return fmt::format("{} {} scheduled for later", events(count), count == 1 ? "is" : "are");
 }
 
 std::string going_on(const json& now) {
@@ -220,6 +240,8 @@ std::string going_on(const json& now) {
                        age && *age >= 0.1 ? fmt::format(", {} behind", app::words_of_seconds(*age))
                                           : ", and nothing is overdue");
   if (age) return fmt::format("{} to be published.", events(count_of(status, "pending")));
+  if (const auto later = scheduled_words(status); !later.empty())
+    return fmt::format("Everything that is due is published; {}.", later);
   if (count_of(status, "published") == 0) return "The outbox has no published event yet, and nothing waits.";
   return "Everything that is due is published.";
 }

@@ -75,6 +75,8 @@ const json no_broker{{"url", "http://a:9464"},
                         {{{"code", "broker_blocked"},
                           {"message", "RabbitMQ takes nothing: low on memory"},
                           {"since", "2026-01-31T14:02:00Z"}}}}}}};
+
+const json silent{{"url", "http://a:9464"}, {"status", nullptr}, {"error", "no answer"}};
 const json warning{
     {"url", "http://a:9464"},
     {"error", nullptr},
@@ -92,6 +94,13 @@ std::vector<changed> table() {
       {"an empty outbox",
        status({{"events", {{"published", {{"count", 0}}}}}}),
        {"well", "ok", "The outbox has no published event yet, and nothing waits."}},
+      {"one event is scheduled",
+       status({{"events", {{"waiting", {{"scheduled", 1}}}}}}),
+       {"well", "ok", "Everything that is due is published; 1 event is scheduled for later."}},
+      {"a million is scheduled",
+       status({{"events", {{"waiting", {{"scheduled", 100'001}, {"exact", false}}}}}}),
+       {"well", "ok",
+        "Everything that is due is published; more than 100,000 events are scheduled for later."}},
       {"publishing",
        {{"published_per_second", 1'412.4}},
        {"well", "ok", "Publishing 1,412/s, and nothing is overdue."}},
@@ -118,6 +127,11 @@ std::vector<changed> table() {
             status(with(pending(50'000), {{"oldest_due_age_seconds", 200.0}}))),
        {"behind", "warn",
         "Behind: the oldest due event has waited for 3 min 20 s; 50,000 events pending, 800/s published."}},
+      {"a relay that hangs",
+       with({{"relays", {silent}}}, status(with(pending(7), {{"oldest_due_age_seconds", 12.0}}))),
+       {"behind", "warn",
+        "Behind: the oldest due event has waited for 12 s; 7 events pending, 0.0/s published. The relay at "
+        "http://a:9464 does not answer."}},
       {"nobody leads", no_leader, {"unled", "bad", "A relay runs, and does not lead; nothing waits."}},
       {"an alarm of the broker",
        with({{"relays", {no_broker}}}, status(pending(18'230))),

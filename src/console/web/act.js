@@ -255,7 +255,7 @@ function others_of(seen) {
   return `${events(rest)} ${rest === 1 ? 'was' : 'were'} left alone: changed since the preview${known.length > 0 ? ` (now ${known.join(', ')})` : ''}.`;
 }
 
-export function result_of(seen, deed) {
+function result_of(seen, deed) {
   const bad = seen.state === 'failed';
   const lines = [];
   if (seen.changed !== undefined) {
