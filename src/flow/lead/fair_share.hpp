@@ -32,8 +32,8 @@ class fair_share {
   bool may_lead(const leader& one) const;
   // The latest one gives up first, of those that may.
   bool has_too_many(const leader& one, clock::time_point now) const;
-  // One of them does for all what concerns the relay, the first that has a session: it shows that the relay is
-  // there, and counts the others.
+  // One of them does for all what concerns the relay, the first that has a session: it shows that the relay
+  // is there, and counts the others.
   bool speaks(const leader& one) const;
   // The relay is among those that are counted.
   bool is_present() const;
