@@ -1,5 +1,6 @@
 // outboxd console: no action is done twice, none is done by who may not, and none ends half-done in silence.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <thread>
 
@@ -188,13 +189,13 @@ TEST_CASE("when PostgreSQL goes in the middle, the action says exactly how much 
   eventually(
       "the second portion waits",
       [&] {
-        return session.number(
-                   std::string("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND ") +
-                   acting) == 1;
+        return session.number(fmt::format(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND {}", acting)) ==
+               1;
       },
       time_limit);
   session.exec("ALTER DATABASE " + on.database_name() + " CONNECTION LIMIT 0");
-  session.exec(std::string("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ") + acting);
+  session.exec(fmt::format("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {}", acting));
   const auto unsure = somebody.await(plan, "unsure");
   CHECK(unsure.at("handled") == 1'000);
   CHECK(unsure.at("unsure") == 1'000);
