@@ -1,0 +1,206 @@
+// What a stream asks of PostgreSQL next, and for how much there is room: the part of stream.hpp before a
+// round trip.
+#include <algorithm>
+#include <utility>
+
+#include "flow/stream/stream.hpp"
+
+namespace outboxd::flow {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Look-ups in one round trip, and how many parked events each may bring.
+constexpr int most_lookups = 500;
+constexpr int released_at_once = 200;
+
+// Transactions: a part of those that the next leader looks through in one read.
+constexpr xid worth_saving = 5'000;
+
+// Of events that PostgreSQL will not mark: more are simply read again by the next leader.
+constexpr std::size_t most_saved_unsettled = 100;
+
+}  // namespace
+
+// Up to here nothing that was read as pending is under way.
+std::int64_t stream::watermark() const {
+  std::int64_t out = reader_.at().seq;
+  events_.for_each([&](slot, const unsettled::entry& one) {
+    if (one.it.from == exception::none) out = std::min(out, one.it.what.seq - 1);
+  });
+  return out;
+}
+
+bool stream::memory_is_full() const {
+  return events_.bytes() >= limits_.batch_bytes * limits_.batches;
+}
+
+// What is parked may have pending events before it, until a first read.
+bool stream::may_release() const {
+  return room_for_returning() > 0 && reader_.read_to() > position::before_all;
+}
+
+// Memory that is full of events behind those whose texts are missing would stay full; beside those, what
+// PostgreSQL will not write may stay for ever.
+bool stream::may_fetch() const {
+  if (!memory_is_full()) return true;
+  std::size_t moving = 0;
+  events_.for_each([&](slot, const unsettled::entry& one) {
+    if (!one.is_unsent()) ++moving;
+  });
+  return moving <= put_off() && lanes_.any_up();
+}
+
+// How many events wait until PostgreSQL writes what has become of them.
+std::size_t stream::put_off() const {
+  return writes_.marks.put_off() + writes_.records.put_off();
+}
+
+// What is read and not settled is bounded, by number and by bytes; without a broker nothing is read. Many
+// small reads cost more than one. But what PostgreSQL will not write may leave room for small ones only, and
+// is not what a rate limit holds back.
+int stream::room() const {
+  if (phase_ != phase::running || !lanes_.any_up() || is_paused()) return 0;
+  if (memory_is_full()) return 0;
+  const int batch = lanes_.limit().worth_reading(limits_.read.batch);
+  const int in_memory = static_cast<int>(events_.size());
+  const int free = batch * limits_.batches - (in_memory - static_cast<int>(put_off()));
+  return free < batch ? 0 : std::max(0, std::min(free, limits_.read.batch * limits_.batches - in_memory));
+}
+
+// Of a round trip: a new event waits for the one that is under way, so beside new ones those that return take
+// little of each.
+int stream::portion() const {
+  const int batch = lanes_.limit().worth_reading(limits_.read.batch);
+  const bool beside_new_ones = events_.returning().events > 0 && lanes_.now() < agenda_.new_ones_until;
+  return beside_new_ones ? std::max(1, batch / 16) : batch;
+}
+
+std::size_t stream::most_marks() const {
+  const int batch = lanes_.limit().worth_reading(limits_.read.batch);
+  return portion() < batch ? static_cast<std::size_t>(portion()) : limits_.marks.most;
+}
+
+// What has waited in the table has half of the memory at most, so that a replay, or what has come due
+// together, never keeps new events from being read.
+int stream::room_for_returning() const {
+  const auto& back = events_.returning();
+  if (back.bytes >= limits_.batch_bytes * limits_.batches / 2) return 0;
+  const int batch = lanes_.limit().worth_reading(limits_.read.batch);
+  const int piece = std::max(1, std::min(portion(), batch * limits_.batches / 4));
+  const int free = batch * limits_.batches / 2 - static_cast<int>(back.events);
+  return free < piece ? 0 : std::min({free, piece, room()});
+}
+
+// Nothing is sent until an answer proves the lead, and nothing else may be there to ask for: memory may be
+// full.
+bool stream::owes_proof() const {
+  return phase_ != phase::loading && !may_send() && events_.size() > 0;
+}
+
+std::optional<store_request> stream::next() {
+  if (phase_ == phase::idle || agenda_.asked) return std::nullopt;
+  store_request out;
+  out.keys_only = lanes_.now() < agenda_.keys_only_until;
+  if (phase_ == phase::loading) scanner_.add_to_load(out, lanes_.now());
+  // A proof that came with a slow read would be old by its answer.
+  if (phase_ == phase::running && !owes_proof()) ask_to_read(out);
+  const bool may_save = phase_ != phase::draining || all_settled();
+  if (owes_proof()) agenda_.saved.reset();  // any answer will do
+  if (owes_proof() || (agenda_.save && may_save)) {
+    if (may_save) agenda_.save = false;
+    ask_to_save(out);
+  }
+  store_request light = out;
+  ask_to_write(out);
+  if (out.failures.empty() && out.marks.keys.empty() && !out.save && !out.read && !out.walk_from &&
+      !out.due && !out.laggards && out.looks.empty() && out.fetch.empty() && out.left.empty() &&
+      out.release.empty() && !out.blocked_after && !out.recall_after && !out.pauses && !out.resume &&
+      !out.dead_after)
+    return std::nullopt;
+  agenda_.asked = std::move(light);
+  agenda_.asked_at = lanes_.now();
+  return out;
+}
+
+void stream::ask_to_write(store_request& to) {
+  const auto now = lanes_.now();
+  const bool all = phase_ == phase::draining;
+  if (const auto* group = writes_.records.begin(now, all))
+    for (const slot which : group->slots) to.failures.push_back(to_record(which));
+  if (const auto* group = writes_.marks.begin(now, all, most_marks())) {
+    to.marks.mode = group->mode;
+    for (const slot which : group->slots) {
+      const event& it = events_.at(which).it.what;
+      to.marks.keys.push_back(it.key());
+      if (group->mode != mark_mode::by_place) {
+        to.marks.sent.push_back(
+            {it.written_by, it.event_type, it.payload, it.headers, it.exchange, it.routing_key});
+        continue;
+      }
+      const bool first = to.marks.places.empty();
+      to.marks.places.push_back(it.place);
+      to.marks.lowest = first ? it.seq : std::min(to.marks.lowest, it.seq);
+      to.marks.highest = first ? it.seq : std::max(to.marks.highest, it.seq);
+    }
+  }
+}
+
+void stream::ask_to_read(store_request& to) {
+  const auto now = lanes_.now();
+  reader_.add_to(to, {.fresh = room(), .due = room_for_returning()}, now);
+  if (to.read) to.read->with_summary = std::exchange(agenda_.summary_wanted, false);
+  ask_to_look(to);
+  ask_to_fetch(to);
+  scanner_.add_to(to, room_for_returning(), now);
+  ask_for_laggards(to);
+  if (!may_release()) return;
+  to.release = barriers_.held.take(
+      static_cast<std::size_t>(std::min(most_lookups, portion())),
+      [this](aggregate one) { return events_.length_of(one) > 0 || barriers_.dead.holds(one); });
+  if (to.release.empty()) return;
+  const int each = std::min(room_for_returning() / static_cast<int>(to.release.size()), released_at_once);
+  to.release_events = std::clamp(each, 1, static_cast<int>(longest_chain()));
+}
+
+// Together not much more than a batch, but one at least; and only while there is memory for it.
+void stream::ask_to_fetch(store_request& to) {
+  if (!may_fetch()) return;
+  std::size_t fitting = 0;
+  std::int64_t bytes = 0;
+  for (const slot which : writes_.fetches.fresh()) {
+    bytes += events_.at(which).it.size;
+    if (fitting > 0 && (memory_is_full() || bytes > limits_.batch_bytes)) break;
+    ++fitting;
+  }
+  const auto* group = writes_.fetches.begin_fitting(lanes_.now(), fitting);
+  if (group == nullptr) return;
+  for (const slot which : group->slots) to.fetch.push_back(events_.at(which).it.what.key());
+  const bool alone = group->slots.size() == 1;
+  to.fetch_is_measured =
+      (to.keys_only || group->is_single_again()) && !(alone && events_.at(group->slots.front()).immeasurable);
+}
+
+// Those that PostgreSQL refuses to mark do not hold it down, but are named beside it.
+void stream::ask_to_save(store_request& to) const {
+  position now = reader_.at();
+  auto refused = writes_.marks.refused();
+  const auto failing = writes_.records.refused();
+  refused.insert(refused.end(), failing.begin(), failing.end());
+  if (refused.size() > most_saved_unsettled) refused.resize(most_saved_unsettled);
+  events_.for_each([&](slot which, const unsettled::entry& one) {
+    if (one.it.from != exception::none || std::find(refused.begin(), refused.end(), which) != refused.end())
+      return;
+    now.seq = std::min(now.seq, one.it.what.seq - 1);
+  });
+  if (const auto lowest = laggards_.lowest()) now.seq = std::min(now.seq, *lowest - 1);
+  // To save is a transaction, too: a snapshot that is only a little younger is not worth one.
+  if (agenda_.saved && agenda_.saved->seq == now.seq &&
+      now.seen.xmax < agenda_.saved->seen.xmax + worth_saving)
+    return;
+  for (const slot which : refused)
+    if (events_.at(which).it.what.seq <= now.seq) to.save_unsettled.push_back(events_.at(which).it.what.seq);
+  to.save = std::move(now);
+}
+
+}  // namespace outboxd::flow
