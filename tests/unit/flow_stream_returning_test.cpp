@@ -115,4 +115,23 @@ TEST_CASE("pipelined, an aggregate keeps its order, whichever of its events have
   CHECK(it.sent() == numbers{3, 1, 2, 4});
 }
 
+TEST_CASE("what waited for an event that is gone is let go, also by a first read that finds nothing at all") {
+  stream_script it;
+  it.stream.start({{position::before_all, {}}, {}}, payload_type::jsonb);
+  while (it.stream.now_in() == stream::phase::loading) {
+    it.ask();
+    store_answer out;
+    if (it.asked.blocked_after) out.blocked.answer.rows = {{.which = 7, .head_waits = false}};
+    it.answer(std::move(out));
+  }
+  while (it.ask(), !it.asked.read) it.answer();
+  CHECK(it.asked.release.empty());
+  CHECK(it.stream.held() == 1);
+  it.bring({});
+  it.ask();
+  CHECK(it.asked.release == std::vector<aggregate>{7});
+  it.answer();
+  CHECK(it.stream.held() == 0);
+}
+
 }  // namespace flow_stream_returning_test

@@ -129,6 +129,7 @@ reader::outcome reader::on_read(const store_request& asked, const tried<read_ans
   if (!full && it.top) to = std::min(*it.top, asked.read->seq_limit);
   at_.advance(to, it.now);
   read_to_ = at_.seq;
+  has_read_ = true;
   walks_ = beyond && !above;
   const bool resumed = !full && resume();
   if (!resumed && !full && !beyond) {

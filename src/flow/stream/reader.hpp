@@ -60,6 +60,8 @@ class reader {
   // What is visible up to here has been read since the lead was taken: a walk alone does not find what
   // committed late.
   std::int64_t read_to() const { return read_to_; }
+  // Since then all that was visible has been read once, even if that was nothing.
+  bool has_read() const { return has_read_; }
   // An event with this seq is forgotten, so that it has to be read again: by the next leader.
   void forget(std::int64_t seq);
   // The same, to be read at once; then the position is what it was before: there may be many finished rows in
@@ -75,6 +77,7 @@ class reader {
   position at_;
   std::optional<position> resume_at_;  // while something below is read again
   std::int64_t read_to_ = position::before_all;
+  bool has_read_ = false;
   bool wanted_ = false;
   bool walks_ = false;  // the next pending row may be far away
   clock::time_point not_before_{};

@@ -37,7 +37,7 @@ bool stream::memory_is_full() const {
 
 // What is parked may have pending events before it, until a first read.
 bool stream::may_release() const {
-  return room_for_returning() > 0 && reader_.read_to() > position::before_all;
+  return room_for_returning() > 0 && reader_.has_read();
 }
 
 // Memory that is full of events behind those whose texts are missing would stay full; beside those, what
