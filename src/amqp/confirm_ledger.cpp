@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "amqp/text.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::amqp {
 

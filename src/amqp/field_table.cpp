@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "amqp/text.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::amqp {
 namespace {

@@ -7,7 +7,7 @@
 #include <array>
 #include <span>
 
-#include "amqp/text.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::amqp {
 namespace {

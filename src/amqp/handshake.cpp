@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "amqp/text.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::amqp {
 namespace {

@@ -5,8 +5,8 @@
 #include <boost/asio/write.hpp>
 
 #include "amqp/as_result.hpp"
-#include "amqp/text.hpp"
 #include "core/big_endian.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::amqp {
 namespace asio = boost::asio;

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "amqp/refusal.hpp"
-#include "amqp/text.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::amqp {
 namespace {

@@ -4,30 +4,24 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/adopt/adopt_options.hpp"
+#include "app/check/check_command.hpp"
+#include "app/command/outcome.hpp"
 #include "app/command_refusal.hpp"
-#include "app/command_set.hpp"
-#include "app/commands.hpp"
+#include "app/commands/commands.hpp"
 #include "app/completion.hpp"
-#include "app/setting_flags.hpp"
+#include "app/daemon/commands.hpp"
+#include "app/schema/migrate_command.hpp"
 #include "app/version.hpp"
 
 namespace outboxd::app {
 
-void say_error(std::string_view message) {
-  fmt::print(stderr, "outboxd: {}\n", message);
-}
-
-int refuse(std::string_view message) {
-  say_error(message);
-  return exit_usage;
-}
+namespace {
 
 int version_command() {
   fmt::print("{}", version_text());
   return exit_success;
 }
-
-namespace {
 
 // `outboxd help dead list`
 int help_command(const CLI::App& app, const std::vector<std::string>& topic) {
@@ -61,9 +55,19 @@ int run_command_line(int argc, char** argv, add_commands others) {
       "a flag beats the environment, the environment beats the file.");
   const setting_flags flags(app);
   command_set commands;
-  add_daemon_commands(app, flags, commands);
+  add_run_command(app, flags, commands);
+  add_migrate_command(app, commands);
+  add_health_command(app, commands);
+  add_check_command(app, commands);
+  add_route_command(app, commands);
   add_adopt_command(app, commands);
-  add_operator_commands(app, commands);
+  add_status_command(app, commands);
+  add_trace_command(app, commands);
+  add_dead_commands(app, commands);
+  add_replay_command(app, commands);
+  add_events_commands(app, commands);
+  add_pausing_commands(app, commands);
+  add_prune_command(app, commands);
   others(app, commands);
   CLI::App* const version =
       app.add_subcommand("version", "print the version, the commit, and the libraries' versions");

@@ -1,7 +1,7 @@
 // command_line: flags and commands.
 #pragma once
 
-#include "app/command_set.hpp"
+#include "app/command/command_set.hpp"
 
 namespace outboxd::app {
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "app/commands.hpp"
-#include "app/setting_keys.hpp"
+#include "app/command/outcome.hpp"
+#include "app/config/setting_keys.hpp"
 
 namespace outboxd::app {
 namespace {

@@ -1,4 +1,5 @@
 #include "app/completion.hpp"
+#include "core/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

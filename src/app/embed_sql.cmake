@@ -2,7 +2,7 @@
 file(GLOB files ${SQL_DIR}/*.sql)
 list(SORT files)
 string(CONCAT source
-  "// Generated from sql/.\n#include \"app/migrations.hpp\"\n\n#include <array>\n\n"
+  "// Generated from sql/.\n#include \"app/schema/migrations.hpp\"\n\n#include <array>\n\n"
   "namespace outboxd::app {\nnamespace {\n\nconstexpr std::array all{\n")
 foreach(file IN LISTS files)
   get_filename_component(name ${file} NAME_WE)

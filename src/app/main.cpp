@@ -2,9 +2,9 @@
 #include <cstdio>
 #include <exception>
 
+#include "app/command/outcome.hpp"
 #include "app/command_line.hpp"
-#include "app/commands.hpp"
-#include "app/core_dumps.hpp"
+#include "app/daemon/core_dumps.hpp"
 #include "console/console_command.hpp"
 
 int main(int argc, char** argv) {

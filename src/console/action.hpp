@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "app/change/portions.hpp"
+#include "app/operate/portions.hpp"
 #include "console/wanted.hpp"
 
 namespace outboxd::console {

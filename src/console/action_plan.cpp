@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "app/change/pausing.hpp"
-#include "app/change/words.hpp"
-#include "app/event_listing.hpp"
+#include "app/operate/event_listing.hpp"
+#include "app/operate/pausing.hpp"
+#include "app/operate/words.hpp"
 #include "console/action_work.hpp"
 
 namespace outboxd::console {

@@ -7,9 +7,9 @@
 #include <span>
 #include <thread>
 
-#include "app/change/pausing.hpp"
-#include "app/change/timeliness.hpp"
-#include "app/change/words.hpp"
+#include "app/operate/pausing.hpp"
+#include "app/operate/timeliness.hpp"
+#include "app/operate/words.hpp"
 
 namespace outboxd::console {
 namespace {

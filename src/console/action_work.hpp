@@ -2,7 +2,7 @@
 // its own.
 #pragma once
 
-#include "app/settings.hpp"
+#include "app/config/settings.hpp"
 #include "console/action.hpp"
 
 namespace outboxd::console {

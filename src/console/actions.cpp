@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 
-#include "app/commands.hpp"
+#include "app/command/outcome.hpp"
 #include "console/action_work.hpp"
 #include "console/gate.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/settings.hpp"
+#include "app/config/settings.hpp"
 #include "console/action_book.hpp"
 #include "console/desk.hpp"
 #include "console/principal.hpp"

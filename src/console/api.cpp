@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/check/checks.hpp"
-#include "app/commands.hpp"
-#include "app/effective_settings.hpp"
-#include "app/event_payload.hpp"
-#include "app/selection.hpp"
-#include "app/status_look.hpp"
-#include "app/trace_look.hpp"
+#include "app/command/outcome.hpp"
+#include "app/config/effective_settings.hpp"
+#include "app/operate/event_payload.hpp"
+#include "app/operate/selection.hpp"
+#include "app/operate/status_look.hpp"
+#include "app/operate/trace_look.hpp"
 #include "console/page.hpp"
 #include "console/query.hpp"
 

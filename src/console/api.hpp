@@ -1,7 +1,7 @@
 // api: what each path of the console answers.
 #pragma once
 
-#include "app/settings.hpp"
+#include "app/config/settings.hpp"
 #include "console/actions.hpp"
 #include "console/desk.hpp"
 #include "console/gate.hpp"

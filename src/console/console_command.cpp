@@ -12,13 +12,13 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 
-#include "app/commands.hpp"
-#include "app/log.hpp"
+#include "app/command/outcome.hpp"
+#include "app/daemon/log.hpp"
 #include "console/actions.hpp"
 #include "console/api.hpp"
 #include "console/outlook.hpp"
+#include "http/ip_address.hpp"
 #include "http/server.hpp"
-#include "http/text.hpp"
 
 namespace outboxd::console {
 namespace {

@@ -1,7 +1,7 @@
 // console_command: `outboxd console`: serves the page until it is told to stop.
 #pragma once
 
-#include "app/command_set.hpp"
+#include "app/command/command_set.hpp"
 
 namespace outboxd::console {
 

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "app/operator_session.hpp"
+#include "app/operate/operator_session.hpp"
 
 namespace outboxd::console {
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "console/origin.hpp"
+#include "core/text.hpp"
 #include "core/utf8.hpp"
-#include "http/text.hpp"
 
 namespace outboxd::console {
 namespace {
@@ -34,7 +34,7 @@ bool is_post(const http::request& asked) {
 std::optional<std::string_view> after_scheme(std::string_view header, std::string_view scheme) {
   if (header.size() <= scheme.size() || header[scheme.size()] != ' ') return std::nullopt;
   if (!http::same_header(header.substr(0, scheme.size()), scheme)) return std::nullopt;
-  return http::trimmed(header.substr(scheme.size()));
+  return trimmed(header.substr(scheme.size()));
 }
 
 }  // namespace

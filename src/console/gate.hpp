@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "app/console_settings.hpp"
+#include "app/config/console_settings.hpp"
 #include "console/login_pace.hpp"
 #include "console/principal.hpp"
 #include "console/sessions.hpp"

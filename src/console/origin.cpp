@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "http/text.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::console {
 
@@ -42,7 +42,7 @@ std::optional<std::string_view> cookie(const http::request& asked, std::string_v
   std::string_view rest = *all;
   while (!rest.empty()) {
     const auto end = std::min(rest.find(';'), rest.size());
-    const auto one = http::trimmed(rest.substr(0, end));
+    const auto one = trimmed(rest.substr(0, end));
     const auto equals = one.find('=');
     if (equals != std::string_view::npos && one.substr(0, equals) == name) {
       // A cookie of another path or of a parent domain: which of them is ours cannot be told.

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "app/settings.hpp"
+#include "app/config/settings.hpp"
 
 namespace outboxd::console {
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "app/change/words.hpp"
+#include "app/operate/words.hpp"
 
 namespace outboxd::console {
 namespace {

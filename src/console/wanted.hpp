@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/change/order.hpp"
+#include "app/operate/order.hpp"
 
 namespace outboxd::console {
 

@@ -7,7 +7,8 @@
 #include <charconv>
 #include <optional>
 
-#include "http/text.hpp"
+#include "core/text.hpp"
+#include "http/ip_address.hpp"
 
 namespace outboxd::http {
 namespace {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "http/text.hpp"
+#include "core/text.hpp"
+#include "http/ip_address.hpp"
 
 namespace outboxd::http {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/base64.hpp"
 #include "core/percent_encoding.hpp"
-#include "http/text.hpp"
+#include "http/ip_address.hpp"
 
 namespace outboxd::http {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "amqp/text.hpp"
 #include "core/failpoint.hpp"
+#include "core/text.hpp"
 #include "pg/binary.hpp"
 #include "pg/relay_statements.hpp"
 #include "pg/shown_statement.hpp"
@@ -30,7 +30,7 @@ struct holder {
 };
 
 std::string name_of(const pg::rows& row, holder::column which) {
-  return amqp::printable(row.find(0, which).value_or(""), 100);
+  return printable(row.find(0, which).value_or(""), 100);
 }
 
 // Nobody's process has prepared a transaction and gone.
@@ -191,8 +191,8 @@ boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_
   }
   if (!found) co_return std::optional<sighting>();
   const pg::rows& row = only.answers.front();
-  const auto name = amqp::printable(row.at(0, 1), 100);
-  const auto table = amqp::printable(row.at(0, 2), 100);
+  const auto name = printable(row.at(0, 1), 100);
+  const auto table = printable(row.at(0, 2), 100);
   // Who looks at a trigger does not see whether it returns null.
   const auto who = fmt::format("{} {} of {}", by_rule ? "the rule" : "perhaps the trigger", name, table);
   co_return sighting{

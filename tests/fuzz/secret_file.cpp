@@ -1,5 +1,5 @@
 // Fuzzes the file of a secret. A secret is one line that the file has; an error shows nothing of the file.
-#include "app/secret_file.hpp"
+#include "app/config/secret_file.hpp"
 
 #include "memory_file.hpp"
 

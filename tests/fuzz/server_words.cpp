@@ -3,7 +3,7 @@
 // cut in two.
 #include <algorithm>
 
-#include "amqp/text.hpp"
+#include "core/text.hpp"
 #include "input.hpp"
 #include "pg/connection_string.hpp"
 #include "pg/sqlstate.hpp"
@@ -25,7 +25,7 @@ void check_postgres(std::string_view words) {
 }
 
 void check_broker(std::string_view words, std::size_t most) {
-  const auto shown = amqp::printable(words, most);
+  const auto shown = printable(words, most);
   must(shown.size() <= most + 3, "a text is of bounded length");
   must(std::none_of(shown.begin(), shown.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }),
        "a text has no control characters");

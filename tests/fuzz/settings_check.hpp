@@ -5,8 +5,8 @@
 #include <chrono>
 #include <string>
 
-#include "app/setting_keys.hpp"
-#include "app/settings.hpp"
+#include "app/config/setting_keys.hpp"
+#include "app/config/settings.hpp"
 #include "input.hpp"
 
 namespace outboxd::fuzz {

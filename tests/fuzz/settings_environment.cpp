@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "app/raw_settings.hpp"
+#include "app/config/raw_settings.hpp"
 #include "input.hpp"
 #include "settings_check.hpp"
 

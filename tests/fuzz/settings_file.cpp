@@ -1,6 +1,6 @@
 // Fuzzes the configuration file: any bytes. It is read, or an error says where and what, and never throws;
 // what was read makes settings within their limits, or an error that names the key.
-#include "app/raw_settings.hpp"
+#include "app/config/raw_settings.hpp"
 #include "memory_file.hpp"
 #include "settings_check.hpp"
 

@@ -1,6 +1,6 @@
 // Fuzzes durations, sizes and integers. They are never negative unless written so, and their plain form is
 // the same.
-#include "app/units.hpp"
+#include "app/config/units.hpp"
 
 #include <string>
 

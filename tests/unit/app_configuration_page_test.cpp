@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 
-#include "app/reload.hpp"
-#include "app/setting_keys.hpp"
-#include "app/settings.hpp"
-#include "app/units.hpp"
+#include "app/config/reload.hpp"
+#include "app/config/setting_keys.hpp"
+#include "app/config/settings.hpp"
+#include "app/config/units.hpp"
 
 namespace app_configuration_page_test {
 

@@ -2,7 +2,7 @@
 // password.
 #include <doctest/doctest.h>
 
-#include "app/effective_settings.hpp"
+#include "app/config/effective_settings.hpp"
 #include "temporary_file.hpp"
 
 namespace app_effective_settings_test {

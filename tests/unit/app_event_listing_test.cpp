@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "app/event_listing.hpp"
+#include "app/operate/event_listing.hpp"
+#include "core/text.hpp"
 
 namespace app_event_listing_test {
 
-using outboxd::app::printable;
+using outboxd::escaped;
 using outboxd::app::table_lines;
 
 namespace {
@@ -73,13 +74,13 @@ TEST_CASE("less and less is read of an event that cannot be read, and of any oth
 }
 
 TEST_CASE("what a terminal would obey is escaped, and everything else stays") {
-  CHECK(printable("order 42, größe 😀 \\n") == "order 42, größe 😀 \\n");
-  CHECK(printable("a\nb\tc\x1b[31m\x7f") == "a\\nb\\x09c\\x1b[31m\\x7f");
-  CHECK(printable(std::string_view("\0x", 2)) == "\\x00x");
-  CHECK(printable("\xc2\x9b"
-                  "2J") == "\\u009b2J");
-  CHECK(printable("\xc2\xa0\xc2") == "\xc2\xa0\xc2");  // a no-break space, and half a letter
-  CHECK(printable("").empty());
+  CHECK(escaped("order 42, größe 😀 \\n") == "order 42, größe 😀 \\n");
+  CHECK(escaped("a\nb\tc\x1b[31m\x7f") == "a\\nb\\x09c\\x1b[31m\\x7f");
+  CHECK(escaped(std::string_view("\0x", 2)) == "\\x00x");
+  CHECK(escaped("\xc2\x9b"
+                "2J") == "\\u009b2J");
+  CHECK(escaped("\xc2\xa0\xc2") == "\xc2\xa0\xc2");  // a no-break space, and half a letter
+  CHECK(escaped("").empty());
 }
 
 }  // namespace app_event_listing_test

@@ -1,5 +1,5 @@
 // app_metrics_test: every name of the contract is exported, every label value from the start.
-#include "app/metrics.hpp"
+#include "app/daemon/metrics.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <regex>
 
-#include "app/migrations.hpp"
+#include "app/schema/migrations.hpp"
 #include "pg/relay_statements.hpp"
 
 namespace app_migrations_test {

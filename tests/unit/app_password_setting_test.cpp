@@ -7,8 +7,8 @@
 
 #include "amqp/url.hpp"
 #include "amqp/url_password.hpp"
-#include "app/password_setting.hpp"
-#include "app/settings.hpp"
+#include "app/config/password_setting.hpp"
+#include "app/config/settings.hpp"
 #include "pg/connection_string.hpp"
 #include "temporary_file.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "app/raw_settings.hpp"
-#include "app/setting_keys.hpp"
+#include "app/config/raw_settings.hpp"
+#include "app/config/setting_keys.hpp"
 #include "temporary_file.hpp"
 
 namespace app_raw_settings_test {

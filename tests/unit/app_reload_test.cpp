@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "app/reload.hpp"
-#include "app/setting_keys.hpp"
+#include "app/config/reload.hpp"
+#include "app/config/setting_keys.hpp"
 
 namespace app_reload_test {
 

@@ -1,4 +1,4 @@
-#include "app/repeated.hpp"
+#include "app/daemon/repeated.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 // app_routes_test: the tables [[route]] of the settings file: what they mean, and what is said of bad ones.
 #include <doctest/doctest.h>
 
-#include "app/effective_settings.hpp"
-#include "app/reload.hpp"
-#include "app/settings.hpp"
+#include "app/config/effective_settings.hpp"
+#include "app/config/reload.hpp"
+#include "app/config/settings.hpp"
 #include "temporary_file.hpp"
 
 namespace app_routes_test {

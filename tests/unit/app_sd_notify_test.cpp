@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "app/sd_notify.hpp"
+#include "app/daemon/sd_notify.hpp"
 #include "support/notify_socket.hpp"
 
 namespace app_sd_notify_test {

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "app/secret_file.hpp"
+#include "app/config/secret_file.hpp"
 #include "temporary_file.hpp"
 #include "unprivileged.hpp"
 

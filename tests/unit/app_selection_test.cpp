@@ -1,7 +1,7 @@
 // app_selection_test: which selectors are taken, and the condition that they become.
 #include <doctest/doctest.h>
 
-#include "app/selection.hpp"
+#include "app/operate/selection.hpp"
 
 namespace app_selection_test {
 

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "app/service_notices.hpp"
+#include "app/daemon/service_notices.hpp"
 #include "support/notify_socket.hpp"
 
 namespace app_service_notices_test {

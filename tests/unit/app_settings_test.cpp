@@ -1,8 +1,8 @@
 // app_settings_test: what the settings mean, and what is said of a bad one.
 #include <doctest/doctest.h>
 
-#include "app/setting_keys.hpp"
-#include "app/settings.hpp"
+#include "app/config/setting_keys.hpp"
+#include "app/config/settings.hpp"
 #include "temporary_file.hpp"
 
 namespace app_settings_test {

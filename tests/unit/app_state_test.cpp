@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "app/state/differences.hpp"
-#include "app/state/made.hpp"
-#include "app/state/statements.hpp"
+#include "app/schema/differences.hpp"
+#include "app/schema/made.hpp"
+#include "app/schema/statements.hpp"
 
 namespace app_state_test {
 

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "app/units.hpp"
+#include "app/config/units.hpp"
 
 namespace app_units_test {
 

@@ -37,12 +37,14 @@ std::map<std::string, std::set<std::string>> find_rooms() {
     const auto uses =
         std::ranges::find_if(lines, [](const auto& line) { return line.starts_with("May use: "); });
     REQUIRE(uses != lines.end());
+    std::string list;
+    for (auto line = uses; line != lines.end(); ++line) list += *line;
     auto& may = out[name];
-    for (std::size_t at = uses->find('`'); at != std::string::npos;) {
-      const auto end = uses->find('`', at + 1);
+    for (std::size_t at = list.find('`'); at != std::string::npos;) {
+      const auto end = list.find('`', at + 1);
       REQUIRE(end != std::string::npos);
-      may.insert(uses->substr(at + 1, end - at - 1));
-      at = uses->find('`', end + 1);
+      may.insert(list.substr(at + 1, end - at - 1));
+      at = list.find('`', end + 1);
     }
   }
   return out;

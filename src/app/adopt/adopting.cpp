@@ -6,7 +6,8 @@
 #include <thread>
 
 #include "app/adopt/quoting.hpp"
-#include "app/commands.hpp"
+#include "app/command/outcome.hpp"
+#include "core/text.hpp"
 #include "pg/connection_string.hpp"
 #include "pg/sqlstate.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/adopt/adoption_sql.hpp"
-#include "app/operator_session.hpp"
+#include "app/operate/operator_session.hpp"
 #include "pg/blocking_session.hpp"
 
 namespace outboxd::app {

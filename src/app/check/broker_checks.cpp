@@ -11,6 +11,7 @@
 #include "amqp/inquiry.hpp"
 #include "app/check/broker_remedy.hpp"
 #include "app/check/checks.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::app::check {
 namespace {

@@ -1,4 +1,5 @@
 #include "app/check/broker_remedy.hpp"
+#include "core/text.hpp"
 
 #include <fmt/format.h>
 
@@ -18,17 +19,6 @@ std::string pattern_of(const std::string& name) {
 }
 
 }  // namespace
-
-std::string shell_word(std::string_view text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_./").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return std::string(text);
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 std::string login_remedy(const std::string& words, const amqp::url& target) {
   const auto says = [&](std::string_view part) { return words.find(part) != std::string::npos; };

@@ -5,11 +5,9 @@
 #include <string_view>
 
 #include "amqp/url.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::app::check {
-
-// A word of a shell's command line, quoted where it has to be.
-std::string shell_word(std::string_view text);
 
 // words: of the refused login.
 std::string login_remedy(const std::string& words, const amqp::url& target);

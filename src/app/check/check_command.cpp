@@ -2,17 +2,20 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <memory>
 
+#include "app/check/check_command.hpp"
 #include "app/check/checks.hpp"
 #include "app/check/report.hpp"
-#include "app/commands.hpp"
+#include "app/command/outcome.hpp"
 
 namespace outboxd::app {
+namespace {
 
-int check_command(const settings& from, const check_options& options) {
+int check_command(const settings& from, bool as_json) {
   check::findings all;
   const auto take = [&](check::findings more) {
-    if (!options.json) fmt::print("{}", check::as_text(more));
+    if (!as_json) fmt::print("{}", check::as_text(more));
     std::fflush(stdout);  // the next ones may take a while
     std::move(more.begin(), more.end(), std::back_inserter(all));
   };
@@ -20,8 +23,19 @@ int check_command(const settings& from, const check_options& options) {
   check::patient database(from);
   take(check::check_database(database));
   take(check::check_broker(from));
-  if (options.json) fmt::print("{}", check::as_json(all));
+  if (as_json) fmt::print("{}", check::as_json(all));
   return check::any_failed(all) ? exit_failure : exit_success;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, command_set& to) {
+  CLI::App* const check = app.add_subcommand(
+      "check", "look at everything that a relay needs, and say what is wrong and how to mend it");
+  const auto as_json = std::make_shared<bool>(false);
+  check->add_flag("--json", *as_json, "print JSON");
+  to.push_back(
+      {check, purpose::relay, [as_json](const settings& from) { return check_command(from, *as_json); }});
 }
 
 }  // namespace outboxd::app

@@ -7,6 +7,7 @@
 #include "amqp/tls_words.hpp"
 #include "app/check/broker_remedy.hpp"
 #include "app/check/policy_judge.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::app::check {
 namespace {

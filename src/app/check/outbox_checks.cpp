@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "app/check/checks.hpp"
-#include "app/migrations.hpp"
+#include "app/schema/migrations.hpp"
 #include "relay/database_session.hpp"
 
 namespace outboxd::app::check {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/settings.hpp"
+#include "app/config/settings.hpp"
 #include "pg/connection.hpp"
 
 namespace outboxd::app::check {

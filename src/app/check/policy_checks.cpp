@@ -12,6 +12,7 @@
 #include "app/check/management_api.hpp"
 #include "app/check/policy_judge.hpp"
 #include "core/percent_encoding.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::app::check {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "app/check/checks.hpp"
-#include "app/state/differences.hpp"
+#include "app/schema/differences.hpp"
 
 namespace outboxd::app::check {
 

@@ -1,0 +1,30 @@
+// command_set: the commands, each with its options, and what it does when it is the one that was given.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/config/settings.hpp"
+
+namespace outboxd::app {
+
+struct command {
+  CLI::App* parsed_by;
+  purpose what_for;                         // how much of the settings it needs
+  std::function<int(const settings&)> run;  // returns the exit status
+};
+
+using command_set = std::vector<command>;
+
+// An option with a text that may be empty: an optional in add_option would then look as if it were not given.
+// `value` outlives the parsing.
+inline CLI::Option* add_text(CLI::App& to, const char* name, std::optional<std::string>& value,
+                             const std::string& help) {
+  return to.add_option_function<std::string>(
+      name, [&value](const std::string& given) { value = given; }, help);
+}
+
+}  // namespace outboxd::app

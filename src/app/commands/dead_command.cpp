@@ -1,0 +1,226 @@
+// dead list and show: looking.
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "app/command/outcome.hpp"
+#include "app/commands/change_command.hpp"
+#include "app/commands/commands.hpp"
+#include "app/commands/flags.hpp"
+#include "app/config/units.hpp"
+#include "app/operate/event_listing.hpp"
+#include "app/operate/event_payload.hpp"
+#include "core/text.hpp"
+
+namespace outboxd::app {
+namespace {
+
+struct dead_list_options {
+  selectors which;
+  bool by_reason = false;  // one line for each last_error_code
+  int limit = 100;
+  bool json = false;
+};
+
+struct dead_show_options {
+  std::string id;
+  bool payload = false;  // and the values of headers
+  bool json = false;
+};
+
+// One line for each last_error_code, those with most events first.
+outcome<int> list_by_reason(operator_session& session, const selectors& resolved, bool json) {
+  const auto which = condition_of(resolved, event_set::dead);
+  const auto found = session.execute(
+      fmt::format(
+          "SELECT json_build_object('code', g.code, 'events', g.events, 'oldest', g.oldest,"
+          " 'newest', g.newest, 'example', json_build_object('id', x.id, 'last_error', x.last_error)),"
+          " coalesce(g.code, 'none'), g.events, to_char(g.oldest, 'YYYY-MM-DD HH24:MI:SS\"Z\"'),"
+          " to_char(g.newest, 'YYYY-MM-DD HH24:MI:SS\"Z\"'), x.id, x.last_error"
+          " FROM (SELECT e.last_error_code AS code, count(*) AS events, min(e.created_at) AS oldest,"
+          "       max(e.created_at) AS newest, max(e.seq) AS last"
+          "       FROM {{0}}.event AS e WHERE {} GROUP BY 1) AS g"
+          " CROSS JOIN LATERAL (SELECT e.id, e.last_error FROM {{0}}.event AS e"
+          "   WHERE e.exception = 'dead' AND e.seq = g.last LIMIT 1) AS x"
+          " ORDER BY g.events DESC, 2",
+          which.sql),
+      which.parameters);
+  if (!found) return tl::make_unexpected(found.error());
+  if (json) {
+    fmt::print("[\n");
+    for (int row = 0; row < found->size(); ++row)
+      fmt::print("  {}{}\n", found->at(row, 0), row + 1 < found->size() ? "," : "");
+    fmt::print("]\n");
+    return exit_success;
+  }
+  if (found->size() == 0) {
+    fmt::print("0 dead events\n");
+    return exit_success;
+  }
+  std::vector<std::vector<std::string>> lines{
+      {"code", "events", "oldest", "newest", "an event", "its last error"}};
+  for (int row = 0; row < found->size(); ++row) {
+    auto& cells = lines.emplace_back();
+    for (int at = 1; at < found->columns(); ++at) cells.push_back(escaped(found->at(row, at)));
+  }
+  print_rows(std::move(lines));
+  return exit_success;
+}
+
+outcome<int> list(const settings& from, const dead_list_options& options) {
+  if (const auto good = check_selectors(options.which); !good) return usage_failure(good.error().message);
+  auto session = operator_session::open(from, "outboxd dead list");
+  if (!session) return tl::make_unexpected(session.error());
+  const auto which = session->resolve(options.which);
+  if (!which) return tl::make_unexpected(which.error());
+  if (options.by_reason) return list_by_reason(*session, *which, options.json);
+  const auto events = read_listing(*session, *which, event_set::dead, options.limit);
+  if (!events) return tl::make_unexpected(events.error());
+  if (options.json) {
+    fmt::print("[\n");
+    print_json(*events);
+    fmt::print("]\n");
+  } else if (events->events.empty()) {
+    fmt::print("0 dead events\n");
+  } else {
+    print_table(*events);
+    say_unreadable(*events);
+  }
+  if (events->more)
+    say_error(fmt::format("there are more than these {}; --limit raises the limit, selectors narrow the list",
+                          events->events.size()));
+  return exit_success;
+}
+
+// Bytes. More would take PostgreSQL several times as much memory.
+constexpr std::int64_t most_shown = 64'000'000;
+
+// With the payload as PostgreSQL writes it: bytea as \x and hexadecimal digits.
+outcome<pg::rows> read_shown(operator_session& session, const dead_show_options& options, part_read how,
+                             bool payload) {
+  const bool whole = how == part_read::whole;
+  std::string json = json_of_event(how);
+  if (payload)
+    json += ", 'headers', e.headers, 'payload', e.payload";
+  else if (options.payload)
+    json += fmt::format(", 'headers', NULL, 'payload', NULL{}", whole ? ", 'unreadable', true" : "");
+  return session.execute(
+      fmt::format(
+          "SELECT {}), e.status, e.seq, {}, e.attempts, e.created_at, e.available_at, {}, {}{}"
+          " FROM {{0}}.event AS e WHERE e.id = $1::uuid ORDER BY e.exception = 'dead' DESC NULLS LAST, e.seq",
+          json,
+          whole ? "e.aggregate_type || '/' || e.aggregate_id, e.event_type, e.exchange, e.routing_key"
+                : "NULL, NULL, NULL, NULL",
+          how == part_read::numbers ? "NULL" : "e.last_error",
+          whole ? "(SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(e.headers) AS k)" : "NULL",
+          payload ? ", e.headers, e.payload" : ""),
+      {options.id});
+}
+
+outcome<int> show(const settings& from, const dead_show_options& options) {
+  if (options.id.empty()) return usage_failure("dead show needs --id, as `outboxd dead list` shows it");
+  const selectors which{
+      .ids = {options.id}, .event_types = {}, .aggregates = {}, .codes = {}, .since = {}, .until = {}};
+  if (const auto good = check_selectors(which); !good) return usage_failure(good.error().message);
+  auto session = operator_session::open(from, "outboxd dead show");
+  if (!session) return tl::make_unexpected(session.error());
+  std::int64_t size = 0;
+  if (options.payload) {
+    const auto bytes = text_size(*session, options.id, most_shown);
+    if (!bytes) return tl::make_unexpected(bytes.error());
+    size = *bytes;
+  }
+  bool payload = options.payload && size <= most_shown;
+  const auto read = [&](part_read how) { return read_shown(*session, options, how, payload); };
+  auto got = read_what_can_be(read);
+  if (!got && got.error().of_a_row && std::exchange(payload, false)) got = read_what_can_be(read);
+  if (!got) return tl::make_unexpected(got.error());
+  const pg::rows& found = got->rows;
+  if (found.size() == 0)
+    return run_failure(fmt::format("there is no event {} in schema {}", options.id,
+                                   from.relay.leader.database.schema.identifier()));
+  if (found.at(0, 1) != name_of(event_set::dead))
+    return run_failure(fmt::format("event {} is not dead: it is {}", options.id, found.at(0, 1)));
+  if (found.size() > 1)
+    say_error(
+        fmt::format("{} events have this id; shown is the one with seq {}", found.size(), found.at(0, 2)));
+  const auto too_large = fmt::format(
+      "not shown: with the headers it would have {} bytes, and {} are shown at most", size, most_shown);
+  if (options.json) {
+    if (size > most_shown) say_error("payload: " + too_large);
+    fmt::print("{}\n", found.at(0, 0));
+    return exit_success;
+  }
+  fmt::print("{:<14}{}\n", "id", options.id);
+  constexpr std::array names{"seq",      "aggregate", "event type",   "exchange",   "routing key",
+                             "attempts", "created",   "available at", "last error", "header names"};
+  constexpr int first = 2;  // after the JSON and the status
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (const auto value = found.find(0, first + static_cast<int>(i)))
+      fmt::print("{:<14}{}\n", names.at(i), escaped(*value));
+  if (got->how != part_read::whole)
+    say_error("PostgreSQL cannot read this event whole, or not say it in UTF-8: its names are left out");
+  if (payload) {
+    constexpr int headers = first + static_cast<int>(names.size());
+    fmt::print("{:<14}{}\n\n{}\n", "headers", found.at(0, headers), found.at(0, headers + 1));
+  } else if (size > most_shown) {
+    fmt::print("{:<14}{}\n", "payload", too_large);
+  } else if (options.payload) {
+    fmt::print("{:<14}{}\n", "payload", "PostgreSQL cannot read it, or not say it in UTF-8");
+  } else {
+    fmt::print("{:<14}{}\n", "payload", "not shown; --payload shows it and the values of the headers");
+  }
+  return exit_success;
+}
+
+void add_list(CLI::App& to, command_set& commands) {
+  const auto options = std::make_shared<dead_list_options>();
+  const auto limit = std::make_shared<std::optional<std::string>>();
+  add_selectors(to, options->which, event_set::dead);
+  const auto by = std::make_shared<std::optional<std::string>>();
+  add_text(to, "--by", *by, "reason: one line for each reason, with counts")->take_last()->type_name("");
+  add_text(to, "--limit", *limit, fmt::format("most events to list [{}]", options->limit))
+      ->take_last()
+      ->type_name("");
+  add_json(to, options->json);
+  commands.push_back({&to, purpose::migration, [options, limit, by](const settings& from) {
+                        if (*by && **by != "reason")
+                          return refuse(fmt::format("--by '{}' is not allowed; give reason", **by));
+                        options->by_reason = by->has_value();
+                        constexpr int most = 100'000;
+                        if (*limit) {
+                          const auto given = parse_integer(**limit);
+                          if (!given || *given < 1 || *given > most)
+                            return refuse(
+                                fmt::format("--limit '{}' is not allowed; give 1 to {}", **limit, most));
+                          options->limit = static_cast<int>(*given);
+                        }
+                        return report(list(from, *options));
+                      }});
+}
+
+void add_show(CLI::App& to, command_set& commands) {
+  const auto options = std::make_shared<dead_show_options>();
+  to.add_option("--id", options->id, "its id")->take_last()->type_name("");
+  to.add_flag("--payload", options->payload, "show the payload and the values of the headers, too");
+  add_json(to, options->json);
+  commands.push_back(
+      {&to, purpose::migration, [options](const settings& from) { return report(show(from, *options)); }});
+}
+
+}  // namespace
+
+void add_dead_commands(CLI::App& app, command_set& to) {
+  CLI::App* const dead = app.add_subcommand("dead", "events that could not be published");
+  dead->require_subcommand(1);
+  add_list(*dead->add_subcommand("list", "the oldest dead events and why they are dead"), to);
+  add_show(*dead->add_subcommand("show", "everything about one dead event"), to);
+  add_change(*dead->add_subcommand("retry", "requeue dead events, in their old places"), to, change::retry,
+             event_set::dead);
+  add_change(*dead->add_subcommand("discard", "delete dead events for good"), to, change::discard,
+             event_set::dead);
+}
+
+}  // namespace outboxd::app

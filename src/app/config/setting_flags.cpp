@@ -1,0 +1,57 @@
+#include "app/config/setting_flags.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "app/config/setting_keys.hpp"
+
+namespace outboxd::app {
+namespace {
+
+constexpr const char* default_file = "/etc/outboxd/outboxd.toml";
+
+}  // namespace
+
+setting_flags::setting_flags(CLI::App& app) {
+  config_ = app.add_option("--config", file_, fmt::format("TOML file; {} if there is one", default_file))
+                ->type_name("FILE");
+  for (const setting_key& one : setting_keys) {
+    const auto fallback = one.fallback.empty() ? std::string() : fmt::format(" [{}]", one.fallback);
+    add(app, one.key(), one.flag(), std::string(one.help) + fallback);
+    if (one.secret)
+      add(app, one.key() + "_file", one.flag() + "-file",
+          "a file that holds it; read again at each reconnect");
+  }
+}
+
+void setting_flags::add(CLI::App& app, std::string key, std::string name, const std::string& help) {
+  flag& one = flags_.emplace_back(flag{std::move(key), std::move(name), {}, nullptr});
+  const std::string names = one.key == "outbox.schema" ? "--schema," + one.name : one.name;
+  one.option = app.add_option(names, one.value, help)->type_name("")->group("Settings")->take_last();
+}
+
+result<raw_settings> setting_flags::gather() const {
+  raw_settings flags;
+  for (const flag& one : flags_)
+    if (one.option->count() > 0) flags[one.key] = {one.value, fmt::format("flag {}", one.name)};
+  auto environment = read_environment(environ);
+  if (!environment) return environment;
+  raw_settings all = merge(std::move(flags), *environment);
+  const auto chosen = configuration_file();
+  if (!chosen) return all;
+  auto file = read_file(chosen->text, chosen->origin);
+  if (!file) return file;
+  return merge(std::move(all), *file);
+}
+
+std::optional<raw_value> setting_flags::configuration_file() const {
+  if (config_->count() > 0) return raw_value{file_, "flag --config"};
+  if (const char* const path = std::getenv(config_variable.data()); path != nullptr)
+    return raw_value{path, fmt::format("environment {}", config_variable)};
+  if (::access(default_file, F_OK) == 0) return raw_value{default_file, "the default"};
+  return std::nullopt;
+}
+
+}  // namespace outboxd::app

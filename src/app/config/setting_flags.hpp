@@ -1,0 +1,40 @@
+// setting_flags: the flags of all settings, and the settings gathered from the three places.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "app/config/raw_settings.hpp"
+#include "core/error.hpp"
+
+namespace outboxd::app {
+
+class setting_flags {
+ public:
+  // CLI11 keeps pointers to the values: this object has to stay where it is, and outlive the parsing.
+  explicit setting_flags(CLI::App& app);
+  setting_flags(const setting_flags&) = delete;
+  setting_flags& operator=(const setting_flags&) = delete;
+
+  // After the parsing: what flags, environment and file say.
+  result<raw_settings> gather() const;
+
+ private:
+  struct flag {
+    std::string key;
+    std::string name;
+    std::string value;
+    CLI::Option* option = nullptr;
+  };
+  void add(CLI::App& app, std::string key, std::string name, const std::string& help);
+  std::optional<raw_value> configuration_file()
+      const;  // its path; none if nobody names one and the default is not there
+
+  std::deque<flag> flags_;
+  CLI::Option* config_ = nullptr;
+  std::string file_;
+};
+
+}  // namespace outboxd::app

@@ -1,0 +1,51 @@
+// settings: what the settings mean, checked: types, ranges, and those that have to fit together.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/config/console_settings.hpp"
+#include "app/config/raw_settings.hpp"
+#include "core/error.hpp"
+#include "http/address.hpp"
+#include "http/allowed_hosts.hpp"
+#include "http/url.hpp"
+#include "relay/settings.hpp"
+
+namespace outboxd::app {
+
+enum class log_format { text, json };
+
+struct log_settings {
+  std::string level = "info";
+  log_format format = log_format::text;
+};
+
+struct http_settings {
+  std::vector<http::address> listen;  // empty: off
+  http::allowed_hosts hosts;
+};
+
+struct settings {
+  relay::relay_settings relay;
+  http_settings http;
+  console_settings console;
+  log_settings log;
+  // Of the broker, for the doctor; read anew each time, as any secret. Empty: there is none.
+  std::function<result<http::url>()> management_url;
+  raw_settings raw;                   // what they were read from
+  std::vector<std::string> sources;   // where any of them came from: a file, the environment, flags
+  std::vector<std::string> warnings;  // not wrong, but worth a line in the log
+};
+
+// What the settings are read for: a migration, like an operator's command, needs no broker, and leaves its
+// URL alone. Asking a relay for its health needs neither server. Only the console reads its secrets.
+enum class purpose { relay, migration, health, console };
+
+// Defaults fill in what is missing. An error names the key, the value, where it came from and what is
+// allowed; the value of a secret is not shown.
+result<settings> read_settings(const raw_settings& raw, purpose what_for = purpose::relay);
+
+}  // namespace outboxd::app

@@ -1,0 +1,261 @@
+#include "app/daemon/relay_log.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "app/daemon/step_log.hpp"
+#include "app/operate/pause_words.hpp"
+#include "pg/relay_statements.hpp"
+#include "pg/transport_risk.hpp"
+
+namespace outboxd::app {
+
+namespace notice = relay::notice;
+
+namespace {
+
+std::string_view name_of(relay::peer which) {
+  switch (which) {
+    case relay::peer::database:
+      return "PostgreSQL";
+    case relay::peer::broker:
+      return "RabbitMQ";
+  }
+  return {};
+}
+
+std::string name_of(const flow::destination& which) {
+  const auto exchange = which.exchange.empty() ? std::string("the default exchange")
+                                               : fmt::format("exchange \"{}\"", which.exchange);
+  return which.routing_key.empty() ? exchange
+                                   : fmt::format("{} with routing key \"{}\"", exchange, which.routing_key);
+}
+
+// Of a condition that lasts: each case of it is still said with log.level = debug.
+std::string more_often(std::size_t times) {
+  return times == 0 ? std::string() : fmt::format(" ({} times since it was said last)", times);
+}
+
+}  // namespace
+
+void relay_log::take(const relay::relay_notice& what) {
+  std::visit([this](const auto& one) { say(one); }, what);
+}
+
+// Every death is said. Of the events that wait, which may be thousands a second, one in a second.
+void relay_log::say(const notice::failed& what) {
+  if (what.how.to == flow::exception::dead)
+    say_of(what, spdlog::level::err, "give_up",
+           fmt::format("event {} is dead: {}", to_string(what.which.id), what.how.reason));
+  else
+    say_waits(what);
+  if (what.how.code == outboxd::name_of(failure::returned)) say_unbound(what.to);
+}
+
+void relay_log::say_of(const notice::failed& what, spdlog::level::level_enum level,
+                       std::string_view operation, const std::string& message) {
+  auto fields = fields_of(what.which, what.to, operation);
+  fields.push_back({"error.type", what.how.code});
+  log_->say(level, message, fields);
+}
+
+// Once: of somebody who has forgotten the bindings all events come back.
+void relay_log::say_unbound(const flow::destination& to) {
+  if (to.exchange != default_exchange_ || std::exchange(said_unbound_, true)) return;
+  log_->warn(
+      "no queue is bound to exchange \"{}\" for routing key \"{}\"; declare a queue and bind it (see "
+      "docs/first-session.md)",
+      to.exchange, to.routing_key);
+}
+
+void relay_log::say_waits(const notice::failed& what) {
+  const auto now = std::chrono::steady_clock::now();
+  const bool quiet = now < said_waits_ + std::chrono::seconds(1);
+  const auto level = quiet ? spdlog::level::debug : spdlog::level::warn;
+  if (log_->should_log(level))
+    say_of(what, level, "wait",
+           fmt::format("event {} waits {} ms: {}{}", to_string(what.which.id),
+                       what.how.delay.value_or(std::chrono::milliseconds(0)).count(), what.how.reason,
+                       unsaid_waits_ > 0 ? fmt::format(" (and {} more)", unsaid_waits_) : ""));
+  if (quiet) {
+    ++unsaid_waits_;
+    return;
+  }
+  unsaid_waits_ = 0;
+  said_waits_ = now;
+}
+
+void relay_log::say(const notice::stuck& what) {
+  const auto times = stuck_.meet(what.reason, std::chrono::steady_clock::now());
+  log_->log(times ? spdlog::level::err : spdlog::level::debug,
+            "event {} {}; trying again with growing pauses{}", to_string(what.which.id), what.reason,
+            more_often(times.value_or(0)));
+}
+
+void relay_log::say(const notice::changed_after_send& what) {
+  log_->warn("event {} was changed after it was sent: what was delivered is what its row said before",
+             to_string(what.which.id));
+}
+
+void relay_log::say(const notice::paused& what) {
+  if (what.in_force.empty()) return log_->info("all pauses have ended");
+  for (const auto& one : what.in_force) log_->warn("paused: {}", words_of(one));
+}
+
+void relay_log::say(const notice::gave_up& what) {
+  log_->info("released leadership of shard {}", what.shard);
+}
+
+void relay_log::say(const notice::stands_by&) {
+  log_->info("stands by: another relay leads");
+}
+
+void relay_log::say(const notice::makes_way& what) {
+  log_->info("releasing leadership: {}", what.who);
+}
+
+void relay_log::say(const notice::deferred& what) {
+  log_->warn("PostgreSQL: {}; trying again", what.reason);
+}
+
+void relay_log::say(const notice::deferral_over&) {
+  log_->info("PostgreSQL: reads and status updates succeed again");
+}
+
+void relay_log::say(const notice::deaf&) {
+  log_->warn("PostgreSQL: notifications do not arrive; events leave by polling, and LISTEN is tried again");
+}
+
+void relay_log::say(const notice::hears_again&) {
+  log_->info("PostgreSQL: notifications arrive again");
+}
+
+void relay_log::say(const notice::queue& what) {
+  if (!what.fills) return log_->info("PostgreSQL: the notification queue has room again");
+  log_->warn(
+      "PostgreSQL: the queue of notifications, which all databases of the server share, is full to {:.0f} %: "
+      "somebody listens in a transaction that lasts. Events leave by polling, and writers do not notify; "
+      "other programs' commits with a NOTIFY fail when it is full",
+      100 * what.usage);
+}
+
+void relay_log::say(const notice::in_doubt& what) {
+  constexpr std::size_t most = 10;
+  std::string some;
+  for (std::size_t i = 0; i < std::min(what.keys.size(), most); ++i)
+    some += (i == 0 ? "" : ", ") + to_string(what.keys[i].id);
+  log_->warn(
+      "shutdown grace is over: {} events were sent and not marked as published, and may be delivered again: "
+      "{}{}",
+      what.keys.size(), some, what.keys.size() > most ? ", ..." : "");
+}
+
+void relay_log::say(const notice::connected& what) {
+  losses_[what.to].forget();
+  log_->info("connected to {}", name_of(what.to));
+}
+
+void relay_log::say(const notice::disconnected& what) {
+  const auto times = losses_[what.from].meet(what.why.message, std::chrono::steady_clock::now());
+  log_->log(times ? spdlog::level::warn : spdlog::level::debug, "{}: {}; trying again{}", name_of(what.from),
+            what.why.message, more_often(times.value_or(0)));
+}
+
+void relay_log::say(const notice::open_to_network& what) {
+  log_->warn("PostgreSQL: {}; set {}", what.why, pg::transport_remedy);
+}
+
+void relay_log::say(const notice::newer_schema& what) {
+  log_->warn(
+      "the schema has version {}, and this outboxd is made for {}; it works with both; run a newer outboxd "
+      "before the next migration",
+      what.version, pg::schema_version);
+}
+
+void relay_log::say(const notice::led& what) {
+  log_->info("leads shard {} of {}", what.what.shard, what.what.shards);
+  if (what.what.afresh)
+    log_->warn(
+        "the saved position of shard {} is another server's, or this one has lost transactions; reading from "
+        "the start",
+        what.what.shard);
+}
+
+void relay_log::say(const notice::shards_mended& what) {
+  log_->warn(
+      "{} of the outbox had no row in the table shard: somebody has deleted it, or a restore has left it "
+      "out; it is made again, and is read from the start",
+      what.shards == 1 ? "a shard" : fmt::format("{} shards", what.shards));
+}
+
+void relay_log::say(const notice::lock_holder& what) {
+  log_->warn("PostgreSQL: {}", what.words);
+}
+
+void relay_log::say(const notice::blocked& what) {
+  log_->warn("publishing blocked by RabbitMQ ({}); waiting until it is unblocked", what.reason);
+}
+
+void relay_log::say(const notice::unblocked&) {
+  log_->info("publishing unblocked by RabbitMQ");
+}
+
+void relay_log::say(const notice::exchange_created& what) {
+  log_->warn(
+      "RabbitMQ had no exchange \"{}\", and has it now: no queue is bound to it, so that events come back "
+      "and wait; declare a queue and bind it (see docs/first-session.md)",
+      what.name);
+}
+
+void relay_log::say(const notice::destination_down& what) {
+  log_->error("{} has stopped working: {}; its events wait, and no attempt is counted", name_of(what.which),
+              what.reason);
+}
+
+void relay_log::say(const notice::destination_up& what) {
+  log_->info("{} works again, after {} s", name_of(what.which), what.down_for.count() / 1'000);
+}
+
+void relay_log::say(const notice::pruned& what) {
+  log_->debug("retention.{}: {} rows deleted", name_of(what.what), what.rows);
+}
+
+void relay_log::say(const notice::prune_ended& what) {
+  const auto& run = what.run;
+  if (run.rows > 0 && run.what == relay::prunable::partitions)
+    log_->info("retention.published: {} partitions dropped", run.rows);
+  else if (run.rows > 0)
+    log_->info("retention.{}: {} rows deleted in {:.1f} s", name_of(run.what), run.rows,
+               static_cast<double>(run.took.count()) / 1'000);
+}
+
+void relay_log::say(const notice::prune_refused& what) {
+  if (what.what == relay::prunable::partitions)
+    return log_->warn("partitions: creating or dropping failed: {}; trying again", what.why.message);
+  log_->warn("retention.{}: deleting failed: {}; trying again", name_of(what.what), what.why.message);
+}
+
+void relay_log::say(const notice::prune_kept& what) {
+  log_->warn("retention.{}: {} rows that are old stay: {}", name_of(what.what), what.rows, what.why);
+}
+
+void relay_log::say(const notice::sample_refused& what) {
+  log_->warn("table sampling failed, so metrics of the table are stale: {}; trying again", what.why.message);
+}
+
+void relay_log::say(const notice::turned& what) {
+  if (what.what == "began") return log_->info("partition event_p{} begins", what.number);
+  if (what.what == "made") return log_->info("partition event_p{} is ready", what.number);
+  if (what.what == "mended")
+    return log_->warn(
+        "the sequence of the outbox was set to where no event may go: it goes on in partition event_p{}",
+        what.number);
+  if (what.what == "detached")
+    return log_->warn("partition event_p{} was detached by hand, and is left alone", what.number);
+  log_->warn("the table event_p{} is in the way of a partition of that name, which is left out", what.number);
+}
+
+}  // namespace outboxd::app

@@ -1,0 +1,73 @@
+// relay_log: what the log says of a relay.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "app/daemon/log.hpp"
+#include "app/daemon/repeated.hpp"
+#include "relay/notices.hpp"
+
+namespace outboxd::app {
+
+class relay_log {
+ public:
+  relay_log(std::shared_ptr<logger> log, std::string default_exchange)
+      : log_(std::move(log)), default_exchange_(std::move(default_exchange)) {}
+
+  void take(const relay::relay_notice& what);
+
+ private:
+  // One line or none of each; what lasts is not said each time.
+  void say(const relay::notice::failed& what);
+  void say(const relay::notice::stuck& what);
+  void say(const relay::notice::changed_after_send& what);
+  void say(const relay::notice::paused& what);
+  void say(const relay::notice::gave_up& what);
+  void say(const relay::notice::stands_by& what);
+  void say(const relay::notice::makes_way& what);
+  void say(const relay::notice::deferred& what);
+  void say(const relay::notice::deferral_over& what);
+  void say(const relay::notice::deaf& what);
+  void say(const relay::notice::hears_again& what);
+  void say(const relay::notice::queue& what);
+  void say(const relay::notice::in_doubt& what);
+  void say(const relay::notice::connected& what);
+  void say(const relay::notice::disconnected& what);
+  void say(const relay::notice::open_to_network& what);
+  void say(const relay::notice::newer_schema& what);
+  void say(const relay::notice::led& what);
+  void say(const relay::notice::shards_mended& what);
+  void say(const relay::notice::lock_holder& what);
+  void say(const relay::notice::blocked& what);
+  void say(const relay::notice::unblocked& what);
+  void say(const relay::notice::exchange_created& what);
+  void say(const relay::notice::destination_down& what);
+  void say(const relay::notice::destination_up& what);
+  void say(const relay::notice::pruned& what);
+  void say(const relay::notice::prune_ended& what);
+  void say(const relay::notice::prune_refused& what);
+  void say(const relay::notice::prune_kept& what);
+  void say(const relay::notice::sample_refused& what);
+  void say(const relay::notice::turned& what);
+
+  void say_of(const relay::notice::failed& what, spdlog::level::level_enum level, std::string_view operation,
+              const std::string& message);
+  void say_waits(const relay::notice::failed& what);
+  void say_unbound(const flow::destination& to);
+
+  std::shared_ptr<logger> log_;
+  std::string default_exchange_;
+  std::map<relay::peer, repeated> losses_;
+  repeated stuck_;
+  bool said_unbound_ = false;
+  // Of events that wait: when one was said last, and how many since.
+  std::chrono::steady_clock::time_point said_waits_;
+  std::size_t unsaid_waits_ = 0;
+};
+
+}  // namespace outboxd::app

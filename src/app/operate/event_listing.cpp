@@ -1,0 +1,247 @@
+#include "app/operate/event_listing.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "app/command/outcome.hpp"
+#include "core/text.hpp"
+
+namespace outboxd::app {
+namespace {
+
+struct listed {
+  enum column : int { json, id, time, attempts, event_type, aggregate, last_error };
+};
+
+std::vector<std::string> titles(event_set of) {
+  return {"id",        of == event_set::published ? "published" : "created",
+          "attempts",  "event type",
+          "aggregate", "last error"};
+}
+
+// Code points, which is near enough to columns.
+std::size_t width(std::string_view text) {
+  std::size_t out = 0;
+  for (const char c : text)
+    if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) ++out;
+  return out;
+}
+
+constexpr std::string_view gap = "  ";
+
+// The cells from `first` to before `last`, each as wide as its column.
+std::string line_of(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,
+                    std::size_t first, std::size_t last) {
+  std::string out;
+  for (std::size_t i = first; i < last; ++i) {
+    if (i > first) out += gap;
+    out += cells[i];
+    if (i + 1 < last) out.append(widths[i] - width(cells[i]), ' ');
+  }
+  const auto end = out.find_last_not_of(' ');
+  return out.substr(0, end + 1);
+}
+
+std::vector<std::size_t> widths_of(const std::vector<std::vector<std::string>>& lines) {
+  std::vector<std::size_t> widths(lines.front().size());
+  for (const auto& cells : lines)
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width(cells[i]));
+  return widths;
+}
+
+// At most so wide, the end of a longer text replaced by an ellipsis.
+std::string cut(const std::string& text, std::size_t most) {
+  if (width(text) <= most || most == 0) return text;
+  std::size_t at = 0;
+  for (std::size_t seen = 0; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U;
+    if (begins && ++seen == most) break;
+  }
+  return text.substr(0, at) + "…";
+}
+
+// The columns of the terminal; none where the table goes to a file or a pipe.
+std::optional<std::size_t> terminal_columns() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return std::nullopt;
+  return size.ws_col > 0 ? std::optional<std::size_t>(size.ws_col) : std::nullopt;
+}
+
+// In the order of `column`.
+std::string columns_of(event_set of, part_read how) {
+  return fmt::format(
+      "{}), e.id, to_char({}, 'YYYY-MM-DD HH24:MI:SS\"Z\"'), e.attempts, {}, {}", json_of_event(how),
+      time_column(of),
+      how == part_read::whole ? "e.event_type, e.aggregate_type || '/' || e.aggregate_id" : "'', ''",
+      how == part_read::numbers ? "''" : "e.last_error");
+}
+
+void add(const read_in_part& found, event_listing& to) {
+  for (int row = 0; row < found.rows.size(); ++row) {
+    auto& one = to.events.emplace_back();
+    one.json = found.rows.at(row, listed::json);
+    for (int at = listed::id; at <= listed::last_error; ++at) one.cells.emplace_back(found.rows.at(row, at));
+    if (found.how != part_read::whole) ++to.unreadable;
+  }
+}
+
+struct event_key {
+  std::string seq;
+  std::string id;
+};
+
+outcome<std::vector<event_key>> read_keys(operator_session& session, const condition& which, int limit) {
+  const auto found =
+      session.execute(fmt::format("SELECT e.seq, e.id FROM {{0}}.event AS e WHERE {} ORDER BY e.seq LIMIT {}",
+                                  which.sql, limit),
+                      which.parameters);
+  if (!found) return tl::make_unexpected(found.error());
+  std::vector<event_key> out;
+  out.reserve(static_cast<std::size_t>(found->size()));
+  for (int row = 0; row < found->size(); ++row)
+    out.push_back({std::string(found->at(row, 0)), std::string(found->at(row, 1))});
+  return out;
+}
+
+// By halves, down to the single ones that cannot be read whole. An event that somebody changes meanwhile may
+// be missing.
+outcome<void> read_by_keys(operator_session& session, std::span<const event_key> which, event_listing& to) {
+  std::vector<std::string> seqs;
+  std::vector<std::string> ids;
+  seqs.reserve(which.size());
+  ids.reserve(which.size());
+  for (const event_key& one : which) {
+    seqs.push_back(one.seq);
+    ids.push_back(one.id);
+  }
+  const std::vector<std::string> parameters{array_literal(seqs), array_literal(ids)};
+  const auto read = [&](part_read how) {
+    return session.execute(
+        fmt::format("SELECT {} FROM unnest($1::bigint[], $2::uuid[]) AS k(seq, id)"
+                    " JOIN {{0}}.event AS e ON e.seq = k.seq AND e.id = k.id WHERE {} ORDER BY e.seq",
+                    columns_of(to.of, how), condition_of({}, to.of).sql),
+        parameters);
+  };
+  if (which.size() > 1) {
+    auto all = read(part_read::whole);
+    if (all) {
+      add({std::move(*all), part_read::whole}, to);
+      return {};
+    }
+    if (!all.error().of_a_row) return tl::make_unexpected(all.error());
+    const auto half = which.size() / 2;
+    if (auto first = read_by_keys(session, which.first(half), to); !first) return first;
+    return read_by_keys(session, which.subspan(half), to);
+  }
+  const auto found = read_what_can_be(read);
+  if (!found) return tl::make_unexpected(found.error());
+  add(*found, to);
+  return {};
+}
+
+}  // namespace
+
+std::string json_of_event(part_read how) {
+  const bool whole = how == part_read::whole;
+  const auto name = [&](std::string_view column) { return whole ? column : "NULL"; };
+  const auto reason = [&](std::string_view column) { return how == part_read::numbers ? "NULL" : column; };
+  return fmt::format(
+      "json_build_object('id', e.id, 'seq', e.seq, 'aggregate_type', {}, 'aggregate_id', {},"
+      " 'event_type', {}, 'exchange', {}, 'routing_key', {}, 'status', e.status, 'attempts', e.attempts,"
+      " 'available_at', e.available_at, 'created_at', e.created_at, 'published_at', e.published_at,"
+      " 'last_error', {}, 'last_error_code', {}, 'header_names', {}{}",
+      name("e.aggregate_type"), name("e.aggregate_id"), name("e.event_type"), name("e.exchange"),
+      name("e.routing_key"), reason("e.last_error"), reason("e.last_error_code"),
+      name("(SELECT coalesce(json_agg(k ORDER BY k), '[]') FROM jsonb_object_keys(e.headers) AS k)"),
+      whole ? "" : ", 'unreadable', true");
+}
+
+outcome<read_in_part> read_what_can_be(const std::function<outcome<pg::rows>(part_read how)>& read) {
+  auto how = part_read::whole;
+  auto found = read(how);
+  for (const auto less : {part_read::reason, part_read::numbers}) {
+    if (found || !found.error().of_a_row) break;
+    how = less;
+    found = read(how);
+  }
+  if (!found) return tl::make_unexpected(found.error());
+  return read_in_part{std::move(*found), how};
+}
+
+std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
+                                     std::optional<std::size_t> columns) {
+  constexpr std::size_t texts =
+      listed::event_type - listed::id;  // before it are columns that nobody can do without
+  std::vector<std::string> out;
+  auto widths = widths_of(rows);
+  const std::size_t all = widths.size();
+  const auto natural = std::accumulate(widths.begin(), widths.end(), gap.size() * (all - 1));
+  if (!columns || natural <= *columns) {
+    for (const auto& cells : rows) out.push_back(line_of(cells, widths, 0, all));
+    return out;
+  }
+  for (auto& cells : rows)
+    for (std::size_t i = texts; i + 1 < all; ++i) cells[i] = cut(cells[i], *columns / 4);
+  widths = widths_of(rows);
+  for (const auto& cells : rows) {
+    out.push_back(line_of(cells, widths, 0, texts));
+    out.push_back(cut(std::string(gap) + line_of(cells, widths, texts, all), *columns));
+  }
+  return out;
+}
+
+outcome<event_listing> read_listing(operator_session& session, const selectors& resolved, event_set of,
+                                    int limit) {
+  const auto which = condition_of(resolved, of);
+  event_listing out{.events = {}, .of = of};
+  auto all = session.execute(fmt::format("SELECT {} FROM {{0}}.event AS e WHERE {} ORDER BY e.seq LIMIT {}",
+                                         columns_of(of, part_read::whole), which.sql, limit + 1),
+                             which.parameters);
+  const auto most = static_cast<std::size_t>(limit);
+  if (all) {
+    add({std::move(*all), part_read::whole}, out);
+    out.more = out.events.size() > most;
+    if (out.more) out.events.pop_back();
+    return out;
+  }
+  if (!all.error().of_a_row) return tl::make_unexpected(all.error());
+  auto keys = read_keys(session, which, limit + 1);
+  if (!keys) return tl::make_unexpected(keys.error());
+  out.more = keys->size() > most;
+  if (out.more) keys->pop_back();
+  if (const auto read = read_by_keys(session, *keys, out); !read) return tl::make_unexpected(read.error());
+  return out;
+}
+
+void print_table(const event_listing& events) {
+  std::vector<std::vector<std::string>> lines{titles(events.of)};
+  for (const listed_event& one : events.events) {
+    auto& cells = lines.emplace_back();
+    for (const std::string& text : one.cells) cells.push_back(escaped(text));
+  }
+  print_rows(std::move(lines));
+}
+
+void print_rows(std::vector<std::vector<std::string>> rows) {
+  for (const auto& line : table_lines(std::move(rows), terminal_columns())) fmt::print("{}\n", line);
+}
+
+void print_json(const event_listing& events) {
+  const auto all = events.events.size();
+  for (std::size_t row = 0; row < all; ++row)
+    fmt::print("  {}{}\n", events.events[row].json, row + 1 < all ? "," : "");
+}
+
+void say_unreadable(const event_listing& events) {
+  if (events.unreadable == 0) return;
+  say_error(fmt::format(
+      "PostgreSQL cannot read {} of these events whole, or not say it in UTF-8: their names are left out",
+      events.unreadable));
+}
+
+}  // namespace outboxd::app

@@ -1,0 +1,85 @@
+#include "app/operate/event_payload.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pg/text_size.hpp"
+
+namespace outboxd::app {
+
+outcome<std::int64_t> text_size(operator_session& session, const std::string& id, std::int64_t most) {
+  const auto ask = [&](const std::string& what) {
+    return session.execute(fmt::format("SELECT {} FROM {{0}}.event AS e WHERE e.id = $1::uuid LIMIT 1", what),
+                           {id});
+  };
+  const auto type = ask("pg_typeof(e.payload)::text");
+  if (!type) return tl::make_unexpected(type.error());
+  if (type->size() == 0) return 0;
+  std::string size = fmt::format("{} + {} + {}", pg::unpacked_size("e.payload"),
+                                 pg::unpacked_size("e.headers"), pg::size_of_numbers("e.headers", most));
+  if (type->at(0, 0) == "jsonb") size += " + " + pg::size_of_numbers("e.payload", most);
+  const auto bytes = ask("max(" + size + ")");  // each event with this id is read
+  if (!bytes && bytes.error().of_a_row) return 0;
+  if (!bytes) return tl::make_unexpected(bytes.error());
+  return bytes->size() == 0 ? 0 : bytes->number_at(0, 0);
+}
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t most_looked_at = 4'000'000;  // bytes of payload and headers as texts
+constexpr int shown_characters = 65'536;
+constexpr int shown_of_headers = 16'384;  // characters
+constexpr int shown_bytes = 4'096;        // of bytea
+
+json not_shown(std::string why) {
+  return {{"payload", nullptr}, {"why", std::move(why)}};
+}
+
+outcome<pg::rows> read(operator_session& session, const std::string& type, const std::string& id,
+                       const std::string& seq) {
+  const auto part = type == "bytea"
+                        ? fmt::format(
+                              "octet_length(e.payload), least(octet_length(e.payload), {0}),"
+                              " encode(substring(e.payload FROM 1 FOR {0}), 'hex')",
+                              shown_bytes)
+                        : fmt::format(
+                              "octet_length(e.payload::text), octet_length(left(e.payload::text, {0})),"
+                              " left(e.payload::text, {0})",
+                              shown_characters);
+  return session.execute(fmt::format("SELECT {}, left(e.headers::text, {}) FROM {{0}}.event AS e"
+                                     " WHERE e.id = $1::uuid AND e.seq = $2::bigint",
+                                     part, shown_of_headers),
+                         {id, seq});
+}
+
+}  // namespace
+
+outcome<json> look_at_payload(operator_session& session, const std::string& id, const std::string& seq) {
+  const auto type = session.execute(
+      "SELECT pg_typeof(e.payload)::text FROM {0}.event AS e WHERE e.id = $1::uuid AND e.seq = $2::bigint",
+      {id, seq});
+  if (!type) return tl::make_unexpected(type.error());
+  if (type->size() == 0) return json();
+  const auto size = text_size(session, id, most_looked_at);
+  if (!size) return tl::make_unexpected(size.error());
+  if (*size > most_looked_at)
+    return not_shown(
+        fmt::format("with the headers it has about {} bytes, and the console shows none of more than {}; "
+                    "`outboxd dead show "
+                    "--payload` or psql does",
+                    *size, most_looked_at));
+  const auto found = read(session, std::string(type->at(0, 0)), id, seq);
+  if (!found && found.error().of_a_row) return not_shown("PostgreSQL cannot read it, or not say it in UTF-8");
+  if (!found) return tl::make_unexpected(found.error());
+  if (found->size() == 0) return json();
+  return json{{"type", type->at(0, 0)},
+              {"bytes", found->number_at(0, 0)},
+              {"shown_bytes", found->number_at(0, 1)},
+              {"payload", found->at(0, 2)},
+              {"headers", found->at(0, 3)}};
+}
+
+}  // namespace outboxd::app

@@ -1,0 +1,176 @@
+#include "app/operate/operator_session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/command/outcome.hpp"
+#include "app/config/units.hpp"
+#include "app/operate/status_statements.hpp"
+#include "core/utf8.hpp"
+#include "pg/lock_wait.hpp"
+#include "pg/sqlstate.hpp"
+
+namespace outboxd::app {
+namespace {
+
+// - timezone: times are read and shown in UTC, wherever the server stands.
+// - statement_timeout: a portion is short, but the selection of all that a command is about may take its
+//   time.
+// - lock_timeout: a row is waited for as long as a mark takes, and not as long as somebody forgets a
+//   transaction.
+// - row_security: with it off, a policy that would hide events is an error instead of silence.
+constexpr std::string_view session_settings =
+    "SELECT set_config('timezone', 'UTC', false), set_config('datestyle', 'ISO, MDY', false),"
+    " set_config('bytea_output', 'hex', false),"
+    " set_config('default_transaction_isolation', 'read committed', false),"
+    " set_config('statement_timeout', '0', false), set_config('lock_timeout', '60s', false),"
+    " set_config('row_security', 'off', false), set_config('client_min_messages', 'warning', false)";
+
+bool is_data_exception(std::string_view sqlstate) {
+  return sqlstate.starts_with("22");
+}
+
+bool is_utf8(const std::string& text) {
+  return valid_utf8(text) == text;
+}
+
+}  // namespace
+
+result<void> check_reason(const std::optional<std::string>& given) {
+  constexpr std::size_t longest = 1'000;  // bytes
+  if (!given) return {};
+  if (given->find_first_not_of(" \t\n") == std::string::npos)
+    return permanent("--reason is empty; say why, for example --reason 'ticket 4711', or leave it away");
+  if (given->size() > longest)
+    return permanent(fmt::format("--reason has {} bytes; up to {} are allowed", given->size(), longest));
+  return {};
+}
+
+outcome<operator_session> operator_session::open(const settings& from, const std::string& command) {
+  const auto url = from.relay.leader.database.url.read_blocking();
+  if (!url)
+    return url.error().kind == fault::permanent ? usage_failure(url.error().message)
+                                                : run_failure(url.error().message);
+  operator_session out(from.relay.leader.database.schema);
+  if (const auto opened = out.session_.open(*url, command.c_str()); !opened)
+    return run_failure(opened.error().message);
+  if (const auto set = out.session_.execute(std::string(session_settings)); !set)
+    return tl::make_unexpected(out.refusal_of(set.error()));
+  return out;
+}
+
+outcome<pg::rows> operator_session::execute(std::string_view sql,
+                                            const std::vector<std::string>& parameters) {
+  const auto text = fmt::format(fmt::runtime(sql), schema_.identifier());
+  auto answer = parameters.empty() ? session_.execute(text) : session_.execute(text, parameters);
+  if (!answer) return tl::make_unexpected(refusal_of(answer.error(), parameters));
+  return std::move(*answer);
+}
+
+// - enable_*: every statement has one right plan, through the indexes.
+// - The timeouts: who looks at an outbox with a problem does not become part of it.
+outcome<void> operator_session::look_only() {
+  const auto looking = fmt::format(
+      "SELECT set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
+      " set_config('jit', 'off', false), set_config('max_parallel_workers_per_gather', '0', false),"
+      " set_config('statement_timeout', '10s', false), set_config('lock_timeout', '{}', false),"
+      " set_config('default_transaction_read_only', 'on', false)",
+      pg::longest_lock_wait.count());
+  if (const auto set = session_.execute(looking); !set) return tl::make_unexpected(refusal_of(set.error()));
+  return {};
+}
+
+outcome<std::vector<std::string>> operator_session::ask_all(std::string_view statement,
+                                                            const std::vector<std::string>& parameters) {
+  constexpr std::string_view lock_timeout = "55P03";
+  constexpr std::string_view cancelled = "57014";
+  const auto sql = status_statement(statement, schema_);
+  const auto answer = parameters.empty() ? session_.execute(sql) : session_.execute(sql, parameters);
+  if (!answer && answer.error().sqlstate == lock_timeout)
+    return run_failure(fmt::format("{} cannot be read: somebody holds a lock on the table", statement));
+  if (!answer && answer.error().sqlstate == cancelled)
+    return run_failure(fmt::format("{} cannot be read within 10 s", statement));
+  if (!answer) return tl::make_unexpected(refusal_of(answer.error(), parameters));
+  std::vector<std::string> out;
+  for (int row = 0; row < answer->size(); ++row) out.emplace_back(answer->at(row, 0));
+  return out;
+}
+
+outcome<std::optional<std::string>> operator_session::ask(std::string_view statement,
+                                                          const std::vector<std::string>& parameters) {
+  auto all = ask_all(statement, parameters);
+  if (!all) return tl::make_unexpected(all.error());
+  if (all->empty()) return std::optional<std::string>();
+  return std::optional(std::move(all->front()));
+}
+
+outcome<std::string> operator_session::begin_audit(std::string_view what, const std::string& selection,
+                                                   const std::optional<std::string>& reason) {
+  auto opened = execute("SELECT {0}.audit_begin($1, $2, nullif($3, ''))",
+                        {std::string(what), selection, reason.value_or("")});
+  if (!opened) return tl::make_unexpected(opened.error());
+  return std::string(opened->at(0, 0));
+}
+
+outcome<std::string> operator_session::resolve_time(std::string_view flag, const std::string& text,
+                                                    counted durations) {
+  const auto duration = parse_duration(text);
+  const auto sign = durations == counted::back ? -1 : 1;
+  const auto found =
+      duration ? session_.execute("SELECT clock_timestamp() + $1::float8 * interval '1 millisecond'",
+                                  {std::to_string(sign * duration->count())})
+               : session_.execute("SELECT $1::timestamptz", {text});
+  if (found) return std::string(found->at(0, 0));
+  if (!is_data_exception(found.error().sqlstate)) return tl::make_unexpected(refusal_of(found.error()));
+  return usage_failure(fmt::format(
+      "{} '{}' is no time; give one such as '2026-01-31 14:00' (UTC, or with a zone: '… 14:00+02'), "
+      "or how long{}, such as 2h (ms, s, m, h or d)",
+      flag, text, durations == counted::back ? " ago" : ""));
+}
+
+outcome<selectors> operator_session::resolve(selectors given) {
+  for (const auto& [flag, time] : {std::pair{"--since", &given.since}, std::pair{"--until", &given.until}}) {
+    if (!*time) continue;
+    auto resolved = resolve_time(flag, **time);
+    if (!resolved) return tl::make_unexpected(resolved.error());
+    *time = std::move(*resolved);
+  }
+  return given;
+}
+
+command_failure operator_session::refusal_of(const pg::refusal& why,
+                                             const std::vector<std::string>& parameters) const {
+  constexpr std::string_view privilege = "42501";
+  constexpr std::string_view lock_timeout = "55P03";
+  constexpr std::string_view no_cursor = "34000";
+  constexpr std::string_view cursor_of_another = "42P03";  // who had the session before has left one
+  constexpr std::string_view bad_encoding = "22021";
+  if (why.sqlstate.empty())
+    return {.status = exit_failure,
+            .message = fmt::format("the connection to PostgreSQL was lost: {}; what was reported as done is "
+                                   "done, run the command again for the rest",
+                                   why.words),
+            .lost = true};
+  if (why.sqlstate == privilege)
+    return {exit_failure, fmt::format("PostgreSQL refused a statement: {} (SQLSTATE {}); grant the role "
+                                      "outbox_operator to this user (outboxd migrate creates it)",
+                                      why.words, why.sqlstate)};
+  if (why.sqlstate == lock_timeout)
+    return {exit_failure,
+            "a relay, or somebody else, has held these events locked for 60 s; see whether a relay "
+            "hangs, and run the command again"};
+  if (why.sqlstate == bad_encoding && !std::all_of(parameters.begin(), parameters.end(), is_utf8))
+    return {exit_usage, "a selector or the reason is not text in UTF-8"};
+  if (why.sqlstate == bad_encoding)
+    return {exit_failure, "an event has bytes that are not text in UTF-8 (SQLSTATE 22021)", true};
+  if (why.sqlstate == no_cursor || why.sqlstate == cursor_of_another)
+    return {exit_failure,
+            "PostgreSQL does not keep the selection of this command apart, as behind a pooler that changes "
+            "the session "
+            "between transactions; connect to PostgreSQL directly, or to a pool in session mode"};
+  return {exit_failure, pg::refused_statement(why.sqlstate, why.words, why.whose, why.site).message,
+          pg::read_failure(why.sqlstate) == pg::statement_failure::of_a_row};
+}
+
+}  // namespace outboxd::app

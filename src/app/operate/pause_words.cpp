@@ -1,0 +1,43 @@
+#include "app/operate/pause_words.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/operate/event_listing.hpp"
+#include "core/text.hpp"
+
+namespace outboxd::app {
+namespace {
+
+std::string part_of(const flow::pause& one) {
+  switch (one.part) {
+    case flow::paused_part::everything:
+      return "everything";
+    case flow::paused_part::event_type:
+      return "event type " + escaped(one.name);
+    case flow::paused_part::aggregate_type:
+      return "aggregate type " + escaped(one.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+flow::pause pause_from(const nlohmann::json& told) {
+  const auto text = [&](const char* key) {
+    return told.at(key).is_null() ? std::string() : told.at(key).get<std::string>();
+  };
+  const auto part = text("part");
+  return {part == "event_type"       ? flow::paused_part::event_type
+          : part == "aggregate_type" ? flow::paused_part::aggregate_type
+                                     : flow::paused_part::everything,
+          text("name"), text("reason"), text("until")};
+}
+
+std::string words_of(const flow::pause& one) {
+  return part_of(one) + (one.reason.empty() ? "" : fmt::format(" ({})", escaped(one.reason))) +
+         (one.until.empty() ? "" : ", until " + one.until);
+}
+
+}  // namespace outboxd::app

@@ -1,0 +1,146 @@
+#include "app/operate/selection.hpp"
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace outboxd::app {
+namespace {
+
+bool is_hexadecimal(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+// 8-4-4-4-12 hexadecimal digits.
+bool is_uuid(std::string_view text) {
+  constexpr std::string_view form = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::equal(text.begin(), text.end(), form.begin(), form.end(),
+                    [](char c, char wanted) { return wanted == '-' ? c == '-' : is_hexadecimal(c); });
+}
+
+// TYPE/ID, neither of them empty.
+bool is_aggregate(std::string_view text) {
+  const auto slash = text.find('/', 1);
+  return slash != std::string_view::npos && slash + 1 < text.size();
+}
+
+}  // namespace
+
+result<void> check_selectors(const selectors& given) {
+  for (const std::string& one : given.ids)
+    if (!is_uuid(one))
+      return permanent(fmt::format(
+          "--id '{}' is not a UUID; give an id as `outboxd dead list` or the message_id shows it", one));
+  for (const std::string& one : given.aggregates)
+    if (!is_aggregate(one))
+      return permanent(
+          fmt::format("--aggregate '{}' is not TYPE/ID; give both, for example --aggregate order/42", one));
+  for (const std::string& one : given.event_types)
+    if (one.empty()) return permanent("--event-type is empty; give for example --event-type order.created");
+  for (const std::string& one : given.codes)
+    if (one.empty())
+      return permanent("--code is empty; give one that `outboxd dead list --by reason` shows, or none");
+  if (given.all && given.narrowed())
+    return permanent("--all means every event and goes with no other selector; give one or the other");
+  return {};
+}
+
+result<void> require_selectors(const selectors& given, std::string_view command) {
+  if (given.all || given.narrowed()) return {};
+  return permanent(
+      fmt::format("{} needs to know which events: give --id, --event-type, --aggregate, --since or --until, "
+                  "or --all for every one; --dry-run shows which",
+                  command));
+}
+
+std::string_view name_of(event_set which) {
+  switch (which) {
+    case event_set::dead:
+      return "dead";
+    case event_set::published:
+      return "published";
+    case event_set::unsent:
+      return "pending or waiting";
+  }
+  return {};
+}
+
+std::string_view time_column(event_set which) {
+  switch (which) {
+    case event_set::dead:
+    case event_set::unsent:
+      return "e.created_at";
+    case event_set::published:
+      return "e.published_at";
+  }
+  return {};
+}
+
+namespace {
+
+// Dead events have an index by the column exception, which says the same of them.
+std::string_view status_condition(event_set which) {
+  switch (which) {
+    case event_set::dead:
+      return "e.exception = 'dead'";
+    case event_set::published:
+      return "e.status = 'published'";
+    case event_set::unsent:
+      return "e.status IN ('pending', 'waiting')";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string array_literal(const std::vector<std::string>& values) {
+  std::string out = "{";
+  for (const std::string& one : values) {
+    if (out.size() > 1) out.push_back(',');
+    out.push_back('"');
+    for (const char c : one) {
+      if (c == '"' || c == '\\') out.push_back('\\');
+      out.push_back(c);
+    }
+    out.push_back('"');
+  }
+  return out + "}";
+}
+
+std::string words_of(const selectors& given) {
+  std::string out;
+  const auto add = [&](std::string_view flag, const std::string& value) {
+    out += fmt::format("{}{} {}", out.empty() ? "" : " ", flag, shell_word(value));
+  };
+  for (const auto& one : given.ids) add("--id", one);
+  for (const auto& one : given.event_types) add("--event-type", one);
+  for (const auto& one : given.aggregates) add("--aggregate", one);
+  for (const auto& one : given.codes) add("--code", one);
+  if (given.since) add("--since", *given.since);
+  if (given.until) add("--until", *given.until);
+  return given.all ? "--all" : out;
+}
+
+condition condition_of(const selectors& resolved, event_set which) {
+  condition out{std::string(status_condition(which)), {}};
+  const auto add = [&](std::string_view left, std::string_view type, std::string value,
+                       std::string_view right) {
+    out.parameters.push_back(std::move(value));
+    out.sql += fmt::format(" AND {}${}::{}{}", left, out.parameters.size(), type, right);
+  };
+  const auto time = time_column(which);
+  if (!resolved.ids.empty()) add("e.id = ANY (", "uuid[]", array_literal(resolved.ids), ")");
+  if (!resolved.event_types.empty())
+    add("e.event_type = ANY (", "text[]", array_literal(resolved.event_types), ")");
+  if (!resolved.aggregates.empty())
+    add("e.aggregate_type || '/' || e.aggregate_id = ANY (", "text[]", array_literal(resolved.aggregates),
+        ")");
+  if (!resolved.codes.empty())
+    add("coalesce(e.last_error_code, 'none') = ANY (", "text[]", array_literal(resolved.codes), ")");
+  if (resolved.since) add(fmt::format("{} >= ", time), "timestamptz", *resolved.since, "");
+  if (resolved.until) add(fmt::format("{} < ", time), "timestamptz", *resolved.until, "");
+  return out;
+}
+
+}  // namespace outboxd::app

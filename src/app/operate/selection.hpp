@@ -1,0 +1,58 @@
+// selection: which events a command is about: its selectors, checked, and as a condition in SQL.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace outboxd::app {
+
+// Values of one kind are alternatives; different kinds have to hold together.
+struct selectors {
+  std::vector<std::string> ids;
+  std::vector<std::string> event_types;
+  std::vector<std::string> aggregates;  // order/42
+  std::vector<std::string> codes;       // last_error_code; none: it is null
+  std::optional<std::string> since;     // as given; once resolved, a time that PostgreSQL reads
+  std::optional<std::string> until;
+  bool all = false;
+
+  bool narrowed() const {
+    return !ids.empty() || !event_types.empty() || !aggregates.empty() || !codes.empty() || since || until;
+  }
+};
+
+// The error names the flag, the value and what is allowed.
+result<void> check_selectors(const selectors& given);
+
+// For a command that changes what it selects, nothing given must not mean everything.
+result<void> require_selectors(const selectors& given, std::string_view command);
+
+enum class event_set {
+  dead,
+  published,
+  unsent,  // pending or waiting
+};
+std::string_view name_of(event_set which);
+
+// What --since and --until go by: when a published event was published, when any other was created.
+std::string_view time_column(event_set which);
+
+// The selectors as a command line gives them, for people: --event-type order.created --since 2h
+std::string words_of(const selectors& given);
+
+// A condition on outbox.event AS e, and its parameters $1, $2 … in text format. --since is inclusive, --until
+// is not.
+struct condition {
+  std::string sql;
+  std::vector<std::string> parameters;
+};
+condition condition_of(const selectors& resolved, event_set which);
+
+// The text form of a text[] ("Array Input and Output Syntax").
+std::string array_literal(const std::vector<std::string>& values);
+
+}  // namespace outboxd::app

@@ -1,0 +1,105 @@
+#include "app/operate/values.hpp"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <iterator>
+
+#include "app/config/text_file.hpp"
+
+namespace outboxd::app {
+namespace {
+
+outcome<std::string> read_content(std::string_view flag, const std::string& path) {
+  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  auto text = read_text_file(path);
+  if (!text) return usage_failure(fmt::format("{}: {}: {}", flag, path, text.error().message));
+  return std::move(*text);
+}
+
+std::string as_bytea(std::string_view bytes) {
+  std::string out = "\\x";
+  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return out;
+}
+
+outcome<std::vector<change_value>> postponement(operator_session& session, const change_order& given) {
+  if (!given.to)
+    return usage_failure(
+        "events postpone needs to know when: give --to, a time ('2026-01-31 14:00' UTC) or how long (2h)");
+  auto time = session.resolve_time("--to", *given.to, operator_session::counted::ahead);
+  if (!time) return tl::make_unexpected(time.error());
+  const auto ahead =
+      session.execute("SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz < 'infinity'", {*time});
+  if (!ahead) return tl::make_unexpected(ahead.error());
+  if (ahead->at(0, 0) == "f")
+    return usage_failure(
+        fmt::format("--to '{}' is no time to come; give one, or how long, such as 2h", *given.to));
+  return std::vector<change_value>{{"until", "${}::timestamptz", std::move(*time)}};
+}
+
+// A text of the table's type, and bytes as they are.
+outcome<std::string> payload_expression(operator_session& session) {
+  const auto found = session.execute(
+      "SELECT format_type(a.atttypid, NULL) FROM pg_attribute AS a"
+      " WHERE a.attrelid = format('%I.event', $1::text)::regclass AND a.attname = 'payload'",
+      {session.schema().name()});
+  if (!found) return tl::make_unexpected(found.error());
+  if (found->at(0, 0) == "bytea") return "${}::bytea";
+  return fmt::format("convert_from(${{}}::bytea, 'UTF8')::{}", found->at(0, 0));
+}
+
+outcome<void> check_edit(const event_edit& given) {
+  if (given.event_type && given.event_type->empty())
+    return usage_failure("--set-event-type is empty; give for example --set-event-type order.created");
+  if (given.payload_file == "-" && given.headers_file == "-")
+    return usage_failure("--set-payload and --set-headers cannot both be read from standard input");
+  return {};
+}
+
+outcome<std::vector<change_value>> edits(operator_session& session, const event_edit& given) {
+  if (const auto good = check_edit(given); !good) return tl::make_unexpected(good.error());
+  std::vector<change_value> out;
+  if (given.payload_file) {
+    const auto content = read_content("--set-payload", *given.payload_file);
+    if (!content) return tl::make_unexpected(content.error());
+    auto expression = payload_expression(session);
+    if (!expression) return tl::make_unexpected(expression.error());
+    out.push_back({"payload", std::move(*expression), as_bytea(*content)});
+  }
+  if (given.headers_file) {
+    const auto content = read_content("--set-headers", *given.headers_file);
+    if (!content) return tl::make_unexpected(content.error());
+    out.push_back({"headers", "convert_from(${}::bytea, 'UTF8')::jsonb", as_bytea(*content)});
+  }
+  for (const auto& [name, value] :
+       {std::pair{"event_type", &given.event_type}, std::pair{"exchange", &given.exchange},
+        std::pair{"routing_key", &given.routing_key}})
+    if (*value) out.push_back({name, "${}::text", **value});
+  if (given.by_route) out.push_back({"by_route", "${}::boolean", "t"});
+  if (out.empty())
+    return usage_failure(
+        "events edit needs to know what to change: give --set-payload, --set-headers, --set-event-type, "
+        "--set-exchange, --set-routing-key or --by-route");
+  return out;
+}
+
+}  // namespace
+
+outcome<std::vector<change_value>> values_of(operator_session& session, change what,
+                                             const change_order& given) {
+  switch (what) {
+    case change::postpone:
+      return postponement(session, given);
+    case change::edit:
+      return edits(session, given.edit);
+    case change::retry:
+    case change::discard:
+    case change::replay:
+    case change::cancel:
+      break;
+  }
+  return std::vector<change_value>();
+}
+
+}  // namespace outboxd::app

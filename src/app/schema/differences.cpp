@@ -1,0 +1,152 @@
+#include "app/schema/differences.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "app/schema/made.hpp"
+#include "app/schema/statements.hpp"
+#include "pg/relay_statements.hpp"
+
+namespace outboxd::app {
+namespace {
+
+std::string text_or_null(const std::string& text) {
+  return text.empty() ? "NULL::text" : text_literal(text);
+}
+
+std::string text_array(const std::vector<std::string>& texts) {
+  std::string out = "ARRAY[";
+  for (const auto& one : texts) out += (out.ends_with('[') ? "" : ", ") + text_literal(one);
+  return out + "]::text[]";
+}
+
+// The rows of VALUES.
+struct wanted {
+  std::vector<std::string> objects, columns, functions, tables, migrations;
+};
+
+wanted wanted_of(const pg::schema_name& schema, const outbox_shape& shape) {
+  wanted out;
+  const auto all = made_by_all(schema, shape);
+  for (const auto& one : all.objects) {
+    out.objects.push_back(fmt::format("({}, '{}', {}, {}, {}, {}, {}, {}, '{}')", out.objects.size(),
+                                      name_of(one.what), text_literal(one.name), text_literal(one.place),
+                                      text_literal(one.statement), text_literal(one.body), one.definer,
+                                      text_array(one.settings), one.fires));
+    if (one.what == made_object::kind::function)
+      out.functions.push_back(fmt::format("({}, {})", text_literal(one.name), text_literal(one.place)));
+    if (one.what == made_object::kind::table) out.tables.push_back(text_literal(one.name));
+  }
+  for (const auto& one : all.columns)
+    out.columns.push_back(fmt::format("({}, {}, {}, {}, {}, {}, {}, {})", out.columns.size(),
+                                      text_literal(one.table), text_literal(one.name), text_literal(one.type),
+                                      one.needed, text_or_null(one.fallback), text_or_null(one.identity),
+                                      text_literal(one.definition)));
+  for (const auto& one : migrations())
+    out.migrations.push_back(fmt::format("({}, {})", one.version, text_literal(one.name)));
+  return out;
+}
+
+int number(const pg::rows& in, int column, int otherwise) {
+  int out = otherwise;
+  const auto text = in.find(0, column);
+  if (text) std::from_chars(text->data(), text->data() + text->size(), out);
+  return out;
+}
+
+}  // namespace
+
+std::string state_query(std::string_view part, const pg::schema_name& schema, const outbox_shape& shape) {
+  const auto all = state_texts();
+  const auto text =
+      std::find_if(all.begin(), all.end(), [&](const state_text& one) { return one.name == part; });
+  if (text == all.end()) return {};
+  const auto lists = wanted_of(schema, shape);
+  const std::array<placeholder, 5> more{{
+      {"@objects@", fmt::format("{}", fmt::join(lists.objects, ",\n"))},
+      {"@columns@", fmt::format("{}", fmt::join(lists.columns, ",\n"))},
+      {"@functions@", fmt::format("{}", fmt::join(lists.functions, ",\n"))},
+      {"@tables@", fmt::format("{}", fmt::join(lists.tables, ", "))},
+      {"@migrations@", fmt::format("{}", fmt::join(lists.migrations, ", "))},
+  }};
+  return fill_in({0, part, text->sql}, schema, shape, more);
+}
+
+result<std::vector<difference>> find_differences(const asking& ask, std::string_view part,
+                                                 const pg::schema_name& schema, const outbox_shape& shape) {
+  const auto found = ask(state_query(part, schema, shape));
+  if (!found) return tl::make_unexpected(found.error());
+  std::vector<difference> out;
+  for (int i = 0; i < found->size(); ++i)
+    out.push_back({std::string(found->at(i, 0)), std::string(found->at(i, 1)), found->at(i, 2) == "t"});
+  return out;
+}
+
+result<std::vector<difference>> find_all_differences(const asking& ask, const pg::schema_name& schema,
+                                                     const outbox_shape& shape) {
+  std::vector<difference> out;
+  for (const auto& part : state_parts) {
+    auto found = find_differences(ask, part, schema, shape);
+    // These read tables, which may be missing, and whose rows this user may not see.
+    if (!found && (part == "rows" || part == "sequence")) {
+      out.push_back({fmt::format("not looked at: {}: {}", part, found.error().message), {}, false});
+      continue;
+    }
+    if (!found) return found;
+    std::move(found->begin(), found->end(), std::back_inserter(out));
+  }
+  return out;
+}
+
+// What the function says goes before what rows say: they may be gone, or be of a copy.
+result<outbox_shape> shape_of(const asking& ask, const pg::schema_name& schema, std::string payload_type) {
+  outbox_shape out{.payload_type = std::move(payload_type)};
+  const auto function =
+      ask(fmt::format("SELECT substring(p.prosrc FROM 'generate_series[(]0, ([0-9]+) - 1[)]'),"
+                      " substring(p.prosrc FROM 'SELECT s, (true|false) FROM')"
+                      " FROM (VALUES (to_regprocedure({}))) AS f (oid)"
+                      " LEFT JOIN pg_catalog.pg_proc AS p ON p.oid = f.oid",
+                      text_literal(schema.identifier() + ".mend_shards()")));
+  if (!function) return tl::make_unexpected(function.error());
+  out.shards = number(*function, 0, 1);
+  out.notifies = function->find(0, 1).value_or("true") == "true";
+  const auto table = ask(fmt::format("SELECT has_table_privilege(to_regclass({}), 'SELECT')",
+                                     text_literal(schema.identifier() + ".shard")));
+  if (!table) return tl::make_unexpected(table.error());
+  if (table->is_null(0, 0) || table->at(0, 0) == "f") return out;
+  const auto rows =
+      ask(fmt::format("SELECT max(s.shard) + 1, bool_and(s.rings) FROM {}.shard AS s", schema.identifier()));
+  if (!rows) return tl::make_unexpected(rows.error());
+  const int shards = std::min(number(*rows, 0, 1), pg::most_shards);
+  while (out.shards < shards) out.shards *= 2;
+  if (function->is_null(0, 1)) out.notifies = rows->find(0, 1).value_or("t") == "t";
+  return out;
+}
+
+result<std::string> payload_type_in(const asking& ask, const pg::schema_name& schema) {
+  const auto found =
+      ask(fmt::format("SELECT pg_catalog.format_type(a.atttypid, NULL) FROM pg_catalog.pg_attribute AS a"
+                      " WHERE a.attrelid = to_regclass({}) AND a.attname = 'payload' AND NOT a.attisdropped",
+                      text_literal(schema.identifier() + ".event")));
+  if (!found) return tl::make_unexpected(found.error());
+  return found->size() == 0 ? std::string() : std::string(found->at(0, 0));
+}
+
+std::string state_script(const pg::schema_name& schema, const outbox_shape& shape) {
+  std::string out;
+  for (const std::string_view part : {"roles", "rights"})
+    out += fmt::format(
+        "DO $state$\nDECLARE\n  one record;\nBEGIN\n  FOR one IN SELECT d.remedy FROM (\n{}"
+        "  ) AS d (what, remedy, hurts)\n  LOOP\n    BEGIN\n      EXECUTE one.remedy;\n"
+        "    EXCEPTION WHEN duplicate_object OR unique_violation THEN\n"
+        "      NULL;  -- another migration of this cluster was faster\n    END;\n  END "
+        "LOOP;\nEND\n$state$;\n",
+        state_query(part, schema, shape));
+  return out;
+}
+
+}  // namespace outboxd::app

@@ -1,0 +1,294 @@
+#include "app/schema/migrate.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "app/schema/differences.hpp"
+#include "app/schema/made.hpp"
+#include "app/schema/mending_session.hpp"
+#include "app/schema/migrations.hpp"
+#include "app/schema/statements.hpp"
+#include "core/text.hpp"
+#include "pg/connection_string.hpp"
+#include "pg/lock_wait.hpp"
+#include "pg/relay_statements.hpp"
+#include "pg/sqlstate.hpp"
+
+namespace outboxd::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto between_migration_tries = 500ms;
+constexpr auto longest_migration = 60s;
+
+// Each relay's sessions follow a request for three seconds from when they first see it, and the next one
+// after five more. Asked without end, each does that in a time of its own, and their leads are never free
+// together. So we ask for a while, and again when the last one who saw it is ready for another.
+constexpr auto asks_for = 4s;
+constexpr auto between_requests = asks_for + 3s + 5s + 1s;
+
+result<std::optional<std::string>> one_value(mending_session& session, const std::string& sql) {
+  auto found = session.execute(sql);
+  if (!found) return tl::make_unexpected(found.error());
+  if (found->size() == 0) return std::optional<std::string>();
+  const auto value = found->find(0, 0);
+  return value ? std::optional(std::string(*value)) : std::nullopt;
+}
+
+// What the table has, or the one that is asked for; an error if they differ.
+result<std::string> agree_on_payload(mending_session& session, const pg::schema_name& schema,
+                                     std::string asked) {
+  const auto existing = payload_type_in(session.looks(), schema);
+  if (!existing) return existing;
+  if (existing->empty()) return asked.empty() ? "jsonb" : asked;
+  if (!asked.empty() && asked != *existing)
+    return permanent(
+        fmt::format("--payload {}: the payload of {}.event is {} already; migrate does not change it", asked,
+                    schema.identifier(), *existing));
+  return *existing;
+}
+
+result<int> version_of(mending_session& session, const pg::schema_name& schema) {
+  const auto text = one_value(
+      session, fmt::format("SELECT coalesce(max(version), 0) FROM {}.migration", schema.identifier()));
+  if (!text) return tl::make_unexpected(text.error());
+  int version = 0;
+  std::from_chars((*text)->data(), (*text)->data() + (*text)->size(), version);
+  return version;
+}
+
+result<void> check_is_known(int version, const pg::schema_name& schema) {
+  const int newest = migrations().back().version;
+  if (version <= newest) return {};
+  return permanent(fmt::format("{} was migrated to version {} by a newer outboxd; this one knows version {}",
+                               schema.identifier(), version, newest));
+}
+
+// Leaders make way for a moment for who has such a lock and may have the lead; the word makes them look at
+// once. The lock lasts as long as this session, and so would the pauses in delivery: the server ends a
+// session whose program is gone or hangs.
+result<void> ask_leaders_to_yield(mending_session& session, const pg::schema_name& schema,
+                                  const migrate_wishes& wishes) {
+  if (!wishes.shards && !wishes.notifies) return {};
+  const auto is = shape_of(session.looks(), schema, {});
+  if (!is) return tl::make_unexpected(is.error());
+  const int shards = wishes.shards.value_or(is->shards);
+  if (shards < is->shards || (shards == is->shards && wishes.notifies.value_or(is->notifies) == is->notifies))
+    return {};
+  return session.ask(schema);
+}
+
+// Whether most of what a migration makes is there: then only its record is missing, as after a restore of the
+// schema without its rows, and not the objects.
+result<bool> is_made(mending_session& session, const migration& which, const pg::schema_name& schema,
+                     const outbox_shape& shape) {
+  std::string there;
+  int all = 0;
+  for (const auto& one : made_by(fill_in(which, schema, shape), schema).objects) {
+    const std::string_view look =
+        one.what == made_object::kind::function                                        ? "to_regprocedure"
+        : one.what == made_object::kind::type                                          ? "to_regtype"
+        : one.what == made_object::kind::table || one.what == made_object::kind::index ? "to_regclass"
+                                                                                       : "";
+    if (look.empty()) continue;
+    const auto name =
+        one.what == made_object::kind::function ? one.place : schema.identifier() + "." + one.name;
+    there +=
+        fmt::format("{}({}({}) IS NOT NULL)::integer", all++ == 0 ? "" : " + ", look, text_literal(name));
+  }
+  if (all == 0) return false;
+  const auto found = session.execute(fmt::format("SELECT 2 * ({}) > {}", there, all));
+  if (!found) return tl::make_unexpected(found.error());
+  return found->at(0, 0) == "t";
+}
+
+// The migrations that are not recorded. `recorded`: those that were there all the same.
+result<void> apply_pending(mending_session& session, const pg::schema_name& schema, migrate_result& out,
+                           std::vector<std::string_view>& recorded) {
+  const int before = out.version;
+  for (const migration& one : migrations()) {
+    if (one.version <= before) continue;
+    const auto there = is_made(session, one, schema, out.now);
+    if (!there) return tl::make_unexpected(there.error());
+    const auto done =
+        session.execute((*there ? std::string() : fill_in(one, schema, out.now)) + record_of(one, schema));
+    if (!done)
+      return tl::make_unexpected(
+          error{done.error().kind, fmt::format("{}: {}", one.name, done.error().message)});
+    if (*there)
+      recorded.push_back(one.name);
+    else
+      ++out.applied;
+    out.version = one.version;
+  }
+  return {};
+}
+
+// All that is not as it should be. What the migrations of this run have left to it is no news.
+result<void> mend_all(mending_session& session, const pg::schema_name& schema, const outbox_shape& shape,
+                      migrate_result& out) {
+  for (const auto& part : state_parts) {
+    const auto found = session.mend(part, schema, shape);
+    if (!found) return tl::make_unexpected(found.error());
+    const bool new_rights = out.applied > 0 && (part == "roles" || part == "rights");
+    for (const difference& one : *found) {
+      if (one.remedy.empty())
+        out.left.push_back(one.what);
+      else if (!new_rights)
+        out.mended.push_back(one.what);
+    }
+  }
+  return {};
+}
+
+result<migrate_result> apply(mending_session& session, const pg::schema_name& schema,
+                             const migrate_wishes& wishes) {
+  if (const auto created = session.make_record(schema); !created) return tl::make_unexpected(created.error());
+  const auto payload = agree_on_payload(session, schema, wishes.payload_type);
+  if (!payload) return tl::make_unexpected(payload.error());
+  const auto before = version_of(session, schema);
+  if (!before) return tl::make_unexpected(before.error());
+  if (const auto known = check_is_known(*before, schema); !known) return tl::make_unexpected(known.error());
+  const auto is = shape_of(session.looks(), schema, *payload);
+  if (!is) return tl::make_unexpected(is.error());
+  migrate_result out;
+  out.version = *before;
+  out.before = *is;
+  out.now = {*payload, wishes.shards.value_or(is->shards), wishes.notifies.value_or(is->notifies)};
+  std::vector<std::string_view> recorded;
+  if (const auto applied = apply_pending(session, schema, out, recorded); !applied)
+    return tl::make_unexpected(applied.error());
+  if (!recorded.empty())
+    out.mended.push_back(fmt::format("the record of migrations lacks {}", fmt::join(recorded, ", ")));
+  const bool is_new = *before == 0 && recorded.empty();
+  if (!is_new && out.now.shards < is->shards)
+    return permanent(fmt::format("--shards {}: {} has {} shards already; their number can only grow",
+                                 out.now.shards, schema.identifier(), is->shards));
+  // Rows of shards that are gone are made before others take their positions over.
+  if (const auto mended = mend_all(session, schema, is_new ? out.now : *is, out); !mended)
+    return tl::make_unexpected(mended.error());
+  if (is_new || (out.now.shards == is->shards && out.now.notifies == is->notifies)) return out;
+  const auto done = session.execute(reshape(schema, out.now));
+  if (!done) return tl::make_unexpected(done.error());
+  return out;
+}
+
+// A writer that was open may have kept writers from looking at the bells of all shards: see reshape().
+bool has_bell_of_before(mending_session& session, const pg::schema_name& schema, const outbox_shape& shape) {
+  const auto found = find_differences(session.looks(), "columns", schema, shape);
+  return found && !found->empty();
+}
+
+// Sessions with locks of the outbox, or of another migration: one of them is in the way.
+std::string lock_holders(mending_session& session, const pg::schema_name& schema) {
+  const auto found = session.execute(
+      fmt::format("SELECT string_agg(DISTINCT format('pid %s (user %s, application %s)', a.pid, a.usename, "
+                  "a.application_name), ', ')"
+                  " FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+                  " WHERE l.granted AND l.pid <> pg_backend_pid() AND a.datname = current_database()"
+                  " AND (l.locktype = 'relation' AND l.relation IN (SELECT c.oid FROM pg_class AS c JOIN "
+                  "pg_namespace AS n"
+                  "      ON n.oid = c.relnamespace WHERE n.nspname = {})"
+                  "  OR l.locktype = 'advisory' AND (l.classid = {} AND l.objid < {} OR a.application_name = "
+                  "'outboxd migrate'))",
+                  text_literal(schema.name()), pg::lock_class(schema), pg::most_shards));
+  if (!found || found->size() == 0 || found->is_null(0, 0)) return "nobody any more";
+  return pg::one_line(found->at(0, 0));
+}
+
+result<migrate_result> try_once(mending_session& session, const pg::schema_name& schema,
+                                const migrate_wishes& wishes) {
+  if (const auto asked = ask_leaders_to_yield(session, schema, wishes); !asked)
+    return tl::make_unexpected(asked.error());
+  // Whatever the role's or the database's own settings are.
+  const auto begun = session.execute(
+      fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0;"
+                  " SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = error;"
+                  " SELECT pg_advisory_xact_lock(hashtext('outboxd migrate'), hashtext({}))",
+                  pg::longest_lock_wait.count(), text_literal(schema.name())));
+  if (!begun) return tl::make_unexpected(begun.error());
+  auto out = apply(session, schema, wishes);
+  if (!out) return out;
+  if (const auto committed = session.execute("COMMIT"); !committed)
+    return tl::make_unexpected(committed.error());
+  return out;
+}
+
+// For a few seconds; then the next `migrate` does it.
+void mend_bell(mending_session& session, const pg::schema_name& schema, const outbox_shape& shape,
+               const std::function<void(const std::string& progress)>& say) {
+  constexpr int tries = 5;
+  if (session.asks() && !session.ask_no_more()) return;
+  for (int i = 0; i < tries && has_bell_of_before(session, schema, shape); ++i) {
+    if (i > 0) std::this_thread::sleep_for(between_migration_tries);
+    if (try_once(session, schema, {})) return;
+    if (!session.execute("ROLLBACK")) return;
+  }
+  if (has_bell_of_before(session, schema, shape))
+    say(fmt::format("{} has an open writer: until `outboxd migrate` is run once more, new shards are polled",
+                    lock_holders(session, schema)));
+}
+
+}  // namespace
+
+result<pending_migrations> look_for_migrations(const std::string& connection_string,
+                                               const pg::schema_name& schema) {
+  mending_session session;
+  if (const auto opened = session.open(connection_string); !opened)
+    return tl::make_unexpected(opened.error());
+  pending_migrations out;
+  const auto recorded = one_value(
+      session, fmt::format("SELECT to_regclass({})", text_literal(schema.identifier() + ".migration")));
+  if (!recorded) return tl::make_unexpected(recorded.error());
+  if (*recorded) {
+    const auto version = version_of(session, schema);
+    if (!version) return tl::make_unexpected(version.error());
+    out.version = *version;
+  }
+  if (const auto known = check_is_known(out.version, schema); !known)
+    return tl::make_unexpected(known.error());
+  for (const migration& one : migrations())
+    if (one.version > out.version) out.names.push_back(one.name);
+  const auto payload = payload_type_in(session.looks(), schema);
+  if (!payload) return tl::make_unexpected(payload.error());
+  if (payload->empty() && out.version == 0) return out;  // all that is missing is what is pending
+  const auto shape = shape_of(session.looks(), schema, payload->empty() ? "jsonb" : *payload);
+  if (!shape) return tl::make_unexpected(shape.error());
+  auto found = find_all_differences(session.looks(), schema, *shape);
+  if (!found) return tl::make_unexpected(found.error());
+  out.differences = std::move(*found);
+  return out;
+}
+
+result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
+                               const migrate_wishes& wishes,
+                               const std::function<void(const std::string& progress)>& say) {
+  mending_session session;
+  if (const auto opened = session.open(connection_string); !opened)
+    return tl::make_unexpected(opened.error());
+  auto asked_at = std::chrono::steady_clock::now();
+  const auto deadline = asked_at + longest_migration;
+  for (;;) {
+    auto done = try_once(session, schema, wishes);
+    if (done && wishes.shards) mend_bell(session, schema, done->now, say);
+    if (done || !session.met_others() || std::chrono::steady_clock::now() >= deadline) return done;
+    if (const auto back = session.execute("ROLLBACK"); !back) return tl::make_unexpected(back.error());
+    say(fmt::format("others hold locks of {} that migrate needs: {}; trying again", schema.identifier(),
+                    lock_holders(session, schema)));
+    if (!session.asks() || std::chrono::steady_clock::now() < asked_at + asks_for) {
+      std::this_thread::sleep_for(between_migration_tries);
+      continue;
+    }
+    if (const auto silent = session.ask_no_more(); !silent) return tl::make_unexpected(silent.error());
+    std::this_thread::sleep_until(asked_at + between_requests);
+    asked_at = std::chrono::steady_clock::now();
+  }
+}
+
+}  // namespace outboxd::app

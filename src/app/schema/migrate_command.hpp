@@ -1,0 +1,10 @@
+// migrate_command: migrate, for the command line.
+#pragma once
+
+#include "app/command/command_set.hpp"
+
+namespace outboxd::app {
+
+void add_migrate_command(CLI::App& app, command_set& to);
+
+}  // namespace outboxd::app
