@@ -8,12 +8,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "pg/relay_statements.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::bench {
 namespace {
 
-using column = pg::event_column;
+using column = store::event_column;
 
 pg::schema_name outbox() {
   auto name = pg::schema_name::parse("outbox");
@@ -36,9 +36,9 @@ const test::cell& of(const test::cells& row, column which) {
 // The settings that make the plans, as relay/database_session.cpp has them.
 bare_reader::bare_reader(const stage& where, int batch) : session_(where.connect()), batch_(batch) {
   session_.exec("SET search_path = pg_catalog, pg_temp; SET synchronous_commit = off");
-  session_.exec(fmt::format("SELECT {}", pg::planner_settings));
-  for (const auto& one : pg::relay_statements(outbox(), payload_type::jsonb, pg::after_publish::keep))
-    if (one.name == pg::statement::read || one.name == pg::statement::mark)
+  session_.exec(fmt::format("SELECT {}", store::planner_settings));
+  for (const auto& one : store::relay_statements(outbox(), payload_type::jsonb, store::after_publish::keep))
+    if (one.name == store::statement::read || one.name == store::statement::mark)
       session_.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));
   at_ = flow::position::start(parse(session_.value("SELECT pg_current_snapshot()")));
 }
@@ -47,9 +47,10 @@ test::result_rows bare_reader::read() {
   constexpr std::int64_t largest = 1'000'000'000;  // bytes
   constexpr auto last_seq = std::numeric_limits<std::int64_t>::max();
   constexpr flow::xid all = 1'000'000'000;  // transactions that one read may look at
-  return session_.exec(fmt::format(
-      "EXECUTE {}({}, 0, 0, '{}', '{{{}}}', '{}', '{}', {}, {}, false, '{{}}')", pg::statement::read, largest,
-      at_.seq, fmt::join(at_.seen.in_progress, ","), at_.seen.xmax, at_.seen.xmax + all, last_seq, batch_));
+  return session_.exec(fmt::format("EXECUTE {}({}, 0, 0, '{}', '{{{}}}', '{}', '{}', {}, {}, false, '{{}}')",
+                                   store::statement::read, largest, at_.seq,
+                                   fmt::join(at_.seen.in_progress, ","), at_.seen.xmax, at_.seen.xmax + all,
+                                   last_seq, batch_));
 }
 
 void bare_reader::mark(const test::result_rows& rows) {
@@ -70,8 +71,8 @@ void bare_reader::mark(const test::result_rows& rows) {
     seqs += (first ? "" : ",") + *of(row, column::seq);
     txs += (first ? "" : ",") + *of(row, column::tx);
   }
-  session_.exec(fmt::format("EXECUTE {}('{{{}}}', '{{{}}}', '{{{}}}', '{{{}}}', {}, {})", pg::statement::mark,
-                            ids, places, seqs, txs, lowest, highest));
+  session_.exec(fmt::format("EXECUTE {}('{{{}}}', '{{{}}}', '{{{}}}', '{{{}}}', {}, {})",
+                            store::statement::mark, ids, places, seqs, txs, lowest, highest));
 }
 
 std::int64_t bare_reader::read_and_mark() {

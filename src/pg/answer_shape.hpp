@@ -30,8 +30,8 @@ struct answer_shape {
 // In what way it has another shape; nothing if it has this one.
 std::optional<std::string> misfit(const rows& from, const answer_shape& wanted);
 
-// The same of a statement that returns events: heads first, then events. with_exceptions: of all statements
-// but `read`, see event_column.
-std::optional<std::string> misfit_of_events(const rows& from, bool with_exceptions);
+// The same of one row, and of the number of columns.
+std::optional<std::string> misfit_of_row(const rows& from, int row, std::span<const cell_shape> cells);
+std::optional<std::string> misfit_of_columns(const rows& from, std::size_t wanted);
 
 }  // namespace outboxd::pg

@@ -13,6 +13,7 @@ struct step {
   std::string name;                     // prepare, prepared
   std::string sql;                      // prepare, unnamed, text
   std::vector<std::string> parameters;  // prepared, unnamed: in binary format
+  const char* failpoint = nullptr;      // prepared: passed when it is sent, and what follows is not
 };
 
 // One result per step. The first that fails ends its segment, and the next segment goes on. Outside of BEGIN
@@ -20,28 +21,32 @@ struct step {
 class pipeline {
  public:
   pipeline& prepare(std::string name, std::string sql) {
-    steps_.push_back({step::kind::prepare, std::move(name), std::move(sql), {}});
+    steps_.push_back({step::kind::prepare, std::move(name), std::move(sql), {}, nullptr});
     return *this;
   }
   // Results come in binary format.
   pipeline& run(std::string name, std::vector<std::string> parameters = {}) {
-    steps_.push_back({step::kind::prepared, std::move(name), {}, std::move(parameters)});
+    steps_.push_back({step::kind::prepared, std::move(name), {}, std::move(parameters), nullptr});
+    return *this;
+  }
+  pipeline& then_failpoint(const char* name) {
+    steps_.back().failpoint = name;
     return *this;
   }
   // The same for a statement that is not prepared: parsed and planned each time.
   pipeline& run_unnamed(std::string sql, std::vector<std::string> parameters = {}) {
-    steps_.push_back({step::kind::unnamed, {}, std::move(sql), std::move(parameters)});
+    steps_.push_back({step::kind::unnamed, {}, std::move(sql), std::move(parameters), nullptr});
     return *this;
   }
   // Results come in text format.
   pipeline& text(std::string sql) {
-    steps_.push_back({step::kind::text, {}, std::move(sql), {}});
+    steps_.push_back({step::kind::text, {}, std::move(sql), {}, nullptr});
     return *this;
   }
 
   // Ends a segment; the last one need not be ended.
   pipeline& end_segment() {
-    steps_.push_back({step::kind::end, {}, {}, {}});
+    steps_.push_back({step::kind::end, {}, {}, {}, nullptr});
     return *this;
   }
 

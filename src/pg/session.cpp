@@ -10,7 +10,6 @@
 #include "pg/connection_string.hpp"
 #include "pg/error_fields_of.hpp"
 #include "pg/refusal_site.hpp"
-#include "pg/relay_statements.hpp"
 #include "pg/sqlstate.hpp"
 
 namespace outboxd::pg {
@@ -178,9 +177,9 @@ void connection::session::begin(const pipeline& steps) {
       case step::kind::prepared:
         sent = sent && PQsendQueryPrepared(conn_, one.name.c_str(), count, values.data(), lengths.data(),
                                            formats.data(), binary_format) == 1;
-        if (has_failpoints && one.name == statement::mark) {
+        if (has_failpoints && one.failpoint != nullptr) {
           flush();
-          failpoint("half_sent");
+          failpoint(one.failpoint);
         }
         break;
       case step::kind::unnamed:

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "pg/event_rows.hpp"
 #include "pg/lock_wait.hpp"
 #include "relay/read_secret.hpp"
+#include "store/event_rows.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -57,7 +57,7 @@ std::string session_settings(const postgres_settings& with, session_use use) {
       " (SELECT set_config('transaction_timeout', '0', false)"
       "  WHERE current_setting('transaction_timeout', true) IS NOT NULL)",
       with.claim_timeout.count(), lock_wait.count(), with.claim_timeout.count() / 4, idle.count(),
-      pg::lock_class(with.schema), pg::relay_key, pg::planner_settings);
+      store::lock_class(with.schema), store::relay_key, store::planner_settings);
 }
 
 boost::asio::awaitable<result<void>> check_server(pg::connection& link, const postgres_settings& with) {
@@ -74,7 +74,7 @@ boost::asio::awaitable<result<void>> check_server(pg::connection& link, const po
                         cause::read_only);
   if (facts->at(0, 1) == "on") co_return tl::make_unexpected(is_read_only(link));
   const auto version = facts->number_at(0, 3);
-  if (version < pg::oldest_server)
+  if (version < store::oldest_server)
     co_return permanent(fmt::format("the server at {} is PostgreSQL {}; outboxd needs 14 or newer",
                                     link.server(), version / 10'000));
   co_return co_await prove_own_session(link, with, std::string(facts->at(0, 2)));
@@ -91,7 +91,7 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
           " FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid"
           " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
           " WHERE n.nspname = {} AND c.relname = 'event' AND a.attname = 'payload'",
-          with.schema.identifier(), with.after_publish == pg::after_publish::remove ? '4' : '2',
+          with.schema.identifier(), with.after_publish == store::after_publish::remove ? '4' : '2',
           with.schema.literal()),
       with.connect_timeout);
   if (!facts) co_return tl::make_unexpected(facts.error());
@@ -113,7 +113,7 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
     co_return permanent(fmt::format(
         "the rule {0} of {1}.event makes something else of what the relay writes; DROP RULE {0} ON {1}.event",
         facts->at(0, 3), with.schema.identifier()));
-  const auto payload = pg::payload_type_of(static_cast<Oid>(facts->number_at(0, 0)));
+  const auto payload = store::payload_type_of(static_cast<Oid>(facts->number_at(0, 0)));
   if (!payload)
     co_return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");
   co_return outbox_facts{*payload, version};
@@ -143,7 +143,7 @@ boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, con
 }
 
 result<void> check_version(const pg::schema_name& schema, std::int64_t version) {
-  if (version == pg::schema_version || version == pg::schema_version + 1) return {};
+  if (version == store::schema_version || version == store::schema_version + 1) return {};
   if (version == 0)
     return permanent(
         fmt::format("the schema {} has no record of its version, as after a restore without its rows; "
@@ -152,8 +152,8 @@ result<void> check_version(const pg::schema_name& schema, std::int64_t version) 
         cause::schema_version);
   return permanent(
       fmt::format("the schema {} has version {}, and this outboxd works with {} and {}; {}", schema.name(),
-                  version, pg::schema_version, pg::schema_version + 1,
-                  version < pg::schema_version ? "run `outboxd migrate`" : "run a newer outboxd"),
+                  version, store::schema_version, store::schema_version + 1,
+                  version < store::schema_version ? "run `outboxd migrate`" : "run a newer outboxd"),
       cause::schema_version);
 }
 
@@ -189,7 +189,7 @@ boost::asio::awaitable<result<void>> end_former_sleeper(pg::connection& link, co
           " SELECT pg_terminate_backend(a.pid) FROM locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
           " WHERE l.objid = {} AND l.mode = 'ExclusiveLock' AND a.usename = current_user AND a.pid <> {}"
           " AND EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.objid = {})",
-          pg::lock_class(with.schema), pg::sleep_key + shard, own, pg::relay_key),
+          store::lock_class(with.schema), store::sleep_key + shard, own, store::relay_key),
       with.claim_timeout);
   if (!ended) co_return tl::make_unexpected(ended.error());
   co_return result<void>();
@@ -218,7 +218,7 @@ boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link,
           " AND (a.wait_event IN ('ClientRead', 'ClientWrite')"
           " OR EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.objid = {}))"
           " AND a.state_change < clock_timestamp() - {} * interval '1 millisecond'",
-          pg::lock_class(with.schema), pg::lead_key + pg::most_shards, pg::relay_key,
+          store::lock_class(with.schema), store::lead_key + store::most_shards, store::relay_key,
           with.claim_timeout.count()),
       with.claim_timeout);
   if (!ended) co_return tl::make_unexpected(ended.error());

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "pg/connection.hpp"
-#include "pg/relay_statements.hpp"
 #include "pg/schema_name.hpp"
 #include "relay/settings.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::relay {
 
@@ -23,7 +23,7 @@ enum class session_use {
 // What a session finds.
 struct outbox_facts {
   payload_type payload = payload_type::jsonb;
-  std::int64_t version = pg::schema_version;  // of the schema
+  std::int64_t version = store::schema_version;  // of the schema
 };
 
 // Refused for good: a server older than 14, a pooler that changes the session between transactions, row

@@ -20,14 +20,14 @@ void add_privilege_probe(pg::pipeline& to) {
   const auto no_tx = pg::xid8_array({});
   const auto no_number = pg::int8_array(std::vector<std::int64_t>());
   const auto no_text = pg::text_array({});
-  to.run(std::string(pg::statement::mark),
+  to.run(std::string(store::statement::mark),
          {none, pg::tid_array({}), no_number, no_tx, pg::int8(0), pg::int8(0)});
-  to.run(std::string(pg::statement::mark_by_key),
+  to.run(std::string(store::statement::mark_by_key),
          {none, no_number, no_tx, pg::xid_array({}), pg::bytea_array({})});
-  to.run(std::string(pg::statement::record),
+  to.run(std::string(store::statement::record),
          {none, no_number, no_tx, no_text, no_number, no_number, no_number, no_text, no_text, no_text});
-  to.run(std::string(pg::statement::save), {pg::int4(-1), pg::int8(0), "3:3:", no_number});
-  to.run(std::string(pg::statement::by_key),
+  to.run(std::string(store::statement::save), {pg::int4(-1), pg::int8(0), "3:3:", no_number});
+  to.run(std::string(store::statement::by_key),
          {pg::int8(0), pg::int8(0), pg::int8(0), none, no_number, no_tx, pg::int8(0)});
 }
 
@@ -88,12 +88,12 @@ boost::asio::awaitable<result<void>> leader::open(pg::connection& link) {
   auto succeeds = co_await succeed(link, settings_.database, session_);
   if (!succeeds) co_return tl::make_unexpected(succeeds.error());
   session_ = std::move(*succeeds);
-  if (found->version > pg::schema_version) host_.tell(notice::newer_schema{found->version});
+  if (found->version > store::schema_version) host_.tell(notice::newer_schema{found->version});
   if (const auto why = misfit(settings_.stream.route, found->payload)) co_return permanent(*why);
   payload_ = found->payload;
   pg::pipeline steps;
   for (auto& one :
-       pg::relay_statements(settings_.database.schema, *payload_, settings_.database.after_publish))
+       store::relay_statements(settings_.database.schema, *payload_, settings_.database.after_publish))
     steps.prepare(std::move(one.name), std::move(one.sql));
   add_privilege_probe(steps);
   const auto prepared = co_await link.execute(std::move(steps), settings_.database.connect_timeout);

@@ -17,7 +17,7 @@
 #include "relay/reconnect_pause.hpp"
 #include "relay/settings.hpp"
 #include "relay/sleep_lock.hpp"
-#include "relay/store_session.hpp"
+#include "store/store_session.hpp"
 
 namespace outboxd::relay {
 
@@ -136,7 +136,7 @@ class leader {
   std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
   pg::connection* current_ = nullptr;
   server_session session_;  // the latest one
-  shard_view view_;
+  store::shard_view view_;
   std::optional<payload_type> payload_;  // of the outbox, once a session has been open
   std::optional<system_time> queue_fills_since_;
   std::optional<system_time> deaf_since_;

@@ -105,9 +105,9 @@ leader::done leader::carry_out(pg::connection& link, flow::task::stop_listening&
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::release_lead&) {
-  const auto given =
-      co_await ask(link, fmt::format("SELECT pg_advisory_unlock({}, {})",
-                                     pg::lock_class(settings_.database.schema), view_.shard + pg::lead_key));
+  const auto given = co_await ask(
+      link, fmt::format("SELECT pg_advisory_unlock({}, {})", store::lock_class(settings_.database.schema),
+                        view_.shard + store::lead_key));
   if (!given) co_return tl::make_unexpected(given.error());
   co_return result<void>();
 }
@@ -121,7 +121,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::allow_writes&) 
 leader::done leader::carry_out(pg::connection& link, flow::task::show_presence& what) {
   const auto shown = co_await ask(
       link, fmt::format("SELECT pg_{}_shared({}, {})", what.able ? "try_advisory_lock" : "advisory_unlock",
-                        pg::lock_class(settings_.database.schema), pg::present_key));
+                        store::lock_class(settings_.database.schema), store::present_key));
   if (!shown) co_return tl::make_unexpected(shown.error());
   flow_.on_shown(what.able && shown->at(0, 0) == "t");
   co_return result<void>();
@@ -129,8 +129,8 @@ leader::done leader::carry_out(pg::connection& link, flow::task::show_presence& 
 
 leader::done leader::carry_out(pg::connection& link, flow::task::take_lead& what) {
   pg::pipeline steps;
-  steps.run(std::string(pg::statement::lead),
-            {pg::int4(pg::lock_class(settings_.database.schema)), pg::int8_array(what.but)});
+  steps.run(std::string(store::statement::lead),
+            {pg::int4(store::lock_class(settings_.database.schema)), pg::int8_array(what.but)});
   const auto answers = co_await link.execute(std::move(steps), settings_.database.claim_timeout);
   if (!answers) co_return tl::make_unexpected(answers.error());
   if (link.turned_read_only()) co_return tl::make_unexpected(is_read_only(link));
@@ -141,7 +141,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::take_lead& what
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::load&) {
-  store_session store(link, settings_.database.claim_timeout);
+  store::store_session store(link, settings_.database.claim_timeout);
   auto saved = co_await store.load(view_);
   if (!saved) co_return tl::make_unexpected(saved.error());
   flow_.on_loaded({.from = std::move(*saved),
@@ -162,13 +162,13 @@ leader::done leader::carry_out(pg::connection& link, flow::task::look_for_reques
 // Only whose user may lead counts: anybody can take the lock.
 leader::done leader::carry_out(pg::connection& link, flow::task::count_relays&) {
   const auto counted = co_await ask(
-      link,
-      fmt::format(
-          "SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
-          " WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = {} AND l.granted"
-          " AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())"
-          " AND has_table_privilege(a.usesysid, format('%I.shard', {}), 'UPDATE')",
-          pg::lock_class(settings_.database.schema), pg::present_key, settings_.database.schema.literal()));
+      link, fmt::format(
+                "SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+                " WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = {} AND l.granted"
+                " AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())"
+                " AND has_table_privilege(a.usesysid, format('%I.shard', {}), 'UPDATE')",
+                store::lock_class(settings_.database.schema), store::present_key,
+                settings_.database.schema.literal()));
   if (!counted) co_return tl::make_unexpected(counted.error());
   flow_.on_counted(number_of(*counted), clock::now());
   co_return result<void>();
@@ -202,7 +202,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::ask_queue_usage
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::round_trip& what) {
-  store_session store(link, settings_.database.claim_timeout);
+  store::store_session store(link, settings_.database.claim_timeout);
   const auto asked_at = clock::now();
   auto answer = co_await store.execute(what.what, view_);
   if (!answer) co_return tl::make_unexpected(answer.error());

@@ -8,8 +8,8 @@
 #include "core/failpoint.hpp"
 #include "core/text.hpp"
 #include "pg/binary.hpp"
-#include "pg/relay_statements.hpp"
 #include "pg/shown_statement.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -135,20 +135,20 @@ boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_
   std::vector<std::string> parameters;
   switch (what) {
     case kept_from::leading:
-      co_return co_await ask(link, pg::statement::lead_holder, of_leads());
+      co_return co_await ask(link, store::statement::lead_holder, of_leads());
     case kept_from::sleeping:
-      parameters = {pg::int4(pg::lock_class(schema_)), pg::int8(shard)};
-      co_return co_await ask(link, pg::statement::sleep_holder, std::move(parameters));
+      parameters = {pg::int4(store::lock_class(schema_)), pg::int8(shard)};
+      co_return co_await ask(link, store::statement::sleep_holder, std::move(parameters));
     case kept_from::quiet:
       parameters.push_back(pg::int4(loudest_));
-      co_return co_await ask(link, pg::statement::notifier, std::move(parameters));
+      co_return co_await ask(link, store::statement::notifier, std::move(parameters));
     case kept_from::ringing:
       parameters.push_back(pg::int4(queue_holder_));
-      co_return co_await ask(link, pg::statement::queue_holder, std::move(parameters));
+      co_return co_await ask(link, store::statement::queue_holder, std::move(parameters));
     case kept_from::writing:
       break;
   }
-  auto by_table = co_await ask(link, pg::statement::table_holder, std::move(parameters));
+  auto by_table = co_await ask(link, store::statement::table_holder, std::move(parameters));
   if (!by_table || *by_table) co_return by_table;
   std::vector<event_id> ids;
   std::vector<std::int64_t> seqs;
@@ -157,19 +157,19 @@ boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_
     seqs.push_back(one.seq);
   }
   std::vector<std::string> rows{pg::uuid_array(ids), pg::int8_array(seqs)};
-  auto by_row = co_await ask(link, pg::statement::row_holder, std::move(rows));
+  auto by_row = co_await ask(link, store::statement::row_holder, std::move(rows));
   if (!by_row || *by_row || unwritten.empty()) co_return by_row;
   co_return co_await find_swallower(link);
 }
 
 std::vector<std::string> lock_holder_watch::of_leads() const {
-  return {pg::int4(pg::lock_class(schema_)), pg::int8(claim_timeout_.count())};
+  return {pg::int4(store::lock_class(schema_)), pg::int8(claim_timeout_.count())};
 }
 
 boost::asio::awaitable<result<std::optional<std::string>>> lock_holder_watch::requester(pg::connection& link,
                                                                                         int shard) {
-  std::vector<std::string> parameters{pg::int4(pg::lock_class(schema_)), pg::int8(shard)};
-  auto found = co_await ask(link, pg::statement::requester, std::move(parameters));
+  std::vector<std::string> parameters{pg::int4(store::lock_class(schema_)), pg::int8(shard)};
+  auto found = co_await ask(link, store::statement::requester, std::move(parameters));
   if (!found) co_return tl::make_unexpected(found.error());
   if (!*found) co_return std::optional<std::string>();
   co_return std::move((*found)->words);
@@ -217,7 +217,7 @@ boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_
   const auto held = row.at(0, holder::mode);
   const auto session = row.is_null(0, holder::pid) ? 0 : pg::read_int4(row.at(0, holder::pid));
   std::optional<std::string> waits_for;
-  if (statement == pg::statement::lead_holder && !row.is_null(0, holder::waits_for))
+  if (statement == store::statement::lead_holder && !row.is_null(0, holder::waits_for))
     waits_for = name_of(row, holder::waits_for);
   co_return sighting{fmt::format("{} {} {}", session, held, what),
                      words_for(statement, what, held, session_of(row), waits_for), session};
@@ -227,9 +227,9 @@ boost::asio::awaitable<result<std::vector<lock_holder>>> lock_holders_now(
     pg::connection& link, const pg::schema_name& schema, std::chrono::milliseconds claim_timeout) {
   lock_holder_watch watch(schema, claim_timeout);
   std::vector<lock_holder> out;
-  for (const std::string_view statement : {pg::statement::lead_holder, pg::statement::table_holder}) {
+  for (const std::string_view statement : {store::statement::lead_holder, store::statement::table_holder}) {
     std::vector<std::string> parameters;
-    if (statement == pg::statement::lead_holder) parameters = watch.of_leads();
+    if (statement == store::statement::lead_holder) parameters = watch.of_leads();
     auto found = co_await watch.ask(link, statement, std::move(parameters));
     if (!found) co_return tl::make_unexpected(found.error());
     if (*found) out.push_back({(*found)->pid, std::move((*found)->words)});
@@ -242,7 +242,7 @@ boost::asio::awaitable<result<std::optional<lock_holder>>> queue_holder_now(pg::
                                                                             int process) {
   lock_holder_watch watch(schema, {});
   std::vector<std::string> parameters{pg::int4(process)};
-  auto found = co_await watch.ask(link, pg::statement::queue_holder, std::move(parameters));
+  auto found = co_await watch.ask(link, store::statement::queue_holder, std::move(parameters));
   if (!found) co_return tl::make_unexpected(found.error());
   if (!*found) co_return std::optional<lock_holder>();
   co_return lock_holder{(*found)->pid, std::move((*found)->words)};
@@ -251,31 +251,31 @@ boost::asio::awaitable<result<std::optional<lock_holder>>> queue_holder_now(pg::
 std::string lock_holder_watch::words_for(std::string_view statement, std::int64_t number,
                                          std::string_view mode, const std::string& who,
                                          const std::optional<std::string>& waits_for) const {
-  if (statement == pg::statement::lead_holder && waits_for)
+  if (statement == store::statement::lead_holder && waits_for)
     return fmt::format(
         "no relay can lead shard {} of {}: {} holds the lock of its lead for a relay that has given it up; "
         "it was told to end, and waits for {}",
         number, schema_.name(), who, *waits_for);
-  if (statement == pg::statement::lead_holder)
+  if (statement == store::statement::lead_holder)
     return fmt::format("no relay can lead shard {} of {}: {} holds the lock of its lead", number,
                        schema_.name(), who);
-  if (statement == pg::statement::sleep_holder)
+  if (statement == store::statement::sleep_holder)
     return fmt::format("the leader of shard {} of {} polls and cannot sleep: {} holds the lock SLEEP ({})",
                        number, schema_.name(), who, mode);
-  if (statement == pg::statement::requester)
+  if (statement == store::statement::requester)
     return fmt::format("{} asks for the lead of shard {} of {}", who, number, schema_.name());
-  if (statement == pg::statement::notifier)
+  if (statement == store::statement::notifier)
     return fmt::format(
         "the channel {} is flooded with notifications, and not listened to for most of the time: {} sends "
         "them",
         schema_.name(), who);
   // PostgreSQL does not show who listens, so where it has named nobody the oldest transaction is only likely.
-  if (statement == pg::statement::queue_holder)
+  if (statement == store::statement::queue_holder)
     return fmt::format(
         "the server's queue of notifications is not emptied: {} {}; it has a transaction open {}. End it "
         "(SELECT pg_terminate_backend(PID)), and commit before waiting in whatever listens",
         who, number == 0 ? "has the oldest transaction, and may be who listens" : "keeps it from that", mode);
-  if (statement == pg::statement::row_holder)
+  if (statement == store::statement::row_holder)
     return fmt::format("events of {} cannot be marked: {} has locked their rows", schema_.name(), who);
   const std::string behind = number == 0 ? "" : fmt::format(", behind pid {}", number);
   return fmt::format("events of {} cannot be read or marked: {} {} {} on the table{}", schema_.name(), who,

@@ -13,7 +13,7 @@
 #include "relay/link_observer.hpp"
 #include "relay/prune_report.hpp"
 #include "relay/retention.hpp"
-#include "relay/store_session.hpp"
+#include "store/store_session.hpp"
 
 namespace outboxd::relay {
 
@@ -36,7 +36,7 @@ struct newer_schema {  // than this version's own; it works with it
   std::int64_t version;
 };
 struct led {  // from now on
-  const shard_view& what;
+  const store::shard_view& what;
 };
 struct shards_mended {  // their rows were gone, and are made again
   std::int64_t shards;

@@ -34,11 +34,11 @@ std::vector<std::string> list_of(Text... parameters) {
 partition_keeper::partition_keeper(kept_session& session, const postgres_settings& settings,
                                    retention_settings::age keep, const prune_report& report)
     : session_(session), settings_(settings), keep_(keep), report_(report) {
-  for (auto& one : pg::relay_statements(settings.schema, payload_type::jsonb, settings.after_publish))
+  for (auto& one : store::relay_statements(settings.schema, payload_type::jsonb, settings.after_publish))
     for (const auto& [name, into] :
-         {std::pair(pg::statement::layout, &layout_), std::pair(pg::statement::turn, &turn_),
-          std::pair(pg::statement::over, &over_), std::pair(pg::statement::scan, &scan_),
-          std::pair(pg::statement::drop, &drop_), std::pair(pg::statement::prune, &prune_)})
+         {std::pair(store::statement::layout, &layout_), std::pair(store::statement::turn, &turn_),
+          std::pair(store::statement::over, &over_), std::pair(store::statement::scan, &scan_),
+          std::pair(store::statement::drop, &drop_), std::pair(store::statement::prune, &prune_)})
       if (one.name == name) *into = one.sql;
 }
 

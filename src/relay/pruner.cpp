@@ -32,9 +32,9 @@ pruner::pruner(const boost::asio::any_io_executor& on, const postgres_settings& 
       session_(on, settings),
       partitions_(session_, settings_, keep_.published, report_),
       walk_(keep.published.value_or(0ms)) {
-  for (auto& one : pg::relay_statements(settings.schema, payload_type::jsonb, settings.after_publish)) {
-    if (one.name == pg::statement::prune) of(prunable::published).sql = std::move(one.sql);
-    if (one.name == pg::statement::prune_processed) of(prunable::processed).sql = std::move(one.sql);
+  for (auto& one : store::relay_statements(settings.schema, payload_type::jsonb, settings.after_publish)) {
+    if (one.name == store::statement::prune) of(prunable::published).sql = std::move(one.sql);
+    if (one.name == store::statement::prune_processed) of(prunable::processed).sql = std::move(one.sql);
   }
 }
 

@@ -189,7 +189,7 @@ void relay::tell(const relay_notice& what) {
 }
 
 void relay::take(const notice::led& led) {
-  const shard_view& what = led.what;
+  const store::shard_view& what = led.what;
   ++counts_.takeovers;
   said_stands_by_ = false;
   tell_(led);

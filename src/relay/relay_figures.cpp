@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "pg/relay_statements.hpp"
 #include "relay/relay.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -159,7 +159,7 @@ std::vector<obstacle> relay::warnings() const {
   if (said_schema_ > 0)
     out.push_back({"newer_schema",
                    fmt::format("the outbox was migrated to version {}, this program's is {}; upgrade it",
-                               said_schema_, pg::schema_version),
+                               said_schema_, store::schema_version),
                    newer_since_});
   return out;
 }

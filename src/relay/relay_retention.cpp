@@ -15,7 +15,7 @@ boost::asio::awaitable<void> keep(std::shared_ptr<pruner> one) {
 
 retention_settings retention_of(const relay_settings& from) {
   auto out = from.keep;
-  if (from.leader.database.after_publish == pg::after_publish::remove) out.published.reset();
+  if (from.leader.database.after_publish == store::after_publish::remove) out.published.reset();
   return out;
 }
 

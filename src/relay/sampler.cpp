@@ -44,13 +44,13 @@ boost::asio::awaitable<void> sampler::run() {
 boost::asio::awaitable<result<void>> sampler::serve(pg::connection& link) {
   pg::pipeline first;
   first.text(fmt::format("SET statement_timeout = {}", std::chrono::milliseconds(longest_sample).count()));
-  for (auto& one : pg::relay_statements(settings_.schema, payload_type::jsonb, settings_.after_publish))
-    if (one.name == pg::statement::sample) first.prepare(std::move(one.name), std::move(one.sql));
+  for (auto& one : store::relay_statements(settings_.schema, payload_type::jsonb, settings_.after_publish))
+    if (one.name == store::statement::sample) first.prepare(std::move(one.name), std::move(one.sql));
   const auto prepared = co_await link.execute(std::move(first), settings_.connect_timeout);
   if (!prepared) co_return tl::make_unexpected(prepared.error());
   while (!session_.stopping()) {
     pg::pipeline steps;
-    steps.run(std::string(pg::statement::sample), {pg::int8(table_sample::exact_to)});
+    steps.run(std::string(store::statement::sample), {pg::int8(table_sample::exact_to)});
     const auto found = co_await link.execute(std::move(steps), settings_.claim_timeout);
     if (!found && (link.lost() || !is_of_the_statement(link.last_sqlstate())))
       co_return tl::make_unexpected(found.error());

@@ -11,10 +11,10 @@
 #include "amqp/greeting.hpp"
 #include "amqp/tls_settings.hpp"
 #include "flow/limits.hpp"
-#include "pg/relay_statements.hpp"
 #include "pg/schema_name.hpp"
 #include "relay/retention.hpp"
 #include "relay/secret.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::relay {
 
@@ -23,7 +23,7 @@ struct postgres_settings {
   pg::schema_name schema;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds claim_timeout{10'000};  // a leader that hangs for this long loses the lead
-  pg::after_publish after_publish = pg::after_publish::keep;
+  store::after_publish after_publish = store::after_publish::keep;
 };
 
 struct leader_settings {

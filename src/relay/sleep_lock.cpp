@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "pg/lock_wait.hpp"
-#include "pg/relay_statements.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -73,8 +73,8 @@ boost::asio::awaitable<error> sleep_lock::serve(pg::connection& link) {
       case errand::unlock:
         if (std::exchange(held_, false)) {
           const auto freed = co_await ask_server(
-              link, fmt::format("SELECT pg_advisory_unlock({}, {})", pg::lock_class(settings_.schema),
-                                pg::sleep_key + shard_));
+              link, fmt::format("SELECT pg_advisory_unlock({}, {})", store::lock_class(settings_.schema),
+                                store::sleep_key + shard_));
           if (!freed) done = tl::make_unexpected(freed.error());
         }
         break;

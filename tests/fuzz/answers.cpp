@@ -9,7 +9,7 @@
 
 #include "input.hpp"
 #include "pg/binary.hpp"
-#include "relay/round_trip.hpp"
+#include "store/round_trip.hpp"
 
 using namespace outboxd;
 using fuzz::must;
@@ -54,8 +54,8 @@ flow::store_request everything(bool by_place, bool keys_only) {
 
 // The right number of columns, for each statement.
 int columns_of(const std::string& statement) {
-  constexpr int of_read = static_cast<int>(pg::event_column::head) + 1;
-  constexpr int of_events = static_cast<int>(pg::event_column::behind) + 1;
+  constexpr int of_read = static_cast<int>(store::event_column::head) + 1;
+  constexpr int of_events = static_cast<int>(store::event_column::behind) + 1;
   static const std::map<std::string, int> all{
       {"record", 1}, {"unfinished", 1}, {"mark", 0},   {"save", 0}, {"read", of_read},  {"walk", 3},
       {"held", 3},   {"recall", 2},     {"pauses", 5}, {"dead", 2}, {"mark_by_key", 2}, {"look", 1}};
@@ -134,10 +134,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::input in(data, size);
   const int mode = in.byte();
   const auto asked = everything((mode & 1) != 0, (mode & 2) != 0);
-  relay::shard_view view;
+  store::shard_view view;
   view.shards = 2;
   view.largest = 100;
-  relay::round_trip trip(asked, view);
+  store::round_trip trip(asked, view);
   const auto steps = trip.steps();
   std::vector<pg::connection::segment> segments(1);
   for (const pg::step& one : steps.steps()) {

@@ -7,16 +7,16 @@
 
 #include "core/to_message.hpp"
 #include "input.hpp"
-#include "pg/event_rows.hpp"
-#include "pg/relay_statements.hpp"
+#include "store/event_rows.hpp"
+#include "store/relay_statements.hpp"
 
 using namespace outboxd;
 using fuzz::must;
 
 namespace {
 
-constexpr int columns = static_cast<int>(pg::event_column::exception);       // of `read`
-constexpr int all_columns = static_cast<int>(pg::event_column::behind) + 1;  // of the others
+constexpr int columns = static_cast<int>(store::event_column::exception);       // of `read`
+constexpr int all_columns = static_cast<int>(store::event_column::behind) + 1;  // of the others
 
 // Without a row.
 PGresult* make_columns(int count) {
@@ -53,9 +53,9 @@ pg::rows make_rows(fuzz::input& in) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::input in(data, size);
   constexpr std::array<Oid, 5> types{17, 25, 114, 3802, 16};
-  const auto payload = pg::payload_type_of(types.at(in.byte() % types.size()));
+  const auto payload = store::payload_type_of(types.at(in.byte() % types.size()));
   const auto from = make_rows(in);
-  const auto events = pg::read_events(from);
+  const auto events = store::read_events(from);
   must(events.size() <= static_cast<std::size_t>(from.size()), "no event without a row");
   if (!payload) return 0;
   const routing by;

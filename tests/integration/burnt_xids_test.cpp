@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pg/relay_statements.hpp"
 #include "stage.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::burnt_xids_test {
 namespace {
@@ -13,9 +13,9 @@ namespace {
 class reader {
  public:
   explicit reader(const stage& on) : session_{on.connect()} {
-    for (const auto& one : pg::relay_statements(*pg::schema_name::parse("outbox"), payload_type::jsonb,
-                                                pg::after_publish::keep))
-      if (one.name == pg::statement::read) session_.exec(fmt::format("PREPARE read AS {}", one.sql));
+    for (const auto& one : store::relay_statements(*pg::schema_name::parse("outbox"), payload_type::jsonb,
+                                                   store::after_publish::keep))
+      if (one.name == store::statement::read) session_.exec(fmt::format("PREPARE read AS {}", one.sql));
   }
 
   // As if everything before this transaction were read.
@@ -28,7 +28,8 @@ class reader {
     const auto rows = session_.exec(fmt::format(
         "EXECUTE read(1000, 0, 0, 1000000000, '{{}}', '{}', '{}', 1000020000, 1500, false, '{{}}')", xid,
         xid + 20'000));
-    const auto head = nlohmann::json::parse(*rows.at(0).at(static_cast<std::size_t>(pg::event_column::head)));
+    const auto head =
+        nlohmann::json::parse(*rows.at(0).at(static_cast<std::size_t>(store::event_column::head)));
     const std::string snapshot = head.at("snapshot");
     return {std::stoll(head.at("upto").get<std::string>()),
             std::stoll(snapshot.substr(snapshot.find(':') + 1)), head.at("late")};

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "clinic.hpp"
-#include "pg/relay_statements.hpp"
 #include "pooler.hpp"
 #include "private_server.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::check_test {
 
@@ -190,7 +190,7 @@ TEST_CASE("check names a sequence that is cached and a table without autovacuum"
 TEST_CASE("check names a session whose lock is in the way") {
   const clinic at;
   auto session = at.on.connect();
-  const auto lead = fmt::format("({}, 0)", pg::lock_class(*pg::schema_name::parse("outbox")));
+  const auto lead = fmt::format("({}, 0)", store::lock_class(*pg::schema_name::parse("outbox")));
   session.exec("SELECT pg_advisory_lock" + lead);
   const auto remedy = fmt::format("SELECT pg_terminate_backend({});", session.backend_pid());
   finds(at, "database.locks", "failure", "no relay can lead shard 0", remedy);

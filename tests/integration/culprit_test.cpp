@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "login.hpp"
-#include "pg/relay_statements.hpp"
 #include "stage.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::culprit_test {
 namespace {
@@ -14,7 +14,8 @@ namespace {
 constexpr auto canary = "canary-4711";
 
 std::string advisory(std::string_view function, int key) {
-  return fmt::format("SELECT {}({}, {})", function, pg::lock_class(*pg::schema_name::parse("outbox")), key);
+  return fmt::format("SELECT {}({}, {})", function, store::lock_class(*pg::schema_name::parse("outbox")),
+                     key);
 }
 
 /// A session whose user and application the log can tell.
@@ -64,7 +65,7 @@ TEST_CASE("a stranger who holds the lead of a shard is named, and the relay lead
   const stage on;
   const login user{"outbox_relay"};
   culprit thief{on};
-  thief.session.exec(advisory("pg_advisory_lock", pg::lead_key));
+  thief.session.exec(advisory("pg_advisory_lock", store::lead_key));
   on.add_events(5, 10);
   auto variables = hasty;
   variables["OUTBOXD_DATABASE_URL"] = user.url(on);
@@ -91,11 +92,12 @@ TEST_CASE("another relay that leads is no culprit, and the statement is shown to
   // The same one again, now with somebody who is a culprit.
   culprit thief{on};
   auto asks = on.connect();
-  asks.exec(advisory("pg_advisory_lock_shared", pg::request_key));
+  asks.exec(advisory("pg_advisory_lock_shared", store::request_key));
   asks.exec("NOTIFY outbox, 'yield'");
   eventually(
       "the stranger has the lead",
-      [&] { return thief.session.value(advisory("pg_try_advisory_lock", pg::lead_key)) == "t"; }, time_limit);
+      [&] { return thief.session.value(advisory("pg_try_advisory_lock", store::lead_key)) == "t"; },
+      time_limit);
   asks.exec("SELECT pg_advisory_unlock_all()");
   const auto line = await_named(second, thief);
   CHECK_MESSAGE(has(line, "latest statement: SELECT pg_try_advisory_lock(..."), line);
@@ -111,7 +113,7 @@ TEST_CASE(
     const stage on;
     REQUIRE(run_outboxd({"migrate", "--shards", "4"}, on.variables()).exited(0));
     culprit poser{on};
-    poser.session.exec(advisory(how, pg::present_key));
+    poser.session.exec(advisory(how, store::present_key));
     relay running{on, {"--relay-sweep-interval", "50ms"}};
     for (const int shard : {0, 1, 2, 3}) on.await_leader(shard);
     on.add_events(5, 10);
@@ -124,7 +126,7 @@ TEST_CASE(
 TEST_CASE("who keeps the leader from sleeping is named, and events leave meanwhile") {
   const stage on;
   culprit noisy{on};
-  noisy.session.exec(advisory("pg_advisory_lock", pg::sleep_key));
+  noisy.session.exec(advisory("pg_advisory_lock", store::sleep_key));
   relay running{on, long_claim, hasty};
   running.await_connected();
   const auto line = await_named(running, noisy);

@@ -8,15 +8,15 @@
 
 #include "load.hpp"
 #include "login.hpp"
-#include "pg/relay_statements.hpp"
 #include "stage.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::hint_test {
 namespace {
 
 std::string lock_request() {
-  return fmt::format("SELECT pg_advisory_lock({}, {})", pg::lock_class(*pg::schema_name::parse("outbox")),
-                     pg::request_key);
+  return fmt::format("SELECT pg_advisory_lock({}, {})", store::lock_class(*pg::schema_name::parse("outbox")),
+                     store::request_key);
 }
 
 /// Locks by which leads are asked for, in this database: other tests migrate others.
@@ -25,7 +25,7 @@ std::int64_t requests(const stage& on) {
       fmt::format("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND classid = "
                   "{}::integer::oid AND objid >= {}::oid AND database = (SELECT oid FROM pg_database WHERE "
                   "datname = current_database())",
-                  pg::lock_class(*pg::schema_name::parse("outbox")), pg::request_key));
+                  store::lock_class(*pg::schema_name::parse("outbox")), store::request_key));
 }
 
 /// A user without any right on the outbox, who asks for leads by a lock as well, and says all words there

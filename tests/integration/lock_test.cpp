@@ -6,8 +6,8 @@
 
 #include "load.hpp"
 #include "partitioned.hpp"
-#include "pg/relay_statements.hpp"
 #include "stage.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::lock_test {
 namespace {
@@ -222,7 +222,7 @@ TEST_CASE("who is asked to make way while a row is locked goes on with all other
   await_others_marked(on);
   auto asks = on.connect();
   asks.exec(fmt::format("SELECT pg_advisory_lock_shared({}, {})",
-                        pg::lock_class(*pg::schema_name::parse("outbox")), pg::request_key));
+                        store::lock_class(*pg::schema_name::parse("outbox")), store::request_key));
   asks.exec("NOTIFY outbox, 'yield'");
   on.add_events(20, 50);
   await_others_marked(on);

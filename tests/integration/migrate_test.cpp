@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "pg/relay_statements.hpp"
 #include "stage.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::migrate_test {
 namespace {
@@ -270,7 +270,7 @@ TEST_CASE("shards and doorbell change beside an open writer and a relay, and no 
         time_limit);
     open.exec("COMMIT");
   }
-  const auto looks = fmt::format("strpos(pg_get_expr(adbin, adrelid), ', {})') > 0", pg::sleep_key + 3);
+  const auto looks = fmt::format("strpos(pg_get_expr(adbin, adrelid), ', {})') > 0", store::sleep_key + 3);
   const auto looks_at_all = "SELECT " + looks +
                             " FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND "
                             "attnum = adnum WHERE attrelid = 'outbox.event'::regclass AND attname = 'tx'";
@@ -329,7 +329,8 @@ TEST_CASE("what an earlier outboxd has left is taken away as soon as no relay is
 TEST_CASE(
     "a lock that migrate does not get within a second is tried again, in words, and holds no writer up") {
   for (const std::string& lock :
-       {fmt::format("SELECT pg_advisory_xact_lock({}, 0)", pg::lock_class(*pg::schema_name::parse("outbox"))),
+       {fmt::format("SELECT pg_advisory_xact_lock({}, 0)",
+                    store::lock_class(*pg::schema_name::parse("outbox"))),
         std::string("LOCK TABLE outbox.shard IN SHARE MODE"),
         std::string("SELECT pg_advisory_xact_lock(hashtext('outboxd migrate'), hashtext('outbox'))")}) {
     CAPTURE(lock);
@@ -351,7 +352,7 @@ TEST_CASE(
     holder.exec("COMMIT");
     CHECK(running.wait(time_limit).code == 0);
     CHECK(running.all_lines().back() ==
-          fmt::format("schema \"outbox\": 2 shards instead of 1 (version {})", pg::schema_version));
+          fmt::format("schema \"outbox\": 2 shards instead of 1 (version {})", store::schema_version));
   }
 }
 

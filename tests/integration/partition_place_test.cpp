@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "partitioned.hpp"
-#include "pg/relay_statements.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::partition_place_test {
 namespace {
@@ -14,7 +14,7 @@ constexpr int rows = 3;
 /// ids.
 class twins {
  public:
-  explicit twins(pg::after_publish then = pg::after_publish::keep) {
+  explicit twins(store::after_publish then = store::after_publish::keep) {
     add();
     turn_partition(session_);
     session_.exec(
@@ -24,8 +24,9 @@ class twins {
     REQUIRE(texts("SELECT ctid FROM outbox.event_p1 ORDER BY 1") ==
             texts("SELECT ctid FROM outbox.event_p2 ORDER BY 1"));
     REQUIRE(session_.number("SELECT count(*) FROM outbox.event_p2") == rows);
-    session_.exec(fmt::format("SELECT {}", pg::planner_settings));
-    for (const auto& one : pg::relay_statements(*pg::schema_name::parse("outbox"), payload_type::jsonb, then))
+    session_.exec(fmt::format("SELECT {}", store::planner_settings));
+    for (const auto& one :
+         store::relay_statements(*pg::schema_name::parse("outbox"), payload_type::jsonb, then))
       session_.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));
     other_ = state("event_p2");
   }
@@ -107,12 +108,12 @@ TEST_CASE("a mark by place or by id, and a record, change their rows alone") {
 
 TEST_CASE("relay.after_publish = delete deletes its rows alone") {
   {
-    twins on{pg::after_publish::remove};
+    twins on{store::after_publish::remove};
     const auto top = on.session().value("SELECT max(seq) FROM outbox.event");
     on.session().exec(fmt::format("EXECUTE mark({}, 0, {})", on.keys(true), top));
     on.check_gone();
   }
-  twins on{pg::after_publish::remove};
+  twins on{store::after_publish::remove};
   on.session().exec(fmt::format("EXECUTE mark_by_key({})", on.keys_as_read()));
   on.check_gone();
 }

@@ -6,8 +6,8 @@
 #include <regex>
 
 #include "partitioned.hpp"
-#include "pg/relay_statements.hpp"
 #include "stage.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::plan_test {
 namespace {
@@ -21,7 +21,7 @@ void prepare_planner(database& session) {
       "SET search_path = pg_catalog, pg_temp; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;"
       "SET min_parallel_index_scan_size = 0; SET min_parallel_table_scan_size = 0;"
       "SET max_parallel_workers_per_gather = 4");
-  session.exec(fmt::format("SELECT {}", pg::planner_settings));
+  session.exec(fmt::format("SELECT {}", store::planner_settings));
 }
 
 /// What the function prune_places deletes with, with parameters for its variables.
@@ -35,9 +35,9 @@ std::string deletion_of_prune(database& session) {
 /// A relay's session with its prepared statements.
 class planner {
  public:
-  planner(const stage& on, pg::after_publish then) : session_(on.connect()) {
+  planner(const stage& on, store::after_publish then) : session_(on.connect()) {
     prepare_planner(session_);
-    for (const auto& one : pg::relay_statements(schema, payload_type::jsonb, then))
+    for (const auto& one : store::relay_statements(schema, payload_type::jsonb, then))
       session_.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));
     session_.exec("PREPARE prune_places AS " + deletion_of_prune(session_));
   }
@@ -67,66 +67,69 @@ constexpr const char* by_key = "Index Scan using event_";
 
 // No plan reads the table from end to end, and none sorts the stream.
 const std::vector<expected> plans{
-    {pg::statement::read,
+    {store::statement::read,
      "1000, 0, 0, 5, '{4}', '7', '20000', 20000, 1500, true, '{}'",
      {"Index Scan using event_tx on event e_", "Index Cond: (tx = ANY (",
       "Index Only Scan using event_tx on event e_", "Index Cond: ((tx >= $6) AND (tx < ",
       "Index Cond: ((seq > $4) AND (seq <= $8))", "using event_order", "using event_due", "using event_held",
       "Tid Scan on event e", "TID Cond: (ctid = k.place)"},
      8},
-    {pg::statement::walk, "0, 0, 0, 5, '{}'", {"using event_order", "Index Cond: (seq > $4)"}, 1},
-    {pg::statement::due,
+    {store::statement::walk, "0, 0, 0, 5, '{}'", {"using event_order", "Index Cond: (seq > $4)"}, 1},
+    {store::statement::due,
      "1000, 0, 0, '-infinity', 0, 1500",
      {"using event_due", "Index Cond: ((available_at <= ", "ROW(available_at, seq) > ROW($4, $5)",
       "Index Cond: (@hash@ = f.hash)",
       "Index Cond: ((@hash@ = f.hash) AND (exception >= 'parked'::outbox.event_exception))"},
      4},
-    {pg::statement::laggards,
+    {store::statement::laggards,
      "1000, 0, 0, '{1}', '{5}', 20000, 500",
      {"using event_order", "Index Cond: ((seq > a_2.after) AND (seq <= a_2.upto))",
       "Index Cond: (seq > a.upto)", "Tid Scan on event e", "TID Cond: (ctid = k"},
      3},
-    {pg::statement::released,
+    {store::statement::released,
      "1000, 0, 0, '{1}', 500",
      {"using event_held", "Index Cond: (@hash@ = a_2.hash)",
       "Index Cond: ((@hash@ = a.hash) AND (exception >= 'parked'::outbox.event_exception))",
       "Index Cond: ((@hash@ = a_1.hash) AND (exception >= 'parked'::outbox.event_exception))"},
      3},
-    {pg::statement::held,
+    {store::statement::held,
      "0",
      {"using event_held", "Index Cond: (@hash@ > $1)", "Index Cond: (@hash@ = p.hash)"},
      2},  // EXPLAIN does not show what a recursive part looks up
-    {pg::statement::dead,
+    {store::statement::dead,
      "1000, 0, 0, 5",
      {"using event_dead", "Index Cond: (ROW(exception, seq) > ROW('dead'::outbox.event_exception, $4))"},
      1},
-    {pg::statement::recall,
+    {store::statement::recall,
      "0, 0, 0, '-infinity', 0",
      {"using event_due on event e", "AND (available_at <= (now()", "Tid Scan on event e_1",
       "Tid Scan on event e_2", "TID Cond: (ctid = k.place)", "TID Cond: (ctid = k_1.place)"},
      3},
-    {pg::statement::by_key, "1000, 0, 0, '{}', '{}', '{}', 1000", {"Function Scan on k", by_key}, 1},
-    {pg::statement::by_key_measured,
+    {store::statement::by_key, "1000, 0, 0, '{}', '{}', '{}', 1000", {"Function Scan on k", by_key}, 1},
+    {store::statement::by_key_measured,
      "1000, 0, 0, '{}', '{}', '{}', 1000",
      {"Function Scan on k", by_key, "Function Scan on jsonb_array_elements n"},
      1},
-    {pg::statement::unsettled, "1000, 0, 0, '{}'", {"using event_order", "Index Cond: (seq = ANY ($4))"}, 1},
-    {pg::statement::mark,
+    {store::statement::unsettled,
+     "1000, 0, 0, '{}'",
+     {"using event_order", "Index Cond: (seq = ANY ($4))"},
+     1},
+    {store::statement::mark,
      "'{}', '{}', '{}', '{}', 0, 0",
      {"Tid Scan on event e", "TID Cond: (ctid = k.place)"},
      1},
-    {pg::statement::look,
+    {store::statement::look,
      "'{}', '{}', '{}', '{}', '{}'",
      {"Tid Scan on event e", "TID Cond: (ctid = k.place)"},
      1},
-    {pg::statement::mark_by_key, "'{}', '{}', '{}', '{}', '{}'", {"Tid Scan on event e", by_key}, 2},
-    {pg::statement::prune,
+    {store::statement::mark_by_key, "'{}', '{}', '{}', '{}', '{}'", {"Tid Scan on event e", by_key}, 2},
+    {store::statement::prune,
      "0, 1000, 500, 9",
      {"using event_order", "Index Cond: ((seq > $1) AND (seq < $4))", "Function Scan on prune_places"},
      1},
     {"prune_places", "'{}', '{}', now()", {"Tid Scan on event e", "Tid Scan on event e_1"}, 2},
-    {pg::statement::unfinished, "'{}', '{}', '{}'", {"Function Scan on k", by_key}, 1},
-    {pg::statement::record,
+    {store::statement::unfinished, "'{}', '{}', '{}'", {"Function Scan on k", by_key}, 1},
+    {store::statement::record,
      "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'",
      {"Function Scan on k", by_key, "Tid Scan on event e"},
      2},
@@ -168,7 +171,7 @@ void check_plan(const std::string& plan, const expected& one) {
 }
 
 void check_all(const stage& on) {
-  for (const auto then : {pg::after_publish::keep, pg::after_publish::remove}) {
+  for (const auto then : {store::after_publish::keep, store::after_publish::remove}) {
     planner now{on, then};
     for (const auto& one : plans) check_plan(now.plan(one.statement, one.parameters), one);
   }
@@ -212,7 +215,7 @@ TEST_CASE(
   const partitioned_stage on;
   auto session = on.connect();
   const auto check = [&] {
-    for (const auto then : {pg::after_publish::keep, pg::after_publish::remove}) {
+    for (const auto then : {store::after_publish::keep, store::after_publish::remove}) {
       planner now{on, then};
       for (const auto& one : plans) {
         const auto plan = now.plan(one.statement, one.parameters);
@@ -244,9 +247,9 @@ TEST_CASE(
 TEST_CASE("a sample of the table reads nothing below the saved position but what is named there") {
   const unpartitioned_stage on;
   on.connect().exec("ALTER TABLE outbox.event SET (autovacuum_enabled = off)");
-  planner now{on, pg::after_publish::keep};
+  planner now{on, store::after_publish::keep};
   const auto check = [&] {
-    const auto plan = now.plan(pg::statement::sample, "100000");
+    const auto plan = now.plan(store::statement::sample, "100000");
     CAPTURE(plan);
     CHECK(plan.find("Index Cond: (seq > ") != std::string::npos);
     CHECK(plan.find("Index Cond: (seq <= ") == std::string::npos);
@@ -297,8 +300,8 @@ TEST_CASE("the lead that is not wanted is not locked either") {
   REQUIRE(run_outboxd({"migrate", "--shards", "4"}, on.variables()).exited(0));
   auto session = on.connect();
   prepare_planner(session);
-  for (const auto& one : pg::relay_statements(schema, payload_type::jsonb, pg::after_publish::keep))
-    if (one.name == pg::statement::lead) session.exec(fmt::format("PREPARE lead AS {}", one.sql));
+  for (const auto& one : store::relay_statements(schema, payload_type::jsonb, store::after_publish::keep))
+    if (one.name == store::statement::lead) session.exec(fmt::format("PREPARE lead AS {}", one.sql));
   CHECK(session.number("EXECUTE lead(4711, '{0,1,3}')") == 2);
   CHECK(session.exec("SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()") ==
         result_rows{{"2"}});

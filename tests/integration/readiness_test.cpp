@@ -4,9 +4,9 @@
 
 #include "asked_relay.hpp"
 #include "login.hpp"
-#include "pg/relay_statements.hpp"
 #include "rotation.hpp"
 #include "stage.hpp"
+#include "store/relay_statements.hpp"
 #include "support/suspended_queue.hpp"
 
 namespace outboxd::test::readiness_test {
@@ -72,7 +72,7 @@ TEST_CASE("a stranger who keeps everybody from leading, and goes") {
   const stage on;
   auto stranger = on.connect();
   stranger.exec(fmt::format("SELECT pg_advisory_lock({}, {})",
-                            pg::lock_class(*pg::schema_name::parse("outbox")), pg::lead_key));
+                            store::lock_class(*pg::schema_name::parse("outbox")), store::lead_key));
   asked_relay running{on};
   await_reason(running, "locked_out");
   stranger.exec("SELECT pg_advisory_unlock_all()");

@@ -6,8 +6,8 @@
 #include "asked_relay.hpp"
 #include "login.hpp"
 #include "partitioned.hpp"
-#include "pg/relay_statements.hpp"
 #include "settings_file.hpp"
+#include "store/relay_statements.hpp"
 #include "support/metrics_text.hpp"
 
 namespace outboxd::test::retention_test {
@@ -104,9 +104,9 @@ TEST_CASE("the statement of retention leaves what is pending, waiting, dead or y
       "UPDATE outbox.event SET created_at = now() - interval '100 d' WHERE published_at > now() - interval "
       "'7 "
       "d'");
-  for (const auto& one :
-       pg::relay_statements(*pg::schema_name::parse("outbox"), payload_type::jsonb, pg::after_publish::keep))
-    if (one.name == pg::statement::prune) session.exec("PREPARE prune AS " + one.sql);
+  for (const auto& one : store::relay_statements(*pg::schema_name::parse("outbox"), payload_type::jsonb,
+                                                 store::after_publish::keep))
+    if (one.name == store::statement::prune) session.exec("PREPARE prune AS " + one.sql);
   const std::string week = "7 * 86400000::bigint";
   // deleted, looked at, last, last old one, young ones after it; kept, why, stopped early
   CHECK(session.exec(fmt::format("EXECUTE prune(0, {}, 8, 9223372036854775807)", week)) ==

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "login.hpp"
-#include "pg/relay_statements.hpp"
 #include "stage.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::search_path_test {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 /// The text of everything that the relay prepares.
 std::string relay_sql() {
   std::string out;
-  for (const auto& one : pg::statement_texts()) out += std::string(one.sql) + "\n";
+  for (const auto& one : store::statement_texts()) out += std::string(one.sql) + "\n";
   return out;
 }
 

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "load.hpp"
-#include "pg/relay_statements.hpp"
 #include "stage.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::sleeping_leader_test {
 namespace {
@@ -345,7 +345,7 @@ TEST_CASE("a writer that is silent for one shard rings for the leader of another
   REQUIRE(run_outboxd({"migrate", "--shards", "2"}, on.variables()).exited(0));
   auto keeps_first_awake = on.connect();
   keeps_first_awake.exec(fmt::format("SELECT pg_advisory_lock_shared({}, {})",
-                                     pg::lock_class(*pg::schema_name::parse("outbox")), pg::sleep_key));
+                                     store::lock_class(*pg::schema_name::parse("outbox")), store::sleep_key));
   relay running{on, no_sweep};
   on.await_asleep(1);
   ear listener{on};

@@ -3,8 +3,8 @@
 
 #include <regex>
 
-#include "pg/relay_statements.hpp"
 #include "stage.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::statements_test {
 namespace {
@@ -15,7 +15,7 @@ const auto schema = *pg::schema_name::parse("outbox");
 class table {
  public:
   table() {
-    for (const auto& one : pg::relay_statements(schema, payload_type::jsonb, pg::after_publish::keep))
+    for (const auto& one : store::relay_statements(schema, payload_type::jsonb, store::after_publish::keep))
       session.exec(fmt::format("PREPARE {} AS {}", one.name, one.sql));
   }
 
@@ -34,8 +34,8 @@ class table {
   std::vector<std::string> bring(std::string_view statement, const std::string& parameters) {
     std::vector<std::string> out;
     for (const auto& row : session.exec(fmt::format("EXECUTE {}({})", statement, parameters)))
-      if (row.at(static_cast<std::size_t>(pg::event_column::id)))
-        out.push_back(*row.at(static_cast<std::size_t>(pg::event_column::seq)));
+      if (row.at(static_cast<std::size_t>(store::event_column::id)))
+        out.push_back(*row.at(static_cast<std::size_t>(store::event_column::seq)));
     return out;
   }
 
@@ -70,13 +70,13 @@ TEST_CASE("a read brings what is pending, and nothing that is finished or waits"
   for (const char* other : {parked, backs_off, published, dead}) it.add(other);
   const auto tx = it.of("tx", pending);
   // Above the position, and below it: in progress then, and begun later.
-  CHECK(it.bring(pg::statement::read,
+  CHECK(it.bring(store::statement::read,
                  "1000, 0, 0, 0, '{}', '9000000000', '9000000000', 20000, 1500, false, '{}'") ==
         seqs{pending});
-  CHECK(it.bring(pg::statement::read,
+  CHECK(it.bring(store::statement::read,
                  fmt::format("1000, 0, 0, 20000, {}, '9000000000', '9000000000', 40000, 1500, false, '{{}}'",
                              it.all("tx"))) == seqs{pending});
-  CHECK(it.bring(pg::statement::read,
+  CHECK(it.bring(store::statement::read,
                  fmt::format("1000, 0, 0, 20000, '{{}}', '{}', '9000000000', 40000, 1500, false, '{{}}'",
                              tx)) == seqs{pending});
 }
@@ -99,13 +99,13 @@ TEST_CASE(
   table it;
   const auto first = it.add();
   const auto second = it.add();
-  const auto hash = it.of(std::string(pg::aggregate_hash), first);
+  const auto hash = it.of(std::string(store::aggregate_hash), first);
   const auto tx = it.of("tx", second);
-  CHECK(it.bring(pg::statement::read,
+  CHECK(it.bring(store::statement::read,
                  fmt::format(
                      "1000, 0, 0, 0, '{{}}', '9000000000', '9000000000', 20000, 1500, false, '{{{}}}'", hash))
             .empty());
-  CHECK(it.bring(pg::statement::read,
+  CHECK(it.bring(store::statement::read,
                  fmt::format("1000, 0, 0, {}, '{{}}', '{}', '9000000000', 20000, 1500, false, '{{{}}}'",
                              second, tx, hash)) == seqs{second});
   const auto walked = it.session.exec(fmt::format("EXECUTE walk(0, 0, 0, 0, '{{{}}}')", hash));
@@ -118,20 +118,20 @@ TEST_CASE("of who was left behind the first events come, and how far that is") {
   const auto second = it.add();
   it.add(published);
   const auto fourth = it.add();
-  const auto hash = it.of(std::string(pg::aggregate_hash), first);
+  const auto hash = it.of(std::string(store::aggregate_hash), first);
   const auto looked_to = [&](const std::string& after, const char* seqs, const char* events) {
     return it.session
         .exec(fmt::format("EXECUTE laggards(1000, 0, 0, '{{{}}}', '{{{}}}', {}, {})", hash, after, seqs,
                           events))
         .at(0)
-        .at(static_cast<std::size_t>(pg::event_column::head))
+        .at(static_cast<std::size_t>(store::event_column::head))
         .value();
   };
   const auto asked = [&](const char* events) {
     return fmt::format("1000, 0, 0, '{{{}}}', '{{{}}}', 1000, {}", hash, first, events);
   };
-  CHECK(it.bring(pg::statement::laggards, asked("1")) == seqs{second});
-  CHECK(it.bring(pg::statement::laggards, asked("9")) == seqs{second, fourth});
+  CHECK(it.bring(store::statement::laggards, asked("1")) == seqs{second});
+  CHECK(it.bring(store::statement::laggards, asked("9")) == seqs{second, fourth});
   CHECK(looked_to(first, "1000", "1").find("\"looked_to\" : " + second) != std::string::npos);
   CHECK(looked_to(first, "1000", "9").find("\"looked_to\" : null") != std::string::npos);
   // The next row is far away: what is between is passed at once.
@@ -149,9 +149,9 @@ TEST_CASE("parked events are released when none of their aggregate backs off any
       "1000, 0, 0, '{{{}}}', 500",
       it.of(R"(hashtextextended(aggregate_id COLLATE "C", hashtextextended(aggregate_type COLLATE "C", 0)))",
             head));
-  CHECK(it.bring(pg::statement::released, asked).empty());
+  CHECK(it.bring(store::statement::released, asked).empty());
   it.session.exec(fmt::format("UPDATE outbox.event SET {} WHERE seq = {}", published, head));
-  CHECK(it.bring(pg::statement::released, asked) == seqs{second, third});
+  CHECK(it.bring(store::statement::released, asked) == seqs{second, third});
 }
 
 TEST_CASE("what a pause has held back comes when neither its event type nor its aggregate type is paused") {
@@ -163,7 +163,7 @@ TEST_CASE("what a pause has held back comes when neither its event type nor its 
   it.add(
       "status = 'waiting', exception = 'backing_off', available_at = 'infinity', last_error_code = 'nacked'");
   const auto resumed = [&](const char* event_types, const char* aggregate_types) {
-    return it.bring(pg::statement::resumed,
+    return it.bring(store::statement::resumed,
                     fmt::format("1000, 0, 0, -1, 100, '{}', '{}'", event_types, aggregate_types));
   };
   CHECK(resumed("{}", "{}") == seqs{mail, bill});

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "operator_desk.hpp"
-#include "pg/relay_statements.hpp"
 #include "stage.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::test::status_test {
 namespace {
@@ -159,7 +159,7 @@ TEST_CASE("status names who is in the way, and the oldest snapshot, and waits fo
   database holder{on.database_url() + "?application_name=backup"};
   holder.exec("BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE outbox.event IN SHARE MODE; SELECT 1");
   holder.exec(
-      fmt::format("SELECT pg_advisory_lock({}, 0)", pg::lock_class(*pg::schema_name::parse("outbox"))));
+      fmt::format("SELECT pg_advisory_lock({}, 0)", store::lock_class(*pg::schema_name::parse("outbox"))));
   auto status = desk.json({"status"});
   REQUIRE(status.at("culprits").size() == 2);
   CHECK(status.at("culprits").at(0).at("keeps_from") == "leading");

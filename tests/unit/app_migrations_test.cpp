@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "app/schema/migrations.hpp"
-#include "pg/relay_statements.hpp"
+#include "store/relay_statements.hpp"
 
 namespace app_migrations_test {
 
@@ -46,7 +46,7 @@ TEST_CASE("versions ascend from 1 without gaps, and names begin with their versi
 }
 
 TEST_CASE("the relay's statements go with the latest migration") {
-  CHECK(migrations().back().version == pg::schema_version);
+  CHECK(migrations().back().version == store::schema_version);
 }
 
 TEST_CASE("every placeholder of every migration is filled in, for every type of payload") {
@@ -68,7 +68,7 @@ TEST_CASE("each placeholder becomes what it stands for, and other at-signs stay"
   CHECK(fill_in(of("@shards@ @notifies@"), odd, {}) == "1 true");
   CHECK(fill_in(of("@shards@ @notifies@"), odd, {.shards = 8, .notifies = false}) == "8 false");
   CHECK(has(fill_in(of("@bell@"), odd, {}), R"( ELSE "O""d'd".ring() END)"));
-  CHECK(fill_in(of("@lock_class@"), odd, {}) == std::to_string(pg::lock_class(odd)));
+  CHECK(fill_in(of("@lock_class@"), odd, {}) == std::to_string(store::lock_class(odd)));
   CHECK(fill_in(of("a@b @other@ @schem @"), odd, {.payload_type = "text"}) == "a@b @other@ @schem @");
   CHECK(fill_in(of(""), odd, {.payload_type = "text"}) == "");
 }
@@ -125,9 +125,9 @@ TEST_CASE(
 }
 
 TEST_CASE("two schemas have different locks, and one always the same") {
-  CHECK(pg::lock_class(schema("outbox")) == pg::lock_class(schema("outbox")));
-  CHECK(pg::lock_class(schema("outbox")) != pg::lock_class(schema("Outbox")));
-  CHECK(pg::lock_class(schema("outbox")) >= 0);
+  CHECK(store::lock_class(schema("outbox")) == store::lock_class(schema("outbox")));
+  CHECK(store::lock_class(schema("outbox")) != store::lock_class(schema("Outbox")));
+  CHECK(store::lock_class(schema("outbox")) >= 0);
 }
 
 TEST_CASE("what is recorded is the version and the name, in the schema's own table") {

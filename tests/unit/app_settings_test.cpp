@@ -44,7 +44,7 @@ TEST_CASE("without any setting the defaults of the contract hold") {
   CHECK(relay.max_rate == 0);
   CHECK(leader.sweep_interval == 1s);
   CHECK(leader.database.claim_timeout == 10s);
-  CHECK(leader.database.after_publish == pg::after_publish::keep);
+  CHECK(leader.database.after_publish == store::after_publish::keep);
   CHECK(relay.keep.published == std::chrono::days(7));
   CHECK_FALSE(relay.keep.processed);
   CHECK(relay.lane.confirm_timeout == 10s);

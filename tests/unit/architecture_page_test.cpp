@@ -89,9 +89,9 @@ TEST_CASE("the page of the architecture names files and folders that are there")
   CHECK(paths > 100);
 }
 
-TEST_CASE("the page of the architecture tells of every part of the flow and of the relay") {
+TEST_CASE("the page of the architecture tells of every part of flow, store and relay") {
   const auto names = names_of_page();
-  for (const char* const room : {"flow", "relay"})
+  for (const char* const room : {"flow", "store", "relay"})
     for (const auto& one : fs::recursive_directory_iterator(root / "src" / room)) {
       if (one.path().extension() != ".hpp") continue;
       const auto part = one.path().stem().string();

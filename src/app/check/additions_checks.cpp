@@ -30,7 +30,7 @@ finding check_references(patient& of) {
   const auto name = found->at(0, 0);
   const auto table = found->at(0, 1);
   if (found->at(0, 2) == "f") return ok(fmt::format("the foreign key {} of {} lets events go", name, table));
-  const bool removes = of.database().after_publish == pg::after_publish::remove;
+  const bool removes = of.database().after_publish == store::after_publish::remove;
   return (removes ? failure : warning)(
       fmt::format("the foreign key {} of {} refers to events: {} those that are referred to", name, table,
                   removes ? "relay.after_publish = delete cannot delete" : "retention and prune leave"),

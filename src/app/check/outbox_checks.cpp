@@ -73,14 +73,14 @@ finding check_schema(patient& of) {
   }
   const auto number = std::atoi(std::string(version->at(0, 0)).c_str());
   if (const auto known = relay::check_version(schema, number); !known)
-    return failure(known.error().message, number < pg::schema_version
+    return failure(known.error().message, number < store::schema_version
                                               ? "outboxd migrate"
                                               : "install the outboxd that migrated it, or a newer one");
   of.known.has_outbox = true;
-  if (number > pg::schema_version)
+  if (number > store::schema_version)
     return warning(
         fmt::format("schema {} has version {}, and this outboxd is made for {}; it works with both",
-                    schema.name(), number, pg::schema_version),
+                    schema.name(), number, store::schema_version),
         "install the outboxd that migrated it");
   return ok(fmt::format("schema {} has version {}", schema.name(), number));
 }

@@ -46,9 +46,9 @@ result<void> patient::open_as_relay() {
   // Those first that name whoever has a lock: a lock on the table keeps others from being prepared.
   pg::pipeline steps;
   pg::pipeline others;
-  constexpr std::array names{pg::statement::lead_holder, pg::statement::table_holder,
-                             pg::statement::queue_holder};
-  for (auto& one : pg::relay_statements(database().schema, opened->payload, database().after_publish)) {
+  constexpr std::array names{store::statement::lead_holder, store::statement::table_holder,
+                             store::statement::queue_holder};
+  for (auto& one : store::relay_statements(database().schema, opened->payload, database().after_publish)) {
     auto& to = std::find(names.begin(), names.end(), one.name) != names.end() ? steps : others;
     to.prepare(std::move(one.name), std::move(one.sql));
   }

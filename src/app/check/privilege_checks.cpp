@@ -60,7 +60,7 @@ std::string privilege(const pg::rows& of, int row) {
 
 finding check_privileges(patient& of) {
   const auto deletes = relay::retention_of(of.configured().relay);
-  const bool keeps = of.database().after_publish == pg::after_publish::keep && !deletes.published;
+  const bool keeps = of.database().after_publish == store::after_publish::keep && !deletes.published;
   const auto lacks = of.ask(fmt::format(missing, of.schema_literal(), keeps ? "'DELETE'" : "''",
                                         deletes.processed ? "''" : "'forget_processed'"));
   if (!lacks) return not_checked(lacks.error().message);

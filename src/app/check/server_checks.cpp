@@ -56,7 +56,7 @@ finding check_version(patient& of) {
       of.ask("SELECT current_setting('server_version_num'), current_setting('server_version')");
   if (!facts) return not_checked(facts.error().message);
   const auto words = fmt::format("PostgreSQL {}", facts->at(0, 1));
-  if (std::atoi(std::string(facts->at(0, 0)).c_str()) < pg::oldest_server)
+  if (std::atoi(std::string(facts->at(0, 0)).c_str()) < store::oldest_server)
     return failure(words + "; outboxd needs 14 or newer", "pg_upgrade to a newer PostgreSQL");
   return ok(words);
 }

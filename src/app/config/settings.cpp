@@ -210,8 +210,9 @@ void read_relay(setting_reader& from, settings& out) {
   leader.stream.after_dead =
       from.choice("relay.after_dead", dead) == 0 ? flow::after_dead::go_on : flow::after_dead::hold;
   constexpr std::array<std::string_view, 2> afters{"keep", "delete"};
-  leader.database.after_publish =
-      from.choice("relay.after_publish", afters) == 0 ? pg::after_publish::keep : pg::after_publish::remove;
+  leader.database.after_publish = from.choice("relay.after_publish", afters) == 0
+                                      ? store::after_publish::keep
+                                      : store::after_publish::remove;
 }
 
 relay::retention_settings::age read_age(setting_reader& from, const std::string& key) {

@@ -8,8 +8,8 @@
 
 #include "app/daemon/step_log.hpp"
 #include "app/operate/pause_words.hpp"
-#include "pg/relay_statements.hpp"
 #include "pg/transport_risk.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::app {
 
@@ -172,7 +172,7 @@ void relay_log::say(const notice::newer_schema& what) {
   log_->warn(
       "the schema has version {}, and this outboxd is made for {}; it works with both; run a newer outboxd "
       "before the next migration",
-      what.version, pg::schema_version);
+      what.version, store::schema_version);
 }
 
 void relay_log::say(const notice::led& what) {

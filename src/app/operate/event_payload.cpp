@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pg/text_size.hpp"
+#include "store/text_size.hpp"
 
 namespace outboxd::app {
 
@@ -16,9 +16,10 @@ outcome<std::int64_t> text_size(operator_session& session, const std::string& id
   const auto type = ask("pg_typeof(e.payload)::text");
   if (!type) return tl::make_unexpected(type.error());
   if (type->size() == 0) return 0;
-  std::string size = fmt::format("{} + {} + {}", pg::unpacked_size("e.payload"),
-                                 pg::unpacked_size("e.headers"), pg::size_of_numbers("e.headers", most));
-  if (type->at(0, 0) == "jsonb") size += " + " + pg::size_of_numbers("e.payload", most);
+  std::string size =
+      fmt::format("{} + {} + {}", store::unpacked_size("e.payload"), store::unpacked_size("e.headers"),
+                  store::size_of_numbers("e.headers", most));
+  if (type->at(0, 0) == "jsonb") size += " + " + store::size_of_numbers("e.payload", most);
   const auto bytes = ask("max(" + size + ")");  // each event with this id is read
   if (!bytes && bytes.error().of_a_row) return 0;
   if (!bytes) return tl::make_unexpected(bytes.error());

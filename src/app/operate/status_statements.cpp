@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "pg/relay_statements.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::app {
 
@@ -16,8 +16,8 @@ std::string status_statement(std::string_view name, const pg::schema_name& schem
   const std::array<std::pair<std::string_view, std::string>, 4> placeholders{{
       {"@schema_text@", schema.literal()},
       {"@schema@", schema.identifier()},
-      {"@hash@", std::string(pg::aggregate_hash)},
-      {"@lock_class@", std::to_string(pg::lock_class(schema))},
+      {"@hash@", std::string(store::aggregate_hash)},
+      {"@lock_class@", std::to_string(store::lock_class(schema))},
   }};
   std::string out;
   std::string_view rest = found->sql;

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "pg/relay_statements.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -24,7 +24,7 @@ outcome<bool> somebody_leads(operator_session& session, const pg::schema_name& s
       fmt::format("SELECT EXISTS (SELECT FROM pg_locks AS l WHERE l.locktype = 'advisory' AND l.classid = {}"
                   " AND l.objid < {} AND l.granted AND l.database = (SELECT d.oid FROM pg_database AS d"
                   " WHERE d.datname = current_database()))",
-                  pg::lock_class(schema), pg::lead_key + pg::most_shards));
+                  store::lock_class(schema), store::lead_key + store::most_shards));
   if (!found) return tl::make_unexpected(found.error());
   return found->at(0, 0) == "t";
 }

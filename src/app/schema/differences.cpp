@@ -9,7 +9,7 @@
 
 #include "app/schema/made.hpp"
 #include "app/schema/statements.hpp"
-#include "pg/relay_statements.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -121,7 +121,7 @@ result<outbox_shape> shape_of(const asking& ask, const pg::schema_name& schema, 
   const auto rows =
       ask(fmt::format("SELECT max(s.shard) + 1, bool_and(s.rings) FROM {}.shard AS s", schema.identifier()));
   if (!rows) return tl::make_unexpected(rows.error());
-  const int shards = std::min(number(*rows, 0, 1), pg::most_shards);
+  const int shards = std::min(number(*rows, 0, 1), store::most_shards);
   while (out.shards < shards) out.shards *= 2;
   if (function->is_null(0, 1)) out.notifies = rows->find(0, 1).value_or("t") == "t";
   return out;

@@ -48,7 +48,7 @@ result<void> mending_session::open(const std::string& connection_string) {
   user_ = found->at(0, 1);
   database_ = found->at(0, 2);
   const int version = std::atoi(std::string(found->at(0, 0)).c_str());
-  if (version >= pg::oldest_server) return {};
+  if (version >= store::oldest_server) return {};
   return permanent(fmt::format("the server is PostgreSQL {}; outboxd needs 14 or newer", version / 10'000));
 }
 
@@ -65,7 +65,7 @@ result<void> mending_session::ask(const pg::schema_name& schema) {
   const auto asked =
       execute(fmt::format("SET idle_session_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s';"
                           " SELECT pg_try_advisory_lock_shared({}, {})",
-                          pg::lock_class(schema), request_key_));
+                          store::lock_class(schema), request_key_));
   if (!asked) return tl::make_unexpected(asked.error());
   // It may fail, where the queue of notifications is full; leaders look now and then without it.
   (void)execute(fmt::format("SELECT pg_notify({}, 'yield')", schema.literal()));

@@ -7,7 +7,7 @@
 
 #include "app/schema/differences.hpp"
 #include "pg/blocking_session.hpp"
-#include "pg/relay_statements.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::app {
 
@@ -45,7 +45,7 @@ class mending_session {
   std::string user_, database_;
   // Nobody else can have taken the lock by which it asks for leads: nobody knows which it will be.
   std::random_device device_;
-  int request_key_ = pg::request_key + std::uniform_int_distribution(0, 1'000'000'000)(device_);
+  int request_key_ = store::request_key + std::uniform_int_distribution(0, 1'000'000'000)(device_);
   bool asks_ = false;
 };
 

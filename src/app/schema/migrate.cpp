@@ -16,8 +16,8 @@
 #include "core/text.hpp"
 #include "pg/connection_string.hpp"
 #include "pg/lock_wait.hpp"
-#include "pg/relay_statements.hpp"
 #include "pg/sqlstate.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -197,7 +197,7 @@ std::string lock_holders(mending_session& session, const pg::schema_name& schema
                   "      ON n.oid = c.relnamespace WHERE n.nspname = {})"
                   "  OR l.locktype = 'advisory' AND (l.classid = {} AND l.objid < {} OR a.application_name = "
                   "'outboxd migrate'))",
-                  text_literal(schema.name()), pg::lock_class(schema), pg::most_shards));
+                  text_literal(schema.name()), store::lock_class(schema), store::most_shards));
   if (!found || found->size() == 0 || found->is_null(0, 0)) return "nobody any more";
   return pg::one_line(found->at(0, 0));
 }

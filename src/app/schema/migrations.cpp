@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/schema/differences.hpp"
-#include "pg/relay_statements.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::app {
 
@@ -36,7 +36,7 @@ std::string bell(const pg::schema_name& schema, const outbox_shape& shape) {
   std::string shares;
   for (int shard = 0; shard < shape.shards; ++shard)
     shares += fmt::format("{}pg_try_advisory_xact_lock_shared({}, {})", shard == 0 ? "" : " AND ",
-                          pg::lock_class(schema), pg::sleep_key + shard);
+                          store::lock_class(schema), store::sleep_key + shard);
   if (shape.shards > 1) shares = "(" + shares + ")";
   return fmt::format("CASE WHEN {} THEN pg_current_xact_id() ELSE {}.ring() END", shares,
                      schema.identifier());
@@ -60,7 +60,7 @@ std::string fill_in(const migration& which, const pg::schema_name& schema, const
       {"@payload_of_any@", payload_of_any(shape.payload_type)},
       {end_unless_bytea, ""},
       {"@shards@", std::to_string(shape.shards)},
-      {"@lock_class@", std::to_string(pg::lock_class(schema))},
+      {"@lock_class@", std::to_string(store::lock_class(schema))},
       {"@notifies@", shape.notifies ? "true" : "false"},
       {"@bell@", bell(schema, shape)},
   };
@@ -156,8 +156,8 @@ SET seq = excluded.seq, seen = excluded.seen, unsettled = excluded.unsettled,
 std::string reshape(const pg::schema_name& schema, const outbox_shape& shape) {
   std::string out;
   for (int shard = 0; shard < shape.shards; ++shard)
-    out +=
-        fmt::format("SELECT pg_advisory_xact_lock({}, {});\n", pg::lock_class(schema), pg::lead_key + shard);
+    out += fmt::format("SELECT pg_advisory_xact_lock({}, {});\n", store::lock_class(schema),
+                       store::lead_key + shard);
   for (const migration& one : migrations())
     if (one.name == doorbell) out += fill_in(one, schema, shape);
   out += fmt::format(other_bell, schema.identifier(), bell(schema, shape));

@@ -9,20 +9,20 @@
 
 #include "core/failpoint.hpp"
 #include "pg/binary.hpp"
-#include "pg/event_rows.hpp"
-#include "relay/round_trip.hpp"
+#include "store/event_rows.hpp"
+#include "store/round_trip.hpp"
 
-namespace outboxd::relay {
+namespace outboxd::store {
 namespace {
 
 using namespace std::chrono_literals;
-using column = pg::event_column;
+using column = event_column;
 
 // So many transactions (c) of docs/design.md goes through in one read without asking how many rows they have.
 constexpr flow::xid xids_at_once = 20'000;
 
 std::optional<std::chrono::milliseconds> due_in(const nlohmann::json& head) {
-  const auto found = pg::number_in(head, "due_in");
+  const auto found = number_in(head, "due_in");
   return found ? std::optional(std::chrono::milliseconds(*found)) : std::nullopt;
 }
 
@@ -53,11 +53,11 @@ void round_trip::add_read() {
                                        pg::int8(static_cast<std::int64_t>(unasked)),
                                        pg::int8(asked.seq_limit), pg::int8(asked.events),
                                        pg::boolean(asked.with_summary), pg::int8_array(what_.passing_over)});
-  add(pg::statement::read, std::move(parameters), [this](segment& got) {
+  add(statement::read, std::move(parameters), [this](segment& got) {
     auto events = events_in(got, out_.read, false);
     if (!events) return;
     auto& into = out_.read.answer;
-    const auto head = pg::read_head(got.answers.back(), 0);
+    const auto head = read_head(got.answers.back(), 0);
     const auto now = flow::snapshot::parse(head.value("snapshot", std::string()));
     if (!now) {
       broken_ =
@@ -72,12 +72,12 @@ void round_trip::add_read() {
     into.saw_all = upto == now->xmax;
     into.now = now->cut_at(upto);
     into.xmax = now->xmax;
-    into.top = pg::number_in(head, "top");
-    into.late = pg::number_in(head, "late").value_or(0);
-    into.late_low = pg::number_in(head, "lowest_late");
+    into.top = number_in(head, "top");
+    into.late = number_in(head, "late").value_or(0);
+    into.late_low = number_in(head, "lowest_late");
     if (what_.read->with_summary) {
       into.next_due = due_in(head);
-      into.server_time = timestamp(std::chrono::microseconds(pg::number_in(head, "now").value_or(0)));
+      into.server_time = timestamp(std::chrono::microseconds(number_in(head, "now").value_or(0)));
       into.holds = head.value("holds", true);
       if (const auto found = head.find("queue"); found != head.end() && found->is_number())
         into.queue_usage = found->get<double>();
@@ -96,7 +96,7 @@ void round_trip::add_read() {
 void round_trip::add_walk(std::int64_t from, flow::tried<flow::walk_answer>& into) {
   auto parameters = events_of(of_.largest);
   append(parameters, {pg::int8(from), pg::int8_array(what_.passing_over)});
-  add(pg::statement::walk, std::move(parameters), [this, &into](segment& got) {
+  add(statement::walk, std::move(parameters), [this, &into](segment& got) {
     static constexpr std::array cells{pg::number_cell, pg::boolean_cell, pg::boolean_cell};
     if (!is_read(got, {.cells = cells, .least_rows = 1, .most_rows = 1}, into)) return;
     const pg::rows& rows = got.answers.back();
@@ -108,7 +108,7 @@ void round_trip::add_due() {
   auto parameters = event_parameters();
   parameters.insert(parameters.end(),
                     {pg::timestamptz(what_.due->at), pg::int8(what_.due->seq), pg::int8(what_.due_events)});
-  add(pg::statement::due, std::move(parameters), [this](segment& got) {
+  add(statement::due, std::move(parameters), [this](segment& got) {
     auto events = events_in(got, out_.due);
     if (!events) return;
     const pg::rows& rows = got.answers.back();
@@ -117,7 +117,7 @@ void round_trip::add_due() {
     if (const int last = rows.size() - 1; !into.rows.empty())
       into.last = {pg::read_timestamp(rows.at(last, static_cast<int>(column::available_at))),
                    pg::read_int8(rows.at(last, static_cast<int>(column::seq)))};
-    into.next = due_in(pg::read_head(rows, 0));
+    into.next = due_in(read_head(rows, 0));
   });
 }
 
@@ -131,7 +131,7 @@ void round_trip::add_laggards() {
   auto parameters = event_parameters();
   append(parameters, {pg::int8_array(aggregates), pg::int8_array(after), pg::int8(asked.seq_span),
                       pg::int8(asked.events)});
-  add(pg::statement::laggards, std::move(parameters), [this](segment& got) {
+  add(statement::laggards, std::move(parameters), [this](segment& got) {
     auto events = events_in(got, out_.laggards);
     if (!events) return;
     const auto& of = what_.laggards->of;
@@ -141,8 +141,8 @@ void round_trip::add_laggards() {
     const pg::rows& rows = got.answers.back();
     auto& into = out_.laggards.answer;
     for (int row = 0; row < rows.size() && rows.is_null(row, static_cast<int>(column::id)); ++row) {
-      const auto head = pg::read_head(rows, row);
-      into.looked_to.emplace_back(pg::number_in(head, "hash").value_or(0), pg::number_in(head, "looked_to"));
+      const auto head = read_head(rows, row);
+      into.looked_to.emplace_back(number_in(head, "hash").value_or(0), number_in(head, "looked_to"));
     }
     const bool fits =
         std::ranges::all_of(into.looked_to, is_asked_for, [](const auto& one) { return one.first; }) &&
@@ -168,7 +168,7 @@ void round_trip::add_look() {
   auto parameters = key_parameters(keys);
   parameters.insert(parameters.begin() + 1, pg::tid_array(places));
   parameters.push_back(pg::xid_array(writers));
-  add(pg::statement::look, std::move(parameters), [this, keys = std::move(keys)](segment& got) {
+  add(statement::look, std::move(parameters), [this, keys = std::move(keys)](segment& got) {
     if (!is_answered(got, out_.looked)) return;
     const auto same = numbers_in(got.answers.back(), keys.size());
     if (!same) return;
@@ -184,7 +184,7 @@ void round_trip::add_fetch() {
   auto parameters = events_of(flow::largest_message);
   append(parameters, key_parameters(what_.fetch));
   parameters.push_back(pg::int8(of_.together));
-  const auto statement = what_.fetch_is_measured ? pg::statement::by_key_measured : pg::statement::by_key;
+  const auto statement = what_.fetch_is_measured ? statement::by_key_measured : statement::by_key;
   add(statement, std::move(parameters), [this](segment& got) {
     auto events = events_in(got, out_.fetched);
     if (!events) return;
@@ -206,7 +206,7 @@ void round_trip::add_fetch() {
 void round_trip::add_left() {
   auto parameters = event_parameters();
   parameters.push_back(pg::int8_array(what_.left));
-  add(pg::statement::unsettled, std::move(parameters), [this](segment& got) {
+  add(statement::unsettled, std::move(parameters), [this](segment& got) {
     if (auto events = events_in(got, out_.left)) out_.left.answer = std::move(*events);
   });
 }
@@ -214,14 +214,14 @@ void round_trip::add_left() {
 void round_trip::add_released() {
   auto parameters = event_parameters();
   parameters.insert(parameters.end(), {pg::int8_array(what_.release), pg::int8(what_.release_events)});
-  add(pg::statement::released, std::move(parameters), [this](segment& got) {
+  add(statement::released, std::move(parameters), [this](segment& got) {
     auto events = events_in(got, out_.released);
     if (!events) return;
     const pg::rows& rows = got.answers.back();
     auto& into = out_.released.answer;
     for (int row = 0; row < rows.size() && rows.is_null(row, static_cast<int>(column::id)); ++row) {
-      const auto head = pg::read_head(rows, row);
-      const auto hash = pg::number_in(head, "hash").value_or(0);
+      const auto head = read_head(rows, row);
+      const auto hash = number_in(head, "hash").value_or(0);
       if (head.value("backs_off", false)) into.backs_off.push_back(hash);
       if (head.value("more", false)) into.more.push_back(hash);
     }
@@ -237,7 +237,7 @@ void round_trip::add_released() {
 
 void round_trip::add_held() {
   constexpr int page = 500;
-  add(pg::statement::held, {pg::int8(*what_.blocked_after)}, [this](segment& got) {
+  add(statement::held, {pg::int8(*what_.blocked_after)}, [this](segment& got) {
     static constexpr std::array cells{pg::number_cell, pg::boolean_cell, pg::cell_shape{.bytes = 4}};
     if (!is_read(got, {.cells = cells, .most_rows = page}, out_.blocked)) return;
     const pg::rows& rows = got.answers.back();
@@ -251,7 +251,7 @@ void round_trip::add_held() {
 }
 
 void round_trip::add_pauses() {
-  add(pg::statement::pauses, {}, [this](segment& got) {
+  add(statement::pauses, {}, [this](segment& got) {
     static constexpr std::array cells{pg::text_cell, pg::text_cell, pg::text_or_null_cell,
                                       pg::text_or_null_cell, pg::number_or_null_cell};
     if (!is_read(got, {.cells = cells}, out_.pauses)) return;
@@ -276,11 +276,10 @@ void round_trip::add_resumed() {
   }
   parameters.insert(parameters.end(), {pg::int8(what_.resume->after), pg::int8(what_.resume->events),
                                        pg::text_array(event_types), pg::text_array(aggregate_types)});
-  add(pg::statement::resumed, std::move(parameters), [this](segment& got) {
+  add(statement::resumed, std::move(parameters), [this](segment& got) {
     auto events = events_in(got, out_.resumed);
     if (!events) return;
-    out_.resumed.answer = {std::move(*events),
-                           pg::number_in(pg::read_head(got.answers.back(), 0), "looked_to")};
+    out_.resumed.answer = {std::move(*events), number_in(read_head(got.answers.back(), 0), "looked_to")};
   });
 }
 
@@ -288,7 +287,7 @@ void round_trip::add_dead() {
   constexpr int page = 2000;
   auto parameters = events_of(of_.largest);
   parameters.push_back(pg::int8(*what_.dead_after));
-  add(pg::statement::dead, std::move(parameters), [this](segment& got) {
+  add(statement::dead, std::move(parameters), [this](segment& got) {
     static constexpr std::array cells{pg::number_cell, pg::number_cell};
     if (!is_read(got, {.cells = cells}, out_.dead)) return;
     const pg::rows& rows = got.answers.back();
@@ -297,4 +296,4 @@ void round_trip::add_dead() {
   });
 }
 
-}  // namespace outboxd::relay
+}  // namespace outboxd::store

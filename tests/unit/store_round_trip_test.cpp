@@ -1,4 +1,4 @@
-// relay_round_trip_test: what a request of the flow asks PostgreSQL for, and what the answers mean.
+// store_round_trip_test: what a request of the flow asks PostgreSQL for, and what the answers mean.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -6,12 +6,12 @@
 
 #include "made_rows.hpp"
 #include "pg/binary.hpp"
-#include "relay/round_trip.hpp"
+#include "store/round_trip.hpp"
 
-namespace relay_round_trip_test {
+namespace store_round_trip_test {
 
 using namespace outboxd;
-using namespace outboxd::relay;
+using namespace outboxd::store;
 using outboxd::test::made_rows;
 
 namespace {
@@ -80,7 +80,7 @@ TEST_CASE("a reason is written in UTF-8, whatever the broker has said") {
   const auto what = failing(flow::exception::backing_off, "no queue \xED\xA0\x80");
   const shard_view of;
   const auto pipeline = round_trip(what, of).steps();
-  REQUIRE(pipeline.steps().front().name == pg::statement::record);
+  REQUIRE(pipeline.steps().front().name == store::statement::record);
   const std::vector<std::optional<std::string>> written{"no queue ???"};
   const auto& parameters = pipeline.steps().front().parameters;
   CHECK(parameters.at(parameters.size() - 2) == pg::text_array(written));
@@ -136,7 +136,7 @@ TEST_CASE("what is saved names the events below it that are not settled") {
   shard_view of;
   of.shard = 2;
   const auto pipeline = round_trip(what, of).steps();
-  CHECK(pipeline.steps().front().name == pg::statement::save);
+  CHECK(pipeline.steps().front().name == store::statement::save);
   CHECK(pipeline.steps().front().parameters ==
         std::vector<std::string>{pg::int4(2), pg::int8(7), "3:3:", pg::int8_array(what.save_unsettled)});
 }
@@ -150,7 +150,7 @@ result<flow::store_answer> read_answered(const std::string& head) {
   const shard_view of;
   round_trip trip(what, of);
   trip.steps();
-  std::vector<std::optional<std::string>> row(static_cast<std::size_t>(pg::event_column::head) + 1);
+  std::vector<std::optional<std::string>> row(static_cast<std::size_t>(store::event_column::head) + 1);
   row.back() = head;
   std::vector<pg::connection::segment> segments(1);
   segments.front().answers = {made_rows({row})};
@@ -185,4 +185,4 @@ TEST_CASE("an answer that goes back behind the position, or says nothing of it, 
   CHECK_FALSE(read_answered(R"({"snapshot":"900:900:","upto":"30x","late":0})"));
 }
 
-}  // namespace relay_round_trip_test
+}  // namespace store_round_trip_test

@@ -9,12 +9,13 @@
 
 #include "pg/answer_shape.hpp"
 #include "pg/connection.hpp"
-#include "pg/event_rows.hpp"
-#include "pg/relay_statements.hpp"
 #include "pg/sqlstate.hpp"
-#include "relay/store_session.hpp"
+#include "store/event_rows.hpp"
+#include "store/event_shape.hpp"
+#include "store/relay_statements.hpp"
+#include "store/store_session.hpp"
 
-namespace outboxd::relay {
+namespace outboxd::store {
 
 class round_trip {
  public:
@@ -119,11 +120,11 @@ std::optional<std::vector<flow::stored_event>> round_trip::events_in(const segme
                                                                      flow::tried<Answer>& into,
                                                                      bool with_exceptions) {
   if (!is_answered(from, into)) return std::nullopt;
-  if (const auto why = pg::misfit_of_events(from.answers.back(), with_exceptions)) {
+  if (const auto why = misfit_of_events(from.answers.back(), with_exceptions)) {
     refuse(*why);
     return std::nullopt;
   }
-  auto out = pg::read_events(from.answers.back());
+  auto out = read_events(from.answers.back());
   for (const flow::stored_event& one : out)
     if ((one.what.aggregate & (of_.shards - 1)) != of_.shard) {
       refuse("an event of another shard");
@@ -132,4 +133,4 @@ std::optional<std::vector<flow::stored_event>> round_trip::events_in(const segme
   return out;
 }
 
-}  // namespace outboxd::relay
+}  // namespace outboxd::store

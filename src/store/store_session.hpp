@@ -9,9 +9,9 @@
 #include "flow/stream/store.hpp"
 #include "flow/stream/stream.hpp"
 #include "pg/connection.hpp"
-#include "pg/relay_statements.hpp"
+#include "store/relay_statements.hpp"
 
-namespace outboxd::relay {
+namespace outboxd::store {
 
 // Which shard, of how many, and how much of an event may come with a read.
 struct shard_view {
@@ -25,7 +25,7 @@ struct shard_view {
   timestamp server_time;                       // when it was loaded
 };
 
-// The statements of pg::relay_statements are prepared on the session.
+// The statements of relay_statements are prepared on the session.
 class store_session {
  public:
   store_session(pg::connection& link, std::chrono::milliseconds timeout) : link_(link), timeout_(timeout) {}
@@ -43,4 +43,4 @@ class store_session {
   std::chrono::milliseconds timeout_;
 };
 
-}  // namespace outboxd::relay
+}  // namespace outboxd::store

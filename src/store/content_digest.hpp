@@ -5,10 +5,10 @@
 
 #include "flow/stream/store.hpp"
 
-namespace outboxd::relay {
+namespace outboxd::store {
 
-// SHA-256 of all that makes the message but the aggregate; `content_digest` in pg/relay_statements.cpp is the
+// SHA-256 of all that makes the message but the aggregate; `content_digest` in store/relay_statements.cpp is the
 // same of a row.
 std::string digest_of(const flow::sent_content& what);
 
-}  // namespace outboxd::relay
+}  // namespace outboxd::store

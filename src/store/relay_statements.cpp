@@ -1,13 +1,13 @@
-#include "pg/relay_statements.hpp"
+#include "store/relay_statements.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <utility>
 
-#include "pg/text_size.hpp"
+#include "store/text_size.hpp"
 
-namespace outboxd::pg {
+namespace outboxd::store {
 namespace {
 
 // What every statement that returns events does with its rows. Texts are made once, and come along if all of
@@ -180,7 +180,8 @@ std::string replaced(std::string text, const replacement& what) {
 
 }  // namespace
 
-std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then) {
+std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_type payload,
+                                       after_publish then) {
   const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are texts as they are stored
   const std::array<replacement, 35> replacements{{
       {"@event_open@", std::string(event_open)},
@@ -234,10 +235,10 @@ std::vector<prepared> relay_statements(const schema_name& schema, payload_type p
 }
 
 // FNV-1a, so that the SQL of a migration and the relay have the same from the name alone.
-std::int32_t lock_class(const schema_name& schema) {
+std::int32_t lock_class(const pg::schema_name& schema) {
   std::uint32_t hash = 2166136261U;
   for (const char c : "outboxd " + schema.name()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   return static_cast<std::int32_t>(hash & 0x7FFFFFFFU);  // pg_locks shows it as an oid
 }
 
-}  // namespace outboxd::pg
+}  // namespace outboxd::store

@@ -1,15 +1,17 @@
-// pg_event_rows_test: what the columns of an event's row mean for the flow.
+// store_event_rows_test: what the columns of an event's row mean for the flow.
 #include <doctest/doctest.h>
 
 #include "made_rows.hpp"
-#include "pg/answer_shape.hpp"
 #include "pg/binary.hpp"
-#include "pg/event_rows.hpp"
+#include "store/event_rows.hpp"
+#include "store/event_shape.hpp"
 
-namespace pg_event_rows_test {
+namespace store_event_rows_test {
 
 using namespace outboxd;
-using namespace outboxd::pg;
+using namespace outboxd::store;
+using pg::boolean;
+using pg::int8;
 using outboxd::test::made_rows;
 using outboxd::test::row_of_fields;
 
@@ -124,4 +126,4 @@ TEST_CASE("rows of events are looked at before they are read: their columns, len
   CHECK(misfit_of_events(made_rows({good, head}), true));
 }
 
-}  // namespace pg_event_rows_test
+}  // namespace store_event_rows_test

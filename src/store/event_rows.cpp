@@ -1,4 +1,4 @@
-#include "pg/event_rows.hpp"
+#include "store/event_rows.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 
 #include "pg/binary.hpp"
 
-namespace outboxd::pg {
+namespace outboxd::store {
 namespace {
 
 constexpr Oid oid_bytea = 17;
@@ -69,7 +69,7 @@ std::optional<payload_type> payload_type_of(Oid type) {
   }
 }
 
-nlohmann::json read_head(const rows& from, int row) {
+nlohmann::json read_head(const pg::rows& from, int row) {
   if (row >= from.size() || !from.is_null(row, static_cast<int>(event_column::id)))
     return nlohmann::json::object();
   auto out = nlohmann::json::parse(from.at(row, static_cast<int>(event_column::head)), nullptr, false);
@@ -82,7 +82,7 @@ std::optional<std::int64_t> number_in(const nlohmann::json& head, const char* na
                                                            : std::nullopt;
 }
 
-std::vector<flow::stored_event> read_events(const rows& from) {
+std::vector<flow::stored_event> read_events(const pg::rows& from) {
   std::vector<flow::stored_event> out;
   out.reserve(static_cast<std::size_t>(from.size()));
   const auto storage = from.storage();
@@ -92,15 +92,15 @@ std::vector<flow::stored_event> read_events(const rows& from) {
     const auto find = [&](event_column column) { return from.find(row, static_cast<int>(column)); };
     const auto count = [&](event_column column) {
       const auto found = find(column);
-      return found ? static_cast<std::int32_t>(read_int8(*found)) : 0;
+      return found ? static_cast<std::int32_t>(pg::read_int8(*found)) : 0;
     };
     if (!find(event_column::id)) continue;
     auto& one = out.emplace_back();
-    one.what = {.id = read_uuid(at(event_column::id)),
-                .place = read_tid(at(event_column::place)),
-                .seq = read_int8(at(event_column::seq)),
-                .tx = static_cast<std::uint64_t>(read_int8(at(event_column::tx))),
-                .aggregate = read_int8(at(event_column::hash)),
+    one.what = {.id = pg::read_uuid(at(event_column::id)),
+                .place = pg::read_tid(at(event_column::place)),
+                .seq = pg::read_int8(at(event_column::seq)),
+                .tx = static_cast<std::uint64_t>(pg::read_int8(at(event_column::tx))),
+                .aggregate = pg::read_int8(at(event_column::hash)),
                 .aggregate_type = at(event_column::aggregate_type),
                 .aggregate_id = at(event_column::aggregate_id),
                 .event_type = at(event_column::event_type),
@@ -110,16 +110,16 @@ std::vector<flow::stored_event> read_events(const rows& from) {
                 .routing_key = find(event_column::routing_key),
                 .attempts = count(event_column::attempts),
                 .deferrals = count(event_column::deferrals),
-                .created_at = read_timestamp(at(event_column::created_at))};
+                .created_at = pg::read_timestamp(at(event_column::created_at))};
     one.what.written_by = writer_of(find(event_column::head), one.what.tx);
     one.storage = storage;
     const auto size = find(event_column::size);
-    one.what.has_texts = !size || read_int8(*size) >= 0;
+    one.what.has_texts = !size || pg::read_int8(*size) >= 0;
     // Without its names it is fetched all the same, and judged by those.
     one.withheld = size && (one.what.has_texts || !find(event_column::aggregate_type));
-    one.size = one.withheld ? std::max<std::int64_t>(read_int8(*size), 0) : size_of_texts(one.what);
+    one.size = one.withheld ? std::max<std::int64_t>(pg::read_int8(*size), 0) : size_of_texts(one.what);
     if (const auto due_in = find(event_column::due_in))
-      one.due_in = std::chrono::milliseconds(read_int8(*due_in));
+      one.due_in = std::chrono::milliseconds(pg::read_int8(*due_in));
     if (!of_exceptions) continue;
     const auto failure = find(event_column::failure);
     one.from = exception_of(find(event_column::exception));
@@ -131,4 +131,4 @@ std::vector<flow::stored_event> read_events(const rows& from) {
   return out;
 }
 
-}  // namespace outboxd::pg
+}  // namespace outboxd::store

@@ -9,7 +9,7 @@
 #include "core/event.hpp"
 #include "pg/schema_name.hpp"
 
-namespace outboxd::pg {
+namespace outboxd::store {
 
 // The number of the latest migration in sql/, which these statements go with.
 inline constexpr int schema_version = 11;
@@ -112,7 +112,8 @@ struct prepared {
   std::string sql;
 };
 
-std::vector<prepared> relay_statements(const schema_name& schema, payload_type payload, after_publish then);
+std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_type payload,
+                                       after_publish then);
 
 // Each session that runs these statements selects this once. Every statement then has one right plan, through
 // the indexes, also when it is planned on an empty table, and is planned once. No parallel workers: on a
@@ -128,7 +129,7 @@ inline constexpr std::string_view planner_settings =
 
 // Key 1 of all advisory locks of this outbox: a hash of the schema's name, so that two outboxes and the
 // application's own locks do not meet.
-std::int32_t lock_class(const schema_name& schema);
+std::int32_t lock_class(const pg::schema_name& schema);
 
 // Key 2: one LEAD and one SLEEP per shard, PRESENT, which each relay that could lead holds shared, and RELAY,
 // which each session of a relay holds shared: whoever holds a lead without it is somebody else.
@@ -141,4 +142,4 @@ inline constexpr int relay_key = present_key + 1;
 // locked, for he alone knows which it will be.
 inline constexpr int request_key = relay_key + 1;
 
-}  // namespace outboxd::pg
+}  // namespace outboxd::store

@@ -1,8 +1,8 @@
-#include "pg/text_size.hpp"
+#include "store/text_size.hpp"
 
 #include <fmt/format.h>
 
-namespace outboxd::pg {
+namespace outboxd::store {
 
 std::string unpacked_size(std::string_view column) {
   return fmt::format(
@@ -22,4 +22,4 @@ std::string size_of_numbers(std::string_view column, std::int64_t most) {
       column, unpacked_size(column), most);
 }
 
-}  // namespace outboxd::pg
+}  // namespace outboxd::store

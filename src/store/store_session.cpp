@@ -1,4 +1,4 @@
-#include "relay/store_session.hpp"
+#include "store/store_session.hpp"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include "core/failpoint.hpp"
 #include "pg/answer_shape.hpp"
 #include "pg/binary.hpp"
-#include "relay/round_trip.hpp"
+#include "store/round_trip.hpp"
 
-namespace outboxd::relay {
+namespace outboxd::store {
 
 boost::asio::awaitable<result<flow::saved_position>> store_session::load(shard_view& of) {
   pg::pipeline ask;
-  ask.run(std::string(pg::statement::load), {pg::int4(of.shard)});
+  ask.run(std::string(statement::load), {pg::int4(of.shard)});
   const auto answers = co_await link_.execute(std::move(ask), timeout_);
   if (!answers) co_return tl::make_unexpected(answers.error());
   const pg::rows& row = answers->front();
@@ -24,15 +24,15 @@ boost::asio::awaitable<result<flow::saved_position>> store_session::load(shard_v
                                     pg::boolean_cell,        pg::number_cell};
   if (const auto why = pg::misfit(row, {.cells = cells, .most_rows = 1}))
     co_return transient(
-        fmt::format("PostgreSQL has answered the statement {} with {}", pg::statement::load, *why));
+        fmt::format("PostgreSQL has answered the statement {} with {}", statement::load, *why));
   const auto now = flow::snapshot::parse(row.at(0, 3));
   const auto seen = flow::snapshot::parse(row.at(0, 1));
   if (!now) co_return permanent("PostgreSQL has sent a snapshot that this version of outboxd cannot read");
   const auto shards = pg::read_int8(row.at(0, 4));
-  if (shards <= of.shard || shards > pg::most_shards || (shards & (shards - 1)) != 0)
+  if (shards <= of.shard || shards > most_shards || (shards & (shards - 1)) != 0)
     co_return transient(
         fmt::format("the outbox has {} shards, which is no power of two up to {}: `outboxd migrate` mends it",
-                    shards, pg::most_shards));
+                    shards, most_shards));
   of.shards = static_cast<int>(shards);
   of.rings = pg::read_bool(row.at(0, 5));
   of.afresh = pg::read_bool(row.at(0, 6));
@@ -53,4 +53,4 @@ boost::asio::awaitable<result<flow::store_answer>> store_session::execute(const 
   co_return trip.answer(std::move(*got));
 }
 
-}  // namespace outboxd::relay
+}  // namespace outboxd::store

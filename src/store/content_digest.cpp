@@ -1,11 +1,11 @@
-#include "relay/content_digest.hpp"
+#include "store/content_digest.hpp"
 
 #include <openssl/evp.h>
 
 #include <array>
 #include <memory>
 
-namespace outboxd::relay {
+namespace outboxd::store {
 
 // No name of a row has a zero byte, and the payload, which may, comes last.
 std::string digest_of(const flow::sent_content& what) {
@@ -31,4 +31,4 @@ std::string digest_of(const flow::sent_content& what) {
   return {out.begin(), out.begin() + size};
 }
 
-}  // namespace outboxd::relay
+}  // namespace outboxd::store

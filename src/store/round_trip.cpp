@@ -1,5 +1,5 @@
 // The statements that write; see round_trip_reads.cpp for those that read.
-#include "relay/round_trip.hpp"
+#include "store/round_trip.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 
 #include "core/utf8.hpp"
 #include "pg/binary.hpp"
-#include "relay/content_digest.hpp"
+#include "store/content_digest.hpp"
 
-namespace outboxd::relay {
+namespace outboxd::store {
 namespace {
 
 constexpr std::array number_cells{pg::number_cell};
@@ -112,6 +112,7 @@ std::optional<std::vector<bool>> round_trip::numbers_in(const pg::rows& from, st
 void round_trip::add(std::string_view statement, std::vector<std::string> parameters,
                      std::function<void(segment&)> then) {
   steps_.run(std::string(statement), std::move(parameters));
+  if (statement == statement::mark) steps_.then_failpoint("half_sent");
   questions_.push_back({statement, std::move(then)});
   steps_.end_segment();
 }
@@ -129,7 +130,7 @@ std::vector<std::string> round_trip::event_parameters() {
 
 void round_trip::limit_time(std::chrono::milliseconds to) {
   const auto whole = std::max(to, std::chrono::milliseconds(1));  // 0 would be no limit
-  steps_.run(std::string(pg::statement::time_limit), {std::to_string(whole.count())});
+  steps_.run(std::string(statement::time_limit), {std::to_string(whole.count())});
 }
 
 // A death has to outlive a crash, or its successors would be published before it once more. But it waits for
@@ -157,10 +158,10 @@ void round_trip::add_failures() {
   append(parameters,
          {pg::text_array(exceptions), pg::int8_array(attempts), pg::int8_array(deferrals),
           pg::int8_array(delays), pg::text_array(codes), pg::text_array(reasons), pg::text_array(scopes)});
-  steps_.run(std::string(pg::statement::record), std::move(parameters));
+  steps_.run(std::string(statement::record), std::move(parameters));
   // What is recorded is unfinished still, but for the dead: so what is left is known by what is missing among
   // the recorded.
-  add(pg::statement::unfinished, key_parameters(keys), [this, keys](segment& got) {
+  add(statement::unfinished, key_parameters(keys), [this, keys](segment& got) {
     if (!is_written(got, out_.failures)) return;
     const auto recorded = numbers_in(got.answers[got.answers.size() - 2], keys.size());
     if (!recorded) return;
@@ -176,7 +177,7 @@ void round_trip::add_marks() {
     auto parameters = key_parameters(what_.marks.keys);
     parameters.insert(parameters.begin() + 1, pg::tid_array(what_.marks.places));
     append(parameters, {pg::int8(what_.marks.lowest), pg::int8(what_.marks.highest)});
-    add(pg::statement::mark, std::move(parameters), [this](segment& got) {
+    add(statement::mark, std::move(parameters), [this](segment& got) {
       if (!is_written(got, out_.marks)) return;
       const auto marked = got.answers.back().affected();
       const auto wanted = static_cast<std::int64_t>(what_.marks.keys.size());
@@ -195,8 +196,8 @@ void round_trip::add_marks() {
   }
   auto parameters = key_parameters(what_.marks.keys);
   append(parameters, {pg::xid_array(writers), pg::bytea_array(digests)});
-  steps_.run(std::string(pg::statement::mark_by_key), std::move(parameters));
-  add(pg::statement::unfinished, key_parameters(what_.marks.keys), [this](segment& got) {
+  steps_.run(std::string(statement::mark_by_key), std::move(parameters));
+  add(statement::unfinished, key_parameters(what_.marks.keys), [this](segment& got) {
     if (!is_written(got, out_.marks) || !note_changed(got.answers[got.answers.size() - 2])) return;
     const auto unfinished = numbers_in(got.answers.back(), what_.marks.keys.size());
     if (!unfinished) return;
@@ -219,7 +220,7 @@ bool round_trip::note_changed(const pg::rows& marked) {
 }
 
 void round_trip::add_save() {
-  add(pg::statement::save,
+  add(statement::save,
       {pg::int4(of_.shard), pg::int8(what_.save->seq), what_.save->seen.text(),
        pg::int8_array(what_.save_unsettled)},
       [this](segment& got) {
@@ -233,7 +234,7 @@ void round_trip::add_recall() {
   auto parameters = events_of(of_.largest);
   parameters.insert(parameters.end(),
                     {pg::timestamptz(what_.recall_after->at), pg::int8(what_.recall_after->seq)});
-  add(pg::statement::recall, std::move(parameters), [this](segment& got) {
+  add(statement::recall, std::move(parameters), [this](segment& got) {
     flow::write_answer changed;  // it is no read, and fails like a write
     if (!is_written(got, changed)) {
       out_.recalled.result = changed.result == flow::write_result::refused ? flow::read_result::refused
@@ -280,4 +281,4 @@ result<flow::store_answer> round_trip::answer(std::vector<segment> from) {
   return std::move(out_);
 }
 
-}  // namespace outboxd::relay
+}  // namespace outboxd::store

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace outboxd::pg {
+namespace outboxd::store {
 
 // Bytes of its value before it is a text. What is not compressed is as large as it is stored; what is
 // compressed has to be unpacked.
@@ -18,4 +18,4 @@ std::string unpacked_size(std::string_view column);
 // deeply than PostgreSQL can go through.
 std::string size_of_numbers(std::string_view column, std::int64_t most);
 
-}  // namespace outboxd::pg
+}  // namespace outboxd::store
