@@ -10,10 +10,10 @@ namespace store_event_rows_test {
 
 using namespace outboxd;
 using namespace outboxd::store;
-using pg::boolean;
-using pg::int8;
 using outboxd::test::made_rows;
 using outboxd::test::row_of_fields;
+using pg::boolean;
+using pg::int8;
 
 namespace {
 
