@@ -53,7 +53,7 @@ std::vector<std::string> names_in(X509* certificate) {
     const GENERAL_NAME* const one = sk_GENERAL_NAME_value(all, i);
     if (one->type == GEN_DNS)
       out.push_back(printable({reinterpret_cast<const char*>(ASN1_STRING_get0_data(one->d.dNSName)),
-                              static_cast<std::size_t>(ASN1_STRING_length(one->d.dNSName))}));
+                               static_cast<std::size_t>(ASN1_STRING_length(one->d.dNSName))}));
     else if (one->type == GEN_IPADD)
       out.emplace_back("an address");
   }

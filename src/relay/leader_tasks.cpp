@@ -204,18 +204,18 @@ leader::done leader::carry_out(pg::connection& link, flow::task::ask_queue_usage
 leader::done leader::carry_out(pg::connection& link, flow::task::round_trip& what) {
   store::store_session store(link, settings_.database.claim_timeout);
   const auto asked_at = clock::now();
-  auto answer = co_await store.execute(what.what, view_);
+  auto answer = co_await store.execute(*what.what, view_);
   if (!answer) co_return tl::make_unexpected(answer.error());
-  if (what.what.read) pause_.reset();  // what can be read is well
-  count(what.what, asked_at);
+  if (what.what->find<flow::read_request>() != nullptr) pause_.reset();  // what can be read is well
+  count(*what.what, asked_at);
   flow_.on_answer(std::move(*answer), link.turned_read_only(), clock::now());
   co_return result<void>();
 }
 
 void leader::count(const flow::store_request& what, clock::time_point asked_at) {
   counts& all = host_.so_far();
-  if (!what.marks.keys.empty()) ++all.marks;
-  if (!what.read) return;
+  if (what.find<flow::mark_request>() != nullptr) ++all.marks;
+  if (what.find<flow::read_request>() == nullptr) return;
   ++all.reads;
   all.read_times.add(clock::now() - asked_at);
 }

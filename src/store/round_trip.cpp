@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "core/utf8.hpp"
 #include "pg/binary.hpp"
@@ -109,7 +111,7 @@ std::optional<std::vector<bool>> round_trip::numbers_in(const pg::rows& from, st
   return out;
 }
 
-void round_trip::add(std::string_view statement, std::vector<std::string> parameters,
+void round_trip::ask(std::string_view statement, std::vector<std::string> parameters,
                      std::function<void(segment&)> then) {
   steps_.run(std::string(statement), std::move(parameters));
   if (statement == statement::mark) steps_.then_failpoint("half_sent");
@@ -135,13 +137,13 @@ void round_trip::limit_time(std::chrono::milliseconds to) {
 
 // A death has to outlive a crash, or its successors would be published before it once more. But it waits for
 // no standby: while one is gone, nobody else's events would go.
-void round_trip::add_failures() {
+void round_trip::add(const flow::record_request& asked, flow::write_answer& into) {
   std::vector<event_key> keys;
   std::vector<std::optional<std::string>> exceptions, codes, reasons, scopes;
   std::vector<std::int64_t> attempts, deferrals;
   std::vector<std::optional<std::int64_t>> delays;
   bool dead = false;
-  for (const auto& one : what_.failures) {
+  for (const auto& one : asked.failures) {
     const bool backs_off = one.to == flow::exception::backing_off;
     dead = dead || one.to == flow::exception::dead;
     keys.push_back(one.key);
@@ -161,112 +163,101 @@ void round_trip::add_failures() {
   steps_.run(std::string(statement::record), std::move(parameters));
   // What is recorded is unfinished still, but for the dead: so what is left is known by what is missing among
   // the recorded.
-  add(statement::unfinished, key_parameters(keys), [this, keys](segment& got) {
-    if (!is_written(got, out_.failures)) return;
+  ask(statement::unfinished, key_parameters(keys), [this, keys, &into](segment& got) {
+    if (!is_written(got, into)) return;
     const auto recorded = numbers_in(got.answers[got.answers.size() - 2], keys.size());
     if (!recorded) return;
     const auto unfinished = numbers_in(got.answers.back(), keys.size());
     if (!unfinished) return;
     for (std::size_t i = 0; i < keys.size(); ++i)
-      if ((*unfinished)[i] && !(*recorded)[i]) out_.failures.left.push_back(keys[i]);
+      if ((*unfinished)[i] && !(*recorded)[i]) into.left.push_back(keys[i]);
   });
 }
 
-void round_trip::add_marks() {
-  if (what_.marks.mode == flow::mark_mode::by_place) {
-    auto parameters = key_parameters(what_.marks.keys);
-    parameters.insert(parameters.begin() + 1, pg::tid_array(what_.marks.places));
-    append(parameters, {pg::int8(what_.marks.lowest), pg::int8(what_.marks.highest)});
-    add(statement::mark, std::move(parameters), [this](segment& got) {
-      if (!is_written(got, out_.marks)) return;
-      const auto marked = got.answers.back().affected();
-      const auto wanted = static_cast<std::int64_t>(what_.marks.keys.size());
-      if (marked > wanted)
-        refuse(fmt::format("{} rows marked and not {}", marked, wanted));
-      else if (marked < wanted)
-        out_.marks.result = flow::write_result::missed;
-    });
-    return;
-  }
+void round_trip::add(const flow::mark_request& asked, flow::write_answer& into) {
+  if (asked.mode == flow::mark_mode::by_place) return add_mark_by_place(asked, into);
   std::vector<std::uint32_t> writers;
   std::vector<std::string> digests;
-  for (const flow::sent_content& one : what_.marks.sent) {
+  for (const flow::sent_content& one : asked.sent) {
     writers.push_back(one.written_by);
     digests.push_back(digest_of(one));
   }
-  auto parameters = key_parameters(what_.marks.keys);
+  auto parameters = key_parameters(asked.keys);
   append(parameters, {pg::xid_array(writers), pg::bytea_array(digests)});
   steps_.run(std::string(statement::mark_by_key), std::move(parameters));
-  add(statement::unfinished, key_parameters(what_.marks.keys), [this](segment& got) {
-    if (!is_written(got, out_.marks) || !note_changed(got.answers[got.answers.size() - 2])) return;
-    const auto unfinished = numbers_in(got.answers.back(), what_.marks.keys.size());
+  ask(statement::unfinished, key_parameters(asked.keys), [this, &asked, &into](segment& got) {
+    if (!is_written(got, into) || !note_changed(got.answers[got.answers.size() - 2], asked, into)) return;
+    const auto unfinished = numbers_in(got.answers.back(), asked.keys.size());
     if (!unfinished) return;
     for (std::size_t i = 0; i < unfinished->size(); ++i)
-      if ((*unfinished)[i]) out_.marks.left.push_back(what_.marks.keys[i]);
+      if ((*unfinished)[i]) into.left.push_back(asked.keys[i]);
+  });
+}
+
+void round_trip::add_mark_by_place(const flow::mark_request& asked, flow::write_answer& into) {
+  auto parameters = key_parameters(asked.keys);
+  parameters.insert(parameters.begin() + 1, pg::tid_array(asked.places));
+  append(parameters, {pg::int8(asked.lowest), pg::int8(asked.highest)});
+  ask(statement::mark, std::move(parameters), [this, &asked, &into](segment& got) {
+    if (!is_written(got, into)) return;
+    const auto marked = got.answers.back().affected();
+    const auto wanted = static_cast<std::int64_t>(asked.keys.size());
+    if (marked > wanted)
+      refuse(fmt::format("{} rows marked and not {}", marked, wanted));
+    else if (marked < wanted)
+      into.result = flow::write_result::missed;
   });
 }
 
 // Of rows that are marked by key.
-bool round_trip::note_changed(const pg::rows& marked) {
-  const auto& keys = what_.marks.keys;
+bool round_trip::note_changed(const pg::rows& marked, const flow::mark_request& asked,
+                              flow::write_answer& into) {
+  const auto& keys = asked.keys;
   if (!has_shape(marked, {.cells = marked_cells, .most_rows = static_cast<int>(keys.size())})) return false;
   for (int row = 0; row < marked.size(); ++row) {
     const auto number = pg::read_int8(marked.at(row, 0));
     if (number < 1 || number > static_cast<std::int64_t>(keys.size())) return refuse("another event");
-    if (pg::read_bool(marked.at(row, 1)))
-      out_.marks.changed.push_back(keys[static_cast<std::size_t>(number - 1)]);
+    if (pg::read_bool(marked.at(row, 1))) into.changed.push_back(keys[static_cast<std::size_t>(number - 1)]);
   }
   return true;
 }
 
-void round_trip::add_save() {
-  add(statement::save,
-      {pg::int4(of_.shard), pg::int8(what_.save->seq), what_.save->seen.text(),
-       pg::int8_array(what_.save_unsettled)},
-      [this](segment& got) {
-        out_.saved = !got.refusal;
+void round_trip::add(const flow::save_request& asked, flow::save_answer& into) {
+  ask(statement::save,
+      {pg::int4(of_.shard), pg::int8(asked.at.seq), asked.at.seen.text(), pg::int8_array(asked.unsettled)},
+      [this, &into](segment& got) {
+        into.saved = !got.refusal;
         if (got.refusal && pg::write_failure(got.sqlstate) == pg::statement_failure::of_session)
           broken_ = got.refusal;
       });
 }
 
-void round_trip::add_recall() {
+void round_trip::add(const flow::recall_request& asked, flow::recall_request::answer& into) {
   auto parameters = events_of(of_.largest);
-  parameters.insert(parameters.end(),
-                    {pg::timestamptz(what_.recall_after->at), pg::int8(what_.recall_after->seq)});
-  add(statement::recall, std::move(parameters), [this](segment& got) {
+  append(parameters, {pg::timestamptz(asked.after.at), pg::int8(asked.after.seq)});
+  ask(statement::recall, std::move(parameters), [this, &into](segment& got) {
     flow::write_answer changed;  // it is no read, and fails like a write
     if (!is_written(got, changed)) {
-      out_.recalled.result = changed.result == flow::write_result::refused ? flow::read_result::refused
-                                                                           : flow::read_result::deferred;
+      into.result = changed.result == flow::write_result::refused ? flow::read_result::refused
+                                                                  : flow::read_result::deferred;
       return;
     }
     static constexpr std::array cells{pg::number_cell, pg::number_cell};
     const pg::rows& rows = got.answers.back();
     if (!has_shape(rows, {.cells = cells, .most_rows = 1})) return;
-    if (rows.size() > 0)
-      out_.recalled.answer.upto = {pg::read_timestamp(rows.at(0, 0)), pg::read_int8(rows.at(0, 1))};
+    if (rows.size() > 0) into.answer.upto = {pg::read_timestamp(rows.at(0, 0)), pg::read_int8(rows.at(0, 1))};
   });
 }
 
 pg::pipeline round_trip::steps() {
-  if (!what_.failures.empty()) add_failures();
-  if (!what_.marks.keys.empty()) add_marks();
-  if (what_.save) add_save();
-  if (what_.read) add_read();
-  if (what_.check_from) add_walk(*what_.check_from, out_.checked);
-  if (what_.walk_from) add_walk(*what_.walk_from, out_.walk);
-  if (what_.due) add_due();
-  if (what_.laggards) add_laggards();
-  if (!what_.looks.empty()) add_look();
-  if (!what_.fetch.empty()) add_fetch();
-  if (!what_.left.empty()) add_left();
-  if (!what_.release.empty()) add_released();
-  if (what_.blocked_after) add_held();
-  if (what_.recall_after) add_recall();
-  if (what_.pauses) add_pauses();
-  if (what_.resume) add_resumed();
-  if (what_.dead_after) add_dead();
+  out_.replies.reserve(what_.questions.size());
+  for (const flow::store_question& one : what_.questions)
+    std::visit(
+        [this](const auto& asked) {
+          using answer = typename std::decay_t<decltype(asked)>::answer;
+          add(asked, std::get<answer>(out_.replies.emplace_back(std::in_place_type<answer>)));
+        },
+        one);
   return std::move(steps_);
 }
 

@@ -17,6 +17,7 @@
 
 namespace outboxd::store {
 
+// It stays where it is from steps() to answer().
 class round_trip {
  public:
   round_trip(const flow::store_request& what, const shard_view& of) : what_(what), of_(of) {}
@@ -32,7 +33,7 @@ class round_trip {
     std::function<void(segment&)> then;
   };
 
-  void add(std::string_view statement, std::vector<std::string> parameters,
+  void ask(std::string_view statement, std::vector<std::string> parameters,
            std::function<void(segment&)> then);
   // Three parameters: ids, seqs and transactions.
   static std::vector<std::string> key_parameters(const std::vector<event_key>& keys);
@@ -60,24 +61,28 @@ class round_trip {
   // Which of so many events an answer names, as numbers from 1 on; nothing if it names others.
   std::optional<std::vector<bool>> numbers_in(const pg::rows& from, std::size_t most);
 
-  bool note_changed(const pg::rows& marked);
+  bool note_changed(const pg::rows& marked, const flow::mark_request& asked, flow::write_answer& into);
 
-  void add_failures();
-  void add_marks();
-  void add_save();
-  void add_read();
+  // The statements of a question; `into` is where its answer comes.
+  void add(const flow::record_request& asked, flow::write_answer& into);
+  void add(const flow::mark_request& asked, flow::write_answer& into);
+  void add_mark_by_place(const flow::mark_request& asked, flow::write_answer& into);
+  void add(const flow::save_request& asked, flow::save_answer& into);
+  void add(const flow::look_request& asked, flow::look_request::answer& into);
+  void add(const flow::fetch_request& asked, flow::fetch_request::answer& into);
+  void add(const flow::walk_request& asked, flow::walk_request::answer& into);
+  void add(const flow::read_request& asked, flow::read_request::answer& into);
+  void add(const flow::check_request& asked, flow::check_request::answer& into);
   void add_walk(std::int64_t from, flow::tried<flow::walk_answer>& into);
-  void add_due();
-  void add_laggards();
-  void add_look();
-  void add_fetch();
-  void add_left();
-  void add_released();
-  void add_held();
-  void add_recall();
-  void add_pauses();
-  void add_resumed();
-  void add_dead();
+  void add(const flow::due_request& asked, flow::due_request::answer& into);
+  void add(const flow::laggards_request& asked, flow::laggards_request::answer& into);
+  void add(const flow::left_request& asked, flow::left_request::answer& into);
+  void add(const flow::release_request& asked, flow::release_request::answer& into);
+  void add(const flow::pauses_request&, flow::pauses_request::answer& into);
+  void add(const flow::dead_request& asked, flow::dead_request::answer& into);
+  void add(const flow::blocked_request& asked, flow::blocked_request::answer& into);
+  void add(const flow::recall_request& asked, flow::recall_request::answer& into);
+  void add(const flow::resume_request& asked, flow::resume_request::answer& into);
 
   const flow::store_request& what_;
   const shard_view& of_;

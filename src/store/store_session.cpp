@@ -47,7 +47,7 @@ boost::asio::awaitable<result<flow::saved_position>> store_session::load(shard_v
 boost::asio::awaitable<result<flow::store_answer>> store_session::execute(const flow::store_request& what,
                                                                           const shard_view& of) {
   round_trip trip(what, of);
-  if (!what.marks.keys.empty()) failpoint("marking");
+  if (what.find<flow::mark_request>() != nullptr) failpoint("marking");
   auto got = co_await link_.execute_segments(trip.steps(), timeout_);
   if (!got) co_return tl::make_unexpected(got.error());
   co_return trip.answer(std::move(*got));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../unit/request_by_name.hpp"
 #include "input.hpp"
 #include "pg/binary.hpp"
 #include "store/round_trip.hpp"
@@ -25,30 +26,39 @@ event_key key_of(int number) {
 }
 
 flow::store_request everything(bool by_place, bool keys_only) {
+  flow::record_request failures;
+  flow::mark_request marks;
+  flow::look_request looks;
+  flow::fetch_request fetch;
+  for (int i = 1; i <= 3; ++i)
+    failures.failures.push_back({.key = key_of(i), .code = "nacked", .reason = "r"});
+  marks.places.resize(3);
+  marks.mode = by_place ? flow::mark_mode::by_place : flow::mark_mode::unlocked;
+  for (int i = 4; i <= 6; ++i) {
+    marks.keys.push_back(key_of(i));
+    if (!by_place) marks.sent.push_back({});
+    looks.rows.push_back({.key = key_of(i), .place = {}, .written_by = 0});
+  }
+  for (int i = 7; i <= 9; ++i) fetch.keys.push_back(key_of(i));
   flow::store_request out;
   out.keys_only = keys_only;
-  for (int i = 1; i <= 3; ++i) out.failures.push_back({.key = key_of(i), .code = "nacked", .reason = "r"});
-  for (int i = 4; i <= 6; ++i) out.marks.keys.push_back(key_of(i));
-  out.marks.places.resize(3);
-  out.marks.mode = by_place ? flow::mark_mode::by_place : flow::mark_mode::unlocked;
-  for (int i = 4; i <= 6; ++i) {
-    if (!by_place) out.marks.sent.push_back({});
-    out.looks.push_back({.key = key_of(i), .place = {}, .written_by = 0});
-  }
-  out.save = flow::position{};
-  out.read = flow::read_request{.from = {}, .seq_limit = 100, .events = 3, .with_summary = true};
-  out.walk_from = out.check_from = 0;
-  out.due = flow::due_cursor{};
-  out.due_events = 3;
-  for (int i = 7; i <= 9; ++i) out.fetch.push_back(key_of(i));
-  out.left = {1, 2};
-  out.release = {2, 4};
-  out.release_events = 2;
-  out.blocked_after = 0;
-  out.recall_after = flow::due_cursor{};
-  out.pauses = true;
-  out.resume = flow::resume_request{.after = 0, .events = 3, .paused = {}};
-  out.dead_after = 0;
+  out.add(std::move(failures));
+  out.add(std::move(marks));
+  out.add(flow::save_request{});
+  out.add(std::move(looks));
+  out.add(std::move(fetch));
+  out.add(flow::walk_request{});
+  out.add(flow::read_request{.from = {}, .seq_limit = 100, .events = 3, .with_summary = true});
+  out.add(flow::check_request{});
+  out.add(flow::due_request{.after = {}, .events = 3});
+  out.add(flow::laggards_request{.of = {{2, 0}}, .seq_span = 100, .events = 3});
+  out.add(flow::left_request{{1, 2}});
+  out.add(flow::release_request{.of = {2, 4}, .events = 2});
+  out.add(flow::pauses_request{});
+  out.add(flow::dead_request{});
+  out.add(flow::blocked_request{});
+  out.add(flow::recall_request{});
+  out.add(flow::resume_request{.after = 0, .events = 3, .paused = {}});
   return out;
 }
 
@@ -158,15 +168,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     must(!got.error().message.empty(), "it is said why the session is given up");
     return 0;
   }
-  for (const auto* some : {&got->read.answer.rows, &got->due.answer.rows, &got->fetched.answer,
-                           &got->left.answer, &got->released.answer.rows, &got->resumed.answer.rows})
+  const test::named_request questions(asked);
+  const test::named_answers all(asked, *got);
+  for (const auto* some :
+       {&all.read.answer.rows, &all.due.answer.rows, &all.laggards.answer.rows, &all.fetched.answer,
+        &all.left.answer, &all.released.answer.rows, &all.resumed.answer.rows})
     check(*some);
   std::vector<event_key> fetched;
-  for (const auto& one : got->fetched.answer) fetched.push_back(one.what.key());
-  check_keys(asked.fetch, fetched);
-  check_keys(asked.marks.keys, got->marks.left);
+  for (const auto& one : all.fetched.answer) fetched.push_back(one.what.key());
+  check_keys(questions.fetch, fetched);
+  check_keys(questions.marks.keys, all.marks.left);
   std::vector<event_key> recorded;
-  for (const auto& one : asked.failures) recorded.push_back(one.key);
-  check_keys(recorded, got->failures.left);
+  for (const auto& one : questions.failures) recorded.push_back(one.key);
+  check_keys(recorded, all.failures.left);
   return 0;
 }

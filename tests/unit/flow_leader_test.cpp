@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "request_by_name.hpp"
 #include "scripted_lanes.hpp"
 
 namespace flow_leader_test {
@@ -74,11 +75,9 @@ struct script : scripted_lanes {
     if (std::holds_alternative<task::notify_self>(what)) it.on_notified_self(true, now);
     if (std::holds_alternative<task::ask_queue_usage>(what)) it.on_queue_usage(usage, now);
     if (const auto* one = std::get_if<task::round_trip>(&what)) {
-      store_answer out;
-      if (one->what.read) out.read.answer.saw_all = true;
-      if (one->what.blocked_after) out.blocked.answer = {};
-      if (one->what.save) out.saved = true;
-      it.on_answer(std::move(out), read_only, now);
+      test::named_answers out;
+      out.read.answer.saw_all = true;
+      it.on_answer(out.in_order_of(*one->what), read_only, now);
     }
   }
 

@@ -172,7 +172,7 @@ TEST_CASE("under a rate limit events are read as they go out, and retries count 
   REQUIRE(it.asked.read);
   CHECK(it.asked.read->events == 2);
   CHECK(it.sent().empty());
-  store_answer due;
+  named_answers due;
   due.read.answer.saw_all = true;
   due.read.answer.now = {9, 9, {}};
   due.due.answer.rows = {row(1, 1, exception::backing_off)};
@@ -181,7 +181,7 @@ TEST_CASE("under a rate limit events are read as they go out, and retries count 
   if (!asks_due) {
     it.stream.ring_due();
     it.ask();
-    store_answer later;
+    named_answers later;
     later.due.answer.rows = {row(1, 1, exception::backing_off)};
     it.answer(std::move(later));
   }

@@ -1,5 +1,6 @@
 // flow_reader_test: what is read again does not make the reader walk over everything above it.
 #include "flow/stream/reader.hpp"
+#include "request_by_name.hpp"
 
 #include <doctest/doctest.h>
 
@@ -27,11 +28,10 @@ struct fixture {
     REQUIRE(reads_from() == far);
     REQUIRE(read(std::nullopt, std::nullopt) == reader::outcome::complete);
   }
-  store_request ask() {
+  test::named_request ask() {
     store_request out;
     it.add_to(out, {.fresh = 1'500, .due = 1'500}, now);
-    asked = out;
-    return out;
+    return asked = test::named_request(out);
   }
   std::optional<std::int64_t> walks_from() { return ask().walk_from; }
   std::optional<std::int64_t> reads_from() {
@@ -50,19 +50,19 @@ struct fixture {
     REQUIRE(asked.due);
     tried<due_answer> got;
     got.answer.next = delay;
-    it.on_due(asked, got, now);
+    it.on_due({*asked.due, asked.due_events}, got, now);
   }
   // The same, told by a read that finds no event.
   void read_due_in(std::chrono::milliseconds delay) {
     it.ring();
+    it.want_summary();
     ask();
     REQUIRE(asked.read);
-    asked.read->with_summary = true;
     tried<read_answer> got;
     got.answer.now = seen;
     got.answer.saw_all = true;
     got.answer.next_due = delay;
-    it.on_read(asked, got, now);
+    it.on_read(*asked.read, got, now);
   }
   // Brings one row, or none.
   reader::outcome read(std::optional<std::int64_t> row, std::optional<std::int64_t> top) {
@@ -71,9 +71,9 @@ struct fixture {
     got.answer.saw_all = true;
     got.answer.top = top;
     if (row) got.answer.rows.emplace_back().what.seq = *row;
-    return it.on_read(asked, got, now);
+    return it.on_read(*asked.read, got, now);
   }
-  store_request asked;
+  test::named_request asked;
 };
 
 }  // namespace
@@ -150,11 +150,11 @@ TEST_CASE_FIXTURE(fixture, "it says since when it looks through what brings noth
   part.answer.now = {15, 15, {}};
   part.answer.xmax = 90;
   const auto begun = now;
-  it.on_read(asked, part, now);
+  it.on_read(*asked.read, part, now);
   now += 10s;
   ask();
   part.answer.now = {40, 40, {}};
-  it.on_read(asked, part, now);
+  it.on_read(*asked.read, part, now);
   REQUIRE(it.searching());
   CHECK(it.searching()->since == begun);
   CHECK(it.searching()->seen == 40);

@@ -1,5 +1,6 @@
 // flow_scanner_test: what a new leader has to know before it sends, and what is looked for page by page.
 #include "flow/stream/scanner.hpp"
+#include "request_by_name.hpp"
 
 #include <doctest/doctest.h>
 
@@ -24,15 +25,15 @@ struct fixture {
   scanner it;
 
   explicit fixture(bool dead_hold = false) : it(known, dead_hold) {}
-  store_request ask_to_load() {
+  test::named_request ask_to_load() {
     store_request out;
     it.add_to_load(out, now);
-    return out;
+    return test::named_request(out);
   }
-  store_request ask(int room = 100) {
+  test::named_request ask(int room = 100) {
     store_request out;
     it.add_to(out, room, now);
-    return out;
+    return test::named_request(out);
   }
   void no_pauses(bool running) { REQUIRE(it.on_pauses({}, running, now)); }
   void load() {

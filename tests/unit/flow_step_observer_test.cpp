@@ -97,7 +97,7 @@ TEST_CASE("a step observer is told of an event with large texts when these have 
   it.bring({large});
   CHECK(told.take().empty());
   it.ask();
-  store_answer texts;
+  named_answers texts;
   texts.fetched.answer = {row(5)};
   it.answer(texts);
   CHECK(told.take() == "5 read, 5 sent on 0, ");

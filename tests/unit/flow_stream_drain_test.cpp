@@ -189,13 +189,13 @@ TEST_CASE("who may not send holds up nobody else on the lane") {
   it.now += 8s;
   flow::stream other(it.pool, stream_script::quick(), [](const flow::any_notice&) {});
   other.start({{0, {}}, {}}, payload_type::jsonb);
-  other.next(), other.on_answer({});
-  other.next(), other.on_answer({});
-  other.next();
-  store_answer one;
+  const auto answer = [&](named_answers with) { other.on_answer(with.in_order_of(*other.next())); };
+  answer({});
+  answer({});
+  named_answers one;
   one.read.answer.saw_all = true;
   one.read.answer.rows = {row(2)};
-  other.on_answer(one);
+  answer(one);
   it.connections[0].full = false;
   it.wires[0].on_writable();
   CHECK(it.sent() == numbers{2});

@@ -27,7 +27,7 @@ std::vector<int> looked_at(const stream_script& it) {
 
 // Those of what was asked for that are as they were.
 void same(stream_script& it, const std::vector<int>& numbers) {
-  flow::store_answer out;
+  named_answers out;
   for (const int one : numbers) out.looked.answer.push_back(key_of(one));
   it.answer(std::move(out));
 }
@@ -76,7 +76,7 @@ TEST_CASE("a row that has changed is fetched, and goes out as it is then") {
   it.ask();
   REQUIRE(it.asked.fetch.size() == 1);
   CHECK(it.asked.fetch.front() == key_of(2));
-  flow::store_answer out;
+  named_answers out;
   out.fetched.answer = {row(2)};
   out.fetched.answer.front().what.event_type = "corrected";
   it.answer(std::move(out));
@@ -94,7 +94,7 @@ TEST_CASE("a row that has been put off, or is finished, is forgotten, and the ne
     it.ask();
     same(it, {3});
     it.ask();
-    flow::store_answer out;
+    named_answers out;
     if (put_off) {
       out.fetched.answer = {row(2, 1, exception::scheduled)};
       out.fetched.answer.front().put_off = true;
@@ -113,7 +113,7 @@ TEST_CASE("one that backs off and is put off holds its aggregate still") {
   it.ask();
   same(it, {});
   it.ask();
-  flow::store_answer out;
+  named_answers out;
   out.fetched.answer = {row(2, 1, exception::backing_off)};
   out.fetched.answer.front().put_off = true;
   it.answer(std::move(out));
@@ -130,13 +130,13 @@ TEST_CASE("a look that a lock puts off is tried again, and one that is refused h
   it.now += 2s;
   acknowledge(it);
   it.ask();
-  flow::store_answer later;
+  named_answers later;
   later.looked.result = flow::read_result::deferred;
   it.answer(std::move(later));
   it.now += 20ms;
   it.ask();
   CHECK(looked_at(it) == std::vector{2});
-  flow::store_answer refused;
+  named_answers refused;
   refused.looked.result = flow::read_result::refused;
   it.answer(std::move(refused));
   it.ask();
@@ -184,13 +184,13 @@ TEST_CASE("what is published and was changed after it was sent is told") {
   acknowledge(it);
   it.ask();
   REQUIRE(it.marked() == std::vector{1});
-  flow::store_answer missed;
+  named_answers missed;
   missed.marks.result = flow::write_result::missed;
   it.answer(std::move(missed));
   it.ask();
   REQUIRE(it.asked.marks.sent.size() == 1);
   CHECK(it.asked.marks.sent.front().event_type == "t");
-  flow::store_answer changed;
+  named_answers changed;
   changed.marks.changed = {key_of(1)};
   it.answer(std::move(changed));
   CHECK(it.changed == std::vector{1});

@@ -35,7 +35,7 @@ class hot_script : public stream_script {
     while (ask(), !asked.laggards) answer();
   }
   void bring_of_laggard(std::vector<stored_event> rows, std::optional<std::int64_t> looked_to) {
-    store_answer out;
+    named_answers out;
     out.laggards.answer = {std::move(rows), {{1, looked_to}}};
     answer(std::move(out));
   }
@@ -90,7 +90,7 @@ TEST_CASE("what came late of who was left behind is read at once, if what is abo
   hot_script it;
   it.stream.ring();
   while (it.ask(), !it.asked.read) it.answer();
-  store_answer late;
+  named_answers late;
   late.read.answer.now = {9, 9, {}};
   late.read.answer.saw_all = true;
   late.read.answer.late = 2;
@@ -115,7 +115,7 @@ TEST_CASE("what is beyond the position is not taken from a read of who was left 
 TEST_CASE("the saved position is below what was left behind") {
   hot_script it;
   it.ask_for_laggards();
-  store_answer failed;
+  named_answers failed;
   failed.laggards.result = read_result::deferred;
   it.answer(std::move(failed));
   for (token one = 1; one <= 3; ++one) it.ack(0, one);
@@ -135,7 +135,7 @@ TEST_CASE("a stream that drains leaves its position below what was left behind")
 TEST_CASE("a read of who was left behind that fails is made again after a pause") {
   hot_script it;
   it.ask_for_laggards();
-  store_answer failed;
+  named_answers failed;
   failed.laggards.result = read_result::deferred;
   it.answer(std::move(failed));
   while (it.asks()) {
@@ -164,7 +164,7 @@ TEST_CASE("who is overtaken by too many is parked, and looked up when its chain 
   while (it.asks() && it.asked.release.empty()) it.answer();
   CHECK(it.asked.release == std::vector<aggregate>{1});
   CHECK(it.asked.release_events == 2);
-  store_answer released;
+  named_answers released;
   released.released.answer.rows = {row(3, 1, exception::parked)};
   it.sent();
   it.answer(released);

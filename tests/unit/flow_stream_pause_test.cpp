@@ -30,7 +30,7 @@ void tell(stream_script& it, std::vector<flow::pause> in_force,
   it.stream.ring_pauses();
   it.ask();
   REQUIRE(it.asked.pauses);
-  store_answer told;
+  named_answers told;
   told.pauses.answer = {std::move(in_force), end};
   it.answer(std::move(told));
 }
@@ -66,7 +66,7 @@ TEST_CASE("when its pause has ended it is looked for, and goes out before what w
   it.ask();
   REQUIRE(it.asked.resume);
   CHECK(it.asked.resume->paused.empty());
-  store_answer found;
+  named_answers found;
   found.resumed.answer.rows = {of_type(1, "u", 1, exception::backing_off)};
   it.answer(std::move(found));
   CHECK(it.sent() == numbers{1});
@@ -80,12 +80,12 @@ TEST_CASE("what is recorded as paused after its pause has ended is looked for ag
   it.read({of_type(1, "u")});
   it.ask();
   REQUIRE(it.recorded() == "1 backs off ");
-  store_answer locked;
+  named_answers locked;
   locked.failures.result = write_result::deferred;
   it.answer(std::move(locked));
   tell(it, {});
   it.ask();
-  store_answer page;
+  named_answers page;
   page.resumed.answer.upto = 5;
   it.answer(page);
   it.now += 10s;
@@ -163,7 +163,7 @@ TEST_CASE("nothing is sent before it is known what is paused") {
   it.stream.start({{0, {}}, {}}, payload_type::jsonb);
   it.ask();
   CHECK(it.asked.pauses);
-  store_answer late;
+  named_answers late;
   late.pauses.result = read_result::deferred;
   it.answer(std::move(late));
   CHECK(it.stream.now_in() == stream::phase::loading);

@@ -32,7 +32,7 @@ struct replay_script : stream_script {
   void bring_due(int first, int count) {
     stream.ring_due();
     while (ask(), !asked.due) answer();
-    store_answer out;
+    named_answers out;
     for (int one = first; one < first + count; ++one)
       out.due.answer.rows.push_back(row(one, one, exception::scheduled));
     answer(std::move(out));
@@ -91,7 +91,7 @@ TEST_CASE("texts of due events have half of the bytes") {
   it.bring({});
   it.stream.ring_due();
   while (it.ask(), !it.asked.due) it.answer();
-  store_answer due;
+  named_answers due;
   due.due.answer.rows = {row(1, 1, exception::scheduled)};
   due.due.answer.rows[0].size = 100;
   it.answer(std::move(due));
@@ -105,7 +105,7 @@ TEST_CASE("texts of due events have half of the bytes") {
 TEST_CASE("pipelined, an aggregate keeps its order, whichever of its events have waited") {
   replay_script it(order_mode::pipelined);
   it.wires[0].on_blocked(true);  // so that all of them wait for the lane
-  store_answer mixed;
+  named_answers mixed;
   it.stream.ring_due();
   while (it.ask(), !it.asked.due) it.answer();
   mixed.due.answer.rows = {row(1, 7, exception::scheduled)};
@@ -120,7 +120,7 @@ TEST_CASE("what waited for an event that is gone is let go, also by a first read
   it.stream.start({{position::before_all, {}}, {}}, payload_type::jsonb);
   while (it.stream.now_in() == stream::phase::loading) {
     it.ask();
-    store_answer out;
+    named_answers out;
     if (it.asked.blocked_after) out.blocked.answer.rows = {{.which = 7, .head_waits = false}};
     it.answer(std::move(out));
   }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "flow/stream/stream.hpp"
+#include "request_by_name.hpp"
 #include "scripted_lanes.hpp"
 
 namespace outboxd::test {
@@ -67,25 +68,20 @@ class stream_script : public scripted_lanes {
     if (asked.walk_from) answer(), ask();
   }
 
-  void ask() {
-    auto next = stream.next();
-    REQUIRE(next);
-    asked = std::move(*next);
-  }
+  void ask() { REQUIRE(asks()); }
   bool asks() {
-    auto next = stream.next();
-    if (next) asked = std::move(*next);
-    return next.has_value();
+    const auto next = stream.next();
+    if (next == nullptr) return false;
+    request_ = next;
+    asked = named_request(*next);
+    return true;
   }
   using scripted_lanes::answer;
   // With all that is written, and nothing that is read but what `with` says.
-  flow::stream::news answer(flow::store_answer with = {}) {
-    if (asked.save) with.saved = true;
-    return stream.on_answer(std::move(with));
-  }
+  flow::stream::news answer(named_answers with = {}) { return stream.on_answer(with.in_order_of(*request_)); }
   // Answers the read under way.
   flow::stream::news bring(std::vector<flow::stored_event> rows) {
-    flow::store_answer out;
+    named_answers out;
     auto& read = out.read.answer;
     read.saw_all = true;
     read.now = {9, 9, {}};
@@ -127,7 +123,7 @@ class stream_script : public scripted_lanes {
   }
 
   flow::stream stream;
-  flow::store_request asked;
+  named_request asked;
   std::vector<std::chrono::microseconds> delivered;
   std::vector<flow::failure_record> failed;
   std::vector<std::string> failed_at;  // exchange/key of each of them
@@ -135,6 +131,7 @@ class stream_script : public scripted_lanes {
   std::vector<int> changed;  // after they were sent
 
  private:
+  flow::shared_request request_;
   void note(const flow::any_notice& what) {
     if (const auto* one = std::get_if<flow::notice::delivered>(&what)) delivered.push_back(one->after);
     if (const auto* one = std::get_if<flow::notice::stuck>(&what)) stuck.push_back(number_of(one->which.id));

@@ -74,14 +74,14 @@ TEST_CASE("what is parked goes out after the head, and then the aggregate is fre
   it.now = it.stream.next_at();
   it.ask();
   REQUIRE(it.asked.due);
-  store_answer due;
+  named_answers due;
   due.due.answer.rows = {row(1, 1, exception::backing_off)};
   it.sent();
   it.answer(due);
   CHECK(it.sent() == numbers{1});
   it.ack(0, it.latest());
   while (it.asks() && it.asked.release.empty()) it.answer();
-  store_answer released;
+  named_answers released;
   released.released.answer.rows = {row(2, 1, exception::parked)};
   it.answer(released);
   CHECK(it.sent() == numbers{2});
@@ -96,13 +96,13 @@ TEST_CASE(
   stream_script it;
   it.stream.start({{20, {5, 5, {}}}, {}}, payload_type::jsonb);
   it.ask();
-  store_answer page;
+  named_answers page;
   page.blocked.answer.rows = {{1, false}};
   it.answer(page);
   it.ask();
   CHECK(it.asked.walk_from);
   CHECK(it.asked.release.empty());
-  store_answer walked;
+  named_answers walked;
   walked.walk.answer.walked_to = 40;
   it.answer(walked);
   it.ask();
@@ -111,7 +111,7 @@ TEST_CASE(
   it.bring({});
   it.ask();
   CHECK(it.asked.release == std::vector<aggregate>{1});
-  store_answer released;
+  named_answers released;
   released.released.answer.rows = {row(39, 1, exception::parked), row(41, 1, exception::parked)};
   it.answer(released);
   CHECK(it.sent() == numbers{39});
@@ -122,7 +122,7 @@ TEST_CASE("nothing parked goes before an earlier one that is still to be recorde
   stream_script it;
   it.stream.start({{20, {5, 5, {}}}, {}}, payload_type::jsonb);
   it.ask();
-  store_answer page;
+  named_answers page;
   page.blocked.answer.rows = {{1, false}};
   it.answer(page);
   it.ask();
@@ -133,7 +133,7 @@ TEST_CASE("nothing parked goes before an earlier one that is still to be recorde
   it.ask();
   REQUIRE(it.asked.read);
   CHECK(it.asked.release == std::vector<aggregate>{1});
-  store_answer both;
+  named_answers both;
   both.read.answer.saw_all = true;
   both.read.answer.late = 1;
   both.read.answer.rows = {row(7)};
@@ -313,7 +313,7 @@ TEST_CASE("rows that have moved are marked by id") {
   CHECK(it.asked.marks.places.size() == 1);
   CHECK(it.asked.marks.lowest == 1);
   CHECK(it.asked.marks.highest == 1);
-  store_answer missed;
+  named_answers missed;
   missed.marks.result = write_result::missed;
   it.answer(missed);
   it.ask();
@@ -331,14 +331,14 @@ TEST_CASE("rows that somebody has locked are marked later, the others now") {
   const std::vector<outcome> both{{1, verdict::acked, {}}, {2, verdict::acked, {}}};
   it.wires[0].on_outcomes(both);
   it.ask();
-  store_answer locked;
+  named_answers locked;
   locked.marks.result = write_result::deferred;
   it.answer(locked);
   CHECK_FALSE(it.asks());
   it.now = it.stream.next_at();
   it.ask();
   CHECK(it.asked.marks.mode == mark_mode::unlocked);
-  store_answer left;
+  named_answers left;
   left.marks.left = {key_of(2)};
   it.answer(left);
   CHECK(it.stream.events().size() == 1);
@@ -361,7 +361,7 @@ TEST_CASE("how old an event is at its confirm is told by the server's clock, onc
   it.ask();
   REQUIRE(it.asked.read);
   CHECK(it.asked.read->with_summary);
-  store_answer out;
+  named_answers out;
   out.read.answer = {
       .now = {9, 9, {}}, .saw_all = true, .top = 2, .late_low = {}, .rows = {young}, .server_time = noon};
   it.answer(std::move(out));

@@ -47,7 +47,7 @@ TEST_CASE("nothing is sent before it is known what is blocked and what a former 
   it.ask();
   CHECK(it.asked.blocked_after);
   CHECK_FALSE(it.asked.read);
-  store_answer page;
+  named_answers page;
   page.blocked.answer = {{{1, true}}, 1};
   it.answer(page);
   it.ask();
@@ -56,7 +56,7 @@ TEST_CASE("nothing is sent before it is known what is blocked and what a former 
   it.ask();
   CHECK(it.asked.left == std::vector<std::int64_t>{4});
   CHECK_FALSE(it.asked.read);
-  store_answer left;
+  named_answers left;
   left.left.answer = {row(4, 2)};
   it.answer(left);
   CHECK(it.stream.now_in() == stream::phase::running);
@@ -69,7 +69,7 @@ TEST_CASE(
   it.stream.start({{9, {5, 5, {}}}, {4}}, payload_type::jsonb);
   it.ask(), it.answer();
   it.ask();
-  store_answer refused;
+  named_answers refused;
   refused.left.result = read_result::refused;
   it.answer(refused);
   CHECK_FALSE(it.asks());
@@ -113,7 +113,7 @@ TEST_CASE("what is read again is known by its id") {
 TEST_CASE("a read that goes back brings nothing, and everything from there on is read again") {
   stream_script it;
   it.lead({{100, {5, 5, {}}}, {}});
-  store_answer late;
+  named_answers late;
   late.read.answer.saw_all = true;
   late.read.answer.late = 100'000;
   late.read.answer.late_low = 40;
@@ -127,7 +127,7 @@ TEST_CASE("a read that goes back brings nothing, and everything from there on is
 TEST_CASE("a read that has not seen all that committed late brings nothing from above the position") {
   stream_script it;
   it.lead({{10, {5, 5, {}}}, {}});
-  store_answer part;
+  named_answers part;
   part.read.answer.now = {7, 7, {}};
   part.read.answer.late = 1;
   part.read.answer.top = 12;
@@ -148,7 +148,7 @@ TEST_CASE(
   it.stream.ring_due();
   it.ask();
   REQUIRE(it.asked.due);
-  store_answer due;
+  named_answers due;
   due.due.answer.rows = {row(1, 1, exception::scheduled), row(2, 1, exception::scheduled),
                          row(3, 1, exception::scheduled)};
   it.answer(due);
@@ -166,7 +166,7 @@ TEST_CASE(
   it.stream.ring_due();
   it.ask();
   REQUIRE(it.asked.due);
-  store_answer due;
+  named_answers due;
   due.due.answer.rows = {row(2, 1, exception::scheduled), row(3, 2, exception::backing_off)};
   it.answer(due);
   CHECK(it.sent() == numbers{3});
@@ -206,7 +206,7 @@ TEST_CASE("an event that is scheduled for later and cannot be set aside holds th
   it.bring({later});
   it.ask();
   CHECK(it.recorded() == "5 scheduled ");
-  store_answer locked;
+  named_answers locked;
   locked.failures.left = {key_of(5)};
   it.answer(locked);
   it.stream.sweep();
@@ -221,7 +221,7 @@ TEST_CASE("a due event with an earlier one that waits is parked") {
   it.bring({});
   it.stream.ring_due();
   it.ask();
-  store_answer due;
+  named_answers due;
   due.due.answer.rows = {row(7, 1, exception::scheduled)};
   due.due.answer.rows[0].earlier_waits = true;
   it.answer(due);
@@ -263,7 +263,7 @@ TEST_CASE("what a former leader has left goes out in order, in whatever order it
   it.stream.start({{5, {}}, {4, 3}}, payload_type::jsonb);
   while (it.asks() && it.asked.left.empty()) it.answer();
   REQUIRE(it.asked.left.size() == 2);
-  store_answer left;
+  named_answers left;
   left.left.answer = {row(4), row(3)};
   it.answer(std::move(left));
   CHECK(it.sent() == numbers{3});
@@ -281,7 +281,7 @@ TEST_CASE("rows that PostgreSQL will not write leave room for small reads, as lo
     it.ack(0, one);
     it.ask();
     REQUIRE_FALSE(it.asked.marks.keys.empty());
-    store_answer refused;
+    named_answers refused;
     refused.marks.result = write_result::refused;
     it.answer(std::move(refused));
   }

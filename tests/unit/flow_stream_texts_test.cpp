@@ -22,20 +22,20 @@ stored_event large(int number, std::int64_t size = 100) {
   return out;
 }
 
-store_answer fetched(std::vector<stored_event> rows) {
-  store_answer out;
+named_answers fetched(std::vector<stored_event> rows) {
+  named_answers out;
   out.fetched.answer = std::move(rows);
   return out;
 }
 
-store_answer not_fetched(read_result how, const char* reason) {
-  store_answer out;
+named_answers not_fetched(read_result how, const char* reason) {
+  named_answers out;
   out.fetched.result = how;
   out.fetched.reason = reason;
   return out;
 }
 
-store_answer too_dear() {
+named_answers too_dear() {
   return not_fetched(read_result::too_dear, "canceling statement due to statement timeout");
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("large texts are fetched a few at a time, and what stands behind them 
   CHECK(it.sent().empty());
   it.ask();
   CHECK(it.asked.fetch == std::vector{key_of(1), key_of(2)});
-  store_answer texts;
+  named_answers texts;
   texts.fetched.answer = {row(1, 1), row(2, 2)};
   it.answer(texts);
   CHECK(it.sent() == numbers{1, 2});
@@ -137,7 +137,7 @@ TEST_CASE(
       CHECK(it.asked.fetch == std::vector{key_of(2)});
       CHECK(it.asked.fetch_is_measured);
     }
-    it.answer(fetches ? too_dear() : store_answer());
+    it.answer(fetches ? too_dear() : named_answers());
     while (!it.asks()) it.now = std::max(it.now, it.stream.next_at());
   }
   CHECK(tries > 60);
@@ -152,7 +152,7 @@ TEST_CASE("a read that is too dear is made again without texts") {
   it.lead();
   REQUIRE(it.asked.read);
   CHECK_FALSE(it.asked.keys_only);
-  store_answer dear;
+  named_answers dear;
   dear.read.result = read_result::too_dear;
   it.answer(dear);
   it.now = std::max(it.now, it.stream.next_at());
@@ -211,7 +211,7 @@ TEST_CASE("an event on a disk that cannot be read is tried for half a minute bef
   int tries = 0;
   for (; it.recorded().empty(); it.now = std::max(it.now, it.stream.next_at())) {
     if (!it.asks()) continue;
-    store_answer refused;
+    named_answers refused;
     if (!it.asked.fetch.empty()) {
       ++tries;
       tried_at = it.now;
@@ -248,7 +248,7 @@ TEST_CASE("what cannot be marked does not keep a text away from memory that is f
   it.ack(0, it.latest());
   it.ask();
   CHECK(it.marked() == numbers{1});
-  store_answer refused;
+  named_answers refused;
   refused.marks.result = write_result::refused;
   it.answer(refused);
   it.read({large(2), row(3, 2)});

@@ -54,7 +54,7 @@ TEST_CASE("two large events with one id get their own texts, in whatever order t
   it.bring({large(twin(1, 1)), large(twin(2, 2))});
   it.ask();
   REQUIRE(seqs_of(it.asked.fetch) == std::vector<std::int64_t>{1, 2});
-  store_answer texts;
+  named_answers texts;
   texts.fetched.answer = {twin(2, 2), twin(1, 1)};
   it.answer(std::move(texts));
   CHECK(it.sent().size() == 2);
@@ -67,7 +67,7 @@ TEST_CASE("a row that takes the place of one whose text is to be fetched is anot
   it.bring({large(twin(1, 1, 5))});
   it.ask();
   REQUIRE(it.asked.fetch.size() == 1);
-  store_answer other;
+  named_answers other;
   SUBCASE("the row is gone") {}
   SUBCASE("the new row comes in its stead") {
     other.fetched.answer = {twin(1, 2, 6)};
@@ -96,7 +96,7 @@ TEST_CASE(
   it.ask();
   REQUIRE(it.asked.marks.keys.size() == 1);
   CHECK(it.asked.marks.keys.front().tx == 5);
-  store_answer missed;
+  named_answers missed;
   missed.marks.result = write_result::missed;
   it.answer(std::move(missed));
   it.ask();
@@ -112,7 +112,7 @@ TEST_CASE("texts that come twice, or for an event that waits for none, change no
   it.bring({large(row(1, 1)), row(2, 2)});
   it.ask();
   REQUIRE(it.asked.fetch.size() == 1);
-  store_answer texts;
+  named_answers texts;
   texts.fetched.answer = {row(1, 1), row(1, 1), row(2, 2), row(3, 3)};
   it.answer(std::move(texts));
   CHECK(it.stream.events().size() == 2);
@@ -127,7 +127,7 @@ TEST_CASE("what a mark is said to have left counts only if it was to be marked")
   it.ack(0, it.connections[0].sent[0].name);
   it.ask();
   REQUIRE(it.marked() == std::vector{1});
-  store_answer left;
+  named_answers left;
   left.marks.left = {key_of(2), key_of(7)};
   it.answer(std::move(left));
   CHECK(it.stream.events().size() == 1);

@@ -25,7 +25,7 @@ TEST_CASE(
   it.bring({row(1, 1), row(2, 2)});
   const std::vector<outcome> both{{1, verdict::acked, {}}, {2, verdict::acked, {}}};
   it.wires[0].on_outcomes(both);
-  store_answer refused;
+  named_answers refused;
   refused.marks.result = write_result::refused;
   it.ask(), it.answer(refused);
   it.ask();
@@ -56,18 +56,18 @@ TEST_CASE(
   }
   it.bring(std::move(rows));
   it.wires[0].on_outcomes(acked);
-  store_answer refused;
+  named_answers refused;
   refused.marks.result = write_result::refused;
   while (it.stuck.size() < many) {
     it.now = std::max(it.now, it.stream.next_at());
     it.ask();
-    it.answer(it.asked.marks.keys.empty() ? store_answer() : refused);
+    it.answer(it.asked.marks.keys.empty() ? named_answers() : refused);
   }
   it.stream.sweep();
   do {
     it.now = std::max(it.now, it.stream.next_at());
     it.ask();
-    if (!it.asked.save) it.answer(it.asked.marks.keys.empty() ? store_answer() : refused);
+    if (!it.asked.save) it.answer(it.asked.marks.keys.empty() ? named_answers() : refused);
   } while (!it.asked.save);
   CHECK(it.asked.save->seq == 100);
   CHECK(it.asked.save_unsettled.size() == 100);

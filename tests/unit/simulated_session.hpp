@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "request_by_name.hpp"
 #include "simulated_postgres.hpp"
 
 namespace outboxd::test {
@@ -84,9 +85,10 @@ class simulated_session {
     to_server([this, then] { to_client([then, asked = table_.is_requested(shard_)] { then(asked); }); });
   }
 
-  void execute(flow::store_request what, std::function<void(flow::store_answer)> then) {
+  void execute(flow::shared_request what, std::function<void(flow::store_answer)> then) {
     auto job = std::make_shared<work>(std::move(what), std::move(then));
     job->put_at = world_.now();
+    job->order = order_of(*job->asked);
     to_server([this, job] { step(job); });
   }
 
@@ -106,12 +108,12 @@ class simulated_session {
 
  private:
   struct work {
-    work(flow::store_request what, std::function<void(flow::store_answer)> told)
-        : asked(std::move(what)), then(std::move(told)) {}
-    flow::store_request asked;
+    work(flow::shared_request what, std::function<void(flow::store_answer)> told)
+        : asked(std::move(what)), then(std::move(told)), answer(named_answers().in_order_of(*asked)) {}
+    flow::shared_request asked;
     std::function<void(flow::store_answer)> then;
     flow::store_answer answer;
-    int next = 0;
+    std::vector<std::size_t> order;  // of the questions that are left, the last one first
     clock::time_point put_at{};
   };
 
@@ -144,11 +146,39 @@ class simulated_session {
     });
   }
 
+  std::vector<std::size_t> order_of(const flow::store_request& asked) const {
+    std::vector<std::size_t> out(asked.questions.size());
+    std::iota(out.begin(), out.end(), std::size_t{0});
+    const auto turn_round = [&]<class First, class Second>() {
+      const auto holds = [&]<class Kind>(std::size_t one) {
+        return std::holds_alternative<Kind>(asked.questions[one]);
+      };
+      const auto first =
+          std::ranges::find_if(out, [&](auto one) { return holds.template operator()<First>(one); });
+      const auto second =
+          std::ranges::find_if(out, [&](auto one) { return holds.template operator()<Second>(one); });
+      if (first != out.end() && second != out.end()) std::iter_swap(first, second);
+    };
+    if (!with_.look_up_after_records)
+      turn_round.template operator()<flow::record_request, flow::release_request>();
+    if (!with_.laggards_after_read)
+      turn_round.template operator()<flow::read_request, flow::laggards_request>();
+    std::ranges::reverse(out);
+    return out;
+  }
+
   // Each statement has a snapshot of its own.
   void step(const std::shared_ptr<work>& job) {
-    while (job->next < 16) {
-      run(*job, job->next++);
-      if (world_.chance(60)) {
+    while (!job->order.empty()) {
+      const auto at = job->order.back();
+      job->order.pop_back();
+      std::visit(
+          [&](const auto& one) {
+            using answer = typename std::decay_t<decltype(one)>::answer;
+            std::get<answer>(job->answer.replies[at]) = carry_out(one, *job->asked);
+          },
+          job->asked->questions[at]);
+      if (world_.chance(150)) {
         world_.after(world_.micros(1, 3000), [this, job, mine = server_] {
           if (mine != 0 && mine == server_) step(job);
         });
@@ -162,79 +192,72 @@ class simulated_session {
     });
   }
 
-  void run(work& job, int which) {
-    const flow::store_request& asked = job.asked;
-    flow::store_answer& to = job.answer;
-    if (!with_.look_up_after_records) which = which == 0 ? 8 : which == 8 ? 0 : which;
-    if (!with_.laggards_after_read) which = which == 3 ? 14 : which == 14 ? 3 : which;
-    switch (which) {
-      case 0:
-        if (!asked.failures.empty()) to.failures = record(asked.failures);
-        return;
-      case 1:
-        if (!asked.marks.keys.empty()) to.marks = table_.mark(asked.marks);
-        return;
-      case 2:
-        if (!asked.save) return;
-        to.saved =
-            table_.save(shard_, with_.saved_below_unsettled ? *asked.save : how_far(), asked.save_unsettled);
-        return;
-      case 3:
-        if (asked.read) to.read = table_.read(shard_, *asked.read, asked.passing_over, asked.keys_only);
-        if (!with_.going_back_alone && asked.read && to.read.answer.late > asked.read->events)
-          go_back_later(*asked.read, to.read.answer);
-        return;
-      case 4:
-        if (asked.walk_from) to.walk = table_.walk(shard_, *asked.walk_from, asked.passing_over);
-        if (asked.check_from && with_.background_walk)
-          to.checked = table_.walk(shard_, *asked.check_from, asked.passing_over, 200);
-        return;
-      case 5:
-        if (!asked.due) return;
-        to.due = table_.due(shard_, *asked.due, asked.due_events, asked.keys_only);
-        return;
-      case 6:
-        if (!asked.fetch.empty()) to.fetched = table_.fetch(asked.fetch, asked.fetch_is_measured);
-        return;
-      case 7:
-        if (!asked.left.empty()) to.left = table_.left(shard_, asked.left, asked.keys_only);
-        return;
-      case 8:
-        if (!asked.release.empty())
-          to.released = table_.release(asked.release, asked.release_events, asked.keys_only);
-        if (!with_.release_below_position)
-          for (auto& one : to.released.answer.rows) one.what.seq = std::min(one.what.seq, how_far().seq);
-        return;
-      case 9:
-        if (asked.recall_after) to.recalled = table_.recall(shard_);
-        return;
-      case 10:
-        if (asked.pauses) to.pauses = table_.in_force();
-        return;
-      case 14:
-        if (asked.laggards) to.laggards = table_.laggards(shard_, *asked.laggards, asked.keys_only);
-        return;
-      case 12:
-        if (asked.dead_after && (with_.dead_first || !std::exchange(first_dead_, false)))
-          to.dead = table_.dead(shard_, *asked.dead_after);
-        return;
-      case 13:
-        if (!asked.looks.empty()) to.looked = table_.look(asked.looks);
-        return;
-      case 11:
-        if (!asked.resume) return;
-        if (with_.resumed_at_start || !std::exchange(first_resume_, false))
-          to.resumed = table_.resumed(shard_, *asked.resume, asked.keys_only);
-        return;
-      default:
-        if (!asked.blocked_after) return;
-        if (!with_.look_up_unasked && !is_loading()) {  // a page on which nothing is said of anybody
-          to.blocked.answer.upto = *asked.blocked_after;
-          return;
-        }
-        if (with_.blocked_first || !std::exchange(first_page_, false))
-          to.blocked = table_.blocked(shard_, *asked.blocked_after);
-    }
+  flow::record_request::answer carry_out(const flow::record_request& what, const flow::store_request&) {
+    return record(what.failures);
+  }
+  flow::mark_request::answer carry_out(const flow::mark_request& what, const flow::store_request&) {
+    return table_.mark(what);
+  }
+  flow::save_request::answer carry_out(const flow::save_request& what, const flow::store_request&) {
+    return flow::save_answer{
+        table_.save(shard_, with_.saved_below_unsettled ? what.at : how_far(), what.unsettled)};
+  }
+  flow::look_request::answer carry_out(const flow::look_request& what, const flow::store_request&) {
+    return table_.look(what.rows);
+  }
+  flow::fetch_request::answer carry_out(const flow::fetch_request& what, const flow::store_request&) {
+    return table_.fetch(what.keys, what.measured);
+  }
+  flow::walk_request::answer carry_out(const flow::walk_request& what, const flow::store_request& all) {
+    return table_.walk(shard_, what.from, all.passing_over);
+  }
+  flow::read_request::answer carry_out(const flow::read_request& what, const flow::store_request& all) {
+    auto out = table_.read(shard_, what, all.passing_over, all.keys_only);
+    if (!with_.going_back_alone && out.answer.late > what.events) go_back_later(what, out.answer);
+    return out;
+  }
+  flow::check_request::answer carry_out(const flow::check_request& what, const flow::store_request& all) {
+    return with_.background_walk ? table_.walk(shard_, what.from, all.passing_over, 200)
+                                 : flow::check_request::answer();
+  }
+  flow::due_request::answer carry_out(const flow::due_request& what, const flow::store_request& all) {
+    return table_.due(shard_, what.after, what.events, all.keys_only);
+  }
+  flow::laggards_request::answer carry_out(const flow::laggards_request& what,
+                                           const flow::store_request& all) {
+    return table_.laggards(shard_, what, all.keys_only);
+  }
+  flow::left_request::answer carry_out(const flow::left_request& what, const flow::store_request& all) {
+    return table_.left(shard_, what.seqs, all.keys_only);
+  }
+  flow::release_request::answer carry_out(const flow::release_request& what, const flow::store_request& all) {
+    auto out = table_.release(what.of, what.events, all.keys_only);
+    if (!with_.release_below_position)
+      for (auto& one : out.answer.rows) one.what.seq = std::min(one.what.seq, how_far().seq);
+    return out;
+  }
+  flow::pauses_request::answer carry_out(const flow::pauses_request&, const flow::store_request&) {
+    return table_.in_force();
+  }
+  flow::dead_request::answer carry_out(const flow::dead_request& what, const flow::store_request&) {
+    return with_.dead_first || !std::exchange(first_dead_, false) ? table_.dead(shard_, what.after)
+                                                                  : flow::dead_request::answer();
+  }
+  flow::blocked_request::answer carry_out(const flow::blocked_request& what, const flow::store_request&) {
+    flow::blocked_request::answer out;
+    if (!with_.look_up_unasked && !is_loading())
+      out.answer.upto = what.after;  // a page on which nothing is said of anybody
+    else if (with_.blocked_first || !std::exchange(first_page_, false))
+      out = table_.blocked(shard_, what.after);
+    return out;
+  }
+  flow::recall_request::answer carry_out(const flow::recall_request&, const flow::store_request&) {
+    return table_.recall(shard_);
+  }
+  flow::resume_request::answer carry_out(const flow::resume_request& what, const flow::store_request& all) {
+    return with_.resumed_at_start || !std::exchange(first_resume_, false)
+               ? table_.resumed(shard_, what, all.keys_only)
+               : flow::resume_request::answer();
   }
 
   // The rows are used, and only the next read goes back.

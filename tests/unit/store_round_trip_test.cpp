@@ -6,6 +6,7 @@
 
 #include "made_rows.hpp"
 #include "pg/binary.hpp"
+#include "request_by_name.hpp"
 #include "store/round_trip.hpp"
 
 namespace store_round_trip_test {
@@ -27,7 +28,8 @@ std::string number(std::int64_t of) {
 
 flow::store_request failing(flow::exception to, std::string reason) {
   flow::store_request out;
-  out.failures.push_back({.key = key_of(1), .to = to, .code = "returned", .reason = std::move(reason)});
+  out.add(
+      flow::record_request{{{.key = key_of(1), .to = to, .code = "returned", .reason = std::move(reason)}}});
   return out;
 }
 
@@ -43,12 +45,13 @@ const std::string yes("\1", 1);
 const std::string no("\0", 1);
 
 flow::store_request marks_of(std::uint8_t events) {
-  flow::store_request out;
-  out.marks.mode = flow::mark_mode::by_key;
+  flow::mark_request marks{.keys = {}, .places = {}, .mode = flow::mark_mode::by_key};
   for (std::uint8_t one = 1; one <= events; ++one) {
-    out.marks.keys.push_back(key_of(one));
-    out.marks.sent.emplace_back();
+    marks.keys.push_back(key_of(one));
+    marks.sent.emplace_back();
   }
+  flow::store_request out;
+  out.add(std::move(marks));
   return out;
 }
 
@@ -62,10 +65,10 @@ auto round_trip_with(const flow::store_request& what, std::vector<pg::rows> rows
   return trip.answer(std::move(segments));
 }
 
-flow::store_answer answer_to(const flow::store_request& what, std::vector<pg::rows> rows) {
+test::named_answers answer_to(const flow::store_request& what, std::vector<pg::rows> rows) {
   auto out = round_trip_with(what, std::move(rows));
   REQUIRE(out);
-  return std::move(*out);
+  return {what, std::move(*out)};
 }
 
 }  // namespace
@@ -87,9 +90,11 @@ TEST_CASE("a reason is written in UTF-8, whatever the broker has said") {
 }
 
 TEST_CASE("what is unfinished and was not recorded has been locked by somebody") {
-  auto what = failing(flow::exception::backing_off, "returned");
-  what.failures.push_back({.key = key_of(2), .code = {}, .reason = {}});
-  what.failures.push_back({.key = key_of(3), .code = {}, .reason = {}});  // it is gone, or finished by hand
+  flow::store_request what;
+  what.add(
+      flow::record_request{{{.key = key_of(1), .code = {}, .reason = {}},
+                            {.key = key_of(2), .code = {}, .reason = {}},
+                            {.key = key_of(3), .code = {}, .reason = {}}}});  // gone, or finished by hand
   const auto got = answer_to(what, {made_rows({{number(1)}}), made_rows({{number(1)}, {number(2)}})});
   CHECK(got.failures.result == flow::write_result::done);
   CHECK(got.failures.left == std::vector{key_of(2)});
@@ -97,8 +102,7 @@ TEST_CASE("what is unfinished and was not recorded has been locked by somebody")
 
 TEST_CASE("marks by place that meet fewer rows than they name have missed") {
   flow::store_request what;
-  what.marks.keys = {key_of(1)};
-  what.marks.places.resize(1);
+  what.add(flow::mark_request{.keys = {key_of(1)}, .places = {{}}});
   CHECK(answer_to(what, {made_rows({})}).marks.result == flow::write_result::missed);
 }
 
@@ -131,22 +135,22 @@ TEST_CASE("an answer that names another event, or one twice, or none, ends the s
 
 TEST_CASE("what is saved names the events below it that are not settled") {
   flow::store_request what;
-  what.save = flow::position{.seq = 7, .seen = {3, 3, {}}};
-  what.save_unsettled = {5};
+  what.add(flow::save_request{.at = {.seq = 7, .seen = {3, 3, {}}}, .unsettled = {5}});
   shard_view of;
   of.shard = 2;
   const auto pipeline = round_trip(what, of).steps();
   CHECK(pipeline.steps().front().name == store::statement::save);
   CHECK(pipeline.steps().front().parameters ==
-        std::vector<std::string>{pg::int4(2), pg::int8(7), "3:3:", pg::int8_array(what.save_unsettled)});
+        std::vector<std::string>{pg::int4(2), pg::int8(7),
+                                 "3:3:", pg::int8_array(std::vector<std::int64_t>{5})});
 }
 
 namespace {
 
 // A read that has seen up to transaction 10, answered by this head.
-result<flow::store_answer> read_answered(const std::string& head) {
+result<flow::tried<flow::read_answer>> read_answered(const std::string& head) {
   flow::store_request what;
-  what.read = flow::read_request{.from = {.seq = 7, .seen = {10, 10, {}}}, .seq_limit = 100, .events = 5};
+  what.add(flow::read_request{.from = {.seq = 7, .seen = {10, 10, {}}}, .seq_limit = 100, .events = 5});
   const shard_view of;
   round_trip trip(what, of);
   trip.steps();
@@ -154,7 +158,9 @@ result<flow::store_answer> read_answered(const std::string& head) {
   row.back() = head;
   std::vector<pg::connection::segment> segments(1);
   segments.front().answers = {made_rows({row})};
-  return trip.answer(std::move(segments));
+  auto got = trip.answer(std::move(segments));
+  if (!got) return tl::make_unexpected(got.error());
+  return test::named_answers(what, std::move(*got)).read;
 }
 
 }  // namespace
@@ -162,19 +168,19 @@ result<flow::store_answer> read_answered(const std::string& head) {
 TEST_CASE("a read has seen as far as PostgreSQL says that it has looked") {
   const auto part = read_answered(R"({"snapshot":"900:900:","upto":"30","late":0,"queue":0.25})");
   REQUIRE(part);
-  CHECK_FALSE(part->read.answer.saw_all);
-  CHECK(part->read.answer.now == flow::snapshot{30, 30, {}});
-  CHECK(part->read.answer.xmax == 900);
+  CHECK_FALSE(part->answer.saw_all);
+  CHECK(part->answer.now == flow::snapshot{30, 30, {}});
+  CHECK(part->answer.xmax == 900);
   const auto all = read_answered(R"({"snapshot":"900:900:","upto":"900","late":0})");
   REQUIRE(all);
-  CHECK(all->read.answer.saw_all);
-  CHECK(all->read.answer.now == flow::snapshot{900, 900, {}});
+  CHECK(all->answer.saw_all);
+  CHECK(all->answer.now == flow::snapshot{900, 900, {}});
   constexpr auto last = std::numeric_limits<flow::xid>::max();
   const auto far = read_answered(
       R"({"snapshot":"18446744073709551615:18446744073709551615:","upto":"18446744073709551615","late":0})");
   REQUIRE(far);
-  CHECK(far->read.answer.saw_all);
-  CHECK(far->read.answer.now == flow::snapshot{last, last, {}});
+  CHECK(far->answer.saw_all);
+  CHECK(far->answer.now == flow::snapshot{last, last, {}});
 }
 
 TEST_CASE("an answer that goes back behind the position, or says nothing of it, ends the session") {

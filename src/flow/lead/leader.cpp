@@ -230,11 +230,11 @@ std::optional<leader_task> leader::lead_on(clock::time_point now) {
   }
   if (auto out = act_on_doorbell(now)) return out;
   if (auto request = stream_.next()) {
-    asked_ = {.reads = request->read.has_value(),
+    asked_ = {.reads = request->asks_one_of<read_request>(),
               .tells = request->reads_or_writes_events(),
-              .writes = !request->failures.empty() || !request->marks.keys.empty()};
+              .writes = request->asks_one_of<record_request, mark_request>()};
     if (asked_.reads) doorbell_.on_read_sent();
-    return task::round_trip{std::move(*request)};
+    return task::round_trip{std::move(request)};
   }
   if (stream_.drained()) return std::nullopt;
   // The server ends a session that asks nothing for claim_timeout: it passes for one that hangs.

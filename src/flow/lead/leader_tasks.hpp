@@ -48,7 +48,7 @@ struct count_relays {};      // that have a broker: on_counted
 struct notify_self {};       // on_notified_self
 struct ask_queue_usage {};   // on_queue_usage
 struct round_trip {          // on_answer
-  store_request what;
+  shared_request what;
 };
 
 }  // namespace task

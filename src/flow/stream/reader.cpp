@@ -60,16 +60,16 @@ void reader::add_to(store_request& to, room in, clock::time_point now) {
   if (in.fresh <= 0) searching_since_.reset();
   if (now < not_before_) return;
   if (wanted_ && in.fresh > 0 && walks_) {
-    to.walk_from = at_.seq;
+    to.add(walk_request{at_.seq});
   } else if (wanted_ && in.fresh > 0) {
-    to.read = read_request{.from = at_,
-                           .seq_limit = plus(at_.seq, limits_.seq_span),
-                           .events = std::min(in.fresh, limits_.batch)};
+    to.add(read_request{.from = at_,
+                        .seq_limit = plus(at_.seq, limits_.seq_span),
+                        .events = std::min(in.fresh, limits_.batch),
+                        .with_summary = std::exchange(summary_wanted_, false)});
     wanted_ = false;  // who rings from now on may have come too late for this read
   }
   if (now >= due_at_ && in.due > 0) {
-    to.due = due_after_;
-    to.due_events = std::min(in.due, limits_.batch);
+    to.add(due_request{due_after_, std::min(in.due, limits_.batch)});
     due_at_ = clock::time_point::max();
   }
 }
@@ -100,14 +100,14 @@ std::optional<reader::search> reader::searching() const {
   return search{*searching_since_, at_.seq, at_.seen.xmax, std::max(latest_, at_.seen.xmax)};
 }
 
-reader::outcome reader::on_read(const store_request& asked, const tried<read_answer>& got,
+reader::outcome reader::on_read(const read_request& asked, const tried<read_answer>& got,
                                 clock::time_point now) {
   if (got.result != read_result::done) return pause(now);
   pause_ = 0ms;
   const read_answer& it = got.answer;
   latest_ = it.xmax;
-  if (asked.read->with_summary && it.next_due) due_within(*it.next_due, now);
-  if (it.late > asked.read->events && it.late_low) {
+  if (asked.with_summary && it.next_due) due_within(*it.next_due, now);
+  if (it.late > asked.events && it.late_low) {
     at_.go_back(*it.late_low, it.now);
     resume_at_.reset();
     read_to_ = std::min(read_to_, at_.seq);
@@ -122,11 +122,11 @@ reader::outcome reader::on_read(const store_request& asked, const tried<read_ans
   }
   const std::int64_t last = it.rows.empty() ? position::before_all : it.rows.back().what.seq;
   const bool above = last > at_.seq;
-  const bool full = static_cast<int>(it.rows.size()) >= asked.read->events;
-  const bool beyond = it.top && *it.top > asked.read->seq_limit;
+  const bool full = static_cast<int>(it.rows.size()) >= asked.events;
+  const bool beyond = it.top && *it.top > asked.seq_limit;
   std::int64_t to = at_.seq;
   if (full && above) to = last;
-  if (!full && it.top) to = std::min(*it.top, asked.read->seq_limit);
+  if (!full && it.top) to = std::min(*it.top, asked.seq_limit);
   at_.advance(to, it.now);
   read_to_ = at_.seq;
   has_read_ = true;
@@ -155,12 +155,12 @@ void reader::on_walked(const tried<walk_answer>& got, clock::time_point now) {
   search_on(now);
 }
 
-void reader::on_due(const store_request& asked, const tried<due_answer>& got, clock::time_point now) {
+void reader::on_due(const due_request& asked, const tried<due_answer>& got, clock::time_point now) {
   if (got.result != read_result::done) {
     due_at_ = now + longest_pause;
     return;
   }
-  const bool full = static_cast<int>(got.answer.rows.size()) >= asked.due_events;
+  const bool full = static_cast<int>(got.answer.rows.size()) >= asked.events;
   due_after_ = full ? got.answer.last : due_cursor{};
   due_within(full ? 0ms : got.answer.next.value_or(longest_wait), now);
 }

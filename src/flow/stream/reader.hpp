@@ -20,6 +20,8 @@ class reader {
   void start(position from, clock::time_point now);
 
   // There may be something new; something may be due.
+  // The next read tells what is due and what waits.
+  void want_summary() { summary_wanted_ = true; }
   void ring() { wanted_ = true; }
   void ring_due(clock::time_point now) { due_at_ = now; }
   void due_within(std::chrono::milliseconds delay, clock::time_point now);  // an hour at most
@@ -40,9 +42,9 @@ class reader {
     complete,    // everything that was visible has been read
   };
   // Moves the position. The rows are to be used unless the answer made it go back, which brings none.
-  outcome on_read(const store_request& asked, const tried<read_answer>& got, clock::time_point now);
+  outcome on_read(const read_request& asked, const tried<read_answer>& got, clock::time_point now);
   void on_walked(const tried<walk_answer>& got, clock::time_point now);
-  void on_due(const store_request& asked, const tried<due_answer>& got, clock::time_point now);
+  void on_due(const due_request& asked, const tried<due_answer>& got, clock::time_point now);
 
   // It looks through what it has to pass before it comes to an event that may go out.
   struct search {
@@ -79,7 +81,8 @@ class reader {
   std::int64_t read_to_ = position::before_all;
   bool has_read_ = false;
   bool wanted_ = false;
-  bool walks_ = false;  // the next pending row may be far away
+  bool summary_wanted_ = false;  // with the next read
+  bool walks_ = false;           // the next pending row may be far away
   clock::time_point not_before_{};
   std::chrono::milliseconds pause_{0};
   clock::time_point due_at_ = clock::time_point::max();

@@ -65,26 +65,29 @@ bool scanner::knows_barriers(clock::time_point now) const {
 
 void scanner::add_barriers(store_request& to, clock::time_point now) {
   if (!dead_.after && now >= dead_.begins_at) begin_scan_of_dead(now);
-  to.dead_after = dead_.after;
-  to.blocked_after = blocked_.after;
-  to.pauses = now >= pauses_.at;
-  if (to.pauses) pauses_.at = never;
+  if (dead_.after) to.add(dead_request{*dead_.after});
+  if (blocked_.after) to.add(blocked_request{*blocked_.after});
+  if (now < pauses_.at) return;
+  to.add(pauses_request{});
+  pauses_.at = never;
 }
 
 void scanner::add_to_load(store_request& to, clock::time_point now) {
   if (now < not_before_) return;
   add_barriers(to, now);
-  if (!to.pauses && knows_barriers(now)) to.left = left_;
+  if (!to.asks_one_of<pauses_request>() && knows_barriers(now) && has_left()) to.add(left_request{left_});
 }
 
 void scanner::add_to(store_request& to, int room, clock::time_point now) {
-  if (to.read) to.check_from = std::exchange(check_from_, std::nullopt);
+  if (check_from_ && to.asks_one_of<read_request>())
+    to.add(check_request{*std::exchange(check_from_, std::nullopt)});
   if (now < not_before_) return;
   add_barriers(to, now);
-  if (now >= recall_.not_before) to.recall_after = recall_.take({});
+  if (now >= recall_.not_before)
+    if (const auto after = recall_.take({})) to.add(recall_request{*after});
   if (room <= 0) return;
   if (const auto after = resume_.take(position::before_all))
-    to.resume = {.after = *after, .events = room, .paused = barriers_.paused.in_force()};
+    to.add(resume_request{.after = *after, .events = room, .paused = barriers_.paused.in_force()});
 }
 
 clock::time_point scanner::next(int room) const {

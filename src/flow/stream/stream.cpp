@@ -1,9 +1,19 @@
 #include "flow/stream/stream.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace outboxd::flow {
+namespace {
+
+// What was asked for before the lead is given up is not used any more, but for what it wrote.
+template <class Question>
+constexpr bool is_write = std::is_same_v<Question, record_request> ||
+                          std::is_same_v<Question, mark_request> || std::is_same_v<Question, save_request>;
+
+}  // namespace
 
 stream::stream(lanes& over, stream_limits limits, observer tell, step_observer* steps)
     : lanes_(over),
@@ -132,7 +142,8 @@ void stream::ring_due() {
 
 void stream::sweep() {
   if (phase_ != phase::running) return;
-  agenda_.save = agenda_.summary_wanted = true;
+  agenda_.save = true;
+  reader_.want_summary();
   scanner_.sweep(watermark(), lanes_.now());
   reader_.ring();
 }
@@ -159,39 +170,50 @@ stream::news stream::on_answer(store_answer answer) {
   // Of an answer it is only known that it was given after the question: a process that was stopped meanwhile
   // may find it in its socket, and the lead gone.
   agenda_.sure_until = agenda_.asked_at + limits_.lead_lasts;
-  const store_request asked = *std::exchange(agenda_.asked, std::nullopt);
-  if (writes_.records.under_way()) on_recorded(answer.failures);
-  if (writes_.marks.under_way()) on_marked(answer.marks);
-  if (asked.save && answer.saved) agenda_.saved = asked.save;
+  const auto asked = std::exchange(agenda_.asked, nullptr);
   news out;
-  if (phase_ == phase::draining) {
-    lanes_.pump();
-    return out;
-  }
-  if (!asked.looks.empty()) on_looked(answer.looked, asked.looks);
-  if (!asked.fetch.empty()) on_fetched(answer.fetched, asked.fetch_is_measured);
-  if (asked.walk_from) reader_.on_walked(answer.walk, lanes_.now());
-  if (asked.read) out = on_read(answer.read, asked);
-  if (asked.check_from)
-    if (const auto missed = scanner_.on_checked(answer.checked, watermark())) reader_.read_again(*missed);
-  if (asked.due) {
-    reader_.on_due(asked, answer.due, lanes_.now());
-    if (answer.due.wants_keys_only()) read_by_keys();
-    for (stored_event& one : answer.due.answer.rows) admit_due(std::move(one));
-  }
-  if (asked.laggards) on_laggards(answer.laggards);
-  if (!asked.left.empty()) on_left(answer.left);
-  if (!asked.release.empty()) on_released(answer.released, asked);
-  if (asked.pauses) on_pauses(answer.pauses);
-  if (asked.dead_after) scanner_.on_dead_page(answer.dead, lanes_.now());
-  if (asked.blocked_after)
-    scanner_.on_blocked(answer.blocked, *asked.blocked_after, phase_ == phase::running, lanes_.now());
-  if (asked.recall_after) on_recalled(answer.recalled);
-  if (asked.resume) on_resumed(answer.resumed);
+  for (std::size_t i = 0; i < asked->questions.size(); ++i)
+    std::visit(
+        [&](const auto& question) {
+          using kind = std::decay_t<decltype(question)>;
+          auto& got = std::get<typename kind::answer>(answer.replies[i]);
+          if constexpr (std::is_same_v<kind, read_request>) {
+            if (phase_ != phase::draining) out = take(question, got);
+          } else if (phase_ != phase::draining || is_write<kind>) {
+            take(question, got);
+          }
+        },
+        asked->questions[i]);
   if (phase_ == phase::loading && scanner_.knows_barriers(lanes_.now()) && !scanner_.has_left())
     phase_ = phase::running;
   lanes_.pump();
   return out;
+}
+
+void stream::take(const save_request& asked, save_answer& got) {
+  if (got.saved) agenda_.saved = asked.at;
+}
+
+void stream::take(const walk_request&, tried<walk_answer>& got) {
+  reader_.on_walked(got, lanes_.now());
+}
+
+void stream::take(const check_request&, tried<walk_answer>& got) {
+  if (const auto missed = scanner_.on_checked(got, watermark())) reader_.read_again(*missed);
+}
+
+void stream::take(const due_request& asked, tried<due_answer>& got) {
+  reader_.on_due(asked, got, lanes_.now());
+  if (got.wants_keys_only()) read_by_keys();
+  for (stored_event& one : got.answer.rows) admit_due(std::move(one));
+}
+
+void stream::take(const dead_request&, tried<dead_answer>& got) {
+  scanner_.on_dead_page(got, lanes_.now());
+}
+
+void stream::take(const blocked_request& asked, tried<blocked_answer>& got) {
+  scanner_.on_blocked(got, asked.after, phase_ == phase::running, lanes_.now());
 }
 
 std::vector<slot> stream::slots_of(const std::vector<event_key>& keys) const {

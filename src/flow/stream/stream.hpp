@@ -74,8 +74,8 @@ class stream final : public lane_client {
   void ring_pauses() { scanner_.ring_pauses(); }
   void sweep();
 
-  // What to ask the store for now, if anything. One request at a time: on_answer or lost() follows.
-  std::optional<store_request> next();
+  // What to ask the store for now; null: nothing. One request at a time: on_answer or lost() follows.
+  shared_request next();
   clock::time_point next_at() const;
 
   struct news {
@@ -99,7 +99,7 @@ class stream final : public lane_client {
   }
   // The read that is under way was asked for at this time.
   std::optional<clock::time_point> reads_since() const {
-    const bool reads = agenda_.asked && (agenda_.asked->read || agenda_.asked->walk_from);
+    const bool reads = agenda_.asked && agenda_.asked->asks_one_of<read_request, walk_request>();
     return reads ? std::optional(agenda_.asked_at) : std::nullopt;
   }
   std::optional<clock::time_point> loads_since() const {
@@ -145,14 +145,13 @@ class stream final : public lane_client {
     std::string refusal{};                          // the latest reason why a row is not written
     bool idle() const { return marks.idle() && records.idle(); }
   };
-  // While it leads: the round trip under way, without what it writes, and what a later one is to do.
+  // While it leads: the round trip under way, and what a later one is to do.
   struct agenda {
-    std::optional<store_request> asked;
+    shared_request asked;
     clock::time_point asked_at{};
     clock::time_point loads_since{};
     std::optional<position> saved;
     bool save = false;
-    bool summary_wanted = false;              // with the next read
     clock::time_point laggards_not_before{};  // a read of them has failed
     std::size_t found_of_laggards = 0;        // since the latest read
     clock::time_point keys_only_until{};
@@ -180,28 +179,37 @@ class stream final : public lane_client {
   bool may_release() const;
   bool owes_proof() const;
   bool all_settled() const;
-  void ask_to_write(store_request& to);
+  void ask_to_record(store_request& to);
+  void ask_to_mark(store_request& to);
   void ask_to_read(store_request& to);
+  void ask_to_release(store_request& to);
   void ask_for_laggards(store_request& to);
   void ask_to_fetch(store_request& to);
   void ask_to_look(store_request& to);
   void ask_to_save(store_request& to) const;
 
   void read_by_keys();
-  void on_recorded(const write_answer& got);
-  void on_marked(const write_answer& got);
-  news on_read(tried<read_answer>& got, const store_request& asked);
-  void on_laggards(tried<laggards_answer>& got);
-  void on_left(tried<std::vector<stored_event>>& got);
-  void on_fetched(tried<std::vector<stored_event>>& got, bool was_measured);
-  void on_looked(tried<std::vector<event_key>>& got, const std::vector<row_version>& asked);
+  // What an answer means.
+  void take(const record_request&, write_answer& got);
+  void take(const mark_request&, write_answer& got);
+  void take(const save_request& asked, save_answer& got);
+  void take(const look_request& asked, tried<std::vector<event_key>>& got);
+  void take(const fetch_request& asked, tried<std::vector<stored_event>>& got);
+  void take(const walk_request&, tried<walk_answer>& got);
+  news take(const read_request& asked, tried<read_answer>& got);
+  void take(const check_request&, tried<walk_answer>& got);
+  void take(const due_request& asked, tried<due_answer>& got);
+  void take(const laggards_request&, tried<laggards_answer>& got);
+  void take(const left_request&, tried<std::vector<stored_event>>& got);
+  void take(const release_request& asked, tried<release_answer>& got);
+  void take(const pauses_request&, tried<pauses_answer>& got);
+  void take(const dead_request&, tried<dead_answer>& got);
+  void take(const blocked_request& asked, tried<blocked_answer>& got);
+  void take(const recall_request&, tried<recall_answer>& got);
+  void take(const resume_request&, tried<resumed_answer>& got);
   void on_not_there(slot which, bool put_off);
   void on_still_withheld(slot which, std::int64_t size);
   void die_unread(slot which, std::string reason);
-  void on_released(tried<release_answer>& got, const store_request& asked);
-  void on_recalled(const tried<recall_answer>& got);
-  void on_pauses(tried<pauses_answer>& got);
-  void on_resumed(tried<resumed_answer>& got);
   boost::unordered_flat_map<aggregate, std::int64_t> lowest_to_record() const;
   std::vector<slot> slots_of(const std::vector<event_key>& keys) const;
   void say_delivered(slot which) const;

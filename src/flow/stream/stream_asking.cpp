@@ -98,8 +98,8 @@ bool stream::owes_proof() const {
   return phase_ != phase::loading && !may_send() && events_.size() > 0;
 }
 
-std::optional<store_request> stream::next() {
-  if (phase_ == phase::idle || agenda_.asked) return std::nullopt;
+shared_request stream::next() {
+  if (phase_ == phase::idle || agenda_.asked) return nullptr;
   store_request out;
   out.keys_only = lanes_.now() < agenda_.keys_only_until;
   if (phase_ == phase::loading) scanner_.add_to_load(out, lanes_.now());
@@ -111,56 +111,60 @@ std::optional<store_request> stream::next() {
     if (may_save) agenda_.save = false;
     ask_to_save(out);
   }
-  store_request light = out;
-  ask_to_write(out);
-  if (out.failures.empty() && out.marks.keys.empty() && !out.save && !out.read && !out.walk_from &&
-      !out.due && !out.laggards && out.looks.empty() && out.fetch.empty() && out.left.empty() &&
-      out.release.empty() && !out.blocked_after && !out.recall_after && !out.pauses && !out.resume &&
-      !out.dead_after)
-    return std::nullopt;
-  agenda_.asked = std::move(light);
+  ask_to_record(out);
+  ask_to_mark(out);
+  if (out.questions.empty()) return nullptr;
+  agenda_.asked = std::make_shared<const store_request>(std::move(out));
   agenda_.asked_at = lanes_.now();
-  return out;
+  return agenda_.asked;
 }
 
-void stream::ask_to_write(store_request& to) {
-  const auto now = lanes_.now();
-  const bool all = phase_ == phase::draining;
-  if (const auto* group = writes_.records.begin(now, all))
-    for (const slot which : group->slots) to.failures.push_back(to_record(which));
-  if (const auto* group = writes_.marks.begin(now, all, most_marks())) {
-    to.marks.mode = group->mode;
-    for (const slot which : group->slots) {
-      const event& it = events_.at(which).it.what;
-      to.marks.keys.push_back(it.key());
-      if (group->mode != mark_mode::by_place) {
-        to.marks.sent.push_back(
-            {it.written_by, it.event_type, it.payload, it.headers, it.exchange, it.routing_key});
-        continue;
-      }
-      const bool first = to.marks.places.empty();
-      to.marks.places.push_back(it.place);
-      to.marks.lowest = first ? it.seq : std::min(to.marks.lowest, it.seq);
-      to.marks.highest = first ? it.seq : std::max(to.marks.highest, it.seq);
+void stream::ask_to_record(store_request& to) {
+  const auto* const group = writes_.records.begin(lanes_.now(), phase_ == phase::draining);
+  if (group == nullptr) return;
+  record_request out;
+  for (const slot which : group->slots) out.failures.push_back(to_record(which));
+  to.add(std::move(out));
+}
+
+void stream::ask_to_mark(store_request& to) {
+  const auto* const group = writes_.marks.begin(lanes_.now(), phase_ == phase::draining, most_marks());
+  if (group == nullptr) return;
+  mark_request out;
+  out.mode = group->mode;
+  for (const slot which : group->slots) {
+    const event& it = events_.at(which).it.what;
+    out.keys.push_back(it.key());
+    if (group->mode != mark_mode::by_place) {
+      out.sent.push_back({it.written_by, it.event_type, it.payload, it.headers, it.exchange, it.routing_key});
+      continue;
     }
+    const bool first = out.places.empty();
+    out.places.push_back(it.place);
+    out.lowest = first ? it.seq : std::min(out.lowest, it.seq);
+    out.highest = first ? it.seq : std::max(out.highest, it.seq);
   }
+  to.add(std::move(out));
 }
 
 void stream::ask_to_read(store_request& to) {
   const auto now = lanes_.now();
   reader_.add_to(to, {.fresh = room(), .due = room_for_returning()}, now);
-  if (to.read) to.read->with_summary = std::exchange(agenda_.summary_wanted, false);
   ask_to_look(to);
   ask_to_fetch(to);
   scanner_.add_to(to, room_for_returning(), now);
   ask_for_laggards(to);
+  ask_to_release(to);
+}
+
+void stream::ask_to_release(store_request& to) {
   if (!may_release()) return;
-  to.release = barriers_.held.take(
+  auto of = barriers_.held.take(
       static_cast<std::size_t>(std::min(most_lookups, portion())),
       [this](aggregate one) { return events_.length_of(one) > 0 || barriers_.dead.holds(one); });
-  if (to.release.empty()) return;
-  const int each = std::min(room_for_returning() / static_cast<int>(to.release.size()), released_at_once);
-  to.release_events = std::clamp(each, 1, static_cast<int>(longest_chain()));
+  if (of.empty()) return;
+  const int each = std::min(room_for_returning() / static_cast<int>(of.size()), released_at_once);
+  to.add(release_request{std::move(of), std::clamp(each, 1, static_cast<int>(longest_chain()))});
 }
 
 // Together not much more than a batch, but one at least; and only while there is memory for it.
@@ -175,10 +179,12 @@ void stream::ask_to_fetch(store_request& to) {
   }
   const auto* group = writes_.fetches.begin_fitting(lanes_.now(), fitting);
   if (group == nullptr) return;
-  for (const slot which : group->slots) to.fetch.push_back(events_.at(which).it.what.key());
+  fetch_request out;
+  for (const slot which : group->slots) out.keys.push_back(events_.at(which).it.what.key());
   const bool alone = group->slots.size() == 1;
-  to.fetch_is_measured =
+  out.measured =
       (to.keys_only || group->is_single_again()) && !(alone && events_.at(group->slots.front()).immeasurable);
+  to.add(std::move(out));
 }
 
 // Those that PostgreSQL refuses to mark do not hold it down, but are named beside it.
@@ -198,9 +204,10 @@ void stream::ask_to_save(store_request& to) const {
   if (agenda_.saved && agenda_.saved->seq == now.seq &&
       now.seen.xmax < agenda_.saved->seen.xmax + worth_saving)
     return;
+  save_request out{std::move(now)};
   for (const slot which : refused)
-    if (events_.at(which).it.what.seq <= now.seq) to.save_unsettled.push_back(events_.at(which).it.what.seq);
-  to.save = std::move(now);
+    if (events_.at(which).it.what.seq <= out.at.seq) out.unsettled.push_back(events_.at(which).it.what.seq);
+  to.add(std::move(out));
 }
 
 }  // namespace outboxd::flow

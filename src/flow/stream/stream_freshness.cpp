@@ -34,27 +34,29 @@ void stream::ask_to_look(store_request& to) {
   const auto now = lanes_.now();
   const auto* const group = writes_.looks.begin_fitting(now, most_looks);
   if (group == nullptr) return;
+  look_request out;
   const auto add = [&](slot which) {
     const event& it = events_.at(which).it.what;
-    to.looks.push_back({it.key(), it.place, it.written_by});
+    out.rows.push_back({it.key(), it.place, it.written_by});
   };
   std::for_each(group->slots.begin(), group->slots.end(), add);
   for (const slot first : group->slots)
-    for (slot which = events_.at(first).after; which != no_slot && to.looks.size() < 2 * most_looks;
+    for (slot which = events_.at(first).after; which != no_slot && out.rows.size() < 2 * most_looks;
          which = events_.at(which).after) {
       const auto& one = events_.at(which);
       if (!one.is<stage::queued>() || one.it.withheld || now - one.seen_at <= limits_.fresh_for / 2) break;
       add(which);
     }
+  to.add(std::move(out));
 }
 
-void stream::on_looked(tried<std::vector<event_key>>& got, const std::vector<row_version>& asked) {
+void stream::take(const look_request& asked, tried<std::vector<event_key>>& got) {
   const bool later = got.result == read_result::deferred;
   const auto done = writes_.looks.end(later ? write_result::deferred : write_result::done, {}, lanes_.now());
   if (later) return;
   auto& same = got.answer;  // nothing, if it could not be read: then each one is fetched
   std::sort(same.begin(), same.end());
-  for (const row_version& one : asked) {
+  for (const row_version& one : asked.rows) {
     const slot which = events_.find(one.key);
     if (which == no_slot) continue;
     auto& entry = events_.at(which);

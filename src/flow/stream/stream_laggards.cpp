@@ -35,18 +35,19 @@ std::vector<left_behind> stream::hungry() const {
 }
 
 void stream::ask_for_laggards(store_request& to) {
-  if (to.read || to.walk_from || to.check_from) to.passing_over = laggards_.names();
+  if (to.asks_one_of<read_request, walk_request, check_request>()) to.passing_over = laggards_.names();
   const int free = std::min(room(), limits_.read.batch);
   if (free <= 0) return;
   auto of = hungry();
   if (of.empty()) return;
   const int each = std::min(free / static_cast<int>(of.size()), static_cast<int>(share_of_laggard() / 2));
-  to.laggards = {.of = std::move(of), .seq_span = limits_.read.seq_span, .events = std::max(1, each)};
+  to.add(
+      laggards_request{.of = std::move(of), .seq_span = limits_.read.seq_span, .events = std::max(1, each)});
 }
 
 // In order of their seq, and not one aggregate after the other: all of them may have been held up. What is
 // beyond the position comes with the others: an earlier one, committed late, may be still to be read there.
-void stream::on_laggards(tried<laggards_answer>& got) {
+void stream::take(const laggards_request&, tried<laggards_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   if (got.result != read_result::done) {
     agenda_.laggards_not_before = lanes_.now() + laggards_pause;

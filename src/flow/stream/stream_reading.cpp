@@ -34,20 +34,20 @@ void stream::read_by_keys() {
   agenda_.keys_only_until = lanes_.now() + by_keys_for;
 }
 
-stream::news stream::on_read(tried<read_answer>& got, const store_request& asked) {
+stream::news stream::take(const read_request& asked, tried<read_answer>& got) {
   const auto how = reader_.on_read(asked, got, lanes_.now());
   laggards_.on_passed(reader_.passed());
   if (got.wants_keys_only()) read_by_keys();
   news out{.read = how != reader::outcome::failed, .complete = how == reader::outcome::complete};
   if (got.result != read_result::done) return out;
-  if (got.answer.top) out.passed = seqs_between(asked.read->from.seq, *got.answer.top);
+  if (got.answer.top) out.passed = seqs_between(asked.from.seq, *got.answer.top);
   out.queue_usage = got.answer.queue_usage;
   if (got.answer.server_time) on_server_time(agenda_.asked_at, *got.answer.server_time);
-  if (asked.read->with_summary && (got.answer.holds || barriers_.held.size() > 0)) scanner_.scan_blocked();
-  if (got.answer.late > asked.read->events) return out;
+  if (asked.with_summary && (got.answer.holds || barriers_.held.size() > 0)) scanner_.scan_blocked();
+  if (got.answer.late > asked.events) return out;
   for (stored_event& one : got.answer.rows) {
     // Something earlier may be among what the rest of (c) will find.
-    if (!got.answer.saw_all && one.what.seq > asked.read->from.seq) break;
+    if (!got.answer.saw_all && one.what.seq > asked.from.seq) break;
     if (admit(std::move(one))) ++out.found;
   }
   out.found += std::exchange(agenda_.found_of_laggards, 0);
@@ -55,7 +55,7 @@ stream::news stream::on_read(tried<read_answer>& got, const store_request& asked
   return out;
 }
 
-void stream::on_left(tried<std::vector<stored_event>>& got) {
+void stream::take(const left_request&, tried<std::vector<stored_event>>& got) {
   if (got.wants_keys_only()) read_by_keys();
   if (!scanner_.on_left(got, lanes_.now())) return;
   phase_ = phase::running;
@@ -177,7 +177,7 @@ void stream::offer_next(aggregate of) {
   }
 }
 
-void stream::on_fetched(tried<std::vector<stored_event>>& got, bool was_measured) {
+void stream::take(const fetch_request& asked, tried<std::vector<stored_event>>& got) {
   const auto how = got.result == read_result::done       ? write_result::done
                    : got.result == read_result::deferred ? write_result::deferred
                                                          : write_result::refused;
@@ -189,7 +189,7 @@ void stream::on_fetched(tried<std::vector<stored_event>>& got, bool was_measured
         (got.may_pass && writes_.fetches.stuck_for() < disk_retries_for))
       return say_stuck(writes_.fetches, "cannot be read by PostgreSQL just now", got.reason);
     writes_.fetches.drop_stuck();
-    if (was_measured && !got.may_pass && !std::exchange(events_.at(*bad).immeasurable, true))
+    if (asked.measured && !got.may_pass && !std::exchange(events_.at(*bad).immeasurable, true))
       return writes_.fetches.add(*bad, lanes_.now());  // it may be read all the same
     return die_unread(*bad, got.reason);
   }
@@ -256,7 +256,7 @@ boost::unordered_flat_map<aggregate, std::int64_t> stream::lowest_to_record() co
   return out;
 }
 
-void stream::on_released(tried<release_answer>& got, const store_request& asked) {
+void stream::take(const release_request& asked, tried<release_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   if (got.result != read_result::done) return;  // the next sweep asks again
   auto& it = got.answer;
@@ -277,7 +277,7 @@ void stream::on_released(tried<release_answer>& got, const store_request& asked)
     on_texts(*added);
     if (taken.empty() || taken.back() != of) taken.push_back(of);
   }
-  for (const aggregate of : asked.release) {
+  for (const aggregate of : asked.of) {
     if (std::find(it.backs_off.begin(), it.backs_off.end(), of) != it.backs_off.end())
       barriers_.held.on_head_waits(of);
     else if (std::find(more.begin(), more.end(), of) == more.end())
@@ -286,12 +286,12 @@ void stream::on_released(tried<release_answer>& got, const store_request& asked)
   for (const aggregate of : taken) offer_next(of);
 }
 
-void stream::on_recalled(const tried<recall_answer>& got) {
+void stream::take(const recall_request&, tried<recall_answer>& got) {
   if (scanner_.on_recalled(got, lanes_.now())) reader_.ring_due(lanes_.now());
 }
 
 // What is with the lanes and not sent yet comes back: a lane may be blocked for long.
-void stream::on_pauses(tried<pauses_answer>& got) {
+void stream::take(const pauses_request&, tried<pauses_answer>& got) {
   if (!scanner_.on_pauses(got, phase_ == phase::running, lanes_.now())) return;
   const auto changed = barriers_.paused.set(std::move(got.answer.in_force));
   if (!changed.more && !changed.fewer) return;
@@ -302,7 +302,7 @@ void stream::on_pauses(tried<pauses_answer>& got) {
 }
 
 // They are as good as due. Nothing is written of that: who leads next finds them again.
-void stream::on_resumed(tried<resumed_answer>& got) {
+void stream::take(const resume_request&, tried<resumed_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   if (!scanner_.on_resumed(got, lanes_.now())) return;
   for (stored_event& one : got.answer.rows) admit_due(std::move(one));

@@ -31,7 +31,8 @@ void stream::say_unwritten(const write_queue& what, const std::string& reason) {
   say_stuck(what, "is published or refused, and PostgreSQL rejected the status update", reason);
 }
 
-void stream::on_recorded(const write_answer& got) {
+void stream::take(const record_request&, write_answer& got) {
+  if (!writes_.records.under_way()) return;
   const auto done = writes_.records.end(got.result, slots_of(got.left), lanes_.now());
   if (!done.empty()) writes_.written_at = lanes_.now();
   say_unwritten(writes_.records, got.reason);
@@ -58,7 +59,8 @@ void stream::on_recorded(const write_answer& got) {
   }
 }
 
-void stream::on_marked(const write_answer& got) {
+void stream::take(const mark_request&, write_answer& got) {
+  if (!writes_.marks.under_way()) return;
   const auto done = writes_.marks.end(got.result, slots_of(got.left), lanes_.now());
   if (!done.empty()) writes_.written_at = lanes_.now();
   say_unwritten(writes_.marks, got.reason);
