@@ -117,7 +117,7 @@ result<void> append_start_ok(std::string& out, const url& target, login_by how,
   std::array properties{entry("product", "outboxd"), entry("version", OUTBOXD_VERSION),
                         entry("platform", "C++"), entry("connection_name", connection_name),
                         table_entry("capabilities", capabilities)};
-  // RFC 4616: authorization identity (none), user, password. RFC 4422 of EXTERNAL: the identity (none).
+  // RFC 4616: authorization identity (none), user, password. RFC 4422 of EXTERNAL: the identity none.
   std::string response;
   if (how == login_by::plain)
     response.append(1, '\0').append(target.user).append(1, '\0').append(target.password);

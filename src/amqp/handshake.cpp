@@ -86,9 +86,8 @@ result<void> handshake::on_frame(const frame& f, frame_parser& in) {
   if (f.type == frame_type::heartbeat) return {};
   if (f.type != frame_type::method)
     return transient("the broker sent content before the channel was ready; the stream is damaged");
-  const auto m = codec_.decode(f.payload);
-  if (!m) return tl::make_unexpected(m.error());
-  return on_method(*m, in);
+  OUTBOXD_TRY(const auto m, codec_.decode(f.payload));
+  return on_method(m, in);
 }
 
 result<void> handshake::on_method(const method& m, frame_parser& in) {
@@ -101,9 +100,8 @@ result<void> handshake::on_method(const method& m, frame_parser& in) {
     }
     case AMQP_CHANNEL_CLOSE_METHOD: {
       const auto& close = m.as<amqp_channel_close_t>();
-      const auto missing = channel_.take_missing(close, output_);
-      if (!missing) return tl::make_unexpected(missing.error());
-      if (*missing) return {};
+      OUTBOXD_TRY(const auto missing, channel_.take_missing(close, output_));
+      if (missing) return {};
       const amqp_channel_close_ok_t ok{};
       if (auto sent = send(AMQP_CHANNEL_CLOSE_OK_METHOD, &ok, publish_channel); !sent) return sent;
       return on_close(close.reply_code, as_view(close.reply_text));

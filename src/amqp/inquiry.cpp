@@ -125,19 +125,16 @@ inquiry::answer<reply> inquiry::ask(std::string request, amqp_method_number_t ye
   const limit until(line_.wire->socket(), timeout_);
   if (auto sent = co_await send(request); !sent) co_return tl::make_unexpected(sent.error());
   for (;;) {
-    const auto said = co_await next_method();
-    if (!said) co_return tl::make_unexpected(said.error());
-    if (said->id == yes) co_return reply{};
-    if (said->id != AMQP_CHANNEL_CLOSE_METHOD) continue;
-    const auto& close = said->as<amqp_channel_close_t>();
+    OUTBOXD_CO_TRY(const auto said, co_await next_method());
+    if (said.id == yes) co_return reply{};
+    if (said.id != AMQP_CHANNEL_CLOSE_METHOD) continue;
+    const auto& close = said.as<amqp_channel_close_t>();
     reply refusal{close.reply_code, printable(as_view(close.reply_text))};
-    const auto again = reopening();
-    if (!again) co_return tl::make_unexpected(again.error());
-    if (auto sent = co_await send(*again); !sent) co_return tl::make_unexpected(sent.error());
+    OUTBOXD_CO_TRY(const auto again, reopening());
+    if (auto sent = co_await send(again); !sent) co_return tl::make_unexpected(sent.error());
     for (amqp_method_number_t got = 0; got != AMQP_CONFIRM_SELECT_OK_METHOD;) {
-      const auto next = co_await next_method();
-      if (!next) co_return tl::make_unexpected(next.error());
-      got = next->id;
+      OUTBOXD_CO_TRY(const auto next, co_await next_method());
+      got = next.id;
     }
     co_return refusal;
   }
@@ -146,9 +143,8 @@ inquiry::answer<reply> inquiry::ask(std::string request, amqp_method_number_t ye
 // Content, which only a returned message could have, is passed over.
 inquiry::answer<method> inquiry::next_method() {
   for (;;) {
-    const auto frame = line_.parser.next();
-    if (!frame) co_return tl::make_unexpected(frame.error());
-    if (!*frame) {
+    OUTBOXD_CO_TRY(const auto frame, line_.parser.next());
+    if (!frame) {
       const auto room = line_.parser.prepare();
       const auto [ec, got] =
           co_await line_.wire->async_read_some(asio::buffer(room.data(), room.size()), as_result);
@@ -156,8 +152,8 @@ inquiry::answer<method> inquiry::next_method() {
       line_.parser.commit(got);
       continue;
     }
-    if ((*frame)->type != frame_type::method) continue;
-    const auto said = codec_.decode((*frame)->payload);
+    if (frame->type != frame_type::method) continue;
+    const auto said = codec_.decode(frame->payload);
     if (!said) co_return said;
     if (said->id == AMQP_CONNECTION_CLOSE_METHOD) {
       const auto& close = said->as<amqp_connection_close_t>();

@@ -45,15 +45,14 @@ result<std::size_t> publish_encoder::encode_publish(const message& message, char
 
 result<std::size_t> publish_encoder::encode_header(const message& message, char* out) {
   const std::size_t room = frame_max_ - frame_overhead;
-  const auto table = headers_.build(message, room);
-  if (!table) return tl::make_unexpected(table.error());
+  OUTBOXD_TRY(const auto table, headers_.build(message, room));
 
   amqp_basic_properties_t properties{};
   properties._flags = AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_HEADERS_FLAG | AMQP_BASIC_DELIVERY_MODE_FLAG |
                       AMQP_BASIC_MESSAGE_ID_FLAG | AMQP_BASIC_TIMESTAMP_FLAG | AMQP_BASIC_TYPE_FLAG |
                       AMQP_BASIC_APP_ID_FLAG;
   properties.content_type = as_bytes(message.content_type);
-  properties.headers = *table;
+  properties.headers = table;
   properties.delivery_mode = message.persistent ? 2 : 1;
   properties.message_id = as_bytes(message.message_id);
   properties.timestamp = message.timestamp;
@@ -103,13 +102,11 @@ result<void> publish_encoder::append(const message& message, std::string& out) {
                                  message.body.size(), limits_.max_body));
 
   std::array<char, max_publish> publish;
-  const auto publish_size = encode_publish(message, publish.data());
-  if (!publish_size) return tl::make_unexpected(publish_size.error());
-  const auto content_header_size = encode_header(message, scratch_.get());
-  if (!content_header_size) return tl::make_unexpected(content_header_size.error());
+  OUTBOXD_TRY(const auto publish_size, encode_publish(message, publish.data()));
+  OUTBOXD_TRY(const auto content_header_size, encode_header(message, scratch_.get()));
 
-  append_frame(out, frame_type::method, channel_, {publish.data(), *publish_size});
-  append_frame(out, frame_type::header, channel_, {scratch_.get(), *content_header_size});
+  append_frame(out, frame_type::method, channel_, {publish.data(), publish_size});
+  append_frame(out, frame_type::header, channel_, {scratch_.get(), content_header_size});
   const std::size_t room = frame_max_ - frame_overhead;
   for (std::size_t at = 0; at < message.body.size(); at += room)
     append_frame(out, frame_type::body, channel_, message.body.substr(at, room));

@@ -60,9 +60,8 @@ result<void> session::receive(const frame& f, news& into, std::string& out) {
     case frame_type::method:
       break;
   }
-  const auto m = codec_.decode(f.payload);
-  if (!m) return tl::make_unexpected(m.error());
-  return on_method(*m, f.channel, into, out);
+  OUTBOXD_TRY(const auto m, codec_.decode(f.payload));
+  return on_method(m, f.channel, into, out);
 }
 
 result<void> session::on_method(const method& m, std::uint16_t channel, news& into, std::string& out) {
@@ -136,12 +135,11 @@ result<void> session::on_channel_closed(const amqp_channel_close_t& close, news&
 
 result<void> session::on_return_header(std::string_view payload) {
   if (return_->header) return transient("the broker sent two content headers for one returned message");
-  const auto header = decode_content_header(payload);
-  if (!header) return tl::make_unexpected(header.error());
-  if (auto ok = ledger_.returned(header->message_id, std::move(return_->reason)); !ok) return ok;
+  OUTBOXD_TRY(const auto header, decode_content_header(payload));
+  if (auto ok = ledger_.returned(header.message_id, std::move(return_->reason)); !ok) return ok;
   return_->header = true;
-  return_->body_left = header->body_size;
-  if (header->body_size == 0) return_.reset();
+  return_->body_left = header.body_size;
+  if (header.body_size == 0) return_.reset();
   return {};
 }
 

@@ -66,9 +66,8 @@ result<void> trust(ssl::context& context, const tls_settings& from) {
     if (failed) return permanent("the CAs that this system trusts cannot be read: " + failed.message());
     return {};
   }
-  const auto text = read_certificates(ca_setting, from.ca_file);
-  if (!text) return tl::make_unexpected(text.error());
-  context.add_certificate_authority(boost::asio::buffer(*text), failed);
+  OUTBOXD_TRY(const auto text, read_certificates(ca_setting, from.ca_file));
+  context.add_certificate_authority(boost::asio::buffer(text), failed);
   if (failed) return wrong(ca_setting, from.ca_file, "holds a damaged certificate: " + failed.message());
   return {};
 }
@@ -81,16 +80,14 @@ std::optional<std::chrono::system_clock::time_point> expiry_of(SSL_CTX* context)
 }
 
 result<void> show(ssl::context& context, const tls_settings& from) {
-  const auto chain = read_certificates(certificate_setting, from.certificate_file);
-  if (!chain) return tl::make_unexpected(chain.error());
+  OUTBOXD_TRY(const auto chain, read_certificates(certificate_setting, from.certificate_file));
   error_code failed;
-  context.use_certificate_chain(boost::asio::buffer(*chain), failed);
+  context.use_certificate_chain(boost::asio::buffer(chain), failed);
   if (failed)
     return wrong(certificate_setting, from.certificate_file,
                  "holds a damaged certificate: " + failed.message());
-  const auto key = read(key_setting, from.key_file);
-  if (!key) return tl::make_unexpected(key.error());
-  if (!has(*key, "PRIVATE KEY"))
+  OUTBOXD_TRY(const auto key, read(key_setting, from.key_file));
+  if (!has(key, "PRIVATE KEY"))
     return wrong(key_setting, from.key_file,
                  "holds no private key; are certificate_file and key_file swapped?");
   bool encrypted = false;
@@ -100,7 +97,7 @@ result<void> show(ssl::context& context, const tls_settings& from) {
         return std::string();
       },
       failed);
-  context.use_private_key(boost::asio::buffer(*key), ssl::context::pem, failed);
+  context.use_private_key(boost::asio::buffer(key), ssl::context::pem, failed);
   error_code ignored;
   context.set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); },
                                 ignored);

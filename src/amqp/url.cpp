@@ -36,15 +36,13 @@ result<void> parse_userinfo(std::string_view text, url& out) {
   if (text.find('@') != std::string_view::npos)
     return permanent(fmt::format("the AMQP URL has more than one '@'; {}", encode_hint));
   const auto colon = text.find(':');
-  auto user = decode(text.substr(0, colon), "user");
-  if (!user) return tl::make_unexpected(user.error());
-  out.user = std::move(*user);
+  OUTBOXD_TRY(auto user, decode(text.substr(0, colon), "user"));
+  out.user = std::move(user);
   if (colon == std::string_view::npos) return {};
   if (text.find(':', colon + 1) != std::string_view::npos)
     return permanent(fmt::format("the AMQP URL has more than one ':' before the '@'; {}", encode_hint));
-  auto password = decode(text.substr(colon + 1), "password");
-  if (!password) return tl::make_unexpected(password.error());
-  out.password = std::move(*password);
+  OUTBOXD_TRY(auto password, decode(text.substr(colon + 1), "password"));
+  out.password = std::move(password);
   return {};
 }
 
@@ -79,9 +77,8 @@ result<std::string> take_host(std::string_view& text) {
 }
 
 result<void> parse_host_port(std::string_view text, url& out) {
-  auto host = take_host(text);
-  if (!host) return tl::make_unexpected(host.error());
-  if (!host->empty()) out.host = std::move(*host);
+  OUTBOXD_TRY(auto host, take_host(text));
+  if (!host.empty()) out.host = std::move(host);
   if (text.empty()) return {};
   std::uint16_t port = 0;
   const char* const end = text.data() + text.size();
@@ -102,11 +99,10 @@ result<void> parse_vhost(std::string_view text, url& out) {
   // Legal in a URI path, but far more often the rest of a password with a bare '/' in it.
   if (text.find('@') != std::string_view::npos)
     return permanent(fmt::format("the AMQP URL has an '@' after the host; {}", encode_hint));
-  auto vhost = decode(text, "vhost");
-  if (!vhost) return tl::make_unexpected(vhost.error());
-  if (vhost->size() > 255)
+  OUTBOXD_TRY(auto vhost, decode(text, "vhost"));
+  if (vhost.size() > 255)
     return permanent("the vhost of the AMQP URL is longer than 255 bytes, which AMQP allows at most");
-  out.vhost = std::move(*vhost);
+  out.vhost = std::move(vhost);
   return {};
 }
 
@@ -160,14 +156,13 @@ result<url> parse_url(std::string_view text) {
         "byte {} of the AMQP URL is a space, a control or a non-ASCII character; remove or percent-encode it",
         bad - text.begin() + 1));
   url out;
-  auto rest = take_scheme(text, out);
-  if (!rest) return tl::make_unexpected(rest.error());
-  if (rest->find('#') != std::string_view::npos)
+  OUTBOXD_TRY(auto rest, take_scheme(text, out));
+  if (rest.find('#') != std::string_view::npos)
     return permanent(fmt::format("the AMQP URL has a '#'; {}", encode_hint));
 
-  const auto authority_end = std::min(rest->find_first_of("/?"), rest->size());
-  auto authority = rest->substr(0, authority_end);
-  auto path = rest->substr(authority_end);
+  const auto authority_end = std::min(rest.find_first_of("/?"), rest.size());
+  auto authority = rest.substr(0, authority_end);
+  auto path = rest.substr(authority_end);
   const auto query = std::min(path.find('?'), path.size());
 
   if (const auto at = authority.rfind('@'); at != std::string_view::npos) {

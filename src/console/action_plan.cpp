@@ -23,16 +23,14 @@ constexpr int longest_count = 2;    // seconds, of what is only to be known for 
 constexpr std::int64_t most_counted = 100'000;
 
 outcome<void> limit_to(operator_session& session, int seconds) {
-  auto set = session.execute(fmt::format(
-      "SELECT set_config('statement_timeout', '{}s', false), set_config('jit', 'off', false)", seconds));
-  if (!set) return tl::make_unexpected(set.error());
+  OUTBOXD_TRY_VOID(session.execute(fmt::format(
+      "SELECT set_config('statement_timeout', '{}s', false), set_config('jit', 'off', false)", seconds)));
   return {};
 }
 
 outcome<std::int64_t> newest_audit(operator_session& session) {
-  const auto found = session.execute("SELECT coalesce(max(a.id), 0) FROM {0}.audit AS a");
-  if (!found) return tl::make_unexpected(found.error());
-  return found->number_at(0, 0);
+  OUTBOXD_TRY(const auto found, session.execute("SELECT coalesce(max(a.id), 0) FROM {0}.audit AS a"));
+  return found.number_at(0, 0);
 }
 
 // The first ones, without their payloads.
@@ -43,9 +41,8 @@ outcome<json> listing(operator_session& session, const std::vector<app::selected
     first.ids.push_back(to_string(one.id));
   auto out = json::array();
   if (first.ids.empty()) return out;
-  const auto found = app::read_listing(session, first, from, static_cast<int>(listed));
-  if (!found) return tl::make_unexpected(found.error());
-  for (const auto& one : found->events) {
+  OUTBOXD_TRY(const auto found, app::read_listing(session, first, from, static_cast<int>(listed)));
+  for (const auto& one : found.events) {
     const auto all = json::parse(one.json, nullptr, false);
     if (!all.is_object()) continue;
     auto& row = out.emplace_back(json::object());
@@ -77,27 +74,22 @@ outcome<std::vector<app::selected_event>> select(operator_session& session, cons
   std::vector<app::selected_event> out;
   out.reserve(static_cast<std::size_t>(*many));
   for (;;) {
-    const auto next = app::next_selected(session, fetched_at_once);
-    if (!next) return tl::make_unexpected(next.error());
-    if (next->empty()) return out;
-    out.insert(out.end(), next->begin(), next->end());
+    OUTBOXD_TRY(const auto next, app::next_selected(session, fetched_at_once));
+    if (next.empty()) return out;
+    out.insert(out.end(), next.begin(), next.end());
   }
 }
 
 outcome<void> plan_change(operator_session& session, app::change what, action_plan& to) {
   if (auto set = limit_to(session, longest_search); !set) return set;
-  auto values = app::values_of(session, what, to.what.change);
-  if (!values) return tl::make_unexpected(values.error());
-  to.values = *std::move(values);
-  const auto resolved = session.resolve(to.what.change.which);
-  if (!resolved) return tl::make_unexpected(resolved.error());
+  OUTBOXD_TRY(auto values, app::values_of(session, what, to.what.change));
+  to.values = std::move(values);
+  OUTBOXD_TRY(const auto resolved, session.resolve(to.what.change.which));
   const auto from = app::words_of(what).from;
-  auto events = select(session, *resolved, from);
-  if (!events) return tl::make_unexpected(events.error());
-  to.events = *std::move(events);
-  auto first = listing(session, to.events, from);
-  if (!first) return tl::make_unexpected(first.error());
-  to.shown["events"] = *std::move(first);
+  OUTBOXD_TRY(auto events, select(session, resolved, from));
+  to.events = std::move(events);
+  OUTBOXD_TRY(auto first, listing(session, to.events, from));
+  to.shown["events"] = std::move(first);
   to.shown["of"] = app::name_of(from);
   return {};
 }
@@ -128,21 +120,18 @@ json held_back(operator_session& session, const app::pause_order& given) {
 
 outcome<void> plan_pause(operator_session& session, action_plan& to) {
   const auto& given = to.what.pause;
-  auto paused = app::pauses_in_force(session);
-  if (!paused) return tl::make_unexpected(paused.error());
+  OUTBOXD_TRY(auto paused, app::pauses_in_force(session));
   if (to.what.what == deed::resume) {
     auto& ending = to.shown["ends"] = json::array();
-    for (const auto& one : *paused)
+    for (const auto& one : paused)
       if (ends(one, given)) ending.push_back(one);
     return {};
   }
-  auto until = app::end_of_pause(session, given);
-  if (!until) return tl::make_unexpected(until.error());
-  to.until = *std::move(until);
-  const auto unseen = app::unseen_types(session, given);
-  if (!unseen) return tl::make_unexpected(unseen.error());
-  to.shown["warnings"] = *unseen;
-  to.shown["paused"] = *std::move(paused);
+  OUTBOXD_TRY(auto until, app::end_of_pause(session, given));
+  to.until = std::move(until);
+  OUTBOXD_TRY(const auto unseen, app::unseen_types(session, given));
+  to.shown["warnings"] = unseen;
+  to.shown["paused"] = std::move(paused);
   to.shown["waiting"] = held_back(session, given);
   to.shown["waiting_counts_to"] = most_counted;
   return {};
@@ -155,15 +144,13 @@ outcome<operator_session> open_acting(const app::settings& from, const std::stri
 }
 
 outcome<action_plan> make_plan(const app::settings& from, const wanted& what, const std::string& who) {
-  auto session = open_acting(from, who);
-  if (!session) return tl::make_unexpected(session.error());
+  OUTBOXD_TRY(auto session, open_acting(from, who));
   action_plan out{.what = what, .who = who, .events = {}, .values = {}, .until = {}, .shown = json::object()};
   // Before the selection: what others do from now on may have changed it.
-  const auto newest = newest_audit(*session);
-  if (!newest) return tl::make_unexpected(newest.error());
-  out.audited_before = *newest;
+  OUTBOXD_TRY(const auto newest, newest_audit(session));
+  out.audited_before = newest;
   const auto change = change_of(what.what);
-  if (auto planned = change ? plan_change(*session, *change, out) : plan_pause(*session, out); !planned)
+  if (auto planned = change ? plan_change(session, *change, out) : plan_pause(session, out); !planned)
     return tl::make_unexpected(planned.error());
   return out;
 }

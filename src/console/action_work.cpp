@@ -53,12 +53,11 @@ json meanwhile(operator_session& session, std::int64_t before, const std::string
 
 // A session of ours that PostgreSQL has not given up yet may still commit.
 outcome<bool> is_over(operator_session& session, const std::string& pid) {
-  const auto found = session.execute(
+  constexpr auto found_sql =
       "SELECT NOT EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.pid = $1::int"
-      " AND a.application_name = current_setting('application_name') AND a.usename = session_user)",
-      {pid});
-  if (!found) return tl::make_unexpected(found.error());
-  return found->at(0, 0) == "t";
+      " AND a.application_name = current_setting('application_name') AND a.usename = session_user)";
+  OUTBOXD_TRY(const auto found, session.execute(found_sql, {pid}));
+  return found.at(0, 0) == "t";
 }
 
 struct lost_portion {
@@ -164,13 +163,11 @@ outcome<void> pause_or_resume(operator_session& session, action& of) {
   if (of.plan().what.what == deed::pause) {
     if (auto begun = app::begin_pause(session, order, of.plan().until); !begun) return begun;
   } else {
-    const auto ended = app::end_pauses(session, order);
-    if (!ended) return tl::make_unexpected(ended.error());
-    of.add("ended", *ended);
+    OUTBOXD_TRY(const auto ended, app::end_pauses(session, order));
+    of.add("ended", ended);
   }
-  auto paused = app::pauses_in_force(session);
-  if (!paused) return tl::make_unexpected(paused.error());
-  of.add("paused", *std::move(paused));
+  OUTBOXD_TRY(auto paused, app::pauses_in_force(session));
+  of.add("paused", std::move(paused));
   // Its own row: the newest that names this application.
   const auto own = session.execute(
       "SELECT coalesce(max(a.id), 0) FROM {0}.audit AS a"

@@ -45,9 +45,8 @@ std::string name_for_audit(const principal& by) {
 std::function<desk::answer()> planning(const app::settings& from, const wanted& what, const std::string& who,
                                        const std::shared_ptr<action_plan>& into) {
   return [&from, what, who, into]() -> desk::answer {
-    auto plan = make_plan(from, what, who);
-    if (!plan) return tl::make_unexpected(plan.error());
-    *into = *std::move(plan);
+    OUTBOXD_TRY(auto plan, make_plan(from, what, who));
+    *into = std::move(plan);
     return json();
   };
 }

@@ -37,24 +37,21 @@ http::response told(const desk::answer& found) {
 // that is made in a coroutine twice.
 desk::question actions_before(const std::string& id) {
   return [id](app::operator_session& session) -> desk::answer {
-    const auto found = session.ask("audit", {id});
-    if (!found) return tl::make_unexpected(found.error());
-    return json::parse(found->value_or("{}"));
+    OUTBOXD_TRY(const auto found, session.ask("audit", {id}));
+    return json::parse(found.value_or("{}"));
   };
 }
 
 desk::question event_of(const std::string& id) {
   return [id](app::operator_session& session) -> desk::answer {
-    auto found = app::trace_event(session, id);
-    if (!found) return tl::make_unexpected(found.error());
-    for (auto& one : *found) {
+    OUTBOXD_TRY(auto found, app::trace_event(session, id));
+    for (auto& one : found) {
       const auto names = session.ask("header_names", {one.at("id").get<std::string>(), one.at("seq").dump()});
       one["header_names"] = names && *names ? json::parse(**names) : json();
     }
-    if (!found->empty()) return json{{"events", std::move(*found)}};
-    auto missing = app::trace_missing(session, id);
-    if (!missing) return tl::make_unexpected(missing.error());
-    return json{{"events", json::array()}, {"missing", std::move(*missing)}};
+    if (!found.empty()) return json{{"events", std::move(found)}};
+    OUTBOXD_TRY(auto missing, app::trace_missing(session, id));
+    return json{{"events", json::array()}, {"missing", std::move(missing)}};
   };
 }
 
@@ -69,13 +66,11 @@ desk::question events_with(const std::vector<std::string>& parameters) {
     for (const auto& [at, name] : {std::pair{4, "since"}, std::pair{5, "until"}}) {
       auto& text = resolved[static_cast<std::size_t>(at)];
       if (text.empty()) continue;
-      auto time = session.resolve_time(name, text);
-      if (!time) return tl::make_unexpected(time.error());
-      text = std::move(*time);
+      OUTBOXD_TRY(auto time, session.resolve_time(name, text));
+      text = std::move(time);
     }
-    const auto found = session.ask("search", resolved);
-    if (!found) return tl::make_unexpected(found.error());
-    return json::parse(found->value_or("{}"));
+    OUTBOXD_TRY(const auto found, session.ask("search", resolved));
+    return json::parse(found.value_or("{}"));
   };
 }
 

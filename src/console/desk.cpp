@@ -42,7 +42,7 @@ asio::awaitable<desk::answer> desk::look(question what) {
 app::outcome<app::operator_session> desk::open() const {
   auto session = app::operator_session::open(from_, "outboxd console");
   if (!session) return session;
-  if (const auto set = session->look_only(); !set) return tl::make_unexpected(set.error());
+  OUTBOXD_TRY_VOID(session->look_only());
   return session;
 }
 
@@ -67,10 +67,9 @@ desk::answer desk::look_now(const question& what) {
     }
   }
   // The connection may be gone, whatever the failure is called.
-  auto fresh = open();
-  if (!fresh) return tl::make_unexpected(fresh.error());
-  auto found = what(*fresh);
-  if (found) keep(*std::move(fresh));
+  OUTBOXD_TRY(auto fresh, open());
+  auto found = what(fresh);
+  if (found) keep(std::move(fresh));
   return found;
 }
 

@@ -74,11 +74,10 @@ bool is_json_type(std::string_view content_type) {
 
 result<std::string> structured_cloud_event(const event& from, payload_type payload,
                                            const cloudevents_settings& by, std::string_view content_type) {
-  const auto attributes = attributes_of(from, by);
-  if (!attributes) return tl::make_unexpected(attributes.error());
+  OUTBOXD_TRY(const auto attributes, attributes_of(from, by));
   std::string out;
   out.reserve(from.payload.size() * (payload == payload_type::bytea ? 4 : 3) / 3 + 600);
-  for (const auto& [name, value] : *attributes) {
+  for (const auto& [name, value] : attributes) {
     out += out.empty() ? '{' : ',';
     out += fmt::format("\"{}\":", name);
     append_json_string(out, value);
@@ -112,10 +111,9 @@ result<std::string> structured_cloud_event(const event& from, payload_type paylo
 }
 
 result<std::vector<message_header>> cloud_event_headers(const event& from, const cloudevents_settings& by) {
-  auto attributes = attributes_of(from, by);
-  if (!attributes) return tl::make_unexpected(attributes.error());
+  OUTBOXD_TRY(auto attributes, attributes_of(from, by));
   std::vector<message_header> out;
-  for (auto& [name, value] : *attributes)
+  for (auto& [name, value] : attributes)
     out.push_back({by.header_prefix + std::string(name), std::move(value)});
   return out;
 }

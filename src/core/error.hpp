@@ -3,6 +3,7 @@
 
 #include <string>
 #include <tl/expected.hpp>
+#include <utility>
 
 namespace outboxd {
 
@@ -37,3 +38,23 @@ inline tl::unexpected<error> permanent(std::string message, cause why = cause::o
 }
 
 }  // namespace outboxd
+
+// Hands an error on. OUTBOXD_TRY(auto x, f()) declares x as what f() returns; or the function returns the
+// error. OUTBOXD_TRY_VOID(f()) does so where nothing else is returned. In a coroutine: OUTBOXD_CO_TRY and
+// OUTBOXD_CO_TRY_VOID.
+#define OUTBOXD_TRY_NAME_(line) outboxd_tried_##line
+#define OUTBOXD_TRY_NAME(line) OUTBOXD_TRY_NAME_(line)
+#define OUTBOXD_TRY_BY_(leave, name, declaration, ...)           \
+  auto name = (__VA_ARGS__);                                     \
+  if (!name) leave tl::make_unexpected(std::move(name).error()); \
+  declaration = *std::move(name)
+#define OUTBOXD_TRY_VOID_BY_(leave, ...)                                                         \
+  do {                                                                                           \
+    if (auto tried = (__VA_ARGS__); !tried) leave tl::make_unexpected(std::move(tried).error()); \
+  } while (false)
+#define OUTBOXD_TRY(declaration, ...) \
+  OUTBOXD_TRY_BY_(return, OUTBOXD_TRY_NAME(__LINE__), declaration, __VA_ARGS__)
+#define OUTBOXD_TRY_VOID(...) OUTBOXD_TRY_VOID_BY_(return, __VA_ARGS__)
+#define OUTBOXD_CO_TRY(declaration, ...) \
+  OUTBOXD_TRY_BY_(co_return, OUTBOXD_TRY_NAME(__LINE__), declaration, __VA_ARGS__)
+#define OUTBOXD_CO_TRY_VOID(...) OUTBOXD_TRY_VOID_BY_(co_return, __VA_ARGS__)

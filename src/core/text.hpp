@@ -10,8 +10,8 @@ namespace outboxd {
 // Without blanks at both ends.
 std::string_view trimmed(std::string_view text);
 
-// For an error message: control characters replaced by '?', cut at a UTF-8 boundary to `max_bytes`, with "..."
-// when cut.
+// For an error message: control characters replaced by '?', cut at a UTF-8 boundary to `max_bytes`, with
+// "..." when cut.
 std::string printable(std::string_view text, std::size_t max_bytes = 255);
 
 // For a terminal: what it would obey is escaped: \n, \x1b.

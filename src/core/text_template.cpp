@@ -41,10 +41,9 @@ result<text_template> text_template::parse(std::string_view text) {
       const auto end = text.find('}');
       if (end == std::string_view::npos)
         return permanent("has a { without its }; {{ stands for a single one");
-      auto one = placeholder(text.substr(1, end - 1));
-      if (!one) return tl::make_unexpected(one.error());
+      OUTBOXD_TRY(auto one, placeholder(text.substr(1, end - 1)));
       end_literal();
-      out.parts_.push_back(std::move(*one));
+      out.parts_.push_back(std::move(one));
       text.remove_prefix(end + 1);
     } else {
       literal += c;

@@ -34,16 +34,14 @@ result<void> put_format(message& into, const event& from, payload_type payload, 
       set_body(into, json_envelope(from));
       return {};
     case message_format::cloudevents: {
-      auto body = structured_cloud_event(from, payload, by.cloudevents, into.content_type);
-      if (!body) return tl::make_unexpected(body.error());
+      OUTBOXD_TRY(auto body, structured_cloud_event(from, payload, by.cloudevents, into.content_type));
       into.content_type = "application/cloudevents+json";
-      set_body(into, std::move(*body));
+      set_body(into, std::move(body));
       return {};
     }
     case message_format::cloudevents_binary: {
-      auto attributes = cloud_event_headers(from, by.cloudevents);
-      if (!attributes) return tl::make_unexpected(attributes.error());
-      into.format_headers = std::move(*attributes);
+      OUTBOXD_TRY(auto attributes, cloud_event_headers(from, by.cloudevents));
+      into.format_headers = std::move(attributes);
       return {};
     }
   }

@@ -62,13 +62,12 @@ result<std::vector<address>> parse_addresses(std::string_view text) {
   if (trimmed(text) == "off") return out;
   for (;;) {
     const auto comma = text.find(',');
-    auto one = parse_address(trimmed(text.substr(0, comma)));
-    if (!one) return tl::make_unexpected(one.error());
+    OUTBOXD_TRY(auto one, parse_address(trimmed(text.substr(0, comma))));
     // Port 0 is another one each time.
-    const auto* tcp = std::get_if<tcp_address>(&*one);
-    const bool again = std::find(out.begin(), out.end(), *one) != out.end();
+    const auto* tcp = std::get_if<tcp_address>(&one);
+    const bool again = std::find(out.begin(), out.end(), one) != out.end();
     if (again && (tcp == nullptr || tcp->port != 0)) return permanent("each address once");
-    out.push_back(std::move(*one));
+    out.push_back(std::move(one));
     if (comma == std::string_view::npos) return out;
     text.remove_prefix(comma + 1);
   }

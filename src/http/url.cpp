@@ -84,13 +84,11 @@ result<url> parse_url(std::string_view text, std::uint16_t default_port, std::ui
           .port = tls ? default_tls_port : default_port,
           .path = std::string(path)};
   if (const auto at = authority.find('@'); at != std::string_view::npos) {
-    auto login = parse_login(authority.substr(0, at));
-    if (!login) return tl::make_unexpected(login.error());
-    out.login = std::move(*login);
+    OUTBOXD_TRY(auto login, parse_login(authority.substr(0, at)));
+    out.login = std::move(login);
     authority.remove_prefix(at + 1);
   }
-  if (const auto parsed = parse_host_port(authority, out); !parsed)
-    return tl::make_unexpected(parsed.error());
+  OUTBOXD_TRY_VOID(parse_host_port(authority, out));
   return out;
 }
 

@@ -19,9 +19,8 @@ boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string s
                                              std::chrono::milliseconds within) {
   pg::pipeline steps;
   steps.text(std::move(sql));
-  auto answers = co_await link.execute(std::move(steps), within);
-  if (!answers) co_return tl::make_unexpected(answers.error());
-  co_return std::move(answers->front());
+  OUTBOXD_CO_TRY(auto answers, co_await link.execute(std::move(steps), within));
+  co_return std::move(answers.front());
 }
 
 // The first statement of a session: from here on a name that is not qualified is PostgreSQL's own, whoever
@@ -61,8 +60,7 @@ std::string session_settings(const postgres_settings& with, session_use use) {
 }
 
 boost::asio::awaitable<result<void>> check_server(pg::connection& link, const postgres_settings& with) {
-  const auto safe = co_await ask(link, std::string(own_search_path), with.connect_timeout);
-  if (!safe) co_return tl::make_unexpected(safe.error());
+  OUTBOXD_CO_TRY_VOID(co_await ask(link, std::string(own_search_path), with.connect_timeout));
   const auto facts =
       co_await ask(link,
                    "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), pg_backend_pid(),"
@@ -82,38 +80,37 @@ boost::asio::awaitable<result<void>> check_server(pg::connection& link, const po
 
 boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
                                                           const postgres_settings& with) {
-  const auto facts = co_await ask(
-      link,
-      fmt::format(
-          "SELECT a.atttypid, (SELECT max(m.version) FROM {}.migration AS m), row_security_active(c.oid),"
-          " (SELECT min(quote_ident(r.rulename)) FROM pg_rewrite AS r WHERE r.ev_class = c.oid"
-          " AND r.ev_enabled <> 'D' AND r.ev_type IN ('2', '{}'))"
-          " FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid"
-          " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
-          " WHERE n.nspname = {} AND c.relname = 'event' AND a.attname = 'payload'",
-          with.schema.identifier(), with.after_publish == store::after_publish::remove ? '4' : '2',
-          with.schema.literal()),
-      with.connect_timeout);
-  if (!facts) co_return tl::make_unexpected(facts.error());
-  if (facts->size() == 0)
+  constexpr auto facts_sql =
+      "SELECT a.atttypid, (SELECT max(m.version) FROM {}.migration AS m), row_security_active(c.oid),"
+      " (SELECT min(quote_ident(r.rulename)) FROM pg_rewrite AS r WHERE r.ev_class = c.oid"
+      " AND r.ev_enabled <> 'D' AND r.ev_type IN ('2', '{}'))"
+      " FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid"
+      " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+      " WHERE n.nspname = {} AND c.relname = 'event' AND a.attname = 'payload'";
+  OUTBOXD_CO_TRY(const auto facts,
+                 co_await ask(link,
+                              fmt::format(facts_sql, with.schema.identifier(),
+                                          with.after_publish == store::after_publish::remove ? '4' : '2',
+                                          with.schema.literal()),
+                              with.connect_timeout));
+  if (facts.size() == 0)
     co_return permanent(
         fmt::format("there is no outbox in the schema {}; run `outboxd migrate`, or name its schema "
                     "in outbox.schema",
                     with.schema.name()),
         cause::schema_missing);
-  const auto version = facts->number_at(0, 1);
-  if (const auto known = check_version(with.schema, version); !known)
-    co_return tl::make_unexpected(known.error());
-  if (facts->at(0, 2) == "t")
+  const auto version = facts.number_at(0, 1);
+  OUTBOXD_CO_TRY_VOID(check_version(with.schema, version));
+  if (facts.at(0, 2) == "t")
     co_return permanent(fmt::format(
         "row security is enabled on {}.event and would hide events; disable it, or give the relay a user"
         " with BYPASSRLS",
         with.schema.name()));
-  if (!facts->is_null(0, 3))
+  if (!facts.is_null(0, 3))
     co_return permanent(fmt::format(
         "the rule {0} of {1}.event makes something else of what the relay writes; DROP RULE {0} ON {1}.event",
-        facts->at(0, 3), with.schema.identifier()));
-  const auto payload = store::payload_type_of(static_cast<Oid>(facts->number_at(0, 0)));
+        facts.at(0, 3), with.schema.identifier()));
+  const auto payload = store::payload_type_of(static_cast<Oid>(facts.number_at(0, 0)));
   if (!payload)
     co_return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");
   co_return outbox_facts{*payload, version};
@@ -126,16 +123,14 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
 boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, const postgres_settings& with,
                                                        std::string pid) {
   if (pid == std::to_string(link.backend_pid())) co_return result<void>();
-  const auto url = co_await read_secret(with.url);
-  if (!url) co_return tl::make_unexpected(url.error());
+  OUTBOXD_CO_TRY(const auto url, co_await read_secret(with.url));
   pg::connection other(link.executor());
-  if (const auto opened = co_await other.open(*url, with.connect_timeout); !opened)
-    co_return tl::make_unexpected(opened.error());
-  const auto theirs = co_await ask(other, "SELECT pg_catalog.pg_backend_pid()", with.connect_timeout);
-  if (!theirs) co_return tl::make_unexpected(theirs.error());
-  const auto again = co_await ask(link, "SELECT pg_catalog.pg_backend_pid()", with.connect_timeout);
-  if (!again) co_return tl::make_unexpected(again.error());
-  if (again->at(0, 0) == pid && theirs->at(0, 0) != pid) co_return result<void>();
+  OUTBOXD_CO_TRY_VOID(co_await other.open(url, with.connect_timeout));
+  OUTBOXD_CO_TRY(const auto theirs,
+                 co_await ask(other, "SELECT pg_catalog.pg_backend_pid()", with.connect_timeout));
+  OUTBOXD_CO_TRY(const auto again,
+                 co_await ask(link, "SELECT pg_catalog.pg_backend_pid()", with.connect_timeout));
+  if (again.at(0, 0) == pid && theirs.at(0, 0) != pid) co_return result<void>();
   co_return permanent(
       "database.url leads to a connection pooler that changes the session between transactions; the locks "
       "and the LISTEN of a relay "
@@ -159,39 +154,33 @@ result<void> check_version(const pg::schema_name& schema, std::int64_t version) 
 
 boost::asio::awaitable<result<outbox_facts>> open_session(pg::connection& link, const postgres_settings& with,
                                                           session_use use) {
-  const auto url = co_await read_secret(with.url);
-  if (!url) co_return tl::make_unexpected(url.error());
-  const auto opened = co_await link.open(*url, with.connect_timeout);
-  if (!opened) co_return tl::make_unexpected(opened.error());
-  const auto checked = co_await check_server(link, with);
-  if (!checked) co_return tl::make_unexpected(checked.error());
-  const auto set = co_await ask(link, session_settings(with, use), with.connect_timeout);
-  if (!set) co_return tl::make_unexpected(set.error());
+  OUTBOXD_CO_TRY(const auto url, co_await read_secret(with.url));
+  OUTBOXD_CO_TRY_VOID(co_await link.open(url, with.connect_timeout));
+  OUTBOXD_CO_TRY_VOID(co_await check_server(link, with));
+  OUTBOXD_CO_TRY_VOID(co_await ask(link, session_settings(with, use), with.connect_timeout));
   if (use == session_use::lock) co_return outbox_facts{};
   co_return co_await check_outbox(link, with);
 }
 
 boost::asio::awaitable<result<int>> server_process(pg::connection& link, const postgres_settings& with) {
-  const auto pid = co_await ask(link, "SELECT pg_backend_pid()", with.connect_timeout);
-  if (!pid) co_return tl::make_unexpected(pid.error());
-  co_return static_cast<int>(pid->number_at(0, 0));
+  OUTBOXD_CO_TRY(const auto pid, co_await ask(link, "SELECT pg_backend_pid()", with.connect_timeout));
+  co_return static_cast<int>(pid.number_at(0, 0));
 }
 
 boost::asio::awaitable<result<void>> end_former_sleeper(pg::connection& link, const postgres_settings& with,
                                                         int shard, int own) {
-  const auto ended = co_await ask(
-      link,
-      fmt::format(
-          "WITH locks AS MATERIALIZED (SELECT l.pid, l.objid, l.mode FROM pg_locks AS l WHERE l.locktype = "
-          "'advisory'"
-          " AND l.classid = {} AND l.granted AND l.database = (SELECT d.oid FROM pg_database AS d"
-          " WHERE d.datname = current_database()))"
-          " SELECT pg_terminate_backend(a.pid) FROM locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
-          " WHERE l.objid = {} AND l.mode = 'ExclusiveLock' AND a.usename = current_user AND a.pid <> {}"
-          " AND EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.objid = {})",
-          store::lock_class(with.schema), store::sleep_key + shard, own, store::relay_key),
-      with.claim_timeout);
-  if (!ended) co_return tl::make_unexpected(ended.error());
+  constexpr auto sql =
+      "WITH locks AS MATERIALIZED (SELECT l.pid, l.objid, l.mode FROM pg_locks AS l WHERE l.locktype "
+      "= "
+      "'advisory'"
+      " AND l.classid = {} AND l.granted AND l.database = (SELECT d.oid FROM pg_database AS d"
+      " WHERE d.datname = current_database()))"
+      " SELECT pg_terminate_backend(a.pid) FROM locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+      " WHERE l.objid = {} AND l.mode = 'ExclusiveLock' AND a.usename = current_user AND a.pid <> {}"
+      " AND EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.objid = {})";
+  OUTBOXD_CO_TRY_VOID(co_await ask(
+      link, fmt::format(sql, store::lock_class(with.schema), store::sleep_key + shard, own, store::relay_key),
+      with.claim_timeout));
   co_return result<void>();
 }
 
@@ -207,39 +196,37 @@ error is_read_only(const pg::connection& link) {
 // it waits for. Sessions of others that may hold a lead, such as migrate's, do not hold RELAY.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link,
                                                          const postgres_settings& with) {
-  const auto ended = co_await ask(
-      link,
-      fmt::format(
-          "WITH locks AS MATERIALIZED (SELECT l.pid, l.objid FROM pg_locks AS l WHERE l.locktype = 'advisory'"
-          " AND l.classid = {} AND l.granted AND l.database = (SELECT d.oid FROM pg_database AS d"
-          " WHERE d.datname = current_database()))"
-          " SELECT pg_terminate_backend(a.pid) FROM locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
-          " WHERE l.objid < {} AND a.usename = current_user AND a.state <> 'idle'"
-          " AND (a.wait_event IN ('ClientRead', 'ClientWrite')"
-          " OR EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.objid = {}))"
-          " AND a.state_change < clock_timestamp() - {} * interval '1 millisecond'",
-          store::lock_class(with.schema), store::lead_key + store::most_shards, store::relay_key,
-          with.claim_timeout.count()),
-      with.claim_timeout);
-  if (!ended) co_return tl::make_unexpected(ended.error());
+  constexpr auto sql =
+      "WITH locks AS MATERIALIZED (SELECT l.pid, l.objid FROM pg_locks AS l WHERE l.locktype "
+      "= 'advisory'"
+      " AND l.classid = {} AND l.granted AND l.database = (SELECT d.oid FROM pg_database AS d"
+      " WHERE d.datname = current_database()))"
+      " SELECT pg_terminate_backend(a.pid) FROM locks AS l JOIN pg_stat_activity AS a ON "
+      "a.pid = l.pid"
+      " WHERE l.objid < {} AND a.usename = current_user AND a.state <> 'idle'"
+      " AND (a.wait_event IN ('ClientRead', 'ClientWrite')"
+      " OR EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.objid = {}))"
+      " AND a.state_change < clock_timestamp() - {} * interval '1 millisecond'";
+  OUTBOXD_CO_TRY_VOID(
+      co_await ask(link,
+                   fmt::format(sql, store::lock_class(with.schema), store::lead_key + store::most_shards,
+                               store::relay_key, with.claim_timeout.count()),
+                   with.claim_timeout));
   co_return result<void>();
 }
 
 boost::asio::awaitable<result<server_session>> succeed(pg::connection& link, const postgres_settings& with,
                                                        const server_session& former) {
   const std::string began = former.began.empty() ? "NULL" : former.began;
-  const auto found = co_await ask(
-      link,
-      fmt::format(
-          "SELECT a.pid, extract(epoch FROM a.backend_start),"
-          " (SELECT pg_terminate_backend(f.pid) FROM pg_stat_activity AS f WHERE f.pid = {}"
-          " AND f.pid <> a.pid AND extract(epoch FROM f.backend_start) = {} AND f.usename = current_user)"
-          " FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid()",
-          former.pid, began),
-      with.connect_timeout);
-  if (!found) co_return tl::make_unexpected(found.error());
-  if (found->size() == 0) co_return server_session{};
-  co_return server_session{static_cast<int>(found->number_at(0, 0)), std::string(found->at(0, 1))};
+  constexpr auto found_sql =
+      "SELECT a.pid, extract(epoch FROM a.backend_start),"
+      " (SELECT pg_terminate_backend(f.pid) FROM pg_stat_activity AS f WHERE f.pid = {}"
+      " AND f.pid <> a.pid AND extract(epoch FROM f.backend_start) = {} AND f.usename = current_user)"
+      " FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid()";
+  OUTBOXD_CO_TRY(const auto found,
+                 co_await ask(link, fmt::format(found_sql, former.pid, began), with.connect_timeout));
+  if (found.size() == 0) co_return server_session{};
+  co_return server_session{static_cast<int>(found.number_at(0, 0)), std::string(found.at(0, 1))};
 }
 
 }  // namespace outboxd::relay

@@ -83,21 +83,18 @@ boost::asio::awaitable<void> leader::run() {
 }
 
 boost::asio::awaitable<result<void>> leader::open(pg::connection& link) {
-  const auto found = co_await open_session(link, settings_.database, session_use::stream);
-  if (!found) co_return tl::make_unexpected(found.error());
-  auto succeeds = co_await succeed(link, settings_.database, session_);
-  if (!succeeds) co_return tl::make_unexpected(succeeds.error());
-  session_ = std::move(*succeeds);
-  if (found->version > store::schema_version) host_.tell(notice::newer_schema{found->version});
-  if (const auto why = misfit(settings_.stream.route, found->payload)) co_return permanent(*why);
-  payload_ = found->payload;
+  OUTBOXD_CO_TRY(const auto found, co_await open_session(link, settings_.database, session_use::stream));
+  OUTBOXD_CO_TRY(auto succeeds, co_await succeed(link, settings_.database, session_));
+  session_ = std::move(succeeds);
+  if (found.version > store::schema_version) host_.tell(notice::newer_schema{found.version});
+  if (const auto why = misfit(settings_.stream.route, found.payload)) co_return permanent(*why);
+  payload_ = found.payload;
   pg::pipeline steps;
   for (auto& one :
        store::relay_statements(settings_.database.schema, *payload_, settings_.database.after_publish))
     steps.prepare(std::move(one.name), std::move(one.sql));
   add_privilege_probe(steps);
-  const auto prepared = co_await link.execute(std::move(steps), settings_.database.connect_timeout);
-  if (!prepared) co_return tl::make_unexpected(prepared.error());
+  OUTBOXD_CO_TRY_VOID(co_await link.execute(std::move(steps), settings_.database.connect_timeout));
   co_return result<void>();
 }
 

@@ -20,9 +20,8 @@ int number_of(const pg::rows& answer) {
 boost::asio::awaitable<result<pg::rows>> leader::ask(pg::connection& link, std::string sql) {
   pg::pipeline steps;
   steps.text(std::move(sql));
-  auto answers = co_await link.execute(std::move(steps), settings_.database.claim_timeout);
-  if (!answers) co_return tl::make_unexpected(answers.error());
-  co_return std::move(answers->front());
+  OUTBOXD_CO_TRY(auto answers, co_await link.execute(std::move(steps), settings_.database.claim_timeout));
+  co_return std::move(answers.front());
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::wait& what) {
@@ -62,8 +61,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::name_lock_holde
   if (!lock_holders_.due(clock::now())) co_return result<void>();
   if (flow_.leads() && flow_.queue().is_half_full() && !lock_holders_.knows_queue_holder()) {
     // The server tells it to whoever notifies, and to one session in five seconds.
-    const auto told = co_await notify(link);
-    if (!told) co_return tl::make_unexpected(told.error());
+    OUTBOXD_CO_TRY_VOID(co_await notify(link));
     if (const int process = link.take_queue_holder(); process != 0) lock_holders_.set_queue_holder(process);
   }
   const auto words =
@@ -99,31 +97,29 @@ leader::done leader::carry_out(pg::connection& link, flow::task::listen&) {
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::stop_listening&) {
-  const auto deaf = co_await ask(link, "UNLISTEN *");
-  if (!deaf) co_return tl::make_unexpected(deaf.error());
+  OUTBOXD_CO_TRY_VOID(co_await ask(link, "UNLISTEN *"));
   co_return result<void>();
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::release_lead&) {
-  const auto given = co_await ask(
+  OUTBOXD_CO_TRY_VOID(co_await ask(
       link, fmt::format("SELECT pg_advisory_unlock({}, {})", store::lock_class(settings_.database.schema),
-                        view_.shard + store::lead_key));
-  if (!given) co_return tl::make_unexpected(given.error());
+                        view_.shard + store::lead_key)));
   co_return result<void>();
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::allow_writes&) {
-  const auto writes = co_await ask(link, "SET default_transaction_read_only = off");
-  if (!writes) co_return tl::make_unexpected(writes.error());
+  OUTBOXD_CO_TRY_VOID(co_await ask(link, "SET default_transaction_read_only = off"));
   co_return result<void>();
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::show_presence& what) {
-  const auto shown = co_await ask(
-      link, fmt::format("SELECT pg_{}_shared({}, {})", what.able ? "try_advisory_lock" : "advisory_unlock",
-                        store::lock_class(settings_.database.schema), store::present_key));
-  if (!shown) co_return tl::make_unexpected(shown.error());
-  flow_.on_shown(what.able && shown->at(0, 0) == "t");
+  OUTBOXD_CO_TRY(
+      const auto shown,
+      co_await ask(link, fmt::format("SELECT pg_{}_shared({}, {})",
+                                     what.able ? "try_advisory_lock" : "advisory_unlock",
+                                     store::lock_class(settings_.database.schema), store::present_key)));
+  flow_.on_shown(what.able && shown.at(0, 0) == "t");
   co_return result<void>();
 }
 
@@ -131,20 +127,19 @@ leader::done leader::carry_out(pg::connection& link, flow::task::take_lead& what
   pg::pipeline steps;
   steps.run(std::string(store::statement::lead),
             {pg::int4(store::lock_class(settings_.database.schema)), pg::int8_array(what.but)});
-  const auto answers = co_await link.execute(std::move(steps), settings_.database.claim_timeout);
-  if (!answers) co_return tl::make_unexpected(answers.error());
+  OUTBOXD_CO_TRY(const auto answers,
+                 co_await link.execute(std::move(steps), settings_.database.claim_timeout));
   if (link.turned_read_only()) co_return tl::make_unexpected(is_read_only(link));
-  const bool taken = answers->front().size() > 0;
-  if (taken) view_.shard = pg::read_int2(answers->front().at(0, 0));
+  const bool taken = answers.front().size() > 0;
+  if (taken) view_.shard = pg::read_int2(answers.front().at(0, 0));
   flow_.on_taken(taken ? std::optional(view_.shard) : std::nullopt);
   co_return result<void>();
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::load&) {
   store::store_session store(link, settings_.database.claim_timeout);
-  auto saved = co_await store.load(view_);
-  if (!saved) co_return tl::make_unexpected(saved.error());
-  flow_.on_loaded({.from = std::move(*saved),
+  OUTBOXD_CO_TRY(auto saved, co_await store.load(view_));
+  flow_.on_loaded({.from = std::move(saved),
                    .shards = view_.shards,
                    .rings = view_.rings,
                    .server_time = view_.server_time},
@@ -153,31 +148,28 @@ leader::done leader::carry_out(pg::connection& link, flow::task::load&) {
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::look_for_request&) {
-  const auto who = co_await lock_holders_.requester(link, view_.shard);
-  if (!who) co_return tl::make_unexpected(who.error());
-  flow_.on_requester(*who, clock::now());
+  OUTBOXD_CO_TRY(const auto who, co_await lock_holders_.requester(link, view_.shard));
+  flow_.on_requester(who, clock::now());
   co_return result<void>();
 }
 
 // Only whose user may lead counts: anybody can take the lock.
 leader::done leader::carry_out(pg::connection& link, flow::task::count_relays&) {
-  const auto counted = co_await ask(
-      link, fmt::format(
-                "SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
-                " WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = {} AND l.granted"
-                " AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())"
-                " AND has_table_privilege(a.usesysid, format('%I.shard', {}), 'UPDATE')",
-                store::lock_class(settings_.database.schema), store::present_key,
-                settings_.database.schema.literal()));
-  if (!counted) co_return tl::make_unexpected(counted.error());
-  flow_.on_counted(number_of(*counted), clock::now());
+  constexpr auto counted_sql =
+      "SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+      " WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = {} AND l.granted"
+      " AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())"
+      " AND has_table_privilege(a.usesysid, format('%I.shard', {}), 'UPDATE')";
+  OUTBOXD_CO_TRY(const auto counted,
+                 co_await ask(link, fmt::format(counted_sql, store::lock_class(settings_.database.schema),
+                                                store::present_key, settings_.database.schema.literal())));
+  flow_.on_counted(number_of(counted), clock::now());
   co_return result<void>();
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::notify_self&) {
-  const auto sent = co_await notify(link);
-  if (!sent) co_return tl::make_unexpected(sent.error());
-  flow_.on_notified_self(*sent, clock::now());
+  OUTBOXD_CO_TRY(const auto sent, co_await notify(link));
+  flow_.on_notified_self(sent, clock::now());
   co_return result<void>();
 }
 
@@ -204,11 +196,10 @@ leader::done leader::carry_out(pg::connection& link, flow::task::ask_queue_usage
 leader::done leader::carry_out(pg::connection& link, flow::task::round_trip& what) {
   store::store_session store(link, settings_.database.claim_timeout);
   const auto asked_at = clock::now();
-  auto answer = co_await store.execute(*what.what, view_);
-  if (!answer) co_return tl::make_unexpected(answer.error());
+  OUTBOXD_CO_TRY(auto answer, co_await store.execute(*what.what, view_));
   if (what.what->find<flow::read_request>() != nullptr) pause_.reset();  // what can be read is well
   count(*what.what, asked_at);
-  flow_.on_answer(std::move(*answer), link.turned_read_only(), clock::now());
+  flow_.on_answer(std::move(answer), link.turned_read_only(), clock::now());
   co_return result<void>();
 }
 

@@ -68,16 +68,14 @@ std::string swallowers(const pg::schema_name& schema) {
 boost::asio::awaitable<result<void>> prepare_anew(pg::connection& link) {
   pg::pipeline ask;
   ask.text("SELECT name, statement FROM pg_prepared_statements WHERE name <> ''");
-  const auto found = co_await link.execute(std::move(ask), longest_search);
-  if (!found) co_return tl::make_unexpected(found.error());
+  OUTBOXD_CO_TRY(const auto found, co_await link.execute(std::move(ask), longest_search));
   pg::pipeline again;
-  const pg::rows& all = found->front();
+  const pg::rows& all = found.front();
   for (int row = 0; row < all.size(); ++row) again.prepare({}, std::string(all.at(row, 1)));
   again.text("DEALLOCATE ALL");
   for (int row = 0; row < all.size(); ++row)
     again.prepare(std::string(all.at(row, 0)), std::string(all.at(row, 1)));
-  const auto done = co_await link.execute_segments(std::move(again), longest_search);
-  if (!done) co_return tl::make_unexpected(done.error());
+  OUTBOXD_CO_TRY_VOID(co_await link.execute_segments(std::move(again), longest_search));
   co_return result<void>();
 }
 
@@ -169,10 +167,9 @@ std::vector<std::string> lock_holder_watch::of_leads() const {
 boost::asio::awaitable<result<std::optional<std::string>>> lock_holder_watch::requester(pg::connection& link,
                                                                                         int shard) {
   std::vector<std::string> parameters{pg::int4(store::lock_class(schema_)), pg::int8(shard)};
-  auto found = co_await ask(link, store::statement::requester, std::move(parameters));
-  if (!found) co_return tl::make_unexpected(found.error());
-  if (!*found) co_return std::optional<std::string>();
-  co_return std::move((*found)->words);
+  OUTBOXD_CO_TRY(auto found, co_await ask(link, store::statement::requester, std::move(parameters)));
+  if (!found) co_return std::optional<std::string>();
+  co_return std::move(found->words);
 }
 
 // Nobody has a lock, and still rows stay as they are.
@@ -180,14 +177,12 @@ boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_
     pg::connection& link) {
   pg::pipeline steps;
   steps.text(swallowers(schema_));
-  const auto answer = co_await link.execute_segments(std::move(steps), longest_search);
-  if (!answer) co_return tl::make_unexpected(answer.error());
-  const auto& only = answer->front();
+  OUTBOXD_CO_TRY(const auto answer, co_await link.execute_segments(std::move(steps), longest_search));
+  const auto& only = answer.front();
   const bool found = !only.refusal && only.answers.front().size() > 0;
   const bool by_rule = found && only.answers.front().at(0, 0) == "1";
   if (!by_rule) {  // beside a rule some cannot be prepared at all
-    const auto renewed = co_await prepare_anew(link);
-    if (!renewed) co_return tl::make_unexpected(renewed.error());
+    OUTBOXD_CO_TRY_VOID(co_await prepare_anew(link));
   }
   if (!found) co_return std::optional<sighting>();
   const pg::rows& row = only.answers.front();
@@ -208,9 +203,8 @@ boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_
     pg::connection& link, std::string_view statement, std::vector<std::string> parameters) {
   pg::pipeline steps;
   steps.run(std::string(statement), std::move(parameters));
-  const auto answer = co_await link.execute_segments(std::move(steps), longest_search);
-  if (!answer) co_return tl::make_unexpected(answer.error());
-  const auto& only = answer->front();
+  OUTBOXD_CO_TRY(const auto answer, co_await link.execute_segments(std::move(steps), longest_search));
+  const auto& only = answer.front();
   if (only.refusal || only.answers.front().size() == 0) co_return std::optional<sighting>();
   const pg::rows& row = only.answers.front();
   const auto what = pg::read_int8(row.at(0, holder::number));
@@ -230,9 +224,8 @@ boost::asio::awaitable<result<std::vector<lock_holder>>> lock_holders_now(
   for (const std::string_view statement : {store::statement::lead_holder, store::statement::table_holder}) {
     std::vector<std::string> parameters;
     if (statement == store::statement::lead_holder) parameters = watch.of_leads();
-    auto found = co_await watch.ask(link, statement, std::move(parameters));
-    if (!found) co_return tl::make_unexpected(found.error());
-    if (*found) out.push_back({(*found)->pid, std::move((*found)->words)});
+    OUTBOXD_CO_TRY(auto found, co_await watch.ask(link, statement, std::move(parameters)));
+    if (found) out.push_back({found->pid, std::move(found->words)});
   }
   co_return out;
 }
@@ -242,10 +235,9 @@ boost::asio::awaitable<result<std::optional<lock_holder>>> queue_holder_now(pg::
                                                                             int process) {
   lock_holder_watch watch(schema, {});
   std::vector<std::string> parameters{pg::int4(process)};
-  auto found = co_await watch.ask(link, store::statement::queue_holder, std::move(parameters));
-  if (!found) co_return tl::make_unexpected(found.error());
-  if (!*found) co_return std::optional<lock_holder>();
-  co_return lock_holder{(*found)->pid, std::move((*found)->words)};
+  OUTBOXD_CO_TRY(auto found, co_await watch.ask(link, store::statement::queue_holder, std::move(parameters)));
+  if (!found) co_return std::optional<lock_holder>();
+  co_return lock_holder{found->pid, std::move(found->words)};
 }
 
 std::string lock_holder_watch::words_for(std::string_view statement, std::int64_t number,

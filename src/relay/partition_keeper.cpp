@@ -73,16 +73,14 @@ boost::asio::awaitable<void> partition_keeper::rest_after(pg::connection& link, 
 }
 
 boost::asio::awaitable<result<bool>> partition_keeper::turn(pg::connection& link) {
-  const auto layout = co_await ask(link, layout_, list_of());
-  if (!layout) co_return tl::make_unexpected(layout.error());
-  if (!*layout || (*layout)->size() == 0 || !pg::read_bool((*layout)->at(0, 0))) co_return false;
-  const auto turned = co_await ask(link, turn_, list_of());
-  if (!turned) co_return tl::make_unexpected(turned.error());
-  if (!*turned) co_return true;
+  OUTBOXD_CO_TRY(const auto layout, co_await ask(link, layout_, list_of()));
+  if (!layout || layout->size() == 0 || !pg::read_bool(layout->at(0, 0))) co_return false;
+  OUTBOXD_CO_TRY(const auto turned, co_await ask(link, turn_, list_of()));
+  if (!turned) co_return true;
   decltype(mentioned_) left_alone;
-  for (int row = 0; row < (*turned)->size(); ++row) {
-    const std::string what((*turned)->at(row, 0));
-    const auto number = pg::read_int8((*turned)->at(row, 1));
+  for (int row = 0; row < turned->size(); ++row) {
+    const std::string what(turned->at(row, 0));
+    const auto number = pg::read_int8(turned->at(row, 1));
     const bool is_left = what == "detached" || what == "taken";
     if (is_left) left_alone.emplace(what, number);
     if (!is_left || !mentioned_.contains({what, number})) report_.turned(what, number);
@@ -103,11 +101,10 @@ boost::asio::awaitable<result<void>> partition_keeper::retire(pg::connection& li
   const auto began = clock::now();
   prune_run so_far{.what = prunable::partitions};
   auto age = list_of(pg::int8(keep_ ? keep_->count() : 0));
-  const auto over = co_await ask(link, over_, std::move(age));
-  if (!over) co_return tl::make_unexpected(over.error());
-  if (!*over) co_return result<void>();
+  OUTBOXD_CO_TRY(const auto over, co_await ask(link, over_, std::move(age)));
+  if (!over) co_return result<void>();
   std::vector<std::int64_t> numbers;
-  for (int row = 0; row < (*over)->size(); ++row) numbers.push_back(pg::read_int8((*over)->at(row, 0)));
+  for (int row = 0; row < over->size(); ++row) numbers.push_back(pg::read_int8(over->at(row, 0)));
   std::erase_if(not_before_, [&](const auto& one) {
     return std::find(numbers.begin(), numbers.end(), one.first) == numbers.end();
   });
@@ -118,16 +115,14 @@ boost::asio::awaitable<result<void>> partition_keeper::retire(pg::connection& li
       continue;
     const auto look_began = clock::now();
     const auto seqs = range_of(which, which == numbers.front());
-    const auto looked = co_await look_through(link, seqs);
-    if (!looked) co_return tl::make_unexpected(looked.error());
-    if (!*looked) continue;
-    bool stays = !(*looked)->all_done;
+    OUTBOXD_CO_TRY(const auto looked, co_await look_through(link, seqs));
+    if (!looked) continue;
+    bool stays = !looked->all_done;
     if (!stays) {
-      auto which_one = list_of(pg::int8(which), (*looked)->seen);
-      const auto dropped = co_await ask(link, drop_, std::move(which_one));
-      if (!dropped) co_return tl::make_unexpected(dropped.error());
-      if (!*dropped) continue;
-      stays = !(*dropped)->is_null(0, 0);
+      auto which_one = list_of(pg::int8(which), looked->seen);
+      OUTBOXD_CO_TRY(const auto dropped, co_await ask(link, drop_, std::move(which_one)));
+      if (!dropped) continue;
+      stays = !dropped->is_null(0, 0);
       if (!stays) {
         ++so_far.rows;
         report_.deleted(prunable::partitions, 1);
@@ -155,10 +150,9 @@ boost::asio::awaitable<partition_keeper::found> partition_keeper::look_through(p
     const auto most = pace_.rows();
     auto stretch =
         list_of(pg::int8(after), pg::int8(all.end), pg::int8(keep_ ? keep_->count() : -1), pg::int4(most));
-    const auto got = co_await ask(link, scan_, std::move(stretch));
-    if (!got) co_return tl::make_unexpected(got.error());
-    if (!*got) co_return std::optional<finding>();
-    const pg::rows& row = **got;
+    OUTBOXD_CO_TRY(const auto got, co_await ask(link, scan_, std::move(stretch)));
+    if (!got) co_return std::optional<finding>();
+    const pg::rows& row = *got;
     if (out.seen.empty()) out.seen = row.at(0, 3);
     if (pg::read_int8(row.at(0, 2)) > 0) co_return std::optional(out);
     out.all_done = pg::read_int8(row.at(0, 0)) < most;
@@ -175,10 +169,9 @@ boost::asio::awaitable<result<void>> partition_keeper::prune_rows(pg::connection
     const auto asked_at = clock::now();
     const auto most = pace_.rows();
     auto stretch = list_of(pg::int8(after), pg::int8(keep_->count()), pg::int4(most), pg::int8(all.end));
-    const auto got = co_await ask(link, prune_, std::move(stretch));
-    if (!got) co_return tl::make_unexpected(got.error());
-    if (!*got) break;
-    const pg::rows& row = **got;
+    OUTBOXD_CO_TRY(const auto got, co_await ask(link, prune_, std::move(stretch)));
+    if (!got) break;
+    const pg::rows& row = *got;
     if (const auto deleted = pg::read_int8(row.at(0, 0)); deleted > 0)
       report_.deleted(prunable::published, deleted);
     const bool stopped = pg::read_bool(row.at(0, 7));

@@ -46,16 +46,14 @@ boost::asio::awaitable<result<void>> pruner::serve(pg::connection& link) {
   pg::pipeline first;
   first.text(fmt::format("SET statement_timeout = {}", settings_.claim_timeout.count() / 2));
   first.text(fmt::format("SET lock_timeout = {}", std::chrono::milliseconds(lock_wait).count()));
-  const auto set = co_await link.execute(std::move(first), settings_.connect_timeout);
-  if (!set) co_return tl::make_unexpected(set.error());
+  OUTBOXD_CO_TRY_VOID(co_await link.execute(std::move(first), settings_.connect_timeout));
   while (!session_.stopping()) {
     const auto next = clock::now() + prune_interval;
-    const auto partitioned = co_await partitions_.turn(link);
-    if (!partitioned) co_return tl::make_unexpected(partitioned.error());
+    OUTBOXD_CO_TRY(const auto partitioned, co_await partitions_.turn(link));
     session_.reset_pause();
     for (const auto what : all_prunable) {
-      if (what == prunable::partitions ? !*partitioned : !age_of(what)) continue;
-      if (what == prunable::published && *partitioned) continue;  // whole partitions, and what those leave
+      if (what == prunable::partitions ? !partitioned : !age_of(what)) continue;
+      if (what == prunable::published && partitioned) continue;  // whole partitions, and what those leave
       result<void> pruned;
       if (what == prunable::partitions)
         pruned = co_await partitions_.retire(link);

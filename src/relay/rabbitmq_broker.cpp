@@ -66,13 +66,11 @@ void rabbitmq_broker::refused(error why) {
 }
 
 boost::asio::awaitable<result<void>> rabbitmq_broker::open() {
-  const auto text = co_await read_secret(settings_.urls[next_url_ % settings_.urls.size()]);
-  if (!text) co_return tl::make_unexpected(text.error());
+  OUTBOXD_CO_TRY(const auto text, co_await read_secret(settings_.urls[next_url_ % settings_.urls.size()]));
   if (stopping_) co_return transient("stopped");
-  auto target = amqp::parse_url(*text);
-  if (!target) co_return tl::make_unexpected(target.error());
+  OUTBOXD_CO_TRY(auto target, amqp::parse_url(text));
   amqp::connection_settings how{
-      .target = std::move(*target),
+      .target = std::move(target),
       .connection_name = settings_.connection_name,
       .heartbeat = settings_.heartbeat,
       .connect_timeout = settings_.connect_timeout,

@@ -46,8 +46,7 @@ boost::asio::awaitable<result<void>> sampler::serve(pg::connection& link) {
   first.text(fmt::format("SET statement_timeout = {}", std::chrono::milliseconds(longest_sample).count()));
   for (auto& one : store::relay_statements(settings_.schema, payload_type::jsonb, settings_.after_publish))
     if (one.name == store::statement::sample) first.prepare(std::move(one.name), std::move(one.sql));
-  const auto prepared = co_await link.execute(std::move(first), settings_.connect_timeout);
-  if (!prepared) co_return tl::make_unexpected(prepared.error());
+  OUTBOXD_CO_TRY_VOID(co_await link.execute(std::move(first), settings_.connect_timeout));
   while (!session_.stopping()) {
     pg::pipeline steps;
     steps.run(std::string(store::statement::sample), {pg::int8(table_sample::exact_to)});

@@ -14,9 +14,8 @@ namespace outboxd::relay {
 boost::asio::awaitable<result<std::string>> read_secret(secret from) {
   const auto address = from.address();
   if (!address || !from.command()) co_return address;
-  const auto password = co_await from.command()->run();
-  if (!password) co_return tl::make_unexpected(password.error());
-  co_return from.with_password(*address, *password);
+  OUTBOXD_CO_TRY(const auto password, co_await from.command()->run());
+  co_return from.with_password(*address, password);
 }
 
 result<std::string> secret::read_blocking() const {

@@ -48,11 +48,9 @@ boost::asio::awaitable<void> sleep_lock::run() {
 }
 
 boost::asio::awaitable<result<void>> sleep_lock::open(pg::connection& link) {
-  const auto opened = co_await open_session(link, settings_, session_use::lock);
-  if (!opened) co_return tl::make_unexpected(opened.error());
-  const auto process = co_await server_process(link, settings_);
-  if (!process) co_return tl::make_unexpected(process.error());
-  process_ = *process;
+  OUTBOXD_CO_TRY_VOID(co_await open_session(link, settings_, session_use::lock));
+  OUTBOXD_CO_TRY(const auto process, co_await server_process(link, settings_));
+  process_ = process;
   co_return result<void>();
 }
 
@@ -90,11 +88,11 @@ boost::asio::awaitable<error> sleep_lock::serve(pg::connection& link) {
 }
 
 boost::asio::awaitable<result<void>> sleep_lock::lock(pg::connection& link) {
-  const auto taken = co_await ask_server(
-      link, fmt::format("SELECT {}.take_sleep({})", settings_.schema.identifier(), shard_));
-  if (!taken) co_return tl::make_unexpected(taken.error());
+  OUTBOXD_CO_TRY(const auto taken,
+                 co_await ask_server(
+                     link, fmt::format("SELECT {}.take_sleep({})", settings_.schema.identifier(), shard_)));
   pause_.reset();
-  held_ = *taken;
+  held_ = taken;
   if (wanted_ == errand::unlock) co_return result<void>();  // nobody wants it any more
   if (wanted_ == errand::lock) wanted_ = errand::none;
   tell_(held_ ? sleep_news::granted : sleep_news::refused);
@@ -104,9 +102,9 @@ boost::asio::awaitable<result<void>> sleep_lock::lock(pg::connection& link) {
 boost::asio::awaitable<result<bool>> sleep_lock::ask_server(pg::connection& link, std::string sql) {
   pg::pipeline ask;
   ask.text(std::move(sql));
-  const auto answer = co_await link.execute(std::move(ask), pg::longest_lock_wait + settings_.claim_timeout);
-  if (!answer) co_return tl::make_unexpected(answer.error());
-  co_return answer->front().at(0, 0) == "t";
+  OUTBOXD_CO_TRY(const auto answer,
+                 co_await link.execute(std::move(ask), pg::longest_lock_wait + settings_.claim_timeout));
+  co_return answer.front().at(0, 0) == "t";
 }
 
 void sleep_lock::want(errand what) {

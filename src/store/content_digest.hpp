@@ -7,8 +7,8 @@
 
 namespace outboxd::store {
 
-// SHA-256 of all that makes the message but the aggregate; `content_digest` in store/relay_statements.cpp is the
-// same of a row.
+// SHA-256 of all that makes the message but the aggregate; `content_digest` in store/relay_statements.cpp is
+// the same of a row.
 std::string digest_of(const flow::sent_content& what);
 
 }  // namespace outboxd::store

@@ -15,9 +15,8 @@ namespace outboxd::store {
 boost::asio::awaitable<result<flow::saved_position>> store_session::load(shard_view& of) {
   pg::pipeline ask;
   ask.run(std::string(statement::load), {pg::int4(of.shard)});
-  const auto answers = co_await link_.execute(std::move(ask), timeout_);
-  if (!answers) co_return tl::make_unexpected(answers.error());
-  const pg::rows& row = answers->front();
+  OUTBOXD_CO_TRY(const auto answers, co_await link_.execute(std::move(ask), timeout_));
+  const pg::rows& row = answers.front();
   if (row.size() == 0) co_return transient("the shard is not there any more");
   static constexpr std::array cells{pg::number_or_null_cell, pg::text_or_null_cell, pg::text_cell,
                                     pg::text_cell,           pg::number_cell,       pg::boolean_cell,
@@ -48,9 +47,8 @@ boost::asio::awaitable<result<flow::store_answer>> store_session::execute(const 
                                                                           const shard_view& of) {
   round_trip trip(what, of);
   if (what.find<flow::mark_request>() != nullptr) failpoint("marking");
-  auto got = co_await link_.execute_segments(trip.steps(), timeout_);
-  if (!got) co_return tl::make_unexpected(got.error());
-  co_return trip.answer(std::move(*got));
+  OUTBOXD_CO_TRY(auto got, co_await link_.execute_segments(trip.steps(), timeout_));
+  co_return trip.answer(std::move(got));
 }
 
 }  // namespace outboxd::store

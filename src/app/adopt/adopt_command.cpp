@@ -42,14 +42,12 @@ outcome<pg::rows> ask_database(pg::blocking_session& session, const std::string&
 }
 
 outcome<payload_type> read_payload_type(pg::blocking_session& session, const pg::schema_name& outbox) {
-  const auto found = ask_database(
-      session,
+  constexpr auto found_sql =
       "SELECT format_type(a.atttypid, NULL) FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid"
       " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'event'"
-      " AND a.attname = 'payload' AND NOT a.attisdropped",
-      {outbox.name()});
-  if (!found) return tl::make_unexpected(found.error());
-  const auto type = found->size() == 0 ? std::nullopt : parse_payload_type(found->at(0, 0));
+      " AND a.attname = 'payload' AND NOT a.attisdropped";
+  OUTBOXD_TRY(const auto found, ask_database(session, found_sql, {outbox.name()}));
+  const auto type = found.size() == 0 ? std::nullopt : parse_payload_type(found.at(0, 0));
   if (!type)
     return run_failure(
         fmt::format("there is no outbox in schema {}; run `outboxd migrate` first", outbox.identifier()));
@@ -87,13 +85,11 @@ outcome<void> ask_rows(pg::blocking_session& session, const source_table& from, 
   constexpr std::string_view insufficient_privilege = "42501";
   const auto query = nameless_row_query(from, mapping);
   if (query.empty()) return {};
-  if (const auto saved = ask_database(session, "SAVEPOINT asked", {}); !saved)
-    return tl::make_unexpected(saved.error());
+  OUTBOXD_TRY_VOID(ask_database(session, "SAVEPOINT asked", {}));
   const auto found = session.execute(query, {});
   if (!found && !(prints && found.error().sqlstate == insufficient_privilege))
     return tl::make_unexpected(refusal_of(found.error()));
-  if (const auto back = ask_database(session, "ROLLBACK TO SAVEPOINT asked", {}); !back)
-    return tl::make_unexpected(back.error());
+  OUTBOXD_TRY_VOID(ask_database(session, "ROLLBACK TO SAVEPOINT asked", {}));
   if (found && found->size() > 0) return usage_failure(nameless_row_refusal(from));
   return {};
 }
@@ -128,22 +124,21 @@ outcome<void> check_owner(pg::blocking_session& session, const source_table& fro
 
 // The owner's rights are those of the triggers: they write into the outbox, whoever inserts.
 outcome<void> check_rights(pg::blocking_session& session, const adoption& what) {
-  const auto found = ask_database(
-      session,
+  constexpr auto found_sql =
       "SELECT has_schema_privilege($1, $2, 'CREATE'), has_schema_privilege($1, n.oid, 'USAGE')"
       " AND has_column_privilege($1, c.oid, 'aggregate_id', 'INSERT') AND EXISTS (SELECT FROM pg_proc AS p"
       " WHERE p.pronamespace = n.oid AND p.proname = 'can_become' AND has_function_privilege($1, p.oid, "
       "'EXECUTE'))"
       " FROM pg_class AS c"
-      " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $3 AND c.relname = 'event'",
-      {what.from.owner, what.from.schema, what.outbox.name()});
-  if (!found) return tl::make_unexpected(found.error());
-  if (found->at(0, 0) != "t")
+      " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $3 AND c.relname = 'event'";
+  OUTBOXD_TRY(const auto found,
+              ask_database(session, found_sql, {what.from.owner, what.from.schema, what.outbox.name()}));
+  if (found.at(0, 0) != "t")
     return run_failure(fmt::format(
         "{0}, who owns {1}, may not create functions in its schema; "
         "GRANT CREATE ON SCHEMA {2} TO {3}",
         what.from.owner, what.from.shown(), quoted_name(what.from.schema), quoted_name(what.from.owner)));
-  if (found->at(0, 1) != "t")
+  if (found.at(0, 1) != "t")
     return run_failure(fmt::format("{}, who owns {}, may not insert into {}.event; GRANT outbox_writer TO {}",
                                    what.from.owner, what.from.shown(), what.outbox.identifier(),
                                    quoted_name(what.from.owner)));
@@ -191,9 +186,9 @@ outcome<int> remove(adopting& at, const source_table& from, const adopt_options&
     print_script(from, removal_statements(from));
     return exit_success;
   }
-  if (const auto became = at.become(from.owner); !became) return tl::make_unexpected(became.error());
-  if (const auto done = at.remove(from); !done) return tl::make_unexpected(done.error());
-  if (const auto done = at.commit(); !done) return tl::make_unexpected(done.error());
+  OUTBOXD_TRY_VOID(at.become(from.owner));
+  OUTBOXD_TRY_VOID(at.remove(from));
+  OUTBOXD_TRY_VOID(at.commit());
   fmt::print(
       "removed triggers and functions from {}; nothing is copied any more{}\n", from.shown(),
       from.adoption->kept ? ". Its rows have been copied: a later --backlog would take them again" : "");
@@ -201,31 +196,27 @@ outcome<int> remove(adopting& at, const source_table& from, const adopt_options&
 }
 
 outcome<int> make(pg::blocking_session& session, adopting& at, adoption what, const adopt_options& options) {
-  if (!what.keeps)
-    if (const auto good = check_removal(what.from); !good) return tl::make_unexpected(good.error());
-  if (const auto good = check_where(session, what); !good) return tl::make_unexpected(good.error());
-  const auto backlog = takes_backlog(what.from, options.backlog);
-  if (!backlog) return tl::make_unexpected(backlog.error());
-  if (*backlog) {
-    auto order = order_of(what.from, options.order_by);
-    if (!order) return tl::make_unexpected(order.error());
-    what.order_by = std::move(*order);
+  if (!what.keeps) OUTBOXD_TRY_VOID(check_removal(what.from));
+  OUTBOXD_TRY_VOID(check_where(session, what));
+  OUTBOXD_TRY(const auto backlog, takes_backlog(what.from, options.backlog));
+  if (backlog) {
+    OUTBOXD_TRY(auto order, order_of(what.from, options.order_by));
+    what.order_by = std::move(order);
   }
   if (options.print) {
-    print_script(what.from, script_of(what, *backlog));
+    print_script(what.from, script_of(what, backlog));
     return exit_success;
   }
-  if (const auto good = check_rights(session, what); !good) return tl::make_unexpected(good.error());
-  if (const auto became = at.become(what.from.owner); !became) return tl::make_unexpected(became.error());
-  const auto taken = at.make(what, *backlog);
-  if (!taken) return tl::make_unexpected(taken.error());
-  if (const auto done = at.commit(); !done) return tl::make_unexpected(done.error());
+  OUTBOXD_TRY_VOID(check_rights(session, what));
+  OUTBOXD_TRY_VOID(at.become(what.from.owner));
+  OUTBOXD_TRY(const auto taken, at.make(what, backlog));
+  OUTBOXD_TRY_VOID(at.commit());
   fmt::print("{} is adopted{}: what is inserted there is copied into {}.event{}\n", what.from.shown(),
              what.from.adoption ? " anew" : "", what.outbox.identifier(),
              what.keeps ? "; its rows stay" : ", and removed there when its transaction ends");
   if (!what.fits.empty()) fmt::print("rows that cannot become events are not copied, and stay there\n");
-  if (*backlog)
-    fmt::print("took over {} rows that were there, in the order of {}\n", *taken,
+  if (backlog)
+    fmt::print("took over {} rows that were there, in the order of {}\n", taken,
                fmt::join(what.order_by, ", "));
   return exit_success;
 }
@@ -247,26 +238,22 @@ outcome<int> run_adopt(const settings& from, const adopt_options& options) {
     return run_failure(opened.error().message);
   const auto& outbox = from.relay.leader.database.schema;
   adopting at(session, [](const std::string& words) { say_error(words); });
-  if (const auto begun = at.begin(); !begun) return tl::make_unexpected(begun.error());
+  OUTBOXD_TRY_VOID(at.begin());
   auto table = read_source_table(session, options.table, outbox);
   if (!table) return run_failure(table.error().message);
   if (table->adoption && !table->adoption->through.empty())
     return run_failure(fmt::format("{} is a partition of {}, which is adopted; adopt that one again instead",
                                    table->shown(), table->adoption->through));
-  if (!options.print)
-    if (const auto good = check_owner(session, *table); !good) return tl::make_unexpected(good.error());
+  if (!options.print) OUTBOXD_TRY_VOID(check_owner(session, *table));
   if (options.remove) return remove(at, *table, options);
-  const auto payload = read_payload_type(session, outbox);
-  if (!payload) return tl::make_unexpected(payload.error());
-  auto event = fit_columns(*table, mapping, *payload);
+  OUTBOXD_TRY(const auto payload, read_payload_type(session, outbox));
+  auto event = fit_columns(*table, mapping, payload);
   if (!event) return run_failure(event.error().message);
-  const auto decided = decide_misfits(*table, mapping, *payload, options.misfits);
+  const auto decided = decide_misfits(*table, mapping, payload, options.misfits);
   if (!decided) return usage_failure(decided.error().message);
-  if (decided->asks_rows)
-    if (const auto none = ask_rows(session, *table, mapping, options.print); !none)
-      return tl::make_unexpected(none.error());
-  replace_null_payload(*event, *payload, decided->payload);
-  auto fits = fit_conditions(*table, mapping, *payload, outbox, *decided);
+  if (decided->asks_rows) OUTBOXD_TRY_VOID(ask_rows(session, *table, mapping, options.print));
+  replace_null_payload(*event, payload, decided->payload);
+  auto fits = fit_conditions(*table, mapping, payload, outbox, *decided);
   // Only for who says so: the second of two rows with one id is left out without a word.
   const bool passes_twins =
       options.misfits.unfit && decided->others == unfit_row::skip && mapping.fields.contains(event_field::id);

@@ -71,14 +71,12 @@ outcome<void> adopting::begin() {
 }
 
 outcome<void> adopting::become(const std::string& owner) {
-  const auto became = execute("SET LOCAL ROLE " + quoted_name(owner));
-  if (!became) return tl::make_unexpected(became.error());
+  OUTBOXD_TRY_VOID(execute("SET LOCAL ROLE " + quoted_name(owner)));
   return {};
 }
 
 outcome<void> adopting::remove(const source_table& table) {
-  const auto done = under_lock(table, {removal_statements(table)});
-  if (!done) return tl::make_unexpected(done.error());
+  OUTBOXD_TRY_VOID(under_lock(table, {removal_statements(table)}));
   return {};
 }
 
@@ -86,15 +84,14 @@ outcome<std::int64_t> adopting::make(const adoption& what, bool takes_backlog) {
   const auto backlog = takes_backlog ? backlog_of(what) : backlog_statements{};
   std::int64_t taken = 0;
   for (const auto& one : backlog.before_lock) {
-    const auto done = execute(one);
-    if (!done) return tl::make_unexpected(done.error());
-    taken = done->affected();
+    OUTBOXD_TRY(const auto done, execute(one));
+    taken = done.affected();
   }
   std::string when = what.from.adoption ? what.from.adoption->backlog_taken : "";
   if (takes_backlog) {
-    const auto now = execute("SELECT to_char(clock_timestamp(), 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')");
-    if (!now) return tl::make_unexpected(now.error());
-    when = now->at(0, 0);
+    OUTBOXD_TRY(const auto now,
+                execute("SELECT to_char(clock_timestamp(), 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"));
+    when = now.at(0, 0);
   }
   std::vector<std::string> statements{removal_statements(what.from) + adoption_statements(what, when)};
   statements.insert(statements.end(), backlog.under_lock.begin(), backlog.under_lock.end());
@@ -104,8 +101,7 @@ outcome<std::int64_t> adopting::make(const adoption& what, bool takes_backlog) {
 }
 
 outcome<void> adopting::commit() {
-  const auto done = execute("COMMIT");
-  if (!done) return tl::make_unexpected(done.error());
+  OUTBOXD_TRY_VOID(execute("COMMIT"));
   return {};
 }
 

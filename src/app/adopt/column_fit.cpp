@@ -144,16 +144,14 @@ result<std::vector<event_expression>> fit_columns(const source_table& from, cons
     const auto* const column = from.find(source.text);
     if (column == nullptr)
       return no_column(from, source.text, fmt::format("the {} of an event", name_of(field)));
-    auto fitted = fit(*column, field, payload);
-    if (!fitted) return tl::make_unexpected(fitted.error());
+    OUTBOXD_TRY(auto fitted, fit(*column, field, payload));
     if (field == event_field::headers)
-      headers = std::move(*fitted);
+      headers = std::move(fitted);
     else
-      out.push_back({field, std::move(*fitted)});
+      out.push_back({field, std::move(fitted)});
   }
-  auto all = all_headers(from, mapping, headers);
-  if (!all) return tl::make_unexpected(all.error());
-  if (!all->empty()) out.push_back({event_field::headers, std::move(*all)});
+  OUTBOXD_TRY(auto all, all_headers(from, mapping, headers));
+  if (!all.empty()) out.push_back({event_field::headers, std::move(all)});
   return out;
 }
 

@@ -145,10 +145,8 @@ result<column_mapping> read_mapping(const std::string& preset, const std::vector
   if (!out)
     return permanent(fmt::format("--preset '{}' is not allowed; give debezium or spring-modulith", preset));
   std::set<event_field> given;
-  for (const auto& one : maps)
-    if (const auto added = add_map(*out, given, one); !added) return tl::make_unexpected(added.error());
-  for (const auto& one : headers)
-    if (const auto added = add_header(*out, one); !added) return tl::make_unexpected(added.error());
+  for (const auto& one : maps) OUTBOXD_TRY_VOID(add_map(*out, given, one));
+  for (const auto& one : headers) OUTBOXD_TRY_VOID(add_header(*out, one));
   for (const auto field : required)
     if (!out->fields.contains(field))
       return permanent(

@@ -104,9 +104,8 @@ result<misfit_decisions> decide_misfits(const source_table& from, const column_m
                                         payload_type payload, const misfit_options& options) {
   misfit_decisions out;
   if (options.null_payload) {
-    const auto chosen = read_null_payload(*options.null_payload, payload);
-    if (!chosen) return tl::make_unexpected(chosen.error());
-    out.payload = *chosen;
+    OUTBOXD_TRY(const auto chosen, read_null_payload(*options.null_payload, payload));
+    out.payload = chosen;
   } else if (const auto* const one = column_of(from, mapping, event_field::payload);
              one != nullptr && !one->not_null) {
     return permanent(fmt::format(
@@ -116,9 +115,8 @@ result<misfit_decisions> decide_misfits(const source_table& from, const column_m
         one->name, from.shown()));
   }
   if (options.unfit) {
-    const auto chosen = read_unfit_row(*options.unfit);
-    if (!chosen) return tl::make_unexpected(chosen.error());
-    out.others = *chosen;
+    OUTBOXD_TRY(const auto chosen, read_unfit_row(*options.unfit));
+    out.others = chosen;
     return out;
   }
   if (const auto nullable = nullable_names(from, mapping); !nullable.empty())

@@ -52,8 +52,7 @@ result<void> check_kind(std::string_view kind, const source_table& table) {
 
 result<source_table> read_facts(pg::blocking_session& session, const std::string& oid,
                                 const pg::schema_name& outbox) {
-  const auto facts = ask_catalog(
-      session,
+  constexpr auto facts_sql =
       "SELECT n.nspname, c.relname, c.relkind, pg_get_userbyid(c.relowner), c.relispartition,"
       " c.relforcerowsecurity, EXISTS (SELECT FROM pg_constraint AS k WHERE k.confrelid = c.oid AND "
       "k.contype = 'f'),"
@@ -63,22 +62,21 @@ result<source_table> read_facts(pg::blocking_session& session, const std::string
       " WHERE e.relname = 'event' AND e.relnamespace = (SELECT o.oid FROM pg_namespace AS o WHERE "
       "o.nspname = "
       "$2))"
-      " FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = $1::oid",
-      {oid, outbox.name()});
-  if (!facts) return tl::make_unexpected(facts.error());
-  if (facts->size() == 0) return permanent("the table has just been dropped");
-  const auto text = [&](int column) { return std::string(facts->at(0, column)); };
-  const auto holds = [&](int column) { return facts->at(0, column) == "t"; };
+      " FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = $1::oid";
+  OUTBOXD_TRY(const auto facts, ask_catalog(session, facts_sql, {oid, outbox.name()}));
+  if (facts.size() == 0) return permanent("the table has just been dropped");
+  const auto text = [&](int column) { return std::string(facts.at(0, column)); };
+  const auto holds = [&](int column) { return facts.at(0, column) == "t"; };
   source_table out;
   out.oid = oid;
   out.schema = text(0);
   out.name = text(1);
   out.owner = text(3);
-  if (const auto good = check_kind(facts->at(0, 2), out); !good) return tl::make_unexpected(good.error());
+  OUTBOXD_TRY_VOID(check_kind(facts.at(0, 2), out));
   if (holds(7))
     return permanent(
         fmt::format("{} is the outbox's own table; adopt copies other tables into it", out.shown()));
-  out.partitioned = facts->at(0, 2) == "p";
+  out.partitioned = facts.at(0, 2) == "p";
   out.is_partition = holds(4);
   out.forces_security = holds(5);
   out.is_referenced = holds(6);
@@ -86,8 +84,7 @@ result<source_table> read_facts(pg::blocking_session& session, const std::string
 }
 
 result<void> read_columns(pg::blocking_session& session, source_table& into) {
-  const auto found = ask_catalog(
-      session,
+  constexpr auto found_sql =
       "WITH RECURSIVE base(attnum, type) AS ("
       "  SELECT attnum, atttypid FROM pg_attribute WHERE attrelid = $1::oid AND attnum > 0 AND NOT "
       "attisdropped"
@@ -99,16 +96,15 @@ result<void> read_columns(pg::blocking_session& session, source_table& into) {
       "false)"
       " FROM base AS b JOIN pg_type AS t ON t.oid = b.type AND t.typtype <> 'd'"
       " JOIN pg_attribute AS a ON a.attrelid = $1::oid AND a.attnum = b.attnum"
-      " LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum ORDER BY a.attnum",
-      {into.oid});
-  if (!found) return tl::make_unexpected(found.error());
-  for (int row = 0; row < found->size(); ++row)
-    into.columns.push_back({.name = std::string(found->at(row, 0)),
-                            .type = std::string(found->at(row, 1)),
-                            .base = std::string(found->at(row, 2)),
-                            .category = found->at(row, 3).front(),
-                            .not_null = found->at(row, 4) == "t",
-                            .counts = found->at(row, 5) == "t"});
+      " LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum ORDER BY a.attnum";
+  OUTBOXD_TRY(const auto found, ask_catalog(session, found_sql, {into.oid}));
+  for (int row = 0; row < found.size(); ++row)
+    into.columns.push_back({.name = std::string(found.at(row, 0)),
+                            .type = std::string(found.at(row, 1)),
+                            .base = std::string(found.at(row, 2)),
+                            .category = found.at(row, 3).front(),
+                            .not_null = found.at(row, 4) == "t",
+                            .counts = found.at(row, 5) == "t"});
   const auto key =
       ask_catalog(session,
                   "SELECT a.attname FROM pg_index AS i, unnest(i.indkey[0:i.indnkeyatts - 1]) WITH "
@@ -180,12 +176,11 @@ std::string source_table::shown() const {
 
 result<source_table> read_source_table(pg::blocking_session& session, const std::string& name,
                                        const pg::schema_name& outbox) {
-  const auto oid = find_table(session, name);
-  if (!oid) return tl::make_unexpected(oid.error());
-  auto out = read_facts(session, *oid, outbox);
+  OUTBOXD_TRY(const auto oid, find_table(session, name));
+  auto out = read_facts(session, oid, outbox);
   if (!out) return out;
-  if (const auto read = read_columns(session, *out); !read) return tl::make_unexpected(read.error());
-  if (const auto read = read_adoption(session, *out); !read) return tl::make_unexpected(read.error());
+  OUTBOXD_TRY_VOID(read_columns(session, *out));
+  OUTBOXD_TRY_VOID(read_adoption(session, *out));
   return out;
 }
 

@@ -62,11 +62,10 @@ tl::expected<nlohmann::json, finding> management_api::get(std::string_view targe
 result<http::answer> management_api::ask(std::string_view target, milliseconds limit) const {
   const auto login = http::basic_authorization(login_);
   if (!where_.tls) return http::get(where_, target, login, limit);
-  auto context = amqp::make_tls_context(tls_);
-  if (!context) return tl::make_unexpected(context.error());
+  OUTBOXD_TRY(auto context, amqp::make_tls_context(tls_));
   amqp::certificate_refusal refused;
   http::tls_client tls{
-      .context = std::move(context->it),
+      .context = std::move(context.it),
       .name_peer =
           [this](SSL* of) { amqp::name_peer(of, where_.host, tls_.verify == amqp::verification::full); },
       .verify =

@@ -20,9 +20,8 @@ std::string sql_name(std::string_view name) {
 }
 
 result<void> patient::open() {
-  const auto url = database().url.read_blocking();
-  if (!url) return tl::make_unexpected(url.error());
-  if (const auto opened = wait_for(io_, raw_.open(*url, database().connect_timeout)); !opened) return opened;
+  OUTBOXD_TRY(const auto url, database().url.read_blocking());
+  if (const auto opened = wait_for(io_, raw_.open(url, database().connect_timeout)); !opened) return opened;
   const auto given =
       ask("SELECT s.name, pg_catalog.current_setting(s.name), s.setting, s.source, s.boot_val"
           " FROM pg_catalog.pg_settings AS s WHERE s.setting OPERATOR(pg_catalog.<>) s.boot_val");
@@ -41,31 +40,28 @@ result<void> patient::open() {
 }
 
 result<void> patient::open_as_relay() {
-  const auto opened = wait_for(io_, relay::open_session(own_, database(), relay::session_use::stream));
-  if (!opened) return tl::make_unexpected(opened.error());
+  OUTBOXD_TRY(const auto opened,
+              wait_for(io_, relay::open_session(own_, database(), relay::session_use::stream)));
   // Those first that name whoever has a lock: a lock on the table keeps others from being prepared.
   pg::pipeline steps;
   pg::pipeline others;
   constexpr std::array names{store::statement::lead_holder, store::statement::table_holder,
                              store::statement::queue_holder};
-  for (auto& one : store::relay_statements(database().schema, opened->payload, database().after_publish)) {
+  for (auto& one : store::relay_statements(database().schema, opened.payload, database().after_publish)) {
     auto& to = std::find(names.begin(), names.end(), one.name) != names.end() ? steps : others;
     to.prepare(std::move(one.name), std::move(one.sql));
   }
-  const auto looks = wait_for(io_, own_.execute(std::move(steps), database().connect_timeout));
-  if (!looks) return tl::make_unexpected(looks.error());
+  OUTBOXD_TRY_VOID(wait_for(io_, own_.execute(std::move(steps), database().connect_timeout)));
   known.opened_as_relay = true;
-  const auto prepared = wait_for(io_, own_.execute(std::move(others), database().connect_timeout));
-  if (!prepared) return tl::make_unexpected(prepared.error());
+  OUTBOXD_TRY_VOID(wait_for(io_, own_.execute(std::move(others), database().connect_timeout)));
   return {};
 }
 
 result<pg::rows> patient::ask(pg::connection& on, std::string sql) {
   pg::pipeline steps;
   steps.text(std::move(sql));
-  auto answers = wait_for(io_, on.execute(std::move(steps), database().connect_timeout));
-  if (!answers) return tl::make_unexpected(answers.error());
-  return std::move(answers->front());
+  OUTBOXD_TRY(auto answers, wait_for(io_, on.execute(std::move(steps), database().connect_timeout)));
+  return std::move(answers.front());
 }
 
 }  // namespace outboxd::app::check

@@ -37,9 +37,8 @@ struct broker_api {
 };
 
 tl::expected<int, finding> major_of(const management_api& api) {
-  const auto said = api.get("/api/overview?columns=rabbitmq_version");
-  if (!said) return tl::make_unexpected(said.error());
-  const auto version = text_in(*said, "rabbitmq_version");
+  OUTBOXD_TRY(const auto said, api.get("/api/overview?columns=rabbitmq_version"));
+  const auto version = text_in(said, "rabbitmq_version");
   int major = 0;
   if (version) std::from_chars(version->data(), version->data() + version->size(), major);
   if (major > 0) return major;
@@ -71,11 +70,11 @@ finding check_alternate(const broker_api& at, const std::string& name, const jso
 
 // Names of the queues that are bound to it; those behind another exchange are left out.
 tl::expected<std::set<std::string>, finding> queues_of(const broker_api& at, const std::string& exchange) {
-  const auto said = at.ask("exchanges", exchange, "/bindings/source?columns=destination,destination_type");
-  if (!said) return tl::make_unexpected(said.error());
+  OUTBOXD_TRY(const auto said,
+              at.ask("exchanges", exchange, "/bindings/source?columns=destination,destination_type"));
   std::set<std::string> out;
-  if (said->is_array())
-    for (const json& one : *said)
+  if (said.is_array())
+    for (const json& one : said)
       if (text_in(one, "destination_type") == "queue")
         if (auto name = text_in(one, "destination")) out.insert(std::move(*name));
   return out;

@@ -37,23 +37,20 @@ struct counts {
 
 outcome<counts> change_selected(operator_session& session, change what, std::int64_t all,
                                 const change_options& options, const std::vector<change_value>& values) {
-  auto work = portions::begin(session, what, options, values);
-  if (!work) return tl::make_unexpected(work.error());
+  OUTBOXD_TRY(auto work, portions::begin(session, what, options, values));
   counts out;
   progress line(std::string(words_of(what).command), all, options.json);
   pace at(options.rate);
   for (;;) {
-    const auto next = next_selected(session, at.most());
-    if (!next) return tl::make_unexpected(next.error());
-    if (next->empty()) return out;
+    OUTBOXD_TRY(const auto next, next_selected(session, at.most()));
+    if (next.empty()) return out;
     std::this_thread::sleep_until(at.next());
     at.began();
-    const auto changed = work->apply(*next, out.events);
-    if (!changed) return tl::make_unexpected(changed.error());
-    const auto many = static_cast<std::int64_t>(next->size());
+    OUTBOXD_TRY(const auto changed, work.apply(next, out.events));
+    const auto many = static_cast<std::int64_t>(next.size());
     at.took(many);
     out.matched += many;
-    out.changed += *changed;
+    out.changed += changed;
     line.show(out.matched);
   }
 }
@@ -61,23 +58,22 @@ outcome<counts> change_selected(operator_session& session, change what, std::int
 outcome<int> preview(operator_session& session, const change_words& how, const selectors& resolved,
                      bool json) {
   const auto which = condition_of(resolved, how.from);
-  const auto counted = session.execute(
-      fmt::format("SELECT count(*) FROM {{0}}.event AS e WHERE {}", which.sql), which.parameters);
-  if (!counted) return tl::make_unexpected(counted.error());
-  const auto listed = read_listing(session, resolved, how.from, shown_by_dry_run);
-  if (!listed) return tl::make_unexpected(listed.error());
-  const auto matched = counted->number_at(0, 0);
+  OUTBOXD_TRY(const auto counted,
+              session.execute(fmt::format("SELECT count(*) FROM {{0}}.event AS e WHERE {}", which.sql),
+                              which.parameters));
+  OUTBOXD_TRY(const auto listed, read_listing(session, resolved, how.from, shown_by_dry_run));
+  const auto matched = counted.number_at(0, 0);
   if (json) {
     fmt::print("{{\"dry_run\": true, \"matched\": {}, \"changed\": 0, \"more\": {}, \"events\": [\n", matched,
-               listed->more);
-    print_json(*listed);
+               listed.more);
+    print_json(listed);
     fmt::print("]}}\n");
     return exit_success;
   }
   fmt::print("{} would touch {}\n", how.command, events(matched));
-  if (!listed->events.empty()) print_table(*listed);
-  if (listed->more) fmt::print("and more: these are the first {}\n", listed->events.size());
-  say_unreadable(*listed);
+  if (!listed.events.empty()) print_table(listed);
+  if (listed.more) fmt::print("and more: these are the first {}\n", listed.events.size());
+  say_unreadable(listed);
   return exit_success;
 }
 
@@ -110,31 +106,24 @@ outcome<int> tell_timeliness(operator_session& session, std::string_view command
 outcome<int> run_change(const settings& from, change what, const change_options& options) {
   const auto how = words_of(what);
   if (const auto good = check_order(what, options); !good) return usage_failure(good.error().message);
-  auto session = operator_session::open(from, fmt::format("outboxd {}", how.command));
-  if (!session) return tl::make_unexpected(session.error());
-  const auto resolved = session->resolve(options.which);
-  if (!resolved) return tl::make_unexpected(resolved.error());
-  const auto values = values_of(*session, what, options);
-  if (!values) return tl::make_unexpected(values.error());
-  if (options.dry_run) return preview(*session, how, *resolved, options.json);
-  const auto all = select_events(*session, *resolved, how.from);
-  if (!all) return tl::make_unexpected(all.error());
+  OUTBOXD_TRY(auto session, operator_session::open(from, fmt::format("outboxd {}", how.command)));
+  OUTBOXD_TRY(const auto resolved, session.resolve(options.which));
+  OUTBOXD_TRY(const auto values, values_of(session, what, options));
+  if (options.dry_run) return preview(session, how, resolved, options.json);
+  OUTBOXD_TRY(const auto all, select_events(session, resolved, how.from));
   const bool asks = what == change::replay || how.from == event_set::unsent || options.which.all;
-  if (*all > unasked && asks && !options.yes)
-    return usage_failure(
-        fmt::format("{} would touch {}; give --yes if you mean it, or --dry-run to see which", how.command,
-                    events(*all)));
-  const auto done = change_selected(*session, what, *all, options, *values);
-  if (!done) return tl::make_unexpected(done.error());
-  if (how.from == event_set::unsent)
-    return tell_timeliness(*session, how.command, done->events, options.json);
+  if (all > unasked && asks && !options.yes)
+    return usage_failure(fmt::format(
+        "{} would touch {}; give --yes if you mean it, or --dry-run to see which", how.command, events(all)));
+  OUTBOXD_TRY(const auto done, change_selected(session, what, all, options, values));
+  if (how.from == event_set::unsent) return tell_timeliness(session, how.command, done.events, options.json);
   if (options.json) {
-    fmt::print("{{\"dry_run\": false, \"matched\": {}, \"changed\": {}}}\n", done->matched, done->changed);
+    fmt::print("{{\"dry_run\": false, \"matched\": {}, \"changed\": {}}}\n", done.matched, done.changed);
     return exit_success;
   }
-  fmt::print("{}: {} {}\n", how.command, events(done->changed), how.done);
-  if (done->matched > done->changed)
-    fmt::print("{} had been changed by others meanwhile\n", events(done->matched - done->changed));
+  fmt::print("{}: {} {}\n", how.command, events(done.changed), how.done);
+  if (done.matched > done.changed)
+    fmt::print("{} had been changed by others meanwhile\n", events(done.matched - done.changed));
   return exit_success;
 }
 

@@ -33,37 +33,34 @@ struct dead_show_options {
 // One line for each last_error_code, those with most events first.
 outcome<int> list_by_reason(operator_session& session, const selectors& resolved, bool json) {
   const auto which = condition_of(resolved, event_set::dead);
-  const auto found = session.execute(
-      fmt::format(
-          "SELECT json_build_object('code', g.code, 'events', g.events, 'oldest', g.oldest,"
-          " 'newest', g.newest, 'example', json_build_object('id', x.id, 'last_error', x.last_error)),"
-          " coalesce(g.code, 'none'), g.events, to_char(g.oldest, 'YYYY-MM-DD HH24:MI:SS\"Z\"'),"
-          " to_char(g.newest, 'YYYY-MM-DD HH24:MI:SS\"Z\"'), x.id, x.last_error"
-          " FROM (SELECT e.last_error_code AS code, count(*) AS events, min(e.created_at) AS oldest,"
-          "       max(e.created_at) AS newest, max(e.seq) AS last"
-          "       FROM {{0}}.event AS e WHERE {} GROUP BY 1) AS g"
-          " CROSS JOIN LATERAL (SELECT e.id, e.last_error FROM {{0}}.event AS e"
-          "   WHERE e.exception = 'dead' AND e.seq = g.last LIMIT 1) AS x"
-          " ORDER BY g.events DESC, 2",
-          which.sql),
-      which.parameters);
-  if (!found) return tl::make_unexpected(found.error());
+  constexpr auto found_sql =
+      "SELECT json_build_object('code', g.code, 'events', g.events, 'oldest', g.oldest,"
+      " 'newest', g.newest, 'example', json_build_object('id', x.id, 'last_error', x.last_error)),"
+      " coalesce(g.code, 'none'), g.events, to_char(g.oldest, 'YYYY-MM-DD HH24:MI:SS\"Z\"'),"
+      " to_char(g.newest, 'YYYY-MM-DD HH24:MI:SS\"Z\"'), x.id, x.last_error"
+      " FROM (SELECT e.last_error_code AS code, count(*) AS events, min(e.created_at) AS oldest,"
+      "       max(e.created_at) AS newest, max(e.seq) AS last"
+      "       FROM {{0}}.event AS e WHERE {} GROUP BY 1) AS g"
+      " CROSS JOIN LATERAL (SELECT e.id, e.last_error FROM {{0}}.event AS e"
+      "   WHERE e.exception = 'dead' AND e.seq = g.last LIMIT 1) AS x"
+      " ORDER BY g.events DESC, 2";
+  OUTBOXD_TRY(const auto found, session.execute(fmt::format(found_sql, which.sql), which.parameters));
   if (json) {
     fmt::print("[\n");
-    for (int row = 0; row < found->size(); ++row)
-      fmt::print("  {}{}\n", found->at(row, 0), row + 1 < found->size() ? "," : "");
+    for (int row = 0; row < found.size(); ++row)
+      fmt::print("  {}{}\n", found.at(row, 0), row + 1 < found.size() ? "," : "");
     fmt::print("]\n");
     return exit_success;
   }
-  if (found->size() == 0) {
+  if (found.size() == 0) {
     fmt::print("0 dead events\n");
     return exit_success;
   }
   std::vector<std::vector<std::string>> lines{
       {"code", "events", "oldest", "newest", "an event", "its last error"}};
-  for (int row = 0; row < found->size(); ++row) {
+  for (int row = 0; row < found.size(); ++row) {
     auto& cells = lines.emplace_back();
-    for (int at = 1; at < found->columns(); ++at) cells.push_back(escaped(found->at(row, at)));
+    for (int at = 1; at < found.columns(); ++at) cells.push_back(escaped(found.at(row, at)));
   }
   print_rows(std::move(lines));
   return exit_success;
@@ -71,26 +68,23 @@ outcome<int> list_by_reason(operator_session& session, const selectors& resolved
 
 outcome<int> list(const settings& from, const dead_list_options& options) {
   if (const auto good = check_selectors(options.which); !good) return usage_failure(good.error().message);
-  auto session = operator_session::open(from, "outboxd dead list");
-  if (!session) return tl::make_unexpected(session.error());
-  const auto which = session->resolve(options.which);
-  if (!which) return tl::make_unexpected(which.error());
-  if (options.by_reason) return list_by_reason(*session, *which, options.json);
-  const auto events = read_listing(*session, *which, event_set::dead, options.limit);
-  if (!events) return tl::make_unexpected(events.error());
+  OUTBOXD_TRY(auto session, operator_session::open(from, "outboxd dead list"));
+  OUTBOXD_TRY(const auto which, session.resolve(options.which));
+  if (options.by_reason) return list_by_reason(session, which, options.json);
+  OUTBOXD_TRY(const auto events, read_listing(session, which, event_set::dead, options.limit));
   if (options.json) {
     fmt::print("[\n");
-    print_json(*events);
+    print_json(events);
     fmt::print("]\n");
-  } else if (events->events.empty()) {
+  } else if (events.events.empty()) {
     fmt::print("0 dead events\n");
   } else {
-    print_table(*events);
-    say_unreadable(*events);
+    print_table(events);
+    say_unreadable(events);
   }
-  if (events->more)
+  if (events.more)
     say_error(fmt::format("there are more than these {}; --limit raises the limit, selectors narrow the list",
-                          events->events.size()));
+                          events.events.size()));
   return exit_success;
 }
 
@@ -124,16 +118,14 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
   const selectors which{
       .ids = {options.id}, .event_types = {}, .aggregates = {}, .codes = {}, .since = {}, .until = {}};
   if (const auto good = check_selectors(which); !good) return usage_failure(good.error().message);
-  auto session = operator_session::open(from, "outboxd dead show");
-  if (!session) return tl::make_unexpected(session.error());
+  OUTBOXD_TRY(auto session, operator_session::open(from, "outboxd dead show"));
   std::int64_t size = 0;
   if (options.payload) {
-    const auto bytes = text_size(*session, options.id, most_shown);
-    if (!bytes) return tl::make_unexpected(bytes.error());
-    size = *bytes;
+    OUTBOXD_TRY(const auto bytes, text_size(session, options.id, most_shown));
+    size = bytes;
   }
   bool payload = options.payload && size <= most_shown;
-  const auto read = [&](part_read how) { return read_shown(*session, options, how, payload); };
+  const auto read = [&](part_read how) { return read_shown(session, options, how, payload); };
   auto got = read_what_can_be(read);
   if (!got && got.error().of_a_row && std::exchange(payload, false)) got = read_what_can_be(read);
   if (!got) return tl::make_unexpected(got.error());

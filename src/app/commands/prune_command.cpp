@@ -36,27 +36,25 @@ struct pruned_rows {
 };
 
 outcome<pruned_rows> count(operator_session& session, std::string_view what, const std::string& before) {
-  const auto counted = session.execute(what, {before});
-  if (!counted) return tl::make_unexpected(counted.error());
-  return pruned_rows{.gone = counted->number_at(0, 0), .kept = 0, .why = {}};
+  OUTBOXD_TRY(const auto counted, session.execute(what, {before}));
+  return pruned_rows{.gone = counted.number_at(0, 0), .kept = 0, .why = {}};
 }
 
 outcome<pruned_rows> prune_published(operator_session& session, const std::string& before,
                                      const std::string& audit) {
   pruned_rows all;
   for (std::string after = "0";;) {
-    const auto done = session.execute(
-        fmt::format("SELECT p.pruned, p.upto, p.kept, coalesce(p.why, '')"
-                    " FROM {{0}}.prune_from($1::timestamptz, {}, $2::bigint, $3::bigint) AS p",
-                    rows_a_transaction),
-        {before, audit, after});
-    if (!done) return tl::make_unexpected(done.error());
-    const auto gone = done->number_at(0, 0);
+    constexpr auto done_sql =
+        "SELECT p.pruned, p.upto, p.kept, coalesce(p.why, '')"
+        " FROM {{0}}.prune_from($1::timestamptz, {}, $2::bigint, $3::bigint) AS p";
+    OUTBOXD_TRY(const auto done,
+                session.execute(fmt::format(done_sql, rows_a_transaction), {before, audit, after}));
+    const auto gone = done.number_at(0, 0);
     all.gone += gone;
-    all.kept += done->number_at(0, 2);
-    if (all.why.empty()) all.why = done->at(0, 3);
+    all.kept += done.number_at(0, 2);
+    if (all.why.empty()) all.why = done.at(0, 3);
     if (gone == 0) return all;
-    after = done->at(0, 1);
+    after = done.at(0, 1);
   }
 }
 
@@ -64,11 +62,11 @@ outcome<pruned_rows> prune_processed(operator_session& session, const std::strin
                                      const std::string& audit) {
   pruned_rows all;
   for (;;) {
-    const auto done = session.execute(
-        fmt::format("SELECT {{0}}.prune_processed($1::timestamptz, {}, $2::bigint)", rows_a_transaction),
-        {before, audit});
-    if (!done) return tl::make_unexpected(done.error());
-    const auto gone = done->number_at(0, 0);
+    OUTBOXD_TRY(const auto done,
+                session.execute(fmt::format("SELECT {{0}}.prune_processed($1::timestamptz, {}, $2::bigint)",
+                                            rows_a_transaction),
+                                {before, audit}));
+    const auto gone = done.number_at(0, 0);
     if (gone == 0) return all;
     all.gone += gone;
   }
@@ -83,26 +81,24 @@ outcome<int> run_prune(const settings& from, const prune_options& options) {
         fmt::format("--older-than '{}' is not allowed; give a duration up to 36500d, for example 7d or 12h",
                     options.older_than));
   if (const auto good = check_reason(options.reason); !good) return usage_failure(good.error().message);
-  auto session = operator_session::open(from, "outboxd prune");
-  if (!session) return tl::make_unexpected(session.error());
+  OUTBOXD_TRY(auto session, operator_session::open(from, "outboxd prune"));
   // Once, by the server's clock: what gets old enough while this goes on is left for the next time.
-  const auto before = session->resolve_time("--older-than", options.older_than);
-  if (!before) return tl::make_unexpected(before.error());
+  OUTBOXD_TRY(const auto before, session.resolve_time("--older-than", options.older_than));
   std::optional<std::string> audit;
   if (!options.dry_run) {
-    auto opened = session->begin_audit("prune", "--older-than " + options.older_than, options.reason);
-    if (!opened) return tl::make_unexpected(opened.error());
-    audit = std::move(*opened);
+    OUTBOXD_TRY(auto opened,
+                session.begin_audit("prune", "--older-than " + options.older_than, options.reason));
+    audit = std::move(opened);
   }
   const auto published =
-      audit ? prune_published(*session, *before, *audit) : count(*session, count_published, *before);
+      audit ? prune_published(session, before, *audit) : count(session, count_published, before);
   if (!published) return tl::make_unexpected(published.error());
   const auto processed =
-      audit ? prune_processed(*session, *before, *audit) : count(*session, count_processed, *before);
+      audit ? prune_processed(session, before, *audit) : count(session, count_processed, before);
   if (!processed) return tl::make_unexpected(processed.error());
   if (options.json) {
     fmt::print("{}\n", nlohmann::ordered_json({{"dry_run", options.dry_run},
-                                               {"before", *before},
+                                               {"before", before},
                                                {"published_events", published->gone},
                                                {"processed_events", processed->gone},
                                                {"kept_events", published->kept},
@@ -110,7 +106,7 @@ outcome<int> run_prune(const settings& from, const prune_options& options) {
                            .dump());
   } else {
     fmt::print("{} {} published events and {} records of processed events from before {}\n",
-               options.dry_run ? "would prune" : "pruned", published->gone, processed->gone, *before);
+               options.dry_run ? "would prune" : "pruned", published->gone, processed->gone, before);
     if (published->kept > 0) fmt::print("{} more events stay: {}\n", published->kept, published->why);
   }
   return exit_success;

@@ -28,7 +28,7 @@ constexpr std::string_view clear_screen = "\x1b[H\x1b[2J";
 outcome<operator_session> open_session(const settings& from) {
   auto session = operator_session::open(from, "outboxd status");
   if (!session) return session;
-  if (const auto set = session->look_only(); !set) return tl::make_unexpected(set.error());
+  OUTBOXD_TRY_VOID(session->look_only());
   return session;
 }
 
@@ -38,9 +38,8 @@ void print(const nlohmann::json& status, bool as_json, int indent) {
 }
 
 outcome<int> once(const settings& from, const status_options& options) {
-  auto session = open_session(from);
-  if (!session) return tl::make_unexpected(session.error());
-  const auto status = look_at_outbox(*session, from.relay.leader.database);
+  OUTBOXD_TRY(auto session, open_session(from));
+  const auto status = look_at_outbox(session, from.relay.leader.database);
   fmt::print("{}", options.json ? status.dump(2) + "\n" : status_view(status));
   return status.at("errors").empty() ? exit_success : exit_failure;
 }

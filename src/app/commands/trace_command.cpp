@@ -49,10 +49,9 @@ void print_found(const json& event) {
 }
 
 outcome<int> missing(operator_session& session, const trace_options& options) {
-  const auto why = trace_missing(session, options.id);
-  if (!why) return tl::make_unexpected(why.error());
-  if (options.json) fmt::print("{}\n", why->dump(2));
-  return run_failure(escaped(why->at("why").get<std::string>()));
+  OUTBOXD_TRY(const auto why, trace_missing(session, options.id));
+  if (options.json) fmt::print("{}\n", why.dump(2));
+  return run_failure(escaped(why.at("why").get<std::string>()));
 }
 
 outcome<int> trace(const settings& from, const trace_options& options) {
@@ -60,16 +59,13 @@ outcome<int> trace(const settings& from, const trace_options& options) {
   selectors which;
   which.ids = {options.id};
   if (const auto good = check_selectors(which); !good) return usage_failure(good.error().message);
-  auto session = operator_session::open(from, "outboxd trace");
-  if (!session) return tl::make_unexpected(session.error());
-  if (const auto set = session->look_only(); !set) return tl::make_unexpected(set.error());
-  const auto found = trace_event(*session, options.id);
-  if (!found) return tl::make_unexpected(found.error());
-  if (found->empty()) return missing(*session, options);
-  if (found->size() > 1)
-    say_error(fmt::format("{} events have this id, one in each partition", found->size()));
-  for (const json& one : *found) {
-    if (&one != &found->front()) fmt::print("\n");
+  OUTBOXD_TRY(auto session, operator_session::open(from, "outboxd trace"));
+  OUTBOXD_TRY_VOID(session.look_only());
+  OUTBOXD_TRY(const auto found, trace_event(session, options.id));
+  if (found.empty()) return missing(session, options);
+  if (found.size() > 1) say_error(fmt::format("{} events have this id, one in each partition", found.size()));
+  for (const json& one : found) {
+    if (&one != &found.front()) fmt::print("\n");
     if (options.json)
       fmt::print("{}\n", one.dump(2));
     else

@@ -102,14 +102,12 @@ result<void> check_no_password(bool has_password, std::string_view section) {
 }
 
 result<std::string> join_database_password(const std::string& url, const std::string& password) {
-  if (const auto one = check_no_password(pg::has_password(url), "database"); !one)
-    return tl::make_unexpected(one.error());
+  OUTBOXD_TRY_VOID(check_no_password(pg::has_password(url), "database"));
   return pg::with_password(url, password);
 }
 
 result<std::string> join_amqp_password(const std::string& url, const std::string& password) {
-  if (const auto one = check_no_password(amqp::has_password(url), "amqp"); !one)
-    return tl::make_unexpected(one.error());
+  OUTBOXD_TRY_VOID(check_no_password(amqp::has_password(url), "amqp"));
   return amqp::with_password(url, password);
 }
 

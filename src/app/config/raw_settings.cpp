@@ -94,21 +94,18 @@ std::string key_of(std::string_view variable) {
 }  // namespace
 
 result<raw_settings> read_file(const std::string& path, std::string_view named_by) {
-  const auto table = parse_file(path, named_by);
-  if (!table) return tl::make_unexpected(table.error());
+  OUTBOXD_TRY(const auto table, parse_file(path, named_by));
   raw_settings out;
-  for (const auto& [section, value] : *table) {
+  for (const auto& [section, value] : table) {
     const auto origin = origin_of(path, value.source());
     if (section.str() == "route") {
-      if (const auto read = read_route_tables(path, value, out); !read)
-        return tl::make_unexpected(read.error());
+      OUTBOXD_TRY_VOID(read_route_tables(path, value, out));
       continue;
     }
     const auto* inner = value.as_table();
     if (!is_section(section.str()) || inner == nullptr)
       return unknown(inner != nullptr ? "section" : "key", section.str(), section.str(), origin);
-    if (const auto read = read_section(path, section.str(), *inner, out); !read)
-      return tl::make_unexpected(read.error());
+    OUTBOXD_TRY_VOID(read_section(path, section.str(), *inner, out));
   }
   return out;
 }

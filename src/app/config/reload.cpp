@@ -46,7 +46,7 @@ std::map<std::string, std::string> route_texts(const raw_settings& from) {
 }  // namespace
 
 result<reloaded> reload(const settings& in_force, const raw_settings& found) {
-  if (const auto good = read_settings(found); !good) return tl::make_unexpected(good.error());
+  OUTBOXD_TRY_VOID(read_settings(found));
   auto mixed = read_settings(with_live_ones(in_force.raw, found));
   if (!mixed)
     return permanent(fmt::format("with the settings that only a restart changes: {}", mixed.error().message));

@@ -28,9 +28,8 @@ struct run_options {
 
 result<void> listen(http::server& server, const http_settings& on, spdlog::logger& log) {
   for (const auto& where : on.listen) {
-    const auto found = server.listen(where);
-    if (!found) return tl::make_unexpected(found.error());
-    log.info("listening on {}", http::url_of(*found));
+    OUTBOXD_TRY(const auto found, server.listen(where));
+    log.info("listening on {}", http::url_of(found));
   }
   return {};
 }

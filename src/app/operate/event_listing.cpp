@@ -138,9 +138,8 @@ outcome<void> read_by_keys(operator_session& session, std::span<const event_key>
     if (auto first = read_by_keys(session, which.first(half), to); !first) return first;
     return read_by_keys(session, which.subspan(half), to);
   }
-  const auto found = read_what_can_be(read);
-  if (!found) return tl::make_unexpected(found.error());
-  add(*found, to);
+  OUTBOXD_TRY(const auto found, read_what_can_be(read));
+  add(found, to);
   return {};
 }
 
@@ -210,11 +209,10 @@ outcome<event_listing> read_listing(operator_session& session, const selectors& 
     return out;
   }
   if (!all.error().of_a_row) return tl::make_unexpected(all.error());
-  auto keys = read_keys(session, which, limit + 1);
-  if (!keys) return tl::make_unexpected(keys.error());
-  out.more = keys->size() > most;
-  if (out.more) keys->pop_back();
-  if (const auto read = read_by_keys(session, *keys, out); !read) return tl::make_unexpected(read.error());
+  OUTBOXD_TRY(auto keys, read_keys(session, which, limit + 1));
+  out.more = keys.size() > most;
+  if (out.more) keys.pop_back();
+  OUTBOXD_TRY_VOID(read_by_keys(session, keys, out));
   return out;
 }
 

@@ -13,13 +13,12 @@ outcome<std::int64_t> text_size(operator_session& session, const std::string& id
     return session.execute(fmt::format("SELECT {} FROM {{0}}.event AS e WHERE e.id = $1::uuid LIMIT 1", what),
                            {id});
   };
-  const auto type = ask("pg_typeof(e.payload)::text");
-  if (!type) return tl::make_unexpected(type.error());
-  if (type->size() == 0) return 0;
+  OUTBOXD_TRY(const auto type, ask("pg_typeof(e.payload)::text"));
+  if (type.size() == 0) return 0;
   std::string size =
       fmt::format("{} + {} + {}", store::unpacked_size("e.payload"), store::unpacked_size("e.headers"),
                   store::size_of_numbers("e.headers", most));
-  if (type->at(0, 0) == "jsonb") size += " + " + store::size_of_numbers("e.payload", most);
+  if (type.at(0, 0) == "jsonb") size += " + " + store::size_of_numbers("e.payload", most);
   const auto bytes = ask("max(" + size + ")");  // each event with this id is read
   if (!bytes && bytes.error().of_a_row) return 0;
   if (!bytes) return tl::make_unexpected(bytes.error());
@@ -59,24 +58,23 @@ outcome<pg::rows> read(operator_session& session, const std::string& type, const
 }  // namespace
 
 outcome<json> look_at_payload(operator_session& session, const std::string& id, const std::string& seq) {
-  const auto type = session.execute(
-      "SELECT pg_typeof(e.payload)::text FROM {0}.event AS e WHERE e.id = $1::uuid AND e.seq = $2::bigint",
-      {id, seq});
-  if (!type) return tl::make_unexpected(type.error());
-  if (type->size() == 0) return json();
-  const auto size = text_size(session, id, most_looked_at);
-  if (!size) return tl::make_unexpected(size.error());
-  if (*size > most_looked_at)
+  constexpr auto type_sql =
+      "SELECT pg_typeof(e.payload)::text FROM {0}.event AS e WHERE "
+      "e.id = $1::uuid AND e.seq = $2::bigint";
+  OUTBOXD_TRY(const auto type, session.execute(type_sql, {id, seq}));
+  if (type.size() == 0) return json();
+  OUTBOXD_TRY(const auto size, text_size(session, id, most_looked_at));
+  if (size > most_looked_at)
     return not_shown(
         fmt::format("with the headers it has about {} bytes, and the console shows none of more than {}; "
                     "`outboxd dead show "
                     "--payload` or psql does",
-                    *size, most_looked_at));
-  const auto found = read(session, std::string(type->at(0, 0)), id, seq);
+                    size, most_looked_at));
+  const auto found = read(session, std::string(type.at(0, 0)), id, seq);
   if (!found && found.error().of_a_row) return not_shown("PostgreSQL cannot read it, or not say it in UTF-8");
   if (!found) return tl::make_unexpected(found.error());
   if (found->size() == 0) return json();
-  return json{{"type", type->at(0, 0)},
+  return json{{"type", type.at(0, 0)},
               {"bytes", found->number_at(0, 0)},
               {"shown_bytes", found->number_at(0, 1)},
               {"payload", found->at(0, 2)},

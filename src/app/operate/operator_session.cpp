@@ -99,18 +99,16 @@ outcome<std::vector<std::string>> operator_session::ask_all(std::string_view sta
 
 outcome<std::optional<std::string>> operator_session::ask(std::string_view statement,
                                                           const std::vector<std::string>& parameters) {
-  auto all = ask_all(statement, parameters);
-  if (!all) return tl::make_unexpected(all.error());
-  if (all->empty()) return std::optional<std::string>();
-  return std::optional(std::move(all->front()));
+  OUTBOXD_TRY(auto all, ask_all(statement, parameters));
+  if (all.empty()) return std::optional<std::string>();
+  return std::optional(std::move(all.front()));
 }
 
 outcome<std::string> operator_session::begin_audit(std::string_view what, const std::string& selection,
                                                    const std::optional<std::string>& reason) {
-  auto opened = execute("SELECT {0}.audit_begin($1, $2, nullif($3, ''))",
-                        {std::string(what), selection, reason.value_or("")});
-  if (!opened) return tl::make_unexpected(opened.error());
-  return std::string(opened->at(0, 0));
+  OUTBOXD_TRY(auto opened, execute("SELECT {0}.audit_begin($1, $2, nullif($3, ''))",
+                                   {std::string(what), selection, reason.value_or("")}));
+  return std::string(opened.at(0, 0));
 }
 
 outcome<std::string> operator_session::resolve_time(std::string_view flag, const std::string& text,
@@ -132,9 +130,8 @@ outcome<std::string> operator_session::resolve_time(std::string_view flag, const
 outcome<selectors> operator_session::resolve(selectors given) {
   for (const auto& [flag, time] : {std::pair{"--since", &given.since}, std::pair{"--until", &given.until}}) {
     if (!*time) continue;
-    auto resolved = resolve_time(flag, **time);
-    if (!resolved) return tl::make_unexpected(resolved.error());
-    *time = std::move(*resolved);
+    OUTBOXD_TRY(auto resolved, resolve_time(flag, **time));
+    *time = std::move(resolved);
   }
   return given;
 }

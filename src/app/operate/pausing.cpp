@@ -9,14 +9,11 @@ outcome<void> look_for(operator_session& session, std::string_view column, std::
                        const std::vector<std::string>& types, std::vector<std::string>& into) {
   constexpr int latest = 10'000;
   for (const std::string& one : types) {
-    const auto seen = session.execute(
-        fmt::format(
-            "SELECT EXISTS (SELECT FROM (SELECT e.{} AS type FROM {{0}}.event AS e ORDER BY e.seq DESC"
-            " LIMIT {}) AS l WHERE l.type = $1)",
-            column, latest),
-        {one});
-    if (!seen) return tl::make_unexpected(seen.error());
-    if (seen->at(0, 0) == "f")
+    constexpr auto seen_sql =
+        "SELECT EXISTS (SELECT FROM (SELECT e.{} AS type FROM {{0}}.event AS e ORDER BY e.seq DESC"
+        " LIMIT {}) AS l WHERE l.type = $1)";
+    OUTBOXD_TRY(const auto seen, session.execute(fmt::format(seen_sql, column, latest), {one}));
+    if (seen.at(0, 0) == "f")
       into.push_back(
           fmt::format("{} '{}': none of the latest {} events is of this type; it is paused all the same",
                       flag, one, latest));
@@ -30,9 +27,8 @@ outcome<std::string> end_of_pause(operator_session& session, const pause_order& 
   if (!given.until) return "infinity";
   auto resolved = session.resolve_time("--until", *given.until, operator_session::counted::ahead);
   if (!resolved) return resolved;
-  const auto ahead = session.execute("SELECT $1::timestamptz > clock_timestamp()", {*resolved});
-  if (!ahead) return tl::make_unexpected(ahead.error());
-  if (ahead->at(0, 0) == "f")
+  OUTBOXD_TRY(const auto ahead, session.execute("SELECT $1::timestamptz > clock_timestamp()", {*resolved}));
+  if (ahead.at(0, 0) == "f")
     return usage_failure(
         fmt::format("--until '{}' has passed; give a time to come, or how long, such as 2h", *given.until));
   return resolved;
@@ -49,11 +45,10 @@ outcome<std::vector<std::string>> unseen_types(operator_session& session, const 
 }
 
 outcome<void> begin_pause(operator_session& session, const pause_order& given, const std::string& until) {
-  const auto done = session.execute(
+  OUTBOXD_TRY_VOID(session.execute(
       "SELECT {0}.pause($1::text[], $2::text[], $3::boolean, $4::timestamptz, nullif($5::text, ''))",
       {array_literal(given.event_types), array_literal(given.aggregate_types), given.all ? "t" : "f", until,
-       given.reason.value_or("")});
-  if (!done) return tl::make_unexpected(done.error());
+       given.reason.value_or("")}));
   return {};
 }
 
@@ -67,9 +62,8 @@ outcome<std::int64_t> end_pauses(operator_session& session, const pause_order& g
 }
 
 outcome<nlohmann::json> pauses_in_force(operator_session& session) {
-  const auto told = session.ask("pauses");
-  if (!told) return tl::make_unexpected(told.error());
-  return nlohmann::json::parse(told->value_or("{}")).at("paused");
+  OUTBOXD_TRY(const auto told, session.ask("pauses"));
+  return nlohmann::json::parse(told.value_or("{}")).at("paused");
 }
 
 }  // namespace outboxd::app

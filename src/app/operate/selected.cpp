@@ -43,26 +43,21 @@ event_arrays arrays_of(std::span<const selected_event> events) {
 
 outcome<std::int64_t> select_events(operator_session& session, const selectors& resolved, event_set from) {
   const auto which = condition_of(resolved, from);
-  const auto selected = session.execute(
-      fmt::format("DECLARE selected SCROLL CURSOR WITH HOLD FOR SELECT e.id, e.seq FROM {{0}}.event AS e"
-                  " WHERE {} ORDER BY e.seq",
-                  which.sql),
-      which.parameters);
-  if (!selected) return tl::make_unexpected(selected.error());
-  const auto counted = session.execute("MOVE FORWARD ALL IN selected");
-  if (!counted) return tl::make_unexpected(counted.error());
-  const auto back = session.execute("MOVE ABSOLUTE 0 IN selected");
-  if (!back) return tl::make_unexpected(back.error());
-  return counted->affected();
+  constexpr auto selected_sql =
+      "DECLARE selected SCROLL CURSOR WITH HOLD FOR SELECT e.id, e.seq FROM {{0}}.event AS e"
+      " WHERE {} ORDER BY e.seq";
+  OUTBOXD_TRY(const auto selected, session.execute(fmt::format(selected_sql, which.sql), which.parameters));
+  OUTBOXD_TRY(const auto counted, session.execute("MOVE FORWARD ALL IN selected"));
+  OUTBOXD_TRY_VOID(session.execute("MOVE ABSOLUTE 0 IN selected"));
+  return counted.affected();
 }
 
 outcome<std::vector<selected_event>> next_selected(operator_session& session, std::int64_t most) {
-  const auto next = session.execute(fmt::format("FETCH {} FROM selected", most));
-  if (!next) return tl::make_unexpected(next.error());
+  OUTBOXD_TRY(const auto next, session.execute(fmt::format("FETCH {} FROM selected", most)));
   std::vector<selected_event> out;
-  out.reserve(static_cast<std::size_t>(next->size()));
-  for (int row = 0; row < next->size(); ++row)
-    out.push_back(selected_from(next->at(row, 0), next->number_at(row, 1)));
+  out.reserve(static_cast<std::size_t>(next.size()));
+  for (int row = 0; row < next.size(); ++row)
+    out.push_back(selected_from(next.at(row, 0), next.number_at(row, 1)));
   return out;
 }
 

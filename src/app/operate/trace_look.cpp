@@ -42,10 +42,10 @@ outcome<std::vector<json>> read_in_parts(operator_session& session, const std::s
 
 outcome<json> behind_of(operator_session& session, const json& event) {
   if (event.at("status") != "pending" && event.at("status") != "waiting") return json();
-  const auto ahead = session.ask("behind", {event.at("id").get<std::string>(), event.at("seq").dump()});
-  if (!ahead) return tl::make_unexpected(ahead.error());
-  if (!*ahead || event.at("exception") == "scheduled") return json();
-  return json::parse(**ahead);
+  OUTBOXD_TRY(const auto ahead,
+              session.ask("behind", {event.at("id").get<std::string>(), event.at("seq").dump()}));
+  if (!ahead || event.at("exception") == "scheduled") return json();
+  return json::parse(*ahead);
 }
 
 }  // namespace
@@ -57,25 +57,23 @@ outcome<std::vector<json>> trace_event(operator_session& session, const std::str
   std::vector<json> out;
   for (const std::string& one : *all) {
     auto event = json::parse(one);
-    auto behind = behind_of(session, event);
-    if (!behind) return tl::make_unexpected(behind.error());
-    auto finding = explain(event, *behind);
-    out.push_back(found(std::move(event), std::move(*behind), std::move(finding)));
+    OUTBOXD_TRY(auto behind, behind_of(session, event));
+    auto finding = explain(event, behind);
+    out.push_back(found(std::move(event), std::move(behind), std::move(finding)));
   }
   return out;
 }
 
 outcome<json> trace_missing(operator_session& session, const std::string& id) {
-  const auto kept = session.ask("discarded", {id});
-  if (!kept) return tl::make_unexpected(kept.error());
+  OUTBOXD_TRY(const auto kept, session.ask("discarded", {id}));
   std::string why = fmt::format("there is no event {} in schema {}", id, session.schema().name());
-  if (!*kept) {
+  if (!kept) {
     why +=
         ", as far as committed transactions go: its own may be open, rolled back, or long ago, and the event "
         "deleted since";
     return json{{"id", id}, {"state", "unknown"}, {"why", why}};
   }
-  const auto discarded = json::parse(**kept);
+  const auto discarded = json::parse(*kept);
   why += fmt::format(
       ": {} discarded it at {}{}", discarded.at("who").get<std::string>(),
       discarded.at("at").get<std::string>(),

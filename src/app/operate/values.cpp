@@ -27,26 +27,24 @@ outcome<std::vector<change_value>> postponement(operator_session& session, const
   if (!given.to)
     return usage_failure(
         "events postpone needs to know when: give --to, a time ('2026-01-31 14:00' UTC) or how long (2h)");
-  auto time = session.resolve_time("--to", *given.to, operator_session::counted::ahead);
-  if (!time) return tl::make_unexpected(time.error());
+  OUTBOXD_TRY(auto time, session.resolve_time("--to", *given.to, operator_session::counted::ahead));
   const auto ahead =
-      session.execute("SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz < 'infinity'", {*time});
+      session.execute("SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz < 'infinity'", {time});
   if (!ahead) return tl::make_unexpected(ahead.error());
   if (ahead->at(0, 0) == "f")
     return usage_failure(
         fmt::format("--to '{}' is no time to come; give one, or how long, such as 2h", *given.to));
-  return std::vector<change_value>{{"until", "${}::timestamptz", std::move(*time)}};
+  return std::vector<change_value>{{"until", "${}::timestamptz", std::move(time)}};
 }
 
 // A text of the table's type, and bytes as they are.
 outcome<std::string> payload_expression(operator_session& session) {
-  const auto found = session.execute(
+  constexpr auto found_sql =
       "SELECT format_type(a.atttypid, NULL) FROM pg_attribute AS a"
-      " WHERE a.attrelid = format('%I.event', $1::text)::regclass AND a.attname = 'payload'",
-      {session.schema().name()});
-  if (!found) return tl::make_unexpected(found.error());
-  if (found->at(0, 0) == "bytea") return "${}::bytea";
-  return fmt::format("convert_from(${{}}::bytea, 'UTF8')::{}", found->at(0, 0));
+      " WHERE a.attrelid = format('%I.event', $1::text)::regclass AND a.attname = 'payload'";
+  OUTBOXD_TRY(const auto found, session.execute(found_sql, {session.schema().name()}));
+  if (found.at(0, 0) == "bytea") return "${}::bytea";
+  return fmt::format("convert_from(${{}}::bytea, 'UTF8')::{}", found.at(0, 0));
 }
 
 outcome<void> check_edit(const event_edit& given) {
@@ -58,19 +56,16 @@ outcome<void> check_edit(const event_edit& given) {
 }
 
 outcome<std::vector<change_value>> edits(operator_session& session, const event_edit& given) {
-  if (const auto good = check_edit(given); !good) return tl::make_unexpected(good.error());
+  OUTBOXD_TRY_VOID(check_edit(given));
   std::vector<change_value> out;
   if (given.payload_file) {
-    const auto content = read_content("--set-payload", *given.payload_file);
-    if (!content) return tl::make_unexpected(content.error());
-    auto expression = payload_expression(session);
-    if (!expression) return tl::make_unexpected(expression.error());
-    out.push_back({"payload", std::move(*expression), as_bytea(*content)});
+    OUTBOXD_TRY(const auto content, read_content("--set-payload", *given.payload_file));
+    OUTBOXD_TRY(auto expression, payload_expression(session));
+    out.push_back({"payload", std::move(expression), as_bytea(content)});
   }
   if (given.headers_file) {
-    const auto content = read_content("--set-headers", *given.headers_file);
-    if (!content) return tl::make_unexpected(content.error());
-    out.push_back({"headers", "convert_from(${}::bytea, 'UTF8')::jsonb", as_bytea(*content)});
+    OUTBOXD_TRY(const auto content, read_content("--set-headers", *given.headers_file));
+    out.push_back({"headers", "convert_from(${}::bytea, 'UTF8')::jsonb", as_bytea(content)});
   }
   for (const auto& [name, value] :
        {std::pair{"event_type", &given.event_type}, std::pair{"exchange", &given.exchange},

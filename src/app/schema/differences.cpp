@@ -78,11 +78,10 @@ std::string state_query(std::string_view part, const pg::schema_name& schema, co
 
 result<std::vector<difference>> find_differences(const asking& ask, std::string_view part,
                                                  const pg::schema_name& schema, const outbox_shape& shape) {
-  const auto found = ask(state_query(part, schema, shape));
-  if (!found) return tl::make_unexpected(found.error());
+  OUTBOXD_TRY(const auto found, ask(state_query(part, schema, shape)));
   std::vector<difference> out;
-  for (int i = 0; i < found->size(); ++i)
-    out.push_back({std::string(found->at(i, 0)), std::string(found->at(i, 1)), found->at(i, 2) == "t"});
+  for (int i = 0; i < found.size(); ++i)
+    out.push_back({std::string(found.at(i, 0)), std::string(found.at(i, 1)), found.at(i, 2) == "t"});
   return out;
 }
 
@@ -114,10 +113,9 @@ result<outbox_shape> shape_of(const asking& ask, const pg::schema_name& schema, 
   if (!function) return tl::make_unexpected(function.error());
   out.shards = number(*function, 0, 1);
   out.notifies = function->find(0, 1).value_or("true") == "true";
-  const auto table = ask(fmt::format("SELECT has_table_privilege(to_regclass({}), 'SELECT')",
-                                     text_literal(schema.identifier() + ".shard")));
-  if (!table) return tl::make_unexpected(table.error());
-  if (table->is_null(0, 0) || table->at(0, 0) == "f") return out;
+  OUTBOXD_TRY(const auto table, ask(fmt::format("SELECT has_table_privilege(to_regclass({}), 'SELECT')",
+                                                text_literal(schema.identifier() + ".shard"))));
+  if (table.is_null(0, 0) || table.at(0, 0) == "f") return out;
   const auto rows =
       ask(fmt::format("SELECT max(s.shard) + 1, bool_and(s.rings) FROM {}.shard AS s", schema.identifier()));
   if (!rows) return tl::make_unexpected(rows.error());

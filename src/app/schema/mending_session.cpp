@@ -41,13 +41,13 @@ std::string advice(const std::string& statement) {
 
 result<void> mending_session::open(const std::string& connection_string) {
   if (auto opened = session_.open(connection_string, "outboxd migrate"); !opened) return opened;
-  const auto found = execute(
+  constexpr auto found_sql =
       "SELECT current_setting('server_version_num'), quote_ident(current_user), "
-      "quote_ident(current_database())");
-  if (!found) return tl::make_unexpected(found.error());
-  user_ = found->at(0, 1);
-  database_ = found->at(0, 2);
-  const int version = std::atoi(std::string(found->at(0, 0)).c_str());
+      "quote_ident(current_database())";
+  OUTBOXD_TRY(const auto found, execute(found_sql));
+  user_ = found.at(0, 1);
+  database_ = found.at(0, 2);
+  const int version = std::atoi(std::string(found.at(0, 0)).c_str());
   if (version >= store::oldest_server) return {};
   return permanent(fmt::format("the server is PostgreSQL {}; outboxd needs 14 or newer", version / 10'000));
 }

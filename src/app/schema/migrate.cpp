@@ -34,10 +34,9 @@ constexpr auto asks_for = 4s;
 constexpr auto between_requests = asks_for + 3s + 5s + 1s;
 
 result<std::optional<std::string>> one_value(mending_session& session, const std::string& sql) {
-  auto found = session.execute(sql);
-  if (!found) return tl::make_unexpected(found.error());
-  if (found->size() == 0) return std::optional<std::string>();
-  const auto value = found->find(0, 0);
+  OUTBOXD_TRY(auto found, session.execute(sql));
+  if (found.size() == 0) return std::optional<std::string>();
+  const auto value = found.find(0, 0);
   return value ? std::optional(std::string(*value)) : std::nullopt;
 }
 
@@ -55,11 +54,11 @@ result<std::string> agree_on_payload(mending_session& session, const pg::schema_
 }
 
 result<int> version_of(mending_session& session, const pg::schema_name& schema) {
-  const auto text = one_value(
-      session, fmt::format("SELECT coalesce(max(version), 0) FROM {}.migration", schema.identifier()));
-  if (!text) return tl::make_unexpected(text.error());
+  OUTBOXD_TRY(const auto text,
+              one_value(session, fmt::format("SELECT coalesce(max(version), 0) FROM {}.migration",
+                                             schema.identifier())));
   int version = 0;
-  std::from_chars((*text)->data(), (*text)->data() + (*text)->size(), version);
+  std::from_chars(text->data(), text->data() + text->size(), version);
   return version;
 }
 
@@ -76,10 +75,9 @@ result<void> check_is_known(int version, const pg::schema_name& schema) {
 result<void> ask_leaders_to_yield(mending_session& session, const pg::schema_name& schema,
                                   const migrate_wishes& wishes) {
   if (!wishes.shards && !wishes.notifies) return {};
-  const auto is = shape_of(session.looks(), schema, {});
-  if (!is) return tl::make_unexpected(is.error());
-  const int shards = wishes.shards.value_or(is->shards);
-  if (shards < is->shards || (shards == is->shards && wishes.notifies.value_or(is->notifies) == is->notifies))
+  OUTBOXD_TRY(const auto is, shape_of(session.looks(), schema, {}));
+  const int shards = wishes.shards.value_or(is.shards);
+  if (shards < is.shards || (shards == is.shards && wishes.notifies.value_or(is.notifies) == is.notifies))
     return {};
   return session.ask(schema);
 }
@@ -103,9 +101,8 @@ result<bool> is_made(mending_session& session, const migration& which, const pg:
         fmt::format("{}({}({}) IS NOT NULL)::integer", all++ == 0 ? "" : " + ", look, text_literal(name));
   }
   if (all == 0) return false;
-  const auto found = session.execute(fmt::format("SELECT 2 * ({}) > {}", there, all));
-  if (!found) return tl::make_unexpected(found.error());
-  return found->at(0, 0) == "t";
+  OUTBOXD_TRY(const auto found, session.execute(fmt::format("SELECT 2 * ({}) > {}", there, all)));
+  return found.at(0, 0) == "t";
 }
 
 // The migrations that are not recorded. `recorded`: those that were there all the same.
@@ -134,10 +131,9 @@ result<void> apply_pending(mending_session& session, const pg::schema_name& sche
 result<void> mend_all(mending_session& session, const pg::schema_name& schema, const outbox_shape& shape,
                       migrate_result& out) {
   for (const auto& part : state_parts) {
-    const auto found = session.mend(part, schema, shape);
-    if (!found) return tl::make_unexpected(found.error());
+    OUTBOXD_TRY(const auto found, session.mend(part, schema, shape));
     const bool new_rights = out.applied > 0 && (part == "roles" || part == "rights");
-    for (const difference& one : *found) {
+    for (const difference& one : found) {
       if (one.remedy.empty())
         out.left.push_back(one.what);
       else if (!new_rights)
@@ -149,33 +145,27 @@ result<void> mend_all(mending_session& session, const pg::schema_name& schema, c
 
 result<migrate_result> apply(mending_session& session, const pg::schema_name& schema,
                              const migrate_wishes& wishes) {
-  if (const auto created = session.make_record(schema); !created) return tl::make_unexpected(created.error());
-  const auto payload = agree_on_payload(session, schema, wishes.payload_type);
-  if (!payload) return tl::make_unexpected(payload.error());
-  const auto before = version_of(session, schema);
-  if (!before) return tl::make_unexpected(before.error());
-  if (const auto known = check_is_known(*before, schema); !known) return tl::make_unexpected(known.error());
-  const auto is = shape_of(session.looks(), schema, *payload);
-  if (!is) return tl::make_unexpected(is.error());
+  OUTBOXD_TRY_VOID(session.make_record(schema));
+  OUTBOXD_TRY(const auto payload, agree_on_payload(session, schema, wishes.payload_type));
+  OUTBOXD_TRY(const auto before, version_of(session, schema));
+  OUTBOXD_TRY_VOID(check_is_known(before, schema));
+  OUTBOXD_TRY(const auto is, shape_of(session.looks(), schema, payload));
   migrate_result out;
-  out.version = *before;
-  out.before = *is;
-  out.now = {*payload, wishes.shards.value_or(is->shards), wishes.notifies.value_or(is->notifies)};
+  out.version = before;
+  out.before = is;
+  out.now = {payload, wishes.shards.value_or(is.shards), wishes.notifies.value_or(is.notifies)};
   std::vector<std::string_view> recorded;
-  if (const auto applied = apply_pending(session, schema, out, recorded); !applied)
-    return tl::make_unexpected(applied.error());
+  OUTBOXD_TRY_VOID(apply_pending(session, schema, out, recorded));
   if (!recorded.empty())
     out.mended.push_back(fmt::format("the record of migrations lacks {}", fmt::join(recorded, ", ")));
-  const bool is_new = *before == 0 && recorded.empty();
-  if (!is_new && out.now.shards < is->shards)
+  const bool is_new = before == 0 && recorded.empty();
+  if (!is_new && out.now.shards < is.shards)
     return permanent(fmt::format("--shards {}: {} has {} shards already; their number can only grow",
-                                 out.now.shards, schema.identifier(), is->shards));
+                                 out.now.shards, schema.identifier(), is.shards));
   // Rows of shards that are gone are made before others take their positions over.
-  if (const auto mended = mend_all(session, schema, is_new ? out.now : *is, out); !mended)
-    return tl::make_unexpected(mended.error());
-  if (is_new || (out.now.shards == is->shards && out.now.notifies == is->notifies)) return out;
-  const auto done = session.execute(reshape(schema, out.now));
-  if (!done) return tl::make_unexpected(done.error());
+  OUTBOXD_TRY_VOID(mend_all(session, schema, is_new ? out.now : is, out));
+  if (is_new || (out.now.shards == is.shards && out.now.notifies == is.notifies)) return out;
+  OUTBOXD_TRY_VOID(session.execute(reshape(schema, out.now)));
   return out;
 }
 
@@ -204,8 +194,7 @@ std::string lock_holders(mending_session& session, const pg::schema_name& schema
 
 result<migrate_result> try_once(mending_session& session, const pg::schema_name& schema,
                                 const migrate_wishes& wishes) {
-  if (const auto asked = ask_leaders_to_yield(session, schema, wishes); !asked)
-    return tl::make_unexpected(asked.error());
+  OUTBOXD_TRY_VOID(ask_leaders_to_yield(session, schema, wishes));
   // Whatever the role's or the database's own settings are.
   const auto begun = session.execute(
       fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0;"
@@ -215,8 +204,7 @@ result<migrate_result> try_once(mending_session& session, const pg::schema_name&
   if (!begun) return tl::make_unexpected(begun.error());
   auto out = apply(session, schema, wishes);
   if (!out) return out;
-  if (const auto committed = session.execute("COMMIT"); !committed)
-    return tl::make_unexpected(committed.error());
+  OUTBOXD_TRY_VOID(session.execute("COMMIT"));
   return out;
 }
 
@@ -240,29 +228,23 @@ void mend_bell(mending_session& session, const pg::schema_name& schema, const ou
 result<pending_migrations> look_for_migrations(const std::string& connection_string,
                                                const pg::schema_name& schema) {
   mending_session session;
-  if (const auto opened = session.open(connection_string); !opened)
-    return tl::make_unexpected(opened.error());
+  OUTBOXD_TRY_VOID(session.open(connection_string));
   pending_migrations out;
-  const auto recorded = one_value(
-      session, fmt::format("SELECT to_regclass({})", text_literal(schema.identifier() + ".migration")));
-  if (!recorded) return tl::make_unexpected(recorded.error());
-  if (*recorded) {
-    const auto version = version_of(session, schema);
-    if (!version) return tl::make_unexpected(version.error());
-    out.version = *version;
+  OUTBOXD_TRY(const auto recorded,
+              one_value(session, fmt::format("SELECT to_regclass({})",
+                                             text_literal(schema.identifier() + ".migration"))));
+  if (recorded) {
+    OUTBOXD_TRY(const auto version, version_of(session, schema));
+    out.version = version;
   }
-  if (const auto known = check_is_known(out.version, schema); !known)
-    return tl::make_unexpected(known.error());
+  OUTBOXD_TRY_VOID(check_is_known(out.version, schema));
   for (const migration& one : migrations())
     if (one.version > out.version) out.names.push_back(one.name);
-  const auto payload = payload_type_in(session.looks(), schema);
-  if (!payload) return tl::make_unexpected(payload.error());
-  if (payload->empty() && out.version == 0) return out;  // all that is missing is what is pending
-  const auto shape = shape_of(session.looks(), schema, payload->empty() ? "jsonb" : *payload);
-  if (!shape) return tl::make_unexpected(shape.error());
-  auto found = find_all_differences(session.looks(), schema, *shape);
-  if (!found) return tl::make_unexpected(found.error());
-  out.differences = std::move(*found);
+  OUTBOXD_TRY(const auto payload, payload_type_in(session.looks(), schema));
+  if (payload.empty() && out.version == 0) return out;  // all that is missing is what is pending
+  OUTBOXD_TRY(const auto shape, shape_of(session.looks(), schema, payload.empty() ? "jsonb" : payload));
+  OUTBOXD_TRY(auto found, find_all_differences(session.looks(), schema, shape));
+  out.differences = std::move(found);
   return out;
 }
 
@@ -270,22 +252,21 @@ result<migrate_result> migrate(const std::string& connection_string, const pg::s
                                const migrate_wishes& wishes,
                                const std::function<void(const std::string& progress)>& say) {
   mending_session session;
-  if (const auto opened = session.open(connection_string); !opened)
-    return tl::make_unexpected(opened.error());
+  OUTBOXD_TRY_VOID(session.open(connection_string));
   auto asked_at = std::chrono::steady_clock::now();
   const auto deadline = asked_at + longest_migration;
   for (;;) {
     auto done = try_once(session, schema, wishes);
     if (done && wishes.shards) mend_bell(session, schema, done->now, say);
     if (done || !session.met_others() || std::chrono::steady_clock::now() >= deadline) return done;
-    if (const auto back = session.execute("ROLLBACK"); !back) return tl::make_unexpected(back.error());
+    OUTBOXD_TRY_VOID(session.execute("ROLLBACK"));
     say(fmt::format("others hold locks of {} that migrate needs: {}; trying again", schema.identifier(),
                     lock_holders(session, schema)));
     if (!session.asks() || std::chrono::steady_clock::now() < asked_at + asks_for) {
       std::this_thread::sleep_for(between_migration_tries);
       continue;
     }
-    if (const auto silent = session.ask_no_more(); !silent) return tl::make_unexpected(silent.error());
+    OUTBOXD_TRY_VOID(session.ask_no_more());
     std::this_thread::sleep_until(asked_at + between_requests);
     asked_at = std::chrono::steady_clock::now();
   }

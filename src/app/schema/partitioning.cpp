@@ -132,20 +132,19 @@ result<partition_result> partition_outbox(const std::string& connection_string, 
                                           const std::string& period,
                                           const std::function<void(const std::string& progress)>& say) {
   way_over way(schema, say);
-  if (const auto opened = way.open(connection_string); !opened) return tl::make_unexpected(opened.error());
-  const auto before = way.period();
-  if (!before) return tl::make_unexpected(before.error());
-  partition_result out{*before, period};
-  if (*before == period) return out;
-  if (before->empty()) {
-    if (const auto free = way.look_for_obstacles(); !free) return tl::make_unexpected(free.error());
+  OUTBOXD_TRY_VOID(way.open(connection_string));
+  OUTBOXD_TRY(const auto before, way.period());
+  partition_result out{before, period};
+  if (before == period) return out;
+  if (before.empty()) {
+    OUTBOXD_TRY_VOID(way.look_for_obstacles());
     for (const auto& step : {prepare_sql(schema), validate_sql(schema)})
       if (const auto done = way.patiently(step); !done)
         return tl::make_unexpected(undone(done.error(), connection_string, schema, say));
   }
-  if (const auto done = way.patiently(partition_sql(schema, period), before->empty()); !done)
-    return tl::make_unexpected(before->empty() ? undone(done.error(), connection_string, schema, say)
-                                               : done.error());
+  if (const auto done = way.patiently(partition_sql(schema, period), before.empty()); !done)
+    return tl::make_unexpected(before.empty() ? undone(done.error(), connection_string, schema, say)
+                                              : done.error());
   return out;
 }
 
