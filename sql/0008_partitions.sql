@@ -92,7 +92,7 @@ $outboxd$;
 -- detached, and 'taken', a table event_p<number> that never was a partition; its number is left out.
 --
 -- What it begins has been there before this transaction: others would not find it yet.
-CREATE FUNCTION @schema@.turn_partition() RETURNS TABLE (what text, number bigint)
+CREATE FUNCTION @schema@.rotate_partition() RETURNS TABLE (what text, number bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET client_min_messages = warning

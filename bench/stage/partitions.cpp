@@ -30,7 +30,7 @@ void partition(const setup& on, const stage& where, int in_use) {
     add_published(session, where);
     if (used == in_use) break;
     session.exec("UPDATE outbox.event_partition SET began_at = began_at - interval '25 h'");
-    session.exec("SELECT outbox.turn_partition()");
+    session.exec("SELECT outbox.rotate_partition()");
   }
   if (const auto found = session.number("SELECT count(DISTINCT tableoid) FROM outbox.event"); found != in_use)
     throw std::runtime_error("the outbox is not in as many partitions as it should be");

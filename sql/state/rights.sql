@@ -33,7 +33,7 @@ WITH wanted (role, kind, name, what, columns) AS (VALUES
   ('outbox_relay', 'FUNCTION', 'mend_shards', 'EXECUTE', NULL),
   ('outbox_relay', 'FUNCTION', 'forget_processed', 'EXECUTE', NULL),
   ('outbox_relay', 'FUNCTION', 'prune_places', 'EXECUTE', NULL),
-  ('outbox_relay', 'FUNCTION', 'turn_partition', 'EXECUTE', NULL),
+  ('outbox_relay', 'FUNCTION', 'rotate_partition', 'EXECUTE', NULL),
   ('outbox_relay', 'FUNCTION', 'drop_partition', 'EXECUTE', NULL),
   ('outbox_relay', 'FUNCTION', 'next_seq', 'EXECUTE', NULL),
 

@@ -78,7 +78,7 @@ desk::question events_with(const std::vector<std::string>& parameters) {
 std::function<desk::answer()> checks_of(const app::settings& from) {
   return [&from]() -> desk::answer {
     constexpr std::chrono::seconds longest{5};
-    app::check::patient database(from);
+    app::check::context database(from);
     const auto found = app::check::check_table(database, longest);
     if (!found) return app::run_failure(found.error().message);
     auto out = json::array();

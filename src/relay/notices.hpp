@@ -79,7 +79,7 @@ struct prune_kept {
 struct sample_refused {  // the table is not counted for metrics
   const error& why;
 };
-struct turned {  // a partition: see turn_partition in sql/0008_partitions.sql
+struct rotated {  // a partition: see rotate_partition in sql/0008_partitions.sql
   std::string_view what;
   std::int64_t number;
 };
@@ -94,7 +94,7 @@ using relay_notice =
                  notice::shards_mended, notice::lock_holder, notice::blocked, notice::unblocked,
                  notice::exchange_created, notice::destination_down, notice::destination_up, notice::pruned,
                  notice::prune_ended, notice::prune_refused, notice::prune_kept, notice::sample_refused,
-                 notice::turned>;
+                 notice::rotated>;
 
 using relay_observer = std::function<void(const relay_notice&)>;
 

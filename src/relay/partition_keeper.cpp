@@ -36,7 +36,7 @@ partition_keeper::partition_keeper(kept_session& session, const postgres_setting
     : session_(session), settings_(settings), keep_(keep), report_(report) {
   for (auto& one : store::relay_statements(settings.schema, payload_type::jsonb, settings.after_publish))
     for (const auto& [name, into] :
-         {std::pair(store::statement::layout, &layout_), std::pair(store::statement::turn, &turn_),
+         {std::pair(store::statement::layout, &layout_), std::pair(store::statement::rotate, &rotate_),
           std::pair(store::statement::over, &over_), std::pair(store::statement::scan, &scan_),
           std::pair(store::statement::drop, &drop_), std::pair(store::statement::prune, &prune_)})
       if (one.name == name) *into = one.sql;
@@ -72,18 +72,18 @@ boost::asio::awaitable<void> partition_keeper::rest_after(pg::connection& link, 
   co_await session_.rest(link, now + pace_.after(now - began, report_.load()));
 }
 
-boost::asio::awaitable<result<bool>> partition_keeper::turn(pg::connection& link) {
+boost::asio::awaitable<result<bool>> partition_keeper::rotate(pg::connection& link) {
   OUTBOXD_CO_TRY(const auto layout, co_await ask(link, layout_, list_of()));
   if (!layout || layout->size() == 0 || !pg::read_bool(layout->at(0, 0))) co_return false;
-  OUTBOXD_CO_TRY(const auto turned, co_await ask(link, turn_, list_of()));
-  if (!turned) co_return true;
+  OUTBOXD_CO_TRY(const auto rotated, co_await ask(link, rotate_, list_of()));
+  if (!rotated) co_return true;
   decltype(mentioned_) left_alone;
-  for (int row = 0; row < turned->size(); ++row) {
-    const std::string what(turned->at(row, 0));
-    const auto number = pg::read_int8(turned->at(row, 1));
+  for (int row = 0; row < rotated->size(); ++row) {
+    const std::string what(rotated->at(row, 0));
+    const auto number = pg::read_int8(rotated->at(row, 1));
     const bool is_left = what == "detached" || what == "taken";
     if (is_left) left_alone.emplace(what, number);
-    if (!is_left || !mentioned_.contains({what, number})) report_.turned(what, number);
+    if (!is_left || !mentioned_.contains({what, number})) report_.rotated(what, number);
   }
   mentioned_ = std::move(left_alone);
   co_return true;

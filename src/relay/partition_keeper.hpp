@@ -26,7 +26,7 @@ class partition_keeper {
 
   // Begins the next period if it is time for that, and makes the partitions that are to be ready. Whether the
   // outbox is partitioned at all. An error is one of the session, here and below.
-  boost::asio::awaitable<result<bool>> turn(pg::connection& link);
+  boost::asio::awaitable<result<bool>> rotate(pg::connection& link);
 
   // Drops what is old and done. Where something has to stay, what need not is deleted row by row.
   boost::asio::awaitable<result<void>> retire(pg::connection& link);
@@ -59,7 +59,7 @@ class partition_keeper {
   const postgres_settings& settings_;
   retention_settings::age keep_;
   const prune_report& report_;
-  std::string layout_, turn_, over_, scan_, drop_, prune_;  // SQL
+  std::string layout_, rotate_, over_, scan_, drop_, prune_;  // SQL
   flow::prune_pace pace_;
   std::string said_;                                          // the latest refusal that was reported
   std::set<std::pair<std::string, std::int64_t>> mentioned_;  // what is left alone, once each

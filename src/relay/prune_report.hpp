@@ -29,8 +29,8 @@ struct prune_report {
   std::function<void(prunable, const error&)> refused;  // again and again; once for each reason
   // Others hold on to so many rows that are old; once for each reason.
   std::function<void(prunable, std::int64_t rows, std::string_view why)> kept;
-  // A partition has begun, was made, or is left alone: `what` as in turn_partition.
-  std::function<void(std::string_view what, std::int64_t number)> turned;
+  // A partition has begun, was made, or is left alone: `what` as in rotate_partition.
+  std::function<void(std::string_view what, std::int64_t number)> rotated;
   std::function<flow::prune_pace::load()> load;
 };
 

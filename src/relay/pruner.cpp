@@ -49,7 +49,7 @@ boost::asio::awaitable<result<void>> pruner::serve(pg::connection& link) {
   OUTBOXD_CO_TRY_VOID(co_await link.execute(std::move(first), settings_.connect_timeout));
   while (!session_.stopping()) {
     const auto next = clock::now() + prune_interval;
-    OUTBOXD_CO_TRY(const auto partitioned, co_await partitions_.turn(link));
+    OUTBOXD_CO_TRY(const auto partitioned, co_await partitions_.rotate(link));
     session_.reset_pause();
     for (const auto what : all_prunable) {
       if (what == prunable::partitions ? !partitioned : !age_of(what)) continue;

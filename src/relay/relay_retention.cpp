@@ -39,9 +39,9 @@ void relay::begin_pruning() {
                        [this](prunable what, std::int64_t rows, std::string_view why) {
                          tell_(notice::prune_kept{what, rows, why});
                        },
-                   .turned =
+                   .rotated =
                        [this](std::string_view what, std::int64_t number) {
-                         tell_(notice::turned{what, number});
+                         tell_(notice::rotated{what, number});
                        },
                    .load = [this] { return load(); }});
   spawn(keep(pruner_));

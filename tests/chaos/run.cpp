@@ -8,7 +8,7 @@
 #include "injector.hpp"
 #include "keeper.hpp"
 #include "monitor.hpp"
-#include "partition_turner.hpp"
+#include "partition_rotator.hpp"
 #include "recorder.hpp"
 #include "sabotage.hpp"
 #include "settle.hpp"
@@ -119,7 +119,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   };
 
   injector faults{all, wanted(how), how.length};
-  std::optional<partition_turner> turner;
+  std::optional<partition_rotator> turner;
   if (form.partitioned) turner.emplace(where, how.length / partitions);
   monitor eyes{all, {.shards = form.shards, .claim_timeout = settings.claim_timeout}, load, faults};
   faults.wait(stop);

@@ -304,7 +304,7 @@ TEST_CASE("whatever hands do to an outbox that goes on in another partition now 
   for (const unsigned seed : {1U, 4U}) {
     const partitioned_stage on;
     auto session = on.connect();
-    check_hands(on, seed, [&] { turn_partition(session); });
+    check_hands(on, seed, [&] { rotate_partition(session); });
     CHECK(session.number("SELECT count(DISTINCT tableoid) FROM outbox.event") > 3);
   }
 }

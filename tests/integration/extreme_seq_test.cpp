@@ -59,7 +59,7 @@ TEST_CASE("migrate --partition says that there is no room above an event near th
   CHECK_MESSAGE(done.exited(0), done.text());
   add_at(session, on, "DEFAULT");
   session.exec("SELECT setval('outbox.event_seq', 9223372036854775807)");
-  CHECK(session.value("SELECT what FROM outbox.turn_partition()") == "mended");
+  CHECK(session.value("SELECT what FROM outbox.rotate_partition()") == "mended");
   add_at(session, on, "DEFAULT");
   CHECK(run_outboxd({"status", "--json"}, on.variables()).exited(0));
 }

@@ -76,7 +76,7 @@ TEST_CASE("a partition of old published events is dropped, by outbox_relay; a yo
     running.stop();
   }
   make_old(session);
-  turn_partition(session);
+  rotate_partition(session);
   on.add_events(5, 20);
   session.exec("UPDATE outbox.event_partition SET began_at = now() - interval '8 d' WHERE number = 2");
   const login user{"outbox_relay"};
@@ -105,7 +105,7 @@ TEST_CASE("a partition with an event that is not finished stays, and the rest of
   session.exec(
       "UPDATE outbox.event SET status = 'dead' WHERE seq = (SELECT min(seq) + 500 FROM outbox.event)");
   make_old(session);
-  turn_partition(session);
+  rotate_partition(session);
   on.add_events(5, 20);
   session.exec("UPDATE outbox.event_partition SET began_at = now() - interval '8 d' WHERE number = 2");
   const settings_file file{""};
@@ -135,7 +135,7 @@ TEST_CASE("what has come into a partition since it was looked through keeps it")
   auto session = on.connect();
   on.add_events(10);
   session.exec("UPDATE outbox.event SET status = 'published'");
-  turn_partition(session);
+  rotate_partition(session);
   on.add_events(1);
   const auto drop = [&](const std::string& seen) {
     return session.exec(fmt::format("SELECT outbox.drop_partition(1, '{}')", seen))[0][0].value_or("dropped");
@@ -171,7 +171,7 @@ TEST_CASE("what commits while a drop waits for the table keeps its partition") {
   auto writer = on.connect();
   on.add_events(10);
   session.exec("UPDATE outbox.event SET status = 'published'");
-  turn_partition(session);
+  rotate_partition(session);
   on.add_events(1);
   // It would give up before anything could happen.
   session.exec("ALTER FUNCTION outbox.drop_partition(bigint, pg_snapshot) SET lock_timeout = '1min'");
@@ -198,9 +198,9 @@ TEST_CASE("a partition that was attached with other bounds keeps what the look a
   auto session = on.connect();
   on.add_events(3);
   session.exec("UPDATE outbox.event SET status = 'published'");
-  turn_partition(session);
+  rotate_partition(session);
   on.add_events(2);
-  turn_partition(session);
+  rotate_partition(session);
   on.add_events(1);
   session.exec(
       "ALTER TABLE outbox.event DETACH PARTITION outbox.event_p1; ALTER TABLE outbox.event DETACH PARTITION "
@@ -218,7 +218,7 @@ TEST_CASE("nothing is dropped by who cannot see what was committed before he had
   auto session = on.connect();
   on.add_events(1);
   session.exec("UPDATE outbox.event SET status = 'published'");
-  turn_partition(session);
+  rotate_partition(session);
   for (const std::string level : {"REPEATABLE READ", "SERIALIZABLE"}) {
     session.exec("BEGIN ISOLATION LEVEL " + level);
     CHECK_THROWS_AS(session.exec("SELECT outbox.drop_partition(1, pg_current_snapshot())"), database_error);
@@ -231,7 +231,7 @@ TEST_CASE("an empty partition is dropped also when nothing is ever deleted by ag
   const partitioned_stage on;
   auto session = on.connect();
   on.add_events(1);
-  turn_partition(session);
+  rotate_partition(session);
   relay running{on, {"--retention-published", "never"}};
   eventually(
       "it is dropped", [&] { return !is_there(session, "event_p0"); }, drop_time_limit);
@@ -263,7 +263,7 @@ TEST_CASE("partitions are dropped while relays and writers run: nothing is lost,
         "the partition is used",
         [&] { return session.number(fmt::format("SELECT count(*) FROM outbox.{}", part)) > 500; },
         time_limit);
-    turn_partition(session);
+    rotate_partition(session);
     eventually(
         "it is drained",
         [&] {

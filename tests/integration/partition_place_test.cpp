@@ -16,7 +16,7 @@ class twins {
  public:
   explicit twins(store::after_publish then = store::after_publish::keep) {
     add();
-    turn_partition(session_);
+    rotate_partition(session_);
     session_.exec(
         "INSERT INTO outbox.event (id, aggregate_type, aggregate_id, event_type, payload, headers)"
         " SELECT e.id, e.aggregate_type, e.aggregate_id, e.event_type, e.payload, e.headers"
@@ -202,7 +202,7 @@ TEST_CASE("an operator's command is of the events in the state that it is for, w
     };
     add();
     session.exec(fmt::format("UPDATE outbox.event SET status = '{}'", was));
-    turn_partition(session);
+    rotate_partition(session);
     add();
     CHECK(session.number(fmt::format("SELECT outbox.{}(ARRAY['{}'::uuid])", call, id)) == 1);
     CHECK(session.value("SELECT status FROM outbox.event_p2") == "pending");

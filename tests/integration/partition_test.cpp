@@ -92,7 +92,7 @@ TEST_CASE("periods begin under load, and events come once each and in order") {
                      "SELECT count(*) FROM outbox.event_p{} WHERE status = 'published'", now)) >= 200;
         },
         time_limit);
-    turn_partition(session);  // nothing, if the relay was quicker
+    rotate_partition(session);  // nothing, if the relay was quicker
     CHECK(current_partition(session) == now + 1);
     CHECK(session.number("SELECT max(number) FROM outbox.attached_partitions()") == now + 3);
   }
@@ -106,7 +106,7 @@ TEST_CASE("periods begin under load, and events come once each and in order") {
 TEST_CASE("a period in which nothing was written makes no partition") {
   const partitioned_stage on;
   auto session = on.connect();
-  for (int day = 0; day < 3; ++day) CHECK(turn_partition(session).empty());
+  for (int day = 0; day < 3; ++day) CHECK(rotate_partition(session).empty());
   CHECK(attached_partitions(session) == 4);
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("without a relay rows stay in the current partition, and go on into th
   on.add_events(3);
   CHECK(session.number("SELECT count(*) FROM outbox.event_p1") == 1);
   CHECK(session.number("SELECT count(*) FROM outbox.event_p2") == 2);
-  CHECK(session.exec("SELECT what, number FROM outbox.turn_partition()") == result_rows{{"made", "4"}});
+  CHECK(session.exec("SELECT what, number FROM outbox.rotate_partition()") == result_rows{{"made", "4"}});
   CHECK(current_partition(session) == 2);
 }
 
@@ -127,13 +127,13 @@ TEST_CASE("a sequence that was set to where no partition is, or back, is mended"
   on.add_events(3);
   for (const std::string to : {"1", "4000000000000000000"}) {
     session.exec("SELECT setval('outbox.event_seq', $1)", {to});
-    CHECK(session.exec("SELECT what, number FROM outbox.turn_partition()") == result_rows{{"mended", "1"}});
+    CHECK(session.exec("SELECT what, number FROM outbox.rotate_partition()") == result_rows{{"mended", "1"}});
     on.add_events(1);
   }
   CHECK(session.number("SELECT count(*) FROM outbox.event_p1") == 5);
   CHECK(session.number("SELECT max(seq) FROM outbox.event") == partition_width + 4);
   session.exec("TRUNCATE outbox.event RESTART IDENTITY");
-  session.exec("SELECT outbox.turn_partition()");
+  session.exec("SELECT outbox.rotate_partition()");
   on.add_events(1);
   relay running{on};
   on.await_drained();
@@ -196,7 +196,7 @@ TEST_CASE("grants, triggers, indexes and comments of one's own come along") {
   CHECK(session.number(
             "SELECT count(*) FROM pg_index WHERE pg_get_indexdef(indexrelid) LIKE '%(created_at)'") == 5);
   on.add_events(1);
-  turn_partition(session);
+  rotate_partition(session);
   CHECK(session.value("SELECT array_to_string(reloptions, ' ') FROM pg_class WHERE relname = 'event_p4'")
             .find("autovacuum_vacuum_cost_delay=3") != std::string::npos);
   const auto checked = run_outboxd({"check"}, on.variables());

@@ -49,9 +49,9 @@ inline void age_partitions(database& session, const std::string& by) {
 }
 
 /// A day later: what the relay does once a minute.
-inline result_rows turn_partition(database& session) {
+inline result_rows rotate_partition(database& session) {
   age_partitions(session, "25 h");
-  return session.exec("SELECT what, number FROM outbox.turn_partition()");
+  return session.exec("SELECT what, number FROM outbox.rotate_partition()");
 }
 
 inline std::int64_t attached_partitions(database& session) {

@@ -235,7 +235,7 @@ TEST_CASE(
   check();
   on.add_events(20, 500);
   check();
-  turn_partition(session);
+  rotate_partition(session);
   session.exec("ANALYZE outbox.event");
   check();
   session.exec("UPDATE outbox.event SET status = 'waiting', exception = 'backing_off'");

@@ -120,7 +120,7 @@ inline const std::vector<action> functions{
     {"make_partition", "SELECT outbox.make_partition(1, '')", ""},
     {"attach_partition", "SELECT outbox.attach_partition(1)", ""},
     {"next_seq", "SELECT outbox.next_seq()", "ro"},
-    {"turn_partition", "SELECT count(*) FROM outbox.turn_partition()", "r"},
+    {"rotate_partition", "SELECT count(*) FROM outbox.rotate_partition()", "r"},
     {"drop_partition", "SELECT outbox.drop_partition(4711, pg_current_snapshot())", "r"},
     {"partition_obstacles", "SELECT outbox.partition_obstacles()", ""},
     {"prepare_partitions", "SELECT outbox.prepare_partitions()", ""},

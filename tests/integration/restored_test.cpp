@@ -106,7 +106,7 @@ TEST_CASE("a user with outbox_writer alone changes nothing, also where PUBLIC ma
         {"prune_published", "now() + interval '1 day', 9"},
         {"prune_processed", "now() + interval '1 day', 9"},
         {"forget_processed", "'-infinity', now() + interval '1 day', 9"},
-        {"turn_partition", ""},
+        {"rotate_partition", ""},
         {"drop_partition", "0, pg_current_snapshot()"},
         {"mend_shards", ""},
         {"events_cancel", all},

@@ -40,7 +40,7 @@ TEST_CASE("two large events with one id, in two partitions, both go out, and the
   const auto first = large(session);
   const auto second = large(session);
   add(session, "a", on.key(), first);
-  turn_partition(session);
+  rotate_partition(session);
   add(session, "b", on.key(), second);
   relay running{on};
   consumer queue{on.queue()};
@@ -58,7 +58,7 @@ TEST_CASE("who inserts the id of an event that waits, in a later partition, does
       " VALUES ($1, 'order', 'victim', $2, '{}', now() + interval '1 h')",
       {id, on.key()});
   session.exec("UPDATE outbox.event SET status = 'waiting', exception = 'scheduled'");  // as a relay does
-  turn_partition(session);
+  rotate_partition(session);
   const auto victim = [&] { return session.exec("SELECT xmin, e.* FROM outbox.event_p1 AS e"); };
   const auto before = victim();
   // No queue takes this one: it is recorded as a failed attempt. That one kills itself.

@@ -30,7 +30,7 @@ boost::asio::awaitable<bool> pause(pg::connection& link, std::chrono::millisecon
 }  // namespace
 
 // Sessions of relays that run already are not counted: they would be those that are asked for.
-finding check_connections(patient& of) {
+finding check_connections(context& of) {
   const auto found = of.ask(
       "SELECT current_setting('max_connections')::int - "
       "current_setting('superuser_reserved_connections')::int"
@@ -73,7 +73,7 @@ finding check_connections(patient& of) {
 }
 
 // What is there at two looks, a second apart.
-finding check_locks(patient& of) {
+finding check_locks(context& of) {
   if (!of.known.opened_as_relay) return not_checked("no session as a relay opens it");
   const auto look = [&] {
     return wait_for(
@@ -95,7 +95,7 @@ finding check_locks(patient& of) {
   return ok("nobody else's are in the way for long");
 }
 
-finding check_snapshots(patient& of) {
+finding check_snapshots(context& of) {
   const auto session = of.ask(
       "SELECT extract(epoch FROM clock_timestamp() - a.xact_start)::bigint, a.pid, coalesce(a.usename, '?'),"
       "       coalesce(a.application_name, '')"

@@ -7,7 +7,7 @@ namespace outboxd::app::check {
 namespace {
 
 // The table, and its partitions.
-std::string tables_of(const patient& of) {
+std::string tables_of(const context& of) {
   return fmt::format(
       "(SELECT format('%I.event', {0})::regclass::oid UNION ALL"
       " SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = format('%I.event', {0})::regclass)",
@@ -17,7 +17,7 @@ std::string tables_of(const patient& of) {
 }  // namespace
 
 // CASCADE, SET NULL and SET DEFAULT let an event go, and take rows of the other table with it.
-finding check_references(patient& of) {
+finding check_references(context& of) {
   const auto found = of.ask(fmt::format(
       "SELECT quote_ident(c.conname), c.conrelid::regclass, c.confdeltype IN ('a', 'r'),"
       " (SELECT count(*) FROM pg_constraint AS o WHERE o.contype = 'f' AND o.confrelid = c.confrelid"
@@ -40,7 +40,7 @@ finding check_references(patient& of) {
 
 // Triggers of this program have functions in its schema. What a user's one does is done for each mark, with
 // the rights of the relay's user unless its function is SECURITY DEFINER.
-finding check_user_triggers(patient& of) {
+finding check_user_triggers(context& of) {
   const auto found = of.ask(
       fmt::format("SELECT quote_ident(t.tgname), t.tgrelid::regclass, t.tgfoid::regprocedure, p.prosecdef,"
                   " t.tgtype & 16 = 16, t.tgtype & 8 = 8"
@@ -72,7 +72,7 @@ finding check_user_triggers(patient& of) {
 
 // A mark changes these two columns. An index that depends on one, be it only by its condition, gets an entry
 // for each mark, and so do all others: the mark is not HOT any more. (BRIN is left out from 16 on.)
-finding check_user_indexes(patient& of) {
+finding check_user_indexes(context& of) {
   const auto found = of.ask(fmt::format(
       "SELECT DISTINCT i.indexrelid::regclass::text, i.indrelid::regclass::text"
       " FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_am AS m ON m.oid = c.relam"

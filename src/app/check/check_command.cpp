@@ -20,7 +20,7 @@ int check_command(const settings& from, bool as_json) {
     std::move(more.begin(), more.end(), std::back_inserter(all));
   };
   take(check::check_configuration(from));
-  check::patient database(from);
+  check::context database(from);
   take(check::check_database(database));
   take(check::check_broker(from));
   if (as_json) fmt::print("{}", check::as_json(all));

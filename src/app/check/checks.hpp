@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "app/check/context.hpp"
 #include "app/check/finding.hpp"
-#include "app/check/patient.hpp"
 
 namespace outboxd::app::check {
 
@@ -15,56 +15,56 @@ namespace outboxd::app::check {
 findings check_configuration(const settings& from);
 
 // database_checks.cpp: all of PostgreSQL; when the login fails, the rest is not checked.
-findings check_database(patient& of);
+findings check_database(context& of);
 
 // The warnings and failures among those that say the same to whoever can read the outbox, for the console:
 // what is said of the relay's login is not among them. Each question may take so long.
-tl::expected<findings, error> check_table(patient& of, std::chrono::seconds longest);
+tl::expected<findings, error> check_table(context& of, std::chrono::seconds longest);
 
 // server_checks.cpp
-finding refused_login(const patient& of, const error& why);
-finding check_version(patient& of);
-finding check_tls(patient& of);
-finding check_writable(patient& of);
-finding check_pooler(patient& of);
+finding refused_login(const context& of, const error& why);
+finding check_version(context& of);
+finding check_tls(context& of);
+finding check_writable(context& of);
+finding check_pooler(context& of);
 // Pure. host: as connection::server() has it.
 finding judge_transport(const std::string& host, bool encrypted, const std::string& sslmode);
 
 // outbox_checks.cpp
-finding check_schema(patient& of);
-finding check_row_security(patient& of);
-finding check_triggers(patient& of);
-finding check_rules(patient& of);
-finding check_indexes(patient& of);
-finding check_sequence(patient& of);
-finding check_autovacuum(patient& of);
+finding check_schema(context& of);
+finding check_row_security(context& of);
+finding check_triggers(context& of);
+finding check_rules(context& of);
+finding check_indexes(context& of);
+finding check_sequence(context& of);
+finding check_autovacuum(context& of);
 
 // additions_checks.cpp: what users have put onto the table
-finding check_references(patient& of);
-finding check_user_triggers(patient& of);
-finding check_user_indexes(patient& of);
+finding check_references(context& of);
+finding check_user_triggers(context& of);
+finding check_user_indexes(context& of);
 
 // partition_checks.cpp
-finding check_partitions(patient& of);
+finding check_partitions(context& of);
 
 // privilege_checks.cpp
-finding check_privileges(patient& of);
+finding check_privileges(context& of);
 
 // state_checks.cpp
-finding check_state(patient& of);
+finding check_state(context& of);
 
 // session_checks.cpp
-finding check_relay_session(patient& of);
-finding check_settings(patient& of);
-finding check_notification(patient& of);
-finding check_clock(patient& of);
+finding check_relay_session(context& of);
+finding check_settings(context& of);
+finding check_notification(context& of);
+finding check_clock(context& of);
 // Pure. offset: the server's clock minus this machine's, known to within `error`.
 finding judge_clock(std::chrono::duration<double> offset, std::chrono::duration<double> error);
 
 // activity_checks.cpp
-finding check_connections(patient& of);
-finding check_locks(patient& of);
-finding check_snapshots(patient& of);
+finding check_connections(context& of);
+finding check_locks(context& of);
+finding check_snapshots(context& of);
 // The oldest of each kind that holds back vacuum; texts as PostgreSQL gives them.
 struct snapshot_holders {
   struct session {

@@ -18,7 +18,7 @@ enum class looks { as_a_relay, as_anybody };
 struct check {
   const char* name;
   needs first;
-  finding (*look)(patient& of);
+  finding (*look)(context& of);
   looks who = looks::as_a_relay;
 };
 
@@ -51,7 +51,7 @@ constexpr std::array in_order{
 
 }  // namespace
 
-findings check_database(patient& of) {
+findings check_database(context& of) {
   findings out;
   const auto opened = of.open();
   if (opened)
@@ -71,7 +71,7 @@ findings check_database(patient& of) {
   return out;
 }
 
-tl::expected<findings, error> check_table(patient& of, std::chrono::seconds longest) {
+tl::expected<findings, error> check_table(context& of, std::chrono::seconds longest) {
   if (auto opened = of.open(); !opened) return tl::make_unexpected(opened.error());
   if (auto set = of.ask(fmt::format("SELECT set_config('statement_timeout', '{}s', false),"
                                     " set_config('lock_timeout', '{}', false)",

@@ -46,7 +46,7 @@ std::string_view words_of(char enabled) {
 }  // namespace
 
 // A migration table that may not be read is a matter of privileges, and there is an outbox.
-finding check_schema(patient& of) {
+finding check_schema(context& of) {
   const auto& schema = of.database().schema;
   // Without it, the next question is refused.
   const auto usable = of.ask(
@@ -85,7 +85,7 @@ finding check_schema(patient& of) {
   return ok(fmt::format("schema {} has version {}", schema.name(), number));
 }
 
-finding check_row_security(patient& of) {
+finding check_row_security(context& of) {
   const auto active =
       of.ask(fmt::format("SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = {}::text::regnamespace"
                          " AND c.relname IN ('event', 'shard') AND row_security_active(c.oid)",
@@ -99,7 +99,7 @@ finding check_row_security(patient& of) {
 }
 
 // A trigger of its own name that does something else is not found out.
-finding check_triggers(patient& of) {
+finding check_triggers(context& of) {
   const auto found =
       of.ask(fmt::format("SELECT t.tgname, t.tgenabled FROM pg_trigger AS t"
                          " WHERE t.tgrelid = format('%I.event', {})::regclass AND NOT t.tgisinternal",
@@ -125,7 +125,7 @@ finding check_triggers(patient& of) {
   return ok("all are there, and fire where they should");
 }
 
-finding check_rules(patient& of) {
+finding check_rules(context& of) {
   const auto found =
       of.ask(fmt::format("SELECT min(quote_ident(r.rulename)) FROM pg_rewrite AS r"
                          " WHERE r.ev_class = format('%I.event', {})::regclass AND r.ev_type IN ('2', '4') "
@@ -140,7 +140,7 @@ finding check_rules(patient& of) {
       fmt::format("DROP RULE {} ON {}.event;", found->at(0, 0), of.schema()));
 }
 
-finding check_indexes(patient& of) {
+finding check_indexes(context& of) {
   const auto found = of.ask(fmt::format(
       "SELECT c.relname, i.indisvalid FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid"
       " WHERE i.indrelid = format('%I.event', {0})::regclass"
@@ -170,7 +170,7 @@ finding check_indexes(patient& of) {
   return ok("all there and valid");
 }
 
-finding check_sequence(patient& of) {
+finding check_sequence(context& of) {
   const auto found = of.ask(
       fmt::format("SELECT s.seqrelid::regclass, s.seqcache, s.seqincrement FROM pg_sequence AS s"
                   " WHERE s.seqrelid = pg_get_serial_sequence(format('%I.event', {}), 'seq')::regclass",
@@ -193,7 +193,7 @@ finding check_sequence(patient& of) {
   return ok("counts up, uncached");
 }
 
-finding check_autovacuum(patient& of) {
+finding check_autovacuum(context& of) {
   const auto found = of.ask(fmt::format(
       "SELECT current_setting('autovacuum'), current_setting('track_counts'), (SELECT min(format('%I.%I', "
       "{0}, c.relname))"

@@ -32,7 +32,7 @@ FROM {1}.partitioning AS p LEFT JOIN oldest AS o ON true)";
 
 }  // namespace
 
-finding check_partitions(patient& of) {
+finding check_partitions(context& of) {
   const auto found = of.ask(fmt::format(partitions, of.schema_literal(), of.schema()));
   if (!found) return not_checked(found.error().message);
   if (found->size() == 0) return ok("the outbox is not partitioned");

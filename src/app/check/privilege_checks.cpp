@@ -45,7 +45,7 @@ FROM pg_proc AS p CROSS JOIN aclexplode(p.proacl) AS a
 WHERE p.pronamespace IN (SELECT h.oid FROM here AS h)
   AND (pg_get_userbyid(a.grantee) = 'outbox_relay' OR p.proname = 'forget_processed')
   AND NOT has_function_privilege(p.oid, 'EXECUTE') AND p.proname <> {2}
-  AND (p.proname NOT IN ('turn_partition', 'drop_partition') OR EXISTS (
+  AND (p.proname NOT IN ('rotate_partition', 'drop_partition') OR EXISTS (
     SELECT FROM pg_class AS e
     WHERE e.relnamespace = p.pronamespace AND e.relname = 'event' AND e.relkind = 'p'))
 ) AS m (what, col, object)
@@ -58,7 +58,7 @@ std::string privilege(const pg::rows& of, int row) {
 
 }  // namespace
 
-finding check_privileges(patient& of) {
+finding check_privileges(context& of) {
   const auto deletes = relay::retention_of(of.configured().relay);
   const bool keeps = of.database().after_publish == store::after_publish::keep && !deletes.published;
   const auto lacks = of.ask(fmt::format(missing, of.schema_literal(), keeps ? "'DELETE'" : "''",

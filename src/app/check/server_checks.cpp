@@ -46,12 +46,12 @@ std::string remedy_of(const std::string& words, const pg::login_target& to) {
 
 }  // namespace
 
-finding refused_login(const patient& of, const error& why) {
+finding refused_login(const context& of, const error& why) {
   const auto url = of.database().url.address();
   return failure(why.message, url ? remedy_of(why.message, pg::target_of(*url)) : "database.url_file");
 }
 
-finding check_version(patient& of) {
+finding check_version(context& of) {
   const auto facts =
       of.ask("SELECT current_setting('server_version_num'), current_setting('server_version')");
   if (!facts) return not_checked(facts.error().message);
@@ -61,7 +61,7 @@ finding check_version(patient& of) {
   return ok(words);
 }
 
-finding check_tls(patient& of) {
+finding check_tls(context& of) {
   return judge_transport(of.raw().server(), of.raw().encrypted(), of.raw().sslmode());
 }
 
@@ -72,7 +72,7 @@ finding judge_transport(const std::string& host, bool encrypted, const std::stri
   return ok(encrypted ? "TLS, to this machine" : "no TLS, and none needed: the server is on this machine");
 }
 
-finding check_writable(patient& of) {
+finding check_writable(context& of) {
   const auto facts = of.ask("SELECT pg_is_in_recovery(), current_setting('transaction_read_only')");
   if (!facts) return not_checked(facts.error().message);
   if (facts->at(0, 0) == "t")
@@ -97,7 +97,7 @@ finding check_writable(patient& of) {
   return ok("a primary that takes writes");
 }
 
-finding check_pooler(patient& of) {
+finding check_pooler(context& of) {
   const auto pid = of.ask("SELECT pg_backend_pid()");
   if (!pid) return not_checked(pid.error().message);
   const std::string own(pid->at(0, 0));

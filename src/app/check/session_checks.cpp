@@ -32,7 +32,7 @@ constexpr std::array hurtful{"statement_timeout",
 
 constexpr std::int64_t too_soon = 1'000;  // ms; a login over a network, and its first statements
 
-std::string setting_remedy(const server_setting& one, const patient::knowledge& known) {
+std::string setting_remedy(const server_setting& one, const context::knowledge& known) {
   const auto user = sql_name(known.user);
   const auto database = sql_name(known.database);
   if (one.source == "user") return fmt::format("ALTER ROLE {} RESET {};", user, one.name);
@@ -54,7 +54,7 @@ struct reading {
   double error;
 };
 
-result<reading> read_clock(patient& of) {
+result<reading> read_clock(context& of) {
   const auto seconds = [](std::chrono::system_clock::time_point at) {
     return std::chrono::duration<double>(at.time_since_epoch()).count();
   };
@@ -68,14 +68,14 @@ result<reading> read_clock(patient& of) {
 
 }  // namespace
 
-finding check_relay_session(patient& of) {
+finding check_relay_session(context& of) {
   if (of.known.failed) return not_checked("not opened, for what is said above");
   const auto opened = of.open_as_relay();
   if (!opened) return failure(opened.error().message, "outboxd run --log-level debug  # says the same");
   return ok("opens, and takes the statements of a relay");
 }
 
-finding check_settings(patient& of) {
+finding check_settings(context& of) {
   std::vector<std::string> harmless;
   for (const server_setting& one : of.known.settings) {
     if (std::find(hurtful.begin(), hurtful.end(), one.name) == hurtful.end()) continue;
@@ -105,7 +105,7 @@ boost::asio::awaitable<bool> pause_until(pg::connection& link, std::chrono::stea
 
 // Who holds up the queue, as the server says: from a half on, to one session that notifies in five seconds
 // (async.c, QUEUE_FULL_WARN_INTERVAL). A relay may have been that one. 0: it does not say.
-int named_holder(patient& of, int percent) {
+int named_holder(context& of, int percent) {
   const auto until = std::chrono::steady_clock::now() + 6s;
   for (;;) {
     of.ask(fmt::format("NOTIFY outboxd_check_{}", ::getpid()));
@@ -117,7 +117,7 @@ int named_holder(patient& of, int percent) {
 }
 
 // From a tenth on, as relays see it.
-std::optional<finding> judge_queue(patient& of) {
+std::optional<finding> judge_queue(context& of) {
   const auto usage = of.ask("SELECT (100 * pg_notification_queue_usage())::int");
   const int percent = usage ? std::atoi(std::string(usage->at(0, 0)).c_str()) : 0;
   if (percent < 10) return std::nullopt;
@@ -141,7 +141,7 @@ std::optional<finding> judge_queue(patient& of) {
 }  // namespace
 
 // On a channel of its own: no relay and no writer is disturbed.
-finding check_notification(patient& of) {
+finding check_notification(context& of) {
   if (!of.known.writable) return not_checked("the server takes no writes");
   if (!of.known.own_session) return not_checked("the pooler gives this session to others");
   constexpr auto hearing_timeout = 5s;
@@ -172,7 +172,7 @@ finding check_notification(patient& of) {
   return ok("arrives");
 }
 
-finding check_clock(patient& of) {
+finding check_clock(context& of) {
   std::optional<reading> best;
   for (int i = 0; i < 3; ++i) {
     const auto one = read_clock(of);

@@ -8,7 +8,7 @@
 
 namespace outboxd::app::check {
 
-finding check_state(patient& of) {
+finding check_state(context& of) {
   const asking ask = [&](const std::string& sql) { return of.ask(sql); };
   const auto& schema = of.database().schema;
   const auto payload = payload_type_in(ask, schema);

@@ -246,7 +246,7 @@ void relay_log::say(const notice::sample_refused& what) {
   log_->warn("table sampling failed, so metrics of the table are stale: {}; trying again", what.why.message);
 }
 
-void relay_log::say(const notice::turned& what) {
+void relay_log::say(const notice::rotated& what) {
   if (what.what == "began") return log_->info("partition event_p{} begins", what.number);
   if (what.what == "made") return log_->info("partition event_p{} is ready", what.number);
   if (what.what == "mended")

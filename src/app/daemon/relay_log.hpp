@@ -53,7 +53,7 @@ class relay_log {
   void say(const relay::notice::prune_refused& what);
   void say(const relay::notice::prune_kept& what);
   void say(const relay::notice::sample_refused& what);
-  void say(const relay::notice::turned& what);
+  void say(const relay::notice::rotated& what);
 
   void say_of(const relay::notice::failed& what, spdlog::level::level_enum level, std::string_view operation,
               const std::string& message);

@@ -35,9 +35,10 @@ error partitioning_refusal(const pg::refusal& why) {
                                 : fmt::format("{}: {} (SQLSTATE {})", what, why.words, why.sqlstate)};
 }
 
-class way_over {
+class partition_conversion {
  public:
-  way_over(const pg::schema_name& schema, const std::function<void(const std::string& progress)>& say)
+  partition_conversion(const pg::schema_name& schema,
+                       const std::function<void(const std::string& progress)>& say)
       : schema_(schema.identifier()), say_(say) {}
 
   result<void> open(const std::string& connection_string) {
@@ -115,7 +116,7 @@ std::string partition_sql(const pg::schema_name& schema, const std::string& peri
 // The constraint is for the steps behind it alone. On a session of its own: the other one may be lost.
 error undone(error why, const std::string& connection_string, const pg::schema_name& schema,
              const std::function<void(const std::string& progress)>& say) {
-  way_over back(schema, say);
+  partition_conversion back(schema, say);
   auto done = back.open(connection_string);
   if (done) done = back.patiently(undo_sql(schema), false);
   if (!done) why.message += fmt::format("; {};  -- is left to be done", undo_sql(schema));
@@ -131,18 +132,18 @@ bool is_partition_period(std::string_view name) {
 result<partition_result> partition_outbox(const std::string& connection_string, const pg::schema_name& schema,
                                           const std::string& period,
                                           const std::function<void(const std::string& progress)>& say) {
-  way_over way(schema, say);
-  OUTBOXD_TRY_VOID(way.open(connection_string));
-  OUTBOXD_TRY(const auto before, way.period());
+  partition_conversion conversion(schema, say);
+  OUTBOXD_TRY_VOID(conversion.open(connection_string));
+  OUTBOXD_TRY(const auto before, conversion.period());
   partition_result out{before, period};
   if (before == period) return out;
   if (before.empty()) {
-    OUTBOXD_TRY_VOID(way.look_for_obstacles());
+    OUTBOXD_TRY_VOID(conversion.look_for_obstacles());
     for (const auto& step : {prepare_sql(schema), validate_sql(schema)})
-      if (const auto done = way.patiently(step); !done)
+      if (const auto done = conversion.patiently(step); !done)
         return tl::make_unexpected(undone(done.error(), connection_string, schema, say));
   }
-  if (const auto done = way.patiently(partition_sql(schema, period), before.empty()); !done)
+  if (const auto done = conversion.patiently(partition_sql(schema, period), before.empty()); !done)
     return tl::make_unexpected(before.empty() ? undone(done.error(), connection_string, schema, say)
                                               : done.error());
   return out;

@@ -1,4 +1,4 @@
-// patient: the database that the doctor looks at: its sessions, asked one question at a time, and what is
+// context: the database that the doctor looks at: its sessions, asked one question at a time, and what is
 // known so far.
 #pragma once
 
@@ -50,9 +50,9 @@ struct server_setting {
   std::string fallback;  // PostgreSQL's default
 };
 
-class patient {
+class context {
  public:
-  explicit patient(const settings& from) : from_(from), raw_(io_.get_executor()), own_(io_.get_executor()) {}
+  explicit context(const settings& from) : from_(from), raw_(io_.get_executor()), own_(io_.get_executor()) {}
 
   const settings& configured() const { return from_; }
   const relay::postgres_settings& database() const { return from_.relay.leader.database; }

@@ -1,4 +1,4 @@
--- The way over: what `migrate --partition` calls, for an outbox that is not partitioned yet.
+-- The conversion to partitions: what `migrate --partition` calls, for an outbox that is not partitioned yet.
 
 -- Whatever would stay with the old table when it becomes a partition, and what to do about it: one line each.
 -- None once it is one.

@@ -1,4 +1,4 @@
-// partition_turner: has the outbox go on in another partition again and again while a run lasts.
+// partition_rotator: has the outbox go on in another partition again and again while a run lasts.
 #pragma once
 
 #include <chrono>
@@ -12,10 +12,10 @@ namespace outboxd::chaos {
 
 /// For a partitioned outbox, whose partitions are over as soon as they have begun: see arena. What a relay
 /// does once a minute and when it takes the lead, this does once an interval.
-class partition_turner {
+class partition_rotator {
  public:
-  partition_turner(const arena& where, std::chrono::milliseconds interval);
-  ~partition_turner();
+  partition_rotator(const arena& where, std::chrono::milliseconds interval);
+  ~partition_rotator();
 
   /// No more of them.
   void finish();

@@ -1,15 +1,15 @@
-#include "partition_turner.hpp"
+#include "partition_rotator.hpp"
 
 namespace outboxd::chaos {
 
-partition_turner::partition_turner(const arena& where, std::chrono::milliseconds interval)
+partition_rotator::partition_rotator(const arena& where, std::chrono::milliseconds interval)
     : where_{where}, interval_{interval}, thread_{[this] { run(); }} {}
 
-partition_turner::~partition_turner() {
+partition_rotator::~partition_rotator() {
   finish();
 }
 
-void partition_turner::finish() {
+void partition_rotator::finish() {
   {
     const std::scoped_lock hold{mutex_};
     stopping_ = true;
@@ -18,7 +18,7 @@ void partition_turner::finish() {
   if (thread_.joinable()) thread_.join();
 }
 
-void partition_turner::run() {
+void partition_rotator::run() {
   std::unique_lock hold{mutex_};
   while (!changed_.wait_for(hold, interval_, [this] { return stopping_; })) {
     hold.unlock();
@@ -27,7 +27,7 @@ void partition_turner::run() {
       // comes.
       test::database session{where_.database_url() + "?application_name=chaos_turner"};
       session.exec("SET statement_timeout = '5s'; SET lock_timeout = '20ms'");
-      session.exec("SELECT outbox.turn_partition()");
+      session.exec("SELECT outbox.rotate_partition()");
     } catch (const test::database_error&) {
       // The server is away, read-only, or somebody has locked the table: that is what a run is about.
     }

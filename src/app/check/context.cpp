@@ -1,4 +1,4 @@
-#include "app/check/patient.hpp"
+#include "app/check/context.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ std::string sql_name(std::string_view name) {
   return out + '"';
 }
 
-result<void> patient::open() {
+result<void> context::open() {
   OUTBOXD_TRY(const auto url, database().url.read_blocking());
   if (const auto opened = wait_for(io_, raw_.open(url, database().connect_timeout)); !opened) return opened;
   const auto given =
@@ -39,7 +39,7 @@ result<void> patient::open() {
   return {};
 }
 
-result<void> patient::open_as_relay() {
+result<void> context::open_as_relay() {
   OUTBOXD_TRY(const auto opened,
               wait_for(io_, relay::open_session(own_, database(), relay::session_use::stream)));
   // Those first that name whoever has a lock: a lock on the table keeps others from being prepared.
@@ -57,7 +57,7 @@ result<void> patient::open_as_relay() {
   return {};
 }
 
-result<pg::rows> patient::ask(pg::connection& on, std::string sql) {
+result<pg::rows> context::ask(pg::connection& on, std::string sql) {
   pg::pipeline steps;
   steps.text(std::move(sql));
   OUTBOXD_TRY(auto answers, wait_for(io_, on.execute(std::move(steps), database().connect_timeout)));
