@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "core/standard_headers.hpp"
 #include "core/text.hpp"
 
 namespace outboxd::amqp {
@@ -205,7 +206,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   std::string top_name_;
 };
 
-amqp_table_entry_t text_entry(std::string_view name, std::string_view value) {
+amqp_table_entry_t entry_of(std::string_view name, std::string_view value) {
   amqp_table_entry_t entry{};
   entry.key = as_bytes(name);
   entry.value.kind = AMQP_FIELD_KIND_UTF8;
@@ -213,7 +214,7 @@ amqp_table_entry_t text_entry(std::string_view name, std::string_view value) {
   return entry;
 }
 
-amqp_table_entry_t integer_entry(std::string_view name, std::int64_t value) {
+amqp_table_entry_t entry_of(std::string_view name, std::int64_t value) {
   amqp_table_entry_t entry{};
   entry.key = as_bytes(name);
   entry.value.kind = AMQP_FIELD_KIND_I64;
@@ -225,8 +226,9 @@ amqp_table_entry_t integer_entry(std::string_view name, std::int64_t value) {
 amqp_table_entry_t entry_of(const message_header& from) {
   amqp_table_entry_t entry{};
   entry.key = as_bytes(from.name);
-  if (const auto* text = std::get_if<std::string>(&from.value)) return text_entry(from.name, *text);
-  if (const auto* number = std::get_if<std::int64_t>(&from.value)) return integer_entry(from.name, *number);
+  if (const auto* text = std::get_if<std::string>(&from.value))
+    return entry_of(from.name, std::string_view(*text));
+  if (const auto* number = std::get_if<std::int64_t>(&from.value)) return entry_of(from.name, *number);
   if (const auto* flag = std::get_if<bool>(&from.value)) {
     entry.value.kind = AMQP_FIELD_KIND_BOOLEAN;
     entry.value.value.boolean = *flag ? 1 : 0;
@@ -245,15 +247,10 @@ bool has(const std::vector<amqp_table_entry_t>& all, std::string_view name) {
 }  // namespace
 
 result<amqp_table_t> field_table::build(const message& message, std::size_t max_bytes) {
-  standard_ = {text_entry("aggregate_type", message.aggregate_type),
-               text_entry("aggregate_id", message.aggregate_id), integer_entry("seq", message.seq),
-               text_entry("occurred_at", message.occurred_at)};
-  if (!message.dead_reason.empty()) {
-    standard_.push_back(text_entry("dead_reason", message.dead_reason));
-    standard_.push_back(text_entry("dead_exchange", message.dead_exchange));
-    if (!message.dead_routing_key.empty())
-      standard_.push_back(text_entry("dead_routing_key", message.dead_routing_key));
-  }
+  standard_.clear();
+  visit_standard_headers(message, [this](std::string_view name, const auto& value) {
+    standard_.push_back(entry_of(name, value));
+  });
   for (const message_header& one : message.format_headers) standard_.push_back(entry_of(one));
   if (message.headers == "{}" && message.default_headers.empty())
     return amqp_table_t{static_cast<int>(standard_.size()), standard_.data()};

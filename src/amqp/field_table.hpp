@@ -17,8 +17,8 @@ inline constexpr std::size_t max_header_depth =
     64;  // tables and arrays inside each other, the headers included
 
 // null V, true/false t, integer l, other number d, string S, array A, object F. A name that occurs twice in
-// an object keeps its last value. The relay's aggregate_type, aggregate_id, seq and occurred_at, and what the
-// message's format adds, replace the row's; the row's replace the defaults of its route.
+// an object keeps its last value. Those of core/standard_headers.hpp, and what the message's format adds,
+// replace the row's; the row's replace the defaults of its route.
 class field_table {
  public:
   // allow_cc: CC and BCC are headers like others, if their value is a list of texts.

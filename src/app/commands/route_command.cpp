@@ -10,6 +10,7 @@
 #include "app/commands/commands.hpp"
 #include "app/operate/event_listing.hpp"
 #include "app/schema/migrations.hpp"
+#include "core/standard_headers.hpp"
 #include "core/text.hpp"
 #include "core/to_message.hpp"
 
@@ -54,10 +55,8 @@ json headers_of(const message& what) {
   for (const auto& one : what.default_headers) out[one.name] = value_of(one);
   out.update(json::parse(what.headers));
   for (const auto& one : what.format_headers) out[one.name] = value_of(one);
-  out["aggregate_type"] = what.aggregate_type;
-  out["aggregate_id"] = what.aggregate_id;
-  out["seq"] = what.seq;
-  out["occurred_at"] = what.occurred_at;
+  visit_standard_headers(
+      what, [&out](std::string_view name, const auto& value) { out[std::string(name)] = value; });
   return out;
 }
 

@@ -10,6 +10,7 @@
 
 #include "app/config/route_keys.hpp"
 #include "app/config/units.hpp"
+#include "core/standard_headers.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -155,8 +156,7 @@ class route_reader {
   static std::optional<std::string> why_not(std::string_view header) {
     if (header.empty() || header.size() > longest_name)
       return fmt::format("has a name that is not 1 to {} bytes long", longest_name);
-    for (const std::string_view own : {"aggregate_type", "aggregate_id", "seq", "occurred_at"})
-      if (header == own) return "is a header that every message has";
+    if (is_standard_header(header)) return "is a header that every message has";
     if (header == "CC" || header == "BCC")
       return "would make RabbitMQ send the message to other routing keys as well";
     return std::nullopt;
