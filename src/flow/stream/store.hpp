@@ -323,11 +323,13 @@ struct resume_request {
   std::vector<pause> paused;
 };
 
-// In the order in which they are carried out.
+// In the order in which they are carried out. What writes may fail for somebody's lock, and comes before all
+// that brings rows: an error behind rows that nobody reads, because the relay hangs, is one at whose end
+// PostgreSQL cannot be told to end the session (postgres.c holds interrupts off while it sends one).
 using store_question =
-    std::variant<record_request, mark_request, save_request, look_request, fetch_request, walk_request,
-                 read_request, check_request, due_request, laggards_request, left_request, release_request,
-                 pauses_request, dead_request, blocked_request, recall_request, resume_request>;
+    std::variant<record_request, mark_request, save_request, recall_request, look_request, fetch_request,
+                 walk_request, read_request, check_request, due_request, laggards_request, left_request,
+                 release_request, pauses_request, dead_request, blocked_request, resume_request>;
 
 // What one round trip does. Of each kind one question at most.
 struct store_request {
