@@ -100,17 +100,7 @@ class backlog : public part {
   void beside_published(const setup& on, report& out) const {
     stage fresh(on);
     stage crowded(on);
-    auto session = crowded.connect();
-    // In portions, as events are published: one transaction of five million rows is another thing.
-    for (std::int64_t left = published_; left > 0; left -= portion_)
-      session.exec(
-          "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, payload, status, "
-          "published_at)"
-          " SELECT 'order', (n * 7919 % $1::bigint)::text, $2, $3,"
-          " jsonb_build_object('n', n, 'text', repeat('x', $4::int)), 'published', now()"
-          " FROM generate_series(1, $5::bigint) AS n",
-          {std::to_string(how_.fill.aggregates), crowded.event_type(), crowded.exchange(),
-           std::to_string(how_.fill.size), std::to_string(std::min(left, portion_))});
+    crowded.add_published(how_.fill, published_);
     out.note(fmt::format("{} events beside {} published ones, and on a fresh table; {} lanes, quorum queue",
                          how_.fill.events, published_, lanes_));
     out.key("backlog_ratio",
@@ -119,7 +109,6 @@ class backlog : public part {
                                        "beside published events, first relay", how_, measure::cold));
   }
 
-  static constexpr std::int64_t portion_ = 250'000;
   std::vector<std::int64_t> pending_{10'000, 100'000, 1'000'000, 5'000'000};
   std::int64_t published_ = 5'000'000;
   std::int64_t drained_ = 200'000;

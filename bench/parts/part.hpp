@@ -34,6 +34,7 @@ std::unique_ptr<part> idle_part();
 std::unique_ptr<part> insert_part();
 std::unique_ptr<part> waiting_part();
 std::unique_ptr<part> observed_part();
+std::unique_ptr<part> console_part();
 std::unique_ptr<part> retention_part();
 std::unique_ptr<part> partitions_part();
 std::unique_ptr<part> adopt_part();

@@ -3,9 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 
+#include "stage/pause.hpp"
 #include "support/http_client.hpp"
 
 namespace outboxd::bench {
@@ -20,15 +19,6 @@ constexpr auto tick = 100ms;
 constexpr int asked_at_once = 8;
 
 const std::string request = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
-
-// False: it was asked to stop.
-bool pause(const std::stop_token& stop, clock::duration how_long) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, how_long, [] { return false; });
-  return !stop.stop_requested();
-}
 
 // A socket that never waits.
 class slow_client {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "stage/broker_log.hpp"
@@ -65,6 +66,23 @@ void stage::insert(test::database& session, const filling& how) {
       " FROM generate_series(1, $5::bigint) AS n",
       {std::to_string(how.aggregates), event_type(), exchange(), std::to_string(how.size),
        std::to_string(how.events)});
+}
+
+// In portions, as events are published: one transaction of five million rows is another thing.
+void stage::add_published(const filling& like, std::int64_t count) {
+  constexpr std::int64_t portion = 250'000;
+  auto session = connect();
+  for (auto left = count; left > 0; left -= portion) {
+    stop_if_interrupted();
+    session.exec(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, payload, status, "
+        "published_at)"
+        " SELECT 'order', (n * 7919 % $1::bigint)::text, $2, $3,"
+        " jsonb_build_object('n', n, 'text', repeat('x', $4::int)), 'published', now()"
+        " FROM generate_series(1, $5::bigint) AS n",
+        {std::to_string(like.aggregates), event_type(), exchange(), std::to_string(like.size),
+         std::to_string(std::min(left, portion))});
+  }
 }
 
 std::int64_t stage::fill(const filling& how) {

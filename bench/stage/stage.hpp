@@ -45,6 +45,8 @@ class stage {
   std::int64_t fill(const filling& how);
   // Inserts without that: INSERT … SELECT in one transaction.
   void insert(test::database& session, const filling& how);
+  // Inserts events like those that are published already; the queue has none of them.
+  void add_published(const filling& like, std::int64_t count);
   // A checkpoint, and an empty log of the broker: so that neither comes in the middle of a round.
   void come_to_rest(test::database& session) const;
   // Removes the finished events after this seq, and empties the queue.
