@@ -83,7 +83,8 @@ late AS MATERIALIZED (
         WHERE e.tx >= (SELECT p.xmax FROM position AS p) ORDER BY e.tx LIMIT 100001) AS t
   WHERE t.status = 'pending' AND t.seq <= (SELECT p.seq FROM position AS p)),
 due AS MATERIALIZED (
-  SELECT e.exception, e.available_at, e.created_at, e.exchange, e.routing_key, e.event_type, e.last_error_code
+  SELECT e.exception, e.available_at, e.created_at, e.exchange, e.routing_key, e.event_type,
+         e.last_error_code, e.seq
   FROM @schema@.event AS e
   WHERE e.exception IN ('scheduled', 'backing_off') ORDER BY e.available_at LIMIT 100001),
 held AS MATERIALIZED (
@@ -176,9 +177,20 @@ SELECT json_build_object(
              ELSE json_build_object('count', r.events, 'exact', true) END
     FROM rate AS r),
   'waits_by_destination', (
-    SELECT coalesce(json_agg(w), '[]') FROM (
+    SELECT coalesce(json_agg(json_build_object(
+      'exchange', w.exchange, 'routing_key', w.routing_key, 'code', w.code, 'events', w.events,
+      'error', (SELECT left(e.last_error, 300) FROM @schema@.event AS e WHERE e.seq = w.first LIMIT 1))
+      ORDER BY w.events DESC, w.routing_key, w.exchange, w.code), '[]')
+    FROM (
       SELECT d.exchange, coalesce(d.routing_key, d.event_type) AS routing_key, d.last_error_code AS code,
-             count(*) AS events
+             count(*) AS events, min(d.seq) AS first
       FROM due AS d WHERE d.exception = 'backing_off'
-      GROUP BY 1, 2, 3 ORDER BY 4 DESC, 2, 1, 3 LIMIT 10) AS w))
+      GROUP BY 1, 2, 3 ORDER BY 4 DESC, 2, 1, 3 LIMIT 10) AS w),
+  -- Of the oldest thousand: their rows have to be read for it.
+  'dead_by_code', (
+    SELECT coalesce(json_agg(w), '[]') FROM (
+      SELECT o.code, count(*) AS events FROM (
+        SELECT e.last_error_code AS code FROM @schema@.event AS e
+        WHERE e.exception = 'dead' ORDER BY e.exception, e.seq LIMIT 1000) AS o
+      GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10) AS w))
 FROM estimated AS e CROSS JOIN facts AS f

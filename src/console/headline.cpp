@@ -41,13 +41,16 @@ std::string events(std::int64_t count) {
 
 // Of docs/runbook.md, in short.
 std::string code_words(const std::string& code) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> known{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> known{{
       {"returned", "no queue is bound for that key"},
       {"refused", "the exchange is missing, or may not be written to"},
       {"nacked", "a queue is full or has failed"},
       {"unconfirmed", "RabbitMQ does not confirm it in time"},
       {"connection_closed", "RabbitMQ closes the connection over it"},
       {"destination_down", "it has worked, and does not now"},
+      {"not_sent", "it is down"},
+      {"unencodable", "no message can be made of them"},
+      {"cancelled", "an operator has cancelled them"},
   }};
   if (code.empty()) return "no reason is recorded";
   for (const auto& [name, words] : known)
@@ -157,34 +160,63 @@ std::optional<headline> not_ready(const json& now) {
       fmt::format("docs/runbook.md says what {} means.", text_at(*why, "code")), text_at(*why, "since")};
 }
 
-std::optional<headline> unled(const json& status) {
+// A relay that hangs, such as one that is stopped, does not answer either.
+std::string silent_words(const json& now) {
+  for (const auto& one : array_at(now, "relays"))
+    if (one.at("status").is_null())
+      return fmt::format(" The relay at {} does not answer.", text_at(one, "url"));
+  return "";
+}
+
+std::optional<headline> unled(const json& now) {
+  const auto& status = now.at("status");
   const auto& shards = array_at(status, "shards");
   std::size_t without = 0;
   for (const auto& one : shards) without += one.at("leader").is_null() ? 1 : 0;
   if (without == 0) return std::nullopt;
-  return headline{
-      "unled", "bad",
-      shards.size() == 1
-          ? fmt::format("A relay runs, and does not lead; {}.", waiting_words(status))
-          : fmt::format("{} of {} shards have no leader; {}.", without, shards.size(), waiting_words(status)),
-      "Its log and /readyz say why; a take-over takes a second at most.", ""};
+  return headline{"unled", "bad",
+                  shards.size() == 1 ? fmt::format("A relay runs, and does not lead; {}.{}",
+                                                   waiting_words(status), silent_words(now))
+                                     : fmt::format("{} of {} shards have no leader; {}.{}", without,
+                                                   shards.size(), waiting_words(status), silent_words(now)),
+                  "Its log and /readyz say why; a take-over takes a second at most.", ""};
+}
+
+bool one_destination(const json& a, const json& b) {
+  return a.at("exchange") == b.at("exchange") && a.at("routing_key") == b.at("routing_key");
+}
+
+// Of an event that only waits for a destination that is down, another one there says why it is.
+bool says_why(const json& one) {
+  return text_at(one, "code") != "not_sent";
+}
+
+std::string why_words(const json& one) {
+  const auto code = text_at(one, "code");
+  const auto error = text_at(one, "error");
+  if (error.empty() || (code != "destination_down" && code != "not_sent")) return code_words(code);
+  return fmt::format("{}: {}", code_words(code), error);
 }
 
 std::optional<headline> destination(const json& status) {
-  const auto& all = array_at(status, "waits_by_destination");
-  for (const auto& one : all) {
+  const json* worst = nullptr;
+  std::int64_t count = 0;
+  for (const auto& one : array_at(status, "waits_by_destination")) {
     if (text_at(one, "code") == "paused") continue;
-    const auto count = one.at("events").get<std::int64_t>();
-    const auto exchange = one.at("exchange").is_null()
-                              ? std::string("its route's exchange")
-                              : fmt::format("exchange \"{}\"", text_at(one, "exchange"));
-    return headline{"destination", "warn",
-                    fmt::format("{} {} at {} with key {}: {}. The rest goes out.", events(count),
-                                count == 1 ? "waits" : "wait", exchange, text_at(one, "routing_key"),
-                                code_words(text_at(one, "code"))),
-                    "Stuck shows them by reason, with an example of each.", ""};
+    if (worst == nullptr) worst = &one;
+    if (!one_destination(one, *worst)) continue;
+    count += one.at("events").get<std::int64_t>();
+    if (!says_why(*worst) && says_why(one)) worst = &one;
   }
-  return std::nullopt;
+  if (worst == nullptr) return std::nullopt;
+  const auto exchange = worst->at("exchange").is_null()
+                            ? std::string("its route's exchange")
+                            : fmt::format("exchange \"{}\"", text_at(*worst, "exchange"));
+  return headline{
+      "destination", "warn",
+      fmt::format("{} {} at {} with key {}: {}. The rest goes out.", events(count),
+                  count == 1 ? "waits" : "wait", exchange, text_at(*worst, "routing_key"), why_words(*worst)),
+      "Stuck shows them by reason, with an example of each.", ""};
 }
 
 std::optional<double> overdue(const json& status) {
@@ -197,14 +229,6 @@ std::string rate_words(const json& now) {
   const auto rate = now.value("published_per_second", 0.0);
   if (rate >= 10) return fmt::format("{}/s", grouped(std::llround(rate)));
   return fmt::format("{:.1f}/s", rate);
-}
-
-// A relay that holds its lead and does nothing, such as one that is stopped, does not answer either.
-std::string silent_words(const json& now) {
-  for (const auto& one : array_at(now, "relays"))
-    if (one.at("status").is_null())
-      return fmt::format(" The relay at {} does not answer.", text_at(one, "url"));
-  return "";
 }
 
 std::optional<headline> behind(const json& now) {
@@ -267,13 +291,36 @@ std::optional<headline> warned(const json& now) {
   return std::nullopt;
 }
 
+// A relay that somebody has named. Whether it matters, the other sentences tell.
+std::optional<headline> silent(const json& now) {
+  for (const auto& one : array_at(now, "relays"))
+    if (one.at("status").is_null())
+      return headline{"relay_silent", "warn",
+                      fmt::format("A relay cannot be asked: {}. {}", text_at(one, "error", "nobody says why"),
+                                  going_on(now)),
+                      "Does it hang, or has it ended? console.relay_urls names it.", ""};
+  return std::nullopt;
+}
+
+// ": no queue is bound for that key (returned); no message can be made of them (unencodable)"
+std::string reasons_of_dead(const json& status) {
+  constexpr std::size_t most = 3;
+  const auto& all = array_at(status, "dead_by_code");
+  std::string out;
+  for (std::size_t i = 0; i < all.size() && i < most; ++i)
+    out += fmt::format("{}{}", i == 0 ? ": " : "; ", code_words(text_at(all.at(i), "code")));
+  return all.size() > most ? out + "; and others" : out;
+}
+
 std::optional<headline> dead(const json& now) {
-  const auto count = count_of(now.at("status"), "dead");
+  const auto& status = now.at("status");
+  const auto count = count_of(status, "dead");
   if (count == 0) return std::nullopt;
-  return headline{"dead", "warn",
-                  fmt::format("{} {} dead and {} for a decision. {}", events(count),
-                              count == 1 ? "is" : "are", count == 1 ? "waits" : "wait", going_on(now)),
-                  "Stuck shows them by reason; outboxd dead retry or discard ends it.", ""};
+  return headline{
+      "dead", "warn",
+      fmt::format("{} {} dead and {} for a decision{}. {}", events(count), count == 1 ? "is" : "are",
+                  count == 1 ? "waits" : "wait", reasons_of_dead(status), going_on(now)),
+      "Stuck shows them by reason; outboxd dead retry or discard ends it.", ""};
 }
 
 }  // namespace
@@ -295,11 +342,12 @@ headline headline_of(const json& now) {
   if (auto one = shard_missing(status)) return *one;
   if (auto one = no_relay(status)) return *one;
   if (auto one = not_ready(now)) return *one;
-  if (auto one = unled(status)) return *one;
+  if (auto one = unled(now)) return *one;
   if (auto one = behind(now)) return *one;
   if (auto one = destination(status)) return *one;
   if (auto one = some_paused(now)) return *one;
   if (auto one = warned(now)) return *one;
+  if (auto one = silent(now)) return *one;
   if (auto one = dead(now)) return *one;
   return {"well", "ok", going_on(now), "", ""};
 }

@@ -52,6 +52,8 @@ TEST_CASE("status counts each status, and a scheduled event is not due") {
   const operator_desk desk{on};
   auto session = on.connect();
   add(session, on, "dead", 3);
+  session.exec(
+      "UPDATE outbox.event SET last_error_code = 'returned' WHERE seq > (SELECT min(seq) FROM outbox.event)");
   add(session, on, "published", 4);
   add(session, on, "pending", 6, "1 h");
   auto status = desk.json({"status"});
@@ -62,6 +64,8 @@ TEST_CASE("status counts each status, and a scheduled event is not due") {
       "UPDATE outbox.event SET status = 'waiting', exception = 'scheduled' WHERE status = 'pending'");
   status = desk.json({"status"});
   CHECK(count(status, "dead") == 3);
+  CHECK(status.at("dead_by_code").at(0) == nlohmann::json{{"code", "returned"}, {"events", 2}});
+  CHECK(status.at("dead_by_code").at(1) == nlohmann::json{{"code", nullptr}, {"events", 1}});
   CHECK(count(status, "published") == 4);
   CHECK(count(status, "waiting") == 6);
   CHECK(status.at("events").at("waiting").at("scheduled") == 6);
@@ -148,6 +152,7 @@ TEST_CASE("status counts what waits, by reason and destination, and is right bes
   CHECK(worst.at("code") == "returned");
   CHECK(worst.at("routing_key") == "unbound-" + on.queue());
   CHECK(worst.at("events") == 1);
+  CHECK(worst.at("error").get<std::string>().find("NO_ROUTE") != std::string::npos);
   running.stop();
 }
 

@@ -76,7 +76,7 @@ const json no_broker{{"url", "http://a:9464"},
                           {"message", "RabbitMQ takes nothing: low on memory"},
                           {"since", "2026-01-31T14:02:00Z"}}}}}}};
 
-const json silent{{"url", "http://a:9464"}, {"status", nullptr}, {"error", "no answer"}};
+const json silent{{"url", "http://a:9464"}, {"status", nullptr}, {"error", "http://a:9464 does not answer"}};
 const json warning{
     {"url", "http://a:9464"},
     {"error", nullptr},
@@ -110,6 +110,23 @@ std::vector<changed> table() {
       {"dead events",
        status({{"events", {{"dead", {{"count", 1}}}}}}),
        {"dead", "warn", "1 event is dead and waits for a decision. Everything that is due is published."}},
+      {"dead events of two reasons",
+       status({{"events", {{"dead", {{"count", 15}}}}},
+               {"dead_by_code",
+                {{{"code", "returned"}, {"events", 12}}, {{"code", "unencodable"}, {"events", 3}}}}}),
+       {"dead", "warn",
+        "15 events are dead and wait for a decision: no queue is bound for that key (returned); no message "
+        "can be made of them (unencodable). Everything that is due is published."}},
+      {"dead events of many reasons, and of none",
+       status({{"events", {{"dead", {{"count", 4}}}}},
+               {"dead_by_code", {{{"code", "a"}}, {{"code", nullptr}}, {{"code", "c"}}, {{"code", "d"}}}}}),
+       {"dead", "warn",
+        "4 events are dead and wait for a decision: a; no reason is recorded; c; and others. Everything that "
+        "is due is published."}},
+      {"a relay that was named does not answer",
+       {{"relays", {silent}}},
+       {"relay_silent", "warn",
+        "A relay cannot be asked: http://a:9464 does not answer. Everything that is due is published."}},
       {"a warning of a relay",
        {{"relays", {warning}}},
        {"relay_warns", "warn", "A relay warns: the queue fills. Everything that is due is published."}},
@@ -122,6 +139,18 @@ std::vector<changed> table() {
        {"destination", "warn",
         "1,204 events wait at exchange \"shop\" with key a.b: no queue is bound for that key (returned). The "
         "rest goes out."}},
+      {"a destination that is down: one event says why, and the others only wait for it",
+       status({{"waits_by_destination",
+                {{{"code", "not_sent"}, {"exchange", nullptr}, {"routing_key", "a.b"}, {"events", 8}},
+                 {{"code", "refused"}, {"exchange", "x"}, {"routing_key", "a.b"}, {"events", 3}},
+                 {{"code", "destination_down"},
+                  {"exchange", nullptr},
+                  {"routing_key", "a.b"},
+                  {"error", "returned by the broker: 312 NO_ROUTE"},
+                  {"events", 1}}}}}),
+       {"destination", "warn",
+        "9 events wait at its route's exchange with key a.b: it has worked, and does not now "
+        "(destination_down): returned by the broker: 312 NO_ROUTE. The rest goes out."}},
       {"far behind",
        with({{"published_per_second", 800.0}},
             status(with(pending(50'000), {{"oldest_due_age_seconds", 200.0}}))),
@@ -132,6 +161,10 @@ std::vector<changed> table() {
        {"behind", "warn",
         "Behind: the oldest due event has waited for 12 s; 7 events pending, 0.0/s published. The relay at "
         "http://a:9464 does not answer."}},
+      {"a relay that hangs has lost its lead",
+       with({{"relays", {silent}}}, no_leader),
+       {"unled", "bad",
+        "A relay runs, and does not lead; nothing waits. The relay at http://a:9464 does not answer."}},
       {"nobody leads", no_leader, {"unled", "bad", "A relay runs, and does not lead; nothing waits."}},
       {"an alarm of the broker",
        with({{"relays", {no_broker}}}, status(pending(18'230))),
@@ -184,9 +217,9 @@ TEST_CASE("each state has its sentence") {
 TEST_CASE("of several states the worst is told: each beats all that stand before it in the table") {
   json all = well();
   std::string before = "well";
-  for (const auto* what :
-       {"dead events", "a type is paused", "a destination does not take its events", "far behind",
-        "nobody leads", "no relay, and an event waits", "somebody holds a lock", "PostgreSQL is away"}) {
+  for (const auto* what : {"dead events", "a relay that was named does not answer", "a type is paused",
+                           "a destination does not take its events", "far behind", "nobody leads",
+                           "no relay, and an event waits", "somebody holds a lock", "PostgreSQL is away"}) {
     CAPTURE(what);
     for (const auto& one : table())
       if (std::string_view(one.what) == what) all.merge_patch(one.patch);
