@@ -8,6 +8,8 @@
 #include "app/operate/pausing.hpp"
 #include "app/operate/words.hpp"
 #include "console/action_work.hpp"
+#include "console/audit_name.hpp"
+#include "core/utf8.hpp"
 
 namespace outboxd::console {
 namespace {
@@ -48,9 +50,9 @@ outcome<json> listing(operator_session& session, const std::vector<app::selected
     auto& row = out.emplace_back(json::object());
     for (const auto* name : {"id", "seq", "event_type", "aggregate_type", "aggregate_id", "attempts",
                              "created_at", "published_at", "last_error_code"}) {
-      constexpr std::size_t longest = 300;  // code points would be finer; the page cuts as well
+      constexpr std::size_t longest = 300;  // the page cuts as well
       auto value = all.value(name, json());
-      if (value.is_string()) value = value.get<std::string>().substr(0, longest);
+      if (value.is_string()) value = whole_characters(value.get_ref<const std::string&>(), longest);
       row[name] = std::move(value);
     }
   }
@@ -140,7 +142,7 @@ outcome<void> plan_pause(operator_session& session, action_plan& to) {
 }  // namespace
 
 outcome<operator_session> open_acting(const app::settings& from, const std::string& who) {
-  return operator_session::open(from, fmt::format("outboxd console: {}", who));
+  return operator_session::open(from, fmt::format("outboxd console: {}", audit_name(who)));
 }
 
 outcome<action_plan> make_plan(const app::settings& from, const wanted& what, const std::string& who) {

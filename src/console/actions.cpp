@@ -32,15 +32,6 @@ std::string text_in(const json& given, const char* name) {
   return at != given.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-// As the name of an application may have it, and short enough for it.
-std::string name_for_audit(const principal& by) {
-  constexpr std::size_t longest = 40;
-  auto out = by.name.substr(0, longest);
-  std::replace_if(
-      out.begin(), out.end(), [](unsigned char c) { return c < ' ' || c >= 0x7F; }, '?');
-  return out;
-}
-
 // Made here, and not where it is awaited: see console/api.cpp.
 std::function<desk::answer()> planning(const app::settings& from, const wanted& what, const std::string& who,
                                        const std::shared_ptr<action_plan>& into) {
@@ -102,7 +93,7 @@ asio::awaitable<http::response> actions::preview(const json& given, const princi
   const auto what = read_wanted(given);
   if (!what) co_return refused(400, "wrong_action", what.error().message);
   const auto plan = std::make_shared<action_plan>();
-  const auto work = planning(from_, *what, name_for_audit(by), plan);
+  const auto work = planning(from_, *what, by.name, plan);
   const auto planned = co_await previews_.work(work);
   if (!planned) {
     const bool by_who_asks = planned.error().status == app::exit_usage;
@@ -120,7 +111,7 @@ http::response actions::preview_rest(const std::string& token, const principal& 
     return refused(409, "no_rest", "that action has not ended early: there is no rest of it");
   if (former->figures().unsure > 0)
     return refused(409, "no_rest", "which events are left is not known; select them anew");
-  return shown(*book_.add(rest_of(*former, name_for_audit(by)), action::clock::now()));
+  return shown(*book_.add(rest_of(*former, by.name), action::clock::now()));
 }
 
 http::response actions::apply(const json& given) {

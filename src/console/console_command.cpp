@@ -16,6 +16,7 @@
 #include "app/daemon/log.hpp"
 #include "console/actions.hpp"
 #include "console/api.hpp"
+#include "console/audit_name.hpp"
 #include "console/outlook.hpp"
 #include "http/ip_address.hpp"
 #include "http/server.hpp"
@@ -45,8 +46,8 @@ void say_access(const app::console_settings& on, spdlog::logger& log) {
 
 void say_how_far(const action& of, spdlog::logger& log) {
   if (of.state() == action_state::done) return;
-  log.warn("{} by {} was stopped after {} of {} events{}", name_of(of.plan().what.what), of.plan().who,
-           of.figures().handled, of.matched(),
+  log.warn("{} by {} was stopped after {} of {} events{}", name_of(of.plan().what.what),
+           audit_name(of.plan().who), of.figures().handled, of.matched(),
            of.is_running() ? ", in the middle of some; outbox.audit has how many were changed" : "");
 }
 

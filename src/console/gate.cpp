@@ -70,8 +70,9 @@ std::optional<principal> gate::by_proxy(const http::request& asked) const {
   const auto& users = on_.act_users;
   const bool acts = std::any_of(users.begin(), users.end(),
                                 [&](const std::string& one) { return one == "*" || one == *name; });
-  return principal{valid_utf8(name->substr(0, longest_name)), at_most(acts ? level::act : level::read),
-                   shown_by::proxy, fmt::format("user:{}", *name)};
+  const auto valid = valid_utf8(*name);
+  return principal{std::string(whole_characters(valid, longest_name)),
+                   at_most(acts ? level::act : level::read), shown_by::proxy, fmt::format("user:{}", *name)};
 }
 
 std::optional<principal> gate::by_session(const http::request& asked, clock::time_point now) {

@@ -49,4 +49,11 @@ std::string valid_utf8(std::string_view text) {
   return out;
 }
 
+std::string_view whole_characters(std::string_view text, std::size_t bytes) {
+  const auto continues = [&](std::size_t at) { return (static_cast<std::uint8_t>(text[at]) & 0xC0) == 0x80; };
+  if (bytes >= text.size()) return text;
+  while (bytes > 0 && continues(bytes)) --bytes;
+  return text.substr(0, bytes);
+}
+
 }  // namespace outboxd

@@ -10,4 +10,7 @@ namespace outboxd {
 // has; and so does NUL, which PostgreSQL stores in no text.
 std::string valid_utf8(std::string_view text);
 
+// The beginning of a valid text: at most so many bytes, and no part of a character.
+std::string_view whole_characters(std::string_view text, std::size_t bytes);
+
 }  // namespace outboxd

@@ -1,5 +1,6 @@
 // What the page may ask for, and the same on the command line.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
