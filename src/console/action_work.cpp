@@ -10,6 +10,7 @@
 #include "app/operate/pausing.hpp"
 #include "app/operate/timeliness.hpp"
 #include "app/operate/words.hpp"
+#include "core/failpoint.hpp"
 
 namespace outboxd::console {
 namespace {
@@ -70,7 +71,7 @@ struct lost_portion {
 // come back, as long as somebody may want to know.
 void find_out(const app::settings& from, action& of, const lost_portion& lost, const std::string& why) {
   constexpr std::chrono::seconds every{1};
-  constexpr std::chrono::minutes longest{15};
+  const auto longest = hastened(std::chrono::minutes{15});
   of.is_unsure(lost.events);
   const auto until = now() + longest;
   for (auto next = now(); now() < until && of.wait_until(next); next = now() + every) {

@@ -22,17 +22,55 @@ std::int64_t requeued(database& session) {
   return session.number("SELECT count(*) FROM outbox.event WHERE status = 'waiting'");
 }
 
+// An outbox, and somebody at a console of it who may act.
+struct at_console {
+  explicit at_console(const environment& variables = {}) : console{desk, {}, variables} {}
+
+  const stage on;
+  const operator_desk desk{on};
+  database session = on.connect();
+  acting_console console;
+  const person somebody{console};
+};
+
 constexpr auto acting = "application_name LIKE 'outboxd console: %' AND datname = current_database()";
+
+// A replay of 3,000 events whose second thousand waits for a row when PostgreSQL goes away: nobody is let
+// in any more.
+struct cut_off : at_console {
+  static constexpr int all = 3'000;
+
+  explicit cut_off(const environment& variables = {}) : at_console{variables} {
+    add_published(session, on, all);
+    plan = somebody.preview({{"what", "replay"}, {"all", true}});
+    holder.exec(
+        "BEGIN; UPDATE outbox.event SET attempts = 0 WHERE seq = (SELECT min(seq) + 1500 FROM outbox.event)");
+    somebody.apply(plan);
+    eventually(
+        "the second portion waits",
+        [&] {
+          return session.number(fmt::format(
+                     "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND {}",
+                     acting)) == 1;
+        },
+        time_limit);
+    session.exec("ALTER DATABASE " + on.database_name() + " CONNECTION LIMIT 0");
+    session.exec(fmt::format("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {}", acting));
+  }
+
+  void let_in() {
+    session.exec("ALTER DATABASE " + on.database_name() + " CONNECTION LIMIT -1");
+    holder.exec("ROLLBACK");
+  }
+
+  json plan;
+  database holder{on.database_url()};
+};
 
 }  // namespace
 
-TEST_CASE("an action that is applied twice is done once, and tells the same result") {
-  const stage on;
-  const operator_desk desk{on};
-  auto session = on.connect();
+TEST_CASE_FIXTURE(at_console, "an action that is applied twice is done once, and tells the same result") {
   for (int i = 0; i < 3; ++i) add_dead(session, on);
-  const acting_console console{desk};
-  const person somebody{console};
   const auto plan = somebody.preview({{"what", "retry"}, {"all", true}});
   {
     const person another_tab{console};
@@ -50,14 +88,10 @@ TEST_CASE("an action that is applied twice is done once, and tells the same resu
   CHECK(session.number("SELECT count(*) FROM outbox.audit") == 1);
 }
 
-TEST_CASE("an action applies to what was previewed, and says what was changed meanwhile, and by whom") {
-  const stage on;
-  const operator_desk desk{on};
-  auto session = on.connect();
+TEST_CASE_FIXTURE(
+    at_console, "an action applies to what was previewed, and says what was changed meanwhile, and by whom") {
   std::vector<std::string> ids;
   for (int i = 0; i < 5; ++i) ids.push_back(add_dead(session, on));
-  const acting_console console{desk};
-  const person somebody{console};
   const auto plan = somebody.preview({{"what", "retry"}, {"all", true}});
   CHECK(plan.at("matched") == 5);
   desk.text({"dead", "retry", "--id", ids[0], "--id", ids[1], "--reason", "I was first"});
@@ -77,17 +111,12 @@ TEST_CASE("an action applies to what was previewed, and says what was changed me
   CHECK(session.value("SELECT id FROM outbox.event WHERE status = 'dead'") == late);
 }
 
-TEST_CASE("who may not act, and who does not come from the page, gets nothing done") {
-  const stage on;
-  const operator_desk desk{on};
-  auto session = on.connect();
+TEST_CASE_FIXTURE(at_console, "who may not act, and who does not come from the page, gets nothing done") {
   add_dead(session, on);
   const json order{{"what", "discard"}, {"all", true}};
-  const acting_console console{desk};
   const person reader{console, read_token};
   CHECK(reader.post("/api/action/preview", order).status == 403);
-  const person actor{console};
-  const auto plan = actor.preview(order);
+  const auto plan = somebody.preview(order);
   const json apply{{"token", plan.at("token")}, {"reason", "ticket 7"}};
   CHECK(reader.post("/api/action/apply", apply).status == 403);
   CHECK(reader.post("/api/action/stop", apply).status == 403);
@@ -111,13 +140,8 @@ TEST_CASE("who may not act, and who does not come from the page, gets nothing do
   CHECK(session.number("SELECT count(*) FROM outbox.audit") == 0);
 }
 
-TEST_CASE("what is wrong with an action is told, and nothing is done") {
-  const stage on;
-  const operator_desk desk{on};
-  auto session = on.connect();
+TEST_CASE_FIXTURE(at_console, "what is wrong with an action is told, and nothing is done") {
   add_dead(session, on);
-  const acting_console console{desk};
-  const person somebody{console};
   for (const json& wrong :
        {json::object(), json{{"what", "edit"}, {"all", true}}, json{{"what", "retry"}},
         json{{"what", "retry"}, {"all", true}, {"id", {"x"}}}, json{{"what", "retry"}, {"id", {"x"}}},
@@ -143,13 +167,9 @@ TEST_CASE("what is wrong with an action is told, and nothing is done") {
   CHECK(session.number("SELECT count(*) FROM outbox.audit") == 0);
 }
 
-TEST_CASE("an action is stopped between two portions, says how far it came, and its rest can be done") {
-  const stage on;
-  const operator_desk desk{on};
-  auto session = on.connect();
+TEST_CASE_FIXTURE(
+    at_console, "an action is stopped between two portions, says how far it came, and its rest can be done") {
   add_published(session, on, 2'000);
-  const acting_console console{desk};
-  const person somebody{console};
   const auto plan = somebody.preview({{"what", "replay"}, {"all", true}, {"rate", 400}});
   somebody.apply(plan);
   eventually(
@@ -172,34 +192,12 @@ TEST_CASE("an action is stopped between two portions, says how far it came, and 
   CHECK(session.number("SELECT events FROM outbox.audit") == handled);
 }
 
-TEST_CASE("when PostgreSQL goes in the middle, the action says exactly how much is done, and can go on") {
-  const stage on;
-  const operator_desk desk{on};
-  auto session = on.connect();
-  constexpr int all = 3'000;
-  add_published(session, on, all);
-  const acting_console console{desk};
-  const person somebody{console};
-  const auto plan = somebody.preview({{"what", "replay"}, {"all", true}});
-  // The second portion waits for a row, in the middle of its work.
-  database holder{on.database_url()};
-  holder.exec(
-      "BEGIN; UPDATE outbox.event SET attempts = 0 WHERE seq = (SELECT min(seq) + 1500 FROM outbox.event)");
-  somebody.apply(plan);
-  eventually(
-      "the second portion waits",
-      [&] {
-        return session.number(fmt::format(
-                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND {}", acting)) ==
-               1;
-      },
-      time_limit);
-  session.exec("ALTER DATABASE " + on.database_name() + " CONNECTION LIMIT 0");
-  session.exec(fmt::format("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {}", acting));
+TEST_CASE_FIXTURE(
+    cut_off, "when PostgreSQL goes in the middle, the action says exactly how much is done, and can go on") {
   const auto unsure = somebody.await(plan, "unsure");
   CHECK(unsure.at("handled") == 1'000);
   CHECK(unsure.at("unsure") == 1'000);
-  session.exec("ALTER DATABASE " + on.database_name() + " CONNECTION LIMIT -1");
+  let_in();
   const auto failed = somebody.await(plan, "failed");
   CHECK(failed.at("handled") == 1'000);
   CHECK(failed.at("changed") == 1'000);
@@ -207,7 +205,6 @@ TEST_CASE("when PostgreSQL goes in the middle, the action says exactly how much 
   CHECK(failed.at("message").get<std::string>().find("connection to PostgreSQL was lost") !=
         std::string::npos);
   CHECK(requeued(session) == 1'000);
-  holder.exec("ROLLBACK");
   const auto rest = somebody.preview({{"what", "replay"}, {"rest_of", plan.at("token")}});
   CHECK(rest.at("matched") == all - 1'000);
   somebody.apply(rest);
@@ -216,13 +213,34 @@ TEST_CASE("when PostgreSQL goes in the middle, the action says exactly how much 
   CHECK(session.number("SELECT sum(events) FROM outbox.audit") == all);
 }
 
-TEST_CASE("without a database a preview says so, and an action that has begun fails with nothing done") {
-  const stage on;
-  const operator_desk desk{on};
-  auto session = on.connect();
+// A quarter of an hour, made short.
+struct cut_off_for_long : cut_off {
+  cut_off_for_long() : cut_off(environment{{"OUTBOXD_FAILPOINT_HASTE", "1000"}}) {}
+};
+
+TEST_CASE_FIXTURE(
+    cut_off_for_long,
+    "when PostgreSQL stays away, the action ends, says what is not known, and nobody goes on from there") {
+  const auto failed = somebody.await(plan, "failed");
+  CHECK(failed.at("handled") == 1'000);
+  CHECK(failed.at("unsure") == 1'000);
+  CHECK(failed.at("message").get<std::string>().find(
+            "whether the last 1000 events were changed is not known, and outbox.audit tells it") !=
+        std::string::npos);
+  let_in();
+  CHECK(session.number("SELECT events FROM outbox.audit") == 1'000);
+  CHECK(requeued(session) == 1'000);
+  CHECK(somebody.post("/api/action/preview", {{"what", "replay"}, {"rest_of", plan.at("token")}}).status ==
+        409);
+  CHECK(somebody.apply(plan) == failed);
+  // They are selected anew instead.
+  CHECK(somebody.act({{"what", "replay"}, {"all", true}}).at("changed") == all - 1'000);
+}
+
+TEST_CASE_FIXTURE(
+    at_console,
+    "without a database a preview says so, and an action that has begun fails with nothing done") {
   add_dead(session, on);
-  const acting_console console{desk};
-  const person somebody{console};
   const auto plan = somebody.preview({{"what", "discard"}, {"all", true}});
   session.exec("ALTER DATABASE " + on.database_name() + " CONNECTION LIMIT 0");
   CHECK(somebody.post("/api/action/preview", {{"what", "retry"}, {"all", true}}).status == 503);
@@ -237,13 +255,10 @@ TEST_CASE("without a database a preview says so, and an action that has begun fa
   CHECK(somebody.await(rest, "done").at("changed") == 1);
 }
 
-TEST_CASE("a console that is told to stop ends its actions between two portions, and its log says where") {
-  const stage on;
-  const operator_desk desk{on};
-  auto session = on.connect();
+TEST_CASE_FIXTURE(
+    at_console,
+    "a console that is told to stop ends its actions between two portions, and its log says where") {
   add_published(session, on, 2'000);
-  acting_console console{desk};
-  const person somebody{console};
   const auto plan = somebody.preview({{"what", "replay"}, {"all", true}, {"rate", 100}});
   somebody.apply(plan);
   eventually(
