@@ -5,6 +5,7 @@ import {execFile, spawn} from 'node:child_process';
 import {createServer} from 'node:http';
 import {mkdirSync} from 'node:fs';
 import {look_at_actions} from './act.mjs';
+import {look_at_causes} from './causes.mjs';
 import {
   browser,
   check,
@@ -155,35 +156,6 @@ async function look_at_hostile_texts() {
   await page.context().close();
 }
 
-// Seconds until the page says the cause in its first sentence.
-async function until_said(page, what, words) {
-  const begun = Date.now();
-  await says(page, '.sentence', words);
-  console.log(`ok    ${what}: said after ${((Date.now() - begun) / 1000).toFixed(1)} s`);
-}
-
-async function look_at_causes() {
-  const page = await page_at(`${open}#/now`);
-  await until_said(page, 'no relay', 'No relay runs');
-  sql("SELECT outbox.pause(ARRAY[]::text[], ARRAY[]::text[], true, 'infinity', 'ticket 7')");
-  await until_said(page, 'everything is paused', 'ticket 7');
-  sql('SELECT outbox.resume(ARRAY[]::text[], ARRAY[]::text[], true, NULL)');
-  const holder = spawn('psql', [
-    '-qX',
-    `${database}?application_name=nightly-report`,
-    '-c',
-    'BEGIN; LOCK TABLE outbox.event IN SHARE MODE; SELECT pg_sleep(600)',
-  ]);
-  await until_said(page, 'a lock holder', 'nightly-report');
-  sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nightly-report'");
-  holder.kill();
-  sql('UPDATE outbox.shard SET shard = 1');
-  await until_said(page, 'a missing row of a shard', 'table shard');
-  sql('UPDATE outbox.shard SET shard = 0');
-  await until_said(page, 'all of it mended', 'No relay runs');
-  await page.context().close();
-}
-
 async function log_in() {
   const first = await page_at(guarded, unguarded, /401/);
   await says(first, 'h1', 'Log in');
@@ -330,21 +302,26 @@ if (pictures) mkdirSync(pictures, {recursive: true});
 plant();
 const parts = {
   look_at_hostile_texts,
-  look_at_causes,
   look_at_views,
+  look_at_causes,
   look_at_actions,
   log_in,
   use_keyboard,
   hide,
   without_scripts,
 };
+const only = process.env.CHECK_ONLY;
 for (const [name, part] of Object.entries(parts)) {
-  console.log(`${name.replaceAll('_', ' ')}:`);
+  const words = name.replaceAll('_', ' ');
+  if (only !== undefined && only !== words) continue;
+  console.log(`${words}:`);
+  const begun = Date.now();
   try {
     await part();
   } catch (error) {
     check(false, `${name}: ${error.message.split('\n')[0]}`);
   }
+  console.log(`      in ${((Date.now() - begun) / 1000).toFixed(0)} s`);
 }
 await browser.close();
 const failures = count_of_failures();

@@ -24,6 +24,15 @@ export function sql(text) {
   }).trim();
 }
 
+function rabbitmqctl(...words) {
+  execFileSync(process.env.OUTBOXD_TEST_RABBITMQCTL, ['-q', ...words], {stdio: ['ignore', 'ignore', 'inherit']});
+}
+// The queue of the orders, with its binding.
+export const bind_queue = () => rabbitmqctl('import_definitions', `${process.cwd()}/queue.json`);
+export const delete_queue = () => rabbitmqctl('delete_queue', 'console-check');
+// Of RabbitMQ, as a part of the machine's: with 0 it takes no messages.
+export const memory_limit = (part) => rabbitmqctl('set_vm_memory_high_watermark', part);
+
 export const browser = await chromium.launch({executablePath: program, args: ['--no-sandbox']});
 
 // A page that reports what goes wrong in it. Refusals that a test provokes are named in `expected`.
