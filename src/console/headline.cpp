@@ -60,6 +60,7 @@ std::string code_words(const std::string& code) {
 
 // "18,230 events wait, and nothing is lost"
 std::string waiting_words(const json& status) {
+  if (!status.contains("events")) return "how many events wait is not known";
   const auto count = count_of(status, "pending") + count_of(status, "waiting");
   if (count == 0) return "nothing waits";
   return fmt::format("{} {}, and nothing is lost", events(count), count == 1 ? "waits" : "wait");
@@ -87,13 +88,19 @@ std::optional<headline> database_away(const json& now) {
       text_at(database, "since")};
 }
 
-std::optional<headline> outbox_unread(const json& status) {
-  if (status.contains("events") || status.contains("relays")) return std::nullopt;
+// The table itself, such as one of another version of the schema. Who holds a lock on it is told first.
+std::optional<headline> events_unread(const json& status) {
+  if (status.contains("events")) return std::nullopt;
   const auto& errors = array_at(status, "errors");
   return headline{"outbox_unread", "bad",
                   fmt::format("The outbox in schema {} cannot be read: {}.", text_at(status, "schema"),
                               errors.empty() ? "nobody says why" : errors.front().get<std::string>()),
                   "outboxd check says what is missing.", ""};
+}
+
+std::optional<headline> outbox_unread(const json& status) {
+  if (status.contains("relays")) return std::nullopt;
+  return events_unread(status);
 }
 
 std::optional<headline> in_the_way(const json& status) {
@@ -338,6 +345,7 @@ headline headline_of(const json& now) {
   if (auto one = database_away(now)) return *one;
   if (auto one = outbox_unread(status)) return *one;
   if (auto one = in_the_way(status)) return *one;
+  if (auto one = events_unread(status)) return *one;
   if (auto one = all_paused(status)) return *one;
   if (auto one = shard_missing(status)) return *one;
   if (auto one = no_relay(status)) return *one;

@@ -135,6 +135,19 @@ TEST_CASE("the first sentence names who is in the way, who has paused what, and 
   console.await_headline("shard_missing");
 }
 
+TEST_CASE("beside another version of the schema the console says what it cannot read, and goes on after it") {
+  const stage on;
+  const operator_desk desk{on};
+  const running_console console{desk};
+  console.await_headline("no_relay");
+  on.connect().exec("ALTER TABLE outbox.event RENAME COLUMN exception TO exception_of_later");
+  console.await_headline("outbox_unread");
+  const auto words = console.headline().at("text").get<std::string>();
+  CHECK_MESSAGE(words.find("column e.exception does not exist") != std::string::npos, words);
+  on.connect().exec("ALTER TABLE outbox.event RENAME COLUMN exception_of_later TO exception");
+  console.await_headline("no_relay");
+}
+
 TEST_CASE("what is in an event is told as it is, cut where it is long, and its payload is nowhere") {
   const stage on;
   const operator_desk desk{on};

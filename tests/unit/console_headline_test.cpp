@@ -195,6 +195,15 @@ std::vector<changed> table() {
       {"there is no outbox",
        status({{"events", nullptr}, {"relays", nullptr}, {"errors", {"no table outbox.event"}}}),
        {"outbox_unread", "bad", "The outbox in schema outbox cannot be read: no table outbox.event."}},
+      {"the events cannot be read, and the relays can",
+       status({{"events", nullptr}, {"errors", {"no column exception"}}}),
+       {"outbox_unread", "bad", "The outbox in schema outbox cannot be read: no column exception."}},
+      {"somebody holds a lock that keeps the console from reading, too",
+       status({{"events", nullptr}, {"errors", {"lock timeout"}}, {"culprits", {holder}}}),
+       {"lock_holder", "bad",
+        "A session is in the way: pid 4711 (user u, application backup) holds ShareLock and keeps relays "
+        "from "
+        "writing; how many events wait is not known."}},
       {"PostgreSQL is away",
        {{"database", {{"up", false}, {"error", "connection refused"}, {"since", "2026-01-31T14:00:00Z"}}}},
        {"database_away", "bad", "PostgreSQL cannot be asked: connection refused."}},
