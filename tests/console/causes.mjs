@@ -2,13 +2,13 @@
 // page's own buttons where it has some. For check.mjs.
 import {execFile, execFileSync, spawn} from 'node:child_process';
 import {as_actor, close, confirm, go} from './act.mjs';
-import {bind_queue, check, database, delete_queue, memory_limit, outboxd, says, sql} from './page.mjs';
+import {bind_queue, check, database, delete_queue, ends_with_us, memory_limit, outboxd, says, sql} from './page.mjs';
 
 const usual_memory = '0.4'; // RabbitMQ's own, as a part of the machine's
 
 // Runs beside the page, until it is told to end.
 function start(program, words, options = {}) {
-  const child = spawn(program, words, {stdio: 'ignore', ...options});
+  const child = ends_with_us(spawn(program, words, {stdio: 'ignore', ...options}));
   child.on('error', (error) => check(false, `${program} starts: ${error.message}`));
   return child;
 }

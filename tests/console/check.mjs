@@ -11,6 +11,7 @@ import {
   check,
   count_of_failures,
   database,
+  ends_with_us,
   guarded,
   open,
   outboxd,
@@ -40,7 +41,7 @@ function plant() {
 
 // A relay, and a shop that takes orders. Returns what ends both.
 function start_shop() {
-  const relay = spawn(outboxd, ['run'], {stdio: 'ignore'});
+  const relay = ends_with_us(spawn(outboxd, ['run'], {stdio: 'ignore'}));
   const orders = setInterval(
     () =>
       execFile('psql', [

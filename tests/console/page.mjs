@@ -73,3 +73,12 @@ export async function without_violations(page, what) {
     `${what}: axe finds nothing${found.length > 0 ? `, but ${found.join('; ')}` : ''}`,
   );
 }
+
+// A child that does not outlive this process, however that ends.
+export function ends_with_us(child) {
+  process.on('exit', () => {
+    child.kill('SIGCONT');
+    child.kill();
+  });
+  return child;
+}

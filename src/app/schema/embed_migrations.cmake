@@ -1,4 +1,5 @@
-# Writes the C++ source that holds the files of sql/. Usage: cmake -DOUT=… -DSQL_DIR=… -P embed_migrations.cmake
+# Writes the C++ source that holds the files of sql/.
+# Usage: cmake -DOUT=… -DSQL_DIR=… -P embed_migrations.cmake
 file(GLOB files ${SQL_DIR}/*.sql)
 list(SORT files)
 string(CONCAT source
