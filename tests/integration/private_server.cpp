@@ -39,8 +39,9 @@ process_options as_server_user(const std::string& program, const std::vector<std
   return how;
 }
 
-server_directory::server_directory() : path_{"/tmp/outboxd-test-XXXXXX"} {
-  if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error{"cannot create a directory in /tmp"};
+server_directory::server_directory()
+    : path_{(std::filesystem::temp_directory_path() / "outboxd-test-XXXXXX").string()} {
+  if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error{"cannot create " + path_};
   give_away(path_);
 }
 
