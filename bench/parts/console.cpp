@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "parts/part.hpp"
+#include "parts/turns.hpp"
 #include "stage/await.hpp"
-#include "stage/drain.hpp"
 #include "stage/open_console.hpp"
 #include "stage/readers.hpp"
 #include "support/free_port.hpp"
@@ -126,69 +126,23 @@ class consoles : public part {
     }
   }
 
-  void drains(const setup& on, stage& where, report& out) {
-    for (int round = 1; round <= rounds_; ++round) {
-      // What runs second may find warmer caches, or a machine that has become busier.
-      if (round % 2 == 1) {
-        drain_alone(on, where);
-        drain_beside_readers(on, where);
-      } else {
-        drain_beside_readers(on, where);
-        drain_alone(on, where);
-      }
-      out.note(fmt::format("round {}: {:.0f} events/s, {:.0f} beside the readers", round,
-                           alone_.back().events_per_second, beside_.back().events_per_second));
-    }
-    tell(out, "drain, alone", alone_);
-    tell(out, "drain, beside the readers", beside_);
-    tell(out, seen_);
-    out.section("ratio");
-    out.key(
-        "console_ratio",
-        out.figure("drained: beside the readers / alone", ratios(&drained::events_per_second), "").median);
-    out.draw({.title = "Drain: alone and beside ten open consoles",
-              .x_label = "round",
-              .y_label = "events per second",
-              .series = {series("alone", alone_), series("beside", beside_)}});
+  void drains(const setup& on, stage& where, report& out) const {
+    readers_tally seen;
+    turns both({"alone", [&] { return fill_and_drain(on, where, fill_, relay_flags(some_port())); }},
+               {"beside the readers", [&] { return drain_beside_readers(on, where, seen); }});
+    both.run(out, rounds_);
+    both.tell(out);
+    tell(out, seen);
+    out.key("console_ratio", both.compare(out));
   }
 
-  void drain_alone(const setup& on, stage& where) {
-    const auto before = where.fill(fill_);
-    alone_.push_back(drain(on, where, before, fill_.events, relay_flags(some_port())));
-    where.clear(before);
-  }
-
-  void drain_beside_readers(const setup& on, stage& where) {
-    const auto before = where.fill(fill_);
+  drained drain_beside_readers(const setup& on, stage& where, readers_tally& into) const {
     const auto port = some_port();
     read_console read(on, where, port, readers_);
-    beside_.push_back(drain(on, where, before, fill_.events, relay_flags(port)));
+    const auto out = fill_and_drain(on, where, fill_, relay_flags(port));
     const auto seen = read.leave();
-    seen_.now_ms.insert(seen_.now_ms.end(), seen.now_ms.begin(), seen.now_ms.end());
-    seen_.stuck_ms.insert(seen_.stuck_ms.end(), seen.stuck_ms.begin(), seen.stuck_ms.end());
-    where.clear(before);
-  }
-
-  static void tell(report& out, const char* name, const std::vector<drained>& of) {
-    std::vector<double> rates;
-    std::vector<double> cpu;
-    for (const auto& one : of) {
-      rates.push_back(one.events_per_second);
-      cpu.push_back(one.cpu_us_per_event);
-    }
-    out.section(name);
-    out.figure("drained", rates, "events/s");
-    out.figure("relay CPU", cpu, "us/event");
-  }
-  static plot_series series(const char* name, const std::vector<drained>& of) {
-    plot_series out{.name = name, .points = {}};
-    for (const auto& one : of)
-      out.points.push_back({static_cast<double>(out.points.size() + 1), one.events_per_second});
-    return out;
-  }
-  std::vector<double> ratios(double drained::*what) const {
-    std::vector<double> out;
-    for (std::size_t i = 0; i < alone_.size(); ++i) out.push_back(beside_[i].*what / alone_[i].*what);
+    into.now_ms.insert(into.now_ms.end(), seen.now_ms.begin(), seen.now_ms.end());
+    into.stuck_ms.insert(into.stuck_ms.end(), seen.stuck_ms.begin(), seen.stuck_ms.end());
     return out;
   }
 
@@ -200,9 +154,6 @@ class consoles : public part {
   int seconds_ = 60;
   int settle_seconds_ = 30;
   int lanes_ = default_lanes;
-  std::vector<drained> alone_;
-  std::vector<drained> beside_;
-  readers_tally seen_;
 };
 
 }  // namespace

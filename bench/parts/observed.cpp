@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "parts/part.hpp"
+#include "parts/turns.hpp"
 #include "stage/crowd.hpp"
-#include "stage/drain.hpp"
 #include "support/free_port.hpp"
 
 namespace outboxd::bench {
@@ -42,75 +42,31 @@ class observed : public part {
         "/metrics every second and read a byte every 0.1 s",
         fill_.events, fill_.size, lanes_, how_.trickling, how_.sipping));
     stage where(on);
-    for (int round = 1; round <= rounds_; ++round) {
-      // What runs second may find warmer caches, or a machine that has become busier.
-      if (round % 2 == 1) {
-        drain_alone(on, where);
-        drain_watched(on, where);
-      } else {
-        drain_watched(on, where);
-        drain_alone(on, where);
-      }
-      out.note(fmt::format("round {}: {:.0f} events/s, {:.0f} watched", round,
-                           alone_.back().events_per_second, watched_.back().events_per_second));
-    }
-    tell(out, "without", alone_);
-    tell(out, "watched", watched_);
+    turns both({"without", [&] { return drain_once(on, where, some_port()); }},
+               {"watched", [&] { return drain_watched(on, where); }});
+    both.run(out, rounds_);
+    both.tell(out);
     out.figure("a scrape meanwhile", scrape_ms_, "ms");
-    out.section("ratio");
-    out.figure("relay CPU: watched / without", ratios(&drained::cpu_us_per_event), "");
-    out.key("observed_ratio",
-            out.figure("drained: watched / without", ratios(&drained::events_per_second), "").median);
-    out.draw({.title = "Drain: watched and without",
-              .x_label = "round",
-              .y_label = "events per second",
-              .series = {series("without", alone_), series("watched", watched_)}});
+    out.key("observed_ratio", both.compare(out));
   }
 
  private:
   drained drain_once(const setup& on, stage& where, std::uint16_t port) const {
-    const auto before = where.fill(fill_);
-    auto out =
-        drain(on, where, before, fill_.events,
-              {"--relay-lanes", std::to_string(lanes_), "--http-listen", fmt::format("127.0.0.1:{}", port)});
-    where.clear(before);
-    return out;
+    return fill_and_drain(
+        on, where, fill_,
+        {"--relay-lanes", std::to_string(lanes_), "--http-listen", fmt::format("127.0.0.1:{}", port)});
   }
 
-  void drain_alone(const setup& on, stage& where) { alone_.push_back(drain_once(on, where, some_port())); }
-
-  void drain_watched(const setup& on, stage& where) {
+  drained drain_watched(const setup& on, stage& where) {
     const auto port = some_port();
     crowd watchers(port, how_);
-    watched_.push_back(drain_once(on, where, port));
+    const auto out = drain_once(on, where, port);
     const auto seen = watchers.leave();
     // Or nothing was measured.
     if (seen.scrape_ms.empty() || seen.most_connected < how_.trickling + how_.sipping)
       throw std::runtime_error(fmt::format("only {} scrapes and {} slow clients at a time",
                                            seen.scrape_ms.size(), seen.most_connected));
     scrape_ms_.insert(scrape_ms_.end(), seen.scrape_ms.begin(), seen.scrape_ms.end());
-  }
-
-  static std::vector<double> all(const std::vector<drained>& of, double drained::*what) {
-    std::vector<double> out;
-    for (const auto& one : of) out.push_back(one.*what);
-    return out;
-  }
-  static void tell(report& out, const char* name, const std::vector<drained>& of) {
-    out.section(name);
-    out.figure("drained", all(of, &drained::events_per_second), "events/s");
-    out.figure("relay CPU", all(of, &drained::cpu_us_per_event), "us/event");
-    out.figure("relay memory, at most", all(of, &drained::peak_rss_mb), "MB");
-  }
-  static plot_series series(const char* name, const std::vector<drained>& of) {
-    plot_series out{.name = name, .points = {}};
-    for (const auto& one : of)
-      out.points.push_back({static_cast<double>(out.points.size() + 1), one.events_per_second});
-    return out;
-  }
-  std::vector<double> ratios(double drained::*what) const {
-    std::vector<double> out;
-    for (std::size_t i = 0; i < alone_.size(); ++i) out.push_back(watched_[i].*what / alone_[i].*what);
     return out;
   }
 
@@ -118,8 +74,6 @@ class observed : public part {
   crowd_options how_;
   int lanes_ = default_lanes;
   int rounds_ = 8;
-  std::vector<drained> alone_;
-  std::vector<drained> watched_;
   std::vector<double> scrape_ms_;
 };
 

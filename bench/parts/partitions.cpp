@@ -91,14 +91,12 @@ class partitions : public part {
   }
 
   void drain_once(const setup& on, stage& where, rounds& into) const {
-    const auto before = where.fill(fill_);
-    const auto done = drain(on, where, before, fill_.events, relay_flags());
+    const auto done = fill_and_drain(on, where, fill_, relay_flags());
     into.drained_per_second.push_back(done.events_per_second);
     into.relay_cpu_us.push_back(done.cpu_us_per_event);
     // Of a server that is not our own it is not known.
     if (done.server_cpu_us_per_event > 0) into.server_cpu_us.push_back(done.server_cpu_us_per_event);
     into.wal_bytes.push_back(done.wal_bytes_per_event);
-    where.clear(before);
   }
 
   void write_once(const setup& on, stage& where, rounds& into) const {

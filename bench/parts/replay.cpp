@@ -1,6 +1,7 @@
 // replay: how live events fare beside events that return: from a replay, or due together.
 #include <fmt/format.h>
 
+#include <future>
 #include <map>
 #include <optional>
 
@@ -16,7 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class beside { nothing, replay, due };
+// A neighbour: events come due together, and another session changes as many rows of a table of its own, in
+// portions as a replay does. So it shows what a replay takes from live events by the work of PostgreSQL alone.
+enum class beside { nothing, replay, due, neighbour };
 
 const char* words(beside what) {
   switch (what) {
@@ -26,6 +29,8 @@ const char* words(beside what) {
       return "beside a replay";
     case beside::due:
       return "beside events that came due together";
+    case beside::neighbour:
+      return "beside events that came due together, and a neighbour's UPDATEs";
   }
   return "";
 }
@@ -78,11 +83,13 @@ class replay : public part {
   void run(const setup& on, report& out) override {
     out.note(
         fmt::format("live events, {}/s for {} s, alone, while {} others are replayed, and while as many are "
-                    "due at once, to another queue; {} to drain; {} lanes, quorum queues",
+                    "due at once, to another queue, also beside a neighbour's UPDATEs; {} to drain; {} "
+                    "lanes, quorum queues",
                     pace_.events_per_second, pace_.duration / 1s, returning_, fill_.events, default_lanes));
     for (int round = 1; round <= rounds_; ++round) {
       drain_round(on);
-      for (const auto what : {beside::nothing, beside::replay, beside::due}) live_round(on, what);
+      for (const auto what : {beside::nothing, beside::replay, beside::due, beside::neighbour})
+        live_round(on, what);
       out.note(fmt::format("round {} of {} is through", round, rounds_));
     }
     for (auto& [what, times] : live_) {
@@ -99,6 +106,8 @@ class replay : public part {
     const auto p99 = [this](beside what) { return spread_of(live_[what].p99).median; };
     out.key("beside_replay_p99_ratio", p99(beside::replay) / p99(beside::nothing));
     out.key("beside_due_p99_ratio", p99(beside::due) / p99(beside::nothing));
+    out.figure("p99 of live events: beside a neighbour / alone",
+               {p99(beside::neighbour) / p99(beside::nothing)}, "");
     out.key("replay_ratio", spread_of(due_).median / spread_of(pending_).median);
   }
 
@@ -127,14 +136,18 @@ class replay : public part {
     relay running(on, where);
     running.await_lead();
     std::optional<test::process> command;
+    std::future<void> neighbour;
     if (what == beside::replay) command.emplace(replay_of_all(on, where));
-    if (what == beside::due)
+    if (what == beside::due || what == beside::neighbour)
       session.exec("UPDATE outbox.event SET available_at = now() WHERE event_type = 'other'");
+    if (what == beside::neighbour)
+      neighbour = std::async(std::launch::async, [&where] { change_in_portions(where); });
     const auto times = time_deliveries(on, where, pace_,
                                        [&](std::int64_t n) { return numbered_insert(where, "outbox", n); });
     const auto left = others(session, "<> 'published'");
     if (command && command->wait(20min) != test::exit_status{.code = 0, .signal = {}})
       throw std::runtime_error("outboxd replay failed: " + command->tail());
+    if (neighbour.valid()) neighbour.get();
     await("all others are published", [&] { return others(session, "<> 'published'") == 0; });
     auto& into = live_[what];
     into.p50.push_back(percentile(times.ms, 0.50));
@@ -155,11 +168,24 @@ class replay : public part {
                     "routing_key, payload, {}) SELECT 'other', (n * 7919 % 20000)::text, 'other', $1, $2,"
                     " jsonb_build_object('text', repeat('x', $3::int)), {}"
                     " FROM generate_series(1, $4::bigint) AS n",
-                    what == beside::due ? "available_at" : "status, published_at",
-                    what == beside::due ? "now() + interval '1 day'" : "'published', now()"),
+                    what == beside::replay ? "status, published_at" : "available_at",
+                    what == beside::replay ? "'published', now()" : "now() + interval '1 day'"),
         {"", aside.name(), std::to_string(fill_.size), std::to_string(returning_)});
-    session.exec("VACUUM ANALYZE outbox.event");
+    if (what == beside::neighbour) {
+      session.exec("CREATE TABLE neighbour AS SELECT * FROM outbox.event WHERE event_type = 'other'");
+      session.exec("ALTER TABLE neighbour ADD PRIMARY KEY (seq)");
+    }
+    session.exec("VACUUM ANALYZE");
     where.come_to_rest(session);
+  }
+
+  static void change_in_portions(const stage& where) {
+    where.connect().exec(
+        "DO $$ DECLARE place bigint := (SELECT min(seq) FROM neighbour);"
+        " BEGIN WHILE place <= (SELECT max(seq) FROM neighbour) LOOP"
+        " UPDATE neighbour SET status = 'pending', published_at = NULL"
+        " WHERE seq = ANY (ARRAY(SELECT generate_series(place, place + 999)));"
+        " COMMIT; place := place + 1000; END LOOP; END $$");
   }
 
   static test::process_options replay_of_all(const setup& on, const stage& where) {

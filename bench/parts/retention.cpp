@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "parts/part.hpp"
-#include "stage/drain.hpp"
+#include "parts/turns.hpp"
 
 namespace outboxd::bench {
 namespace {
@@ -35,26 +35,12 @@ class retention : public part {
         "that were published 8 days ago; retention.published is 7d or never",
         fill_.events, fill_.size, lanes_, old_));
     stage where(on);
-    for (int round = 1; round <= rounds_; ++round) {
-      // What runs second may find warmer caches, or a machine that has become busier.
-      for (const bool deleting : {round % 2 == 0, round % 2 == 1}) drain_once(on, where, deleting);
-      out.note(fmt::format("round {}: {:.0f} events/s, {:.0f} while {:.0f} were deleted", round,
-                           leaving_.back().events_per_second, deleting_.back().events_per_second,
-                           deleted_.back()));
-    }
-    tell(out, "never", leaving_);
-    tell(out, "7d", deleting_);
+    turns both({"never", [&] { return drain_once(on, where, "never"); }},
+               {"7d", [&] { return drain_once(on, where, "7d"); }});
+    both.run(out, rounds_);
+    both.tell(out);
     out.figure("deleted meanwhile", deleted_, "events");
-    out.section("ratio");
-    // Of a server that is not our own it is not known.
-    if (const auto cpu = ratios(&drained::server_cpu_us_per_event); !cpu.empty())
-      out.figure("CPU of the PostgreSQL sessions: 7d / never", cpu, "");
-    out.key("retention_ratio",
-            out.figure("drained: 7d / never", ratios(&drained::events_per_second), "").median);
-    out.draw({.title = "Drain: retention.published 7d and never",
-              .x_label = "round",
-              .y_label = "events per second",
-              .series = {series("never", leaving_), series("7d", deleting_)}});
+    out.key("retention_ratio", both.compare(out));
   }
 
  private:
@@ -75,45 +61,18 @@ class retention : public part {
            std::to_string(std::min(left, portion_))});
   }
 
-  void drain_once(const setup& on, stage& where, bool deleting) {
+  drained drain_once(const setup& on, stage& where, const std::string& retention) {
     auto session = where.connect();
     bring_old_ones(where, session);
-    const auto before = where.fill(fill_);
-    (deleting ? deleting_ : leaving_)
-        .push_back(drain(
-            on, where, before, fill_.events,
-            {"--relay-lanes", std::to_string(lanes_), "--retention-published", deleting ? "7d" : "never"}));
+    const auto out = fill_and_drain(
+        on, where, fill_, {"--relay-lanes", std::to_string(lanes_), "--retention-published", retention});
     const auto left = old_events(session);
-    if (deleting) deleted_.push_back(static_cast<double>(old_ - left));
+    const bool deletes = retention != "never";
+    if (deletes) deleted_.push_back(static_cast<double>(old_ - left));
     // Or something else was measured.
-    if (deleting == (left == old_))
-      throw std::runtime_error(fmt::format("{} of {} old events are left with retention.published = {}", left,
-                                           old_, deleting ? "7d" : "never"));
-    where.clear(before);
-  }
-
-  static std::vector<double> all(const std::vector<drained>& of, double drained::*what) {
-    std::vector<double> out;
-    for (const auto& one : of) out.push_back(one.*what);
-    return out;
-  }
-  static void tell(report& out, const char* name, const std::vector<drained>& of) {
-    out.section(fmt::format("retention.published = {}", name));
-    out.figure("drained", all(of, &drained::events_per_second), "events/s");
-    out.figure("relay CPU", all(of, &drained::cpu_us_per_event), "us/event");
-    out.figure("CPU of its PostgreSQL sessions", all(of, &drained::server_cpu_us_per_event), "us/event");
-    out.figure("WAL", all(of, &drained::wal_bytes_per_event), "bytes/event");
-  }
-  static plot_series series(const char* name, const std::vector<drained>& of) {
-    plot_series out{.name = name, .points = {}};
-    for (const auto& one : of)
-      out.points.push_back({static_cast<double>(out.points.size() + 1), one.events_per_second});
-    return out;
-  }
-  std::vector<double> ratios(double drained::*what) const {
-    std::vector<double> out;
-    for (std::size_t i = 0; i < leaving_.size(); ++i)
-      if (leaving_[i].*what > 0) out.push_back(deleting_[i].*what / leaving_[i].*what);
+    if (deletes == (left == old_))
+      throw std::runtime_error(
+          fmt::format("{} of {} old events are left with retention.published = {}", left, old_, retention));
     return out;
   }
 
@@ -122,8 +81,6 @@ class retention : public part {
   std::int64_t old_ = 1'000'000;
   int lanes_ = default_lanes;
   int rounds_ = 4;
-  std::vector<drained> leaving_;
-  std::vector<drained> deleting_;
   std::vector<double> deleted_;
 };
 

@@ -83,6 +83,14 @@ drained drain(const setup& on, stage& where, std::int64_t after_seq, std::int64_
   return out;
 }
 
+drained fill_and_drain(const setup& on, stage& where, const filling& how,
+                       const std::vector<std::string>& relay_flags) {
+  const auto before = where.fill(how);
+  const auto out = drain(on, where, before, how.events, relay_flags);
+  where.clear(before);
+  return out;
+}
+
 double marked_per_second(test::database& session, std::int64_t after_seq) {
   return std::stod(
       session.value("WITH done AS MATERIALIZED (SELECT published_at AS at FROM outbox.event"

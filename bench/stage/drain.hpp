@@ -26,6 +26,10 @@ struct drained {
 drained drain(const setup& on, stage& where, std::int64_t after_seq, std::int64_t events,
               const std::vector<std::string>& relay_flags);
 
+// Fills the table, drains it, and clears away what was drained.
+drained fill_and_drain(const setup& on, stage& where, const filling& how,
+                       const std::vector<std::string>& relay_flags);
+
 // Events per second of those after `seq` that are published, by the table's own timestamps: without the first
 // batch, whose beginning they do not tell.
 double marked_per_second(test::database& session, std::int64_t after_seq);
