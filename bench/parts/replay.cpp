@@ -135,6 +135,8 @@ class replay : public part {
     if (what != beside::nothing) insert_others(session, where, aside, what);
     relay running(on, where);
     running.await_lead();
+    // A relay sets scheduled events aside when it has read them.
+    await("no other event is pending", [&] { return others(session, "= 'pending'") == 0; });
     std::optional<test::process> command;
     std::future<void> neighbour;
     if (what == beside::replay) command.emplace(replay_of_all(on, where));
