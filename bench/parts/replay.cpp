@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A neighbour: events come due together, and another session changes as many rows of a table of its own, in
-// portions as a replay does. So it shows what a replay takes from live events by the work of PostgreSQL alone.
+// portions as a replay does. It shows what the work of PostgreSQL alone takes from live events.
 enum class beside { nothing, replay, due, neighbour };
 
 const char* words(beside what) {

@@ -1,4 +1,4 @@
-// turns: drains of two kinds in turns, so that both meet the same machine, and what they say beside each other.
+// turns: drains of two kinds in turns, so that both meet the same machine, beside each other.
 #pragma once
 
 #include <functional>

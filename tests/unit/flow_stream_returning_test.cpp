@@ -83,6 +83,40 @@ TEST_CASE("beside new events a round trip reads and marks little of those that r
   CHECK(most > 1);
 }
 
+TEST_CASE("beside live events those that return rest three times as long as their round trip took") {
+  using namespace std::chrono_literals;
+  replay_script it;
+  it.read({row(1)});
+  it.stream.ring_due();
+  while (it.ask(), !it.asked.due) it.answer();
+  it.now += 10ms;
+  it.answer();
+  it.stream.ring_due();
+  it.stream.ring();
+  it.ask();
+  CHECK(it.asked.read);
+  CHECK_FALSE(it.asked.due);
+  it.bring({});
+  CHECK(it.stream.next_at() == it.now + 30ms);
+  it.now += 30ms;
+  it.ask();
+  CHECK(it.asked.due);
+}
+
+TEST_CASE("beside a backlog they do not rest") {
+  using namespace std::chrono_literals;
+  replay_script it;
+  it.stream.ring_due();
+  it.read({row(1), row(2), row(3), row(4), row(5), row(6), row(7), row(8)});  // a batch: there may be more
+  it.stream.ring_due();
+  while (it.ask(), !it.asked.due) it.answer();
+  it.now += 10ms;
+  it.answer();
+  it.stream.ring_due();
+  it.ask();
+  CHECK(it.asked.due);
+}
+
 TEST_CASE("texts of due events have half of the bytes") {
   auto limits = small();
   limits.batch_bytes = 100;

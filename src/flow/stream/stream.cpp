@@ -161,9 +161,10 @@ clock::time_point stream::next_at() const {
   if (agenda_.save || (may_release() && barriers_.held.asks())) return at_once;
   const auto to_fetch = may_fetch() ? writes_.fetches.due().value_or(never) : never;
   const auto to_laggards = free > 0 && !hungry().empty() ? at_once : never;
+  const auto rested = agenda_.returning_rest_until > lanes_.now() ? agenda_.returning_rest_until : never;
   const auto to_look = writes_.looks.due().value_or(never);
-  return std::min({to_write, to_fetch, to_laggards, to_look, reader_.next({.fresh = free, .due = returning}),
-                   scanner_.next(returning)});
+  return std::min({to_write, to_fetch, to_laggards, to_look, rested,
+                   reader_.next({.fresh = free, .due = returning}), scanner_.next(returning)});
 }
 
 stream::news stream::on_answer(store_answer answer) {
@@ -184,6 +185,7 @@ stream::news stream::on_answer(store_answer answer) {
           }
         },
         asked->questions[i]);
+  if (asked->asks_one_of<due_request, release_request>()) rest_returning();
   if (phase_ == phase::loading && scanner_.knows_barriers(lanes_.now()) && !scanner_.has_left())
     phase_ = phase::running;
   lanes_.pump();

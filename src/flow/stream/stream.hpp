@@ -156,7 +156,9 @@ class stream final : public lane_client {
     std::size_t found_of_laggards = 0;        // since the latest read
     clock::time_point keys_only_until{};
     clock::time_point new_ones_until{};  // they come, and do not wait
-    clock::time_point sure_until{};      // that it has the lead still
+    bool behind = false;                 // the latest read has left some of them
+    clock::time_point returning_rest_until{};
+    clock::time_point sure_until{};  // that it has the lead still
     payload_type payload = payload_type::jsonb;
     flow::server_clock server_clock;
   };
@@ -169,8 +171,10 @@ class stream final : public lane_client {
   bool is_full(aggregate which) const;
   std::vector<left_behind> hungry() const;
   int room() const;
+  bool new_ones_come() const { return lanes_.now() < agenda_.new_ones_until; }
   int portion() const;
   int room_for_returning() const;
+  void rest_returning();
   std::size_t most_marks() const;
   bool memory_is_full() const;
   std::int64_t watermark() const;

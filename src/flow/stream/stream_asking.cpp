@@ -72,18 +72,26 @@ int stream::room() const {
 // little of each.
 int stream::portion() const {
   const int batch = lanes_.limit().worth_reading(limits_.read.batch);
-  const bool beside_new_ones = events_.returning().events > 0 && lanes_.now() < agenda_.new_ones_until;
+  const bool beside_new_ones = new_ones_come() && (events_.returning().events > 0 || !agenda_.behind);
   return beside_new_ones ? std::max(1, batch / 16) : batch;
 }
 
 std::size_t stream::most_marks() const {
-  const int batch = lanes_.limit().worth_reading(limits_.read.batch);
-  return portion() < batch ? static_cast<std::size_t>(portion()) : limits_.marks.most;
+  const bool some_return = events_.returning().events > 0;
+  return some_return && new_ones_come() ? static_cast<std::size_t>(portion()) : limits_.marks.most;
+}
+
+// After a round trip that has asked for events that return. While new ones come and all of them are read, the
+// others leave them three quarters of the time: a machine that has no rest is late for everybody.
+void stream::rest_returning() {
+  const auto now = lanes_.now();
+  if (new_ones_come() && !agenda_.behind) agenda_.returning_rest_until = now + 3 * (now - agenda_.asked_at);
 }
 
 // What has waited in the table has half of the memory at most, so that a replay, or what has come due
 // together, never keeps new events from being read.
 int stream::room_for_returning() const {
+  if (lanes_.now() < agenda_.returning_rest_until) return 0;
   const auto& back = events_.returning();
   if (back.bytes >= limits_.batch_bytes * limits_.batches / 2) return 0;
   const int batch = lanes_.limit().worth_reading(limits_.read.batch);

@@ -52,6 +52,7 @@ stream::news stream::take(const read_request& asked, tried<read_answer>& got) {
   }
   out.found += std::exchange(agenda_.found_of_laggards, 0);
   if (out.found > 0) agenda_.new_ones_until = lanes_.now() + new_ones_follow_for;
+  agenda_.behind = !out.complete;
   return out;
 }
 
