@@ -61,18 +61,18 @@ class retention : public part {
            std::to_string(std::min(left, portion_))});
   }
 
-  drained drain_once(const setup& on, stage& where, const std::string& retention) {
+  drained drain_once(const setup& on, stage& where, const std::string& keep_for) {
     auto session = where.connect();
     bring_old_ones(where, session);
     const auto out = fill_and_drain(
-        on, where, fill_, {"--relay-lanes", std::to_string(lanes_), "--retention-published", retention});
+        on, where, fill_, {"--relay-lanes", std::to_string(lanes_), "--retention-published", keep_for});
     const auto left = old_events(session);
-    const bool deletes = retention != "never";
+    const bool deletes = keep_for != "never";
     if (deletes) deleted_.push_back(static_cast<double>(old_ - left));
     // Or something else was measured.
     if (deletes == (left == old_))
       throw std::runtime_error(
-          fmt::format("{} of {} old events are left with retention.published = {}", left, old_, retention));
+          fmt::format("{} of {} old events are left with retention.published = {}", left, old_, keep_for));
     return out;
   }
 
