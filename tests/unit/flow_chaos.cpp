@@ -93,8 +93,8 @@ void flow_chaos::run() {
   }
   heal();
   // The last pause, claim_timeout, reconnects, backoffs, pauses of writes that were refused, probes of
-  // destinations, connections that bad events end, and the drain. A sound schedule takes up to 20,000 steps:
-  // many times as many do not end.
+  // destinations, connections that bad events end, and the drain. Sound schedules took 17,000 steps at
+  // most: many times as many do not end.
   const auto latest = world_.now() + 120s;
   while (world_.now() < latest && world_.steps() < 80'000 && !at_rest()) {
     world_.run_until(world_.now() + 200ms);
