@@ -232,10 +232,10 @@ void round_trip::add(const flow::save_request& asked, flow::save_answer& into) {
       });
 }
 
-void round_trip::add(const flow::recall_request& asked, flow::recall_request::answer& into) {
+void round_trip::add(const flow::early_retry_request& asked, flow::early_retry_request::answer& into) {
   auto parameters = events_of(of_.largest);
   append(parameters, {pg::timestamptz(asked.after.at), pg::int8(asked.after.seq)});
-  ask(statement::recall, std::move(parameters), [this, &into](segment& got) {
+  ask(statement::retry_early, std::move(parameters), [this, &into](segment& got) {
     flow::write_answer changed;  // it is no read, and fails like a write
     if (!is_written(got, changed)) {
       into.result = changed.result == flow::write_result::refused ? flow::read_result::refused

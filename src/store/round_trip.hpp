@@ -80,8 +80,8 @@ class round_trip {
   void add(const flow::release_request& asked, flow::release_request::answer& into);
   void add(const flow::pauses_request&, flow::pauses_request::answer& into);
   void add(const flow::dead_request& asked, flow::dead_request::answer& into);
-  void add(const flow::blocked_request& asked, flow::blocked_request::answer& into);
-  void add(const flow::recall_request& asked, flow::recall_request::answer& into);
+  void add(const flow::held_request& asked, flow::held_request::answer& into);
+  void add(const flow::early_retry_request& asked, flow::early_retry_request::answer& into);
   void add(const flow::resume_request& asked, flow::resume_request::answer& into);
 
   const flow::store_request& what_;

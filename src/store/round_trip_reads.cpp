@@ -240,7 +240,7 @@ void round_trip::add(const flow::release_request& asked, flow::release_request::
   });
 }
 
-void round_trip::add(const flow::blocked_request& asked, flow::blocked_request::answer& into) {
+void round_trip::add(const flow::held_request& asked, flow::held_request::answer& into) {
   constexpr int page = 500;
   ask(statement::held, {pg::int8(asked.after)}, [this, &into](segment& got) {
     static constexpr std::array cells{pg::number_cell, pg::boolean_cell, pg::cell_shape{.bytes = 4}};

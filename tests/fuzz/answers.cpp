@@ -56,8 +56,8 @@ flow::store_request everything(bool by_place, bool keys_only) {
   out.add(flow::release_request{.of = {2, 4}, .events = 2});
   out.add(flow::pauses_request{});
   out.add(flow::dead_request{});
-  out.add(flow::blocked_request{});
-  out.add(flow::recall_request{});
+  out.add(flow::held_request{});
+  out.add(flow::early_retry_request{});
   out.add(flow::resume_request{.after = 0, .events = 3, .paused = {}});
   return out;
 }
@@ -68,7 +68,7 @@ int columns_of(const std::string& statement) {
   constexpr int of_events = static_cast<int>(store::event_column::behind) + 1;
   static const std::map<std::string, int> all{
       {"record", 1}, {"unfinished", 1}, {"mark", 0},   {"save", 0}, {"read", of_read},  {"walk", 3},
-      {"held", 3},   {"recall", 2},     {"pauses", 5}, {"dead", 2}, {"mark_by_key", 2}, {"look", 1}};
+      {"held", 3},   {"retry_early", 2},     {"pauses", 5}, {"dead", 2}, {"mark_by_key", 2}, {"look", 1}};
   const auto found = all.find(statement);
   return found == all.end() ? of_events : found->second;
 }

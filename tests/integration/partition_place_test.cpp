@@ -127,14 +127,14 @@ TEST_CASE("a mark with the bounds of one partition looks into no other") {
   CHECK_MESSAGE(plan.find("Subplans Removed: 4") != std::string::npos, plan);
 }
 
-TEST_CASE("a recall, and the end of a pause, are of their rows alone") {
+TEST_CASE("an early retry, and the end of a pause, are of their rows alone") {
   twins on;
   on.set_all(
       "status = 'waiting', exception = 'backing_off', last_error_code = 'nacked', available_at = now() + "
       "interval '30 s'");
   on.session().exec("UPDATE outbox.event_p2 SET last_error_code = 'rejected'");
   on.set_all("attempts = attempts");
-  on.session().exec("EXECUTE recall(0, 0, 0, '-infinity', 0)");
+  on.session().exec("EXECUTE retry_early(0, 0, 0, '-infinity', 0)");
   on.check_done("available_at <= now()");
   on.set_all("available_at = 'infinity', last_error_code = 'paused'");
   on.session().exec("UPDATE outbox.event_p2 SET event_type = 'paused'");

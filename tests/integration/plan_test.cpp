@@ -102,7 +102,7 @@ const std::vector<expected> plans{
      "1000, 0, 0, 5",
      {"using event_dead", "Index Cond: (ROW(exception, seq) > ROW('dead'::outbox.event_exception, $4))"},
      1},
-    {store::statement::recall,
+    {store::statement::retry_early,
      "0, 0, 0, '-infinity', 0",
      {"using event_due on event e", "AND (available_at <= (now()", "Tid Scan on event e_1",
       "Tid Scan on event e_2", "TID Cond: (ctid = k.place)", "TID Cond: (ctid = k_1.place)"},

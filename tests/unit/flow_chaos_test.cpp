@@ -129,7 +129,7 @@ TEST_CASE("every rule of marks and releases is needed: left out, it is missed") 
   check_needed({
       {"dead is written synchronously", &rules::dead_synchronous, 697, 2'000},
       {"the successors of a dead one wait until that is written", &rules::dead_awaited, 1, 100},
-      {"what is blocked is known before the first send", &rules::blocked_first, 1, 100},
+      {"what is held is known before the first send", &rules::held_first, 1, 100},
       {"an empty look-up sees all that is parked", &rules::look_up_after_records, 19, 100},
       {"parked events above the position stay", &rules::release_below_position, 82, 2'000},
       {"a new leader looks for what waits for pauses that have ended", &rules::resumed_at_start, 9, 500},

@@ -235,7 +235,7 @@ TEST_CASE_FIXTURE(fixture, "what two new exchanges refuse is the login's fault u
   CHECK(fail(first, failure::forbidden, excuse::refused) == finding::login);
   CHECK(fail(second, failure::forbidden, excuse::refused) == finding::login);
   CHECK(fail(third, failure::refused) == finding::own);  // it does not exist
-  CHECK(deliver(third));                                 // recalls what waits
+  CHECK(deliver(third));                                 // retries early what waits
   CHECK(fail(first, failure::forbidden, excuse::refused) == finding::own);
   CHECK_FALSE(deliver(orders));
   CHECK(fail(second, failure::forbidden, excuse::refused) == finding::own);
@@ -289,7 +289,7 @@ TEST_CASE_FIXTURE(fixture,
   CHECK(it.pause(orders) == 60s);
 }
 
-TEST_CASE("while a destination is down its events wait unsent, a probe finds it up, and they are recalled") {
+TEST_CASE("while a destination is down its events wait unsent, a probe finds it up, and they are retried early") {
   stream_script it;
   it.lead();
   it.bring({row(1, 1)});
@@ -314,12 +314,12 @@ TEST_CASE("while a destination is down its events wait unsent, a probe finds it 
   it.read({row(5, 5), row(6, 6)});
   CHECK(it.sent() == std::vector<int>{5});  // the probe
   it.ack(0, it.latest());
-  bool recalled = false;
+  bool retried = false;
   while (it.asks()) {
-    recalled |= it.asked.recall_after.has_value();
+    retried |= it.asked.early_retry_after.has_value();
     it.answer();
   }
-  CHECK(recalled);
+  CHECK(retried);
   it.read({row(7, 7)});
   CHECK(it.sent() == std::vector<int>{7});
 }

@@ -40,7 +40,7 @@ struct fixture {
     it.start({}, now);
     const auto first = ask_to_load();
     no_pauses(false);
-    it.on_blocked({}, *first.blocked_after, false, now);
+    it.on_held({}, *first.held_after, false, now);
     REQUIRE(it.knows_barriers(now));
     REQUIRE(ask().resume);
     REQUIRE(it.on_resumed({}, now));
@@ -59,17 +59,17 @@ TEST_CASE_FIXTURE(fixture, "all that holds events back is known before what a fo
   CHECK(it.has_left());
   const auto first = ask_to_load();
   CHECK(first.pauses);
-  REQUIRE(first.blocked_after);
+  REQUIRE(first.held_after);
   CHECK(first.left.empty());
   CHECK_FALSE(first.dead_after);
   no_pauses(false);
-  it.on_blocked({.result = read_result::done, .reason = {}, .answer = {.rows = {{7, true}}, .upto = 7}},
-                *first.blocked_after, false, now);
+  it.on_held({.result = read_result::done, .reason = {}, .answer = {.rows = {{7, true}}, .upto = 7}},
+             *first.held_after, false, now);
   CHECK_FALSE(it.knows_barriers(now));
   const auto second = ask_to_load();
   CHECK_FALSE(second.pauses);
-  CHECK(second.blocked_after == 7);
-  it.on_blocked({}, 7, false, now);
+  CHECK(second.held_after == 7);
+  it.on_held({}, 7, false, now);
   CHECK(it.knows_barriers(now));
   CHECK(known.hold(7));
   CHECK(ask_to_load().left.size() == 1);
@@ -84,44 +84,45 @@ TEST_CASE_FIXTURE(fixture, "all that holds events back is known before what a fo
 
 TEST_CASE_FIXTURE(fixture, "a page that fails is asked for again after a pause, from where it was") {
   load();
-  it.scan_blocked();
-  const auto first = ask().blocked_after;
+  it.scan_held();
+  const auto first = ask().held_after;
   REQUIRE(first);
-  it.on_blocked(failed<blocked_answer>(), *first, true, now);
+  it.on_held(failed<held_answer>(), *first, true, now);
   CHECK(it.next(100) > now);
-  CHECK_FALSE(ask().blocked_after);
+  CHECK_FALSE(ask().held_after);
   now = it.next(100);
-  CHECK(ask().blocked_after == first);
+  CHECK(ask().held_after == first);
 }
 
 TEST_CASE_FIXTURE(fixture,
                   "while it runs a page is looked at each time that there is something, and then the next") {
   load();
-  it.scan_blocked();
-  it.on_blocked({.result = read_result::done, .reason = {}, .answer = {.rows = {{3, false}}, .upto = 3}},
-                *ask().blocked_after, true, now);
-  CHECK_FALSE(ask().blocked_after);
-  it.scan_blocked();
-  CHECK(ask().blocked_after == 3);
+  it.scan_held();
+  it.on_held({.result = read_result::done, .reason = {}, .answer = {.rows = {{3, false}}, .upto = 3}},
+             *ask().held_after, true, now);
+  CHECK_FALSE(ask().held_after);
+  it.scan_held();
+  CHECK(ask().held_after == 3);
 }
 
 TEST_CASE_FIXTURE(
-    fixture, "a recall goes through the table in pages, with pauses, and once more if asked for meanwhile") {
+    fixture,
+    "an early retry goes through the table in pages, with pauses, and once more if asked for meanwhile") {
   load();
-  it.recall();
-  CHECK(ask().recall_after == due_cursor{});
+  it.retry_early();
+  CHECK(ask().early_retry_after == due_cursor{});
   const due_cursor far{.at = timestamp(5s), .seq = 5};
-  CHECK(it.on_recalled({.result = read_result::done, .reason = {}, .answer = {far}}, now));
-  CHECK_FALSE(ask().recall_after);
+  CHECK(it.on_retried_early({.result = read_result::done, .reason = {}, .answer = {far}}, now));
+  CHECK_FALSE(ask().early_retry_after);
   CHECK(it.next(100) > now);
   now = it.next(100);
-  CHECK(ask().recall_after == far);
-  CHECK_FALSE(it.on_recalled(failed<recall_answer>(), now));  // the same page again
+  CHECK(ask().early_retry_after == far);
+  CHECK_FALSE(it.on_retried_early(failed<early_retry_answer>(), now));  // the same page again
   now = it.next(100);
-  CHECK(ask().recall_after == far);
-  it.recall();
-  CHECK(ask().recall_after == due_cursor{});
-  CHECK(it.on_recalled({}, now));
+  CHECK(ask().early_retry_after == far);
+  it.retry_early();
+  CHECK(ask().early_retry_after == due_cursor{});
+  CHECK(it.on_retried_early({}, now));
   CHECK(it.next(100) == never);
 }
 
@@ -189,7 +190,7 @@ TEST_CASE_FIXTURE(
   it.start({}, now);
   const auto first = ask_to_load();
   no_pauses(false);
-  it.on_blocked({}, *first.blocked_after, false, now);
+  it.on_held({}, *first.held_after, false, now);
   CHECK_FALSE(it.knows_barriers(now));
   REQUIRE(ask_to_load().dead_after);
   it.on_dead_page({.result = read_result::done, .reason = {}, .answer = {.of = {4}, .upto = 40}}, now);

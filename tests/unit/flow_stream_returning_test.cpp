@@ -155,7 +155,7 @@ TEST_CASE("what waited for an event that is gone is let go, also by a first read
   while (it.stream.now_in() == stream::phase::loading) {
     it.ask();
     named_answers out;
-    if (it.asked.blocked_after) out.blocked.answer.rows = {{.which = 7, .head_waits = false}};
+    if (it.asked.held_after) out.held.answer.rows = {{.which = 7, .head_waits = false}};
     it.answer(std::move(out));
   }
   while (it.ask(), !it.asked.read) it.answer();

@@ -55,7 +55,7 @@ class stream_script : public scripted_lanes {
     return out;
   }
 
-  // Takes the lead with nothing blocked, and goes as far as the first read.
+  // Takes the lead with nothing held, and goes as far as the first read.
   void lead(flow::saved_position from = {{0, {}}, {}}) {
     stream.start(std::move(from), payload_type::jsonb);
     load();

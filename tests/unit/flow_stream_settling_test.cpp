@@ -97,7 +97,7 @@ TEST_CASE(
   it.stream.start({{20, {5, 5, {}}}, {}}, payload_type::jsonb);
   it.ask();
   named_answers page;
-  page.blocked.answer.rows = {{1, false}};
+  page.held.answer.rows = {{1, false}};
   it.answer(page);
   it.ask();
   CHECK(it.asked.walk_from);
@@ -123,7 +123,7 @@ TEST_CASE("nothing parked goes before an earlier one that is still to be recorde
   it.stream.start({{20, {5, 5, {}}}, {}}, payload_type::jsonb);
   it.ask();
   named_answers page;
-  page.blocked.answer.rows = {{1, false}};
+  page.held.answer.rows = {{1, false}};
   it.answer(page);
   it.ask();
   it.answer();

@@ -41,17 +41,17 @@ TEST_CASE("an event is read, sent, and marked once it is acknowledged") {
   CHECK(it.stream.at().seq == 5);
 }
 
-TEST_CASE("nothing is sent before it is known what is blocked and what a former leader has left") {
+TEST_CASE("nothing is sent before it is known what is held and what a former leader has left") {
   stream_script it;
   it.stream.start({{9, {5, 5, {}}}, {4}}, payload_type::jsonb);
   it.ask();
-  CHECK(it.asked.blocked_after);
+  CHECK(it.asked.held_after);
   CHECK_FALSE(it.asked.read);
   named_answers page;
-  page.blocked.answer = {{{1, true}}, 1};
+  page.held.answer = {{{1, true}}, 1};
   it.answer(page);
   it.ask();
-  CHECK(it.asked.blocked_after == 1);
+  CHECK(it.asked.held_after == 1);
   it.answer();
   it.ask();
   CHECK(it.asked.left == std::vector<std::int64_t>{4});

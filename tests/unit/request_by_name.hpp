@@ -40,8 +40,8 @@ struct named_request {
   int release_events = 0;
   bool pauses = false;
   std::optional<std::int64_t> dead_after;
-  std::optional<flow::aggregate> blocked_after;
-  std::optional<flow::due_cursor> recall_after;
+  std::optional<flow::aggregate> held_after;
+  std::optional<flow::due_cursor> early_retry_after;
   std::optional<flow::resume_request> resume;
 
  private:
@@ -59,8 +59,8 @@ struct named_request {
   void take(const flow::release_request& one) { release = one.of, release_events = one.events; }
   void take(const flow::pauses_request&) { pauses = true; }
   void take(const flow::dead_request& one) { dead_after = one.after; }
-  void take(const flow::blocked_request& one) { blocked_after = one.after; }
-  void take(const flow::recall_request& one) { recall_after = one.after; }
+  void take(const flow::held_request& one) { held_after = one.after; }
+  void take(const flow::early_retry_request& one) { early_retry_after = one.after; }
   void take(const flow::resume_request& one) { resume = one; }
 };
 
@@ -96,8 +96,8 @@ struct named_answers {
   flow::tried<flow::release_answer> released;
   flow::tried<flow::pauses_answer> pauses;
   flow::tried<flow::dead_answer> dead;
-  flow::tried<flow::blocked_answer> blocked;
-  flow::tried<flow::recall_answer> recalled;
+  flow::tried<flow::held_answer> held;
+  flow::tried<flow::early_retry_answer> early_retry;
   flow::tried<flow::resumed_answer> resumed;
 
  private:
@@ -115,8 +115,8 @@ struct named_answers {
   flow::release_request::answer& part_of(const flow::release_request&) { return released; }
   flow::pauses_request::answer& part_of(const flow::pauses_request&) { return pauses; }
   flow::dead_request::answer& part_of(const flow::dead_request&) { return dead; }
-  flow::blocked_request::answer& part_of(const flow::blocked_request&) { return blocked; }
-  flow::recall_request::answer& part_of(const flow::recall_request&) { return recalled; }
+  flow::held_request::answer& part_of(const flow::held_request&) { return held; }
+  flow::early_retry_request::answer& part_of(const flow::early_retry_request&) { return early_retry; }
   flow::resume_request::answer& part_of(const flow::resume_request&) { return resumed; }
 };
 

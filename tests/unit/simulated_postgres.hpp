@@ -26,7 +26,7 @@ struct rules {
   bool position_dropped = true;  // when the connection is lost, with all that is in memory
   bool dead_synchronous = true;
   bool dead_awaited = true;            // the successors of a dead one wait until that is recorded
-  bool blocked_first = true;           // a new leader learns what is blocked before it sends
+  bool held_first = true;              // a new leader learns what is held before it sends
   bool look_up_after_records = true;   // an empty look-up sees all that has been parked
   bool release_below_position = true;  // parked events above the position stay where they are
   bool resumed_at_start = true;        // a new leader looks for what waits for pauses that have ended
@@ -128,7 +128,7 @@ class simulated_postgres {
     flow::xid xids_at_once = 20'000;       // in (c), without asking how many rows they have
     std::ptrdiff_t rows_at_once = 20'000;  // and else
     std::size_t walk_rows = 1'000;
-    std::size_t page = 500;  // of blocked aggregates
+    std::size_t page = 500;  // of held aggregates
     std::int64_t fetched_bytes = 7'000;
     std::int64_t slow_in_thousand = 0;  // reads of texts that take longer than a statement may
   };
@@ -210,8 +210,8 @@ class simulated_postgres {
   flow::tried<std::vector<flow::stored_event>> left(std::size_t shard, const std::vector<std::int64_t>& seqs,
                                                     bool keys_only);
   flow::tried<flow::release_answer> release(const std::vector<flow::aggregate>& of, int most, bool keys_only);
-  flow::tried<flow::recall_answer> recall(std::size_t shard);
-  flow::tried<flow::blocked_answer> blocked(std::size_t shard, flow::aggregate after);
+  flow::tried<flow::early_retry_answer> retry_early(std::size_t shard);
+  flow::tried<flow::held_answer> held(std::size_t shard, flow::aggregate after);
   flow::tried<flow::dead_answer> dead(std::size_t shard, std::int64_t after) const;
   flow::tried<flow::pauses_answer> in_force() const;
   flow::tried<flow::resumed_answer> resumed(std::size_t shard, const flow::resume_request& what,

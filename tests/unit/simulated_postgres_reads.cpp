@@ -183,8 +183,8 @@ flow::tried<flow::laggards_answer> simulated_postgres::laggards(std::size_t shar
 }
 
 // All in one page. What is locked waits for its own time.
-flow::tried<flow::recall_answer> simulated_postgres::recall(std::size_t shard) {
-  flow::tried<flow::recall_answer> out;
+flow::tried<flow::early_retry_answer> simulated_postgres::retry_early(std::size_t shard) {
+  flow::tried<flow::early_retry_answer> out;
   if (in_recovery()) out.result = read_result::deferred;
   if (in_recovery() || cannot_read(out)) return out;
   std::vector<std::function<void()>> undoing;
@@ -196,7 +196,7 @@ flow::tried<flow::recall_answer> simulated_postgres::recall(std::size_t shard) {
       continue;
     if (code == "not_sent" || code == "destination_down" || code == "login_refused" || code == "nacked" ||
         code == "unconfirmed") {
-      if (on_step) on_step(row, "recalled");
+      if (on_step) on_step(row, "retried early");
       write(
           row, [this](row_state& now) { now.available_at = world_.wall(); }, undoing);
     }

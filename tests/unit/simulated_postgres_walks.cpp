@@ -45,8 +45,8 @@ flow::tried<flow::dead_answer> simulated_postgres::dead(std::size_t shard, std::
   return out;
 }
 
-flow::tried<flow::blocked_answer> simulated_postgres::blocked(std::size_t shard, flow::aggregate after) {
-  flow::tried<flow::blocked_answer> out;
+flow::tried<flow::held_answer> simulated_postgres::held(std::size_t shard, flow::aggregate after) {
+  flow::tried<flow::held_answer> out;
   if (cannot_read(out)) return out;
   std::map<flow::aggregate, bool> found;
   for (const table_row& one : rows)

@@ -243,16 +243,16 @@ class simulated_session {
     return with_.dead_first || !std::exchange(first_dead_, false) ? table_.dead(shard_, what.after)
                                                                   : flow::dead_request::answer();
   }
-  flow::blocked_request::answer carry_out(const flow::blocked_request& what, const flow::store_request&) {
-    flow::blocked_request::answer out;
+  flow::held_request::answer carry_out(const flow::held_request& what, const flow::store_request&) {
+    flow::held_request::answer out;
     if (!with_.look_up_unasked && !is_loading())
       out.answer.upto = what.after;  // a page on which nothing is said of anybody
-    else if (with_.blocked_first || !std::exchange(first_page_, false))
-      out = table_.blocked(shard_, what.after);
+    else if (with_.held_first || !std::exchange(first_page_, false))
+      out = table_.held(shard_, what.after);
     return out;
   }
-  flow::recall_request::answer carry_out(const flow::recall_request&, const flow::store_request&) {
-    return table_.recall(shard_);
+  flow::early_retry_request::answer carry_out(const flow::early_retry_request&, const flow::store_request&) {
+    return table_.retry_early(shard_);
   }
   flow::resume_request::answer carry_out(const flow::resume_request& what, const flow::store_request& all) {
     return with_.resumed_at_start || !std::exchange(first_resume_, false)

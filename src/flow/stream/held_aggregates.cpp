@@ -52,12 +52,12 @@ void held_aggregates::on_all_released(aggregate which) {
 }
 
 // One that is not known by name and still to be recorded may be missing on the pages.
-void held_aggregates::on_page(const std::vector<blocked_aggregate>& page, aggregate after, aggregate last) {
+void held_aggregates::on_page(const std::vector<held_aggregate>& page, aggregate after, aggregate last) {
   constexpr auto ends = std::numeric_limits<aggregate>();
   if (after == ends.min())
     clean_pass_ = std::all_of(to_record_.begin(), to_record_.end(),
                               [&](const auto& one) { return held_.contains(one.first); });
-  for (const blocked_aggregate& one : page)
+  for (const held_aggregate& one : page)
     if (!held_.contains(one.which) || !one.head_waits)
       begin(one.which, one.head_waits ? hold::head_waits : hold::draining);
   std::vector<aggregate> gone;
@@ -65,7 +65,7 @@ void held_aggregates::on_page(const std::vector<blocked_aggregate>& page, aggreg
     if (which <= after || which > last || to_record_.contains(which)) continue;
     const auto there =
         std::lower_bound(page.begin(), page.end(), which,
-                         [](const blocked_aggregate& one, aggregate a) { return one.which < a; });
+                         [](const held_aggregate& one, aggregate a) { return one.which < a; });
     if (there == page.end() || there->which != which) gone.push_back(which);
   }
   for (const aggregate which : gone) begin(which, hold::draining);

@@ -61,7 +61,7 @@ class held_aggregates {
 
   // A page of the table's: all that wait there after `after`, up to `last`. What is not there any more is
   // looked up.
-  void on_page(const std::vector<blocked_aggregate>& page, aggregate after, aggregate last);
+  void on_page(const std::vector<held_aggregate>& page, aggregate after, aggregate last);
 
   void clear();
 

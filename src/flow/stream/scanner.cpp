@@ -17,9 +17,9 @@ constexpr auto scan_interval = 10s;
 // After a read of what is paused has failed.
 constexpr auto pauses_retry = 1s;
 
-// Between two pages of what is recalled; and after one that met a lock.
-constexpr auto recall_pause = 100ms;
-constexpr auto recall_retry = 1s;
+// Between two pages of what is retried early; and after one that met a lock.
+constexpr auto early_retry_pause = 100ms;
+constexpr auto early_retry_again = 1s;
 
 // After a scan has failed.
 constexpr auto page_pause = 20ms;
@@ -29,10 +29,10 @@ constexpr auto page_pause = 20ms;
 void scanner::start(std::vector<std::int64_t> left, clock::time_point now) {
   not_before_ = {};
   left_ = std::move(left);
-  blocked_ = {.after = first_of_all};
+  held_ = {.after = first_of_all};
   dead_ = {};
   if (dead_hold_) begin_scan_of_dead(now);
-  recall_ = {};
+  early_retry_ = {};
   pauses_ = {};
   resume_ = {.wanted = true, .after = {}};  // of pauses that have ended while nobody led
   missed_rows_.start();
@@ -40,9 +40,9 @@ void scanner::start(std::vector<std::int64_t> left, clock::time_point now) {
 }
 
 void scanner::start_again(clock::time_point now) {
-  const bool recalls = recall_.pending();
+  const bool early = early_retry_.pending();
   start(std::exchange(left_, {}), now);
-  if (recalls) recall();
+  if (early) retry_early();
 }
 
 void scanner::ring_dead(clock::time_point now) {
@@ -60,13 +60,13 @@ void scanner::sweep(std::int64_t watermark, clock::time_point now) {
 }
 
 bool scanner::knows_barriers(clock::time_point now) const {
-  return !blocked_.after && !dead_.after && pauses_.at > now;
+  return !held_.after && !dead_.after && pauses_.at > now;
 }
 
 void scanner::add_barriers(store_request& to, clock::time_point now) {
   if (!dead_.after && now >= dead_.begins_at) begin_scan_of_dead(now);
   if (dead_.after) to.add(dead_request{*dead_.after});
-  if (blocked_.after) to.add(blocked_request{*blocked_.after});
+  if (held_.after) to.add(held_request{*held_.after});
   if (now < pauses_.at) return;
   to.add(pauses_request{});
   pauses_.at = never;
@@ -83,8 +83,8 @@ void scanner::add_to(store_request& to, int room, clock::time_point now) {
     to.add(check_request{*std::exchange(check_from_, std::nullopt)});
   if (now < not_before_) return;
   add_barriers(to, now);
-  if (now >= recall_.not_before)
-    if (const auto after = recall_.take({})) to.add(recall_request{*after});
+  if (now >= early_retry_.not_before)
+    if (const auto after = early_retry_.take({})) to.add(early_retry_request{*after});
   if (room <= 0) return;
   if (const auto after = resume_.take(position::before_all))
     to.add(resume_request{.after = *after, .events = room, .paused = barriers_.paused.in_force()});
@@ -92,11 +92,11 @@ void scanner::add_to(store_request& to, int room, clock::time_point now) {
 
 clock::time_point scanner::next(int room) const {
   constexpr auto at_once = clock::time_point::min();
-  const auto to_page = blocked_.after ? not_before_ : never;
-  const auto to_recall = recall_.pending() ? recall_.not_before : never;
+  const auto to_page = held_.after ? not_before_ : never;
+  const auto to_early_retry = early_retry_.pending() ? early_retry_.not_before : never;
   const auto to_dead = dead_.after ? at_once : dead_.begins_at;
   const auto to_resume = resume_.pending() && room > 0 ? at_once : never;
-  return std::max(not_before_, std::min({to_page, to_recall, to_resume, to_dead, pauses_.at}));
+  return std::max(not_before_, std::min({to_page, to_early_retry, to_resume, to_dead, pauses_.at}));
 }
 
 template <class Answer>
@@ -114,11 +114,11 @@ bool scanner::on_left(const tried<std::vector<stored_event>>& got, clock::time_p
 
 // Page by page, with pauses: others' events are read meanwhile. What PostgreSQL refuses to change becomes due
 // by itself.
-bool scanner::on_recalled(const tried<recall_answer>& got, clock::time_point now) {
+bool scanner::on_retried_early(const tried<early_retry_answer>& got, clock::time_point now) {
   const bool deferred = got.result == read_result::deferred;
-  recall_.not_before = now + (deferred ? recall_retry : recall_pause);
+  early_retry_.not_before = now + (deferred ? early_retry_again : early_retry_pause);
   if (deferred) return false;
-  recall_.after = got.result == read_result::done ? got.answer.upto : std::nullopt;
+  early_retry_.after = got.result == read_result::done ? got.answer.upto : std::nullopt;
   return true;
 }
 
@@ -138,16 +138,16 @@ bool scanner::on_resumed(const tried<resumed_answer>& got, clock::time_point now
   return true;
 }
 
-void scanner::on_blocked(const tried<blocked_answer>& got, aggregate after, bool running,
+void scanner::on_held(const tried<held_answer>& got, aggregate after, bool running,
                          clock::time_point now) {
   if (!is_answer(got, now)) return;
   barriers_.held.on_page(got.answer.rows, after,
                          got.answer.upto.value_or(std::numeric_limits<aggregate>::max()));
-  blocked_.after.reset();
+  held_.after.reset();
   if (running)
-    blocked_.next = got.answer.upto.value_or(first_of_all);
+    held_.next = got.answer.upto.value_or(first_of_all);
   else
-    blocked_.after = got.answer.upto;
+    held_.after = got.answer.upto;
 }
 
 void scanner::on_dead_page(const tried<dead_answer>& got, clock::time_point now) {

@@ -31,11 +31,11 @@ class scanner {
   void ring_pauses() { pauses_.at = clock::time_point::min(); }
   void ring_dead(clock::time_point now);
   // A destination works again: what waits for one becomes due.
-  void recall() { recall_.wanted = true; }
+  void retry_early() { early_retry_.wanted = true; }
   // A pause has ended: what waits for that is due.
   void resume() { resume_.wanted = true; }
   // Aggregates wait in the table: the next page of them is looked at.
-  void scan_blocked() { blocked_.after = blocked_.next; }
+  void scan_held() { held_.after = held_.next; }
   // Up to the watermark all that was read as pending is settled.
   void sweep(std::int64_t watermark, clock::time_point now);
 
@@ -54,10 +54,10 @@ class scanner {
 
   // Each returns whether the answer was one; if not, the same is asked again later.
   bool on_left(const tried<std::vector<stored_event>>& got, clock::time_point now);
-  bool on_recalled(const tried<recall_answer>& got, clock::time_point now);
+  bool on_retried_early(const tried<early_retry_answer>& got, clock::time_point now);
   bool on_pauses(const tried<pauses_answer>& got, bool running, clock::time_point now);
   bool on_resumed(const tried<resumed_answer>& got, clock::time_point now);
-  void on_blocked(const tried<blocked_answer>& got, aggregate after, bool running, clock::time_point now);
+  void on_held(const tried<held_answer>& got, aggregate after, bool running, clock::time_point now);
   void on_dead_page(const tried<dead_answer>& got, clock::time_point now);
   // The seq of a row to be read again, if there is one.
   std::optional<std::int64_t> on_checked(const tried<walk_answer>& got, std::int64_t watermark);
@@ -66,7 +66,7 @@ class scanner {
   static constexpr aggregate first_of_all = std::numeric_limits<aggregate>::min();
 
   // A scan of the aggregates that wait, in their order.
-  struct blocked {
+  struct held {
     std::optional<aggregate> after;  // a page is wanted
     aggregate next = first_of_all;   // where the one after that begins
   };
@@ -93,7 +93,7 @@ class scanner {
     }
   };
 
-  struct recalled : page_walk<due_cursor> {
+  struct early_retry : page_walk<due_cursor> {
     clock::time_point not_before{};
   };
 
@@ -106,9 +106,9 @@ class scanner {
   const bool dead_hold_;
   clock::time_point not_before_{};
   std::vector<std::int64_t> left_;
-  blocked blocked_;
+  held held_;
   dead dead_;
-  recalled recall_;
+  early_retry early_retry_;
   page_walk<std::int64_t> resume_;
   pauses pauses_;
   missed_rows missed_rows_;

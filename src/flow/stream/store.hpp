@@ -282,29 +282,29 @@ struct dead_request {
 };
 
 // An aggregate that holds back its later events.
-struct blocked_aggregate {
+struct held_aggregate {
   aggregate which = 0;
   bool head_waits = false;  // one of its events backs off; else only parked ones are left
 };
 
-struct blocked_answer {
-  std::vector<blocked_aggregate> rows;  // in their order
+struct held_answer {
+  std::vector<held_aggregate> rows;  // in their order
   std::optional<aggregate> upto;        // there may be more after this one; nothing: that was the last page
 };
 
 // A page of the aggregates that wait, in their order.
-struct blocked_request {
-  using answer = tried<blocked_answer>;
+struct held_request {
+  using answer = tried<held_answer>;
   aggregate after = 0;
 };
 
-struct recall_answer {
+struct early_retry_answer {
   std::optional<due_cursor> upto;  // there may be more after this one
 };
 
 // A destination works again: what waits because of one, after this, becomes due.
-struct recall_request {
-  using answer = tried<recall_answer>;
+struct early_retry_request {
+  using answer = tried<early_retry_answer>;
   due_cursor after;
 };
 
@@ -327,9 +327,9 @@ struct resume_request {
 // that brings rows: an error behind rows that nobody reads, because the relay hangs, is one at whose end
 // PostgreSQL cannot be told to end the session (postgres.c holds interrupts off while it sends one).
 using store_question =
-    std::variant<record_request, mark_request, save_request, recall_request, look_request, fetch_request,
+    std::variant<record_request, mark_request, save_request, early_retry_request, look_request, fetch_request,
                  walk_request, read_request, check_request, due_request, laggards_request, left_request,
-                 release_request, pauses_request, dead_request, blocked_request, resume_request>;
+                 release_request, pauses_request, dead_request, held_request, resume_request>;
 
 // What one round trip does. Of each kind one question at most.
 struct store_request {
@@ -371,8 +371,8 @@ using shared_request = std::shared_ptr<const store_request>;
 using store_reply =
     std::variant<write_answer, save_answer, tried<std::vector<event_key>>, tried<std::vector<stored_event>>,
                  tried<walk_answer>, tried<read_answer>, tried<due_answer>, tried<laggards_answer>,
-                 tried<release_answer>, tried<pauses_answer>, tried<dead_answer>, tried<blocked_answer>,
-                 tried<recall_answer>, tried<resumed_answer>>;
+                 tried<release_answer>, tried<pauses_answer>, tried<dead_answer>, tried<held_answer>,
+                 tried<early_retry_answer>, tried<resumed_answer>>;
 
 // Of each question, in their order.
 struct store_answer {

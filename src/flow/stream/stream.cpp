@@ -214,8 +214,8 @@ void stream::take(const dead_request&, tried<dead_answer>& got) {
   scanner_.on_dead_page(got, lanes_.now());
 }
 
-void stream::take(const blocked_request& asked, tried<blocked_answer>& got) {
-  scanner_.on_blocked(got, asked.after, phase_ == phase::running, lanes_.now());
+void stream::take(const held_request& asked, tried<held_answer>& got) {
+  scanner_.on_held(got, asked.after, phase_ == phase::running, lanes_.now());
 }
 
 std::vector<slot> stream::slots_of(const std::vector<event_key>& keys) const {

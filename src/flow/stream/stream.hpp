@@ -131,7 +131,7 @@ class stream final : public lane_client {
   void on_overdue(slot which) override;
   void on_unsent(slot which) override;
   void on_lanes_changed() override;
-  void on_destination_up() override { scanner_.recall(); }
+  void on_destination_up() override { scanner_.retry_early(); }
   void on_progress() override;
 
  private:
@@ -208,8 +208,8 @@ class stream final : public lane_client {
   void take(const release_request& asked, tried<release_answer>& got);
   void take(const pauses_request&, tried<pauses_answer>& got);
   void take(const dead_request&, tried<dead_answer>& got);
-  void take(const blocked_request& asked, tried<blocked_answer>& got);
-  void take(const recall_request&, tried<recall_answer>& got);
+  void take(const held_request& asked, tried<held_answer>& got);
+  void take(const early_retry_request&, tried<early_retry_answer>& got);
   void take(const resume_request&, tried<resumed_answer>& got);
   void on_not_there(slot which, bool put_off);
   void on_still_withheld(slot which, std::int64_t size);

@@ -43,7 +43,7 @@ stream::news stream::take(const read_request& asked, tried<read_answer>& got) {
   if (got.answer.top) out.passed = seqs_between(asked.from.seq, *got.answer.top);
   out.queue_usage = got.answer.queue_usage;
   if (got.answer.server_time) on_server_time(agenda_.asked_at, *got.answer.server_time);
-  if (asked.with_summary && (got.answer.holds || barriers_.held.size() > 0)) scanner_.scan_blocked();
+  if (asked.with_summary && (got.answer.holds || barriers_.held.size() > 0)) scanner_.scan_held();
   if (got.answer.late > asked.events) return out;
   for (stored_event& one : got.answer.rows) {
     // Something earlier may be among what the rest of (c) will find.
@@ -287,8 +287,8 @@ void stream::take(const release_request& asked, tried<release_answer>& got) {
   for (const aggregate of : taken) offer_next(of);
 }
 
-void stream::take(const recall_request&, tried<recall_answer>& got) {
-  if (scanner_.on_recalled(got, lanes_.now())) reader_.ring_due(lanes_.now());
+void stream::take(const early_retry_request&, tried<early_retry_answer>& got) {
+  if (scanner_.on_retried_early(got, lanes_.now())) reader_.ring_due(lanes_.now());
 }
 
 // What is with the lanes and not sent yet comes back: a lane may be blocked for long.

@@ -17,7 +17,7 @@ found AS MATERIALIZED (
   SELECT e.ctid AS place, e.seq FROM page AS k, @schema@.event AS e
   WHERE @event_at@ AND k.wanted AND (e.exception = 'backing_off') IS TRUE
   FOR UPDATE OF e SKIP LOCKED),
-recalled AS (
+retried AS (
   UPDATE @schema@.event AS e SET available_at = now()
   FROM found AS k
   WHERE @event_at@)
