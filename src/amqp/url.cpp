@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "core/host_port.hpp"
 #include "core/percent_encoding.hpp"
 
 namespace outboxd::amqp {
@@ -28,10 +28,6 @@ result<std::string> decode(std::string_view text, std::string_view part) {
   return std::move(*out);
 }
 
-bool alphanumeric(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 result<void> parse_userinfo(std::string_view text, url& out) {
   if (text.find('@') != std::string_view::npos)
     return permanent(fmt::format("the AMQP URL has more than one '@'; {}", encode_hint));
@@ -43,50 +39,6 @@ result<void> parse_userinfo(std::string_view text, url& out) {
     return permanent(fmt::format("the AMQP URL has more than one ':' before the '@'; {}", encode_hint));
   OUTBOXD_TRY(auto password, decode(text.substr(colon + 1), "password"));
   out.password = std::move(password);
-  return {};
-}
-
-bool in_host_name(char c) {
-  return alphanumeric(c) || c == '.' || c == '-' || c == '_';
-}
-
-// Takes the host off `text` and leaves ":port" or nothing.
-result<std::string> take_host(std::string_view& text) {
-  if (text.starts_with('[')) {
-    const auto end = text.find(']');
-    if (end == std::string_view::npos)
-      return permanent("the host of the AMQP URL starts with '[' but has no ']'; write IPv6 as [::1]");
-    auto host = decode(text.substr(1, end - 1), "host");
-    text.remove_prefix(end + 1);
-    if (host &&
-        (host->find(':') == std::string::npos ||
-         host->substr(0, host->find('%')).find_first_not_of("0123456789abcdefABCDEF:.") != std::string::npos))
-      return permanent("the host of the AMQP URL in brackets is not an IPv6 address; write it as [::1]");
-    return host;
-  }
-  const auto end = std::min(text.find(':'), text.size());
-  auto host = decode(text.substr(0, end), "host");
-  text.remove_prefix(end);
-  if (host && !std::all_of(host->begin(), host->end(), in_host_name))
-    return permanent(
-        fmt::format("the host of the AMQP URL has a character that no host name has; it takes letters, "
-                    "digits, '.', '-' and '_'; "
-                    "{}",
-                    encode_hint));
-  return host;
-}
-
-result<void> parse_host_port(std::string_view text, url& out) {
-  OUTBOXD_TRY(auto host, take_host(text));
-  if (!host.empty()) out.host = std::move(host);
-  if (text.empty()) return {};
-  std::uint16_t port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data() + 1, end, port);
-  if (text.front() != ':' || code != std::errc{} || stop != end || port == 0)
-    return permanent(
-        fmt::format("the port of the AMQP URL is not a number from 1 to 65535; {}", encode_hint));
-  out.port = port;
   return {};
 }
 
@@ -133,9 +85,8 @@ result<std::string_view> take_scheme(std::string_view text, url& out) {
 }  // namespace
 
 std::string url::display() const {
-  const bool ipv6 = host.find(':') != std::string::npos;
-  return fmt::format("{}://{}@{}{}{}:{}/{}", tls ? "amqps" : "amqp", percent_encoded(user), ipv6 ? "[" : "",
-                     percent_encoded(host, ipv6 ? ":" : ""), ipv6 ? "]" : "", port, percent_encoded(vhost));
+  return fmt::format("{}://{}@{}:{}/{}", tls ? "amqps" : "amqp", percent_encoded(user), host_in_url(host),
+                     port, percent_encoded(vhost));
 }
 
 std::string without_password(std::string_view text) {
@@ -166,15 +117,17 @@ result<url> parse_url(std::string_view text) {
   const auto query = std::min(path.find('?'), path.size());
 
   if (const auto at = authority.rfind('@'); at != std::string_view::npos) {
-    if (auto ok = parse_userinfo(authority.substr(0, at), out); !ok) return tl::make_unexpected(ok.error());
+    OUTBOXD_TRY_VOID(parse_userinfo(authority.substr(0, at), out));
     authority.remove_prefix(at + 1);
   }
-  if (auto ok = parse_host_port(authority, out); !ok) return tl::make_unexpected(ok.error());
+  OUTBOXD_TRY(auto where, parse_host_port(authority, "AMQP URL", encode_hint));
+  if (!where.host.empty()) out.host = std::move(where.host);
+  out.port = where.port.value_or(out.port);
   if (path.starts_with('/')) {
-    if (auto ok = parse_vhost(path.substr(1, query - 1), out); !ok) return tl::make_unexpected(ok.error());
+    OUTBOXD_TRY_VOID(parse_vhost(path.substr(1, query - 1), out));
   }
   if (query < path.size()) {
-    if (auto ok = refuse_query(path.substr(query + 1)); !ok) return tl::make_unexpected(ok.error());
+    OUTBOXD_TRY_VOID(refuse_query(path.substr(query + 1)));
   }
   return out;
 }

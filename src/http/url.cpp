@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/base64.hpp"
+#include "core/host_port.hpp"
 #include "core/percent_encoding.hpp"
 #include "http/ip_address.hpp"
 
@@ -28,36 +28,10 @@ result<credentials> parse_login(std::string_view text) {
   return credentials{*user, *password};
 }
 
-bool in_host_name(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||
-         c == '_';
-}
-
-// host, host:port, [address] or [address]:port
-result<void> parse_host_port(std::string_view text, url& out) {
-  const auto end = text.starts_with('[') ? text.find(']') + 1 : std::min(text.find(':'), text.size());
-  const bool bracketed = text.starts_with('[') && end > 1;
-  out.host = bracketed ? text.substr(1, end - 2) : text.substr(0, end);
-  const bool good = bracketed
-                        ? is_ipv6(out.host)
-                        : !out.host.empty() && std::all_of(out.host.begin(), out.host.end(), in_host_name);
-  if (!good)
-    return permanent(fmt::format("the host of the URL is neither a name nor an address; {}", encode_hint));
-  text.remove_prefix(end);
-  if (text.empty()) return {};
-  const char* const last = text.data() + text.size();
-  const auto [stop, failed] = std::from_chars(text.data() + 1, last, out.port);
-  if (text.front() != ':' || failed != std::errc() || stop != last || out.port == 0)
-    return permanent(fmt::format("the port of the URL is not a number from 1 to 65535; {}", encode_hint));
-  return {};
-}
-
 }  // namespace
 
 std::string url::display() const {
-  const bool ipv6 = host.find(':') != std::string::npos;
-  return fmt::format("http{}://{}{}{}:{}{}", tls ? "s" : "", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port,
-                     path);
+  return fmt::format("http{}://{}:{}{}", tls ? "s" : "", host_in_url(host), port, path);
 }
 
 result<url> parse_url(std::string_view text, std::uint16_t default_port, std::uint16_t default_tls_port) {
@@ -88,7 +62,12 @@ result<url> parse_url(std::string_view text, std::uint16_t default_port, std::ui
     out.login = std::move(login);
     authority.remove_prefix(at + 1);
   }
-  OUTBOXD_TRY_VOID(parse_host_port(authority, out));
+  OUTBOXD_TRY(auto where, parse_host_port(authority, "URL", encode_hint));
+  const bool ipv6 = where.host.find(':') != std::string::npos;
+  if (where.host.empty() || (ipv6 && !is_ipv6(where.host)))
+    return permanent(fmt::format("the host of the URL is neither a name nor an address; {}", encode_hint));
+  out.host = std::move(where.host);
+  out.port = where.port.value_or(out.port);
   return out;
 }
 
