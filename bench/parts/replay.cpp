@@ -4,6 +4,7 @@
 #include <future>
 #include <map>
 #include <optional>
+#include <thread>
 
 #include "parts/part.hpp"
 #include "stage/await.hpp"
@@ -15,7 +16,11 @@
 namespace outboxd::bench {
 namespace {
 
+using clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
+
+// Live events are written for so long before the others begin.
+constexpr auto warm_up = 2s;
 
 // A neighbour: events come due together, and another session changes as many rows of a table of its own, in
 // portions as a replay does. It shows what the work of PostgreSQL alone takes from live events.
@@ -137,19 +142,24 @@ class replay : public part {
     running.await_lead();
     // A relay sets scheduled events aside when it has read them.
     await("no other event is pending", [&] { return others(session, "= 'pending'") == 0; });
+    const auto begin = what == beside::due || what == beside::neighbour ? schedule_others(session, where)
+                                                                        : clock::now() + warm_up;
     std::optional<test::process> command;
-    std::future<void> neighbour;
-    if (what == beside::replay) command.emplace(replay_of_all(on, where));
-    if (what == beside::due || what == beside::neighbour)
-      session.exec("UPDATE outbox.event SET available_at = now() WHERE event_type = 'other'");
-    if (what == beside::neighbour)
-      neighbour = std::async(std::launch::async, [&where] { change_in_portions(where); });
-    const auto times = time_deliveries(on, where, pace_,
-                                       [&](std::int64_t n) { return numbered_insert(where, "outbox", n); });
+    auto begun = std::async(std::launch::async, [&] {
+      std::this_thread::sleep_until(begin);
+      if (what == beside::replay) command.emplace(replay_of_all(on, where));
+      if (what == beside::neighbour) change_in_portions(where);
+    });
+    std::this_thread::sleep_until(begin - warm_up);
+    auto pace = pace_;
+    pace.duration += warm_up;
+    pace.measured_from = begin;
+    const auto times =
+        time_deliveries(on, where, pace, [&](std::int64_t n) { return numbered_insert(where, "outbox", n); });
     const auto left = others(session, "<> 'published'");
+    begun.get();
     if (command && command->wait(20min) != test::exit_status{.code = 0, .signal = {}})
       throw std::runtime_error("outboxd replay failed: " + command->tail());
-    if (neighbour.valid()) neighbour.get();
     await("all others are published", [&] { return others(session, "<> 'published'") == 0; });
     auto& into = live_[what];
     into.p50.push_back(percentile(times.ms, 0.50));
@@ -160,6 +170,24 @@ class replay : public part {
       fmt::print(stderr, "the events {} were out before the last live one: --returning is too low\n",
                  words(what));
     running.stop();
+  }
+
+  // All others come due when it says, as time passes: without a write at that moment.
+  clock::time_point schedule_others(test::database& session, const stage& where) const {
+    const auto wait = std::chrono::seconds(5 + returning_ / 15'000);
+    const auto due = clock::now() + wait;
+    session.exec(
+        "UPDATE outbox.event SET available_at = (SELECT clock_timestamp() + make_interval(secs => $1))"
+        " WHERE event_type = 'other'",
+        {std::to_string(wait / 1s)});
+    session.exec("VACUUM ANALYZE outbox.event");
+    where.come_to_rest(session);
+    if (clock::now() > due - warm_up)
+      throw std::runtime_error(
+          fmt::format("{} events could not be scheduled within {} s: give fewer to "
+                      "--returning",
+                      returning_, wait / 1s));
+    return due;
   }
 
   // Published ones, or scheduled ones, to the queue aside.

@@ -68,7 +68,8 @@ delivery_times time_deliveries(const setup& on, stage& where, const pace& how,
   const auto now = clock::now();
   delivery_times out;
   for (std::size_t n = 0; n < sent.size(); ++n)
-    out.ms.push_back(std::chrono::duration<double, std::milli>(seen[n].value_or(now) - sent[n]).count());
+    if (sent[n] >= how.measured_from)
+      out.ms.push_back(std::chrono::duration<double, std::milli>(seen[n].value_or(now) - sent[n]).count());
   out.missing = 1 - static_cast<double>(arrived) / static_cast<double>(sent.size());
   return out;
 }

@@ -13,7 +13,7 @@
 namespace outboxd::bench {
 
 struct delivery_times {
-  std::vector<double> ms;  // of each event, in the order of their numbers
+  std::vector<double> ms;  // of each event that is measured, in the order of their numbers
   double missing = 0;      // part of them that had not come 10 s after the last; their ms are until then
 };
 

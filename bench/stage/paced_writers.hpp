@@ -14,6 +14,8 @@ struct pace {
   double events_per_second = 200;
   std::chrono::milliseconds duration{10'000};
   int writers = 8;
+  // Events before that are written, and not measured: the writers connect then.
+  std::chrono::steady_clock::time_point measured_from{};
 };
 
 // insert: the statement that writes event n. Returns when the COMMIT of each event was sent, by its number
