@@ -83,7 +83,7 @@ TEST_CASE("beside new events a round trip reads and marks little of those that r
   CHECK(most > 1);
 }
 
-TEST_CASE("beside live events those that return rest three times as long as their round trip took") {
+TEST_CASE("beside live events those that return rest seven times as long as their round trip took") {
   using namespace std::chrono_literals;
   replay_script it;
   it.read({row(1)});
@@ -97,8 +97,8 @@ TEST_CASE("beside live events those that return rest three times as long as thei
   CHECK(it.asked.read);
   CHECK_FALSE(it.asked.due);
   it.bring({});
-  CHECK(it.stream.next_at() == it.now + 30ms);
-  it.now += 30ms;
+  CHECK(it.stream.next_at() == it.now + 70ms);
+  it.now += 70ms;
   it.ask();
   CHECK(it.asked.due);
 }

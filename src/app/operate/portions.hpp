@@ -15,7 +15,8 @@ namespace outboxd::app {
 
 inline constexpr std::int64_t most_in_portion = 1000;
 
-// Keeps to a rate: portions of a quarter of a second, and a pause before each for those before it.
+// Keeps to a rate: portions of a quarter of a second, and a pause before each for those before it. Without a
+// rate it rests after each portion as long as that took, for writers and relays use the same table.
 class pace {
  public:
   using clock = std::chrono::steady_clock;
@@ -28,7 +29,7 @@ class pace {
   clock::time_point next() const { return next_; }
   void began() { next_ = clock::now(); }
   void took(std::int64_t events) {
-    if (rate_) next_ += std::chrono::microseconds(events * 1'000'000 / *rate_);
+    next_ += rate_ ? std::chrono::microseconds(events * 1'000'000 / *rate_) : 2 * (clock::now() - next_);
   }
 
  private:

@@ -82,10 +82,10 @@ std::size_t stream::most_marks() const {
 }
 
 // After a round trip that has asked for events that return. While new ones come and all of them are read, the
-// others leave them three quarters of the time: a machine that has no rest is late for everybody.
+// others leave them seven eighths of the time: a machine that has no rest is late for everybody.
 void stream::rest_returning() {
   const auto now = lanes_.now();
-  if (new_ones_come() && !agenda_.behind) agenda_.returning_rest_until = now + 3 * (now - agenda_.asked_at);
+  if (new_ones_come() && !agenda_.behind) agenda_.returning_rest_until = now + 7 * (now - agenda_.asked_at);
 }
 
 // What has waited in the table has half of the memory at most, so that a replay, or what has come due
