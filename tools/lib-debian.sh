@@ -45,3 +45,35 @@ exec_in_root() {
       mount --bind "$shared" "$root$shared" &&
       exec chroot "$root" "$@"' enter-root "$@"
 }
+
+# copy_debian RELEASE DIRECTORY: a clean one in that directory, which reaches its package server. Sets
+# clean_root. Whoever asks for it removes it.
+copy_debian() {
+  make_debian "$1"
+  clean_root=$2
+  rm -rf --one-file-system "$clean_root"
+  mkdir -p "$clean_root"
+  cp -a "$debian_dir/." "$clean_root"
+  cp /etc/resolv.conf /etc/hosts "$clean_root/etc/"
+  # A mirror that lags behind is good enough for a test.
+  echo 'Acquire::Check-Valid-Until "false";' >"$clean_root/etc/apt/apt.conf.d/90mirror"
+  in_clean_root apt-get -q update >"$clean_root.log" 2>&1 || {
+    tail -n 5 "$clean_root.log" >&2
+    die "The clean Debian reaches no package server."
+  }
+}
+
+# in_clean_root COMMAND...: in clean_root, with processes, memory and terminals of its own. What it has
+# started ends with it.
+in_clean_root() {
+  # shellcheck disable=SC2016 # for the shell inside
+  unshare --mount --pid --fork --kill-child sh -c '
+    root=$1 && shift &&
+      mount -t proc proc "$root/proc" &&
+      mount -t sysfs -o ro sysfs "$root/sys" &&
+      mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm" &&
+      mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts" &&
+      exec chroot "$root" "$@"' in-clean-root "$clean_root" \
+    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+    DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"
+}
