@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "app/schema/differences.hpp"
 #include "app/schema/made.hpp"
@@ -18,18 +20,18 @@ namespace {
 
 const pg::schema_name odd = *pg::schema_name::parse("O'd \"(;d");
 
-const made_object& named(const made& in, made_object::kind what, const std::string& name) {
+const made_object& named(const made& in, made_object::kind what, std::string_view name) {
   const auto at = std::find_if(in.objects.begin(), in.objects.end(),
                                [&](const made_object& one) { return one.what == what && one.name == name; });
-  REQUIRE_MESSAGE(at != in.objects.end(), name);
+  REQUIRE_MESSAGE(at != in.objects.end(), std::string{name});
   return *at;
 }
 
-const made_column& named(const made& in, const std::string& table, const std::string& name) {
+const made_column& named(const made& in, std::string_view table, std::string_view name) {
   const auto at = std::find_if(in.columns.begin(), in.columns.end(), [&](const made_column& one) {
     return one.table == table && one.name == name;
   });
-  REQUIRE_MESSAGE(at != in.columns.end(), name);
+  REQUIRE_MESSAGE(at != in.columns.end(), std::string{name});
   return *at;
 }
 
