@@ -16,8 +16,8 @@ struct host_port {
   std::optional<std::uint16_t> port;  // 1 to 65535
 };
 
-// Decodes what is percent-encoded in the host. Errors call the URL by `kind`, such as "AMQP URL", quote nothing
-// of it, and end with `hint`, which says what is to be encoded.
+// Decodes what is percent-encoded in the host. Errors call the URL by `kind`, such as "AMQP URL", quote
+// nothing of it, and end with `hint`, which says what is to be encoded.
 result<host_port> parse_host_port(std::string_view text, std::string_view kind, std::string_view hint);
 
 // As a URL has it: brackets around an IPv6 address, and percent-encoded.

@@ -289,7 +289,8 @@ TEST_CASE_FIXTURE(fixture,
   CHECK(it.pause(orders) == 60s);
 }
 
-TEST_CASE("while a destination is down its events wait unsent, a probe finds it up, and they are retried early") {
+TEST_CASE(
+    "while a destination is down its events wait unsent, a probe finds it up, and they are retried early") {
   stream_script it;
   it.lead();
   it.bring({row(1, 1)});

@@ -63,9 +63,8 @@ void held_aggregates::on_page(const std::vector<held_aggregate>& page, aggregate
   std::vector<aggregate> gone;
   for (const auto& [which, how] : held_) {
     if (which <= after || which > last || to_record_.contains(which)) continue;
-    const auto there =
-        std::lower_bound(page.begin(), page.end(), which,
-                         [](const held_aggregate& one, aggregate a) { return one.which < a; });
+    const auto there = std::lower_bound(page.begin(), page.end(), which,
+                                        [](const held_aggregate& one, aggregate a) { return one.which < a; });
     if (there == page.end() || there->which != which) gone.push_back(which);
   }
   for (const aggregate which : gone) begin(which, hold::draining);

@@ -138,8 +138,7 @@ bool scanner::on_resumed(const tried<resumed_answer>& got, clock::time_point now
   return true;
 }
 
-void scanner::on_held(const tried<held_answer>& got, aggregate after, bool running,
-                         clock::time_point now) {
+void scanner::on_held(const tried<held_answer>& got, aggregate after, bool running, clock::time_point now) {
   if (!is_answer(got, now)) return;
   barriers_.held.on_page(got.answer.rows, after,
                          got.answer.upto.value_or(std::numeric_limits<aggregate>::max()));

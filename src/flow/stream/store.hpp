@@ -289,7 +289,7 @@ struct held_aggregate {
 
 struct held_answer {
   std::vector<held_aggregate> rows;  // in their order
-  std::optional<aggregate> upto;        // there may be more after this one; nothing: that was the last page
+  std::optional<aggregate> upto;     // there may be more after this one; nothing: that was the last page
 };
 
 // A page of the aggregates that wait, in their order.
