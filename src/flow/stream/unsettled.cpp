@@ -1,5 +1,6 @@
 #include "flow/stream/unsettled.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <utility>
@@ -91,9 +92,13 @@ std::uint32_t unsettled::length_of(aggregate which) const {
 }
 
 std::vector<aggregate> unsettled::aggregates() const {
+  std::vector<std::pair<std::int64_t, aggregate>> by_seq;
+  by_seq.reserve(chains_.size());
+  for (const auto& [which, in] : chains_) by_seq.emplace_back(entries_[in.first].it.what.seq, which);
+  std::sort(by_seq.begin(), by_seq.end());
   std::vector<aggregate> out;
-  out.reserve(chains_.size());
-  for (const auto& [which, in] : chains_) out.push_back(which);
+  out.reserve(by_seq.size());
+  for (const auto& [seq, which] : by_seq) out.push_back(which);
   return out;
 }
 

@@ -76,7 +76,7 @@ class unsettled {
   slot find(const event_key& key) const;
   chain* find_chain(aggregate which);
   std::uint32_t length_of(aggregate which) const;
-  std::vector<aggregate> aggregates() const;  // that have a chain
+  std::vector<aggregate> aggregates() const;  // that have a chain: by the seq of their first event
 
   std::size_t size() const { return by_key_.size(); }
   // Of the texts that are here.
