@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
+#include "asked_relay.hpp"
 #include "stage.hpp"
+#include "support/suspended_queue.hpp"
 
 namespace outboxd::test::bad_rows_test {
 namespace {
@@ -315,36 +317,38 @@ TEST_CASE("rows that are changed, deleted or truncated while they are in a relay
   const stage on;
   auto session = on.connect();
   session.exec("SET lock_timeout = '60s'");
-  on.add_events(40, 100);
-  relay running{on};
-  eventually(
-      "the relay is stopped with events in its memory",
-      [&] {
-        running.send(SIGSTOP);
-        const auto left = on.count("pending");
-        if (left > 0 && on.count("published") > 0) return true;
-        running.send(SIGCONT);
-        if (left == 0) on.add_events(40, 100);
-        return false;
-      },
-      time_limit);
-  session.exec("DELETE FROM outbox.event WHERE seq % 3 = 0 AND status = 'pending'");
-  session.exec(
-      "UPDATE outbox.event SET headers = '{\"changed\": true}' WHERE seq % 3 = 1 AND status = 'pending'");
-  running.send(SIGCONT);
+  asked_relay running{on};
+  on.add_events(1, 100);
+  on.await_drained();
+  // Nothing is confirmed, hence nothing is marked, while `change` is done to what was sent.
+  const auto while_in_memory = [&](const auto& change) {
+    const suspended_queue silent{on.queue()};
+    on.add_events(40, 100);
+    eventually(
+        "the relay has sent events that nobody confirms",
+        [&] { return metric(running, "outboxd_confirms_in_flight") >= 100; }, time_limit);
+    change();
+  };
+
+  while_in_memory([&] {
+    session.exec("DELETE FROM outbox.event WHERE seq % 3 = 0 AND status = 'pending'");
+    session.exec(
+        "UPDATE outbox.event SET headers = '{\"changed\": true}' WHERE seq % 3 = 1 AND status = 'pending'");
+    CHECK(on.count("pending") > 1'000);
+  });
   on.await_drained();
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status <> 'published'") == 0);
 
-  on.add_events(40, 100);
-  session.exec("TRUNCATE outbox.event");
-  on.add_events(2, 100);
-  on.await_drained();
-  CHECK(on.count("published") == 200);
-  on.add_events(40, 100);
-  session.exec("TRUNCATE outbox.event RESTART IDENTITY");  // what comes has a lower seq than what was read
-  on.add_events(2, 100);
-  on.await_drained();
-  CHECK(on.count("published") == 200);
+  // After the second one, what comes has a lower seq than what was read.
+  for (const std::string how : {"TRUNCATE outbox.event", "TRUNCATE outbox.event RESTART IDENTITY"}) {
+    CAPTURE(how);
+    while_in_memory([&] {
+      session.exec(how);
+      on.add_events(2, 100);
+    });
+    on.await_drained();
+    CHECK(on.count("published") == 200);
+  }
   running.stop();
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 #include <set>
 
@@ -99,11 +100,10 @@ std::vector<damage> all_kinds(const stage& on) {
       " AND attnum > 0 AND attidentity = '' AND attname NOT IN ('id') ORDER BY 1",
       "ALTER TABLE outbox.event ALTER {} DROP NOT NULL", "the column {} of event may be null");
   each(
-      "SELECT oid::regprocedure, r FROM pg_proc, unnest(ARRAY['outbox_writer', 'outbox_relay', "
-      "'outbox_operator'])"
-      " AS r WHERE pronamespace = 'outbox'::regnamespace AND has_function_privilege(r, oid, 'EXECUTE') ORDER "
-      "BY 1",
-      "REVOKE ALL ON FUNCTION {} FROM outbox_writer, outbox_relay, outbox_operator", "{} lacks EXECUTE on");
+      "SELECT oid::regprocedure, r || ' lacks EXECUTE on ' || oid::regprocedure"
+      " FROM pg_proc, unnest(ARRAY['outbox_writer', 'outbox_relay', 'outbox_operator']) AS r"
+      " WHERE pronamespace = 'outbox'::regnamespace AND has_function_privilege(r, oid, 'EXECUTE') ORDER BY 2",
+      "REVOKE ALL ON FUNCTION {} FROM outbox_writer, outbox_relay, outbox_operator", "{}");
   return out;
 }
 
@@ -123,19 +123,44 @@ const stage& prepared(const stage& on) {
 
 }  // namespace
 
+// Several at a time, for programs take their time to start. What another one of them hides or takes away is
+// damaged once more, alone.
 TEST_CASE("each kind of damage is named by migrate --check, mended by migrate, and then nothing differs") {
+  constexpr std::size_t together = 8;
   const stage on;
   const auto kinds = all_kinds(prepared(on));
   CHECK(kinds.size() >= 100);
   auto session = on.connect();
-  for (const auto& one : kinds) {
-    CAPTURE(one.sql);
-    session.exec(one.sql);
-    const auto named = migrate(on, {"--check"});
+  const auto check_and_mend = [&] {
+    auto named = migrate(on, {"--check"});
     CHECK_MESSAGE(named.exited(1), named.text());
-    CHECK_MESSAGE(named.says(one.words), named.text());
     const auto mended = migrate(on);
     CHECK_MESSAGE(mended.exited(0), mended.text());
+    return named;
+  };
+  std::vector<damage> hidden;
+  // Those that stand side by side are alike.
+  const auto groups = (kinds.size() + together - 1) / together;
+  for (std::size_t group = 0; group < groups; ++group) {
+    std::vector<damage> done;
+    for (auto at = group; at < kinds.size(); at += groups) {
+      try {
+        session.exec(kinds[at].sql);
+        done.push_back(kinds[at]);
+      } catch (const database_error&) {
+        hidden.push_back(kinds[at]);
+      }
+    }
+    const auto named = check_and_mend();
+    std::copy_if(done.begin(), done.end(), std::back_inserter(hidden),
+                 [&](const damage& one) { return !named.says(one.words); });
+  }
+  CHECK(hidden.size() < kinds.size() / 2);
+  for (const auto& one : hidden) {
+    CAPTURE(one.sql);
+    session.exec(one.sql);
+    const auto named = check_and_mend();
+    CHECK_MESSAGE(named.says(one.words), named.text());
   }
   const auto after = migrate(on, {"--check"});
   CHECK_MESSAGE(after.exited(0), after.text());

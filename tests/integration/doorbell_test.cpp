@@ -218,7 +218,7 @@ void check_idle_reads(const stage& on) {
   constexpr int before_sleep = 200;  // reads in the quarter of a second in which it polls, and of some sweeps
   eventually(
       "it has swept for a while", [&] { return on.index_scans() >= looks * 2 * before_sleep; },
-      5 * time_limit);
+      2 * time_limit);
   running.stop();
   eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
   const auto intervals = (steady_clock::now() - begin) / interval;

@@ -100,7 +100,7 @@ struct whole_server {
     session.exec("SET transaction_read_only = off; SET default_transaction_read_only = off");
   }
   void check_exact() const {
-    const auto report = on.check_all(5 * time_limit);
+    const auto report = on.check_all(2 * time_limit);
     CHECK_MESSAGE(report.exact(), report.words());
     CHECK(on.connect().number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
   }

@@ -62,7 +62,7 @@ TEST_CASE("a leader that hangs under load loses the lead, and the other one goes
   first.wait_line("connected to PostgreSQL", time_limit, from);
   on.await_published(on.count("published") + 200);
   writers.stop();
-  on.await_drained(5 * time_limit);
+  on.await_drained(2 * time_limit);
   second.stop();
   on.add_events(1, 10);  // for the first one alone
   const auto report = on.check_all();
@@ -107,7 +107,7 @@ TEST_CASE("relays that hang and wake up in turns disturb no order") {
     one.send(SIGCONT);
   }
   writers.stop();
-  const auto report = on.check_all(5 * time_limit);
+  const auto report = on.check_all(2 * time_limit);
   CHECK_MESSAGE(report.sound(), report.words());
   first.stop();
   second.stop();
@@ -308,7 +308,7 @@ TEST_CASE("of twenty relays one leads, the others say once that they stand by, a
   };
   eventually(
       "all have found their place", [&] { return count(leads) == 1 && count("stands by") == 19; },
-      5 * time_limit);
+      2 * time_limit);
   on.add_events(10, 50);
   on.await_drained();
   CHECK(count("stands by") == 19);

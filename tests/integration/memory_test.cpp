@@ -36,7 +36,7 @@ TEST_CASE("large events arrive whole in batches of few bytes and the relay stays
       " SELECT 'file', n % 50, $1, repeat(md5(n::text), 31250) FROM generate_series(1, 200) AS n",
       {on.key()});
   relay running{on, {"--relay-batch-bytes", "2MB"}};
-  const auto report = on.check_all(120s);
+  const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
   CHECK(report.delivered == 200);
   const auto peak = peak_kilobytes(running);
@@ -68,7 +68,7 @@ TEST_CASE("many events that are each of the largest size that comes along hold n
       " FROM generate_series(1, 6000) AS n",
       {on.key()});
   relay running{on, {"--relay-batch-bytes", "8MB", "--relay-order", "pipelined"}};
-  const auto report = on.check_all(120s);
+  const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
   CHECK(report.delivered == 6000);
   if (!sanitized()) CHECK(peak_kilobytes(running) < 96 * 1024);
@@ -83,7 +83,7 @@ TEST_CASE("events that are compressed well hold no more than a few batches") {
       " SELECT 'file', n % 50, $1, repeat('0123456789', 50000) FROM generate_series(1, 400) AS n",
       {on.key()});
   relay running{on, {"--relay-batch-bytes", "2MB"}};
-  const auto report = on.check_all(120s);
+  const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
   CHECK(report.delivered == 400);
   if (!sanitized()) CHECK(peak_kilobytes(running) < 64 * 1024);
@@ -105,7 +105,7 @@ TEST_CASE("sessions that are lost while large events are fetched take nothing wi
         "it goes on", [&] { return on.count("published") >= 100 * i; }, time_limit);
     session.exec("SELECT pg_terminate_backend($1)", {std::to_string(on.leader())});
   }
-  const auto report = on.check_all(120s);
+  const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
   CHECK(report.delivered == 1000);
   running.stop();
@@ -118,7 +118,7 @@ TEST_CASE("long names count for the size of a batch") {
       " SELECT 'file', n || repeat('y', 90000), $1, 'x' FROM generate_series(1, 1000) AS n",
       {on.key()});
   relay running{on, {"--relay-batch-bytes", "2MB"}};
-  const auto report = on.check_all(120s);
+  const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
   CHECK(report.delivered == 1000);
   if (!sanitized()) CHECK(peak_kilobytes(running) < 64 * 1024);

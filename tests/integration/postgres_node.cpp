@@ -18,7 +18,7 @@ std::string program(const std::string& name) {
 }
 
 void run_to_end(const std::string& name, const std::vector<std::string>& words) {
-  const auto done = run_program(as_server_user(program(name), words), 5 * time_limit);
+  const auto done = run_program(as_server_user(program(name), words), 2 * time_limit);
   REQUIRE_MESSAGE(done.exited(0), done.text());
 }
 

@@ -63,7 +63,7 @@ std::string outboxd_binary() {
 }
 
 program_result run_outboxd(const arguments& words, const environment& variables) {
-  return run_program(outboxd_options(words, variables), 5 * time_limit);
+  return run_program(outboxd_options(words, variables), 2 * time_limit);
 }
 
 stage::stage(const stage_options& options)

@@ -8,6 +8,7 @@
 
 #include "support/broker_connection.hpp"
 #include "support/database.hpp"
+#include "support/deadline.hpp"
 #include "support/delivery.hpp"
 
 namespace outboxd::test {
@@ -23,12 +24,11 @@ class consumer {
   /// The next delivery, or nothing when the deadline passes first. Throws broker_error when the connection or
   /// the channel is closed, or the queue was deleted.
   std::optional<delivery> next(steady_clock::time_point deadline);
-  std::optional<delivery> next(std::chrono::milliseconds time_limit = std::chrono::seconds{60}) {
+  std::optional<delivery> next(std::chrono::milliseconds time_limit = patience) {
     return next(steady_clock::now() + time_limit);
   }
   /// Exactly `count` deliveries, each acknowledged; throws deadline_passed saying how many had come.
-  std::vector<delivery> take(std::size_t count,
-                             std::chrono::milliseconds time_limit = std::chrono::seconds{60});
+  std::vector<delivery> take(std::size_t count, std::chrono::milliseconds time_limit = patience);
 
   void ack(const delivery& message) { ack(message.tag); }
   /// `multiple`: this one and all before it.

@@ -9,6 +9,10 @@ namespace outboxd::test {
 
 using steady_clock = std::chrono::steady_clock;
 
+/// How long a wait for what has to come lasts at most: many times what it takes on a machine that does other
+/// work beside. Only a test that fails waits so long.
+inline constexpr std::chrono::milliseconds patience = std::chrono::minutes{3};
+
 /// Thrown by every wait of this library whose deadline passed; what() names the thing that did not happen.
 struct deadline_passed : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -13,8 +13,7 @@ namespace outboxd::test {
 /// not swallowed. It is asked once more after the deadline, so that a slow answer does not turn into a
 /// failure.
 template <class Condition>
-auto eventually(const std::string& what, Condition condition,
-                std::chrono::milliseconds limit = std::chrono::seconds{60}) {
+auto eventually(const std::string& what, Condition condition, std::chrono::milliseconds limit = patience) {
   const auto deadline = steady_clock::now() + limit;
   for (;;) {
     const bool last = steady_clock::now() >= deadline;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "support/deadline.hpp"
 #include "support/loopback.hpp"
 
 namespace outboxd::test {
@@ -87,7 +88,7 @@ class http_client {
   }
 
  private:
-  static constexpr std::chrono::milliseconds time_limit{60'000};
+  static constexpr std::chrono::milliseconds time_limit = patience;
 
   void connect(const sockaddr* to, socklen_t size) const {
     if (::connect(socket_, to, size) != 0)

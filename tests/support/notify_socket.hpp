@@ -63,7 +63,7 @@ class notify_socket {
 
   /// Waits for a line that begins so, and returns its position; `from`: skip the first lines.
   std::size_t wait_line(const std::string& begin, std::size_t from = 0,
-                        std::chrono::milliseconds limit = std::chrono::seconds{60}) {
+                        std::chrono::milliseconds limit = patience) {
     const auto deadline = steady_clock::now() + limit;
     for (std::size_t at = from;;) {
       for (; at < lines_.size(); ++at)

@@ -53,24 +53,22 @@ class process {
 
   /// Waits for the end of the program and of its output, so that lines() and tail() are complete; throws
   /// deadline_passed, with the last lines of output, when either does not come.
-  exit_status wait(std::chrono::milliseconds time_limit = std::chrono::seconds{60});
+  exit_status wait(std::chrono::milliseconds time_limit = patience);
   bool running();
 
   /// Waits for a line, past or to come, that the predicate accepts, and returns it. Lines before the position
   /// `from` are skipped: pass lines().size() to wait for what is still to come. Throws deadline_passed when
   /// none comes in time and std::runtime_error when the output ends first.
-  std::string wait_line(const predicate& accept,
-                        std::chrono::milliseconds time_limit = std::chrono::seconds{60},
+  std::string wait_line(const predicate& accept, std::chrono::milliseconds time_limit = patience,
                         std::size_t from = 0);
   /// The same for a line that contains `part`.
-  std::string wait_line(const std::string& part,
-                        std::chrono::milliseconds time_limit = std::chrono::seconds{60},
+  std::string wait_line(const std::string& part, std::chrono::milliseconds time_limit = patience,
                         std::size_t from = 0);
 
   /// A copy of all complete lines so far.
   std::vector<std::string> lines() const;
   /// Waits until nobody has the output open any more, and returns all there was.
-  std::vector<std::string> all_lines(std::chrono::milliseconds time_limit = std::chrono::seconds{60});
+  std::vector<std::string> all_lines(std::chrono::milliseconds time_limit = patience);
   /// How many of the lines so far contain `part`.
   std::ptrdiff_t count_lines(std::string_view part) const;
   /// The last few lines, for a message.

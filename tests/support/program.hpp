@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/deadline.hpp"
 #include "support/process.hpp"
 
 namespace outboxd::test {
@@ -22,7 +23,6 @@ struct program_result {
 };
 
 /// Throws deadline_passed when it does not end.
-program_result run_program(const process_options& options,
-                           std::chrono::milliseconds time_limit = std::chrono::seconds{60});
+program_result run_program(const process_options& options, std::chrono::milliseconds time_limit = patience);
 
 }  // namespace outboxd::test
