@@ -146,8 +146,8 @@ void lead_watch::judge_gap(lead& of, int shard, moment now) {
   if (!one_is_well(of.held, now, {})) return;
   seen_.longest_gap = std::max(seen_.longest_gap, span(now - of.held));
   if (now - of.held < longest_gap + turns * of.slowest_round || std::exchange(of.said_gap, true)) return;
-  seen_.violations.push_back(fmt::format("nobody leads shard {} for {} ms, and a relay was well", shard,
-                                         span(now - of.held).count()));
+  seen_.delays.push_back(fmt::format("nobody leads shard {} for {} ms, and a relay was well", shard,
+                                     span(now - of.held).count()));
 }
 
 void lead_watch::judge_holder(lead& of, int shard, const std::string& name, moment now) {
@@ -159,8 +159,8 @@ void lead_watch::judge_holder(lead& of, int shard, const std::string& name, mome
     // second.
     const auto allowed = rules_.claim_timeout + time_limit + turns * lives_[i].slowest_round;
     if (now - since < allowed || std::exchange(of.said_hang, true)) continue;
-    seen_.violations.push_back(fmt::format("{} is frozen for {} ms and leads shard {} still", name,
-                                           span(now - since).count(), shard));
+    seen_.delays.push_back(fmt::format("{} is frozen for {} ms and leads shard {} still", name,
+                                       span(now - since).count(), shard));
   }
 }
 

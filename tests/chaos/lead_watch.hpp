@@ -26,7 +26,7 @@ struct lead_sightings {
   std::chrono::milliseconds longest_gap{0};
   // A frozen relay led a shard, and some other relay was well for so long and before.
   std::chrono::milliseconds longest_hang{0};
-  std::vector<std::string> violations;
+  std::vector<std::string> delays;
 };
 
 /// One thread, for its looks are frequent: they are the grain of the times.

@@ -44,6 +44,7 @@ sightings monitor::finish() {
   stopping_ = true;
   thread_.join();
   seen_.leads = leads_.finish();
+  seen_.delays.insert(seen_.delays.end(), seen_.leads.delays.begin(), seen_.leads.delays.end());
   return seen_;
 }
 
@@ -128,8 +129,8 @@ void monitor::look_at_writers() {
                       now - 2 * too_long, now);
   if (excused || said_slow_) return;
   said_slow_ = true;
-  seen_.violations.push_back(fmt::format("a writer's transaction has lasted {} ms while PostgreSQL was well",
-                                         writers_.longest_under_way().count()));
+  seen_.delays.push_back(fmt::format("a writer's transaction has lasted {} ms while PostgreSQL was well",
+                                     writers_.longest_under_way().count()));
 }
 
 }  // namespace outboxd::chaos

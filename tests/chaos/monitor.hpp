@@ -18,6 +18,7 @@ namespace outboxd::chaos {
 struct sightings {
   std::unordered_set<std::string> published;  // ids that once were
   std::vector<std::string> violations;
+  std::vector<std::string> delays;             // what took too long for a machine without other work
   std::chrono::milliseconds longest_probe{0};  // a commit of the monitor's own, in a table of its own
   lead_sightings leads;
   std::size_t ended_at_points = 0;  // lives of relays that ended at a failpoint

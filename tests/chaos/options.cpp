@@ -24,6 +24,7 @@ constexpr auto usage =
     "  --only A,B        leave out all faults but these; none: leave out all\n"
     "  --partitions      a partitioned outbox, which goes on in another partition again and again\n"
     "  --failpoints      relays also end themselves at named points (needs a build with OUTBOXD_FAILPOINTS)\n"
+    "  --any-pace        how long something takes is told and not judged: the machine may be slow\n"
     "  --outage S        instead: one outage of the broker, for S seconds, with writers at work\n"
     "  --logs DIR        where the relays' logs go (default chaos-logs)\n"
     "  --outboxd FILE    the program under test (default: the one built with this)\n"
@@ -81,6 +82,10 @@ options read_options(int count, char** words) {
       all.failpoints = true;
       continue;
     }
+    if (flag == "--any-pace") {
+      all.any_pace = true;
+      continue;
+    }
     if (flag == "--partitions") {
       partitioned = true;
       continue;
@@ -135,6 +140,7 @@ std::string options::command() const {
   auto text = fmt::format("tools/chaos --seed {} --seconds {} --relays {} --shards {}", seed, length.count(),
                           form.relays, form.shards);
   if (failpoints) text += " --failpoints";
+  if (any_pace) text += " --any-pace";
   if (form.partitioned) text += " --partitions";
   if (!only.empty()) text += fmt::format(" --only {}", fmt::join(only, ","));
   if (!sabotage.empty()) text += " (with --sabotage " + sabotage + ")";

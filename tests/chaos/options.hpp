@@ -31,6 +31,8 @@ struct options {
   std::string sabotage;
   /// Not the random schedule, but one long outage of the broker; zero: none.
   std::chrono::seconds outage{0};
+  /// On a machine that may be slow: how long something takes is told and not judged.
+  bool any_pace = false;
   /// Only these faults; empty: all.
   std::vector<std::string> only;
 

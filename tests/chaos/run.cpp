@@ -68,6 +68,7 @@ void print(const verdict& end, const evidence& from, const options& how, const s
   fmt::print("\nSeed {} ({}): {}\n{}\n", how.seed, how.form.words(), end.summary, figures);
   for (const auto& one : end.violations) fmt::print("VIOLATION: {}\n", one);
   for (const auto& one : end.doubts) fmt::print("INVALID: {}\n", one);
+  for (const auto& one : end.delays) fmt::print("Late: {}\n", one);
   if (end.violations.empty() && end.doubts.empty()) {
     fmt::print("No violation.\n");
   } else {
@@ -110,6 +111,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
                 .seen = {},
                 .faults = {},
                 .violations = {},
+                .any_pace = how.any_pace,
                 .in_flight = static_cast<std::size_t>(batches_in_memory * settings.batch * form.shards),
                 .letters = {},
                 .retries_last = settings.retries * settings.retry_delay};

@@ -90,6 +90,7 @@ void check_marks(const evidence& from, std::vector<std::string>& violations) {
 // 7: dead are exactly those made bad on purpose, each for its reason.
 void check_dead(const evidence& from, std::vector<std::string>& violations) {
   findings wrong{violations};
+  const bool retries_may_end = from.any_pace && longest_unroutable(from.faults) > from.retries_last;
   for (const auto& row : from.table) {
     if (odd_row(from, row.id) != nullptr) continue;
     const auto found = from.by_writers.bad.find(row.id);
@@ -98,6 +99,7 @@ void check_dead(const evidence& from, std::vector<std::string>& violations) {
     const bool dead = row.status == "dead";
     if (bad && from.deliveries.delivered(row.id))
       wrong.add(fmt::format("event {} ({}) was delivered", row.id, name_of(made)));
+    if (dead && !bad && retries_may_end && reason_of(from, row.id).code == "returned") continue;
     if (dead != bad)
       wrong.add(fmt::format("event {} ({}) is {}{}", row.id, name_of(made), row.status,
                             dead ? ": " + from.reasons.at(row.id).error : ""));
@@ -191,8 +193,10 @@ void check_logs(surroundings& all, std::vector<std::string>& violations) {
 void check_evidence(const evidence& from, std::vector<std::string>& doubts) {
   std::size_t missed = 0;
   for (const auto& one : from.faults) {
-    if (one.result == outcome::missed) ++missed;
-    if (one.result == outcome::nothing || one.result == outcome::failed)
+    // Nobody may have come to meet it in its time.
+    const bool late = one.result == outcome::nothing && from.any_pace;
+    if (one.result == outcome::missed || late) ++missed;
+    if ((one.result == outcome::nothing && !late) || one.result == outcome::failed)
       doubts.push_back(fmt::format("{}: {}: {}", one.plan.words(), name_of(one.result), one.evidence));
   }
   if (missed * 2 > from.faults.size())
@@ -205,8 +209,8 @@ verdict judge(const evidence& from, surroundings& all) {
   verdict out;
   out.violations = from.violations;
   out.violations.insert(out.violations.end(), from.seen.violations.begin(), from.seen.violations.end());
-  out.violations.insert(out.violations.end(), from.seen.leads.violations.begin(),
-                        from.seen.leads.violations.end());
+  auto& late = from.any_pace ? out.delays : out.violations;
+  late.insert(late.end(), from.seen.delays.begin(), from.seen.delays.end());
   const auto report = check_history(from, out.violations);
   check_marks(from, out.violations);
   check_dead(from, out.violations);
@@ -220,9 +224,10 @@ verdict judge(const evidence& from, surroundings& all) {
   check_logs(all, out.violations);
   check_evidence(from, out.doubts);
   if (const auto unroutable = longest_unroutable(from.faults); unroutable > from.retries_last)
-    out.doubts.push_back(fmt::format(
-        "the queue was unbound for {} ms, longer than the retries last: good events may be dead for that",
-        unroutable.count()));
+    (from.any_pace ? out.delays : out.doubts)
+        .push_back(fmt::format(
+            "the queue was unbound for {} ms, longer than the retries last: good events may be dead for that",
+            unroutable.count()));
 
   const auto happened = std::count_if(from.faults.begin(), from.faults.end(),
                                       [](const injection& one) { return one.result == outcome::happened; });

@@ -22,6 +22,7 @@ struct evidence {
   sightings seen;
   std::vector<injection> faults;
   std::vector<std::string> violations;  // found on the way
+  bool any_pace = false;                // how long something takes proves nothing
   std::size_t in_flight = 0;            // of all leaders together: what they have read and not settled
   std::optional<std::unordered_set<std::string>> letters;  // ids of all dead letters, if there were to be any
   std::chrono::milliseconds retries_last{0};  // from an event's first failed attempt to its last, at least
@@ -32,6 +33,7 @@ struct evidence {
 struct verdict {
   std::vector<std::string> violations;  // the relay is wrong
   std::vector<std::string> doubts;      // the run proves nothing
+  std::vector<std::string> delays;      // took too long, and may do so on this machine
   std::string summary;
 };
 
