@@ -47,13 +47,13 @@ void await_service(rig& on, int node, bool wanted) {
       time_limit);
 }
 
-// In the minority it pauses, once it has found out.
+// In the minority it pauses, once it has found out, or keeps connections on which it confirms nothing.
 void cut_off(rig& on, int node, cut how, std::mt19937_64& random) {
   on.queue().out_of_service(node);
   on.brokers().cut_off(node, how);
   on.queue().await_leader_but(node);
   on.await_flow();
-  await_service(on, node, false);
+  if (on.brokers().pauses_in_minority()) await_service(on, node, false);
   on.await_flow();
   last(random, 2s);
   on.brokers().reconnect(node);

@@ -22,9 +22,9 @@ watch(File, Before) ->
     timer:sleep(?EACH),
     watch(File, Now).
 
-%% It is there while Ra runs.
+%% It is there while Ra runs. A row begins with the member and its state; newer ones go on.
 table() ->
-    try ets:tab2list(ra_state) catch error:badarg -> [] end.
+    try [{element(1, Row), element(2, Row)} || Row <- ets:tab2list(ra_state)] catch error:badarg -> [] end.
 
 write(File, Queue, State) ->
     ok = file:write(File, io_lib:format("~b ~s ~s~n", [os:system_time(microsecond), Queue, State])).

@@ -28,10 +28,16 @@ constexpr auto user = "outboxd";
 constexpr auto password = "cluster";
 constexpr auto loopback_only = "-kernel inet_dist_use_interface {127,0,0,1}";
 
+// The root in which RabbitMQ runs by chroot, as tools/services does it; empty: it is installed here.
+std::string root() {
+  const char* const named = std::getenv("OUTBOXD_SERVICES_RABBITMQ_ROOT");
+  return named != nullptr ? named : "";
+}
+
 // Debian's own scripts switch the user and ignore the environment.
 std::string script(const std::string& name) {
   const auto behind = "/usr/lib/rabbitmq/bin/" + name;
-  return std::filesystem::exists(behind) ? behind : name;
+  return std::filesystem::exists(root() + behind) ? behind : name;
 }
 
 std::string name_of(int node) {
@@ -91,6 +97,8 @@ rabbit_cluster::rabbit_cluster() : name_server_port_{free_port()} {
       command(0, "epmd", {"-port", std::to_string(name_server_port_), "-address", "127.0.0.1"}));
   for (int i = 0; i < nodes; ++i) launch(i);
   await_all();
+  const auto khepri = ctl(0, "rabbitmqctl", {"eval", "rabbit_feature_flags:is_enabled(khepri_db)."});
+  pauses_in_minority_ = khepri.find("true") == std::string::npos;
 }
 
 rabbit_cluster::~rabbit_cluster() {
@@ -106,42 +114,41 @@ process_options rabbit_cluster::command(int node, const std::string& program,
   std::vector<std::string> proxies;
   for (int to = 0; to < nodes; ++to)
     if (to != node) proxies.push_back(fmt::format("{}={}", name_of(to), link(node, to).port()));
-  const char* const path = std::getenv("PATH");
+  const char* const path = root().empty() ? std::getenv("PATH") : nullptr;
   process_options how{
-      .program = "setpriv",
-      .arguments = {"--pdeathsig",
-                    "KILL",
-                    "--",
-                    "env",
-                    "-i",
-                    fmt::format("PATH={}", path != nullptr ? path : "/usr/sbin:/usr/bin:/sbin:/bin"),
-                    "LC_ALL=C.UTF-8",
-                    "HOME=" + home,
-                    fmt::format("ERL_EPMD_PORT={}", name_server_port_),
-                    "ERL_EPMD_ADDRESS=127.0.0.1",
-                    "RUNNING_UNDER_SYSTEMD=true",
-                    fmt::format("CLUSTER_PROXIES={}", fmt::join(proxies, ",")),
-                    "CLUSTER_QUEUE_STATES=" + states_file(node),
-                    fmt::format("RABBITMQ_NODENAME={}@localhost", name),
-                    "RABBITMQ_NODE_IP_ADDRESS=127.0.0.1",
-                    fmt::format("RABBITMQ_NODE_PORT={}", self.amqp_port),
-                    fmt::format("RABBITMQ_DIST_PORT={}", self.peer_port),
-                    fmt::format("RABBITMQ_MNESIA_BASE={}/mnesia", home),
-                    fmt::format("RABBITMQ_LOG_BASE={}/log", home),
-                    fmt::format("RABBITMQ_CONF_ENV_FILE={}/empty.conf", home),
-                    fmt::format("RABBITMQ_CONFIG_FILE={}/{}.conf", home, name),
-                    fmt::format("RABBITMQ_CONFIG_FILES={}/none", home),
-                    fmt::format("RABBITMQ_ADVANCED_CONFIG_FILE={}/advanced.config", home),
-                    fmt::format("RABBITMQ_ENABLED_PLUGINS_FILE={}/enabled_plugins", home),
-                    "RABBITMQ_SCHEDULER_BIND_TYPE=u",
-                    fmt::format("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 -pa {} -epmd_module proxied_epmd"
-                                " -run queue_states start {}",
-                                home, loopback_only),
-                    fmt::format("RABBITMQ_CTL_ERL_ARGS={}", loopback_only),
-                    program},
-      .environment = {},
-      .log_file = {}};
-  how.arguments.insert(how.arguments.end(), words.begin(), words.end());
+      .program = "setpriv", .arguments = {"--pdeathsig", "KILL", "--"}, .environment = {}, .log_file = {}};
+  const auto add = [&](const std::vector<std::string>& more) {
+    how.arguments.insert(how.arguments.end(), more.begin(), more.end());
+  };
+  if (!root().empty()) add({CLUSTER_SOURCES "/in-root", root(), home});
+  add({"env",
+       "-i",
+       fmt::format("PATH={}", path != nullptr ? path : "/usr/sbin:/usr/bin:/sbin:/bin"),
+       "LC_ALL=C.UTF-8",
+       "HOME=" + home,
+       fmt::format("ERL_EPMD_PORT={}", name_server_port_),
+       "ERL_EPMD_ADDRESS=127.0.0.1",
+       "RUNNING_UNDER_SYSTEMD=true",
+       fmt::format("CLUSTER_PROXIES={}", fmt::join(proxies, ",")),
+       "CLUSTER_QUEUE_STATES=" + states_file(node),
+       fmt::format("RABBITMQ_NODENAME={}@localhost", name),
+       "RABBITMQ_NODE_IP_ADDRESS=127.0.0.1",
+       fmt::format("RABBITMQ_NODE_PORT={}", self.amqp_port),
+       fmt::format("RABBITMQ_DIST_PORT={}", self.peer_port),
+       fmt::format("RABBITMQ_MNESIA_BASE={}/mnesia", home),
+       fmt::format("RABBITMQ_LOG_BASE={}/log", home),
+       fmt::format("RABBITMQ_CONF_ENV_FILE={}/empty.conf", home),
+       fmt::format("RABBITMQ_CONFIG_FILE={}/{}.conf", home, name),
+       fmt::format("RABBITMQ_CONFIG_FILES={}/none", home),
+       fmt::format("RABBITMQ_ADVANCED_CONFIG_FILE={}/advanced.config", home),
+       fmt::format("RABBITMQ_ENABLED_PLUGINS_FILE={}/enabled_plugins", home),
+       "RABBITMQ_SCHEDULER_BIND_TYPE=u",
+       fmt::format("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 -pa {} -epmd_module proxied_epmd"
+                   " -run queue_states start {}",
+                   home, loopback_only),
+       fmt::format("RABBITMQ_CTL_ERL_ARGS={}", loopback_only),
+       program});
+  add(words);
   return how;
 }
 

@@ -22,7 +22,7 @@ enum class cut {
   silent,   // nothing arrives any more, as when a cable is pulled: both sides have to find out
 };
 
-/// The nodes pause in a minority. Not for use by two threads at once.
+/// Not for use by two threads at once.
 class rabbit_cluster {
  public:
   /// Returns when all three run.
@@ -47,6 +47,9 @@ class rabbit_cluster {
   /// All nodes anew, whatever state they are in; every link works. Returns when all three run.
   void start_over();
 
+  /// Where metadata is in Mnesia, a node in the minority closes its listener and all connections. With Khepri
+  /// it keeps them.
+  bool pauses_in_minority() const { return pauses_in_minority_; }
   void cut_off(int node, cut how);
   void reconnect(int node);
 
@@ -69,6 +72,7 @@ class rabbit_cluster {
 
   test::server_directory directory_;
   int name_server_port_;
+  bool pauses_in_minority_ = true;
   std::unique_ptr<test::process> name_server_;
   std::array<std::unique_ptr<member>, nodes> members_;
 };
