@@ -21,20 +21,21 @@ class pace {
  public:
   using clock = std::chrono::steady_clock;
 
-  explicit pace(std::optional<std::int64_t> rate) : rate_(rate) {}
+  explicit pace(std::optional<std::int64_t> rate, clock::time_point now = clock::now())
+      : rate_(rate), next_(now) {}
   std::int64_t most() const {
     return rate_ ? std::clamp<std::int64_t>(*rate_ / 4, 1, most_in_portion) : most_in_portion;
   }
   // When the next portion may begin; whoever waits until then says so with began().
   clock::time_point next() const { return next_; }
-  void began() { next_ = clock::now(); }
-  void took(std::int64_t events) {
-    next_ += rate_ ? std::chrono::microseconds(events * 1'000'000 / *rate_) : 2 * (clock::now() - next_);
+  void began(clock::time_point now = clock::now()) { next_ = now; }
+  void took(std::int64_t events, clock::time_point now = clock::now()) {
+    next_ += rate_ ? std::chrono::microseconds(events * 1'000'000 / *rate_) : 2 * (now - next_);
   }
 
  private:
   std::optional<std::int64_t> rate_;
-  clock::time_point next_ = clock::now();
+  clock::time_point next_;
 };
 
 // One of the events that had not been sent.
