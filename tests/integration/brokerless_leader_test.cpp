@@ -73,7 +73,7 @@ TEST_CASE("without a broker and with nobody who has one, a leader keeps the lead
   second.await_connected();
   const auto leader = on.await_leader();
   const auto counted = [&on] {
-    return on.connect().number(
+    return on.ask(
         "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND objid = 128"
         " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())");
   };

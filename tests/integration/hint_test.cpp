@@ -21,7 +21,7 @@ std::string lock_request() {
 
 /// Locks by which leads are asked for, in this database: other tests migrate others.
 std::int64_t requests(const stage& on) {
-  return on.connect().number(
+  return on.ask(
       fmt::format("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND classid = "
                   "{}::integer::oid AND objid >= {}::oid AND database = (SELECT oid FROM pg_database WHERE "
                   "datname = current_database())",

@@ -32,7 +32,7 @@ std::ptrdiff_t leads_taken(const process& by) {
 }
 
 std::uint16_t database_port(const stage& on) {
-  return static_cast<std::uint16_t>(on.connect().number("SELECT inet_server_port()"));
+  return static_cast<std::uint16_t>(on.ask("SELECT inet_server_port()"));
 }
 
 }  // namespace
@@ -52,8 +52,7 @@ TEST_CASE("a leader that hangs under load loses the lead, and the other one goes
   eventually(
       "the session of the one that hangs is ended",
       [&] {
-        return on.connect().number("SELECT count(*) FROM pg_stat_activity WHERE pid = $1",
-                                   {std::to_string(hangs)}) == 0;
+        return on.ask("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", {std::to_string(hangs)}) == 0;
       },
       time_limit);
   on.await_published(on.count("published") + 200);
@@ -182,7 +181,7 @@ void await_stopped(const relay& one) {
 
 // The session that holds SLEEP of shard 0; 0 if there is none.
 std::int64_t sleeper(const stage& on) {
-  return on.connect().number(
+  return on.ask(
       "SELECT coalesce(max(l.pid), 0) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database"
       " WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 2 AND l.objid = 64"
       " AND l.granted AND l.mode = 'ExclusiveLock'");

@@ -13,9 +13,10 @@ namespace outboxd::test {
 
 struct load_options {
   int writers = 2;
-  int aggregates = 50;           // of each writer: an aggregate has one writer, and so an order
-  int events = 0;                // of each writer; 0: until stop()
-  double pause_seconds = 0.004;  // after each transaction, on the server
+  int aggregates = 50;  // of each writer: an aggregate has one writer, and so an order
+  int events = 0;       // of each writer; 0: until stop()
+  // After each transaction, on the server; longer while 2,000 events are pending.
+  double pause_seconds = 0.004;
 };
 
 class load {
@@ -30,6 +31,7 @@ class load {
 
  private:
   void write(int writer);
+  void pause(database& session) const;
 
   const stage& stage_;
   load_options how_;

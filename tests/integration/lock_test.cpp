@@ -59,8 +59,8 @@ void await_others_marked(const stage& on) {
   eventually(
       "the others are marked",
       [&] {
-        return on.connect().number(
-                   "SELECT count(*) FROM outbox.event WHERE status = 'pending' AND aggregate_id <> '7'") == 0;
+        return on.ask("SELECT count(*) FROM outbox.event WHERE status = 'pending' AND aggregate_id <> '7'") ==
+               0;
       },
       time_limit);
 }

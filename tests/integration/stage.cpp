@@ -119,10 +119,27 @@ void stage::add_events(int count, int aggregates) const {
       {key(), std::to_string(count), std::to_string(aggregates)});
 }
 
+std::int64_t stage::ask(const std::string& sql, const std::vector<cell>& values) const {
+  const std::lock_guard one_at_a_time{asking_};
+  for (;;) {
+    if (!asked_in_) asked_in_.emplace(connect());
+    try {
+      return asked_in_->number(sql, values);
+    } catch (const database_error&) {
+      if (PQstatus(asked_in_->handle()) == CONNECTION_OK) throw;
+      asked_in_.reset();
+    }
+  }
+}
+
+std::string stage::event_table() const {
+  std::string out = "\"";
+  for (const char letter : schema_) out.append(letter == '"' ? 2 : 1, letter);
+  return out + "\".event";
+}
+
 std::int64_t stage::count(std::string_view status) const {
-  auto session = connect();
-  const auto event = session.value("SELECT format('%I.event', $1::text)", {schema_});
-  return session.number(fmt::format("SELECT count(*) FROM {} WHERE status = '{}'", event, status));
+  return ask(fmt::format("SELECT count(*) FROM {} WHERE status = '{}'", event_table(), status));
 }
 
 void stage::await_published(std::int64_t at_least) const {
@@ -132,20 +149,18 @@ void stage::await_published(std::int64_t at_least) const {
 }
 
 void stage::await_drained(std::chrono::milliseconds limit) const {
-  auto session = connect();
-  const auto event = session.value("SELECT format('%I.event', $1::text)", {schema_});
   eventually(
       "no event is pending or waiting",
       [&] {
-        return session.value(fmt::format("SELECT NOT EXISTS (SELECT FROM {0} WHERE status = 'pending')"
-                                         " AND NOT EXISTS (SELECT FROM {0} WHERE status = 'waiting')",
-                                         event)) == "t";
+        return ask(fmt::format("SELECT (EXISTS (SELECT FROM {0} WHERE status = 'pending')"
+                               " OR EXISTS (SELECT FROM {0} WHERE status = 'waiting'))::integer",
+                               event_table())) == 0;
       },
       limit);
 }
 
 std::int64_t stage::relay_sessions() const {
-  return connect().number(
+  return ask(
       "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE "
       "'outboxd % on %'");
 }
@@ -165,12 +180,11 @@ constexpr auto exclusive_locks =
 }  // namespace
 
 std::int64_t stage::shards_led() const {
-  return connect().number(fmt::format("SELECT count(*){} AND l.objid < 64", exclusive_locks));
+  return ask(fmt::format("SELECT count(*){} AND l.objid < 64", exclusive_locks));
 }
 
 std::int64_t stage::leader(int shard) const {
-  return connect().number(
-      fmt::format("SELECT coalesce(max(l.pid), 0){} AND l.objid = {}", exclusive_locks, shard));
+  return ask(fmt::format("SELECT coalesce(max(l.pid), 0){} AND l.objid = {}", exclusive_locks, shard));
 }
 
 std::int64_t stage::await_leader(int shard) const {
@@ -179,20 +193,18 @@ std::int64_t stage::await_leader(int shard) const {
 }
 
 std::int64_t stage::rows_read(const std::string& index) const {
-  return connect().number(fmt::format("SELECT coalesce(sum(idx_tup_read), 0) {}", of_index), {index});
+  return ask(fmt::format("SELECT coalesce(sum(idx_tup_read), 0) {}", of_index), {index});
 }
 
 std::int64_t stage::index_scans(const std::string& index) const {
-  return connect().number(fmt::format("SELECT coalesce(sum(idx_scan), 0) {}", of_index), {index});
+  return ask(fmt::format("SELECT coalesce(sum(idx_scan), 0) {}", of_index), {index});
 }
 
 void stage::await_asleep(int shard) const {
-  auto session = connect();
   eventually(
       fmt::format("the leader of shard {} sleeps", shard),
       [&] {
-        return session.number(
-                   fmt::format("SELECT count(*){} AND l.objid = {}", exclusive_locks, 64 + shard)) == 1;
+        return ask(fmt::format("SELECT count(*){} AND l.objid = {}", exclusive_locks, 64 + shard)) == 1;
       },
       time_limit);
 }

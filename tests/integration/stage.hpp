@@ -5,6 +5,8 @@
 
 #include <csignal>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +70,8 @@ class stage {
 
   /// A new session; waits for the server if it is restarting.
   database connect() const;
+  /// A number, in the stage's own session: for what is asked again and again. A lost one is opened again.
+  std::int64_t ask(const std::string& sql, const std::vector<cell>& values = {}) const;
   /// Adds `count` events to every one of the `aggregates`, to each in turn, in one transaction.
   void add_events(int count, int aggregates = 1) const;
   /// How many events have this status.
@@ -96,7 +100,11 @@ class stage {
   history_report check_all(std::chrono::milliseconds limit = time_limit) const;
 
  private:
+  std::string event_table() const;
+
   fresh_database database_;
+  mutable std::mutex asking_;
+  mutable std::optional<database> asked_in_;
   std::string queue_;
   std::string exchange_ = "outbox";
   std::string schema_;

@@ -11,8 +11,7 @@ namespace {
 // What relays have read through all indexes of the table; exact when they have ended.
 std::int64_t rows_read(const stage& on) {
   eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
-  return on.connect().number(
-      "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname ~ '^event(_p[0-9]+)?$'");
+  return on.ask("SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname ~ '^event(_p[0-9]+)?$'");
 }
 
 void add_parked(const stage& on, int count) {
@@ -141,8 +140,7 @@ TEST_CASE("an event of an aggregate with a long queue is written once, in either
     CHECK_MESSAGE(report.exact(), report.words());
     running.stop();
     eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
-    CHECK(on.connect().number(
-              "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relid = 'outbox.event'::regclass") == 5000);
+    CHECK(on.ask("SELECT n_tup_upd FROM pg_stat_user_tables WHERE relid = 'outbox.event'::regclass") == 5000);
   }
 }
 
