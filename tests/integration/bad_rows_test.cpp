@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
-#include "asked_relay.hpp"
+#include "patient_relay.hpp"
 #include "stage.hpp"
 #include "support/suspended_queue.hpp"
 
@@ -317,7 +317,7 @@ TEST_CASE("rows that are changed, deleted or truncated while they are in a relay
   const stage on;
   auto session = on.connect();
   session.exec("SET lock_timeout = '60s'");
-  asked_relay running{on};
+  patient_relay running{on};
   on.add_events(1, 100);
   on.await_drained();
   // Nothing is confirmed, hence nothing is marked, while `change` is done to what was sent.

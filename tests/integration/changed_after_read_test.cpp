@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "asked_relay.hpp"
+#include "patient_relay.hpp"
 #include "support/suspended_queue.hpp"
 
 namespace outboxd::test::changed_after_read_test {
@@ -14,7 +14,6 @@ namespace {
 struct held_up {
   explicit held_up(std::string after_publish = "keep")
       : running{on, {"--relay-after-publish", std::move(after_publish)}} {
-    await_ready(running);
     hangs = std::make_unique<suspended_queue>(on.queue());
     session.exec("BEGIN");
     for (int i = 0; i < 6; ++i)
@@ -49,7 +48,7 @@ struct held_up {
   }
 
   stage on;
-  asked_relay running;
+  patient_relay running;
   database session = on.connect();
   std::unique_ptr<suspended_queue> hangs;
   std::vector<std::string> ids;

@@ -2,8 +2,8 @@
 // answer tells of each event whether that was in time.
 #include <doctest/doctest.h>
 
-#include "asked_relay.hpp"
 #include "operator_desk.hpp"
+#include "patient_relay.hpp"
 #include "rotation.hpp"
 #include "support/suspended_queue.hpp"
 
@@ -81,8 +81,7 @@ TEST_CASE("what is in flight when it is cancelled is published, and says that it
   const stage on;
   const operator_desk desk{on};
   auto session = on.connect();
-  asked_relay running{on};
-  await_ready(running);
+  patient_relay running{on};
   std::string id;
   {
     const suspended_queue hangs{on.queue()};

@@ -140,8 +140,15 @@ TEST_CASE("a migrate that hangs asks for the leads no longer") {
                  .environment = on.variables(),
                  .log_file = {}}};
   hangs.wait_line("trying again", time_limit);
-  CHECK(requests(on) == 1);
-  hangs.send(SIGSTOP);
+  eventually(
+      "it hangs while it asks for leads",
+      [&] {
+        hangs.send(SIGSTOP);
+        if (requests(on) == 1) return true;
+        hangs.send(SIGCONT);
+        return false;
+      },
+      time_limit);
   holder.exec("COMMIT");
   eventually(
       "nobody asks for leads", [&] { return requests(on) == 0; }, time_limit);

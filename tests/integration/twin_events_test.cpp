@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "asked_relay.hpp"
 #include "partitioned.hpp"
+#include "patient_relay.hpp"
 #include "support/suspended_queue.hpp"
 
 namespace outboxd::test::twin_events_test {
@@ -76,8 +76,7 @@ TEST_CASE("a row that takes the place of one that is in flight is sent, too, bef
     CAPTURE(same_seq);
     const stage on;
     auto session = on.connect();
-    asked_relay running{on};
-    running.await_connected();
+    patient_relay running{on};
     {
       const suspended_queue silent{on.queue()};
       add(session, "a", on.key(), R"({"n": 1})");
