@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
+
 namespace flow_missed_rows_test {
 
 using namespace outboxd::flow;
@@ -63,6 +65,17 @@ TEST_CASE("a row that was only read late, or is under way, is left alone") {
   CHECK_FALSE(it.on_walked({.walked_to = 41, .met = true, .more = true}, 1'000));
   CHECK(it.next(41) == start);  // it has been read meanwhile
   CHECK_FALSE(it.on_walked({.walked_to = 41, .met = true, .more = true}, 41));
+}
+
+TEST_CASE("a walk may end at the highest seq that there is") {
+  constexpr auto highest = std::numeric_limits<std::int64_t>::max();
+  missed_rows it;
+  next_walk(it, highest);
+  CHECK_FALSE(it.on_walked({.walked_to = highest, .met = false, .more = true}, highest));
+  CHECK(next_walk(it, highest) == start);
+  CHECK_FALSE(it.on_walked({.walked_to = highest - 1, .met = true, .more = false}, highest));
+  CHECK(it.next(highest) == highest - 1);
+  CHECK(it.on_walked({.walked_to = highest - 1, .met = true, .more = false}, highest) == highest);
 }
 
 }  // namespace flow_missed_rows_test

@@ -16,13 +16,13 @@ std::optional<std::int64_t> missed_rows::next(std::int64_t watermark) {
 }
 
 std::optional<std::int64_t> missed_rows::on_walked(const walk_answer& got, std::int64_t watermark) {
-  const std::int64_t found = got.walked_to + 1;
-  if (!got.met || found > watermark) {
+  if (!got.met || got.walked_to >= watermark) {
     met_.reset();
     from_ = got.more && !got.met ? got.walked_to : position::before_all;
     return std::nullopt;
   }
   from_ = got.walked_to;
+  const std::int64_t found = got.walked_to + 1;
   if (met_ != found) {
     met_ = found;
     return std::nullopt;
