@@ -90,7 +90,6 @@ void check_marks(const evidence& from, std::vector<std::string>& violations) {
 // 7: dead are exactly those made bad on purpose, each for its reason.
 void check_dead(const evidence& from, std::vector<std::string>& violations) {
   findings wrong{violations};
-  const bool retries_may_end = from.any_pace && longest_unroutable(from.faults) > from.retries_last;
   for (const auto& row : from.table) {
     if (odd_row(from, row.id) != nullptr) continue;
     const auto found = from.by_writers.bad.find(row.id);
@@ -99,7 +98,6 @@ void check_dead(const evidence& from, std::vector<std::string>& violations) {
     const bool dead = row.status == "dead";
     if (bad && from.deliveries.delivered(row.id))
       wrong.add(fmt::format("event {} ({}) was delivered", row.id, name_of(made)));
-    if (dead && !bad && retries_may_end && reason_of(from, row.id).code == "returned") continue;
     if (dead != bad)
       wrong.add(fmt::format("event {} ({}) is {}{}", row.id, name_of(made), row.status,
                             dead ? ": " + from.reasons.at(row.id).error : ""));
