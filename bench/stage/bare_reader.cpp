@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "store/event_columns.hpp"
 #include "store/relay_statements.hpp"
 
 namespace outboxd::bench {

@@ -1,14 +1,21 @@
-// event_rows: turns rows of events into what the flow works with, without copying their texts.
+// event_rows: looks at an answer with events, and turns its rows into what the flow works with, without
+// copying their texts.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "core/event.hpp"
 #include "flow/stream/store.hpp"
 #include "pg/rows.hpp"
-#include "store/relay_statements.hpp"
 
 namespace outboxd::store {
+
+// In what way it has not the shape of an answer with events, as pg/answer_shape.hpp tells it of others: heads
+// first, then events. with_exceptions: of all statements but `read`, see event_column.
+std::optional<std::string> misfit_of_events(const pg::rows& from, bool with_exceptions);
 
 // Rows without an id are heads, see sql/relay: they are left out here.
 std::vector<flow::stored_event> read_events(const pg::rows& from);

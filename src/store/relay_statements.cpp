@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "store/event_columns.hpp"
 #include "store/text_size.hpp"
 
 namespace outboxd::store {
@@ -44,42 +45,9 @@ constexpr std::string_view measured_close = R"() AS e
   CROSS JOIN LATERAL (SELECT @payload_numbers@ AS payload, @headers_numbers@ AS headers OFFSET 0) AS m
   OFFSET 0) AS f)";
 
-// Of `e`, a row of the table. Each column by its name: users may add others.
-constexpr std::string_view event_row =
-    R"(e.ctid AS place, e.xmin AS written_by, e.id, e.seq, e.tx, @hash@ AS hash, e.created_at,
-    coalesce(e.available_at, e.created_at) AS available_at, e.attempts, e.deferrals, e.exception,
-    e.last_error_code, e.last_error_scope,
-    e.aggregate_type, e.aggregate_id, e.event_type, e.payload AS stored_payload,
-    coalesce(e.headers, '{}') AS stored_headers,
-    coalesce(e.replay_exchange, e.exchange) AS exchange,
-    coalesce(e.replay_routing_key, e.routing_key) AS routing_key,
-    octet_length(e.aggregate_type)::bigint + octet_length(e.aggregate_id) + octet_length(e.event_type)
-      + coalesce(octet_length(coalesce(e.replay_exchange, e.exchange)), 0)
-      + coalesce(octet_length(coalesce(e.replay_routing_key, e.routing_key)), 0) AS names)";
-
-// The columns of an event. Counts of 0 are null: most are, and a null costs next to nothing. What is due when
-// it is created is not scheduled, also where the clock has been set back since then.
-constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash, f.created_at,
-  CASE WHEN @names_fit@ THEN f.aggregate_type END, CASE WHEN @names_fit@ THEN f.aggregate_id END,
-  CASE WHEN @names_fit@ THEN f.event_type END,
-  CASE WHEN @all_fits@ THEN f.payload END, CASE WHEN @all_fits@ THEN f.headers END,
-  CASE WHEN @names_fit@ THEN f.exchange END, CASE WHEN @names_fit@ THEN f.routing_key END,
-  CASE WHEN @all_fits@ IS NOT TRUE
-    THEN coalesce(coalesce(octet_length(f.payload), f.stored)
-                  + coalesce(octet_length(f.headers), f.large_headers) + f.names, -1) END,
-  nullif(f.attempts, 0)::bigint, nullif(f.deferrals, 0)::bigint,
-  CASE WHEN f.exception IS NULL AND f.available_at > greatest(f.created_at, clock_timestamp())
-    THEN CASE WHEN f.available_at < 'infinity'
-           THEN ceil(extract(epoch FROM f.available_at - clock_timestamp()) * 1000)::bigint
-           ELSE 9223372036854775807 END END,
-  CASE WHEN f.written_by <> xid(f.tx) THEN f.written_by::text END)";
 constexpr std::string_view names_fit = "f.names <= $1::bigint";
 constexpr std::string_view all_fits =
     "(octet_length(f.payload) + octet_length(f.headers) + f.names <= $1::bigint)";
-
-// Further columns of an event that is not on its ordinary way; event_behind or false follows.
-constexpr std::string_view exception_columns =
-    "f.exception::text, f.last_error_code, f.last_error_scope, f.available_at";
 
 // Of a row that is a head: the columns before the head, and those behind it.
 std::string no_event() {

@@ -76,37 +76,6 @@ inline constexpr std::string_view queue_holder = "queue_holder";
 inline constexpr std::string_view requester = "requester";
 }  // namespace statement
 
-// Columns of every statement that returns events, in order.
-enum class event_column : int {
-  id,
-  place,
-  seq,
-  tx,
-  hash,
-  created_at,
-  aggregate_type,  // null, and so are all texts: withheld
-  aggregate_id,
-  event_type,
-  payload,
-  headers,
-  exchange,
-  routing_key,
-  size,       // of the texts, if they are larger together than $1 and so withheld; -1: payload or headers are
-              // NULL in the table; else null
-  attempts,   // null: 0
-  deferrals,  // null: 0
-  due_in,     // of a pending event that is scheduled: in how many milliseconds it is due; else null
-  // What a statement tells beside events, a JSON object: of rows without an id, which come first. Of others
-  // the transaction that wrote the row last, without its epoch, if it is not the one that inserted it.
-  head,
-  // Of all statements but `read`, whose events are on their ordinary way:
-  exception,
-  failure,  // the latest one's code
-  scope,    // of that
-  available_at,
-  behind,  // of `due` and `resumed`; of `by_key`: put off
-};
-
 struct prepared {
   std::string name;
   std::string sql;

@@ -11,7 +11,6 @@
 #include "pg/connection.hpp"
 #include "pg/sqlstate.hpp"
 #include "store/event_rows.hpp"
-#include "store/event_shape.hpp"
 #include "store/relay_statements.hpp"
 #include "store/store_session.hpp"
 

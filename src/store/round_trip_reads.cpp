@@ -9,6 +9,7 @@
 
 #include "core/failpoint.hpp"
 #include "pg/binary.hpp"
+#include "store/event_columns.hpp"
 #include "store/event_rows.hpp"
 #include "store/round_trip.hpp"
 

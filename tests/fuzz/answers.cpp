@@ -10,6 +10,7 @@
 #include "../unit/request_by_name.hpp"
 #include "input.hpp"
 #include "pg/binary.hpp"
+#include "store/event_columns.hpp"
 #include "store/round_trip.hpp"
 
 using namespace outboxd;

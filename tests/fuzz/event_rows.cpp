@@ -7,8 +7,8 @@
 
 #include "core/to_message.hpp"
 #include "input.hpp"
+#include "store/event_columns.hpp"
 #include "store/event_rows.hpp"
-#include "store/relay_statements.hpp"
 
 using namespace outboxd;
 using fuzz::must;

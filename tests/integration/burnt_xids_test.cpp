@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stage.hpp"
+#include "store/event_columns.hpp"
 #include "store/relay_statements.hpp"
 
 namespace outboxd::test::burnt_xids_test {

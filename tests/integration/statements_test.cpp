@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "stage.hpp"
+#include "store/event_columns.hpp"
 #include "store/relay_statements.hpp"
 
 namespace outboxd::test::statements_test {

@@ -3,8 +3,8 @@
 
 #include "made_rows.hpp"
 #include "pg/binary.hpp"
+#include "store/event_columns.hpp"
 #include "store/event_rows.hpp"
-#include "store/event_shape.hpp"
 
 namespace store_event_rows_test {
 

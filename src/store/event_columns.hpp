@@ -1,0 +1,74 @@
+// event_columns: what a statement brings of an event, from the table and as columns of its answer.
+// relay_statements fills the SQL in; event_rows reads the answer.
+#pragma once
+
+#include <string_view>
+
+namespace outboxd::store {
+
+// Of `e`, a row of the table. Each column by its name: users may add others.
+inline constexpr std::string_view event_row =
+    R"(e.ctid AS place, e.xmin AS written_by, e.id, e.seq, e.tx, @hash@ AS hash, e.created_at,
+    coalesce(e.available_at, e.created_at) AS available_at, e.attempts, e.deferrals, e.exception,
+    e.last_error_code, e.last_error_scope,
+    e.aggregate_type, e.aggregate_id, e.event_type, e.payload AS stored_payload,
+    coalesce(e.headers, '{}') AS stored_headers,
+    coalesce(e.replay_exchange, e.exchange) AS exchange,
+    coalesce(e.replay_routing_key, e.routing_key) AS routing_key,
+    octet_length(e.aggregate_type)::bigint + octet_length(e.aggregate_id) + octet_length(e.event_type)
+      + coalesce(octet_length(coalesce(e.replay_exchange, e.exchange)), 0)
+      + coalesce(octet_length(coalesce(e.replay_routing_key, e.routing_key)), 0) AS names)";
+
+// The columns of an event. Counts of 0 are null: most are, and a null costs next to nothing. What is due when
+// it is created is not scheduled, also where the clock has been set back since then.
+inline constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash, f.created_at,
+  CASE WHEN @names_fit@ THEN f.aggregate_type END, CASE WHEN @names_fit@ THEN f.aggregate_id END,
+  CASE WHEN @names_fit@ THEN f.event_type END,
+  CASE WHEN @all_fits@ THEN f.payload END, CASE WHEN @all_fits@ THEN f.headers END,
+  CASE WHEN @names_fit@ THEN f.exchange END, CASE WHEN @names_fit@ THEN f.routing_key END,
+  CASE WHEN @all_fits@ IS NOT TRUE
+    THEN coalesce(coalesce(octet_length(f.payload), f.stored)
+                  + coalesce(octet_length(f.headers), f.large_headers) + f.names, -1) END,
+  nullif(f.attempts, 0)::bigint, nullif(f.deferrals, 0)::bigint,
+  CASE WHEN f.exception IS NULL AND f.available_at > greatest(f.created_at, clock_timestamp())
+    THEN CASE WHEN f.available_at < 'infinity'
+           THEN ceil(extract(epoch FROM f.available_at - clock_timestamp()) * 1000)::bigint
+           ELSE 9223372036854775807 END END,
+  CASE WHEN f.written_by <> xid(f.tx) THEN f.written_by::text END)";
+
+// Further columns of an event that is not on its ordinary way; event_behind or false follows.
+inline constexpr std::string_view exception_columns =
+    "f.exception::text, f.last_error_code, f.last_error_scope, f.available_at";
+
+// Columns of every statement that returns events, in order.
+enum class event_column : int {
+  id,
+  place,
+  seq,
+  tx,
+  hash,
+  created_at,
+  aggregate_type,  // null, and so are all texts: withheld
+  aggregate_id,
+  event_type,
+  payload,
+  headers,
+  exchange,
+  routing_key,
+  size,       // of the texts, if they are larger together than $1 and so withheld; -1: payload or headers are
+              // NULL in the table; else null
+  attempts,   // null: 0
+  deferrals,  // null: 0
+  due_in,     // of a pending event that is scheduled: in how many milliseconds it is due; else null
+  // What a statement tells beside events, a JSON object: of rows without an id, which come first. Of others
+  // the transaction that wrote the row last, without its epoch, if it is not the one that inserted it.
+  head,
+  // Of all statements but `read`, whose events are on their ordinary way:
+  exception,
+  failure,  // the latest one's code
+  scope,    // of that
+  available_at,
+  behind,  // of `due` and `resumed`; of `by_key`: put off
+};
+
+}  // namespace outboxd::store
