@@ -38,9 +38,7 @@ std::vector<pid_t> children_of(pid_t parent) {
 postgres_node::postgres_node(const std::vector<std::string>& settings) {
   run_to_end("initdb", {"-D", directory_.path() + "/data", "-U", superuser, "--auth=trust", "-E", "UTF8",
                         "--locale=C", "--no-sync", "--no-instructions"});
-  std::vector<std::string> more;
-  for (const std::string& one : settings) more.insert(more.end(), {"-c", one});
-  start("ready to accept connections", more);
+  start("ready to accept connections", settings);
 }
 
 postgres_node::postgres_node(const postgres_node& primary, int through_port) {
@@ -49,20 +47,25 @@ postgres_node::postgres_node(const postgres_node& primary, int through_port) {
   run_to_end("pg_basebackup", {"-D", directory_.path() + "/data", "-d", address, "-R", "-X", "stream",
                                "--checkpoint=fast", "--no-sync"});
   // What -R has written may be of a newer libpq, whose options the server does not know.
-  start("ready to accept read-only connections", {"-c", "primary_conninfo=" + address});
+  start("ready to accept read-only connections", {"primary_conninfo=" + address});
 }
 
-// Of a crash of the test's machine it need not survive anything.
+// Of a crash of the test's machine it need not survive anything. Its shared memory is in its directory: in
+// /dev/shm a server that is killed leaves a megabyte.
 void postgres_node::start(const std::string& ready, const std::vector<std::string>& more) {
   // Copied: the server's user may not be allowed to read the build directory.
   const auto library = directory_.path() + "/full_disk.so";
   std::filesystem::copy_file(FULL_DISK_LIBRARY, library);
-  auto how = as_server_user(
-      program("postgres"),
-      {"-D", directory_.path() + "/data", "-c", "listen_addresses=127.0.0.1", "-c",
-       fmt::format("port={}", port_), "-c", "unix_socket_directories=" + directory_.path(), "-c", "fsync=off",
-       "-c", "shared_buffers=16MB", "-c", "wal_receiver_status_interval=1s"});
-  how.arguments.insert(how.arguments.end(), more.begin(), more.end());
+  std::vector<std::string> settings{"listen_addresses=127.0.0.1",
+                                    fmt::format("port={}", port_),
+                                    "unix_socket_directories=" + directory_.path(),
+                                    "fsync=off",
+                                    "shared_buffers=16MB",
+                                    "dynamic_shared_memory_type=mmap",
+                                    "wal_receiver_status_interval=1s"};
+  settings.insert(settings.end(), more.begin(), more.end());
+  auto how = as_server_user(program("postgres"), {"-D", directory_.path() + "/data"});
+  for (const std::string& one : settings) how.arguments.insert(how.arguments.end(), {"-c", one});
   how.environment.insert({{"LD_PRELOAD", library}, {"OUTBOXD_TEST_FULL_DISK", full_disk_flag()}});
   server_ = std::make_unique<process>(how);
   server_->wait_line(ready, time_limit);

@@ -99,25 +99,30 @@ TEST_CASE("a broker whose certificate is not to be trusted is not talked to") {
   shows(at.ours.self_signed(), "amqp.tls.ca_file");
   certificate_authority strangers{"somebody else's CA"};
   shows(strangers.issue(), "amqp.tls.ca_file");
+}
 
-  SUBCASE("the wrong host alone is taken where any host of the CA is") {
-    const tls_listener port{at.ours, at.ours.issue({.hosts = {"DNS:rabbit.example"}})};
-    at.variables["OUTBOXD_AMQP_URL"] = port.url();
-    at.variables["OUTBOXD_AMQP_TLS_VERIFY"] = "ca";
-    const auto done = at.check();
-    CHECK_MESSAGE(done.says("any host with a certificate of that CA"), done.text());
-  }
-  SUBCASE("an address wants to be in the certificate as an address") {
-    const tls_listener port{at.ours, at.ours.issue({.hosts = {"DNS:localhost"}})};
-    at.variables["OUTBOXD_AMQP_URL"] = port.url("amqps", "127.0.0.1");
-    at.refused("is for localhost and not for 127.0.0.1");
-  }
-  SUBCASE("a CA of ours is none of the system's") {
-    at.variables.erase("OUTBOXD_AMQP_TLS_CA_FILE");
-    const tls_listener port{at.ours, at.ours.issue()};
-    at.variables["OUTBOXD_AMQP_URL"] = port.url();
-    at.refused("amqp.tls.ca_file");
-  }
+TEST_CASE("the wrong host alone is taken where any host of the CA is") {
+  tls_clinic at;
+  const tls_listener port{at.ours, at.ours.issue({.hosts = {"DNS:rabbit.example"}})};
+  at.variables["OUTBOXD_AMQP_URL"] = port.url();
+  at.variables["OUTBOXD_AMQP_TLS_VERIFY"] = "ca";
+  const auto done = at.check();
+  CHECK_MESSAGE(done.says("any host with a certificate of that CA"), done.text());
+}
+
+TEST_CASE("an address wants to be in the broker's certificate as an address") {
+  tls_clinic at;
+  const tls_listener port{at.ours, at.ours.issue({.hosts = {"DNS:localhost"}})};
+  at.variables["OUTBOXD_AMQP_URL"] = port.url("amqps", "127.0.0.1");
+  at.refused("is for localhost and not for 127.0.0.1");
+}
+
+TEST_CASE("a CA of ours is none of the system's") {
+  tls_clinic at;
+  at.variables.erase("OUTBOXD_AMQP_TLS_CA_FILE");
+  const tls_listener port{at.ours, at.ours.issue()};
+  at.variables["OUTBOXD_AMQP_URL"] = port.url();
+  at.refused("amqp.tls.ca_file");
 }
 
 TEST_CASE("what is wrong between the two ends of a line is said in words") {
