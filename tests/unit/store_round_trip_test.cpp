@@ -7,6 +7,7 @@
 #include "made_rows.hpp"
 #include "pg/binary.hpp"
 #include "request_by_name.hpp"
+#include "store/event_columns.hpp"
 #include "store/round_trip.hpp"
 
 namespace store_round_trip_test {
