@@ -1,35 +1,11 @@
 // replay and prune: published events once more, and no more.
 #include <doctest/doctest.h>
 
+#include "old_rows.hpp"
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test::replay_prune_test {
-namespace {
-
-// `count` events of this status, created and published so long ago.
-void add_old(database& session, const stage& on, const std::string& status, const std::string& age,
-             int count = 1) {
-  session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception,"
-      " created_at, published_at, available_at)"
-      " SELECT 'order', n, $1, '{}', $2::outbox.event_status,"
-      " CASE $2 WHEN 'dead' THEN 'dead' WHEN 'waiting' THEN 'scheduled' END::outbox.event_exception,"
-      " now() - $3::interval,"
-      " CASE WHEN $2 = 'published' THEN now() - $3::interval END,"
-      " CASE WHEN $2 = 'waiting' THEN now() + interval '1 h' ELSE now() END FROM generate_series(1, $4::int) "
-      "AS n",
-      {on.key(), status, age, std::to_string(count)});
-}
-
-void add_processed(database& session, const std::string& age, int count) {
-  session.exec(
-      "INSERT INTO outbox.processed_event SELECT 'consumer', gen_random_uuid(), now() - $1::interval"
-      " FROM generate_series(1, $2::int)",
-      {age, std::to_string(count)});
-}
-
-}  // namespace
 
 TEST_CASE("a replayed event is delivered once more, the same byte for byte, in its place and at once") {
   const stage on;
