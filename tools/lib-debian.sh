@@ -64,11 +64,12 @@ copy_debian() {
 }
 
 # in_clean_root COMMAND...: in clean_root, with processes, memory and terminals of its own. What it has
-# started ends with it.
+# started ends with it. Its root is a mount, so that a script in it can make a clean Debian, too.
 in_clean_root() {
   # shellcheck disable=SC2016 # for the shell inside
   unshare --mount --pid --fork --kill-child sh -c '
     root=$1 && shift &&
+      mount --bind "$root" "$root" &&
       mount -t proc proc "$root/proc" &&
       mount -t sysfs -o ro sysfs "$root/sys" &&
       mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm" &&
