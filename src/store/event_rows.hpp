@@ -13,8 +13,8 @@
 
 namespace outboxd::store {
 
-// In what way it has not the shape of an answer with events, as pg/answer_shape.hpp tells it of others: heads
-// first, then events. with_exceptions: of all statements but `read`, see event_column.
+// How it differs from an answer with events (heads first, then events); nothing if it does not. As misfit in
+// pg/answer_shape.hpp. with_exceptions: of all statements but `read`, see event_column.
 std::optional<std::string> misfit_of_events(const pg::rows& from, bool with_exceptions);
 
 // Rows without an id are heads, see sql/relay: they are left out here.
