@@ -90,11 +90,22 @@ def compile_targets(targets, log):
     return run(["cmake", "--build", str(build), "-j", str(jobs), *some], log) == 0
 
 
-def labels_of_tests():
+def tests():
+    """In ctest's order."""
     told = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True,
                           capture_output=True, text=True).stdout
-    return {one["name"]: label for one in json.loads(told)["tests"] for prop in one.get("properties", [])
+    return json.loads(told)["tests"]
+
+
+def labels_of_tests():
+    return {one["name"]: label for one in tests() for prop in one.get("properties", [])
             if prop["name"] == "LABELS" for label in prop["value"]}
+
+
+def numbers_of_tests(names):
+    """For ctest's -I. Its -R takes no more than some thirty parentheses."""
+    wanted = set(names)
+    return ",".join(["0,0,0"] + [str(number) for number, one in enumerate(tests(), 1) if one["name"] in wanted])
 
 
 environment = None
