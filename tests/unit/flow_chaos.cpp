@@ -28,7 +28,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   stream.most_held = world_.one_of<std::size_t>({2, 5, 200'000, 200'000});
   stream.order = how.order;
   stream.after_dead = how.after_dead;
-  if (!looks_again_) stream.fresh_for = std::chrono::hours(1);
+  stream.fresh_for = looks_again_ ? how.fresh_for : std::chrono::hours(1);
   settings_.max_rate = how.max_rate;
   stream.retry = retry_policy::exponential(50ms, 300ms, 8);
   if (world_.chance(300)) stream.dead_letter_exchange = "dead";

@@ -16,7 +16,8 @@ struct chaos {
   bool pauses = true;
   flow::after_dead after_dead = flow::after_dead::go_on;
   order_mode order = order_mode::strict;
-  std::int64_t max_rate = 0;  // messages a second of each relay; 0: no limit
+  std::int64_t max_rate = 0;                   // messages a second of each relay; 0: no limit
+  std::chrono::milliseconds fresh_for{1'000};  // what waits in memory for longer is looked at again
   rules with;
 };
 

@@ -99,6 +99,16 @@ TEST_CASE("pipelined, too, no event is lost and none is published without its ac
   run(50, {.order = order_mode::pipelined, .with = {}});
 }
 
+// What is refused may be overtaken in it. What waits in memory is looked at again all the time.
+TEST_CASE("pipelined, too, aggregates keep their order while nothing fails and nothing is refused") {
+  for (const int milliseconds : {2, 10, 50})
+    run(30, {.faults = false,
+             .refusals = false,
+             .order = order_mode::pipelined,
+             .fresh_for = std::chrono::milliseconds(milliseconds),
+             .with = {}});
+}
+
 TEST_CASE("under a rate limit, too, no event is lost and none is published without its ack") {
   run(30, {.max_rate = 60, .with = {}});
 }

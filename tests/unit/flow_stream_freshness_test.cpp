@@ -177,6 +177,30 @@ TEST_CASE("in pipelined order nobody overtakes one that is looked at") {
   CHECK(it.sent() == std::vector{1, 2, 3});
 }
 
+// A lane may have to stop between one that is old and its successor that is not.
+TEST_CASE("in pipelined order one that was looked at goes before its successors that their lane has still") {
+  auto limits = ordinary();
+  limits.order = order_mode::pipelined;
+  stream_script it(limits, 1, nullptr, flow::rate_limit(10));
+  it.lead();
+  it.connections[0].full = true;
+  it.bring({row(1)});
+  it.now += 900ms;
+  it.read({row(2, 2), row(3), row(4)});
+  it.now += 200ms;
+  it.connections[0].full = false;
+  it.wires[0].on_writable();
+  CHECK(it.sent() == std::vector{2});
+  it.ask();
+  CHECK(looked_at(it) == std::vector{1});
+  same(it, {1});
+  for (int i = 0; i < 3; ++i) {
+    it.now += 100ms;
+    it.pool.pump();
+  }
+  CHECK(it.sent() == std::vector{1, 3, 4});
+}
+
 TEST_CASE("what is published and was changed after it was sent is told") {
   stream_script it(ordinary());
   it.lead();

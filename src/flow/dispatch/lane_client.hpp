@@ -14,7 +14,8 @@ class lane_client {
  public:
   // Whether it still has what it needs to send: else nothing is, until lanes::pump().
   virtual bool may_send() const { return true; }
-  // Whether what is known of it is young enough to be sent. If not it is no longer the lane's: on_stale.
+  // Whether what is known of it is young enough to be sent, and it overtakes nobody. If not it is no longer
+  // the lane's: on_stale.
   virtual bool is_fresh(slot, clock::time_point) const { return true; }
   virtual void on_stale(slot, clock::time_point) {}
   // The message to send now; it is used at once. An error is its own: it cannot become a message.

@@ -231,6 +231,8 @@ class stream final : public lane_client {
   void take_place(slot which, std::optional<std::chrono::milliseconds> due_in, bool parked);
   void admit_due(stored_event one);
   void offer_next(aggregate of);
+  bool is_young(const unsettled::entry& one, clock::time_point now) const;
+  bool overtakes(const unsettled::entry& one) const;
   bool travels_alone(slot which) const;
   bool may_leave(slot which);
   void leave_chain(slot which);
@@ -271,6 +273,7 @@ class stream final : public lane_client {
   writes writes_;
   agenda agenda_;
   bool lost_over_texts_ = false;  // the latest session ended while texts were asked for
+  std::uint64_t turns_ = 0;
   std::mt19937_64 chance_;
 };
 

@@ -15,16 +15,26 @@ constexpr std::size_t most_looks = 500;
 // is not overtaken by those behind it, which their lane has already.
 bool stream::is_fresh(slot which, clock::time_point now) const {
   const auto& one = events_.at(which);
-  const bool is_young = now - one.seen_at <= limits_.fresh_for;
-  if (is_young && (limits_.order == order_mode::strict || one.before == no_slot)) return true;
   if (one.is<stage::letter>()) return true;
-  return is_young && !events_.at(one.before).is_unsent();
+  return is_young(one, now) && !overtakes(one);
+}
+
+bool stream::is_young(const unsettled::entry& one, clock::time_point now) const {
+  return now - one.seen_at <= limits_.fresh_for;
+}
+
+// The one before it was taken back from their lane: to wait, or to the end of its queue by now.
+bool stream::overtakes(const unsettled::entry& one) const {
+  if (limits_.order == order_mode::strict || one.before == no_slot) return false;
+  const auto& before = events_.at(one.before);
+  return before.is_unsent() || before.turn > one.turn;
 }
 
 void stream::on_stale(slot which, clock::time_point now) {
   on_unsent(which);
   auto& one = events_.at(which);
-  if (!one.is<stage::queued>() || now - one.seen_at <= limits_.fresh_for) return;
+  if (!one.is<stage::queued>()) return;
+  if (is_young(one, now)) return offer_next(events_.aggregate_of(which));
   one.now = stage::fetching{};
   writes_.looks.add(which, now);
 }

@@ -170,6 +170,7 @@ void stream::offer_next(aggregate of) {
       else
         one.now = stage::offered{};
       one.lane = static_cast<std::int16_t>(*lane);
+      one.turn = ++turns_;
       chain->lane = *lane;
       ++chain->offered;
     }

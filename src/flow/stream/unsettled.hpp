@@ -35,6 +35,7 @@ class unsettled {
     bool immeasurable = false;                        // the size of its texts could not be had
     std::chrono::steady_clock::time_point seen_at{};  // its row said this then, or later
     std::int16_t lane = -1;                           // that it was offered to last
+    std::uint64_t turn = 0;                           // of that offer among all offers
     std::shared_ptr<const routed> route;              // null: none, or its texts are not here
 
     template <class Stage>
