@@ -112,6 +112,37 @@ TEST_CASE("what is beyond the position is not taken from a read of who was left 
   CHECK_FALSE(it.stream.passes_over(1, 10));  // the others' read brings it
 }
 
+// A walk finds nothing that committed late: only a read does.
+TEST_CASE("over what a walk has passed, who was left behind waits for a read of what committed late") {
+  hot_script it;
+  it.stream.ring();
+  while (it.ask(), !it.asked.read) it.answer();
+  named_answers far;  // what is pending next is beyond what a read looks through
+  far.read.answer.now = {9, 9, {}};
+  far.read.answer.saw_all = true;
+  far.read.answer.top = 1'000'000;
+  it.answer(std::move(far));
+  while (it.ask(), !it.asked.walk_from) it.answer();
+  REQUIRE(it.asked.laggards);
+  named_answers walked;
+  walked.walk.answer.walked_to = 900'000;
+  walked.walk.answer.met = true;
+  auto early = row(4);
+  early.what.seq = 500'000;
+  auto late = row(5);
+  late.what.seq = 500'001;
+  late.what.tx = 9;  // the latest read has not seen it
+  walked.laggards.answer = {{early, late}, {{1, 500'001}}};
+  it.answer(std::move(walked));
+  CHECK(it.stream.events().find(early.what.key()) != no_slot);
+  CHECK(it.stream.events().find(late.what.key()) == no_slot);
+  it.ack(0, 1);
+  it.now += 20ms;
+  it.read({});
+  it.ask_for_laggards();
+  CHECK(it.asked.laggards->of[0].after == 500'000);
+}
+
 TEST_CASE("the saved position is below what was left behind") {
   hot_script it;
   it.ask_for_laggards();

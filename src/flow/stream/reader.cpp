@@ -106,6 +106,7 @@ reader::outcome reader::on_read(const read_request& asked, const tried<read_answ
   pause_ = 0ms;
   const read_answer& it = got.answer;
   latest_ = it.xmax;
+  saw_all_ = it.saw_all;
   if (asked.with_summary && it.next_due) due_within(*it.next_due, now);
   if (it.late > asked.events && it.late_low) {
     at_.go_back(*it.late_low, it.now);

@@ -62,6 +62,11 @@ class reader {
   // What is visible up to here has been read since the lead was taken: a walk alone does not find what
   // committed late.
   std::int64_t read_to() const { return read_to_; }
+  // Whether all has been read that was committed before this author took this seq, which is no higher than
+  // passed(). A walk goes on from what has been read, and finds nothing that committed late below.
+  bool knows_what_is_before(std::int64_t seq, xid author) const {
+    return resume_at_ || seq <= read_to_ || (saw_all_ && at_.seen.sees(author));
+  }
   // Since then all that was visible has been read once, even if that was nothing.
   bool has_read() const { return has_read_; }
   // An event with this seq is forgotten, so that it has to be read again: by the next leader.
@@ -80,6 +85,7 @@ class reader {
   std::optional<position> resume_at_;  // while something below is read again
   std::int64_t read_to_ = position::before_all;
   bool has_read_ = false;
+  bool saw_all_ = false;  // at_.seen is a whole snapshot: no slice of (c) is left
   bool wanted_ = false;
   bool summary_wanted_ = false;  // with the next read
   bool walks_ = false;           // the next pending row may be far away

@@ -46,15 +46,22 @@ void stream::ask_for_laggards(store_request& to) {
 }
 
 // In order of their seq, and not one aggregate after the other: all of them may have been held up. What is
-// beyond the position comes with the others: an earlier one, committed late, may be still to be read there.
+// beyond the position comes with the others. Below it some wait as well: something earlier of the same
+// aggregate, committed late, may be still to be read.
 void stream::take(const laggards_request&, tried<laggards_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   if (got.result != read_result::done) {
     agenda_.laggards_not_before = lanes_.now() + laggards_pause;
     return;
   }
+  std::optional<std::int64_t> waits;  // and all above it
   for (stored_event& one : got.answer.rows) {
     if (one.what.seq > reader_.passed()) break;
+    if (!reader_.knows_what_is_before(one.what.seq, one.what.tx)) {
+      waits = one.what.seq;
+      agenda_.laggards_not_before = lanes_.now() + laggards_pause;
+      break;
+    }
     const aggregate of = one.what.aggregate;
     const auto due_in = one.due_in;
     const bool overtaken = laggards_.state_of(of) == lag::overtaken && is_full(of);
@@ -65,7 +72,8 @@ void stream::take(const laggards_request&, tried<laggards_answer>& got) {
     on_texts(*added);
     take_place(*added, due_in, parked);
   }
-  for (const auto& [which, to] : got.answer.looked_to) {
+  for (auto [which, to] : got.answer.looked_to) {
+    if (waits) to = std::min(to.value_or(*waits), *waits - 1);
     laggards_.on_read(which, to, reader_.passed());
     // What is parked of it may have waited for that.
     if (!laggards_.state_of(which) && events_.length_of(which) == 0) barriers_.held.on_head_settled(which);
