@@ -124,6 +124,15 @@ TEST_CASE("a read that goes back brings nothing, and everything from there on is
   CHECK(it.stream.at().seq == 39);
 }
 
+TEST_CASE("what committed late takes its place by seq among those that wait for their turn") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1), row(5)});
+  it.read({row(3)});
+  for (int i = 0; i < 2; ++i) it.ack(0, it.latest());
+  CHECK(it.sent() == numbers{1, 3, 5});
+}
+
 TEST_CASE("a read that has not seen all that committed late brings nothing from above the position") {
   stream_script it;
   it.lead({{10, {5, 5, {}}}, {}});
