@@ -87,14 +87,40 @@ supervise() {
   return "$status"
 }
 end_supervised() {
+  if [ -n "$supervised" ]; then end_group "$supervised"; fi
+}
+end_group() {
   local i
-  if [ -z "$supervised" ]; then return; fi
-  kill -TERM -- "-$supervised" 2>/dev/null
+  kill -TERM -- "-$1" 2>/dev/null
   for ((i = 0; i < 100; i++)); do
-    kill -0 -- "-$supervised" 2>/dev/null || return
+    kill -0 -- "-$1" 2>/dev/null || return
     sleep 0.1
   done
-  kill -KILL -- "-$supervised" 2>/dev/null
+  kill -KILL -- "-$1" 2>/dev/null
+}
+
+# beside LOG COMMAND...: run it while this script goes on, one at a time; what it prints goes to the file. A
+# signal to this script ends it, with all its children. await_beside: wait for its end, print what it has
+# printed, and return its status.
+beside='' beside_log=''
+beside() {
+  beside_log=$1
+  shift
+  at_exit end_beside
+  set -m
+  "$@" </dev/null >"$beside_log" 2>&1 &
+  beside=$!
+  set +m
+}
+await_beside() {
+  local status=0
+  wait "$beside" || status=$?
+  beside=''
+  cat "$beside_log"
+  return "$status"
+}
+end_beside() {
+  if [ -n "$beside" ]; then end_group "$beside"; fi
 }
 
 # build_preset PRESET [TARGET...]: configure and build it in build/PRESET, with progress; ends the script if
