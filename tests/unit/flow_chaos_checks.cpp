@@ -29,7 +29,7 @@ void flow_chaos::on_delivered(std::size_t row) {
     return;
   }
   const bool is_pipelined = how_.order == order_mode::pipelined;
-  if (sequence_tricks_ || (is_pipelined && (how_.faults || how_.refusals))) return;
+  if (sequence_tricks_ || (is_pipelined && how_.refusals)) return;
   for (const table_row& other : table_.rows)
     if (is_before(other, one) && other.delivered == 0 && !(is_pipelined && other.ill != ailment::none) &&
         (how_.after_dead == flow::after_dead::hold || other.now.status != row_status::dead)) {
