@@ -47,7 +47,7 @@ void flow_chaos::strike(simulated_relay& victim) {
       say(fmt::format("a lane of {} freezes", who));
       return rabbit.freeze(world_.millis(0, 3'000));
     case 3:
-      if (world_.chance(300)) {
+      if (how_.refusals && world_.chance(300)) {
         say(fmt::format("a lane of {} is refused until it connects anew", who));
         return rabbit.refuse();
       }
