@@ -140,7 +140,7 @@ TEST_CASE("a read that has not seen all that committed late brings nothing from 
   part.read.answer.now = {7, 7, {}};
   part.read.answer.late = 1;
   part.read.answer.top = 12;
-  part.read.answer.rows = {row(8), row(12)};
+  part.read.answer.rows = {row(8), row(12, 2)};
   const auto news = it.answer(part);
   CHECK_FALSE(news.complete);
   CHECK(it.sent() == numbers{8});
