@@ -41,6 +41,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
     aggregates_.push_back(static_cast<flow::aggregate>(world_.number()));
 
   exchange_.on_delivered = [this](std::size_t row) { on_delivered(row); };
+  exchange_.on_refused = [this](std::size_t row) { table_.rows[row].refused = true; };
   exchange_.ailment_of = [this](std::size_t row) { return table_.rows[row].ill; };
   exchange_.aggregate_of = [this](std::size_t row) { return table_.rows[row].of; };
   exchange_.nacks_may_deliver = how.faults;

@@ -29,9 +29,10 @@ void flow_chaos::on_delivered(std::size_t row) {
     return;
   }
   const bool is_pipelined = how_.order == order_mode::pipelined;
-  if (sequence_tricks_ || (is_pipelined && how_.refusals)) return;
+  if (sequence_tricks_) return;
   for (const table_row& other : table_.rows)
-    if (is_before(other, one) && other.delivered == 0 && !(is_pipelined && other.ill != ailment::none) &&
+    if (is_before(other, one) && other.delivered == 0 &&
+        !(is_pipelined && (other.refused || other.ill != ailment::none)) &&
         (how_.after_dead == flow::after_dead::hold || other.now.status != row_status::dead)) {
       require(false,
               fmt::format("an event is delivered after the earlier ones of its aggregate ({} after {})",

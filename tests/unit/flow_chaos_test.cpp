@@ -95,11 +95,11 @@ TEST_CASE("where dead events hold their aggregates nothing goes out behind one, 
   run(50, {.after_dead = flow::after_dead::hold, .with = {}});
 }
 
-TEST_CASE("pipelined, too, no event is lost and none is published without its ack") {
+TEST_CASE("pipelined, too, no event is lost, and only what the broker refuses is overtaken") {
   run(50, {.order = order_mode::pipelined, .with = {}});
 }
 
-// What is refused may be overtaken in it. What waits in memory is looked at again all the time.
+// What waits in memory is looked at again all the time.
 TEST_CASE("pipelined, too, aggregates keep their order while nothing is refused") {
   for (const int milliseconds : {2, 10, 50})
     for (const bool faults : {true, false})

@@ -152,7 +152,9 @@ TEST_CASE_FIXTURE(fixture, "who may not send is passed over, and what is withdra
   CHECK(send_next() == 2);
   CHECK(send_next() == no_slot);
   waiting.add({&other, 3, true});
-  CHECK(waiting.withdraw(one) == std::vector<slot>{1});
+  waiting.add({&one, 4, false});
+  CHECK(waiting.withdraw(one, [](slot which) { return which > 1; }) == std::vector<slot>{4});
+  CHECK(waiting.withdraw(one, [](slot) { return true; }) == std::vector<slot>{1});
   CHECK(waiting.take_all().size() == 1);
   CHECK(waiting.size() == 0);
 }

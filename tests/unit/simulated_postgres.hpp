@@ -118,7 +118,8 @@ struct table_row {
   clock::time_point refuses_until{};  // PostgreSQL will not write it until then
   std::vector<handled> by_hand{};     // what it was meanwhile, the latest last
   int delivered = 0;
-  int sent = 0;  // its content when it was sent last
+  bool refused = false;  // by the broker, once or more
+  int sent = 0;          // its content when it was sent last
 };
 
 class simulated_postgres {

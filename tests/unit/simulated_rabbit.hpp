@@ -18,6 +18,7 @@ namespace outboxd::test {
 
 struct simulated_exchange {
   std::function<void(std::size_t row)> on_delivered;  // it reached a queue
+  std::function<void(std::size_t row)> on_refused;    // what it says of that may be lost on its way
   std::function<ailment(std::size_t row)> ailment_of;
   std::set<std::size_t> letters;    // rows whose dead letter has arrived
   std::set<flow::aggregate> hangs;  // whose queue confirms nothing
@@ -60,6 +61,7 @@ class simulated_rabbit final : public flow::broker {
   void end() {
     up_ = blocked_ = full_ = reopening_ = refuses_ = false;
     open_.clear();
+    latest_channel_ = channel_;
     client_channel_ = ++channel_;
     cut_after_ = world_.now() + (world_.chance(500)   ? microseconds(0)
                                  : world_.chance(500) ? world_.micros(0, 4000)
@@ -127,8 +129,9 @@ class simulated_rabbit final : public flow::broker {
   };
 
   void arrive(const arrival& sent) {
-    if (sent.session != session_ && cut_after_ <= world_.now()) return;
-    if (sent.session == session_ && sent.channel != channel_) return;  // the channel is closed: discarded
+    const bool is_here = sent.session == session_;
+    if (!is_here && cut_after_ <= world_.now()) return;
+    if (sent.channel != (is_here ? channel_ : latest_channel_)) return;  // that one was closed: discarded
     if (sent.letter) {
       if (world_.chance(exchange_.letters_refused_in_thousand))
         return confirm({sent.name, world_.one_of({verdict::returned, verdict::nacked}), "312 NO_ROUTE"},
@@ -144,17 +147,22 @@ class simulated_rabbit final : public flow::broker {
                                            : interruption{ending::silent});
     }
     if (ill == ailment::unroutable || world_.chance(exchange_.returns_in_thousand))
-      return confirm({sent.name, verdict::returned, "312 NO_ROUTE"}, sent);
-    if (refuses_ && sent.session == session_) return confirm({sent.name, verdict::nacked, {}}, sent);
+      return refuse(sent, {sent.name, verdict::returned, "312 NO_ROUTE"});
+    if (refuses_ && sent.session == session_) return refuse(sent, {sent.name, verdict::nacked, {}});
     if (world_.chance(exchange_.nacks_in_thousand)) {
       if (exchange_.nacks_may_deliver && world_.chance(300)) exchange_.on_delivered(sent.row);
-      return confirm({sent.name, verdict::nacked, {}}, sent);
+      return refuse(sent, {sent.name, verdict::nacked, {}});
     }
     exchange_.on_delivered(sent.row);
     if (!exchange_.hangs.contains(exchange_.aggregate_of(sent.row)))
       confirm({sent.name, verdict::acked, {}}, sent);
     else if (world_.chance(500))
       confirm_later(sent);
+  }
+
+  void refuse(const arrival& sent, outcome how) {
+    exchange_.on_refused(sent.row);
+    confirm(std::move(how), sent);
   }
 
   void confirm_later(const arrival& sent) {
@@ -226,7 +234,8 @@ class simulated_rabbit final : public flow::broker {
   std::vector<token> open_;  // unconfirmed, as the client sees it
   bool reopening_ = false;
   bool refuses_ = false;
-  std::uint64_t channel_ = 0;  // counts the channels that the broker has opened
+  std::uint64_t channel_ = 0;         // counts the channels that the broker has opened
+  std::uint64_t latest_channel_ = 0;  // of the session before
   std::uint64_t client_channel_ = 0;
   std::vector<std::pair<outcome, arrival>> confirms_;
   clock::time_point arrives_;    // the latest message: they stay in order

@@ -66,12 +66,12 @@ bool lane::send_next() {
   return false;
 }
 
-void lane::withdraw(lane_client& whose) {
-  for (const slot which : waiting_.withdraw(whose)) whose.on_unsent(which);
+void lane::withdraw(lane_client& whose, const std::function<bool(slot)>& which) {
+  for (const slot one : waiting_.withdraw(whose, which)) whose.on_unsent(one);
 }
 
 void lane::forget(const lane_client& whose) {
-  waiting_.withdraw(whose);
+  waiting_.withdraw(whose, [](slot) { return true; });
   sent_.forget(whose);
 }
 

@@ -1,6 +1,7 @@
 // lane: one AMQP connection of the pool, as the flow sees it: what waits for it, and what is in flight on it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -45,9 +46,9 @@ class lane final : public broker_listener {
   void pump();
   // Sends one message; false if there is none, or it may not be sent now.
   bool send_next();
-  // Those of this lane_client that are not sent yet are lost to it.
-  void withdraw(lane_client& whose);
-  // The same without a word, and nobody waits for the outcomes of those that are sent.
+  // Those of this lane_client that are not sent yet, and that `which` says, are lost to it.
+  void withdraw(lane_client& whose, const std::function<bool(slot)>& which);
+  // The same for all of its, without a word, and nobody waits for the outcomes of those that are sent.
   void forget(const lane_client& whose);
 
   state now_in() const { return state_; }

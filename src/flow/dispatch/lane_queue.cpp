@@ -39,13 +39,14 @@ void lane_queue::take(const queued_message& one) {
   fresh_in_a_row_ = one.returning ? 0 : std::min(fresh_in_a_row_ + 1, most_in_a_row);
 }
 
-std::vector<slot> lane_queue::withdraw(const lane_client& whose) {
+std::vector<slot> lane_queue::withdraw(const lane_client& whose, const std::function<bool(slot)>& which) {
   std::vector<slot> out;
-  for (queue* const each : all()) {
-    for (const queued_message& one : *each)
-      if (one.whose == &whose) out.push_back(one.which);
-    std::erase_if(*each, [&](const queued_message& one) { return one.whose == &whose; });
-  }
+  for (queue* const each : all())
+    std::erase_if(*each, [&](const queued_message& one) {
+      if (one.whose != &whose || !which(one.which)) return false;
+      out.push_back(one.which);
+      return true;
+    });
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -27,8 +28,8 @@ class lane_queue {
   void take(const queued_message& one);
   std::size_t size() const { return fresh_.size() + returning_.size() + alone_.size(); }
 
-  // Takes those of this lane_client away, or all.
-  std::vector<slot> withdraw(const lane_client& whose);
+  // Takes those of this lane_client away that `which` says, or all.
+  std::vector<slot> withdraw(const lane_client& whose, const std::function<bool(slot)>& which);
   std::vector<queued_message> take_all();
 
  private:

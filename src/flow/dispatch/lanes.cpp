@@ -10,7 +10,11 @@ void lanes::leave(lane_client& one) {
 }
 
 void lanes::withdraw(lane_client& one) {
-  for (lane* each : all_) each->withdraw(one);
+  for (lane* each : all_) each->withdraw(one, [](slot) { return true; });
+}
+
+void lanes::withdraw(lane_client& one, int lane, const std::function<bool(slot)>& which) {
+  all_[static_cast<std::size_t>(lane)]->withdraw(one, which);
 }
 
 std::optional<int> lanes::offer(const queued_message& what, aggregate of, int stays_on) {

@@ -29,6 +29,8 @@ class lanes final : public lane::owner {
   void leave(lane_client& one);
   // It sends nothing more, and still waits for outcomes.
   void withdraw(lane_client& one);
+  // The same for those at this lane that `which` says.
+  void withdraw(lane_client& one, int lane, const std::function<bool(slot)>& which);
 
   // An aggregate's events use one lane, by its hash, as long as that is up; else the next one. Returns it, or
   // nothing if no lane is up. `stays_on`: the lane that its earlier ones are on, or -1.

@@ -14,8 +14,10 @@ namespace stage {
 
 // In its chain, at no lane: behind a predecessor, or no lane is up.
 struct queued {};
-// First in its chain; its texts are on their way, or word on whether its row has changed.
-struct fetching {};
+// In its chain, at no lane: its texts are on their way, or word on whether its row has changed.
+struct fetching {
+  bool waits_then = false;  // one before it backs off
+};
 // In its chain, at a lane: waiting there or in flight.
 struct offered {};
 // In its chain, and to be recorded as dead when its dead letter is through, which is queued or offered.

@@ -230,6 +230,7 @@ class stream final : public lane_client {
   // due_in: it is scheduled, and nobody has set it aside yet.
   void take_place(slot which, std::optional<std::chrono::milliseconds> due_in, bool parked);
   void admit_due(stored_event one);
+  void on_fetched(slot which);
   void offer_next(aggregate of);
   bool is_young(const unsettled::entry& one, clock::time_point now) const;
   bool overtakes(const unsettled::entry& one) const;
@@ -241,6 +242,7 @@ class stream final : public lane_client {
   destination destination_of(slot which) const;
   void give_up_waiting(slot which, std::string reason);
   void fail(slot which, failure why, std::string reason);
+  void try_as_first(slot which);
   void excuse(slot which, failure why, std::string reason, destinations::finding whose);
   void wait_for_login(slot which, std::string reason);
   void wait_for_destination(slot which);
@@ -250,7 +252,9 @@ class stream final : public lane_client {
   void wait(slot which, failure_record how);
   void park(slot which);
   void set_aside(slot which, std::chrono::milliseconds due_in);
+  bool has_gap(const unsettled::chain& of) const;
   void park_rest(aggregate of);
+  void park_behind(slot which);
   void die(slot which, failure why, std::string reason);
   void dead_letter(slot which, failure_record how);
   void end_letter(slot which, std::string_view trouble);

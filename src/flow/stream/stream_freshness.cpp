@@ -76,10 +76,7 @@ void stream::take(const look_request& asked, tried<std::vector<event_key>>& got)
     else
       events_.withhold(which);
   }
-  for (const slot which : done) {
-    events_.at(which).now = stage::queued{};
-    offer_next(events_.aggregate_of(which));
-  }
+  for (const slot which : done) on_fetched(which);
 }
 
 }  // namespace outboxd::flow

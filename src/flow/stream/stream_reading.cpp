@@ -156,8 +156,12 @@ void stream::offer_next(aggregate of) {
         writes_.fetches.add(which, lanes_.now());
         return;
       }
-      if (barriers_.paused.holds(one.it.what) && letter == nullptr) return hold_back(which);
-      if (!may_leave(which)) return wait_for_destination(which);
+      // What backs off goes out before all others. So nothing backs off before the earlier ones are settled.
+      const bool is_head = which == chain->first;
+      if (one.goes_as_first && !is_head) return;
+      if (barriers_.paused.holds(one.it.what) && letter == nullptr)
+        return is_head ? hold_back(which) : void();
+      if (!may_leave(which)) return is_head ? wait_for_destination(which) : void();
       const bool is_first = chain->offered == 0;
       const bool returns = is_first ? one.it.from != exception::none : chain->returns;
       const auto lane =
@@ -209,12 +213,21 @@ void stream::take(const fetch_request& asked, tried<std::vector<stored_event>>& 
     }
     if (!events_.complete(which, std::move(one))) continue;
     on_texts(which);
-    events_.at(which).now = stage::queued{};
     std::erase(done, which);
-    offer_next(events_.aggregate_of(which));
+    on_fetched(which);
   }
   for (const slot which : done)  // not there any more, another one by now, or finished or put off by hand
     on_not_there(which, std::find(put_off.begin(), put_off.end(), which) != put_off.end());
+}
+
+// Its texts have come, or its row has been looked at.
+void stream::on_fetched(slot which) {
+  const aggregate of = events_.aggregate_of(which);
+  auto& stage = events_.at(which).now;
+  const bool waits = std::get<stage::fetching>(stage).waits_then && barriers_.held.holds(of);
+  stage = stage::queued{};
+  if (waits) park_behind(which);
+  offer_next(of);
 }
 
 // put_off: it backs off for longer, and its aggregate waits for it still.

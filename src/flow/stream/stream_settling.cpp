@@ -160,6 +160,7 @@ destination stream::target_of(slot which) const {
 
 void stream::fail(slot which, failure why, std::string reason) {
   if (judge(why).what == remedy::dead_letter) return die(which, why, std::move(reason));
+  if (events_.find_chain(events_.aggregate_of(which))->first != which) return try_as_first(which);
   const stored_event& one = events_.at(which).it;
   const auto whose = lanes_.destinations().on_failed(destination_of(which), why, one.what.key(), one.excused,
                                                      reason, lanes_.now());
@@ -172,6 +173,13 @@ void stream::fail(slot which, failure why, std::string reason) {
     case destinations::finding::down:
       return excuse(which, why, std::move(reason), whose);
   }
+}
+
+// The earlier ones may be lost on their way and this one come back before them, as all that backs off does.
+void stream::try_as_first(slot which) {
+  events_.at(which).goes_as_first = true;
+  on_unsent(which);
+  if (phase_ != phase::running) forget_unsent();
 }
 
 // Of nobody's failures only a pause is left; others count.
@@ -283,21 +291,37 @@ void stream::leave(slot which, failure_record how) {
   writes_.records.add(which, lanes_.now());
 }
 
-// What is not sent yet waits behind the one that failed; what came from there is only forgotten.
+// In pipelined order: one that is not at a lane is before one that is, and would be overtaken if it left.
+bool stream::has_gap(const unsettled::chain& of) const {
+  bool waits = false;
+  for (slot which = of.first; which != no_slot; which = events_.at(which).after) {
+    if (waits && events_.at(which).is_offered()) return true;
+    waits = waits || events_.at(which).is<stage::queued>();
+  }
+  return false;
+}
+
+// What is not sent yet waits behind the one that failed.
 void stream::park_rest(aggregate of) {
   const auto* const chain = events_.find_chain(of);
+  if (chain != nullptr && chain->offered > 0 && has_gap(*chain))
+    lanes_.withdraw(*this, chain->lane, [&](slot which) { return events_.aggregate_of(which) == of; });
   slot next = chain == nullptr ? no_slot : chain->first;
   while (next != no_slot) {
     const slot which = std::exchange(next, events_.at(next).after);
-    const auto& one = events_.at(which);
-    if (!one.is<stage::queued>()) continue;  // of what is fetched the answer comes first
-    if (one.it.from == exception::parked) {
-      events_.leave_chain(which);
-      events_.erase(which);
-    } else {
-      park(which);
-    }
+    auto& one = events_.at(which);
+    if (auto* const fetching = std::get_if<stage::fetching>(&one.now))
+      fetching->waits_then = true;
+    else if (one.is<stage::queued>())
+      park_behind(which);
   }
+}
+
+// What has been parked before is only forgotten.
+void stream::park_behind(slot which) {
+  if (events_.at(which).it.from != exception::parked) return park(which);
+  events_.leave_chain(which);
+  events_.erase(which);
 }
 
 // With a dead letter exchange its letter is sent first. It stays in its chain until it is recorded: if that

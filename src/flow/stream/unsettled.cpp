@@ -29,7 +29,7 @@ std::optional<slot> unsettled::add(stored_event one) {
   if (one.from != exception::none) ++returning_.events;
   chain& in = chains_[one.what.aggregate];
   slot before = in.last;
-  while (before != no_slot && entries_[before].is_queued() && entries_[before].it.what.seq > one.what.seq)
+  while (before != no_slot && entries_[before].is_unsent() && entries_[before].it.what.seq > one.what.seq)
     before = entries_[before].before;
   const slot after = before == no_slot ? in.first : entries_[before].after;
   (before == no_slot ? in.first : entries_[before].after) = which;

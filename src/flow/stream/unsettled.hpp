@@ -33,6 +33,7 @@ class unsettled {
     slot after = no_slot;
     interruptions so_far;
     bool immeasurable = false;                        // the size of its texts could not be had
+    bool goes_as_first = false;                       // of its chain: it was refused behind an unsettled one
     std::chrono::steady_clock::time_point seen_at{};  // its row said this then, or later
     std::int16_t lane = -1;                           // that it was offered to last
     std::uint64_t turn = 0;                           // of that offer among all offers
