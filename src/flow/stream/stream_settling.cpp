@@ -296,7 +296,7 @@ bool stream::has_gap(const unsettled::chain& of) const {
   bool waits = false;
   for (slot which = of.first; which != no_slot; which = events_.at(which).after) {
     if (waits && events_.at(which).is_offered()) return true;
-    waits = waits || events_.at(which).is<stage::queued>();
+    waits = waits || events_.at(which).is_unsent();
   }
   return false;
 }
