@@ -175,7 +175,7 @@ void stream::fail(slot which, failure why, std::string reason) {
   }
 }
 
-// The earlier ones may be lost on their way and this one come back before them, as all that backs off does.
+// If it backed off now and the earlier ones were lost on their way, it would come back before them.
 void stream::try_as_first(slot which) {
   events_.at(which).goes_as_first = true;
   on_unsent(which);
