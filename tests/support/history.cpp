@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace outboxd::test {
@@ -60,13 +62,12 @@ differences compare_with_row(const delivery& got, const committed_event& row, co
   return found;
 }
 
-std::string unhex(const std::string& hex) {
-  std::string bytes;
-  bytes.reserve(hex.size() / 2);
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
-  }
-  return bytes;
+std::string bytes_of(const std::string& bytea) {
+  std::size_t size = 0;
+  const std::unique_ptr<unsigned char, decltype(&PQfreemem)> bytes{
+      PQunescapeBytea(reinterpret_cast<const unsigned char*>(bytea.c_str()), &size), &PQfreemem};
+  if (!bytes) throw std::bad_alloc{};
+  return {bytes.get(), bytes.get() + size};
 }
 
 void offend(history_report& report, std::size_t count, std::string sentence) {
@@ -83,7 +84,7 @@ std::vector<committed_event> committed_events(database& session, const std::stri
   const auto* payload = type == "bytea" ? "payload" : "convert_to(payload::text, 'UTF8')";
   const auto from = session.value("SELECT format('%I.event', $1::text)", {schema});
   const auto rows = session.exec(fmt::format(
-      "SELECT id, seq, aggregate_type, aggregate_id, event_type, status, encode({}, 'hex'),"
+      "SELECT id, seq, aggregate_type, aggregate_id, event_type, status, {},"
       " coalesce(headers, '{{}}'), exchange, routing_key, CASE WHEN isfinite(created_at) THEN "
       "floor(greatest(extract(epoch FROM created_at), 0)) "
       "ELSE 0 END::bigint,"
@@ -96,7 +97,7 @@ std::vector<committed_event> committed_events(database& session, const std::stri
   events.reserve(rows.size());
   for (const auto& column : rows) {
     events.push_back({*column[0], std::stoll(*column[1]), *column[2], *column[3], *column[4], *column[5],
-                      unhex(*column[6]), *column[7], column[8], column[9], std::stoull(*column[10]),
+                      bytes_of(*column[6]), *column[7], column[8], column[9], std::stoull(*column[10]),
                       *column[11], *column[12]});
   }
   return events;
