@@ -77,7 +77,8 @@ TEST_SUITE_BEGIN("alone");
 
 TEST_CASE("SIGTERM while the broker is frozen gives the lead back and exits 0 after the grace") {
   const stage on;
-  relay stopped{on, {"--relay-shutdown-grace", "1s"}};
+  relay stopped{on,
+                {"--relay-shutdown-grace", "1s", "--amqp-confirm-timeout", "1h", "--amqp-heartbeat", "1h"}};
   stopped.await_connected();
   {
     const frozen_broker frozen;

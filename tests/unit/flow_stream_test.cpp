@@ -267,6 +267,23 @@ TEST_CASE("a batch is read when there is memory for a whole one, and none withou
   CHECK_FALSE(it.asks());
 }
 
+TEST_CASE("memory that is full of bytes reads no more until some of them are settled") {
+  auto limits = stream_script::quick();
+  limits.read.batch = 2;
+  limits.batches = 4;
+  limits.batch_bytes = 50;  // two rows of a hundred fill four batches
+  stream_script it(limits);
+  it.lead();
+  it.bring({row(1, 1), row(2, 2)});
+  CHECK_FALSE(it.asks());
+  it.ack(0, 1);
+  it.ask();
+  CHECK(it.marked() == numbers{1});
+  it.answer();
+  it.ask();
+  CHECK(it.asked.read);
+}
+
 TEST_CASE("what a former leader has left goes out in order, in whatever order it is found") {
   stream_script it;
   it.stream.start({{5, {}}, {4, 3}}, payload_type::jsonb);
