@@ -13,7 +13,7 @@ constexpr const char* numbers = "('[' || repeat('1e131000,', 4199) || '1e131000]
 
 // PostgreSQL measures such a text in a second, on a machine with other work in many of them: the relay gives
 // it half of its claim_timeout.
-constexpr auto patient = 2 * time_limit;
+const auto patient = 2 * time_limit;
 const arguments patiently{"--relay-claim-timeout", "10m"};
 
 std::string insert(database& session, const stage& on, const std::string& aggregate,

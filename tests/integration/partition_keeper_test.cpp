@@ -16,7 +16,7 @@ namespace {
 
 /// A drop that does not get its lock, as on a machine that stalls beside writers, is tried again after a
 /// minute.
-constexpr auto drop_time_limit = 2 * time_limit;
+const auto drop_time_limit = 2 * time_limit;
 
 /// What is published was published eight days ago, and every partition but the latest began then.
 void make_old(database& session) {

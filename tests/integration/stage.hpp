@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 using arguments = std::vector<std::string>;
 using environment = std::map<std::string, std::string>;
 
-inline constexpr auto time_limit = patience;
+inline const auto time_limit = patience;
 
 // For a relay that should live by notifications alone.
 inline const arguments no_sweep{"--relay-sweep-interval", "30m", "--relay-claim-timeout", "1h"};

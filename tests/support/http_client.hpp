@@ -88,8 +88,6 @@ class http_client {
   }
 
  private:
-  static constexpr std::chrono::milliseconds time_limit = patience;
-
   void connect(const sockaddr* to, socklen_t size) const {
     if (::connect(socket_, to, size) != 0)
       throw std::runtime_error{std::string("cannot connect: ") + std::strerror(errno)};
@@ -97,7 +95,7 @@ class http_client {
   // False: the connection has ended.
   bool read_some() {
     pollfd readable{socket_, POLLIN, 0};
-    if (::poll(&readable, 1, static_cast<int>(time_limit.count())) <= 0)
+    if (::poll(&readable, 1, static_cast<int>(patience.count())) <= 0)
       throw std::runtime_error{"the HTTP server is silent"};
     std::array<char, 65536> bytes{};
     const auto got = ::recv(socket_, bytes.data(), bytes.size(), 0);

@@ -22,7 +22,7 @@ namespace outboxd::test::tcp_proxy_test {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto time_limit = patience;
+const auto time_limit = patience;
 
 // One thread per connection, which sends back what it gets and counts it.
 class echo_server {
