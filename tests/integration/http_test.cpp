@@ -152,6 +152,16 @@ TEST_CASE("`outboxd health` tells a relay that is well from one that is not ther
   CHECK_MESSAGE(gone.says("http://" + running.address()), gone.text());
 }
 
+TEST_CASE("`outboxd health` tells a relay that is ready from one that lives and reaches no broker") {
+  const stage on;
+  asked_relay running{on, {}, {{"OUTBOXD_AMQP_URL", "amqp://127.0.0.1:1"}}};
+  CHECK(health({"--http-listen", running.address()}).exited(0));
+  const auto asked = health({"--http-listen", running.address(), "--ready"});
+  CHECK_MESSAGE(asked.exited(1), asked.text());
+  CHECK_MESSAGE(asked.says("\"ready\": false"), asked.text());
+  running.stop();
+}
+
 TEST_CASE("`outboxd health` ends within its time when the relay hangs") {
   const stage on;
   asked_relay running{on};

@@ -20,13 +20,21 @@ TEST_CASE("the counters agree with the table, and the times with how often somet
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload) VALUES ('bad', '1', $1, "
       "'{}')",
       {std::string("nowhere.") + on.queue()});
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, routing_key) VALUES "
+      "('bad',"
+      " '2', $1, '{}', repeat('x', 256))",
+      {on.key()});
   on.await_published(300);
+  eventually("the one with too long a routing key is dead",
+             [&] { return metric(running, "outboxd_events_dead_total") == 1; });
+  CHECK(on.count("dead") == 1);
   eventually("the returned one is counted",
              [&] { return metric(running, "outboxd_publish_failures_total{reason=\"returned\"}") >= 1; });
   eventually(
       "the relay knows that all are marked",
       [&] { return metric(running, "outboxd_events_published_total") == 300; }, time_limit);
-  CHECK(metric(running, "outboxd_events_dead_total") == 0);
+  CHECK(metric(running, "outboxd_events_dead_total") == 1);
   CHECK(metric(running, "outboxd_publish_seconds_count") >= 300);
   CHECK(metric(running, "outboxd_delivery_seconds_count") >= 300);
   CHECK(metric(running, "outboxd_delivery_seconds_bucket{le=\"3600\"}") >= 300);

@@ -4,6 +4,7 @@
 #include "load.hpp"
 #include "stage.hpp"
 #include "support/servers.hpp"
+#include "support/suspended_queue.hpp"
 
 namespace outboxd::test::stop_test {
 namespace {
@@ -73,12 +74,40 @@ TEST_CASE("SIGTERM before anything is connected exits 0") {
   nowhere.stop();
 }
 
+TEST_CASE("SIGTERM while a queue never confirms gives the lead back and exits 0 after the grace") {
+  const stage on;
+  const std::string stuck = on.queue() + "-stuck";
+  broker{}.declare_queue(stuck);
+  broker{}.bind(stuck, "outbox", stuck);
+  relay stopped{on, {"--relay-lanes", "1", "--relay-shutdown-grace", "1s", "--amqp-confirm-timeout", "1h"}};
+  stopped.await_connected();
+  {
+    const suspended_queue hangs{stuck};
+    on.connect().exec(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, routing_key)"
+        " VALUES ('order', 'stuck', $1, '{}', $1)",
+        {stuck});
+    eventually(
+        "it is on its way", [&] { return on.rows_read() >= 1; }, time_limit);
+    on.add_events(1, 10);
+    on.await_published(10);  // their confirms tell that its own is missing
+    stopped.stop();
+    eventually("the sessions are closed", [&] { return on.relay_sessions() == 0; });
+    CHECK(on.shards_led() == 0);
+    CHECK(on.count("pending") == 1);
+  }
+  relay next{on};
+  on.await_drained();
+  CHECK(on.count("published") == 11);
+  next.stop();
+  broker{}.delete_queue(stuck);
+}
+
 TEST_SUITE_BEGIN("alone");
 
 TEST_CASE("SIGTERM while the broker is frozen gives the lead back and exits 0 after the grace") {
   const stage on;
-  relay stopped{on,
-                {"--relay-shutdown-grace", "1s", "--amqp-confirm-timeout", "1h", "--amqp-heartbeat", "1h"}};
+  relay stopped{on, {"--relay-shutdown-grace", "1s"}};
   stopped.await_connected();
   {
     const frozen_broker frozen;
