@@ -84,7 +84,8 @@ program_result run(const stage& on, const arguments& words) {
 }  // namespace
 
 TEST_CASE(
-    "a queue of notifications that fills wakes the leader; full, it fails no writer and stops no relay") {
+    "a queue of notifications that fills wakes the leader, and a full one fails no writer and stops no "
+    "relay") {
   if (!can_be_small()) return;
   const postgres_node server{small_queue};
   const stage on{{.server_url = server.url()}};

@@ -49,7 +49,7 @@ TEST_CASE("the relay that leads begins periods, also when nothing is ever delete
 }
 
 TEST_CASE(
-    "a name that is taken is left out, and a partition detached by hand is left alone; the log says so") {
+    "a name that is taken is left out, and a partition detached by hand is left alone, and the log says so") {
   const partitioned_stage on;
   auto session = on.connect();
   session.exec(
@@ -66,7 +66,7 @@ TEST_CASE(
   running.stop();
 }
 
-TEST_CASE("a partition of old published events is dropped, by outbox_relay; a young one stays") {
+TEST_CASE("a partition of old published events is dropped, by outbox_relay, and a young one stays") {
   const partitioned_stage on;
   auto session = on.connect();
   {

@@ -85,7 +85,7 @@ TEST_CASE("a cancelled consumer hands out what had been sent to it") {
   CHECK(left == 4);
 }
 
-TEST_CASE("a queue is counted, purged, unbound and deleted; a refused call leaves the session usable") {
+TEST_CASE("a queue is counted, purged, unbound and deleted, and a refused call leaves the session usable") {
   topology at;
   at.session.publish(at.exchange, "order.created", "x");
   eventually("it is in the queue", [&] { return at.session.message_count(at.queue) == 1; });

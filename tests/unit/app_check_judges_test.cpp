@@ -28,7 +28,7 @@ TEST_CASE("a clock that is off by more than a second and the doubt is a warning,
   CHECK(has(judge_clock(90.0 * 1s, 0s).words, "90.000 s ahead of this machine's"));
 }
 
-TEST_CASE("TLS to another machine has to be there and verified; to this one it need not be") {
+TEST_CASE("TLS to another machine has to be there and verified, and to this one it need not be") {
   constexpr auto far = "db.example:5432";
   CHECK(judge_transport(far, true, "verify-full").how == verdict::ok);
   for (const char* mode : {"require", "prefer", "verify-ca", ""}) {

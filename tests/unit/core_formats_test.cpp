@@ -125,7 +125,7 @@ TEST_CASE("a binary CloudEvent has the attributes as headers and the payload as 
   }
 }
 
-TEST_CASE("texts are data as a string, or as JSON if the route says so; bytes are base64") {
+TEST_CASE("texts are data as a string, or as JSON if the route says so, and bytes are base64") {
   event from = sample();
   from.payload = "line one\n";
   CHECK(formed(from, payload_type::text, message_format::cloudevents).body()["data"] == "line one\n");

@@ -48,7 +48,7 @@ TEST_CASE("a look-up that was sent before the last parking was answered frees no
   CHECK_FALSE(held.holds(1));
 }
 
-TEST_CASE("an aggregate with events in memory is not looked up; they call for it when they are settled") {
+TEST_CASE("an aggregate with events in memory is not looked up, and they call for it when they are settled") {
   held_aggregates held(10);
   held.begin(1, hold::draining);
   CHECK(held.take(100, [](aggregate) { return true; }).empty());

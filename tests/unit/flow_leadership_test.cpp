@@ -35,7 +35,8 @@ struct taken {
 }  // namespace
 
 TEST_CASE(
-    "who gives a lead up in order leaves it to others for a second; whose session ended tries at once") {
+    "who gives a lead up in order leaves it to others for a second, and one whose session ended tries at "
+    "once") {
   leadership one;
   CHECK(one.may_try(begin));
   one.on_taken(begin);
@@ -218,7 +219,8 @@ TEST_CASE("who does not come to rest in time leads on, and makes way when the ne
   CHECK(of.step() == action::drain);
 }
 
-TEST_CASE("a word that asks for the lead makes it look once in a second, however often it is said; no more") {
+TEST_CASE(
+    "a word that asks for the lead makes it look once in a second, however often it is said, and no more") {
   taken of;
   of.it.on_looked(false, of.now);
   int looks = 0;

@@ -45,7 +45,7 @@ TEST_CASE("a snapshot that is cut has seen nothing from there on") {
   CHECK(one.cut_at(8) == snapshot{8, 8, {}});
 }
 
-TEST_CASE("a position advances, and never by a lower seq; it goes back, and never by a higher one") {
+TEST_CASE("a position advances, and never by a lower seq, and goes back, never by a higher one") {
   position at = position::start({5, 5, {}});
   at.advance(10, {6, 6, {}});
   CHECK(at == position{10, {6, 6, {}}});

@@ -62,7 +62,8 @@ TEST_CASE("due events have half of the memory, a piece at a time, and new ones a
   CHECK(it.asked.due_events == 4);
 }
 
-TEST_CASE("beside new events a round trip reads and marks little of those that return; a second later all") {
+TEST_CASE(
+    "beside new events a round trip reads and marks little of those that return, and a second later all") {
   replay_script it;
   it.bring_due(100, 4);
   it.bring_due(104, 4);

@@ -166,7 +166,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a scheduled event that is due takes its place behind those of its aggregate; one that backed off goes "
+    "a scheduled event that is due takes its place behind those of its aggregate, and one that backed off "
+    "goes "
     "before them") {
   stream_script it;
   it.lead();

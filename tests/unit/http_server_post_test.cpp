@@ -76,7 +76,7 @@ TEST_CASE("a body that does not come in time closes the connection") {
   CHECK(client.read_all().empty());
 }
 
-TEST_CASE("a handler sees the headers and the peer; a header that comes twice counts as none") {
+TEST_CASE("a handler sees the headers and the peer, and a header that comes twice counts as none") {
   const running_http_server on(answers_at_once(echo));
   auto client = on.connect();
   CHECK(client.get("/peer").body == "127.0.0.1");

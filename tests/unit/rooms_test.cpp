@@ -52,7 +52,8 @@ std::map<std::string, std::set<std::string>> find_rooms() {
 
 }  // namespace
 
-TEST_CASE("each folder of the program uses what its README allows, and nothing else; none uses its user") {
+TEST_CASE(
+    "each folder of the program uses what its README allows, and nothing else, and none uses its user") {
   const auto rooms = find_rooms();
   CHECK(rooms.size() >= 12);
   const auto room_of = [&](fs::path folder) {

@@ -74,7 +74,7 @@ test::named_answers answer_to(const flow::store_request& what, std::vector<pg::r
 
 }  // namespace
 
-TEST_CASE("a death is written so that no crash of the server undoes it; other failures need not be") {
+TEST_CASE("a death is written so that no crash of the server undoes it, and other failures need not be") {
   CHECK(commits_for_good(failing(flow::exception::dead, "given up")));
   CHECK_FALSE(commits_for_good(failing(flow::exception::backing_off, "returned")));
   CHECK_FALSE(commits_for_good(failing(flow::exception::parked, "")));
