@@ -270,7 +270,7 @@ TEST_CASE_FIXTURE(
   CHECK_FALSE(it.is_exchange_down(orders));
 }
 
-TEST_CASE_FIXTURE(fixture, "memory is bounded; what is forgotten has never worked") {
+TEST_CASE_FIXTURE(fixture, "memory is bounded, and what is forgotten has never worked") {
   for (const char* key : {"a", "b", "c", "d", "e", "f", "g"}) deliver({"outbox", key});
   int known = 0;
   for (const char* key : {"a", "b", "c", "d", "e", "f", "g"})
