@@ -29,7 +29,7 @@ std::int64_t requests(const stage& on) {
 }
 
 /// A user without any right on the outbox, who asks for leads by a lock as well, and says all words there
-/// are, and others, in a loop: of the words in each round a thousand a second are a flood (flow/flood.hpp).
+/// are, and others, in a loop.
 class stranger {
  public:
   explicit stranger(const stage& on, int other_words = 0)
@@ -57,8 +57,7 @@ class stranger {
     while (!done_) {
       session_.exec(fmt::format(
           "SELECT pg_notify('outbox', w) FROM unnest(array['yield', 'due', 'pause', 'ring']) AS w;"
-          "SELECT pg_notify('outbox', 'word ' || n || repeat('x', 1000)) FROM generate_series(1, {}) AS n;"
-          "SELECT pg_sleep(0.002)",
+          "SELECT pg_notify('outbox', 'word ' || n || repeat('x', 1000)) FROM generate_series(1, {}) AS n",
           other_words_));
       ++said_;
     }

@@ -16,7 +16,7 @@ struct load_options {
   int aggregates = 50;  // of each writer: an aggregate has one writer, and so an order
   int events = 0;       // of each writer; 0: until stop()
   // After each transaction, on the server; longer while 2,000 events are pending.
-  double pause_seconds = 0.01;
+  double pause_seconds = 0.004;
 };
 
 class load {
