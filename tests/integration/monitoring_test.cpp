@@ -21,9 +21,8 @@ TEST_CASE("the counters agree with the table, and the times with how often somet
       "'{}')",
       {std::string("nowhere.") + on.queue()});
   session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, routing_key) VALUES "
-      "('bad',"
-      " '2', $1, '{}', repeat('x', 256))",
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, routing_key)"
+      " VALUES ('bad', '2', $1, '{}', repeat('x', 256))",
       {on.key()});
   on.await_published(300);
   eventually("the one with too long a routing key is dead",
