@@ -1,5 +1,4 @@
-// The edges of a read: what lies right at the end of one, or was left over by the leader before, is
-// published.
+// The edges of a read: what lies right at the end of one is published.
 #include <doctest/doctest.h>
 
 #include "partitioned.hpp"
@@ -37,30 +36,6 @@ TEST_CASE("an event of the first transaction after a read, with a seq from befor
     on.await_published(++published);
   }
   running.stop();
-}
-
-TEST_CASE("an event that PostgreSQL did not let the last leader mark is found by the next one") {
-  const stage on;
-  auto session = on.connect();
-  session.exec(
-      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not this one'; END $$;"
-      " CREATE TRIGGER refuse BEFORE UPDATE ON outbox.event"
-      " FOR EACH ROW WHEN (OLD.aggregate_id = 'bad') EXECUTE FUNCTION refuse()");
-  session.exec("SELECT outbox.emit('order', 'bad', $1, '{}')", {on.key()});
-  on.add_events(10, 10);
-  {
-    relay first{on};
-    on.await_published(100);
-    eventually("the saved position has passed it", [&] {
-      return session.number(
-                 "SELECT count(*) FROM outbox.shard WHERE seq >= (SELECT max(seq) FROM outbox.event)") > 0;
-    });
-    first.stop();
-  }
-  session.exec("DROP TRIGGER refuse ON outbox.event");
-  relay second{on, no_sweep};
-  on.await_published(101);
-  second.stop();
 }
 
 }  // namespace outboxd::test::read_edges_test
