@@ -21,6 +21,11 @@ constexpr int text_format = 0;
 // Of whom it is known how many notifications came from each, at a time.
 constexpr std::size_t most_senders = 256;
 
+// A server process sends whatever notifications have come meanwhile before it reads a command
+// (ProcessNotifyInterrupt in PostgreSQL's async.c). If they come as fast as it sends them, it never does. So
+// many without an answer between them are no crowd that will pass.
+constexpr std::size_t most_unanswered = 500'000;
+
 bool has(const std::vector<std::string>& words, std::string_view one) {
   return std::find(words.begin(), words.end(), one) != words.end();
 }
@@ -86,6 +91,9 @@ void connection::session::on_readable() {
   const bool alive = PQconsumeInput(conn_) == 1;
   read_notifications();
   read_results();
+  if (busy() && notified_unanswered_ >= most_unanswered)
+    fail({fault::transient,
+          fmt::format("PostgreSQL has sent {} notifications and no answer", notified_unanswered_)});
   if (busy()) failpoint("half_received");  // a small answer comes whole
   if (conn_ != nullptr && (!alive || PQstatus(conn_) != CONNECTION_OK))
     fail({fault::transient,
@@ -99,6 +107,7 @@ void connection::session::on_readable() {
 void connection::session::read_notifications() {
   while (PGnotify* one = conn_ != nullptr ? PQnotifies(conn_) : nullptr) {
     const std::string_view payload = one->extra;
+    if (busy()) ++notified_unanswered_;
     const bool is_known = notified_by.size() < most_senders || notified_by.contains(one->be_pid);
     ++notified_by[is_known ? one->be_pid : -1];
     if (heeded.empty() || has(heeded, payload)) ++notified[std::string(payload)];
@@ -120,6 +129,7 @@ void connection::session::read_results() {
 
 void connection::session::take(PGresult* one) {
   rows owned(one);
+  notified_unanswered_ = 0;
   switch (PQresultStatus(one)) {
     case PGRES_TUPLES_OK:
     case PGRES_COMMAND_OK:
@@ -158,6 +168,7 @@ void connection::session::begin(const pipeline& steps) {
                                              [](const step& one) { return one.what == step::kind::end; }));
   const bool ended = !steps.steps().empty() && steps.steps().back().what == step::kind::end;
   outstanding = ended ? ends : ends + 1;
+  notified_unanswered_ = 0;
   segments.clear();
   segments.resize(outstanding);
   bool sent = true;

@@ -70,11 +70,12 @@ struct connection::session : std::enable_shared_from_this<session> {
 
   PGconn* conn_ = nullptr;
   std::optional<asio::posix::stream_descriptor> socket_;
-  unsigned attempt_ = 0;            // to connect; a timer of an earlier one is nobody's
-  bool late_ = false;               // the deadline of this attempt has passed before
-  bool greeted_read_only_ = false;  // and nothing else was said since
-  bool writing_ = false;            // a wait for write is out
-  std::string last_fatal_;          // the server's parting words
+  unsigned attempt_ = 0;                 // to connect; a timer of an earlier one is nobody's
+  bool late_ = false;                    // the deadline of this attempt has passed before
+  bool greeted_read_only_ = false;       // and nothing else was said since
+  bool writing_ = false;                 // a wait for write is out
+  std::size_t notified_unanswered_ = 0;  // notifications since the latest question or answer
+  std::string last_fatal_;               // the server's parting words
 };
 
 }  // namespace outboxd::pg

@@ -72,7 +72,8 @@ boost::asio::awaitable<void> leader::run() {
       if (const auto risk = pg::transport_risk(link.server(), link.encrypted(), link.sslmode()))
         host_.on_open_to_network(*risk);
       const error why = co_await serve(link);
-      flow_.on_lost();
+      count_senders(link);
+      flow_.on_lost(clock::now());
       host_.on_link_down(peer::database, why);
     } else {
       host_.on_link_refused(peer::database, opened.error());
@@ -116,9 +117,13 @@ std::string leader::own_probe() const {
   return fmt::format("probe {}", current_ != nullptr ? current_->backend_pid() : 0);
 }
 
+void leader::count_senders(pg::connection& link) {
+  for (const auto& [sender, count] : link.take_senders()) flow_.hear_sender(sender, count, clock::now());
+}
+
 void leader::take_notifications(pg::connection& link) {
+  count_senders(link);
   const auto now = clock::now();
-  for (const auto& [sender, count] : link.take_senders()) flow_.hear_sender(sender, count, now);
   const auto probe = own_probe();
   for (const auto& [payload, count] : link.take_notifications()) {
     if (payload == probe)

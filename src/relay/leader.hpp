@@ -75,6 +75,7 @@ class leader {
 
   boost::asio::awaitable<result<void>> open(pg::connection& link);
   boost::asio::awaitable<error> serve(pg::connection& link);
+  void count_senders(pg::connection& link);
   void take_notifications(pg::connection& link);
 
   // One task, and what came of it. An error: the session is of no more use.

@@ -191,6 +191,27 @@ TEST_CASE("a relay whose notifications are swallowed says so, lives by the sweep
   running.stop();
 }
 
+// A server process that is told of more as fast as it sends what there is reads no command.
+TEST_CASE("a relay that gets notifications and no answers goes on without them, and listens again later") {
+  const stage on;
+  reply_filter proxy;
+  proxy.drown(true);
+  relay running{on, {}, {{"OUTBOXD_DATABASE_URL", proxy.url(on)}}};
+  std::size_t seen = 0;
+  for (int times = 0; times < 2; ++times) {
+    running.wait_line("notifications and no answer", time_limit, seen);
+    seen = running.lines().size();
+    on.add_events(2, 10);
+    on.await_drained();
+  }
+  proxy.drown(false);
+  on.add_events(2, 10);
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  on.await_asleep();
+  running.stop();
+}
+
 TEST_CASE("a flood of forged notifications harms nothing") {
   const stage on;
   relay running{on};

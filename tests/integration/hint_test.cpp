@@ -29,7 +29,8 @@ std::int64_t requests(const stage& on) {
 }
 
 /// A user without any right on the outbox, who asks for leads by a lock as well, and says all words there
-/// are, and others, in a loop.
+/// are, and others, in a loop: as fast as they are heard. The server's other listeners would have to read
+/// through what is not.
 class stranger {
  public:
   explicit stranger(const stage& on, int other_words = 0)
@@ -60,6 +61,8 @@ class stranger {
           "SELECT pg_notify('outbox', 'word ' || n || repeat('x', 1000)) FROM generate_series(1, {}) AS n",
           other_words_));
       ++said_;
+      while (!done_ && session_.number("SELECT (pg_notification_queue_usage() > 0.001)::int") == 1)
+        std::this_thread::sleep_for(10ms);
     }
   }
 

@@ -13,6 +13,8 @@
 namespace outboxd::test {
 namespace {
 
+using namespace std::string_view_literals;
+
 constexpr int tick_ms = 50;  // how soon a thread sees that it has to end
 
 bool send_all(int to, std::string_view bytes) {
@@ -46,6 +48,13 @@ std::string take_messages(std::string& bytes, bool swallow) {
     if (!swallow || bytes[0] != 'A') out += bytes.substr(0, length);
     bytes.erase(0, length);
   }
+}
+
+/// 1,000 of the process 4711: NotificationResponse.
+std::string many_notifications() {
+  std::string out;
+  for (int i = 0; i < 1'000; ++i) out += "A\0\0\0\x14\0\0\x12\x67outbox\0word\0"sv;
+  return out;
 }
 
 }  // namespace
@@ -99,9 +108,18 @@ void reply_filter::carry(int client) {
   std::array<pollfd, 2> ends{{{client, POLLIN, 0}, {server, POLLIN, 0}}};
   std::string up;
   std::string down;
+  bool listens = false;
   while (open && !stopping_) {
+    if (listens && drowning_) {
+      open = send_all(client, many_notifications());
+      continue;
+    }
     if (::poll(ends.data(), ends.size(), tick_ms) <= 0) continue;
-    if (ends[0].revents != 0) open = receive(client, up) && send_all(server, std::exchange(up, {}));
+    if (ends[0].revents != 0) {
+      open = receive(client, up);
+      listens = listens || up.find("\0LISTEN "sv) != std::string::npos;
+      open = open && send_all(server, std::exchange(up, {}));
+    }
     if (open && ends[1].revents != 0)
       open = receive(server, down) && send_all(client, replaced(take_messages(down, swallowing_)));
   }

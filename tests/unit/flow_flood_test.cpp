@@ -85,4 +85,35 @@ TEST_CASE("who stops while nobody listens is not named, nor are many who send a 
   CHECK(of.loudest(now) == 7);
 }
 
+TEST_CASE("each session that is lost in a flood has the next one listen later, up to five minutes") {
+  flood of;
+  auto now = begin;
+  for (const auto deaf : {5s, 10s, 20s, 40s, 80s, 160s, 300s, 300s}) {
+    of.add(7, 5'000, now);
+    if (deaf == 20s) REQUIRE(of.begins(now));  // it has yet to be told not to send more
+    of.add(7, 5'000, now);
+    of.on_lost(now);
+    CHECK(of.lasts());
+    CHECK(of.next() == now + deaf);
+    REQUIRE(of.ends(now += deaf));
+    now += 1s;
+  }
+  CHECK(of.loudest(now) == 7);
+  now += 5s;
+  of.add(7, 5'000, now);
+  of.on_lost(now);
+  CHECK(of.next() == now + 5s);
+}
+
+TEST_CASE("a session that is lost without a flood says nothing of one") {
+  flood of;
+  of.add(7, 4'999, begin);
+  of.on_lost(begin);
+  CHECK_FALSE(of.lasts());
+  of.add(7, 1, begin);
+  REQUIRE(of.begins(begin));
+  of.on_lost(begin + 1s);
+  CHECK(of.next() == begin + 5s);
+}
+
 }  // namespace flow_flood_test

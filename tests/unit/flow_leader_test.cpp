@@ -156,6 +156,22 @@ TEST_CASE("a lead that somebody asks for is handed back before anything is loade
   CHECK(of.made_way_for.empty());
 }
 
+TEST_CASE("after a session that was lost in a flood the next one leads and reads, and listens later") {
+  script of;
+  of.next<task::show_presence>();
+  of.it.on_taken(0);
+  of.next<task::listen>();
+  of.it.hear_sender(7, 5'000, of.now);
+  of.it.on_lost(of.now);
+  of.it.on_session(payload_type::jsonb, of.now);
+  const auto did = of.turn();
+  CHECK(of.leads);
+  CHECK(script::has(did, task::round_trip{}));
+  CHECK_FALSE(script::has(did, task::listen{}));
+  of.now += 5s;
+  CHECK(script::has(of.turn(), task::listen{}));
+}
+
 TEST_CASE("who leads makes way for who asks, in order, and says for whom") {
   script of;
   of.lead();
@@ -187,7 +203,7 @@ TEST_CASE("a server that wants no writes gets those that are owed, and loses its
   const auto did = of.turn();
   CHECK(script::has(did, task::allow_writes{}));
   CHECK(did.back() == leader_task(task::end_session{}).index());
-  of.it.on_lost();
+  of.it.on_lost(of.now);
   CHECK_FALSE(of.leads);
 }
 
@@ -205,11 +221,11 @@ TEST_CASE("who stops gives the lead back, and then the session") {
 TEST_CASE("a lead that is lost with its session is told of, and none that was only about to be taken") {
   script of;
   of.next<task::show_presence>();
-  of.it.on_lost();
+  of.it.on_lost(of.now);
   CHECK_FALSE(of.it.leads());
   of.it.on_session(payload_type::jsonb, of.now);
   of.lead();
-  of.it.on_lost();
+  of.it.on_lost(of.now);
   CHECK_FALSE(of.leads);
   CHECK_FALSE(of.it.present());
 }
@@ -322,7 +338,7 @@ TEST_CASE("for a relay its first leader speaks that has a session, and gives tha
        asked = second.next(lanes.now))
     lanes.now += 10ms;
   CHECK_FALSE(std::get<task::show_presence>(asked).able);
-  first.on_lost();
+  first.on_lost(lanes.now);
   CHECK(share.speaks(second));
 }
 

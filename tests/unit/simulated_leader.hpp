@@ -190,7 +190,7 @@ class simulated_leader {
     state_ = state::away;
     const bool led = leads_;
     if (led) kept_ = stream().at();
-    flow_.on_lost();
+    flow_.on_lost(world_.now());
     if (led) tell_.on_lead_lost();
   }
 

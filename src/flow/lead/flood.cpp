@@ -12,13 +12,26 @@ void flood::add(int sender, int count, clock::time_point now) {
 
 bool flood::begins(clock::time_point now) {
   if (lasts_ || all_ < limits_.most) return false;
+  begin(now, limits_.deaf_for);
+  return true;
+}
+
+void flood::on_lost(clock::time_point now) {
+  if (all_ < limits_.most) return;
+  const bool once_more = now - lost_until_ < limits_.window;
+  lost_deaf_for_ = once_more ? std::min(2 * lost_deaf_for_, limits_.deaf_at_most) : limits_.deaf_for;
+  begin(now, lost_deaf_for_);
+  lost_until_ = until_;
+}
+
+void flood::begin(clock::time_point now, std::chrono::milliseconds deaf_for) {
   const auto most = std::max_element(by_sender_.begin(), by_sender_.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   const bool is_one = most != by_sender_.end() && most->first > 0 && most->second >= limits_.most / 2;
   loudest_ = is_one && is_just_over(now) ? most->first : 0;
   lasts_ = true;
-  until_ = now + limits_.deaf_for;
-  return true;
+  until_ = now + deaf_for;
+  forget(now);
 }
 
 bool flood::ends(clock::time_point now) {

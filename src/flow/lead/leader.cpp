@@ -51,7 +51,8 @@ void leader::on_session(payload_type payload, clock::time_point now) {
   next_hang_check_ = next_shard_check_ = now;
 }
 
-void leader::on_lost() {
+void leader::on_lost(clock::time_point now) {
+  flood_.on_lost(now);
   has_session_ = present_ = false;
   if (state_ == state::leading || state_ == state::giving_up) return end_lead();
   errands_.clear();

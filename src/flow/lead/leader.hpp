@@ -35,7 +35,7 @@ class leader {
 
   // A session is open, with the outbox; it is gone, or is to be closed.
   void on_session(payload_type payload, clock::time_point now);
-  void on_lost();
+  void on_lost(clock::time_point now);
 
   // What to do now. Notifications that have arrived are to be told before.
   leader_task next(clock::time_point now);

@@ -35,7 +35,7 @@ void leader::hear(word what, int count, clock::time_point now) {
 }
 
 void leader::hear_sender(int process, int count, clock::time_point now) {
-  if (state_ == state::leading) flood_.add(process, count, now);
+  if (state_ == state::taking || state_ == state::leading) flood_.add(process, count, now);
 }
 
 // PostgreSQL sends each notification to every leader. Many more than anybody needs are not listened to:
