@@ -4,7 +4,8 @@
 -- is published already is walked over, too. Beyond $1 rows the pending ones are estimated: as many as there
 -- are numbers up to the end of the sequence, and no more than the table has room for. The first one by seq
 -- is taken for the oldest one; if none of the rows looked at is pending, those beyond are taken to be as old
--- as the last of these. Of what backs off or waits behind that, a tenth of $1 rows is asked for its age. An
+-- as the last of these. An event counts from its available_at on, or from created_at if that is later, as in
+-- sql/status/events.sql. Of what backs off or waits behind that, a tenth of $1 rows is asked for its age. An
 -- infinite time has no age.
 WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at),
 -- Between the partitions there are numbers that no event has.
@@ -22,7 +23,7 @@ rows_of AS MATERIALIZED (
     WHERE i.inhrelid = c.oid AND p.relname = 'event' AND p.relnamespace = n.oid))),
 low AS MATERIALIZED (SELECT min(coalesce(s.seq, -9223372036854775808)) AS seq FROM @schema@.shard AS s),
 walked AS MATERIALIZED (
-  SELECT e.seq, e.created_at, e.status = 'pending'
+  SELECT e.seq, greatest(e.available_at, e.created_at) AS since, e.status = 'pending'
            AND (e.available_at > greatest(e.created_at, (SELECT at FROM now))) IS NOT TRUE AS pending
   FROM @schema@.event AS e
   WHERE e.seq > (SELECT seq FROM low)
@@ -30,12 +31,14 @@ walked AS MATERIALIZED (
   LIMIT $1::bigint),
 above AS MATERIALIZED (
   SELECT count(*) AS rows, count(*) FILTER (WHERE w.pending) AS pending, max(w.seq) AS last,
-         coalesce((SELECT f.created_at FROM walked AS f WHERE f.pending AND isfinite(f.created_at) LIMIT 1),
+         coalesce((SELECT f.since FROM walked AS f WHERE f.pending AND isfinite(f.since) LIMIT 1),
                   CASE WHEN count(*) >= $1::bigint
-                    THEN max(w.created_at) FILTER (WHERE isfinite(w.created_at)) END) AS oldest
+                    THEN max(w.since) FILTER (WHERE isfinite(w.since)) END) AS oldest
   FROM walked AS w),
 named AS MATERIALIZED (
-  SELECT count(*) AS pending, min(e.created_at) FILTER (WHERE isfinite(e.created_at)) AS oldest
+  SELECT count(*) AS pending,
+         min(greatest(e.available_at, e.created_at))
+           FILTER (WHERE isfinite(greatest(e.available_at, e.created_at))) AS oldest
   FROM @schema@.event AS e
   WHERE e.seq = ANY (ARRAY(SELECT u FROM @schema@.shard AS s CROSS JOIN LATERAL unnest(s.unsettled) AS u))
     AND e.status = 'pending' AND (e.available_at > greatest(e.created_at, (SELECT at FROM now))) IS NOT TRUE

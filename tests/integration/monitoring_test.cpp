@@ -112,7 +112,9 @@ TEST_SUITE("alone") {
               rest,
           {on.key()});
     };
-    insert("SELECT 'order', n, $1, '{}', now() - interval '1 hour', now() FROM generate_series(1, 40) AS n");
+    insert(
+        "SELECT 'order', n, $1, '{}', now() - interval '3 hours', now() - interval '1 hour'"
+        " FROM generate_series(1, 40) AS n");
     insert("SELECT 'later', n, $1, '{}', now(), now() + interval '1 day' FROM generate_series(1, 7) AS n");
     insert(
         "SELECT 'timeless', t, $1, '{}', t::timestamptz, t::timestamptz FROM (VALUES ('-infinity'), "
