@@ -32,7 +32,7 @@ void await_lines(scene& on, const std::string& part, std::size_t before, std::ch
 void raise_alarm(scene& on) {
   set_memory_watermark("0");
   on.hold();
-  const auto states = rabbitmqctl({"-q", "list_connections", "-p", on.all.where.vhost(), "state"});
+  const auto states = told_of_connections("state");
   std::size_t blocked = 0;
   for (auto at = states.find("block"); at != std::string::npos; at = states.find("block", at + 1)) ++blocked;
   if (blocked > 0) on.saw(fmt::format("{} connections blocked", blocked));

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "monitor.hpp"
+#include "support/broker_admin.hpp"
 #include "support/eventually.hpp"
-#include "support/servers.hpp"
 
 namespace outboxd::chaos {
 namespace {
@@ -43,7 +43,7 @@ std::string left_after(const std::string& what, std::chrono::milliseconds limit,
 }
 
 std::int64_t broker_connections(const arena& where) {
-  const auto users = rabbitmqctl({"-q", "list_connections", "-p", where.vhost(), "user"});
+  const auto users = told_of_connections("user");
   std::int64_t count = 0;
   for (auto at = users.find(where.user()); at != std::string::npos; at = users.find(where.user(), at + 1))
     ++count;

@@ -9,6 +9,7 @@
 #include "login.hpp"
 #include "rotation.hpp"
 #include "stage.hpp"
+#include "support/broker_admin.hpp"
 #include "support/http_client.hpp"
 
 namespace outboxd::test::canary_test {
@@ -135,8 +136,7 @@ TEST_CASE("canary: a relay shows no secret, payload or header value in logs, HTT
       told += row.at(0).value();
     CHECK(told.find("outboxd") != std::string::npos);
     check_quiet("pg_stat_activity", told);
-    check_quiet("RabbitMQ's connections",
-                rabbitmqctl({"-q", "list_connections", "user", "client_properties"}));
+    check_quiet("RabbitMQ's connections", told_of_connections("user, client_properties"));
     // The sessions go in the midst of it all: the servers' words come into the log.
     session.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1",
                  {at.user.name()});

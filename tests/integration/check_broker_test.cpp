@@ -128,7 +128,7 @@ TEST_CASE("check names a limit of connections below relay.lanes") {
   clinic at;
   const private_vhost own;
   at.variables["OUTBOXD_AMQP_URL"] = own.url();
-  rabbitmqctl({"-q", "set_user_limits", own.name(), R"({"max-connections": 1})"});
+  set_user_limit(own.name(), "max-connections", 1);
   finds(at, "broker.connections", "warning", "1 of 2 connections",
         "clear_user_limits " + own.name() + " max-connections");
 }
@@ -137,7 +137,7 @@ TEST_CASE("check names a limit of channels as one of channels") {
   clinic at;
   const private_vhost own;
   at.variables["OUTBOXD_AMQP_URL"] = own.url();
-  rabbitmqctl({"-q", "set_user_limits", own.name(), R"({"max-channels": 0})"});
+  set_user_limit(own.name(), "max-channels", 0);
   finds(at, "broker.login", "failure", "number of channels",
         "clear_user_limits " + own.name() + " max-channels");
 }

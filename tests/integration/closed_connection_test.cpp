@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "stage.hpp"
+#include "support/broker_admin.hpp"
 #include "support/fake_broker.hpp"
-#include "support/servers.hpp"
 
 namespace outboxd::test::closed_connection_test {
 namespace {

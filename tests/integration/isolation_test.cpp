@@ -3,7 +3,6 @@
 
 #include "stage.hpp"
 #include "support/broker_admin.hpp"
-#include "support/servers.hpp"
 
 namespace outboxd::test::isolation_test {
 namespace {

@@ -46,6 +46,14 @@ std::string erlang_binary(const std::string& bytes) {
   return text + "\">>";
 }
 
+int rabbitmq_major() {
+  static const int major = [] {
+    const auto told = broker_eval("rabbit_misc:version().");
+    return std::stoi(told.substr(told.find_first_of("0123456789")));
+  }();
+  return major;
+}
+
 void start_broker_app() {
   tell("rabbit:start()");
 }
@@ -85,6 +93,11 @@ void set_user_tags(const std::string& user, const std::vector<std::string>& tags
                    fmt::join(tags, ", "), actor));
 }
 
+void set_user_limit(const std::string& user, const std::string& limit, int value) {
+  tell(fmt::format("rabbit_auth_backend_internal:set_user_limits({}, #{{{} => {}}}, {})", erlang_binary(user),
+                   erlang_binary(limit), value, actor));
+}
+
 void set_permissions(const std::string& user, const permissions& what, const std::string& vhost) {
   tell(fmt::format("rabbit_auth_backend_internal:set_permissions({}, {}, {}, {}, {}, {})",
                    erlang_binary(user), erlang_binary(vhost), erlang_binary(what.configure),
@@ -99,6 +112,21 @@ void set_policy(const policy& what) {
 
 void clear_policy(const std::string& name, const std::string& vhost) {
   tell(fmt::format("rabbit_policy:delete({}, {}, {})", erlang_binary(vhost), erlang_binary(name), actor));
+}
+
+// One that ends by itself meanwhile has no user any more, or cannot be closed.
+void close_connections_of(const std::string& user, const std::string& why) {
+  broker_eval(
+      fmt::format("[catch rabbit_networking:close_connection(C, \"{}\")"
+                  " || C <- rabbit_networking:connections(),"
+                  " [{{user, U}}] <- [catch rabbit_networking:connection_info(C, [user])], U =:= {}].",
+                  why, erlang_binary(user)));
+}
+
+std::string told_of_connections(const std::string& item) {
+  // erl_call shows no bytes of a binary.
+  return broker_eval(fmt::format(
+      "lists:flatten(io_lib:format(\"~0tp\", [rabbit_networking:connection_info_all([{}])])).", item));
 }
 
 }  // namespace outboxd::test

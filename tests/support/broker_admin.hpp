@@ -1,4 +1,4 @@
-// broker_admin: users, vhosts, permissions and policies of the tests' broker.
+// broker_admin: users, vhosts, permissions, policies and connections of the tests' broker.
 #pragma once
 
 #include <string>
@@ -14,6 +14,9 @@ std::string broker_eval(const std::string& expressions);
 /// A binary with these bytes, as Erlang writes it.
 std::string erlang_binary(const std::string& bytes);
 
+/// 3, 4: of the tests' RabbitMQ.
+int rabbitmq_major();
+
 /// The broker's application in its node, which runs on.
 void start_broker_app();
 void stop_broker_app();
@@ -28,6 +31,9 @@ void change_password(const std::string& user, const std::string& password);
 void clear_password(const std::string& user);
 /// `tags`: Erlang's atoms, such as policymaker.
 void set_user_tags(const std::string& user, const std::vector<std::string>& tags);
+
+/// `limit`: max-connections or max-channels.
+void set_user_limit(const std::string& user, const std::string& limit, int value);
 
 struct permissions {
   std::string configure = ".*";
@@ -45,5 +51,10 @@ struct policy {
 };
 void set_policy(const policy& what);
 void clear_policy(const std::string& name, const std::string& vhost = "/");
+
+/// Ends the connections of a user; their clients are told `why`.
+void close_connections_of(const std::string& user, const std::string& why);
+/// What the broker tells of all its connections, as Erlang prints it. `item`: user, state, client_properties.
+std::string told_of_connections(const std::string& item);
 
 }  // namespace outboxd::test

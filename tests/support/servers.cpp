@@ -55,25 +55,6 @@ void restart_server(const std::vector<std::string>& options) {
   services(words);
 }
 
-std::string rabbitmqctl(const std::vector<std::string>& words) {
-  return run("OUTBOXD_TEST_RABBITMQCTL", words);
-}
-
-// RabbitMQ gives up at the first connection that has ended by itself meanwhile, and leaves the others open.
-void close_connections_of(const std::string& user, const std::string& why) {
-  constexpr int most_tries = 20;
-  for (int tries = 1;; ++tries) {
-    try {
-      rabbitmqctl({"-q", "close_all_user_connections", user, why});
-      return;
-    } catch (const std::runtime_error& failed) {
-      const bool ended_itself =
-          std::string_view(failed.what()).find(":gen_server, :call") != std::string::npos;
-      if (!ended_itself || tries == most_tries) throw;
-    }
-  }
-}
-
 int broker_pid() {
   int pid = 0;
   std::ifstream{required_environment("OUTBOXD_SERVICES_DIR") + "/rabbitmq.pid"} >> pid;
@@ -99,11 +80,6 @@ frozen_broker::frozen_broker() {
 
 frozen_broker::~frozen_broker() {
   ::pclose(keeper_);
-}
-
-int rabbitmq_major() {
-  static const int major = std::stoi(rabbitmqctl({"-q", "version"}));
-  return major;
 }
 
 }  // namespace outboxd::test

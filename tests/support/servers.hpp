@@ -1,5 +1,5 @@
 // servers: what an operator or an accident does to the private servers of tools/services. Integration tests
-// that use it are in the suite "alone", except for rabbitmqctl on users and vhosts of their own.
+// that use it are in the suite "alone".
 #pragma once
 
 #include <cstdio>
@@ -14,15 +14,6 @@ std::string services(const std::vector<std::string>& words);
 /// `options`: postgres | postgres --immediate | rabbitmq | rabbitmq --kill, which forgets no declaration.
 /// Returns when it takes connections again.
 void restart_server(const std::vector<std::string>& options);
-
-/// Throws std::runtime_error with its output unless it exits 0.
-std::string rabbitmqctl(const std::vector<std::string>& words);
-
-/// 3, 4: of the tests' RabbitMQ.
-int rabbitmq_major();
-
-/// Ends the connections of a user of the broker; their clients are told `why`.
-void close_connections_of(const std::string& user, const std::string& why);
 
 /// The broker's process; 0 while it does not run.
 int broker_pid();
