@@ -1,6 +1,6 @@
 #include "stage/broker_log.hpp"
 
-#include "support/servers.hpp"
+#include "support/broker_admin.hpp"
 
 namespace outboxd::bench {
 
@@ -8,7 +8,7 @@ void empty_broker_log(const setup& on) {
   if (!on.own_servers) return;
   // The files of the old log are removed when all of it has been written elsewhere. No clause is left after a
   // minute.
-  test::rabbitmqctl({"-q", "eval", R"(
+  test::broker_eval(R"(
     Directory = maps:get(wal_data_dir, ra_system:fetch(quorum_queues)),
     Logs = fun() -> filelib:wildcard("*.wal", Directory) end,
     Old = Logs(),
@@ -19,7 +19,7 @@ void empty_broker_log(const setup& on) {
         _ when Left > 0 -> timer:sleep(10), Again(Again, Left - 10)
       end
     end,
-    Wait(Wait, 60000).)"});
+    Wait(Wait, 60000).)");
 }
 
 }  // namespace outboxd::bench
