@@ -36,35 +36,39 @@ void let_the_position_pass(const stage& on) {
   first.stop();
 }
 
-}  // namespace
-
-TEST_CASE("an event that PostgreSQL did not let the last leader mark is found by the next one") {
-  const stage on;
-  auto session = on.connect();
+/// A relay has published a hundred events, and one that it could not mark.
+void leave_one_unmarked(const stage& on, database& session) {
   refuse_marks(session);
   add_bad(session, on);
   on.add_events(10, 10);
   let_the_position_pass(on);
   CHECK(on.count("published") == 100);
+}
+
+/// It can be marked now, and is, without a sweep.
+void check_found(const stage& on, database& session) {
   session.exec("DROP TRIGGER refuse ON outbox.event");
-  relay second{on, no_sweep};
+  relay next{on, no_sweep};
   on.await_published(101);
-  second.stop();
+  next.stop();
+}
+
+}  // namespace
+
+TEST_CASE("an event that PostgreSQL did not let the last leader mark is found by the next one") {
+  const stage on;
+  auto session = on.connect();
+  leave_one_unmarked(on, session);
+  check_found(on, session);
 }
 
 TEST_CASE("events that PostgreSQL did not let a leader mark are found by those of new shards") {
   const stage on;
   auto session = on.connect();
-  refuse_marks(session);
-  add_bad(session, on);
-  on.add_events(10, 10);
-  let_the_position_pass(on);
+  leave_one_unmarked(on, session);
   const auto done = run_outboxd({"migrate", "--shards", "4"}, on.variables());
   REQUIRE_MESSAGE(done.exited(0), done.text());
-  session.exec("DROP TRIGGER refuse ON outbox.event");
-  relay second{on, no_sweep};
-  on.await_published(101);
-  second.stop();
+  check_found(on, session);
 }
 
 TEST_CASE("what could not be marked is in all figures, and is named to those behind it") {
