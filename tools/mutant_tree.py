@@ -133,9 +133,11 @@ def stop_servers():
             os.kill(int(environment[name]), signal.SIGCONT)  # a test may have frozen it
         except (OSError, ValueError):
             pass
-    if environment:
-        subprocess.run(["tools/services", "stop"], cwd=tree, start_new_session=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # ctest that stops at a failure leaves the servers that some tests have for themselves.
+    pairs = [{"OUTBOXD_SERVICES_DIR": str(own)} for own in tree.glob("build/services-of-*")]
+    for variables in pairs + ([{}] if environment else []):
+        subprocess.run(["tools/services", "stop"], cwd=tree, env={**os.environ, **variables},
+                       start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     environment = None
 
 
