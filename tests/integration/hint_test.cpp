@@ -61,8 +61,10 @@ class stranger {
           "SELECT pg_notify('outbox', 'word ' || n || repeat('x', 1000)) FROM generate_series(1, {}) AS n",
           other_words_));
       ++said_;
-      while (!done_ && session_.number("SELECT (pg_notification_queue_usage() > 0.001)::int") == 1)
-        std::this_thread::sleep_for(10ms);
+      eventually(
+          "the stranger is heard",
+          [this] { return done_ || session_.value("SELECT pg_notification_queue_usage() < 0.001") == "t"; },
+          time_limit);
     }
   }
 
