@@ -21,9 +21,9 @@ constexpr int text_format = 0;
 // Of whom it is known how many notifications came from each, at a time.
 constexpr std::size_t most_senders = 256;
 
-// A server process sends whatever notifications have come meanwhile before it reads a command
-// (ProcessNotifyInterrupt in PostgreSQL's async.c). If they come as fast as it sends them, it never does. So
-// many without an answer between them are no crowd that will pass.
+// A server process sends all notifications there are before it reads a command (ProcessNotifyInterrupt in
+// PostgreSQL's async.c). If they come as fast as it sends them, it never reads one. After so many without an
+// answer the session is given up.
 constexpr std::size_t most_unanswered = 500'000;
 
 bool has(const std::vector<std::string>& words, std::string_view one) {

@@ -114,7 +114,7 @@ void clear_policy(const std::string& name, const std::string& vhost) {
   tell(fmt::format("rabbit_policy:delete({}, {}, {})", erlang_binary(vhost), erlang_binary(name), actor));
 }
 
-// One that ends by itself meanwhile has no user any more, or cannot be closed.
+// A connection that ends by itself meanwhile tells no user, or cannot be closed.
 void close_connections_of(const std::string& user, const std::string& why) {
   broker_eval(
       fmt::format("[catch rabbit_networking:close_connection(C, \"{}\")"
