@@ -132,7 +132,7 @@ DECLARE
 BEGIN
   UPDATE @schema@.event AS e
   SET status = 'waiting', exception = 'backing_off', attempts = 0, deferrals = 0,
-      available_at = clock_timestamp(), published_at = NULL,
+      first_failed_at = NULL, waits_for = NULL, available_at = clock_timestamp(), published_at = NULL,
       replay_exchange = CASE WHEN were = 'published' THEN to_exchange ELSE e.replay_exchange END,
       replay_routing_key = CASE WHEN were = 'published' THEN to_routing_key ELSE e.replay_routing_key END
   FROM (

@@ -70,7 +70,8 @@ BEGIN
       HINT = 'Give a time to come. What is never to go out is cancelled.';
   END IF;
   RETURN QUERY UPDATE @schema@.event AS e
-  SET status = 'waiting', exception = 'scheduled', available_at = until
+  SET status = 'waiting', exception = 'scheduled', available_at = until, first_failed_at = NULL,
+      waits_for = NULL
   FROM @schema@.unsent(ids, seqs) AS k
   WHERE e.id = k.id AND e.seq = k.seq AND e.status IN ('pending', 'waiting')
   RETURNING e.id, e.seq;
@@ -83,7 +84,8 @@ END
 $outboxd$;
 
 -- They get this payload, these headers, this type, exchange and routing key; null leaves each as it is. Where
--- by_route is true exchange and routing key become null first: then routing decides.
+-- by_route is true exchange and routing key become null first: then routing decides. One that waits for its
+-- destination is tried again at once, for it may have another one now.
 CREATE FUNCTION @schema@.events_edit(ids uuid[], payload @payload_type@ DEFAULT NULL,
   headers jsonb DEFAULT NULL, event_type text DEFAULT NULL, exchange text DEFAULT NULL,
   routing_key text DEFAULT NULL, by_route boolean DEFAULT false, audit bigint DEFAULT NULL,
@@ -109,11 +111,16 @@ BEGIN
       routing_key = coalesce(routing_key, CASE WHEN by_route IS NOT TRUE THEN e.routing_key END),
       replay_exchange = CASE WHEN by_route IS NOT TRUE AND exchange IS NULL THEN e.replay_exchange END,
       replay_routing_key =
-        CASE WHEN by_route IS NOT TRUE AND routing_key IS NULL THEN e.replay_routing_key END
+        CASE WHEN by_route IS NOT TRUE AND routing_key IS NULL THEN e.replay_routing_key END,
+      available_at = CASE WHEN e.waits_for IS NULL THEN e.available_at ELSE clock_timestamp() END,
+      first_failed_at = NULL, waits_for = NULL
   FROM @schema@.unsent(ids, seqs) AS k
   WHERE e.id = k.id AND e.seq = k.seq AND e.status IN ('pending', 'waiting')
   RETURNING e.id, e.seq;
   GET DIAGNOSTICS changed = ROW_COUNT;
   PERFORM @schema@.audit_count(audit, 'edit', @schema@.audit_ids(ids), changed);
+  IF changed > 0 THEN
+    PERFORM @schema@.tell_relays('due');
+  END IF;
 END
 $outboxd$;

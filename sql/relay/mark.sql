@@ -4,7 +4,7 @@
 -- A join and not `= ANY`, which compares each row with the whole list. `IS TRUE` leads into no index: a plan
 -- made on an empty table would take the one on id. The bounds are for a partitioned outbox, see event_at.
 UPDATE @schema@.event AS e
-SET status = 'published', published_at = clock_timestamp(), exception = NULL
+SET status = 'published', published_at = clock_timestamp(), exception = NULL, first_failed_at = NULL
 FROM unnest($1::uuid[], $2::tid[], $3::bigint[], $4::xid8[]) AS k(id, place, seq, tx)
 WHERE e.ctid = k.place AND (e.id = k.id AND e.seq = k.seq AND e.tx = k.tx) IS TRUE
   AND e.seq BETWEEN $5 AND $6 AND @few@ AND e.status IN ('pending', 'waiting')

@@ -12,7 +12,7 @@ WITH found AS MATERIALIZED (
     WHERE @event_key@ AND e.status IN ('pending', 'waiting', 'dead')
     FOR UPDATE SKIP LOCKED) AS u)
 UPDATE @schema@.event AS e
-SET status = 'published', published_at = clock_timestamp(), exception = NULL,
+SET status = 'published', published_at = clock_timestamp(), exception = NULL, first_failed_at = NULL,
     last_error = CASE WHEN k.changed THEN 'changed after it was sent: what was delivered is what this row '
       'said before' ELSE e.last_error END,
     last_error_code = CASE WHEN k.changed THEN 'changed_after_send' ELSE e.last_error_code END

@@ -23,7 +23,7 @@ WITH wanted (role, kind, name, what, columns) AS (VALUES
   ('outbox_relay', 'TABLE', 'event', 'DELETE', NULL),
   ('outbox_relay', 'TABLE', 'event', 'UPDATE',
    '{status,attempts,deferrals,available_at,published_at,last_error,last_error_code,last_error_scope,
-     exception}'),
+     exception,first_failed_at,waits_for,failed_exchange,failed_routing_key}'),
   ('outbox_relay', 'TABLE', 'shard', 'SELECT', NULL),
   ('outbox_relay', 'TABLE', 'shard', 'UPDATE', NULL),
   ('outbox_relay', 'TABLE', 'pause', 'SELECT', NULL),

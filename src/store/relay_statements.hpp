@@ -12,7 +12,7 @@
 namespace outboxd::store {
 
 // The number of the latest migration in sql/, which these statements go with.
-inline constexpr int schema_version = 11;
+inline constexpr int schema_version = 12;
 
 inline constexpr int oldest_server = 140'000;  // that this version works with: server_version_num
 

@@ -38,6 +38,10 @@ inline const std::vector<column_rights> event_columns{
     {"last_error", "'x'", "", "ro", "ro"},
     {"last_error_code", "'x'", "", "ro", "ro"},
     {"last_error_scope", "'topic'", "", "r", "ro"},
+    {"first_failed_at", "now()", "", "r", "ro"},
+    {"waits_for", "1", "", "r", "ro"},
+    {"failed_exchange", "'outbox'", "", "r", "ro"},
+    {"failed_routing_key", "'key'", "", "r", "ro"},
     {"replay_exchange", "'outbox'", "", "", "ro"},
     {"replay_routing_key", "'key'", "", "", "ro"},
 };

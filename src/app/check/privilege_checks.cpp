@@ -28,7 +28,9 @@ granted AS (
                ('event', 'UPDATE', 'attempts'), ('event', 'UPDATE', 'deferrals'),
                ('event', 'UPDATE', 'available_at'), ('event', 'UPDATE', 'published_at'),
                ('event', 'UPDATE', 'last_error'), ('event', 'UPDATE', 'last_error_code'),
-               ('event', 'UPDATE', 'last_error_scope'),
+               ('event', 'UPDATE', 'last_error_scope'), ('event', 'UPDATE', 'first_failed_at'),
+               ('event', 'UPDATE', 'waits_for'), ('event', 'UPDATE', 'failed_exchange'),
+               ('event', 'UPDATE', 'failed_routing_key'),
                ('shard', 'SELECT', NULL), ('shard', 'UPDATE', NULL)) AS v (name, what, col)
   JOIN pg_class AS c ON c.relname = v.name AND c.relnamespace IN (SELECT h.oid FROM here AS h))
 SELECT m.* FROM (
