@@ -113,7 +113,7 @@ BEGIN
       replay_routing_key =
         CASE WHEN by_route IS NOT TRUE AND routing_key IS NULL THEN e.replay_routing_key END,
       available_at = CASE WHEN e.waits_for IS NULL THEN e.available_at ELSE clock_timestamp() END,
-      first_failed_at = NULL, waits_for = NULL
+      first_failed_at = NULL, waits_for = NULL, failed_exchange = NULL, failed_routing_key = NULL
   FROM @schema@.unsent(ids, seqs) AS k
   WHERE e.id = k.id AND e.seq = k.seq AND e.status IN ('pending', 'waiting')
   RETURNING e.id, e.seq;

@@ -69,8 +69,11 @@ struct cloudevents_settings {
   std::string header_prefix = "cloudEvents_";  // of binary mode
 };
 
+// Where an event goes if neither its row nor a route names an exchange.
+inline constexpr std::string_view outbox_exchange = "outbox";
+
 struct routing {
-  std::string exchange = "outbox";  // where neither row nor route name one
+  std::string exchange{outbox_exchange};
   std::vector<std::shared_ptr<const route>> routes{};
   cloudevents_settings cloudevents{};
 };

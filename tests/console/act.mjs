@@ -60,7 +60,7 @@ async function retry_a_group(page) {
   await take_picture(page, 'act-1440-light');
   check(
     (await dialog(page).locator('code').first().isVisible()) &&
-      (await dialog(page).textContent()).includes('outboxd dead retry --event-type order.created --code returned'),
+      (await dialog(page).textContent()).includes('outboxd dead retry --event-type order.created --error-code returned'),
     'the preview shows the command line',
   );
   await page.keyboard.press('Escape');
@@ -123,7 +123,7 @@ async function replay_all_that_match(page) {
   await says_in(page, 'which are left');
   await page.keyboard.press('Escape');
   await go(page, 'audit');
-  await says(page, 'td', '--routing-key order.again');
+  await says(page, 'td', '--to-routing-key order.again');
   check(number("SELECT events FROM outbox.audit WHERE what = 'replay'") === done, 'the audit has as many');
 }
 

@@ -99,6 +99,42 @@ TEST_CASE("what is in flight when it is cancelled is published, and says that it
   running.stop();
 }
 
+TEST_CASE("what waits for a destination is given up at once by its exchange, routing key and error code") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  const auto gone = add(session, on, "1");
+  const auto other_key = add(session, on, "2");
+  const auto other_code = add(session, on, "3");
+  const auto waits = [&](const std::string& id, const std::string& key, const std::string& code) {
+    session.exec(
+        "UPDATE outbox.event SET status = 'waiting', exception = 'backing_off', available_at = now() + '1 h',"
+        " failed_exchange = 'gone', failed_routing_key = $2, last_error_code = $3 WHERE id = $1",
+        {id, key, code});
+  };
+  waits(gone, "order.created", "refused");
+  waits(other_key, "invoice.created", "refused");
+  waits(other_code, "order.paid", "returned");
+  const arguments which{"events",        "cancel",  "--exchange",   "go?e",
+                        "--routing-key", "order.*", "--error-code", "refused"};
+  auto dry = which;
+  dry.push_back("--dry-run");
+  const auto preview = desk.json(dry);
+  CHECK(preview.at("matched") == 1);
+  CHECK(preview.at("events").at(0).at("id") == gone);
+  CHECK(status_of(session, gone) == "waiting refused");
+  CHECK(desk.json(which).at("in_time") == 1);
+  CHECK(status_of(session, gone) == "dead cancelled");
+  CHECK(status_of(session, other_key) == "waiting refused");
+  CHECK(status_of(session, other_code) == "waiting returned");
+  CHECK(session.value("SELECT selection FROM outbox.audit") ==
+        "--exchange 'go?e' --routing-key 'order.*' --error-code refused");
+  // What is edited has another destination from then on.
+  desk.json({"events", "edit", "--exchange", "gone", "--set-exchange", "outbox", "--by-route"});
+  CHECK(desk.json({"events", "cancel", "--exchange", "gone", "--dry-run"}).at("matched") == 0);
+  CHECK(desk.json({"events", "cancel", "--exchange", "outbox", "--dry-run"}).at("matched") == 2);
+}
+
 TEST_CASE("a file that is no JSON, a time that has passed and an edit of nothing are refused") {
   const stage on;
   const operator_desk desk{on};

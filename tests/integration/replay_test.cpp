@@ -35,8 +35,8 @@ TEST_CASE(
   relay running{on, no_sweep};
   on.await_published(3);
   const auto first = consumer{on.queue()}.take(3, time_limit);
-  const auto done = desk.json(
-      {"replay", "--aggregate", "order/1", "--exchange", "outbox", "--routing-key", new_consumer.key()});
+  const auto done = desk.json({"replay", "--aggregate", "order/1", "--to-exchange", "outbox",
+                               "--to-routing-key", new_consumer.key()});
   CHECK(done.at("changed") == 3);
   consumer reader{new_consumer.queue()};
   const auto again = reader.take(3, time_limit);
@@ -48,12 +48,11 @@ TEST_CASE(
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE exchange IS NULL AND routing_key IS NULL") ==
         3);
   CHECK(session.value("SELECT selection FROM outbox.audit") ==
-        fmt::format("--aggregate order/1 --exchange outbox --routing-key {}", new_consumer.key()));
+        fmt::format("--aggregate order/1 --to-exchange outbox --to-routing-key {}", new_consumer.key()));
   // To a queue, through the default exchange: the queue would get it through the other one as well. Then
   // without a destination: as the first time.
-  CHECK(
-      desk.json({"replay", "--all", "--exchange", "", "--routing-key", new_consumer.queue()}).at("changed") ==
-      3);
+  CHECK(desk.json({"replay", "--all", "--to-exchange", "", "--to-routing-key", new_consumer.queue()})
+            .at("changed") == 3);
   for (const auto& message : reader.take(3, time_limit)) CHECK(message.exchange.empty());
   on.await_published(3);
   CHECK(desk.json({"replay", "--all"}).at("changed") == 3);
@@ -156,14 +155,13 @@ TEST_CASE("a rate or a destination that cannot be, or an option without its valu
            {{"replay", "--all", "--rate", "0"}, "--rate '0'"},
            {{"replay", "--all", "--rate", "fast"}, "--rate 'fast'"},
            {{"replay", "--all", "--rate", ""}, "--rate ''"},
-           {{"replay", "--all", "--exchange", long_name}, "--exchange has 256 bytes"},
-           {{"replay", "--all", "--routing-key", long_name}, "--routing-key has 256 bytes"},
+           {{"replay", "--all", "--to-exchange", long_name}, "--to-exchange has 256 bytes"},
+           {{"replay", "--all", "--to-routing-key", long_name}, "--to-routing-key has 256 bytes"},
            {{"dead", "retry", "--all", "--rate", "5"}, "--rate"},
-           {{"replay", "--code", "returned"}, "--code"},
            {{"dead", "list", "--by", "type"}, "--by 'type'"},
            {{"dead", "list", "--by", ""}, "--by ''"},
            {{"dead", "list", "--limit", ""}, "--limit ''"},
-           {{"dead", "retry", "--code", ""}, "--code is empty"}}) {
+           {{"dead", "retry", "--error-code", ""}, "--error-code is empty"}}) {
     const auto refused = desk.run(words);
     CHECK_MESSAGE(refused.exited(2), refused.text());
     CHECK_MESSAGE(refused.says(said), refused.text());
@@ -190,10 +188,10 @@ TEST_CASE("dead events are listed by reason, and selected by it") {
   CHECK(reasons[2].at("code").is_null());
   const auto text = desk.text({"dead", "list", "--by", "reason", "--until", "2h"});
   CHECK_MESSAGE(text.find("refused   1 ") != std::string::npos, text);
-  CHECK(desk.json({"dead", "list", "--code", "returned"}).size() == 3);
-  CHECK(desk.json({"dead", "list", "--code", "returned", "--code", "none"}).size() == 4);
-  CHECK(desk.json({"dead", "list", "--code", "nacked"}).empty());
-  CHECK(desk.json({"dead", "discard", "--code", "none"}).at("changed") == 1);
+  CHECK(desk.json({"dead", "list", "--error-code", "returned"}).size() == 3);
+  CHECK(desk.json({"dead", "list", "--error-code", "returned", "--error-code", "none"}).size() == 4);
+  CHECK(desk.json({"dead", "list", "--error-code", "nacked"}).empty());
+  CHECK(desk.json({"dead", "discard", "--error-code", "none"}).at("changed") == 1);
   CHECK(desk.json({"dead", "retry", "--code", "refused", "--aggregate", "order/2"}).at("changed") == 1);
   CHECK(on.count("dead") == 7);
 }

@@ -2,8 +2,11 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
+#include <map>
+#include <random>
 #include <set>
 
+#include "core/glob.hpp"
 #include "operator_desk.hpp"
 #include "stage.hpp"
 
@@ -72,6 +75,88 @@ TEST_CASE("each selector selects what it says, alternatives add up and different
   CHECK(selected({"--until", created}) == ids{a});
   CHECK(selected({"--since", created + "+00", "--until", "tomorrow"}) == ids{b, c, d});
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'dead'") == 4);
+}
+
+TEST_CASE("an exchange and a routing key select by where the event goes, as far as its row tells") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  const auto add = [&](const std::string& name, const std::string& values) {
+    session.exec(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception,"
+        " last_error_code, failed_exchange, failed_routing_key, replay_exchange, replay_routing_key, "
+        "exchange,"
+        " routing_key) VALUES ('order', '" +
+        name + "', 'order.created', '{}', 'dead', 'dead', " + values + ")");
+  };
+  add("plain", "'returned', NULL, NULL, NULL, NULL, NULL, NULL");
+  add("own", "'returned', NULL, NULL, NULL, NULL, 'own', 'own.key'");
+  add("replayed", "'returned', NULL, NULL, 'again', 'again.key', 'own', 'own.key'");
+  add("failed", "'refused', 'failed', 'failed.key', 'again', 'again.key', 'own', 'own.key'");
+  add("unnamed", "'refused', '', '', NULL, NULL, 'own', 'own.key'");
+  using names = std::set<std::string>;
+  const auto selected = [&](const arguments& selectors) {
+    arguments words{"dead", "list"};
+    words.insert(words.end(), selectors.begin(), selectors.end());
+    names out;
+    for (const auto& one : desk.json(words)) out.insert(one.at("aggregate_id"));
+    arguments dry{"dead", "retry", "--dry-run"};
+    dry.insert(dry.end(), selectors.begin(), selectors.end());
+    CHECK(desk.json(dry).at("matched") == out.size());
+    return out;
+  };
+  CHECK(selected({"--exchange", "outbox"}) == names{"plain"});
+  CHECK(selected({"--exchange", "own"}) == names{"own"});
+  CHECK(selected({"--exchange", "again"}) == names{"replayed"});
+  CHECK(selected({"--exchange", "fail*"}) == names{"failed"});
+  CHECK(selected({"--exchange", ""}) == names{"unnamed"});
+  CHECK(selected({"--exchange", "o*", "--exchange", "again"}) == names{"plain", "own", "replayed"});
+  CHECK(selected({"--routing-key", "order.created"}) == names{"plain"});
+  CHECK(selected({"--routing-key", "*.key"}) == names{"own", "replayed", "failed"});
+  CHECK(selected({"--exchange", "o*", "--routing-key", "*.key"}) == names{"own"});
+  CHECK(selected({"--error-code", "refused", "--routing-key", "*.key"}) == names{"failed"});
+  CHECK(desk.json({"dead", "discard", "--exchange", "own", "--routing-key", "own.*"}).at("changed") == 1);
+  CHECK(session.value("SELECT selection FROM outbox.audit") == "--exchange own --routing-key 'own.*'");
+  session.exec("UPDATE outbox.event SET status = 'published', exception = NULL, published_at = now()");
+  CHECK(desk.json({"replay", "--exchange", "fail*", "--dry-run"}).at("matched") == 1);
+  CHECK(desk.json({"replay", "--error-code", "refused", "--dry-run"}).at("matched") == 2);
+}
+
+TEST_CASE("PostgreSQL selects for a glob what the relay takes it for") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  std::mt19937 random(4711);  // NOLINT: the same each time
+  const auto some = [&](const std::vector<std::string>& letters) {
+    std::string out;
+    for (auto left = random() % 5; left > 0; --left) out += letters[random() % letters.size()];
+    return out;
+  };
+  const std::vector<std::string> plain{"a", "A", "%", "_", "\\", "é", "e\u0301", "😀", "\"", "\n", "'", "{"};
+  auto letters = plain;
+  for (int i = 0; i < 6; ++i) letters.insert(letters.end(), {"*", "?"});
+  std::map<std::string, std::string> keys;  // by id
+  for (int i = 0; i < 300; ++i) {
+    const auto key = some(plain);
+    keys[session.value(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status,"
+        " exception, routing_key) VALUES ('order', '1', 'a', '{}', 'dead', 'dead', $1)"
+        " RETURNING id",
+        {key})] = key;
+  }
+  std::size_t taken = 0;
+  for (int i = 0; i < 60; ++i) {
+    const glob pattern(some(letters));
+    std::set<std::string> expected;
+    for (const auto& [id, key] : keys)
+      if (pattern.matches(key)) expected.insert(id);
+    std::set<std::string> found;
+    for (const auto& one : desk.json({"dead", "list", "--limit", "1000", "--routing-key", pattern.text()}))
+      found.insert(one.at("id"));
+    CHECK_MESSAGE(found == expected, pattern.text());
+    taken += found.size();
+  }
+  CHECK(taken > 300);
 }
 
 TEST_CASE(

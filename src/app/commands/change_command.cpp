@@ -132,8 +132,8 @@ void add_replay(CLI::App& to, change_options& options, std::optional<std::string
     add_text(to, name, value, help)->take_last()->type_name("");
   };
   add_text(to, "--rate", rate, "most events in a second [no limit]")->take_last()->type_name("N");
-  add("--exchange", options.exchange, "publish them there, and not to their own exchange");
-  add("--routing-key", options.routing_key, "publish them with this routing key, and not with their own");
+  add("--to-exchange", options.exchange, "publish them there, and not to their own exchange");
+  add("--to-routing-key", options.routing_key, "publish them with this routing key, and not with their own");
 }
 
 void add_edit(CLI::App& to, event_edit& edit) {

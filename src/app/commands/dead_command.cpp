@@ -115,8 +115,8 @@ outcome<pg::rows> read_shown(operator_session& session, const dead_show_options&
 
 outcome<int> show(const settings& from, const dead_show_options& options) {
   if (options.id.empty()) return usage_failure("dead show needs --id, as `outboxd dead list` shows it");
-  const selectors which{
-      .ids = {options.id}, .event_types = {}, .aggregates = {}, .codes = {}, .since = {}, .until = {}};
+  selectors which;
+  which.ids = {options.id};
   if (const auto good = check_selectors(which); !good) return usage_failure(good.error().message);
   OUTBOXD_TRY(auto session, operator_session::open(from, "outboxd dead show"));
   std::int64_t size = 0;

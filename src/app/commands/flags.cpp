@@ -16,14 +16,14 @@ void add_selectors(CLI::App& to, selectors& which, event_set of) {
   const auto add_time = [&](const char* name, std::optional<std::string>& value, const std::string& help) {
     add_text(to, name, value, help)->take_last()->type_name("")->group("Selectors");
   };
-  add_list("--id", which.ids, "the event with this id; may be given again, as may the next two");
+  add_list("--id", which.ids, "the event with this id; may be given again, as may the next five");
   add_list("--event-type", which.event_types, "events of exactly this type");
   add_list("--aggregate", which.aggregates, "events of this aggregate, as TYPE/ID: order/42");
-  if (of != event_set::published)
-    add_list("--code", which.codes,
-             of == event_set::dead
-                 ? "dead of this reason, as `dead list --by reason` shows it; may be given again"
-                 : "whose latest failure was this one, such as destination_down; may be given again");
+  add_list("--exchange", which.exchanges, "whose exchange this glob matches: 'orders*'");
+  add_list("--routing-key", which.routing_keys, "whose routing key this glob matches: 'order.*'");
+  add_list("--error-code,--code", which.codes,
+           of == event_set::dead ? "dead for this reason, as `dead list --by reason` shows it"
+                                 : "with this last_error_code, such as returned; none: without one");
   add_time("--since", which.since,
            fmt::format("{} at or after this time ('2026-01-31 14:00' UTC) or so long ago (2h)", time));
   add_time("--until", which.until, fmt::format("{} before this time, in the same forms", time));

@@ -24,7 +24,6 @@ namespace {
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
-constexpr std::string_view default_exchange = "outbox";
 constexpr milliseconds longest_retry = std::chrono::days(30);
 constexpr std::int64_t most_attempts = 10'000;
 
@@ -157,7 +156,7 @@ void read_retry(setting_reader& from, settings& out) {
 void read_broker(setting_reader& from, settings& out) {
   auto& broker = out.relay.broker;
   auto& stream = out.relay.leader.stream;
-  stream.route.exchange = default_exchange;
+  stream.route.exchange = outbox_exchange;
   stream.dead_letter_exchange = exchange_name(from, "dead_letter.exchange");
   if (from.yes("amqp.declare")) broker.declare_exchanges = {stream.route.exchange};
   broker.allow_cc = from.yes("amqp.allow_cc");

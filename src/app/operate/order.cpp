@@ -12,7 +12,7 @@ namespace {
 result<void> check_names(const change_order& given) {
   constexpr std::size_t longest = 255;
   for (const auto& [flag, value] :
-       {std::pair{"--exchange", &given.exchange}, std::pair{"--routing-key", &given.routing_key},
+       {std::pair{"--to-exchange", &given.exchange}, std::pair{"--to-routing-key", &given.routing_key},
         std::pair{"--set-event-type", &given.edit.event_type},
         std::pair{"--set-exchange", &given.edit.exchange},
         std::pair{"--set-routing-key", &given.edit.routing_key}})

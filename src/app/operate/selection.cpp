@@ -1,4 +1,6 @@
 #include "app/operate/selection.hpp"
+#include "app/operate/like_pattern.hpp"
+#include "core/routing.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -40,7 +42,7 @@ result<void> check_selectors(const selectors& given) {
     if (one.empty()) return permanent("--event-type is empty; give for example --event-type order.created");
   for (const std::string& one : given.codes)
     if (one.empty())
-      return permanent("--code is empty; give one that `outboxd dead list --by reason` shows, or none");
+      return permanent("--error-code is empty; give one that `outboxd dead list --by reason` shows, or none");
   if (given.all && given.narrowed())
     return permanent("--all means every event and goes with no other selector; give one or the other");
   return {};
@@ -48,10 +50,10 @@ result<void> check_selectors(const selectors& given) {
 
 result<void> require_selectors(const selectors& given, std::string_view command) {
   if (given.all || given.narrowed()) return {};
-  return permanent(
-      fmt::format("{} needs to know which events: give --id, --event-type, --aggregate, --since or --until, "
-                  "or --all for every one; --dry-run shows which",
-                  command));
+  return permanent(fmt::format(
+      "{} needs to know which events: give --id, --event-type, --aggregate, --exchange, --routing-key, "
+      "--error-code, --since or --until, or --all for every one; --dry-run shows which",
+      command));
 }
 
 std::string_view name_of(event_set which) {
@@ -116,10 +118,32 @@ std::string words_of(const selectors& given) {
   for (const auto& one : given.ids) add("--id", one);
   for (const auto& one : given.event_types) add("--event-type", one);
   for (const auto& one : given.aggregates) add("--aggregate", one);
-  for (const auto& one : given.codes) add("--code", one);
+  for (const auto& one : given.exchanges) add("--exchange", one);
+  for (const auto& one : given.routing_keys) add("--routing-key", one);
+  for (const auto& one : given.codes) add("--error-code", one);
   if (given.since) add("--since", *given.since);
   if (given.until) add("--until", *given.until);
   return given.all ? "--all" : out;
+}
+
+std::string exchange_of_row() {
+  return fmt::format("coalesce(e.failed_exchange, e.replay_exchange, e.exchange, '{}')", outbox_exchange);
+}
+
+std::string routing_key_of_row() {
+  return "coalesce(e.failed_routing_key, e.replay_routing_key, e.routing_key, e.event_type)";
+}
+
+// COLLATE: by the bytes, whatever the column's collation takes for equal.
+std::string matches_one_of(std::string_view text, std::size_t parameter) {
+  return fmt::format("{} COLLATE \"C\" LIKE ANY (${}::text[])", text, parameter);
+}
+
+std::string like_patterns(const std::vector<std::string>& globs) {
+  std::vector<std::string> out;
+  out.reserve(globs.size());
+  for (const std::string& one : globs) out.push_back(like_pattern(glob(one)));
+  return array_literal(out);
 }
 
 condition condition_of(const selectors& resolved, event_set which) {
@@ -138,6 +162,13 @@ condition condition_of(const selectors& resolved, event_set which) {
         ")");
   if (!resolved.codes.empty())
     add("coalesce(e.last_error_code, 'none') = ANY (", "text[]", array_literal(resolved.codes), ")");
+  const auto add_globs = [&](const std::string& text, const std::vector<std::string>& globs) {
+    if (globs.empty()) return;
+    out.parameters.push_back(like_patterns(globs));
+    out.sql += " AND " + matches_one_of(text, out.parameters.size());
+  };
+  add_globs(exchange_of_row(), resolved.exchanges);
+  add_globs(routing_key_of_row(), resolved.routing_keys);
   if (resolved.since) add(fmt::format("{} >= ", time), "timestamptz", *resolved.since, "");
   if (resolved.until) add(fmt::format("{} < ", time), "timestamptz", *resolved.until, "");
   return out;

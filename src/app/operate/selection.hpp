@@ -16,12 +16,15 @@ struct selectors {
   std::vector<std::string> event_types;
   std::vector<std::string> aggregates;  // order/42
   std::vector<std::string> codes;       // last_error_code; none: it is null
-  std::optional<std::string> since;     // as given; once resolved, a time that PostgreSQL reads
+  std::vector<std::string> exchanges;   // globs, as are the next
+  std::vector<std::string> routing_keys;
+  std::optional<std::string> since;  // as given; once resolved, a time that PostgreSQL reads
   std::optional<std::string> until;
   bool all = false;
 
   bool narrowed() const {
-    return !ids.empty() || !event_types.empty() || !aggregates.empty() || !codes.empty() || since || until;
+    return !ids.empty() || !event_types.empty() || !aggregates.empty() || !codes.empty() ||
+           !exchanges.empty() || !routing_keys.empty() || since || until;
   }
 };
 
@@ -44,6 +47,11 @@ std::string_view time_column(event_set which);
 // The selectors as a command line gives them, for people: --event-type order.created --since 2h
 std::string words_of(const selectors& given);
 
+// The destination of a row of outbox.event AS e, as far as the row tells: where the event was not taken, else
+// where it has been replayed to, else what it names itself, else what it has without a route.
+std::string exchange_of_row();
+std::string routing_key_of_row();
+
 // A condition on outbox.event AS e, and its parameters $1, $2 … in text format. --since is inclusive, --until
 // is not.
 struct condition {
@@ -51,6 +59,10 @@ struct condition {
   std::vector<std::string> parameters;
 };
 condition condition_of(const selectors& resolved, event_set which);
+
+// That this text is matched by one of the globs in $`parameter`, which like_patterns has made.
+std::string matches_one_of(std::string_view text, std::size_t parameter);
+std::string like_patterns(const std::vector<std::string>& globs);
 
 // The text form of a text[] ("Array Input and Output Syntax").
 std::string array_literal(const std::vector<std::string>& values);

@@ -38,8 +38,8 @@ std::string events(std::int64_t count) {
 std::string words_of_order(const change_order& given) {
   std::string out = words_of(given.which);
   if (given.rate) out += fmt::format(" --rate {}", *given.rate);
-  add(out, "--exchange", given.exchange);
-  add(out, "--routing-key", given.routing_key);
+  add(out, "--to-exchange", given.exchange);
+  add(out, "--to-routing-key", given.routing_key);
   add(out, "--to", given.to);
   add(out, "--set-payload", given.edit.payload_file);
   add(out, "--set-headers", given.edit.headers_file);

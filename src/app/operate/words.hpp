@@ -24,8 +24,8 @@ std::string events(std::int64_t count);
 std::string words_of_order(const change_order& given);
 std::string words_of_order(const pause_order& given);
 
-// As it would be typed, with the reason: outboxd dead retry --code returned --reason 'ticket 4711'. --yes is
-// there where it may be needed.
+// As it would be typed, with the reason: outboxd dead retry --error-code returned --reason 'ticket 4711'.
+// --yes is there where it may be needed.
 std::string command_line_of(change what, const change_order& given);
 std::string command_line_of(std::string_view command, const pause_order& given);
 

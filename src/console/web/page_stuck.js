@@ -37,7 +37,7 @@ function remedy(row) {
   const can = (what) => button(what, selectors_of(row), about);
   if (row.state === 'dead') {
     const which = may_be_typed(row.event_type)
-      ? `--code ${row.code ?? 'none'} --event-type ${shell_word(row.event_type)}`
+      ? `--error-code ${row.code ?? 'none'} --event-type ${shell_word(row.event_type)}`
       : `--id ${row.example.id}`;
     return [
       command(`outboxd dead retry ${which}`),
