@@ -242,15 +242,21 @@ CREATE TABLE @schema@.pause (
   who     text         NOT NULL,
 
   CONSTRAINT pause_pkey PRIMARY KEY (part, name),
-  CONSTRAINT pause_part_known CHECK (part IN ('everything', 'event_type', 'aggregate_type')),
-  CONSTRAINT pause_name_of_type CHECK ((part = 'everything') = (name = ''))
+  CONSTRAINT pause_part_known CHECK (part IN (
+    'everything', 'event_type', 'aggregate_type', 'exchange', 'routing_key')),
+  CONSTRAINT pause_name_of_type CHECK (
+    CASE part WHEN 'everything' THEN name = '' ELSE name <> '' OR part IN ('exchange', 'routing_key') END)
 );
 COMMENT ON TABLE @schema@.pause IS
-  'What is paused: one row for each event type or aggregate type, or for everything.';
+  'What is paused: one row for each event type, aggregate type, exchange or routing key, or for everything.';
+COMMENT ON COLUMN @schema@.pause.name IS
+  'The type; for an exchange or a routing key a glob, in which * and ? stand for other characters.';
 COMMENT ON COLUMN @schema@.pause.until IS 'It ends by itself; null: when it is resumed.';
 
--- The parts of these event types and aggregate types, and of everything.
-CREATE FUNCTION @schema@.pause_parts(event_types text[], aggregate_types text[], everything boolean)
+-- The parts of these event types and aggregate types, of everything, and of these globs of exchanges and
+-- routing keys.
+CREATE FUNCTION @schema@.pause_parts(event_types text[], aggregate_types text[], everything boolean,
+  exchanges text[], routing_keys text[])
 RETURNS TABLE (part text, name text) LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -258,41 +264,52 @@ AS $outboxd$
   UNION
   SELECT 'aggregate_type', t FROM unnest(aggregate_types) AS t
   UNION
-  SELECT 'everything', '' WHERE everything;
+  SELECT 'everything', '' WHERE everything
+  UNION
+  SELECT 'exchange', g FROM unnest(exchanges) AS g
+  UNION
+  SELECT 'routing_key', g FROM unnest(routing_keys) AS g;
 $outboxd$;
 
 -- As the command line has them.
-CREATE FUNCTION @schema@.pause_words(event_types text[], aggregate_types text[], everything boolean)
+CREATE FUNCTION @schema@.pause_words(event_types text[], aggregate_types text[], everything boolean,
+  exchanges text[], routing_keys text[])
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
   SELECT string_agg(CASE p.part WHEN 'everything' THEN '--all'
-                    WHEN 'event_type' THEN '--event-type ' || p.name
-                    ELSE '--aggregate-type ' || p.name END, ' ' ORDER BY p.part, p.name)
-  FROM @schema@.pause_parts(event_types, aggregate_types, everything) AS p;
+                    ELSE format('--%s %s', replace(p.part, '_', '-'),
+                                CASE WHEN p.name = '' THEN quote_literal('') ELSE p.name END) END,
+                    ' ' ORDER BY p.part, p.name)
+  FROM @schema@.pause_parts(event_types, aggregate_types, everything, exchanges, routing_keys) AS p;
 $outboxd$;
 
--- Keeps relays from publishing events of these types, or any, until `until` or until they are resumed, and
--- returns how many parts that are. What is paused already gets the new end and reason. Events that are under
--- way to the broker still arrive.
+-- Keeps relays from publishing events of these types, for these destinations, or any, until `until` or until
+-- they are resumed, and returns how many parts that are. What is paused already gets the new end and reason.
+-- Events that are under way to the broker still arrive.
 CREATE FUNCTION @schema@.pause(event_types text[], aggregate_types text[] DEFAULT '{}',
-  everything boolean DEFAULT false, until timestamptz DEFAULT NULL, reason text DEFAULT NULL)
+  everything boolean DEFAULT false, until timestamptz DEFAULT NULL, reason text DEFAULT NULL,
+  exchanges text[] DEFAULT '{}', routing_keys text[] DEFAULT '{}')
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 #variable_conflict use_variable
 DECLARE
   longest CONSTANT integer := 1000;
-  bad     text;
+  bad     record;
   changed bigint;
 BEGIN
   PERFORM @schema@.require_role('outbox_operator');
-  SELECT p.name INTO bad FROM @schema@.pause_parts(event_types, aggregate_types, everything) AS p
-  WHERE p.part <> 'everything' AND (p.name IS NULL OR p.name = '' OR octet_length(p.name) > longest) LIMIT 1;
+  SELECT replace(p.part, '_', ' ') AS part, octet_length(p.name) AS bytes,
+         CASE WHEN p.part IN ('event_type', 'aggregate_type') THEN 1 ELSE 0 END AS fewest INTO bad
+  FROM @schema@.pause_parts(event_types, aggregate_types, everything, exchanges, routing_keys) AS p
+  WHERE p.name IS NULL OR octet_length(p.name) > longest
+    OR p.name = '' AND p.part IN ('event_type', 'aggregate_type')
+  LIMIT 1;
   IF FOUND THEN
     RAISE invalid_parameter_value USING
-      MESSAGE = format('a type to pause has 1 to %s bytes, and not %s', longest,
-                       coalesce(octet_length(bad), 0));
+      MESSAGE = format('the %s to pause is %s; it has to have %s to %s bytes', bad.part,
+                       coalesce(bad.bytes || ' bytes long', 'null'), bad.fewest, longest);
   END IF;
   IF until <= clock_timestamp() THEN
     RAISE invalid_parameter_value USING MESSAGE = format('a pause cannot end at %s, which has passed', until);
@@ -300,21 +317,24 @@ BEGIN
   DELETE FROM @schema@.pause AS p WHERE p.until <= clock_timestamp();
   INSERT INTO @schema@.pause AS p (part, name, until, reason, who)
   SELECT n.part, n.name, nullif(until, 'infinity'), left(reason, 4000), @schema@.audit_who()
-  FROM @schema@.pause_parts(event_types, aggregate_types, everything) AS n
+  FROM @schema@.pause_parts(event_types, aggregate_types, everything, exchanges, routing_keys) AS n
   ON CONFLICT ON CONSTRAINT pause_pkey DO UPDATE
   SET until = excluded.until, reason = excluded.reason, who = excluded.who;
   GET DIAGNOSTICS changed = ROW_COUNT;
-  PERFORM @schema@.audit_write('pause', @schema@.pause_words(event_types, aggregate_types, everything), 0,
-    reason, CASE WHEN until IS NOT NULL THEN jsonb_build_object('until', until) END)
+  PERFORM @schema@.audit_write('pause',
+    @schema@.pause_words(event_types, aggregate_types, everything, exchanges, routing_keys), 0, reason,
+    CASE WHEN until IS NOT NULL THEN jsonb_build_object('until', until) END)
   WHERE changed > 0;
   PERFORM @schema@.tell_relays('pause');
   RETURN changed;
 END
 $outboxd$;
 
--- Ends the pauses of these types; `everything`: all pauses there are. Returns how many it has ended.
+-- Ends the pauses of these types and of these globs, as they were given; `everything`: all pauses there are.
+-- Returns how many it has ended.
 CREATE FUNCTION @schema@.resume(event_types text[], aggregate_types text[] DEFAULT '{}',
-  everything boolean DEFAULT false, reason text DEFAULT NULL)
+  everything boolean DEFAULT false, reason text DEFAULT NULL, exchanges text[] DEFAULT '{}',
+  routing_keys text[] DEFAULT '{}')
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -326,10 +346,12 @@ BEGIN
   DELETE FROM @schema@.pause AS p WHERE p.until <= clock_timestamp();
   DELETE FROM @schema@.pause AS p
   WHERE everything OR (p.part, p.name) IN (
-    SELECT n.part, n.name FROM @schema@.pause_parts(event_types, aggregate_types, false) AS n);
+    SELECT n.part, n.name
+    FROM @schema@.pause_parts(event_types, aggregate_types, false, exchanges, routing_keys) AS n);
   GET DIAGNOSTICS ended = ROW_COUNT;
-  PERFORM @schema@.audit_write('resume', @schema@.pause_words(event_types, aggregate_types, everything), 0,
-    reason, jsonb_build_object('pauses', ended))
+  PERFORM @schema@.audit_write('resume',
+    @schema@.pause_words(event_types, aggregate_types, everything, exchanges, routing_keys), 0, reason,
+    jsonb_build_object('pauses', ended))
   WHERE ended > 0;
   PERFORM @schema@.tell_relays('pause');
   RETURN ended;

@@ -1,4 +1,4 @@
--- What is paused: part, name of the type, reason, end in words, and milliseconds until then.
+-- What is paused: part, name of the type or glob, reason, end in words, and milliseconds until then.
 SELECT p.part, p.name, p.reason,
        CASE WHEN isfinite(p.until)
          THEN to_char(p.until AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"') END,

@@ -1,7 +1,8 @@
 -- Events that wait for the end of a pause, and the pause has ended; in seq order.
 -- $1 largest, $2 mask, $3 shard, $4 after this seq, $5 most rows to look at, $6 event types and $7 aggregate
 -- types that the leader knows to be paused. It does not look at the pauses themselves: one that comes and
--- goes before the leader knows of it would leave events behind.
+-- goes before the leader knows of it would leave events behind. Whether a destination is paused is for the
+-- leader to judge, for only its routes tell where an event goes: what is still paused comes back as well.
 --
 -- The head: up to which seq it has looked, if there may be more. `behind` as in due. `seq + 0`
 -- leads into no index, as in read.

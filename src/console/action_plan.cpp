@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "app/operate/event_listing.hpp"
+#include "app/operate/pause_words.hpp"
 #include "app/operate/pausing.hpp"
 #include "app/operate/words.hpp"
 #include "console/action_work.hpp"
@@ -99,23 +100,39 @@ outcome<void> plan_change(operator_session& session, app::change what, action_pl
 // Whether a pause that is in force is among those that are to end.
 bool ends(const json& one, const app::pause_order& given) {
   if (given.all) return true;
-  const auto part = one.value("part", std::string());
-  const auto& names = part == "event_type" ? given.event_types : given.aggregate_types;
-  return part != "everything" &&
-         std::find(names.begin(), names.end(), one.value("name", std::string())) != names.end();
+  const auto ending = app::pause_from(one);
+  const auto has = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), ending.name) != names.end();
+  };
+  switch (ending.part) {
+    case flow::paused_part::everything:
+      return false;
+    case flow::paused_part::event_type:
+      return has(given.event_types);
+    case flow::paused_part::aggregate_type:
+      return has(given.aggregate_types);
+    case flow::paused_part::exchange:
+      return has(given.exchanges);
+    case flow::paused_part::routing_key:
+      return has(given.routing_keys);
+  }
+  return false;
 }
 
-// How many events wait that the pause would hold back; null: that could not be counted in a moment.
+// How many events wait that the pause would hold back, as far as their rows tell; null: that could not be
+// counted in a moment.
 json held_back(operator_session& session, const app::pause_order& given) {
   if (auto set = limit_to(session, longest_count); !set) return {};
   const auto found = session.execute(
       fmt::format(
           "SELECT count(*) FROM (SELECT FROM {{0}}.event AS e WHERE e.status IN ('pending', 'waiting')"
-          " AND ($1::boolean OR e.event_type = ANY ($2::text[]) OR e.aggregate_type = ANY ($3::text[]))"
-          " LIMIT {}) AS w",
+          " AND ($1::boolean OR e.event_type = ANY ($2::text[]) OR e.aggregate_type = ANY ($3::text[])"
+          " OR {} OR {}) LIMIT {}) AS w",
+          app::matches_one_of(app::exchange_of_row(), 4), app::matches_one_of(app::routing_key_of_row(), 5),
           most_counted + 1),
       {given.all ? "t" : "f", app::array_literal(given.event_types),
-       app::array_literal(given.aggregate_types)});
+       app::array_literal(given.aggregate_types), app::like_patterns(given.exchanges),
+       app::like_patterns(given.routing_keys)});
   if (!found) return {};
   return found->number_at(0, 0);
 }

@@ -69,7 +69,12 @@ std::string waiting_words(const json& status) {
 std::string pause_part(const json& one) {
   const auto part = text_at(one, "part");
   if (part == "everything") return "Everything";
-  return fmt::format("{} {}", part == "event_type" ? "Event type" : "Aggregate type", text_at(one, "name"));
+  const auto* const kind = part == "event_type"    ? "Event type"
+                           : part == "exchange"    ? "Exchange"
+                           : part == "routing_key" ? "Routing key"
+                                                   : "Aggregate type";
+  const auto name = text_at(one, "name");
+  return fmt::format("{} {}", kind, name.empty() ? "''" : name);
 }
 
 std::string pause_words(const json& one) {

@@ -161,6 +161,8 @@ result<wanted> read_wanted(const json& given) {
   } else {
     from.take("event_type", out.pause.event_types);
     from.take("aggregate_type", out.pause.aggregate_types);
+    from.take("exchange", out.pause.exchanges);
+    from.take("routing_key", out.pause.routing_keys);
     from.take("all", out.pause.all);
     if (*what == deed::pause) from.take("until", out.pause.until);
   }

@@ -37,12 +37,6 @@ flow::xid xid_in(const nlohmann::json& head, const char* name) {
   return read.ec == std::errc() && read.ptr == text.data() + text.size() ? out : 0;
 }
 
-flow::paused_part part_of(std::string_view name) {
-  if (name == "event_type") return flow::paused_part::event_type;
-  if (name == "aggregate_type") return flow::paused_part::aggregate_type;
-  return flow::paused_part::everything;
-}
-
 }  // namespace
 
 void round_trip::add(const flow::read_request& asked, flow::read_request::answer& into) {
@@ -265,7 +259,7 @@ void round_trip::add(const flow::pauses_request&, flow::pauses_request::answer& 
     auto& out = into.answer;
     for (int row = 0; row < rows.size(); ++row) {
       const auto words = [&](int cell) { return std::string(rows.find(row, cell).value_or("")); };
-      out.in_force.push_back({part_of(rows.at(row, 0)), words(1), words(2), words(3)});
+      out.in_force.push_back({flow::part_named(rows.at(row, 0)), words(1), words(2), words(3)});
       if (rows.is_null(row, 4)) continue;
       const auto left = std::max(std::chrono::milliseconds(pg::read_int8(rows.at(row, 4))), 1ms);
       out.next_end = std::min(out.next_end.value_or(left), left);

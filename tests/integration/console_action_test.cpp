@@ -156,6 +156,17 @@ TEST_CASE("a type is paused and resumed from the console, and relays obey") {
                    {on.key()}) == 4;
       },
       time_limit);
+  const auto exchange =
+      somebody.preview({{"what", "pause"}, {"exchange", {"out*"}}, {"routing_key", {"no"}}});
+  somebody.apply(exchange);
+  somebody.await(exchange, "done");
+  const auto part = somebody.preview({{"what", "resume"}, {"exchange", {"out*"}}});
+  CHECK(part.at("ends").size() == 1);
+  somebody.apply(part);
+  CHECK(somebody.await(part, "done").at("paused").size() == 1);
+  const auto rest = somebody.preview({{"what", "resume"}, {"routing_key", {"no"}}});
+  somebody.apply(rest);
+  CHECK(somebody.await(rest, "done").at("ended") == 1);
   // Nothing of that is paused any more: the preview says so.
   CHECK(somebody.preview({{"what", "resume"}, {"all", true}}).at("ends").empty());
   running.stop();

@@ -3,6 +3,7 @@
 
 #include "asked_relay.hpp"
 #include "operator_desk.hpp"
+#include "settings_file.hpp"
 #include "stage.hpp"
 
 namespace outboxd::test::pause_test {
@@ -22,6 +23,13 @@ std::int64_t paused_events(database& session) {
   return std::stoll(
       session.value("SELECT count(*) FROM outbox.event WHERE last_error_code = 'paused'"
                     " AND status = 'waiting' AND available_at = 'infinity'"));
+}
+
+arguments with(const settings_file& settings) {
+  arguments out = no_sweep;
+  const auto flags = settings.flags();
+  out.insert(out.end(), flags.begin(), flags.end());
+  return out;
 }
 
 std::int64_t published(database& session, const std::string& type) {
@@ -66,6 +74,65 @@ TEST_CASE("a paused event type waits and holds back its own aggregate only, and 
   CHECK(session.value("SELECT string_agg(what || ' ' || selection, ', ' ORDER BY id) FROM outbox.audit") ==
         "pause --event-type " + on.key("held") + ", resume --event-type " + on.key("held"));
   running.stop();
+}
+
+TEST_CASE(
+    "a paused exchange and a paused routing key keep back what goes there, by its row or by its route") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  const auto held = on.key("held");
+  const settings_file routes{
+      fmt::format("[[route]]\nname = 'ours'\nevent_type = 'routed'\nrouting_key = '{}'\n", held)};
+  const auto add_one = [&](const std::string& id, const std::string& values) {
+    session.exec(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, routing_key, payload)"
+        " VALUES ('order', '" +
+        id + "', " + values + ")");
+  };
+  const auto xmin_of = [&](const std::string& id) {
+    return session.value("SELECT xmin FROM outbox.event WHERE aggregate_id = $1", {id});
+  };
+  desk.text({"pause", "--exchange", "", "--routing-key", "*.h?ld"});
+  {
+    asked_relay first{on, with(routes)};
+    await_paused(first, 2);
+    add_one("routed", "'routed', NULL, NULL, '{}'");
+    add_one("row", "'a', NULL, '" + held + "', '{}'");
+    add_one("large", "'a', NULL, '" + held + "', json_build_object('text', repeat('x', 300000))");
+    add_one("unnamed", "'a', '', '" + on.queue() + "', '{}'");
+    add_one("free", "'a', NULL, '" + on.key("free") + "', '{}'");
+    on.await_published(1);
+    eventually(
+        "all others wait", [&] { return paused_events(session) == 4; }, time_limit);
+    CHECK(on.count("published") == 1);
+    const auto shown = desk.text({"status"});
+    CHECK_MESSAGE(shown.find("exchange ''") != std::string::npos, shown);
+    CHECK_MESSAGE(shown.find("routing key *.h?ld") != std::string::npos, shown);
+    const auto routed = xmin_of("routed");
+    const auto row = xmin_of("row");
+    CHECK(desk.text({"resume", "--exchange", ""}).starts_with("resumed: 1 pause ended"));
+    on.await_published(2);
+    CHECK(session.value("SELECT status FROM outbox.event WHERE aggregate_id = 'unnamed'") == "published");
+    eventually(
+        "what is still paused waits", [&] { return paused_events(session) == 3; }, time_limit);
+    // It was found with the other one, and is left as it was.
+    CHECK(xmin_of("routed") == routed);
+    CHECK(xmin_of("row") == row);
+    first.stop();
+  }
+  asked_relay second{on, with(routes)};
+  await_paused(second, 1);
+  add_one("last", "'a', NULL, '" + on.key("free") + "', '{}'");
+  on.await_published(3);
+  CHECK(paused_events(session) == 3);
+  CHECK(session.value("SELECT string_agg(what || ' ' || selection, ', ' ORDER BY id) FROM outbox.audit") ==
+        "pause --exchange '' --routing-key *.h?ld, resume --exchange ''");
+  desk.text({"resume", "--routing-key", "*.h?ld"});
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.lost + report.phantom + report.out_of_order + report.duplicates == 0, report.words());
+  CHECK(report.mismatches == 1);  // the routed one: its row does not name the key
+  second.stop();
 }
 
 TEST_CASE("the session of a leader that is paused altogether does not pass for one that hangs") {
@@ -164,6 +231,8 @@ TEST_CASE("a pause is refused in words: without a selector, with an end that has
            {{"pause", "--all", "--event-type", "a"}, "--all means everything"},
            {{"pause", "--event-type", ""}, "--event-type has 0 bytes"},
            {{"pause", "--event-type", std::string(1001, 'x')}, "--event-type has 1001 bytes"},
+           {{"pause", "--routing-key", std::string(1001, 'x')}, "--routing-key has 1001 bytes"},
+           {{"pause", "--all", "--exchange", "a"}, "--all means everything"},
            {{"pause", "--all", "--until", "2001-01-01"}, "--until '2001-01-01' has passed"},
            {{"pause", "--all", "--until", "soon"}, "--until 'soon' is no time"}}) {
     const auto done = desk.run(words);

@@ -129,8 +129,8 @@ inline const std::vector<action> functions{
     {"partition_obstacles", "SELECT outbox.partition_obstacles()", ""},
     {"prepare_partitions", "SELECT outbox.prepare_partitions()", ""},
     {"partition_by", "SELECT outbox.partition_by('daily')", ""},
-    {"pause_parts", "SELECT outbox.pause_parts('{{}}', '{{}}', true)", ""},
-    {"pause_words", "SELECT outbox.pause_words('{{}}', '{{}}', true)", ""},
+    {"pause_parts", "SELECT outbox.pause_parts('{{}}', '{{}}', true, '{{}}', '{{}}')", ""},
+    {"pause_words", "SELECT outbox.pause_words('{{}}', '{{}}', true, '{{}}', '{{}}')", ""},
     {"pause", "SELECT nullif(outbox.pause('{{}}', everything => true), 0)", "o"},
     {"resume", "SELECT nullif(outbox.resume('{{}}', everything => true), 0)", "o"},
 };

@@ -60,6 +60,8 @@ const json all_paused{{"part", "everything"},
                       {"reason", "ticket 7"}};
 const json type_paused{
     {"part", "event_type"}, {"name", "order.created"}, {"since", "s"}, {"who", "bob"}, {"reason", nullptr}};
+const json exchange_paused{
+    {"part", "exchange"}, {"name", ""}, {"since", "s"}, {"who", "bob"}, {"reason", nullptr}};
 const json holder{{"keeps_from", "writing"},
                   {"mode", "ShareLock"},
                   {"pid", 4711},
@@ -180,6 +182,9 @@ std::vector<changed> table() {
        status({{"shards", {{{"shard", 1}, {"leader", "a"}}}}}),
        {"shard_missing", "bad",
         "The table shard of the outbox has one row, which is not what migrate has made."}},
+      {"the exchange without a name is paused",
+       status({{"paused", {exchange_paused}}}),
+       {"some_paused", "warn", "Exchange '' is paused by bob. Everything that is due is published."}},
       {"everything is paused",
        status(with(pending(3), {{"paused", {type_paused, all_paused}}})),
        {"all_paused", "warn", "Everything is paused by bob (ticket 7); 3 events wait, and nothing is lost."}},

@@ -39,6 +39,8 @@ TEST_CASE("an action is the same on the command line") {
         "outboxd events postpone --aggregate order/42 --to 2h --yes");
   CHECK(command_of({{"what", "pause"}, {"event_type", {"a"}}, {"aggregate_type", {"b"}}, {"until", "1h"}}) ==
         "outboxd pause --event-type a --aggregate-type b --until 1h");
+  CHECK(command_of({{"what", "pause"}, {"exchange", {""}}, {"routing_key", {"a.*"}}}) ==
+        "outboxd pause --exchange '' --routing-key 'a.*'");
   CHECK(command_of({{"what", "resume"}, {"all", true}}, "ticket 7") ==
         "outboxd resume --all --reason 'ticket 7'");
 }

@@ -183,10 +183,16 @@ void flow_chaos::pause() {
     table_.paused.pop_back();
   } else {
     using part = flow::paused_part;
-    flow::pause what{world_.one_of({part::everything, part::event_type, part::aggregate_type}), {}, {}, {}};
+    flow::pause what{world_.one_of({part::everything, part::event_type, part::aggregate_type, part::exchange,
+                                    part::routing_key}),
+                     {},
+                     {},
+                     {}};
     if (what.part == part::aggregate_type) what.name = world_.chance(500) ? "even" : "odd";
     if (what.part == part::event_type)
       what.name = type_of(world_.one_of({ailment::none, ailment::unroutable, ailment::crashing}));
+    if (what.part == part::exchange) what.name = world_.one_of({"outbox", "no such*", "*"});
+    if (what.part == part::routing_key) what.name = world_.one_of({"t.*", "*.happened", "?.crashing"});
     const auto end = world_.chance(400) ? world_.now() + world_.millis(0, 2'000) : clock::time_point::max();
     say(fmt::format("pauses {}", what.name.empty() ? "everything" : what.name));
     table_.paused.push_back({std::move(what), end});

@@ -18,6 +18,28 @@ const flow::pause everything{paused_part::everything, {}, {}, {}};
 const flow::pause all_t{paused_part::event_type, "t", {}, {}};
 const flow::pause all_u{paused_part::event_type, "u", {}, {}};
 
+const flow::pause all_gone{paused_part::exchange, "gone*", {}, {}};
+const flow::pause all_late{paused_part::routing_key, "*.late", {}, {}};
+
+stored_event to(int number, std::string_view exchange, std::string_view routing_key, aggregate of,
+                exception from = exception::none) {
+  auto out = row(number, of, from);
+  out.what.exchange = exchange;
+  out.what.routing_key = routing_key;
+  return out;
+}
+
+// Events of type u go to the exchange "gone.by.route".
+routing by_type() {
+  routing out;
+  auto one = std::make_shared<route>();
+  one->name = "of u";
+  one->event_type = glob("u");
+  one->exchange = *text_template::parse("gone.by.route");
+  out.routes.push_back(std::move(one));
+  return out;
+}
+
 stored_event of_type(int number, const char* type, aggregate of = 1, exception from = exception::none) {
   auto out = row(number, of, from);
   out.what.event_type = type;
@@ -71,6 +93,101 @@ TEST_CASE("when its pause has ended it is looked for, and goes out before what w
   it.answer(std::move(found));
   CHECK(it.sent() == numbers{1});
   CHECK(it.stream.held() == 1);
+}
+
+TEST_CASE(
+    "an event waits while its exchange or its routing key is paused, as its row or its route has them") {
+  auto limits = stream_script::quick();
+  limits.route = by_type();
+  stream_script it(limits);
+  it.lead(), it.bring({});
+  tell(it, {all_gone, all_late});
+  it.read(
+      {to(1, "gone", "a", 1), to(2, "a", "too.late", 2), of_type(3, "u", 3), to(4, "a", "a", 4), row(5, 5)});
+  CHECK(it.sent() == numbers{4, 5});
+  it.ask();
+  CHECK(it.recorded() == "1 backs off 2 backs off 3 backs off ");
+  for (const auto& one : it.asked.failures) {
+    CHECK(one.code == "paused");
+    CHECK_FALSE(one.delay);
+    CHECK_FALSE(one.counts_attempt);
+    CHECK_FALSE(one.counts_deferral);
+  }
+}
+
+TEST_CASE("an event without its texts is judged by its destination when they have come") {
+  stream_script it;
+  it.lead(), it.bring({});
+  tell(it, {all_gone});
+  auto bare = to(1, "gone", "a", 1);
+  bare.withheld = true;
+  bare.what.exchange.reset();
+  bare.what.routing_key.reset();
+  it.read({bare});
+  CHECK(it.sent().empty());
+  it.ask();
+  REQUIRE(it.asked.fetch.size() == 1);
+  CHECK(it.recorded().empty());
+  named_answers texts;
+  texts.fetched.answer = {to(1, "gone", "a", 1)};
+  it.answer(std::move(texts));
+  CHECK(it.sent().empty());
+  it.ask();
+  CHECK(it.recorded() == "1 backs off ");
+}
+
+TEST_CASE(
+    "what is still paused by its destination when another pause ends stays as it is, and is not asked for") {
+  stream_script it;
+  it.lead(), it.bring({});
+  tell(it, {all_gone, all_u});
+  it.read({to(1, "gone", "a", 1), of_type(2, "u", 2), row(3, 1)});
+  it.ask();
+  CHECK(it.recorded() == "1 backs off 2 backs off 3 parked ");
+  it.answer();
+  tell(it, {all_gone});
+  it.ask();
+  REQUIRE(it.asked.resume);
+  named_answers found;
+  found.resumed.answer.rows = {to(1, "gone", "a", 1, exception::backing_off),
+                               of_type(2, "u", 2, exception::backing_off)};
+  it.answer(std::move(found));
+  CHECK(it.sent() == numbers{2});
+  it.ack(0, it.latest());
+  for (int i = 0; i < 5 && it.asks(); ++i) {
+    CHECK(it.recorded().empty());
+    CHECK_FALSE(it.asked.resume);
+    it.answer();
+  }
+  it.read({row(4, 1)});
+  CHECK(it.sent().empty());  // its aggregate is held
+  it.ask(), it.answer();
+  tell(it, {});
+  it.ask();
+  REQUIRE(it.asked.resume);
+  named_answers rest;
+  rest.resumed.answer.rows = {to(1, "gone", "a", 1, exception::backing_off)};
+  it.answer(std::move(rest));
+  CHECK(it.sent() == numbers{1});
+}
+
+TEST_CASE("with other routes what waits for the end of a destination's pause is looked for again") {
+  auto limits = stream_script::quick();
+  limits.route = by_type();
+  stream_script it(limits);
+  it.lead(), it.bring({});
+  tell(it, {all_gone});
+  it.read({of_type(1, "u")});
+  it.ask();
+  CHECK(it.recorded() == "1 backs off ");
+  it.answer();
+  it.stream.route_by({});
+  it.ask();
+  REQUIRE(it.asked.resume);
+  named_answers found;
+  found.resumed.answer.rows = {of_type(1, "u", 1, exception::backing_off)};
+  it.answer(std::move(found));
+  CHECK(it.sent() == numbers{1});
 }
 
 TEST_CASE("what is recorded as paused after its pause has ended is looked for again") {

@@ -220,6 +220,8 @@ flow::tried<flow::pauses_answer> simulated_postgres::in_force() const {
 
 bool simulated_postgres::is_paused(const table_row& one, const std::vector<flow::pause>& by) {
   return std::any_of(by.begin(), by.end(), [&](const flow::pause& each) {
+    // For the stream to judge: only routes tell where an event goes.
+    if (each.part == flow::paused_part::exchange || each.part == flow::paused_part::routing_key) return false;
     const auto type = each.part == flow::paused_part::event_type       ? type_of(one.ill)
                       : each.part == flow::paused_part::aggregate_type ? aggregate_type_of(one.of)
                                                                        : "";

@@ -65,6 +65,10 @@ void add_pausing(CLI::App& to, command_set& commands, pausing what) {
   add_list("--event-type", options->event_types, "events of exactly this type; may be given again");
   add_list("--aggregate-type", options->aggregate_types,
            "events of aggregates of exactly this type; may be given again");
+  add_list("--exchange", options->exchanges,
+           "events that go to an exchange which this glob matches; may be given again");
+  add_list("--routing-key", options->routing_keys,
+           "events that go out with a routing key which this glob matches; may be given again");
   to.add_flag("--all", options->all, what == pausing::begin ? "everything" : "all pauses there are")
       ->group("Selectors");
   if (what == pausing::begin)
@@ -83,8 +87,9 @@ void add_pausing(CLI::App& to, command_set& commands, pausing what) {
 }  // namespace
 
 void add_pausing_commands(CLI::App& app, command_set& to) {
-  add_pausing(*app.add_subcommand("pause", "keep relays from publishing events of a type, or any"), to,
-              pausing::begin);
+  add_pausing(
+      *app.add_subcommand("pause", "keep relays from publishing events of a type, for a destination, or any"),
+      to, pausing::begin);
   add_pausing(*app.add_subcommand("resume", "have them published again"), to, pausing::end);
 }
 

@@ -118,8 +118,10 @@ void add_database(exposition& to, const relay::relay_figures& of) {
         "it.",
         *of.notification_queue_usage);
   to.gauge("unsettled_events", "Events read and not yet settled, in this relay's memory.", of.unsettled);
-  to.gauge("paused", "Event types and aggregate types, and everything as one, that are paused.",
-           of.paused.size());
+  to.gauge(
+      "paused",
+      "Event types, aggregate types, exchanges and routing keys, and everything as one, that are paused.",
+      of.paused.size());
   to.gauge("held_aggregates", "Aggregates that hold back their later events.", of.held_aggregates);
 }
 

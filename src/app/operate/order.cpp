@@ -32,10 +32,12 @@ result<void> check_order(change what, const change_order& given) {
 }
 
 result<void> check_order(std::string_view command, const pause_order& given) {
-  if (!given.all && given.event_types.empty() && given.aggregate_types.empty())
-    return permanent(fmt::format(
-        "{} needs to know what: give --event-type or --aggregate-type, or --all for everything", command));
-  if (given.all && !(given.event_types.empty() && given.aggregate_types.empty()))
+  if (!given.all && !given.narrowed())
+    return permanent(
+        fmt::format("{} needs to know what: give --event-type, --aggregate-type, --exchange or "
+                    "--routing-key, or --all for everything",
+                    command));
+  if (given.all && given.narrowed())
     return permanent("--all means everything and goes with no other selector; give one or the other");
   constexpr std::size_t longest = 1000;
   for (const auto& [flag, types] :
@@ -43,6 +45,11 @@ result<void> check_order(std::string_view command, const pause_order& given) {
     for (const std::string& one : *types)
       if (one.empty() || one.size() > longest)
         return permanent(fmt::format("{} has {} bytes; give a type of 1 to {}", flag, one.size(), longest));
+  for (const auto& [flag, globs] :
+       {std::pair{"--exchange", &given.exchanges}, std::pair{"--routing-key", &given.routing_keys}})
+    for (const std::string& one : *globs)
+      if (one.size() > longest)
+        return permanent(fmt::format("{} has {} bytes; give a glob of up to {}", flag, one.size(), longest));
   return check_reason(given.reason);
 }
 

@@ -42,9 +42,15 @@ result<void> check_order(change what, const change_order& given);
 struct pause_order {
   std::vector<std::string> event_types{};
   std::vector<std::string> aggregate_types{};
+  std::vector<std::string> exchanges{};  // globs, as are the next
+  std::vector<std::string> routing_keys{};
   bool all = false;
   std::optional<std::string> until{};   // of a pause alone
   std::optional<std::string> reason{};  // for outbox.audit
+
+  bool narrowed() const {
+    return !event_types.empty() || !aggregate_types.empty() || !exchanges.empty() || !routing_keys.empty();
+  }
 };
 
 // `command`: pause or resume.

@@ -10,6 +10,11 @@
 namespace outboxd::app {
 namespace {
 
+// A glob may be empty, as the name of the default exchange is.
+std::string name_of(const flow::pause& one) {
+  return one.name.empty() ? "''" : escaped(one.name);
+}
+
 std::string part_of(const flow::pause& one) {
   switch (one.part) {
     case flow::paused_part::everything:
@@ -18,6 +23,10 @@ std::string part_of(const flow::pause& one) {
       return "event type " + escaped(one.name);
     case flow::paused_part::aggregate_type:
       return "aggregate type " + escaped(one.name);
+    case flow::paused_part::exchange:
+      return "exchange " + name_of(one);
+    case flow::paused_part::routing_key:
+      return "routing key " + name_of(one);
   }
   return {};
 }
@@ -28,11 +37,7 @@ flow::pause pause_from(const nlohmann::json& told) {
   const auto text = [&](const char* key) {
     return told.at(key).is_null() ? std::string() : told.at(key).get<std::string>();
   };
-  const auto part = text("part");
-  return {part == "event_type"       ? flow::paused_part::event_type
-          : part == "aggregate_type" ? flow::paused_part::aggregate_type
-                                     : flow::paused_part::everything,
-          text("name"), text("reason"), text("until")};
+  return {flow::part_named(text("part")), text("name"), text("reason"), text("until")};
 }
 
 std::string words_of(const flow::pause& one) {

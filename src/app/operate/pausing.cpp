@@ -46,17 +46,19 @@ outcome<std::vector<std::string>> unseen_types(operator_session& session, const 
 
 outcome<void> begin_pause(operator_session& session, const pause_order& given, const std::string& until) {
   OUTBOXD_TRY_VOID(session.execute(
-      "SELECT {0}.pause($1::text[], $2::text[], $3::boolean, $4::timestamptz, nullif($5::text, ''))",
+      "SELECT {0}.pause($1::text[], $2::text[], $3::boolean, $4::timestamptz, nullif($5::text, ''),"
+      " $6::text[], $7::text[])",
       {array_literal(given.event_types), array_literal(given.aggregate_types), given.all ? "t" : "f", until,
-       given.reason.value_or("")}));
+       given.reason.value_or(""), array_literal(given.exchanges), array_literal(given.routing_keys)}));
   return {};
 }
 
 outcome<std::int64_t> end_pauses(operator_session& session, const pause_order& given) {
-  const auto done =
-      session.execute("SELECT {0}.resume($1::text[], $2::text[], $3::boolean, nullif($4::text, ''))",
-                      {array_literal(given.event_types), array_literal(given.aggregate_types),
-                       given.all ? "t" : "f", given.reason.value_or("")});
+  const auto done = session.execute(
+      "SELECT {0}.resume($1::text[], $2::text[], $3::boolean, nullif($4::text, ''),"
+      " $5::text[], $6::text[])",
+      {array_literal(given.event_types), array_literal(given.aggregate_types), given.all ? "t" : "f",
+       given.reason.value_or(""), array_literal(given.exchanges), array_literal(given.routing_keys)});
   if (!done) return tl::make_unexpected(done.error());
   return done->number_at(0, 0);
 }

@@ -54,6 +54,8 @@ std::string words_of_order(const pause_order& given) {
   std::string out = given.all ? "--all" : "";
   for (const auto& one : given.event_types) add(out, "--event-type", one);
   for (const auto& one : given.aggregate_types) add(out, "--aggregate-type", one);
+  for (const auto& one : given.exchanges) add(out, "--exchange", one);
+  for (const auto& one : given.routing_keys) add(out, "--routing-key", one);
   add(out, "--until", given.until);
   return out;
 }

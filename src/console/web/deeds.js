@@ -35,6 +35,8 @@ function pause_fields(wanted) {
   const part = choice('pause-part', 'Pause', [
     ['event_type', 'an event type'],
     ['aggregate_type', 'an aggregate type'],
+    ['exchange', 'an exchange (* and ? as in a glob)'],
+    ['routing_key', 'a routing key (* and ? as in a glob)'],
     ['all', 'everything'],
   ]);
   const name = field('pause-name', 'Its name', {placeholder: 'order.created', size: '28', required: true});

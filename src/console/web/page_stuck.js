@@ -136,7 +136,7 @@ function show_paused(place, data) {
   const part = (row) =>
     row.part === 'everything'
       ? 'everything'
-      : `${row.part === 'event_type' ? 'event type' : 'aggregate type'} ${shown(row.name, 100)}`;
+      : `${row.part.replace('_', ' ')} ${row.name === '' ? "''" : shown(row.name, 100)}`;
   return fill(
     place,
     table(

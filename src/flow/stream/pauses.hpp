@@ -9,16 +9,21 @@
 #include <vector>
 
 #include "core/event.hpp"
+#include "core/glob.hpp"
+#include "flow/dispatch/destinations.hpp"
 
 namespace outboxd::flow {
 
 // The column `part` of outbox.pause.
-enum class paused_part : std::uint8_t { everything, event_type, aggregate_type };
+enum class paused_part : std::uint8_t { everything, event_type, aggregate_type, exchange, routing_key };
+
+// One that is not known here is everything: rather too much is paused than too little.
+paused_part part_named(std::string_view name);
 
 // A row of outbox.pause that is in force.
 struct pause {
   paused_part part = paused_part::everything;
-  std::string name;    // of the type; empty: everything
+  std::string name;    // of the type, or a glob; empty for everything
   std::string reason;  // of the operator, or empty
   std::string until;   // a time in words, or empty
 
@@ -37,8 +42,10 @@ class pauses {
   change set(std::vector<pause> in_force);
 
   bool everything() const { return everything_; }
-  // Whether this event's type or its aggregate's type is paused.
-  bool holds(const event& one) const;
+  // Whether an exchange or a routing key is paused.
+  bool by_destination() const { return !exchanges_.empty() || !routing_keys_.empty(); }
+  // Whether this event's type, its aggregate's type, or the destination to which it goes is paused.
+  bool holds(const event& one, const destination& to) const;
   const std::vector<pause>& in_force() const { return in_force_; }
 
  private:
@@ -46,6 +53,8 @@ class pauses {
   bool everything_ = false;
   std::set<std::string, std::less<>> event_types_;
   std::set<std::string, std::less<>> aggregate_types_;
+  std::vector<glob> exchanges_;
+  std::vector<glob> routing_keys_;
 };
 
 }  // namespace outboxd::flow

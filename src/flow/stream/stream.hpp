@@ -43,7 +43,10 @@ class stream final : public lane_client {
   // From the next failure on.
   void retry_by(retry_policy policy) { limits_.retry = std::move(policy); }
   // From the next event on that is read.
-  void route_by(routing routes) { limits_.route = std::move(routes); }
+  void route_by(routing routes) {
+    limits_.route = std::move(routes);
+    if (barriers_.paused.by_destination()) scanner_.resume();  // some may go elsewhere by them
+  }
 
   // The lead is taken.
   void start(saved_position from, payload_type payload);
@@ -240,6 +243,9 @@ class stream final : public lane_client {
   void forget_unsent();
 
   destination destination_of(slot which) const;
+  destination destination_of(const event& one, const routed* route) const;
+  bool is_paused(slot which) const;
+  bool is_still_paused(const stored_event& one) const;
   void give_up_waiting(slot which, std::string reason);
   void fail(slot which, failure why, std::string reason);
   void try_as_first(slot which);

@@ -159,8 +159,7 @@ void stream::offer_next(aggregate of) {
       // What backs off goes out before all others. So nothing backs off before the earlier ones are settled.
       const bool is_head = which == chain->first;
       if (one.goes_as_first && !is_head) return;
-      if (barriers_.paused.holds(one.it.what) && letter == nullptr)
-        return is_head ? hold_back(which) : void();
+      if (letter == nullptr && is_paused(which)) return is_head ? hold_back(which) : void();
       if (!may_leave(which)) return is_head ? wait_for_destination(which) : void();
       const bool is_first = chain->offered == 0;
       const bool returns = is_first ? one.it.from != exception::none : chain->returns;
@@ -316,11 +315,26 @@ void stream::take(const pauses_request&, tried<pauses_answer>& got) {
   on_lanes_changed();
 }
 
-// They are as good as due. Nothing is written of that: who leads next finds them again.
+// By type or by destination.
+bool stream::is_paused(slot which) const {
+  return barriers_.paused.holds(events_.at(which).it.what, destination_of(which));
+}
+
+// The store looks at the types alone. An event without its texts has no destination yet, and is judged when
+// they have come.
+bool stream::is_still_paused(const stored_event& one) const {
+  if (one.withheld || !barriers_.paused.by_destination()) return false;
+  const auto route = resolve(one.what, limits_.route);
+  return barriers_.paused.holds(one.what, destination_of(one.what, route.get()));
+}
+
+// They are as good as due. Nothing is written of that: who leads next finds them again. Those that are still
+// paused stay as they are.
 void stream::take(const resume_request&, tried<resumed_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   if (!scanner_.on_resumed(got, lanes_.now())) return;
-  for (stored_event& one : got.answer.rows) admit_due(std::move(one));
+  for (stored_event& one : got.answer.rows)
+    if (!is_still_paused(one)) admit_due(std::move(one));
 }
 
 }  // namespace outboxd::flow

@@ -145,8 +145,11 @@ void stream::give_up_waiting(slot which, std::string reason) {
 
 destination stream::destination_of(slot which) const {
   const auto& found = events_.at(which);
-  if (found.route) return {.exchange = found.route->exchange, .routing_key = found.route->routing_key};
-  const event& one = found.it.what;
+  return destination_of(found.it.what, found.route.get());
+}
+
+destination stream::destination_of(const event& one, const routed* route) const {
+  if (route != nullptr) return {.exchange = route->exchange, .routing_key = route->routing_key};
   return {.exchange = one.exchange ? *one.exchange : std::string_view(limits_.route.exchange),
           .routing_key = one.routing_key.value_or(one.event_type)};
 }
@@ -257,7 +260,7 @@ void stream::hold_back(slot which) {
   wait(which, {.key = events_.at(which).it.what.key(),
                .delay = std::nullopt,
                .code = std::string(paused_code),
-               .reason = "its event type or its aggregate type is paused"});
+               .reason = "its event type, its aggregate type or its destination is paused"});
 }
 
 void stream::wait(slot which, failure_record how) {

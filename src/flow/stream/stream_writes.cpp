@@ -51,10 +51,10 @@ void stream::take(const record_request&, write_answer& got) {
       offer_next(of);
       continue;
     }
-    const bool is_paused = barriers_.paused.holds(events_.at(which).it.what);
+    const bool is_over = how.code == paused_code && !is_paused(which);
     events_.erase(which);
     if (how.to != exception::scheduled) barriers_.held.on_recorded(of);
-    if (how.code == paused_code && !is_paused) scanner_.resume();
+    if (is_over) scanner_.resume();
     if (how.to != exception::parked && how.delay) reader_.due_within(*how.delay, lanes_.now());
   }
 }
