@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "core/broker_headers.hpp"
 #include "core/standard_headers.hpp"
 #include "core/text.hpp"
 
@@ -65,6 +66,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
     return add(v, 8);
   }
   bool string(string_t& value) override {
+    if (left_out_) return true;
     if (!fits(value.size() + 5)) return false;
     auto v = kind(AMQP_FIELD_KIND_UTF8);
     v.value.bytes = copy(value);
@@ -74,8 +76,14 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
 
   bool start_object(std::size_t) override { return start(true); }
   bool key(string_t& name) override {
+    if (left_out_ && *left_out_ > 0) return true;
+    left_out_.reset();
     if (levels_.size() == 1) {
       top_name_ = name;
+      if (is_broker_header(name)) {
+        left_out_ = 0;
+        return true;
+      }
       if (is_cc(name) && !allow_cc_)
         return fail(
             "is refused: RabbitMQ would send the message to other routing keys as well; to allow it set "
@@ -92,6 +100,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool end_object() override {
+    if (leave_left_out()) return true;
     const auto first = levels_.back().first;
     drop_repeated(fields_, first);
     levels_.pop_back();
@@ -105,6 +114,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   }
   bool start_array(std::size_t) override { return start(false); }
   bool end_array() override {
+    if (leave_left_out()) return true;
     const auto first = levels_.back().first;
     levels_.pop_back();
     auto v = kind(AMQP_FIELD_KIND_ARRAY);
@@ -122,6 +132,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
       problem = fmt::format("headers is not valid JSON at byte {}", position);
       return false;
     }
+    left_out_.reset();  // the parser ends here, whatever header the number is in
     if (levels_.empty()) return start(false);
     if (token.find_first_of(".eE") == std::string::npos) return not_int64();
     return fail("has a number beyond the range of a double");
@@ -157,9 +168,20 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
       problem = "headers is not a JSON object";
       return false;
     }
+    if (left_out_) {
+      ++*left_out_;
+      return true;
+    }
     if (levels_.size() == max_header_depth)
       return fail(fmt::format("is nested deeper than {} levels", max_header_depth));
     levels_.push_back({object, fields_.size(), {0, nullptr}});
+    return true;
+  }
+
+  // The end of a list or an object inside a header that is left out.
+  bool leave_left_out() {
+    if (!left_out_ || *left_out_ == 0) return false;
+    --*left_out_;
     return true;
   }
 
@@ -174,6 +196,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
 
   // One value with its type byte and `size` bytes behind it.
   bool add(const amqp_field_value_t& value, std::size_t size) {
+    if (left_out_) return true;
     if (levels_.empty()) return start(false);
     if (breaks_cc(value.kind)) return fail("is not a list of routing keys, which RabbitMQ wants it to be");
     if (!fits(size + 1)) return false;
@@ -189,6 +212,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool not_int64() {
+    if (left_out_) return true;
     if (levels_.empty()) return start(false);
     return fail("has an integer beyond 64 bits with sign");
   }
@@ -204,6 +228,8 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   std::size_t bytes_ = 0;  // encoded so far
   std::vector<level> levels_;
   std::string top_name_;
+  // Set in the value of a header of the broker's own: how many lists and objects are open there.
+  std::optional<std::size_t> left_out_;
 };
 
 amqp_table_entry_t entry_of(std::string_view name, std::string_view value) {

@@ -18,7 +18,8 @@ inline constexpr std::size_t max_header_depth =
 
 // null V, true/false t, integer l, other number d, string S, array A, object F. A name that occurs twice in
 // an object keeps its last value. Those of core/standard_headers.hpp, and what the message's format adds,
-// replace the row's; the row's replace the defaults of its route.
+// replace the row's; the row's replace the defaults of its route. A row's header that is RabbitMQ's own
+// (core/broker_headers.hpp) is left out, whatever its value.
 class field_table {
  public:
   // allow_cc: CC and BCC are headers like others, if their value is a list of texts.

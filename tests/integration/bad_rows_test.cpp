@@ -82,6 +82,8 @@ const std::vector<row> rows{
      {"header \"CC\"", "routing keys", "amqp.allow_cc"}},
     {"header BCC", "headers", R"('{"BCC": ["audit"]}')", fate::dead, {"header \"BCC\"", "amqp.allow_cc"}},
     {"header x-death", "headers", R"('{"x-death": [{"count": 1, "queue": "q"}]}')", fate::delivered},
+    {"header x-death with an integer beyond 64 bits", "headers", R"('{"x-death": 9223372036854775808}')",
+     fate::delivered},
     {"headers of every type", "headers",
      R"('{"null": null, "yes": true, "no": false, "text": "ü", )"
      R"("none": "", "list": [], "object": {}, "half": 0.5}')",

@@ -214,6 +214,36 @@ TEST_CASE("where CC and BCC are allowed they are lists of routing keys and nothi
           "error: header \"CC\" is not a list of routing keys, which RabbitMQ wants it to be");
 }
 
+TEST_CASE("a header that is RabbitMQ's own is left out, whatever its value, and nothing else is") {
+  std::string deep = nested_arrays(200);
+  deep = deep.substr(deep.find('['), deep.rfind(']') + 1 - deep.find('['));
+  for (const std::string& value :
+       {std::string("[1,2]"), std::string("null"), std::string("true"), std::string("1.5"),
+        std::string("\"x\""), std::string("[]"), std::string("{}"),
+        std::string(R"([{"count":"many","queue":[{"x":1}]},2])"), std::string("99999999999999999999"),
+        std::string(R"({"":1,"CC":1,"x-death":[{}]})"), deep, '"' + std::string(200'000, 'x') + '"'}) {
+    CAPTURE(value.substr(0, 100));
+    CHECK(mapped(R"({"x-death":)" + value + "}") == "");
+    CHECK(mapped(R"({"a":1,"x-death":)" + value + R"(,"b":[{"c":2}]})") == "a:l1,b:A[F{c:l2}]");
+  }
+  CHECK(mapped(R"({"x-first-death-queue":"q","x-opt-deaths":[],"x-delay":5})") == "x-delay:l5");
+  CHECK(mapped(R"({"a":{"x-death":[1]},"X-Death":1})") == "X-Death:l1,a:F{x-death:A[l1]}");
+  CHECK(mapped(R"({"x-death":1,"b":1,"x-death":{"b":2}})") == "b:l1");
+  CHECK(has(mapped(R"({"x-death":[1],"b":99999999999999999999})"), "header \"b\""));
+  // The JSON parser ends at such a number, so the rest of the headers cannot be known.
+  CHECK(has(mapped(R"({"x-death":1e400,"b":1})"), "header \"x-death\" has a number beyond the range"));
+}
+
+TEST_CASE("a dead letter is without RabbitMQ's own headers, too") {
+  field_table table;
+  outboxd::message m;
+  m.dead_reason = "why";
+  m.headers = R"({"x-death":[1,2],"tenant":"x"})";
+  const auto built = table.build(m, 131'000);
+  REQUIRE(built.has_value());
+  CHECK(built->num_entries == 7);
+}
+
 TEST_CASE("what a format adds replaces the row's header, which replaces the route's default") {
   field_table table;
   outboxd::message m;

@@ -135,6 +135,9 @@ TEST_CASE("a bad route is refused with its key, the value, the line and what is 
   CHECK(has(line("persistent = 'no'"), "is neither true nor false"));
   CHECK(has(line("headers = { seq = 1 }"), "is a header that every message has"));
   CHECK(has(line("headers = { CC = 'x' }"), "other routing keys"));
+  CHECK(has(
+      line("headers = { x-death = 'x' }"),
+      "route[1].headers.x-death = '\"x\"' (:3) is a header that RabbitMQ itself writes; take another name"));
   CHECK(has(line("headers = { '' = 'x' }"), "1 to 255 bytes"));
   CHECK(
       has(line("headers = { a = [1] }"), "the header a in :3 is neither a string, a number, true nor false"));

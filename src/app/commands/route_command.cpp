@@ -10,6 +10,7 @@
 #include "app/commands/commands.hpp"
 #include "app/operate/event_listing.hpp"
 #include "app/schema/migrations.hpp"
+#include "core/broker_headers.hpp"
 #include "core/standard_headers.hpp"
 #include "core/text.hpp"
 #include "core/to_message.hpp"
@@ -53,10 +54,20 @@ json value_of(const message_header& one) {
 json headers_of(const message& what) {
   json out = json::object();
   for (const auto& one : what.default_headers) out[one.name] = value_of(one);
-  out.update(json::parse(what.headers));
+  const json own = json::parse(what.headers);
+  for (const auto& [name, value] : own.items())
+    if (!is_broker_header(name)) out[name] = value;
   for (const auto& one : what.format_headers) out[one.name] = value_of(one);
   visit_standard_headers(
       what, [&out](std::string_view name, const auto& value) { out[std::string(name)] = value; });
+  return out;
+}
+
+json left_out_of(const message& what) {
+  json out = json::array();
+  const json own = json::parse(what.headers);
+  for (const auto& [name, value] : own.items())
+    if (is_broker_header(name)) out.push_back(name);
   return out;
 }
 
@@ -88,6 +99,8 @@ void show_message(const json& what) {
   for (const auto& [name, value] : what["properties"].items()) show_field(name, value);
   fmt::print("headers:\n");
   for (const auto& [name, value] : what["headers"].items()) show_field(name, value);
+  if (!what["left_out"].empty()) fmt::print("left out, because RabbitMQ itself writes them:\n");
+  for (const json& name : what["left_out"]) fmt::print("  {}\n", escaped(name.get<std::string>()));
   fmt::print("body:\n{}\n", what["body"].get<std::string>());
 }
 
@@ -136,6 +149,7 @@ int route_command(const settings& from, const route_options& options) {
                  {"mandatory", what->mandatory},
                  {"properties", properties_of(*what)},
                  {"headers", headers_of(*what)},
+                 {"left_out", left_out_of(*what)},
                  {"body", what->body}};
   if (options.json)
     fmt::print("{}\n", out.dump(2, ' ', false, json::error_handler_t::replace));

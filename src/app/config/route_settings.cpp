@@ -10,6 +10,7 @@
 
 #include "app/config/route_keys.hpp"
 #include "app/config/units.hpp"
+#include "core/broker_headers.hpp"
 #include "core/standard_headers.hpp"
 
 namespace outboxd::app {
@@ -159,6 +160,7 @@ class route_reader {
     if (is_standard_header(header)) return "is a header that every message has";
     if (header == "CC" || header == "BCC")
       return "would make RabbitMQ send the message to other routing keys as well";
+    if (is_broker_header(header)) return "is a header that RabbitMQ itself writes; take another name";
     return std::nullopt;
   }
 
