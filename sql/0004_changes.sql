@@ -109,7 +109,8 @@ BEGIN
       available_at = CASE WHEN again AND NEW.available_at IS NOT DISTINCT FROM OLD.available_at
                      THEN least(NEW.available_at, clock_timestamp())
                      ELSE coalesce(NEW.available_at, clock_timestamp()) END,
-      published_at = CASE WHEN NEW.status = 'published' THEN coalesce(NEW.published_at, clock_timestamp()) END,
+      published_at = CASE WHEN NEW.status = 'published'
+                     THEN coalesce(NEW.published_at, clock_timestamp()) END,
       first_failed_at = CASE WHEN NOT again AND NEW.status <> 'published' THEN e.first_failed_at END,
       waits_for = CASE WHEN NOT again THEN e.waits_for END
   WHERE e.id = NEW.id AND e.seq = NEW.seq;

@@ -1,5 +1,5 @@
--- Since when an event has been failing, and which destination it waits for. All of it is null in an event that
--- goes out at its first attempt.
+-- Since when an event has been failing, and which destination it waits for. All of it is null in an event
+-- that goes out at its first attempt.
 ALTER TABLE @schema@.event ADD COLUMN IF NOT EXISTS first_failed_at timestamptz;
 ALTER TABLE @schema@.event ADD COLUMN IF NOT EXISTS waits_for bigint;
 ALTER TABLE @schema@.event ADD COLUMN IF NOT EXISTS failed_exchange text;

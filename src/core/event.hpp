@@ -55,8 +55,7 @@ struct event {
   bool has_texts = true;  // false: payload or headers are null, which the table as migrate makes it refuses
   std::optional<std::string_view> exchange;
   std::optional<std::string_view> routing_key;
-  std::int32_t attempts = 0;   // failed so far
-  std::int32_t deferrals = 0;  // how often the broker could not take it
+  std::int32_t attempts = 0;  // failed so far
   timestamp created_at;
 
   event_key key() const { return {id, seq, tx}; }

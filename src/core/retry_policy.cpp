@@ -8,11 +8,6 @@ namespace {
 
 using duration = retry_policy::duration;
 
-// A queue without a leader has one again within seconds; one that is full may be so for hours.
-constexpr int times_soon = 20;
-constexpr duration soon = std::chrono::seconds(4);
-constexpr duration longest_pause = std::chrono::seconds(30);
-
 duration jittered(duration base, duration cap, int failures, std::mt19937_64& chance) {
   constexpr int enough_doublings = 40;
   duration ceiling = std::min(base, cap);
@@ -46,10 +41,6 @@ std::optional<duration> retry_policy::delay_after(int failures, std::mt19937_64&
   if (failures >= max_attempts_) return std::nullopt;
   if (schedule_.empty()) return jittered(base_, cap_, failures, chance);
   return schedule_[static_cast<std::size_t>(std::max(failures, 1) - 1)];
-}
-
-duration retry_policy::pause_after(int times, std::mt19937_64& chance) const {
-  return jittered(base_, std::min(cap_, times <= times_soon ? soon : longest_pause), times, chance);
 }
 
 }  // namespace outboxd

@@ -24,10 +24,6 @@ class retry_policy {
   // `failures`: so far, the latest included. Nothing: it is given up.
   std::optional<duration> delay_after(int failures, std::mt19937_64& chance) const;
 
-  // The same for what is never given up: the broker had no room, `times` in a row. At most some seconds at
-  // first, for a queue may have a leader again, and then half a minute, for it may be drained any moment.
-  duration pause_after(int times, std::mt19937_64& chance) const;
-
   int max_attempts() const { return max_attempts_; }
 
  private:

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/order_mode.hpp"
@@ -75,6 +76,9 @@ struct stream_limits {
   flow::after_dead after_dead = flow::after_dead::go_on;
   routing route;
   retry_policy retry = retry_policy::exponential(std::chrono::seconds(1), std::chrono::minutes(5), 20);
+  // An event is dead when its destination has not taken it for so long since its own first failure.
+  // nullopt: never.
+  std::optional<std::chrono::milliseconds> give_up_after = std::chrono::hours(24);
   std::string dead_letter_exchange;  // empty: none
   // A process that was stopped may find the lead gone: so long after the latest question that its session
   // has answered it sends nothing before the next answer.

@@ -24,8 +24,8 @@ void add_privilege_probe(pg::pipeline& to) {
          {none, pg::tid_array({}), no_number, no_tx, pg::int8(0), pg::int8(0)});
   to.run(std::string(store::statement::mark_by_key),
          {none, no_number, no_tx, pg::xid_array({}), pg::bytea_array({})});
-  to.run(std::string(store::statement::record),
-         {none, no_number, no_tx, no_text, no_number, no_number, no_number, no_text, no_text, no_text});
+  to.run(std::string(store::statement::record), {none, no_number, no_tx, no_text, no_number, no_number,
+                                                 no_text, no_text, no_text, no_number, no_text, no_text});
   to.run(std::string(store::statement::save), {pg::int4(-1), pg::int8(0), "3:3:", no_number});
   to.run(std::string(store::statement::by_key),
          {pg::int8(0), pg::int8(0), pg::int8(0), none, no_number, no_tx, pg::int8(0)});

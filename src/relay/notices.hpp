@@ -51,14 +51,18 @@ struct unblocked {};       // none of the connections is blocked any more
 struct exchange_created {  // nothing is bound to it yet
   const std::string& name;
 };
-// What has worked fails for everybody; and works again.
+// An exchange, or routing keys of one, do not take events; still do not; and do again, or no event waits for
+// them any more.
 struct destination_down {
-  const flow::destination& which;
+  const flow::destination_report& what;
   std::string_view reason;
 };
+struct destination_still_down {
+  const flow::destination_report& what;
+};
 struct destination_up {
-  const flow::destination& which;
-  std::chrono::milliseconds down_for;
+  const flow::destination_report& what;
+  bool works;
 };
 struct pruned {  // by one statement
   prunable what;
@@ -92,9 +96,9 @@ using relay_notice =
                  notice::hears_again, notice::queue, notice::in_doubt, notice::connected,
                  notice::disconnected, notice::open_to_network, notice::newer_schema, notice::led,
                  notice::shards_mended, notice::lock_holder, notice::blocked, notice::unblocked,
-                 notice::exchange_created, notice::destination_down, notice::destination_up, notice::pruned,
-                 notice::prune_ended, notice::prune_refused, notice::prune_kept, notice::sample_refused,
-                 notice::rotated>;
+                 notice::exchange_created, notice::destination_down, notice::destination_still_down,
+                 notice::destination_up, notice::pruned, notice::prune_ended, notice::prune_refused,
+                 notice::prune_kept, notice::sample_refused, notice::rotated>;
 
 using relay_observer = std::function<void(const relay_notice&)>;
 

@@ -45,9 +45,12 @@ relay::relay(boost::asio::io_context& io, relay_settings settings, relay_observe
                watch_rate();
              },
              flow::destinations(
-                 settings_.leader.stream.route.exchange, {},
-                 {.on_down = [this](const auto& which, auto reason) { on_destination_down(which, reason); },
-                  .on_up = [this](const auto& which, auto down_for) { on_destination_up(which, down_for); }}),
+                 {.on_down = [this](const auto& what, auto reason) { on_destination_down(what, reason); },
+                  .on_still_down = [this](const auto& what) { tell_(notice::destination_still_down{what}); },
+                  .on_up =
+                      [this](const auto& what, bool works) {
+                        tell_(notice::destination_up{what, works});
+                      }}),
              flow::rate_limit(settings_.max_rate)),
       deadline_timer_(io),
       rate_timer_(io),
@@ -101,6 +104,7 @@ void relay::adopt(const relay_settings& changed) {
   settings_.shutdown_grace = changed.shutdown_grace;
   settings_.lane = changed.lane;
   settings_.leader.stream.retry = changed.leader.stream.retry;
+  settings_.leader.stream.give_up_after = changed.leader.stream.give_up_after;
   settings_.leader.sweep_interval = changed.leader.sweep_interval;
   settings_.leader.doorbell.longest_poll = changed.leader.doorbell.longest_poll;
   settings_.leader.stream.route = changed.leader.stream.route;
@@ -117,7 +121,6 @@ void relay::adopt(const relay_settings& changed) {
 void relay::take_routes() {
   const routing& all = settings_.leader.stream.route;
   for (const auto& one : all.routes) counts_.published_by_route.try_emplace(one->name, 0);
-  lanes_.destinations().trust(fixed_exchanges(all));
 }
 
 std::optional<payload_type> relay::payload() const {
@@ -248,7 +251,7 @@ void relay::take(const notice::paused& what) {
 
 void relay::take(const notice::failed& what) {
   ++(what.how.to == flow::exception::dead ? counts_.dead : counts_.retried);
-  for (std::size_t i = 0; i < all_failures.size(); ++i)
+  for (std::size_t i = 0; what.sent && i < all_failures.size(); ++i)
     if (name_of(all_failures[i]) == what.how.code) ++counts_.failures[i];
   tell_(what);
 }

@@ -89,8 +89,7 @@ class relay final : private leader_host {
   std::vector<obstacle> warnings() const;
   std::optional<obstacle> catching_up(const leader& one) const;
   std::optional<obstacle> refused_writes(bool all) const;
-  void on_destination_down(const flow::destination& which, std::string_view reason);
-  void on_destination_up(const flow::destination& which, std::chrono::milliseconds down_for);
+  void on_destination_down(const flow::destination_report& what, std::string_view reason);
   void begin_sampling();
   void end_sampling();
   bool leads_first() const;
@@ -156,7 +155,7 @@ class relay final : private leader_host {
   std::chrono::system_clock::time_point blocked_since_;
   std::chrono::system_clock::time_point missing_since_;  // the exchange
   std::chrono::system_clock::time_point stopped_at_;
-  std::string exchange_missing_;  // why messages for the default exchange fail, or empty
+  std::string exchange_missing_;  // why messages for the default exchange failed the latest time
   std::optional<error> failure_;
   counts counts_;
   std::shared_ptr<sampler> sampler_;  // while it leads shard 0

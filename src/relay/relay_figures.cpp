@@ -48,18 +48,12 @@ std::string_view code_of(cause why, std::string_view otherwise) {
 
 }  // namespace
 
-void relay::on_destination_down(const flow::destination& which, std::string_view reason) {
-  if (which.exchange == settings_.leader.stream.route.exchange && which.routing_key.empty()) {
+void relay::on_destination_down(const flow::destination_report& what, std::string_view reason) {
+  if (what.which.exchange == settings_.leader.stream.route.exchange && what.which.routing_key.empty()) {
     exchange_missing_ = reason;
     missing_since_ = std::chrono::system_clock::now();
   }
-  tell_(notice::destination_down{which, reason});
-}
-
-void relay::on_destination_up(const flow::destination& which, std::chrono::milliseconds down_for) {
-  if (which.exchange == settings_.leader.stream.route.exchange && which.routing_key.empty())
-    exchange_missing_.clear();
-  tell_(notice::destination_up{which, down_for});
+  tell_(notice::destination_down{what, reason});
 }
 
 std::vector<obstacle> relay::obstacles() const {
@@ -84,7 +78,9 @@ std::vector<obstacle> relay::obstacles() const {
     if (auto why = catching_up(*one)) out.push_back(std::move(*why));
   if (auto why = refused_writes(true)) out.push_back(std::move(*why));
   // Who does not lead publishes nothing, and so would not learn that it is back.
-  if (!exchange_missing_.empty() && share_.led() > 0)
+  const auto block = lanes_.destinations().find_block(
+      {.exchange = settings_.leader.stream.route.exchange, .routing_key = {}});
+  if (block && flow::is_exchange(block->of) && share_.led() > 0)
     out.push_back({"exchange_missing", exchange_missing_, missing_since_});
   if (const auto oldest = lanes_.oldest_in_flight(); oldest && clock::now() - *oldest > overdue_after) {
     const auto age = clock::now() - *oldest;

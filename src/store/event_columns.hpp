@@ -9,8 +9,8 @@ namespace outboxd::store {
 // Of `e`, a row of the table. Each column by its name: users may add others.
 inline constexpr std::string_view event_row =
     R"(e.ctid AS place, e.xmin AS written_by, e.id, e.seq, e.tx, @hash@ AS hash, e.created_at,
-    coalesce(e.available_at, e.created_at) AS available_at, e.attempts, e.deferrals, e.exception,
-    e.last_error_code, e.last_error_scope,
+    coalesce(e.available_at, e.created_at) AS available_at, e.attempts, e.exception,
+    e.last_error_code, e.waits_for, e.first_failed_at,
     e.aggregate_type, e.aggregate_id, e.event_type, e.payload AS stored_payload,
     coalesce(e.headers, '{}') AS stored_headers,
     coalesce(e.replay_exchange, e.exchange) AS exchange,
@@ -29,7 +29,7 @@ inline constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx,
   CASE WHEN @all_fits@ IS NOT TRUE
     THEN coalesce(coalesce(octet_length(f.payload), f.stored)
                   + coalesce(octet_length(f.headers), f.large_headers) + f.names, -1) END,
-  nullif(f.attempts, 0)::bigint, nullif(f.deferrals, 0)::bigint,
+  nullif(f.attempts, 0)::bigint,
   CASE WHEN f.exception IS NULL AND f.available_at > greatest(f.created_at, clock_timestamp())
     THEN CASE WHEN f.available_at < 'infinity'
            THEN ceil(extract(epoch FROM f.available_at - clock_timestamp()) * 1000)::bigint
@@ -38,7 +38,7 @@ inline constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx,
 
 // Further columns of an event that is not on its ordinary way; event_behind or false follows.
 inline constexpr std::string_view exception_columns =
-    "f.exception::text, f.last_error_code, f.last_error_scope, f.available_at";
+    "f.exception::text, f.last_error_code, f.waits_for, f.first_failed_at, f.available_at";
 
 // Columns of every statement that returns events, in order.
 enum class event_column : int {
@@ -55,20 +55,20 @@ enum class event_column : int {
   headers,
   exchange,
   routing_key,
-  size,       // of the texts, if they are larger together than $1 and so withheld; -1: payload or headers are
-              // NULL in the table; else null
-  attempts,   // null: 0
-  deferrals,  // null: 0
-  due_in,     // of a pending event that is scheduled: in how many milliseconds it is due; else null
+  size,      // of the texts, if they are larger together than $1 and so withheld; -1: payload or headers are
+             // NULL in the table; else null
+  attempts,  // null: 0
+  due_in,    // of a pending event that is scheduled: in how many milliseconds it is due; else null
   // What a statement tells beside events, a JSON object: of rows without an id, which come first. Of others
   // the transaction that wrote the row last, without its epoch, if it is not the one that inserted it.
   head,
   // Of all statements but `read`, whose events are on their ordinary way:
   exception,
-  failure,  // the latest one's code
-  scope,    // of that
+  failure,          // the latest one's code
+  waits_for,        // null: for no destination
+  first_failed_at,  // null: it has not failed
   available_at,
-  behind,  // of `due` and `resumed`; of `by_key`: put off
+  behind,  // of `due`, `resumed` and `waiting`; of `by_key`: put off
 };
 
 }  // namespace outboxd::store

@@ -33,8 +33,8 @@ constexpr std::array<pg::cell_shape, all_event_columns> event_cells() {
   for (const auto which : {event_column::seq, event_column::tx, event_column::hash, event_column::created_at,
                            event_column::available_at})
     set(which, pg::number_cell);
-  for (const auto which :
-       {event_column::size, event_column::attempts, event_column::deferrals, event_column::due_in})
+  for (const auto which : {event_column::size, event_column::attempts, event_column::due_in,
+                           event_column::waits_for, event_column::first_failed_at})
     set(which, pg::number_or_null_cell);
   set(event_column::behind, pg::boolean_cell);
   return out;
@@ -52,19 +52,9 @@ flow::exception exception_of(std::optional<std::string_view> name) {
   return flow::exception::dead;
 }
 
-flow::excuse excuse_of(std::optional<std::string_view> failure, std::optional<std::string_view> scope) {
-  const bool of_exchange = scope == "exchange";
-  if (failure == "not_sent") return of_exchange ? flow::excuse::exchange_not_sent : flow::excuse::not_sent;
-  if (failure == "destination_down")
-    return of_exchange ? flow::excuse::exchange_failed : flow::excuse::failed;
-  if (failure == "refused" || failure == "login_refused") return flow::excuse::refused;
-  return flow::excuse::none;
-}
-
-// The broker closed a channel or a connection over it: it does not do so for want of a queue.
-bool is_suspect(std::optional<std::string_view> failure, std::optional<std::string_view> scope) {
-  return failure == "refused" || failure == "connection_closed" || failure == "login_refused" ||
-         (failure == "destination_down" && scope);
+// The broker closed a channel or a connection over it.
+bool is_suspect(std::optional<std::string_view> failure) {
+  return failure == "channel_closed" || failure == "connection_closed";
 }
 
 // A number, or null: whoever inserted it has written it last.
@@ -160,7 +150,6 @@ std::vector<flow::stored_event> read_events(const pg::rows& from) {
                 .exchange = find(event_column::exchange),
                 .routing_key = find(event_column::routing_key),
                 .attempts = count(event_column::attempts),
-                .deferrals = count(event_column::deferrals),
                 .created_at = pg::read_timestamp(at(event_column::created_at))};
     one.what.written_by = writer_of(find(event_column::head), one.what.tx);
     one.storage = storage;
@@ -172,11 +161,12 @@ std::vector<flow::stored_event> read_events(const pg::rows& from) {
     if (const auto due_in = find(event_column::due_in))
       one.due_in = std::chrono::milliseconds(pg::read_int8(*due_in));
     if (!of_exceptions) continue;
-    const auto failure = find(event_column::failure);
     one.from = exception_of(find(event_column::exception));
-    const auto scope = find(event_column::scope);
-    one.suspect = is_suspect(failure, scope);
-    one.excused = excuse_of(failure, scope);
+    one.suspect = is_suspect(find(event_column::failure));
+    if (const auto of = find(event_column::waits_for))
+      one.waits_for = static_cast<flow::destination_id>(pg::read_int8(*of));
+    if (const auto since = find(event_column::first_failed_at))
+      one.first_failed_at = pg::read_timestamp(*since);
     one.earlier_waits = find(event_column::behind) == "\1";
   }
   return out;

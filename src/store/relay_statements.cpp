@@ -55,7 +55,7 @@ std::string no_event() {
   for (int i = 1; i < static_cast<int>(event_column::head); ++i) out += ", NULL";
   return out;
 }
-constexpr std::string_view no_exception = "NULL, NULL, NULL, NULL, NULL";
+constexpr std::string_view no_exception = "NULL, NULL, NULL, NULL, NULL, NULL";
 
 // Whether an earlier event of its aggregate waits, too. backing_off is before parked.
 constexpr std::string_view event_behind = R"(coalesce((
@@ -67,11 +67,12 @@ constexpr std::string_view event_behind = R"(coalesce((
          WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = f.hash AND e.exception >= 'parked'
          ORDER BY e.exception, e.seq LIMIT 1) < f.seq, false))";
 
-// Of a row that was read as one to send: somebody has put it off since. What waits for the end of a pause is
-// as good as due.
+// Of a row that was read as one to send: somebody has put it off since. What waits for a destination or for
+// the end of a pause is as good as due.
 constexpr std::string_view is_put_off = R"((e.available_at > clock_timestamp()
        AND (e.exception = 'scheduled'
-            OR e.exception = 'backing_off' AND e.last_error_code IS DISTINCT FROM 'paused')) IS TRUE)";
+            OR e.exception = 'backing_off' AND e.waits_for IS NULL
+              AND e.last_error_code IS DISTINCT FROM 'paused')) IS TRUE)";
 
 // What of an event makes its message, but for its aggregate, which nobody can change: as the relay has it,
 // see relay/content_digest.

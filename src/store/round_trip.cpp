@@ -139,9 +139,9 @@ void round_trip::limit_time(std::chrono::milliseconds to) {
 // no standby: while one is gone, nobody else's events would go.
 void round_trip::add(const flow::record_request& asked, flow::write_answer& into) {
   std::vector<event_key> keys;
-  std::vector<std::optional<std::string>> exceptions, codes, reasons, scopes;
-  std::vector<std::int64_t> attempts, deferrals;
-  std::vector<std::optional<std::int64_t>> delays;
+  std::vector<std::optional<std::string>> exceptions, codes, reasons, scopes, exchanges, routing_keys;
+  std::vector<std::int64_t> attempts;
+  std::vector<std::optional<std::int64_t>> delays, destinations;
   bool dead = false;
   for (const auto& one : asked.failures) {
     const bool backs_off = one.to == flow::exception::backing_off;
@@ -149,17 +149,20 @@ void round_trip::add(const flow::record_request& asked, flow::write_answer& into
     keys.push_back(one.key);
     exceptions.emplace_back(name_of(one.to));
     attempts.push_back(one.counts_attempt ? 1 : 0);
-    deferrals.push_back(one.counts_deferral ? 1 : 0);
     delays.push_back(backs_off && one.delay ? std::optional<std::int64_t>(one.delay->count()) : std::nullopt);
     codes.push_back(one.code.empty() ? std::nullopt : std::optional(one.code));
     reasons.push_back(one.reason.empty() ? std::nullopt : std::optional(valid_utf8(one.reason)));
     scopes.push_back(name_of(one.scope));
+    const bool waits = one.waits_for.has_value();
+    destinations.push_back(waits ? std::optional(static_cast<std::int64_t>(*one.waits_for)) : std::nullopt);
+    exchanges.push_back(waits ? std::optional(valid_utf8(one.exchange)) : std::nullopt);
+    routing_keys.push_back(waits ? std::optional(valid_utf8(one.routing_key)) : std::nullopt);
   }
   if (dead) steps_.text("SELECT set_config('synchronous_commit', 'local', true)");
   auto parameters = key_parameters(keys);
-  append(parameters,
-         {pg::text_array(exceptions), pg::int8_array(attempts), pg::int8_array(deferrals),
-          pg::int8_array(delays), pg::text_array(codes), pg::text_array(reasons), pg::text_array(scopes)});
+  append(parameters, {pg::text_array(exceptions), pg::int8_array(attempts), pg::int8_array(delays),
+                      pg::text_array(codes), pg::text_array(reasons), pg::text_array(scopes),
+                      pg::int8_array(destinations), pg::text_array(exchanges), pg::text_array(routing_keys)});
   steps_.run(std::string(statement::record), std::move(parameters));
   // What is recorded is unfinished still, but for the dead: so what is left is known by what is missing among
   // the recorded.
@@ -232,20 +235,28 @@ void round_trip::add(const flow::save_request& asked, flow::save_answer& into) {
       });
 }
 
-void round_trip::add(const flow::early_retry_request& asked, flow::early_retry_request::answer& into) {
+void round_trip::add(const flow::waits_request& asked, flow::waits_request::answer& into) {
+  constexpr int most = 1'000;
   auto parameters = events_of(of_.largest);
-  append(parameters, {pg::timestamptz(asked.after.at), pg::int8(asked.after.seq)});
-  ask(statement::retry_early, std::move(parameters), [this, &into](segment& got) {
-    flow::write_answer changed;  // it is no read, and fails like a write
+  append(parameters, {pg::int8(static_cast<std::int64_t>(asked.after.of)), pg::int8(asked.after.seq),
+                      pg::int8(asked.give_up_after ? asked.give_up_after->count() : -1)});
+  ask(statement::waits, std::move(parameters), [this, &into](segment& got) {
+    flow::write_answer changed;  // it writes, and fails like a write
     if (!is_written(got, changed)) {
       into.result = changed.result == flow::write_result::refused ? flow::read_result::refused
                                                                   : flow::read_result::deferred;
       return;
     }
-    static constexpr std::array cells{pg::number_cell, pg::number_cell};
+    static constexpr std::array cells{pg::number_cell, pg::number_cell, pg::boolean_cell};
     const pg::rows& rows = got.answers.back();
-    if (!has_shape(rows, {.cells = cells, .most_rows = 1})) return;
-    if (rows.size() > 0) into.answer.upto = {pg::read_timestamp(rows.at(0, 0)), pg::read_int8(rows.at(0, 1))};
+    if (!has_shape(rows, {.cells = cells, .most_rows = most})) return;
+    auto& out = into.answer;
+    for (int row = 0; row < rows.size(); ++row) {
+      const auto of = static_cast<flow::destination_id>(pg::read_int8(rows.at(row, 0)));
+      if (rows.size() == most) out.upto = {of, pg::read_int8(rows.at(row, 1))};
+      if (pg::read_bool(rows.at(row, 2)) && (out.found.empty() || out.found.back() != of))
+        out.found.push_back(of);
+    }
   });
 }
 

@@ -283,6 +283,30 @@ void round_trip::add(const flow::resume_request& asked, flow::resume_request::an
   });
 }
 
+void round_trip::add(const flow::waiting_request& asked, flow::waiting_request::answer& into) {
+  std::vector<std::int64_t> destinations, after, events;
+  for (const auto& one : asked.of) {
+    destinations.push_back(static_cast<std::int64_t>(one.of));
+    after.push_back(one.after);
+    events.push_back(one.events);
+  }
+  auto parameters = event_parameters();
+  append(parameters, {pg::int8_array(destinations), pg::int8_array(after), pg::int8_array(events)});
+  ask(statement::waiting, std::move(parameters), [this, &asked, &into](segment& got) {
+    auto found = events_in(got, into);
+    if (!found) return;
+    const bool fits = std::ranges::all_of(*found, [&asked](const flow::stored_event& one) {
+      return std::ranges::find(asked.of, one.waits_for, &flow::waiting_request::look_up::of) !=
+             asked.of.end();
+    });
+    if (!fits) {
+      refuse("an event that waits for another destination");
+      return;
+    }
+    into.answer.rows = std::move(*found);
+  });
+}
+
 void round_trip::add(const flow::dead_request& asked, flow::dead_request::answer& into) {
   constexpr int page = 2000;
   auto parameters = events_of(of_.largest);

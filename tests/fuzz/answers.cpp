@@ -58,7 +58,8 @@ flow::store_request everything(bool by_place, bool keys_only) {
   out.add(flow::pauses_request{});
   out.add(flow::dead_request{});
   out.add(flow::held_request{});
-  out.add(flow::early_retry_request{});
+  out.add(flow::waits_request{.after = {}, .give_up_after = {}});
+  out.add(flow::waiting_request{.of = {{.of = flow::destination_id{1}, .after = 0}}});
   out.add(flow::resume_request{.after = 0, .events = 3, .paused = {}});
   return out;
 }
@@ -68,8 +69,8 @@ int columns_of(const std::string& statement) {
   constexpr int of_read = static_cast<int>(store::event_column::head) + 1;
   constexpr int of_events = static_cast<int>(store::event_column::behind) + 1;
   static const std::map<std::string, int> all{
-      {"record", 1}, {"unfinished", 1},  {"mark", 0},   {"save", 0}, {"read", of_read},  {"walk", 3},
-      {"held", 3},   {"retry_early", 2}, {"pauses", 5}, {"dead", 2}, {"mark_by_key", 2}, {"look", 1}};
+      {"record", 1}, {"unfinished", 1}, {"mark", 0},   {"save", 0}, {"read", of_read},  {"walk", 3},
+      {"held", 3},   {"waits", 3},      {"pauses", 5}, {"dead", 2}, {"mark_by_key", 2}, {"look", 1}};
   const auto found = all.find(statement);
   return found == all.end() ? of_events : found->second;
 }

@@ -8,7 +8,7 @@
 namespace outboxd::test::after_dead_test {
 namespace {
 
-const arguments hold{"--relay-after-dead", "hold", "--retry-max-attempts", "1"};
+const arguments hold{"--relay-after-dead", "hold", "--retry-give-up-after", "1s"};
 
 // One for which no queue is bound, and good ones behind it.
 std::string add_bad_one(database& session, const stage& on, const std::string& aggregate, int good) {
@@ -28,13 +28,16 @@ std::int64_t published(database& session, const std::string& aggregate) {
       "SELECT count(*) FROM outbox.event WHERE aggregate_id = $1 AND status = 'published'", {aggregate}));
 }
 
+// Its first one is dead, and so many wait behind it.
 void await_held(database& session, const std::string& aggregate, int events) {
   eventually(
       "its later events are parked",
       [&] {
         return session.value(
-                   "SELECT count(*) FROM outbox.event WHERE aggregate_id = $1 AND exception = 'parked'",
-                   {aggregate}) == std::to_string(events);
+                   "SELECT count(*) FILTER (WHERE status = 'dead') || '+' || count(*) FILTER (WHERE "
+                   "exception ="
+                   " 'parked') FROM outbox.event WHERE aggregate_id = $1",
+                   {aggregate}) == fmt::format("1+{}", events);
       },
       time_limit);
 }

@@ -2,6 +2,7 @@
 // the end.
 #include <doctest/doctest.h>
 
+#include "closing_event.hpp"
 #include "stage.hpp"
 #include "support/broker_admin.hpp"
 #include "support/fake_broker.hpp"
@@ -10,18 +11,6 @@ namespace outboxd::test::closed_connection_test {
 namespace {
 
 const arguments three_attempts{"--retry-schedule", "20ms,20ms"};
-
-// RabbitMQ closes the connection with 541 over these. Before 4.3 it takes the routing key for the name of a
-// queue of direct reply-to, and cannot decode it. Version 4 cuts the words that refuse the exchange inside a
-// character.
-void insert_poison(database& session, const std::string& aggregate) {
-  session.exec(
-      fmt::format(
-          "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, exchange,"
-          " routing_key) VALUES ('order', $1, 'poison', '{{}}', {})",
-          rabbitmq_major() < 4 ? "'', 'amq.rabbitmq.reply-to.AAAA.key'" : "'nn' || repeat('é', 120), 'key'"),
-      {aggregate});
-}
 
 void insert_good(database& session, const stage& on, const std::string& aggregates, int count) {
   session.exec(
@@ -51,7 +40,7 @@ TEST_CASE("events over which the broker closes the connection die, and all other
   session.exec("BEGIN");
   for (int i = 0; i < 3; ++i) {
     insert_good(session, on, "good", 300);
-    insert_poison(session, "bad" + std::to_string(i));
+    insert_closing(session, "bad" + std::to_string(i));
   }
   insert_good(session, on, "bad", 100);  // some behind a poisoned one
   session.exec("COMMIT");
@@ -70,7 +59,7 @@ TEST_CASE("one lane alone and one event alone: it dies, and the next one goes th
   auto session = on.connect();
   relay running{on, {"--relay-lanes", "1", "--retry-schedule", "20ms,20ms"}};
   running.await_connected();
-  insert_poison(session, "a");
+  insert_closing(session, "a");
   eventually("it is dead",
              [&] { return session.number("SELECT count(*) FROM outbox.event WHERE status = 'dead'") == 1; });
   check_dead(session, 1);
@@ -125,7 +114,7 @@ TEST_CASE(
       " VALUES ('order', 'x', $1, '{}', 'nn' || repeat('\u00e9', 120))",
       {on.key()});
   insert_good(session, on, "good", 200);
-  relay running{on, three_attempts};
+  relay running{on, {"--retry-schedule", "20ms,20ms", "--retry-give-up-after", "1s"}};
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
   CHECK(report.delivered == 200);

@@ -34,7 +34,7 @@ TEST_CASE("a dead event arrives at the dead letter exchange with its reason and 
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, headers, routing_key)"
       " VALUES ('order', '1', 'order.lost', '{\"n\": 1}', '{\"tenant\": \"x\"}', $1)",
       {"unbound-" + on.queue()});
-  relay running{on, {"--retry-max-attempts", "1", "--dead-letter-exchange", dead.name}};
+  relay running{on, {"--retry-give-up-after", "1s", "--dead-letter-exchange", dead.name}};
   consumer reader{dead.name};
   const auto letters = reader.take(1, time_limit);
   on.await_drained();
@@ -45,7 +45,7 @@ TEST_CASE("a dead event arrives at the dead letter exchange with its reason and 
   CHECK(got.properties.headers.at("dead_exchange") == "outbox");
   CHECK(got.properties.headers.at("dead_routing_key") == "unbound-" + on.queue());
   CHECK(got.properties.headers.at("dead_reason") ==
-        "given up after 1 failed attempts: returned by the broker: 312 NO_ROUTE");
+        "given up after 1 s: returned by the broker: 312 NO_ROUTE");
   CHECK(session.value("SELECT status FROM outbox.event") == "dead");
   running.stop();
 }

@@ -123,7 +123,7 @@ TEST_CASE("a retried event waits behind an earlier one that backs off") {
   const stage on;
   const operator_desk desk{on};
   auto session = on.connect();
-  relay running{on, {"--retry-schedule", "1h"}};
+  relay running{on};
   session.exec("SELECT outbox.emit('order', '1', $1, '{}')", {"unbound-" + on.queue()});
   eventually(
       "the first one backs off", [&] { return count(session, "exception = 'backing_off'") == 1; },

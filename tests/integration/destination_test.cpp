@@ -1,14 +1,14 @@
-// Guarantee 8: a destination that has worked and stops working is an outage: nobody is blamed, nobody dies,
-// and order is kept.
+// Guarantee 8: an event that its destination does not take waits, and is dead only after retry.give_up_after.
+// What waits goes out in order when the destination takes it again.
 #include <doctest/doctest.h>
 
-#include "stage.hpp"
+#include "asked_relay.hpp"
 #include "support/broker_admin.hpp"
 
 namespace outboxd::test::destination_test {
 namespace {
 
-// Attempts that count would be used up at once.
+// If attempts counted, it would be dead at once.
 const arguments one_attempt{"--retry-schedule", "20ms"};
 
 void insert(database& session, const stage& on, int aggregates, int of_each,
@@ -20,12 +20,20 @@ void insert(database& session, const stage& on, int aggregates, int of_each,
       {on.key(), std::to_string(aggregates), std::to_string(of_each), exchange});
 }
 
+std::int64_t waiting(database& session, const std::string& code) {
+  return session.number(
+      "SELECT count(*) FROM outbox.event WHERE exception = 'backing_off' AND waits_for IS NOT NULL"
+      " AND first_failed_at <= now() AND last_error_code = $1",
+      {code});
+}
+
 void check_all(stage& on, std::int64_t delivered) {
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
   CHECK(report.delivered == delivered);
   CHECK(report.dead == 0);
-  CHECK(on.connect().number("SELECT count(*) FROM outbox.event WHERE attempts > 0") == 0);
+  CHECK(on.connect().number(
+            "SELECT count(*) FROM outbox.event WHERE attempts > 0 OR first_failed_at IS NOT NULL") == 0);
 }
 
 }  // namespace
@@ -38,15 +46,13 @@ TEST_CASE("a binding that is gone for a while: events wait in order, and go out 
   on.await_drained();
   broker{}.unbind(on.queue(), "outbox", on.queue() + ".#");
   insert(session, on, 20, 5);
-  running.wait_line("has stopped working");
+  running.wait_line("does not take events");
   eventually("all of them wait", [&] {
     return session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 0;
   });
-  CHECK(session.number(
-            "SELECT count(*) FROM outbox.event WHERE last_error_code IN ('destination_down', 'not_sent')") ==
-        20);
+  CHECK(waiting(session, "returned") == 20);
   broker{}.bind(on.queue(), "outbox", on.queue() + ".#");
-  running.wait_line("works again");
+  running.wait_line("takes events again");
   check_all(on, 120);
   running.stop();
 }
@@ -66,9 +72,9 @@ TEST_CASE("a policy that made a full queue refuse is taken away: its events go o
               .pattern = "^" + on.queue() + "$",
               .definition = R"([{<<"max-length">>, 1}, {<<"overflow">>, <<"reject-publish">>}])"});
   insert(session, on, 20, 3);
-  running.wait_line("has stopped working");
+  running.wait_line("does not take events");
   clear_policy(full);
-  running.wait_line("works again");
+  running.wait_line("takes events again");
   check_all(on, 70);
   running.stop();
 }
@@ -84,7 +90,7 @@ TEST_CASE("an exchange that is deleted for a while: the same, and others' events
   on.await_drained();
   broker{}.delete_exchange(exchange);
   insert(session, on, 20, 3, exchange);
-  running.wait_line("has stopped working");
+  running.wait_line("does not take events");
   session.exec(
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
       " SELECT 'bill', a, $1, '{}' FROM generate_series(1, 50) AS a",
@@ -96,7 +102,7 @@ TEST_CASE("an exchange that is deleted for a while: the same, and others' events
   });
   broker{}.declare_exchange(exchange);
   broker{}.bind(on.queue(), exchange, on.queue() + ".#");
-  running.wait_line("works again");
+  running.wait_line("takes events again");
   check_all(on, 120);
   running.stop();
   broker{}.delete_exchange(exchange);
@@ -111,17 +117,94 @@ TEST_CASE("another leader that meets the outage blames nobody, too") {
     on.await_drained();
     broker{}.unbind(on.queue(), "outbox", on.queue() + ".#");
     insert(session, on, 3, 3);
-    running.wait_line("has stopped working");
+    running.wait_line("does not take events");
     eventually("all of them wait", [&] {
       return session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 0;
     });
     running.stop();
   }
   relay next{on, one_attempt};
-  next.wait_line("has stopped working");
+  next.wait_line("does not take events");
   broker{}.bind(on.queue(), "outbox", on.queue() + ".#");
   check_all(on, 12);
   next.stop();
+}
+
+TEST_CASE("keys in thousands that fail at their first event: all of them go out when the binding is back") {
+  constexpr int keys = 3'000;
+  stage on;
+  relay running{on, one_attempt};
+  auto session = on.connect();
+  broker{}.unbind(on.queue(), "outbox", on.queue() + ".#");
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'order', a, $1 || '.created.' || a, '{}' FROM generate_series(1, $2::int) AS a",
+      {on.queue(), std::to_string(keys)});
+  eventually("all of them wait", [&] { return waiting(session, "returned") == keys; });
+  broker{}.bind(on.queue(), "outbox", on.queue() + ".#");
+  check_all(on, keys);
+  running.stop();
+  CHECK_MESSAGE(running.all_lines().size() < 20, running.tail());
+}
+
+TEST_CASE("a consumer that is gone for good: its events are dead in time, and those behind them go out") {
+  constexpr int orders = 200;
+  stage on;
+  relay running{on, {"--retry-give-up-after", "3s"}};
+  auto session = on.connect();
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
+      " SELECT 'order', a, k, '{}' FROM generate_series(1, $3::int) AS a, unnest(ARRAY[$1, $2]) AS k"
+      " ORDER BY a, k = $2",
+      {"unbound-" + on.queue(), on.key(), std::to_string(orders)});
+  eventually("the first of each waits, and the second one behind it", [&] {
+    return session.number("SELECT count(*) FROM outbox.event WHERE exception IN ('backing_off', 'parked')") ==
+           2 * orders;
+  });
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.sound(), report.words());
+  CHECK(report.delivered == orders);
+  CHECK(report.dead == orders);
+  CHECK(session.number(
+            "SELECT count(*) FROM outbox.event WHERE status = 'dead' AND last_error_code = 'returned'"
+            " AND last_error LIKE 'given up after 3 s: %returned by the broker: 312 NO_ROUTE%'"
+            " AND attempts = 0") == orders);
+  running.stop();
+  CHECK(running.count_lines("does not take events") == 1);
+  CHECK(running.count_lines(" is dead") <= 1);
+}
+
+TEST_CASE("reply queues that are gone for good cost a few probes a second, and no row is written again") {
+  constexpr int queues = 600;
+  stage on;
+  asked_relay running{on};
+  auto session = on.connect();
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, exchange, routing_key)"
+      " SELECT 'reply', q, 'reply', '{}', '', $1 || q FROM generate_series(1, $2::int) AS q,"
+      " generate_series(1, 2)",
+      {on.queue() + ".reply.", std::to_string(queues)});
+  eventually("one of each waits, and one behind it", [&] {
+    return session.number("SELECT count(*) FROM outbox.event WHERE exception IN ('backing_off', 'parked')") ==
+           2 * queues;
+  });
+  const auto versions = [&] {
+    return session.number("SELECT sum(xmin::text::bigint) FROM outbox.event WHERE aggregate_type = 'reply'");
+  };
+  const auto failures = [&] {
+    return metric(running, "outboxd_publish_failures_total{reason=\"returned\"}");
+  };
+  CHECK(metric(running, "outboxd_destinations_down") == queues);
+  const auto written = versions();
+  const auto before = failures();
+  const auto since = std::chrono::steady_clock::now();
+  on.add_events(20, 20);
+  on.await_published(20);
+  eventually("100 probes have failed", [&] { return failures() >= before + 100; });
+  // 20 a second, of which one second's may have been saved up. A slow machine makes them fewer.
+  CHECK(std::chrono::steady_clock::now() - since > 3s);
+  CHECK(versions() == written);
+  running.stop();
 }
 
 TEST_SUITE("alone") {
@@ -133,11 +216,7 @@ TEST_SUITE("alone") {
     on.await_drained();
     broker{}.delete_exchange("outbox");
     insert(session, on, 2, 10);
-    eventually("their heads wait for it", [&] {
-      return session.number(
-                 "SELECT count(*) FROM outbox.event WHERE last_error_code IN ('destination_down', "
-                 "'not_sent')") == 2;
-    });
+    eventually("their heads wait for it", [&] { return waiting(session, "refused") == 2; });
     // The relay declares the exchange; the binding was the consumer's.
     eventually("the exchange is there again", [&] {
       try {

@@ -10,7 +10,7 @@
 namespace outboxd::test::encoding_test {
 namespace {
 
-const arguments two_attempts{"--retry-schedule", "20ms"};
+const arguments impatient{"--retry-give-up-after", "1s"};
 
 // The tests' own sessions write and read UTF-8, whatever the database has.
 void speak_utf8() {
@@ -40,7 +40,7 @@ void check_encoding(const std::string& encoding, const std::string& word) {
         while (out.size() + word.size() < 250) out += word;
         return out;
       }());
-  relay running{on, two_attempts};
+  relay running{on, impatient};
   const auto report = on.check_all();
   CHECK_MESSAGE(report.sound(), report.words());
   CHECK(report.delivered == 5);
@@ -100,7 +100,7 @@ TEST_CASE(
       " VALUES ('order', 'a' || E'\\xff', $1, '{}')",
       {on.key()});
   insert(session, "after", on.key());
-  relay running{on, two_attempts};
+  relay running{on, impatient};
   on.await_drained();
   const auto bad =
       session.value("SELECT id FROM outbox.event WHERE status = 'dead' AND last_error_code = 'unreadable'");

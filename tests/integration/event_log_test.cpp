@@ -95,9 +95,9 @@ TEST_CASE("an event that comes back is said to wait with its trace id and the cl
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, headers)"
       " VALUES ('order', '42', $1, '{}', $2)",
       {"unbound-" + on.queue(), R"({"traceparent": "00-)" + trace_id + R"(-00f067aa0ba902b7-01"})"});
-  relay running{on, {"--log-format", "json"}};
+  relay running{on, {"--log-format", "json", "--log-level", "debug"}};
   const auto got = nlohmann::json::parse(running.wait_line("\"wait\"", time_limit));
-  CHECK(got.at("level") == "warning");
+  CHECK(got.at("level") == "debug");
   CHECK(got.at("error.type") == "returned");
   CHECK(got.at("trace_id") == trace_id);
   running.stop();

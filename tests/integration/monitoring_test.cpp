@@ -171,10 +171,10 @@ TEST_SUITE("alone") {
 
   TEST_CASE("after faults under load the figures agree with the table") {
     stage on;
-    const arguments two_attempts{"--retry-schedule", "20ms"};
-    asked_relay first{on, two_attempts};
+    const arguments impatient{"--retry-give-up-after", "1s"};
+    asked_relay first{on, impatient};
     on.await_leader();
-    asked_relay second{on, two_attempts};
+    asked_relay second{on, impatient};
     load writers{on};
     auto session = on.connect();
     for (int i = 0; i < 3; ++i)

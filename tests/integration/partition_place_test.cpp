@@ -100,8 +100,9 @@ TEST_CASE("a mark by place or by id, and a record, change their rows alone") {
   }
   twins on;
   on.session().exec(fmt::format(
-      "EXECUTE record({}, '{{backing_off,backing_off,backing_off}}', '{{1,1,1}}', '{{0,0,0}}',"
-      " '{{1000,1000,1000}}', '{{nacked,nacked,nacked}}', '{{a,b,c}}', '{{NULL,exchange,topic}}')",
+      "EXECUTE record({}, '{{backing_off,backing_off,backing_off}}', '{{1,1,1}}', '{{1000,1000,1000}}',"
+      " '{{nacked,nacked,nacked}}', '{{a,b,c}}', '{{NULL,exchange,topic}}', '{{1,2,3}}', '{{x,y,z}}',"
+      " '{{k,k,k}}')",
       on.keys()));
   on.check_done("exception = 'backing_off' AND last_error_code = 'nacked' AND attempts = 1");
 }
@@ -127,14 +128,14 @@ TEST_CASE("a mark with the bounds of one partition looks into no other") {
   CHECK_MESSAGE(plan.find("Subplans Removed: 4") != std::string::npos, plan);
 }
 
-TEST_CASE("an early retry, and the end of a pause, are of their rows alone") {
+TEST_CASE("a new retry.give_up_after, and the end of a pause, are of their rows alone") {
   twins on;
   on.set_all(
-      "status = 'waiting', exception = 'backing_off', last_error_code = 'nacked', available_at = now() + "
-      "interval '30 s'");
-  on.session().exec("UPDATE outbox.event_p2 SET last_error_code = 'rejected'");
+      "status = 'waiting', exception = 'backing_off', last_error_code = 'nacked', available_at = 'infinity', "
+      "first_failed_at = now() - interval '1 minute', waits_for = 1");
+  on.session().exec("UPDATE outbox.event_p2 SET waits_for = NULL");
   on.set_all("attempts = attempts");
-  on.session().exec("EXECUTE retry_early(0, 0, 0, '-infinity', 0)");
+  on.session().exec("EXECUTE waits(0, 0, 0, 0, 0, 1000)");
   on.check_done("available_at <= now()");
   on.set_all("available_at = 'infinity', last_error_code = 'paused'");
   on.session().exec("UPDATE outbox.event_p2 SET event_type = 'paused'");

@@ -7,7 +7,7 @@
 namespace outboxd::test::poison_test {
 namespace {
 
-const arguments two_attempts{"--retry-schedule", "20ms"};
+const arguments impatient{"--retry-schedule", "20ms", "--retry-give-up-after", "1s"};
 
 std::string aggregate_of(std::size_t number) {
   return fmt::format("p{}", number);
@@ -59,7 +59,7 @@ TEST_CASE(
     "sixty odd rows one after the other: each ends as it should, and those behind and beside it go out") {
   const stage on;
   auto session = on.connect();
-  relay running{on, two_attempts};
+  relay running{on, impatient};
   running.await_connected();
   const auto all = poisons();
   REQUIRE(all.size() >= 60);
@@ -93,8 +93,8 @@ TEST_CASE(
     insert_follower(session, all[i], i, on.key());
   }
   session.exec("COMMIT");
-  relay one{on, two_attempts};
-  relay other{on, two_attempts};
+  relay one{on, impatient};
+  relay other{on, impatient};
   eventually(
       "all have ended",
       [&] {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "asked_relay.hpp"
+#include "closing_event.hpp"
 #include "load.hpp"
 #include "settings_file.hpp"
 #include "support/servers.hpp"
@@ -37,17 +38,33 @@ void insert_lost(const stage& on) {
 
 }  // namespace
 
+TEST_CASE("SIGHUP takes up retry.give_up_after: what waits is dead when that has passed") {
+  const stage on;
+  const settings_file file{"[retry]\ngive_up_after = 'never'\n"};
+  relay running{on, file.flags()};
+  insert_lost(on);
+  eventually("it waits without an end", [&] {
+    return on.ask("SELECT count(*) FROM outbox.event WHERE available_at = 'infinity'") == 1;
+  });
+  reload(running, file, "[retry]\ngive_up_after = '1s'\n", "retry.give_up_after = '1s'");
+  eventually(
+      "it is dead", [&] { return on.count("dead") == 1; }, time_limit);
+  running.stop();
+}
+
 TEST_CASE("SIGHUP takes up changed retries: later failures go by them") {
   const stage on;
   const settings_file file{"[retry]\nschedule = ['1h']\n"};
   relay running{on, file.flags()};
   running.await_connected();
-  insert_lost(on);
-  running.wait_line("waits 3600000 ms", time_limit);
+  auto session = on.connect();
+  insert_closing(session, "a");
+  eventually(
+      "it backs off", [&] { return on.count("waiting") == 1; }, time_limit);
   const auto said = reload(running, file, "[retry]\nschedule = ['1ms']\n", "retry.schedule = '1ms'");
   CHECK(said.find(file.path() + ":2") != std::string::npos);
   CHECK(said.find("it was '1h'") != std::string::npos);
-  insert_lost(on);
+  insert_closing(session, "b");
   eventually(
       "the second one is dead", [&] { return on.count("dead") == 1; }, time_limit);
   CHECK(on.count("waiting") == 1);

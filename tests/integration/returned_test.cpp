@@ -29,23 +29,21 @@ std::int64_t count_lines(process& of, std::string_view text) {
   return of.count_lines(text);
 }
 
-// So soon that no test waits long, and so often that no event dies.
-const arguments eager{"--retry-base", "500ms", "--retry-cap", "1s", "--retry-max-attempts", "10000"};
-
 }  // namespace
 
 TEST_CASE("a returned event waits with its reason and its aggregate behind it while others flow") {
   const stage on;
   auto session = on.connect();
-  relay running{on, eager};
+  relay running{on};
   insert(session, "stuck", lost_key(on));
-  eventually("the event was returned", [&] { return count(session, "attempts > 0") == 1; });
+  eventually("the event was returned", [&] { return count(session, "first_failed_at IS NOT NULL") == 1; });
   const auto row =
       session.exec("SELECT last_error, published_at, exception, last_error_code FROM outbox.event").at(0);
   CHECK_MESSAGE(row[0]->starts_with("returned by the broker: 312 NO_ROUTE"), *row[0]);
   CHECK_FALSE(row[1].has_value());
   CHECK(row[2] == "backing_off");
   CHECK(row[3] == "returned");
+  CHECK(count(session, "available_at = first_failed_at + interval '24 hours'") == 1);
 
   insert(session, "stuck", on.key(), 3);
   insert(session, "free", on.key(), 3);
@@ -77,8 +75,9 @@ TEST_CASE("a returned event holds back its followers of the same batch") {
     insert(session, aggregate, on.key(), 3);
   }
   session.exec("COMMIT");
-  relay running{on, eager};
-  eventually("all returned events have failed", [&] { return count(session, "attempts > 0") == 20; });
+  relay running{on};
+  eventually("all returned events have failed",
+             [&] { return count(session, "last_error_code = 'returned'") == 20; });
   eventually("their followers wait behind", [&] { return count(session, "exception = 'parked'") == 60; });
   on.await_published(40);
   CHECK(count(session, "status = 'published'") == 40);
@@ -89,6 +88,21 @@ TEST_CASE("a returned event holds back its followers of the same batch") {
   running.stop();
 }
 
+TEST_CASE("an event that fails again keeps its first failure, and its time ends when it would have ended") {
+  const stage on;
+  auto session = on.connect();
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, first_failed_at)"
+      " VALUES ('order', 'stuck', $1, '{}', now() - interval '1 hour')",
+      {lost_key(on)});
+  const auto before = session.value("SELECT first_failed_at FROM outbox.event");
+  relay running{on};
+  eventually("it waits", [&] { return count(session, "waits_for IS NOT NULL") == 1; });
+  CHECK(session.value("SELECT first_failed_at FROM outbox.event") == before);
+  CHECK(count(session, "available_at = first_failed_at + interval '24 hours'") == 1);
+  running.stop();
+}
+
 TEST_CASE("thousands of events behind a returned one are parked once and are not read again") {
   const stage on;
   auto session = on.connect();
@@ -96,7 +110,7 @@ TEST_CASE("thousands of events behind a returned one are parked once and are not
   insert(session, "stuck", on.key(), 5000);
   // This session counts, too, and may not be taken for the relay.
   session.exec("SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off");
-  relay running{on, {"--retry-schedule", "1h", "--relay-sweep-interval", "50ms"}};
+  relay running{on, {"--relay-sweep-interval", "50ms"}};
   eventually(
       "all of them wait", [&] { return count(session, "exception = 'parked'") == 5000; }, time_limit);
   const auto versions = [&] {
@@ -114,11 +128,11 @@ TEST_CASE("thousands of events behind a returned one are parked once and are not
 TEST_CASE("who has forgotten the binding is told once where the events come back from") {
   const stage on;
   auto session = on.connect();
-  relay running{on, eager};
+  relay running{on};
   insert(session, "first", lost_key(on));
   running.wait_line("no queue is bound to exchange \"outbox\" for routing key \"" + lost_key(on) + "\"");
   insert(session, "second", lost_key(on) + ".2");
-  eventually("both were returned twice", [&] { return count(session, "attempts > 1") == 2; });
+  eventually("both wait", [&] { return count(session, "last_error_code = 'returned'") == 2; });
   running.stop();
   CHECK(count_lines(running, "no queue is bound") == 1);
 }

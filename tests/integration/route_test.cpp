@@ -220,7 +220,7 @@ TEST_CASE("a routed event that comes back is logged with the exchange and the ke
       "[[route]]\nname = 'away'\nexchange = '{}'\nrouting_key = 'away.{{event_type}}'\n", exchange)};
   insert(on, {.event_type = "paid"});
   auto flags = file.flags();
-  flags.insert(flags.end(), {"--log-format", "json"});
+  flags.insert(flags.end(), {"--log-format", "json", "--log-level", "debug"});
   relay running{on, flags};
   const auto said = json::parse(running.wait_line("\"wait\"", time_limit));
   CHECK(said.at("error.type") == "returned");

@@ -49,7 +49,7 @@ TEST_CASE("a scheduled event leaves when it is due, and later ones of its aggreg
 TEST_CASE("a scheduled event that is due waits behind an earlier one of its aggregate that backs off") {
   const stage on;
   auto session = on.connect();
-  relay running{on, {"--retry-schedule", "1h"}};
+  relay running{on};
   session.exec("SELECT outbox.emit('order', '1', $1, '{}')", {"unbound-" + on.queue()});
   const auto count = [&](const std::string& condition) {
     return session.number("SELECT count(*) FROM outbox.event WHERE " + condition);

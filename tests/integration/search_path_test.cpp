@@ -210,7 +210,7 @@ TEST_CASE("no hostile function, operator, type or view is called, by whomever an
 
     write_events(on, database{writer.url(on)});
     {
-      relay running{on, {"--retry-schedule", "10ms"}, {{"OUTBOXD_DATABASE_URL", relays.url(on)}}};
+      relay running{on, {"--retry-give-up-after", "1s"}, {{"OUTBOXD_DATABASE_URL", relays.url(on)}}};
       on.await_drained();
       on.await_asleep();
       write_events(on, database{writer.url(on)});

@@ -84,7 +84,7 @@ TEST_CASE(
     "what is old, waits, is dead or has been read is relayed after shards were added, without a relay") {
   const stage on;
   {
-    relay running{on, {"--retry-schedule", "1h"}};
+    relay running{on};
     on.add_events(5, 50);
     on.connect().exec(
         "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"

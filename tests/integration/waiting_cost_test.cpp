@@ -32,8 +32,6 @@ void relay_single_events(const stage& on, int count) {
   on.await_published(before + count);
 }
 
-const arguments an_hour{"--retry-schedule", "1h"};
-
 }  // namespace
 
 TEST_CASE("a hundred thousand scheduled events and as many behind a stuck one are not read for the others") {
@@ -49,7 +47,7 @@ TEST_CASE("a hundred thousand scheduled events and as many behind a stuck one ar
       " SELECT 'order', n % 20, $1, '{}', now() + interval '1 day' FROM generate_series(1, $2::int) AS n",
       {on.key(), std::to_string(many)});
   {
-    relay first{on, an_hour};
+    relay first{on};
     eventually(
         "all of them are parked or set aside",
         [&] {
@@ -62,7 +60,7 @@ TEST_CASE("a hundred thousand scheduled events and as many behind a stuck one ar
   }
   const auto before = rows_read(on);
   constexpr int singles = 500;
-  relay second{on, an_hour};
+  relay second{on};
   relay_single_events(on, singles);
   second.stop();
   const auto after = rows_read(on);
@@ -76,7 +74,7 @@ TEST_CASE("a long queue behind a stuck event leaves in order when that does, man
   const stage on;
   auto session = on.connect();
   add_parked(on, many);
-  relay running{on, an_hour};
+  relay running{on};
   eventually(
       "all of them are parked",
       [&] { return session.number("SELECT count(*) FROM outbox.event WHERE exception = 'parked'") == many; },
@@ -93,7 +91,7 @@ TEST_CASE("a long queue behind a stuck event leaves in order when that does, man
 TEST_CASE("followers whose event is deleted by hand go on") {
   const stage on;
   auto session = on.connect();
-  relay running{on, an_hour};
+  relay running{on};
   add_parked(on, 500);
   eventually(
       "all of them are parked",

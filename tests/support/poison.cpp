@@ -103,6 +103,18 @@ void add_values(std::vector<poison>& to) {
                 "dead",
                 "returned"});
   to.push_back(with("deferrals", "32767", "published"));
+  for (const char* at : {"-infinity", "4713-01-01 BC", "294276-12-31", "infinity"})
+    to.push_back(with("first_failed_at", fmt::format("'{}'", at), "published"));
+  to.push_back({"nobody to route to since ever",
+                {{"first_failed_at", "'-infinity'"}, {"routing_key", "'nobody'"}},
+                "dead",
+                "returned"});
+  to.push_back({"nobody to route to from a time to come on",
+                {{"first_failed_at", "'294276-12-31'"}, {"routing_key", "'nobody'"}},
+                "dead",
+                "returned"});
+  to.push_back(with("waits_for", "-9223372036854775808", "published"));
+  to.push_back(with("failed_exchange", "repeat('x', 1000)", "published"));
   to.push_back(with("status", "'waiting'", "published"));
   to.push_back(
       {"status dead", {{"routing_key", "$key"}, {"status", "'dead'"}, {"exception", "'dead'"}}, "dead", {}});

@@ -54,9 +54,10 @@ TEST_CASE("each setting has its section, its value and its origin") {
 }
 
 TEST_CASE("fed back it means the same") {
-  for (const auto& raw : {with({}), with({{"retry.schedule", "1s,10s"}}), with({{"retry.base", "2s"}}),
-                          with({{"relay.lanes", "04"}, {"dead_letter.exchange", "a\"b\\c"}}),
-                          with({{"amqp.url", "amqp://a,amqp://b"}, {"http.listen", "unix:/a,:1"}})}) {
+  for (const auto& raw :
+       {with({}), with({{"retry.schedule", "1s,10s"}, {"retry.give_up_after", "never"}}),
+        with({{"retry.base", "2s"}}), with({{"relay.lanes", "04"}, {"dead_letter.exchange", "a\"b\\c"}}),
+        with({{"amqp.url", "amqp://a,amqp://b"}, {"http.listen", "unix:/a,:1"}})}) {
     const auto first = fed_back(shown(raw));
     CHECK(read_settings(first).has_value());
     for (const auto& [key, value] : raw) CHECK(first.at(key).text == value.text);

@@ -37,6 +37,7 @@ TEST_CASE("live settings are taken up, and others wait for the restart") {
                                          {"relay.shutdown_grace", "3s"},
                                          {"amqp.confirm_timeout", "4s"},
                                          {"retry.max_attempts", "5"},
+                                         {"retry.give_up_after", "never"},
                                          {"retention.published", "never"},
                                          {"retention.processed", "30d"},
                                          {"log.level", "debug"},
@@ -45,7 +46,7 @@ TEST_CASE("live settings are taken up, and others wait for the restart") {
   REQUIRE(done.has_value());
   CHECK(done->taken_up == keys{"amqp.confirm_timeout", "relay.sweep_interval", "relay.shutdown_grace",
                                "retention.published", "retention.processed", "retry.max_attempts",
-                               "log.level", "log.format"});
+                               "retry.give_up_after", "log.level", "log.format"});
   CHECK(done->at_restart == keys{"amqp.url", "relay.lanes"});
   const auto& now = done->in_force;
   CHECK(now.relay.lanes == 2);
@@ -54,6 +55,7 @@ TEST_CASE("live settings are taken up, and others wait for the restart") {
   CHECK(now.relay.shutdown_grace == 3s);
   CHECK(now.relay.lane.confirm_timeout == 4s);
   CHECK(now.relay.leader.stream.retry.max_attempts() == 5);
+  CHECK_FALSE(now.relay.leader.stream.give_up_after);
   CHECK_FALSE(now.relay.keep.published);
   CHECK(now.relay.keep.processed == std::chrono::days(30));
   CHECK(now.log.level == "debug");

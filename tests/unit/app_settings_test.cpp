@@ -47,6 +47,7 @@ TEST_CASE("without any setting the defaults of the contract hold") {
   CHECK(leader.database.after_publish == store::after_publish::keep);
   CHECK(relay.keep.published == std::chrono::days(7));
   CHECK_FALSE(relay.keep.processed);
+  CHECK(leader.stream.give_up_after == 24h);
   CHECK(relay.lane.confirm_timeout == 10s);
   CHECK(relay.shutdown_grace == 10s);
   CHECK(leader.stream.order == order_mode::strict);
@@ -75,6 +76,7 @@ TEST_CASE("the parts by themselves have the defaults of the settings") {
   CHECK(own.leader.stream.order == set.leader.stream.order);
   CHECK(own.leader.stream.after_dead == set.leader.stream.after_dead);
   CHECK(own.leader.stream.retry.max_attempts() == set.leader.stream.retry.max_attempts());
+  CHECK(own.leader.stream.give_up_after == set.leader.stream.give_up_after);
   CHECK(own.leader.stream.dead_letter_exchange == set.leader.stream.dead_letter_exchange);
   CHECK(own.leader.sweep_interval == set.leader.sweep_interval);
   CHECK(own.leader.database.claim_timeout == set.leader.database.claim_timeout);
@@ -104,6 +106,7 @@ TEST_CASE("every setting arrives where it is used") {
                                         {"relay.claim_timeout", "6s"},
                                         {"relay.shutdown_grace", "0s"},
                                         {"relay.order", "pipelined"},
+                                        {"retry.give_up_after", "365d"},
                                         {"retention.published", "never"},
                                         {"retention.processed", "3650d"},
                                         {"http.listen", "unix:/a,:1"},
@@ -128,6 +131,7 @@ TEST_CASE("every setting arrives where it is used") {
   CHECK(leader.doorbell.longest_poll == 10ms);
   CHECK(leader.database.claim_timeout == 6s);
   CHECK(relay.shutdown_grace == 0s);
+  CHECK(leader.stream.give_up_after == std::chrono::days(365));
   CHECK_FALSE(relay.keep.published);
   CHECK(relay.keep.processed == std::chrono::days(3650));
   CHECK(leader.stream.order == order_mode::pipelined);
@@ -191,6 +195,11 @@ TEST_CASE("a bad value is refused with its key, itself, where it came from and w
       {"retry.schedule", "1s,-5s", "from 1ms to 30d"},
       {"retry.schedule", "1s 5s", "from 1ms to 30d"},
       {"retry.schedule", "1s,soon", "from 1ms to 30d"},
+      {"retry.give_up_after", "999ms", "1s to 365d"},
+      {"retry.give_up_after", "366d", "1s to 365d"},
+      {"retry.give_up_after", "", "never, or a duration"},
+      {"retry.give_up_after", "Never", "never, or a duration"},
+      {"retry.give_up_after", "24", "never, or a duration"},
       {"retention.published", "0s", "1m to 3650d"},
       {"retention.published", "36500d", "1m to 3650d"},
       {"retention.published", "Never", "never, or a duration"},
@@ -258,6 +267,13 @@ TEST_CASE("a schedule of retries is a list of delays with or without blanks") {
   const auto read = read_settings(with({{"retry.schedule", "1s, 10s,1m"}}));
   REQUIRE(read.has_value());
   CHECK(read->relay.leader.stream.retry.max_attempts() == 4);
+}
+
+TEST_CASE("retry.give_up_after may be never, and goes with a schedule of retries") {
+  const auto read = read_settings(with({{"retry.give_up_after", "never"}, {"retry.schedule", "1s"}}));
+  REQUIRE(read.has_value());
+  CHECK_FALSE(read->relay.leader.stream.give_up_after);
+  CHECK(read->relay.leader.stream.retry.max_attempts() == 2);
 }
 
 TEST_CASE("a dead letter exchange is its owner's to declare") {

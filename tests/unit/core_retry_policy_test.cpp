@@ -63,16 +63,6 @@ TEST_CASE("a schedule is kept to the letter, and its end is the cap") {
   CHECK_FALSE(policy.delay_after(4, chance).has_value());
 }
 
-TEST_CASE("a pause for a broker without room never ends in death: some seconds at most, then half a minute") {
-  std::mt19937_64 chance(1);
-  for (const auto& policy : {retry_policy::exponential(1s, 1h, 2), retry_policy::scheduled({1h, 2h})})
-    for (const int times : {1, 2, 10, 1000, 32767}) {
-      const auto pause = policy.pause_after(times, chance);
-      CHECK(pause > 0ms);
-      CHECK(pause <= (times <= 20 ? 4s : 30s));
-    }
-}
-
 TEST_CASE("the longest base and cap do not overflow") {
   std::mt19937_64 chance(1);
   const auto month = std::chrono::milliseconds(30 * 24h);

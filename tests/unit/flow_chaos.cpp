@@ -31,6 +31,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   stream.fresh_for = looks_again_ ? how.fresh_for : std::chrono::hours(1);
   settings_.max_rate = how.max_rate;
   stream.retry = retry_policy::exponential(50ms, 300ms, 8);
+  stream.give_up_after = give_up_after_;
   if (world_.chance(300)) stream.dead_letter_exchange = "dead";
   if (how.with.lead_checked) stream.lead_lasts = simulated_relay::lead_lasts(settings_.claim_timeout);
   settings_.lane.confirm_timeout = 1'500ms;
@@ -43,6 +44,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   exchange_.on_delivered = [this](std::size_t row) { on_delivered(row); };
   exchange_.on_refused = [this](std::size_t row) { table_.rows[row].refused = true; };
   exchange_.ailment_of = [this](std::size_t row) { return table_.rows[row].ill; };
+  exchange_.key_of = [this](std::size_t row) { return table_.rows[row].key; };
   exchange_.aggregate_of = [this](std::size_t row) { return table_.rows[row].of; };
   exchange_.nacks_may_deliver = how.faults;
   exchange_.nacks_in_thousand = how.refusals ? world_.one_of({0, 30, 200}) : 0;
@@ -54,6 +56,12 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
       require(one.delivered == 0 || !is_before(table_.rows[row], one),
               "a dead event is not forgotten when its successor is out");
   };
+  table_.on_rewritten = [this](std::size_t row) {
+    require(false, fmt::format("what waits for its destination is not written again ({})", row));
+  };
+  table_.on_given_up = [this](std::size_t row, std::chrono::microseconds failing) {
+    require(failing >= give_up_after_ - 200ms, fmt::format("nothing is given up too early ({})", row));
+  };
   table_.on_dead = [this] {
     if (how_.faults && world_.chance(20)) world_.after(world_.micros(0, 8'000), [this] { crash(); });
   };
@@ -61,6 +69,7 @@ flow_chaos::flow_chaos(std::uint64_t seed, const chaos& how)
   write();
   operate();
   if (how.pauses) pause();
+  if (how.refusals) break_destinations();
   lock();
   if (has_stuck_) world_.after(world_.millis(0, 2'000), [this] { insert_stuck(); });
   if (how.faults || hand_overs_) strike();
@@ -96,7 +105,7 @@ void flow_chaos::run() {
   // The last pause, claim_timeout, reconnects, backoffs, pauses of writes that were refused, probes of
   // destinations, connections that bad events end, and the drain. Sound schedules took 17,000 steps at
   // most: many times as many do not end.
-  const auto latest = world_.now() + 120s;
+  const auto latest = world_.now() + give_up_after_ + 120s;
   while (world_.now() < latest && world_.steps() < 80'000 && !at_rest()) {
     world_.run_until(world_.now() + 200ms);
     check_position();
@@ -158,6 +167,7 @@ void flow_chaos::insert(transaction& in) {
     if (world_.chance(80))
       row.ill = world_.one_of({ailment::unroutable, ailment::missing, ailment::crashing, ailment::cutting,
                                ailment::unencodable, ailment::unreadable, ailment::huge});
+    if (row.ill == ailment::none) row.key = static_cast<int>(world_.between(0, other_exchange));
     if (!how_.refusals && row.ill != ailment::unencodable) row.ill = ailment::none;
     if (!how_.faults && closes_something(row.ill)) row.ill = ailment::none;  // that is a fault
     row.large = world_.chance(30);

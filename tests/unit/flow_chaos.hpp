@@ -45,6 +45,10 @@ class flow_chaos {
     bool prepared = false;
   };
 
+  // Longer than any outage in a schedule, with the pauses of its probes. When these are over it becomes a
+  // second: what is bad by itself is to die, one event of an aggregate after another.
+  std::chrono::milliseconds give_up_after_{40'000};
+
   static simulated_postgres::limits limits_from(virtual_world& world);
   void start_relay();
   void write();
@@ -63,6 +67,7 @@ class flow_chaos {
   void restore();
   void insert_stuck();
   void lock();
+  void break_destinations();
   void strike();
   void strike(simulated_relay& victim);
   void ask_for_lead(simulated_relay& of, std::size_t shard, std::size_t who);

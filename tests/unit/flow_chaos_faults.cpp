@@ -15,6 +15,23 @@ void flow_chaos::strike() {
   world_.after(world_.millis(10, 900), [this] { strike(); });
 }
 
+// One that works takes nothing for a while.
+void flow_chaos::break_destinations() {
+  if (calm_) return;
+  world_.after(world_.millis(0, 2'000), [this] { break_destinations(); });
+  const auto lasts = world_.millis(0, 3'000);
+  if (how_.faults && world_.chance(200)) {  // over a message for it, channels are closed
+    say("an exchange is deleted");
+    exchange_.other_is_gone = true;
+    world_.after(lasts, [this] { exchange_.other_is_gone = false; });
+    return;
+  }
+  const int key = static_cast<int>(world_.between(0, other_exchange));
+  say(fmt::format("routing key {} is not bound", key));
+  exchange_.unbound.insert(key);
+  world_.after(lasts, [this, key] { exchange_.unbound.erase(key); });
+}
+
 // By somebody who may, or by a stranger, who can say so as well. The word for it may be lost, and who asks
 // may hang for ever.
 void flow_chaos::ask_for_lead(simulated_relay& of, std::size_t shard, std::size_t who) {
@@ -124,7 +141,14 @@ void flow_chaos::heal() {
   calm_ = true;
   exchange_.nacks_in_thousand = exchange_.returns_in_thousand = 0;
   exchange_.hangs.clear();
+  exchange_.unbound.clear();
+  exchange_.other_is_gone = false;
   table_.paused.clear();
+  world_.after(give_up_after_, [this] {
+    give_up_after_ = std::chrono::seconds(1);
+    settings_.stream.give_up_after = give_up_after_;
+    for (auto& one : relays_) one->give_up_after(give_up_after_);
+  });
   if (how_.after_dead == flow::after_dead::hold) discard_dead();
   const auto running =
       std::count_if(relays_.begin(), relays_.end(), [](const auto& one) { return one->running(); });

@@ -78,6 +78,8 @@ void flow_chaos::put_off(std::size_t row) {
     of.now.why = flow::exception::scheduled;
     of.now.available_at = world_.wall() + by;
     of.now.put_off_until = world_.now() + by;
+    of.now.waits_for.reset();
+    of.now.first_failed_at.reset();
     of.not_before = {};  // from now on may_be_sent() tells
   });
 }
@@ -106,12 +108,16 @@ void flow_chaos::operate() {
   if (!one.visible || one.gone || one.locked_until > world_.now()) return;
   const auto set_due = [this](table_row& of) {
     if (of.now.status == row_status::pending) return;
-    if (of.now.status != row_status::waiting) of.now.why = flow::exception::backing_off;
+    if (of.now.status != row_status::waiting) {
+      of.now.why = flow::exception::backing_off;
+      of.now.waits_for.reset();
+      of.now.first_failed_at.reset();
+    }
     if (!how_.with.kind_kept) of.now.why = flow::exception::scheduled;
     of.now.status = row_status::waiting;
     of.now.available_at = world_.wall();
     of.not_before = {};
-    of.now.attempts = of.now.deferrals = 0;
+    of.now.attempts = 0;
   };
   switch (world_.between(0, looks_again_ ? 7 : 4)) {
     case 4:

@@ -1,328 +1,385 @@
-// flow_destinations_test: a destination that stops working is an outage; an event that fails where others get
-// through is not.
+// flow_destinations_test: what a destination does not take waits; one event at a time finds out whether that
+// is over, and all probes together are bounded.
 #include "flow/dispatch/destinations.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
-#include "flow_stream_script.hpp"
+#include <map>
 
 namespace flow_destinations_test {
 
 using namespace outboxd;
 using namespace outboxd::flow;
-using namespace outboxd::test;
 using namespace std::chrono_literals;
-using finding = destinations::finding;
-using permit = destinations::permit;
 
 namespace {
+
+constexpr int here = 0;
+constexpr int there = 1;
 
 struct fixture {
   clock::time_point now{std::chrono::hours(1)};
   std::string said;
-  destinations it{
-      "outbox",
-      {.most = 4},
-      {.on_down =
-           [this](const destination& which, std::string_view) {
-             said += fmt::format("down {}/{} ", which.exchange, which.routing_key);
-           },
-       .on_up = [this](const destination& which,
-                       auto) { said += fmt::format("up {}/{} ", which.exchange, which.routing_key); }}};
+  destinations it{{.on_down =
+                       [this](const destination_report& what, std::string_view reason) {
+                         said += fmt::format("down {}/{} {}; ", what.which.exchange, what.which.routing_key,
+                                             reason);
+                       },
+                   .on_still_down =
+                       [this](const destination_report& what) {
+                         said += fmt::format("still {} keys {} events; ", what.keys, what.events);
+                       },
+                   .on_up =
+                       [this](const destination_report& what, bool works) {
+                         said += fmt::format("{} {}/{}; ", works ? "up" : "over", what.which.exchange,
+                                             what.which.routing_key);
+                       }}};
   const destination orders{"outbox", "orders"};
   const destination bills{"outbox", "bills"};
+  std::int64_t seq = 0;
 
-  bool deliver(const destination& to) { return it.on_delivered(to, now); }
-  // Each of an event of its own, unless it says which.
-  finding fail(const destination& to, failure why, excuse before = excuse::none, int which = 0) {
-    return it.on_failed(to, why, {id_of(which != 0 ? which : ++events), 0, 0}, before, "reason", now);
+  // A new event; or one that waits, as the table brings it.
+  destination_id fail(const destination& to, failure why = failure::returned) {
+    return it.on_failed(to, why, {.seq = ++seq}, here, "reason", now);
   }
-  int events = 0;
+  void fail_again(const destination& to, std::int64_t which, failure why = failure::returned) {
+    it.on_failed(to, why, waiting(to, which, why), here, "reason", now);
+  }
+  void deliver(const destination& to) { it.on_delivered(to, {.seq = ++seq}, now); }
+  void deliver_again(const destination& to, std::int64_t which) {
+    it.on_delivered(to, waiting(to, which, failure::returned), now);
+  }
+  static destinations::sent_event waiting(const destination& to, std::int64_t which, failure why) {
+    return {.seq = which, .waited_for = concerns_exchange(why) ? exchange_id_of(to) : id_of(to)};
+  }
+  bool sends(const destination& to) const { return !it.find_block(to); }
+
+  std::vector<destinations::look_up> take(int client = here) { return it.take_due(client, 1'000, now); }
+  // Takes the probe that is due, which the table answers with this event.
+  void probe(const destination& to, std::int64_t which) {
+    const auto due = take();
+    REQUIRE(due.size() == 1);
+    CHECK(due[0].of == id_of(to));
+    CHECK_FALSE(due[0].all);
+    it.on_probe(due[0].of, which);
+  }
+  // The pause until the next probe.
+  clock::duration pause() { return it.next_due(here, now) - now; }
 };
 
 }  // namespace
 
-TEST_CASE_FIXTURE(fixture, "where nothing has ever got through the event is to blame") {
-  CHECK(fail(orders, failure::returned) == finding::own);
-  CHECK(fail({"missing", "orders"}, failure::refused) == finding::own);
-  CHECK(it.ask(orders, now) == permit::send);
-  CHECK(said.empty());
+TEST_CASE("a destination has one number for ever, and its exchange another one") {
+  const destination to{"outbox", "order.created"};
+  CHECK(static_cast<std::uint64_t>(id_of(to)) == 0x6458F940F0DD3E7DULL);
+  CHECK(exchange_of(id_of(to)) == exchange_id_of(to));
+  CHECK(is_exchange(exchange_id_of(to)));
+  CHECK_FALSE(is_exchange(id_of(to)));
+  CHECK(exchange_id_of({"outbox", "other"}) == exchange_id_of(to));
+  CHECK(id_of({"outbox", ""}) != exchange_id_of(to));
 }
 
-TEST_CASE_FIXTURE(
-    fixture, "what has worked and fails twice in a row is down, and probed now and then until it works") {
-  deliver(orders);
-  CHECK(fail(orders, failure::returned) == finding::excused);
-  CHECK(it.ask(orders, now) == permit::send);
-  CHECK(fail(orders, failure::returned) == finding::down);
-  CHECK(said == "down outbox/orders ");
-  CHECK(it.ask(orders, now) == permit::wait);
-  CHECK(it.ask(bills, now) == permit::send);
-  now += 500ms;
-  CHECK(it.ask(orders, now) == permit::probe);
-  CHECK(it.ask(orders, now) == permit::wait);
-  now += 999ms;
-  CHECK(it.ask(orders, now) == permit::wait);
-  now += 1ms;  // and no answer
-  CHECK(it.ask(orders, now) == permit::probe);
-  CHECK(fail(orders, failure::returned) == finding::down);
-  now += 999ms;
-  CHECK(it.ask(orders, now) == permit::wait);
-  now += 1ms;
-  CHECK(it.ask(orders, now) == permit::probe);
-  CHECK(deliver(orders));
-  CHECK(said == "down outbox/orders up outbox/orders ");
-  CHECK(it.ask(orders, now) == permit::send);
-  CHECK_FALSE(deliver(orders));
+TEST_CASE_FIXTURE(fixture,
+                  "one event that fails blocks nobody, and the next one that does blocks what follows") {
+  CHECK(fail(orders) == id_of(orders));
+  CHECK(sends(orders));
+  fail(orders);
+  CHECK_FALSE(sends(orders));
+  CHECK(it.find_block(orders)->of == id_of(orders));
+  CHECK(it.find_block(orders)->why == failure::returned);
+  CHECK(sends(bills));
+  CHECK(said == "down outbox/orders reason; ");
 }
 
-TEST_CASE_FIXTURE(fixture, "what was in flight when a destination went down postpones no probe") {
-  deliver(orders);
-  for (int i = 0; i < 20; ++i) fail(orders, failure::nacked);
-  CHECK(it.probe_pause(orders) == 500ms);
-  now += 500ms;
-  CHECK(it.ask(orders, now) == permit::probe);
-  fail(orders, failure::nacked);  // the probe
-  for (int i = 0; i < 20; ++i) fail(orders, failure::nacked);
-  CHECK(it.probe_pause(orders) == 1s);
-  for (int i = 0; i < 10; ++i) {
-    now += 3s;
-    CHECK(it.ask(orders, now) == permit::probe);
-    fail(orders, failure::nacked);
+TEST_CASE_FIXTURE(fixture, "a confirm between two failures tells that the destination works") {
+  for (int i = 0; i < 10; ++i) fail(orders), deliver(orders);
+  CHECK(sends(orders));
+  fail(orders);
+  CHECK(sends(orders));
+  fail(orders);
+  CHECK_FALSE(sends(orders));
+}
+
+TEST_CASE_FIXTURE(fixture, "one of its events finds out: after half a second, then rarer, up to a minute") {
+  fail(orders), fail(orders);
+  CHECK(take().empty());
+  clock::duration expected = 500ms;
+  for (int i = 0; i < 12; ++i) {
+    CHECK(pause() == expected);
+    now += expected - 1ms;
+    CHECK(take().empty());
+    now += 1ms;
+    probe(orders, 1);
+    CHECK(take().empty());
+    fail_again(orders, 1);
+    expected = std::min<clock::duration>(2 * expected, 60s);
   }
-  CHECK(it.probe_pause(orders) == 3s);
+  CHECK(pause() == 60s);
 }
 
-TEST_CASE_FIXTURE(fixture, "a connection that comes or goes takes the place of a probe") {
-  deliver(orders);
-  fail(orders, failure::nacked), fail(orders, failure::nacked);
+TEST_CASE_FIXTURE(fixture, "another event is the next probe, and the first one again after the last") {
+  fail(orders), fail(orders);
   now += 500ms;
-  CHECK(it.ask(orders, now) == permit::probe);
-  CHECK(it.ask(orders, now) == permit::wait);
-  it.on_lane_changed(now);
-  CHECK(it.ask(orders, now) == permit::probe);
-  CHECK(it.ask(orders, now) == permit::wait);
-}
-
-TEST_CASE_FIXTURE(fixture, "a channel that is closed gives back the probes under way, and ends no pause") {
-  fail(orders, failure::refused), fail(orders, failure::refused);
-  deliver({"paper", "bills"});
-  fail({"paper", "bills"}, failure::refused), fail({"paper", "bills"}, failure::refused);
-  now += 500ms;
-  CHECK(it.ask(orders, now) == permit::probe_alone);
-  CHECK(it.ask({"paper", "bills"}, now) == permit::probe_alone);
-  fail(orders, failure::refused);  // over this the channel is closed
-  it.on_probes_lost(now);
-  CHECK(it.ask(orders, now) == permit::wait);
-  CHECK(it.ask({"paper", "bills"}, now) == permit::probe_alone);
+  CHECK(take().at(0).after < 0);
+  it.on_probe(id_of(orders), 7);
+  fail_again(orders, 7);
   now += 1s;
-  CHECK(it.ask(orders, now) == permit::probe_alone);
+  CHECK(take().at(0).after == 7);
+  it.on_no_probe(id_of(orders), here, now);
+  CHECK(take().at(0).after < 0);
 }
 
-TEST_CASE_FIXTURE(fixture,
-                  "an event that fails while others get through is excused once, and then to blame") {
-  deliver(orders);
-  CHECK(fail(orders, failure::returned) == finding::excused);
-  deliver(orders);
-  CHECK(fail(orders, failure::returned, excuse::failed) == finding::own);
-  CHECK(it.ask(orders, now) == permit::send);
-}
-
-TEST_CASE_FIXTURE(
-    fixture, "a missing exchange concerns all its routing keys, and the default exchange has always worked") {
-  CHECK(fail(orders, failure::refused) == finding::excused);
-  CHECK(fail(bills, failure::refused) == finding::down);
-  CHECK(said == "down outbox/ ");
-  CHECK(it.ask(orders, now) == permit::wait);
-  CHECK(it.ask({"other", "orders"}, now) == permit::send);
-  CHECK(deliver(bills));
-  CHECK(it.ask(orders, now) == permit::send);
-}
-
-TEST_CASE_FIXTURE(fixture,
-                  "an exchange that the settings name counts as one that has worked, as long as they do") {
-  it.trust({"shop"});
-  CHECK(fail({"shop", "a"}, failure::refused) == finding::excused);
-  CHECK(fail({"shop", "b"}, failure::refused) == finding::down);
-  CHECK(fail({"other", "a"}, failure::refused) == finding::own);
-  CHECK(fail({"shop", "c"}, failure::returned) == finding::own);  // of its keys nothing is known
-  it.trust({});
-  CHECK(deliver({"shop", "a"}));
-  CHECK(it.down() == 0);
-}
-
-TEST_CASE_FIXTURE(fixture, "one event by itself takes nothing down, however often it fails") {
-  deliver(orders);
-  for (int i = 0; i < 10; ++i)
-    CHECK(fail(orders, failure::returned, i > 0 ? excuse::failed : excuse::none, 7) == finding::excused);
-  CHECK(it.ask(orders, now) == permit::send);
-  CHECK(fail(orders, failure::returned, excuse::none, 8) == finding::down);
-}
-
-TEST_CASE_FIXTURE(fixture,
-                  "after a flap at most one event is to blame, and the next failure takes it down again") {
-  deliver(orders);
-  fail(orders, failure::returned), fail(orders, failure::returned);
-  deliver(orders);
-  CHECK(fail(orders, failure::returned, excuse::failed) == finding::own);
-  CHECK(fail(orders, failure::returned, excuse::failed) == finding::down);
-}
-
-TEST_CASE_FIXTURE(
-    fixture, "a probe of a missing exchange travels alone, and a topic that is refused concerns that topic") {
-  fail(orders, failure::refused), fail(bills, failure::refused);
+TEST_CASE_FIXTURE(fixture, "what was in flight when it was blocked postpones no probe, and counts as none") {
+  for (int i = 0; i < 20; ++i) fail(orders);
+  CHECK(pause() == 500ms);
   now += 500ms;
-  CHECK(it.ask(orders, now) == permit::probe_alone);
-  // It may hold up its lane until it is overdue: no other lane is to wait beside it.
-  now += 14'999ms;
-  CHECK(it.ask(orders, now) == permit::wait);
-  now += 1ms;
-  CHECK(it.ask(orders, now) == permit::probe_alone);
-  const destination other{"other", "orders"};
-  deliver(other);
-  fail(other, failure::topic_forbidden), fail(other, failure::topic_forbidden);
-  CHECK(it.ask({"other", "bills"}, now) == permit::send);
-  CHECK(it.ask(other, now) == permit::wait);
+  probe(orders, 1);
+  for (int i = 0; i < 20; ++i) fail(orders);
+  fail_again(orders, 5);
+  CHECK(pause() > 10s);  // the probe has no answer yet
+  fail_again(orders, 1);
+  CHECK(pause() == 1s);
 }
 
-TEST_CASE_FIXTURE(fixture, "backpressure needs no earlier success") {
-  CHECK(fail(orders, failure::nacked) == finding::excused);
-  CHECK(fail(orders, failure::unconfirmed) == finding::down);
-  CHECK(fail(orders, failure::nacked, excuse::failed) == finding::down);
-}
-
-TEST_CASE_FIXTURE(fixture, "what has never worked is no outage once the broker says what is wrong with it") {
-  const destination missing{"missing", "orders"};
-  CHECK(fail(missing, failure::unconfirmed) == finding::excused);
-  CHECK(fail(missing, failure::unconfirmed) == finding::down);
-  CHECK(it.ask(missing, now) == permit::wait);
-  CHECK(it.reason_to_wait(missing) == failure::unconfirmed);  // vouches for nothing
-  CHECK(fail(missing, failure::refused) == finding::own);
+TEST_CASE_FIXTURE(fixture, "when a probe gets through, all that waits is read, and new events are sent") {
+  fail(orders), fail(orders);
+  now += 500ms;
+  probe(orders, 1);
+  CHECK_FALSE(it.may_go(id_of(orders), 2));
+  CHECK(it.may_go(id_of(orders), 1));
+  deliver_again(orders, 1);
+  CHECK(sends(orders));
+  CHECK(it.may_go(id_of(orders), 2));
+  const auto due = take();
+  REQUIRE(due.size() == 1);
+  CHECK(due[0].all);
+  CHECK(take().empty());
+  now = it.next_due(here, now);
+  CHECK(take().empty());
+  CHECK(said == "down outbox/orders reason; up outbox/orders; ");
   CHECK(it.down() == 0);
-  CHECK(it.ask(missing, now) == permit::send);
-  CHECK(fail(missing, failure::refused) == finding::own);
+  CHECK(it.next_due(here, now) == clock::time_point::max());
 }
 
-TEST_CASE_FIXTURE(
-    fixture, "a queue that was full and is unbound is the event's fault where nothing ever got through") {
-  CHECK(fail(orders, failure::nacked) == finding::excused);
-  CHECK(fail(orders, failure::nacked) == finding::down);
-  CHECK(fail(orders, failure::returned) == finding::own);
-  CHECK(it.ask(orders, now) == permit::send);
-  deliver(bills);
-  CHECK(fail(bills, failure::nacked) == finding::excused);
-  CHECK(fail(bills, failure::nacked) == finding::down);
-  CHECK(it.reason_to_wait(bills) == failure::not_sent);
-  CHECK(fail(bills, failure::returned) == finding::down);
+TEST_CASE_FIXTURE(fixture, "what fails again when all is read waits longer, unless another one got through") {
+  fail(orders), fail(orders);
+  now += 500ms;
+  probe(orders, 1);
+  deliver_again(orders, 1);
+  take();
+  fail_again(orders, 2);
+  fail_again(orders, 3);
+  CHECK(pause() == 1s);
+  CHECK(sends(orders));  // of new ones nothing is known
+  now += 1s;
+  probe(orders, 2);
+  deliver_again(orders, 2);
+  take();
+  deliver_again(orders, 3);  // as many as there is room for
+  fail_again(orders, 4);
+  CHECK(pause() == 1s);
 }
 
-TEST_CASE_FIXTURE(fixture, "what a former leader has excused tells that its destination has worked") {
-  CHECK(fail(orders, failure::returned, excuse::failed) == finding::excused);
-  CHECK(fail(orders, failure::returned, excuse::failed) == finding::down);
-}
-
-TEST_CASE_FIXTURE(
-    fixture, "what a former leader has not sent tells the same, and blames nobody when others get through") {
-  CHECK(fail(orders, failure::returned, excuse::not_sent) == finding::excused);
-  deliver(orders);
-  CHECK(fail(orders, failure::returned, excuse::not_sent) == finding::excused);
-}
-
-TEST_CASE_FIXTURE(fixture, "what two new exchanges refuse is the login's fault until anything is confirmed") {
-  const destination first{"first", "key"}, second{"second", "key"}, third{"third", "key"};
-  CHECK(fail(first, failure::forbidden) == finding::login);
-  CHECK(fail(second, failure::forbidden) == finding::login);
-  CHECK(fail(first, failure::forbidden, excuse::refused) == finding::login);
-  CHECK(fail(second, failure::forbidden, excuse::refused) == finding::login);
-  CHECK(fail(third, failure::refused) == finding::own);  // it does not exist
-  CHECK(deliver(third));                                 // retries early what waits
-  CHECK(fail(first, failure::forbidden, excuse::refused) == finding::own);
-  CHECK_FALSE(deliver(orders));
-  CHECK(fail(second, failure::forbidden, excuse::refused) == finding::own);
-  CHECK(said.empty());
-}
-
-TEST_CASE_FIXTURE(fixture, "what a single new exchange refuses is excused once") {
-  CHECK(fail({"first", "orders"}, failure::forbidden) == finding::login);
-  CHECK(fail({"first", "bills"}, failure::forbidden) == finding::login);
-  CHECK(fail({"first", "orders"}, failure::forbidden, excuse::refused) == finding::own);
-  CHECK_FALSE(deliver(orders));
-  CHECK(fail({"first", "orders"}, failure::forbidden, excuse::refused) == finding::own);
-}
-
-TEST_CASE_FIXTURE(fixture, "an exchange that has worked and refuses is down, and tells of the login, too") {
-  CHECK(fail(orders, failure::forbidden) == finding::excused);
-  CHECK(fail({"new", "key"}, failure::forbidden, excuse::refused) == finding::login);
-  CHECK(fail(bills, failure::forbidden) == finding::down);
-}
-
-TEST_CASE_FIXTURE(
-    fixture, "that an exchange has worked says nothing of a routing key for which no queue was ever bound") {
-  for (const auto before : {excuse::exchange_not_sent, excuse::exchange_failed}) {
-    CHECK(fail(orders, failure::returned, before) == finding::own);
-    CHECK(fail(orders, failure::returned, before) == finding::own);
+TEST_CASE_FIXTURE(fixture, "a missing exchange blocks all of its routing keys at once, and has one probe") {
+  CHECK(fail(orders, failure::refused) == exchange_id_of(orders));
+  CHECK_FALSE(sends(orders));
+  CHECK_FALSE(sends(bills));
+  CHECK(sends({"other", "orders"}));
+  CHECK(said == "down outbox/ reason; ");
+  now += 500ms;
+  REQUIRE(take().size() == 1);
+  it.on_probe(exchange_id_of(orders), 1);
+  SUBCASE("a confirm ends it") {
+    deliver(bills);
   }
-  CHECK(it.ask(orders, now) == permit::send);
-  const destination other{"other", "orders"};
-  CHECK(fail(other, failure::refused, excuse::exchange_not_sent) == finding::excused);
-  CHECK(fail(other, failure::refused, excuse::exchange_failed) == finding::down);
-  CHECK(it.is_exchange_down(other));
-  CHECK_FALSE(it.is_exchange_down(orders));
+  SUBCASE("so does what no queue takes: there is an exchange") {
+    fail(orders);
+  }
+  CHECK(sends(bills));
+  CHECK(take().at(0).all);
 }
 
-TEST_CASE_FIXTURE(fixture, "memory is bounded, and what is forgotten has never worked") {
-  for (const char* key : {"a", "b", "c", "d", "e", "f", "g"}) deliver({"outbox", key});
-  int known = 0;
-  for (const char* key : {"a", "b", "c", "d", "e", "f", "g"})
-    known += fail({"outbox", key}, failure::returned) == finding::excused ? 1 : 0;
-  CHECK(known <= 4);
-  CHECK(known > 0);
+TEST_CASE_FIXTURE(fixture, "a right for one topic concerns that routing key alone") {
+  fail(orders, failure::topic_forbidden), fail(orders, failure::topic_forbidden);
+  CHECK_FALSE(sends(orders));
+  CHECK(sends(bills));
+}
+
+TEST_CASE_FIXTURE(fixture, "while its exchange is blocked a routing key is not probed") {
+  fail(orders), fail(orders);
+  fail(bills, failure::forbidden);
+  now += 500ms;
+  const auto due = take();
+  REQUIRE(due.size() == 1);
+  CHECK(due[0].of == exchange_id_of(orders));
+}
+
+TEST_CASE_FIXTURE(fixture, "three thousand keys that are gone for good cost twenty probes a second at most") {
+  for (int i = 0; i < 3'000; ++i) fail({"", fmt::format("reply.{}", i)});
+  std::size_t probes = 0;
+  const auto end = now + 600s;
+  std::size_t most_in_a_second = 0;
+  for (auto second = now; second < end; second += 1s) {
+    std::size_t in_this = 0;
+    for (; now < second + 1s; now += 10ms)
+      for (const auto& one : take()) {
+        ++in_this;
+        it.on_probe(one.of, 1);
+        it.on_failed({"", "?"}, failure::returned, {.seq = 1, .waited_for = one.of}, here, "reason", now);
+        // The key is not told by the number: what counts is the budget.
+        it.on_no_probe(one.of, there, now);
+      }
+    most_in_a_second = std::max(most_in_a_second, in_this);
+    probes += in_this;
+  }
+  CHECK(most_in_a_second <= 22);
+  CHECK(probes <= 600 * 20 + 2);
+}
+
+TEST_CASE_FIXTURE(fixture, "ten thousand keys of an exchange that is bound again are found within seconds") {
+  std::vector<std::string> names;
+  for (int i = 0; i < 10'000; ++i) names.push_back(fmt::format("order.{}", i));
+  std::map<destination_id, destination> by_id;
+  for (const std::string& name : names) by_id[id_of({"outbox", name})] = {"outbox", name};
+  const auto again = [&](bool works) {
+    std::size_t got = 0;
+    for (const auto& one : take()) {
+      if (one.all) {
+        ++got;
+        continue;
+      }
+      it.on_probe(one.of, 1);
+      const destinations::sent_event what{.seq = 1, .waited_for = one.of};
+      if (works)
+        it.on_delivered(by_id.at(one.of), what, now);
+      else
+        it.on_failed(by_id.at(one.of), failure::returned, what, here, "reason", now);
+    }
+    return got;
+  };
+  for (const std::string& name : names) fail({"outbox", name});
+  for (const auto bound = now + 1h; now < bound; now += 1s) again(false);
+  std::size_t found = 0;
+  const auto start = now;
+  while (found < by_id.size() && now < start + 60s) {
+    now += 5ms;
+    found += again(true);
+  }
+  CHECK(found == by_id.size());
+  CHECK(now - start < 8s);
+}
+
+TEST_CASE_FIXTURE(fixture, "an exchange makes its other keys due once in a minute, however its keys fare") {
+  fail(orders), fail(bills);
+  for (int i = 0; i < 6; ++i) {
+    now += 60s;
+    for (const auto& one : take()) it.on_probe(one.of, 1);
+    fail_again(orders, 1), fail_again(bills, 1);
+  }
+  CHECK(pause() == 32s);
+  now += 32s;
+  for (const auto& one : take()) it.on_probe(one.of, 1);
+  deliver_again(orders, 1);
+  take();
+  fail_again(bills, 1);
+  const auto first = pause();
+  CHECK(first <= 1s);
+  fail(orders), fail(orders);
+  fail_again(bills, 1);
+  deliver(orders);  // within the minute
+  for (const auto& one : take()) CHECK(one.of == id_of(orders));
+}
+
+TEST_CASE_FIXTURE(fixture, "events that wait are looked for in the shards that have some") {
+  fail(orders), fail(orders);
+  it.on_waits(id_of(orders), there);
+  now += 500ms;
+  CHECK(it.next_due(there, now) <= now);
+  REQUIRE(take(there).size() == 1);
+  it.on_no_probe(id_of(orders), there, now);
+  CHECK(take(there).empty());
+  CHECK(take(here).size() == 1);
+  it.on_no_probe(id_of(orders), here, now);
+  CHECK(it.down() == 0);
+  CHECK(said == "down outbox/orders reason; over outbox/orders; ");
+}
+
+TEST_CASE_FIXTURE(fixture, "when it works, each shard reads what waits there") {
+  fail(orders), fail(orders);
+  it.on_waits(id_of(orders), there);
+  deliver(orders);
+  CHECK(take(here).size() == 1);
+  CHECK(take(there).size() == 1);
+  CHECK(take(here).empty());
+}
+
+TEST_CASE_FIXTURE(fixture, "a stream that leads no more takes what it waits for with it, without a word") {
+  fail(orders), fail(orders);
+  it.leave(here);
+  CHECK(it.down() == 0);
+  CHECK(sends(orders));
+  CHECK(said == "down outbox/orders reason; ");
 }
 
 TEST_CASE_FIXTURE(fixture,
-                  "the more events wait the longer each of them does, and none longer than a minute") {
-  fail(orders, failure::nacked), fail(orders, failure::nacked);
-  CHECK(it.pause(orders) == 1s);
-  for (int i = 0; i < 1'000; ++i) it.pause(orders);
-  CHECK(it.pause(orders) > 10s);
-  for (int i = 0; i < 10'000; ++i) it.pause(orders);
-  CHECK(it.pause(orders) == 60s);
+                  "what a new leader finds waiting is probed, and blocks nobody before it fails again") {
+  it.on_found(id_of(orders), here, now);
+  CHECK(sends(orders));
+  CHECK(it.down() == 1);
+  CHECK(said.empty());
+  probe(orders, 1);
+  fail_again(orders, 1);
+  CHECK(said == "down outbox/orders reason; ");
+  fail(orders);
+  CHECK_FALSE(sends(orders));
 }
 
-TEST_CASE(
-    "while a destination is down its events wait unsent, a probe finds it up, and they are retried early") {
-  stream_script it;
-  it.lead();
-  it.bring({row(1, 1)});
-  it.ack(0, it.latest());
-  it.sent();
-  it.ask(), it.answer();  // its mark
-  it.read({row(2, 2), row(3, 3)});
-  CHECK(it.sent() == std::vector<int>{2, 3});
-  it.answer(0, it.connections[0].sent[1].name, verdict::returned, "312 NO_ROUTE");
-  it.answer(0, it.connections[0].sent[2].name, verdict::returned, "312 NO_ROUTE");
-  CHECK(it.failed.size() == 2);
-  for (const auto& one : it.failed) {
-    CHECK_FALSE(one.counts_attempt);
-    CHECK(one.code == "destination_down");
-  }
-  while (it.asks()) it.answer();
-  it.read({row(4, 4)});
-  CHECK(it.sent().empty());
-  CHECK(it.failed.size() == 3);
-  while (it.asks()) it.answer();
-  it.now += 500ms;
-  it.read({row(5, 5), row(6, 6)});
-  CHECK(it.sent() == std::vector<int>{5});  // the probe
-  it.ack(0, it.latest());
-  bool retried = false;
-  while (it.asks()) {
-    retried |= it.asked.early_retry_after.has_value();
-    it.answer();
-  }
-  CHECK(retried);
-  it.read({row(7, 7)});
-  CHECK(it.sent() == std::vector<int>{7});
+TEST_CASE_FIXTURE(fixture, "events that go elsewhere by now have all that waits read once more") {
+  fail(orders), fail(orders);
+  it.on_moved(id_of(orders), now);
+  CHECK(take().at(0).all);
+}
+
+TEST_CASE_FIXTURE(fixture, "a lost probe is followed by another one") {
+  fail(orders), fail(orders);
+  now += 500ms;
+  probe(orders, 1);
+  CHECK(pause() == 15s);
+  now += 15s;
+  probe(orders, 2);
+}
+
+TEST_CASE_FIXTURE(fixture, "what a queue refuses is tried on a new connection at once") {
+  fail(orders, failure::nacked), fail(bills, failure::returned);
+  it.on_lane_up(now);
+  const auto due = take();
+  REQUIRE(due.size() == 1);
+  CHECK(due[0].of == id_of(orders));
+}
+
+TEST_CASE_FIXTURE(fixture, "the log says once what fails, again after growing pauses, and when it is over") {
+  for (int i = 0; i < 2'000; ++i) fail({"outbox", fmt::format("order.{}", i)});
+  CHECK(said == "down outbox/order.0 reason; ");
+  now += 60s;
+  fail({"outbox", "order.0"});
+  CHECK(said == "down outbox/order.0 reason; still 2000 keys 2001 events; ");
+  now += 599s;
+  fail({"outbox", "order.0"});
+  CHECK(said == "down outbox/order.0 reason; still 2000 keys 2001 events; ");
+  now += 1s;
+  fail({"outbox", "order.0"});
+  CHECK(said.ends_with("still 2000 keys 2003 events; "));
+}
+
+TEST_CASE_FIXTURE(fixture, "memory is bounded: the events of one destination too many wait all the same") {
+  destinations small({}, {.most = 2});
+  for (const char* key : {"a", "b", "c"})
+    for (int i = 0; i < 2; ++i)
+      CHECK(small.on_failed({"outbox", key}, failure::returned, {.seq = 1}, here, "reason", now) ==
+            id_of({"outbox", key}));
+  CHECK(small.down() == 2);
+  CHECK_FALSE(small.find_block({"outbox", "c"}));
 }
 
 }  // namespace flow_destinations_test

@@ -41,7 +41,6 @@ class notes final : public flow::lane_client {
   void on_overdue(flow::slot which) override { say("overdue", which); }
   void on_unsent(flow::slot which) override { say("unsent", which); }
   void on_lanes_changed() override { said_ += "changed "; }
-  void on_destination_up() override {}
   void on_progress() override {}
 
   std::string take() { return std::exchange(said_, {}); }

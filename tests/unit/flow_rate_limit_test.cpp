@@ -57,7 +57,6 @@ class sender final : public lane_client {
   void on_overdue(slot) override {}
   void on_unsent(slot) override { ++unsent; }
   void on_lanes_changed() override {}
-  void on_destination_up() override {}
   void on_progress() override {}
 
   int sent = 0;

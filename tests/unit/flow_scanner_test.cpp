@@ -12,8 +12,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto never = clock::time_point::max();
-
 template <class Answer>
 tried<Answer> failed(read_result how = read_result::deferred) {
   return {.result = how, .reason = "a lock", .answer = {}};
@@ -44,8 +42,12 @@ struct fixture {
     REQUIRE(it.knows_barriers(now));
     REQUIRE(ask().resume);
     REQUIRE(it.on_resumed({}, now));
-    REQUIRE(it.next(100) == never);
+    // Other tests than its own see no walk over what waits for destinations.
+    REQUIRE_FALSE(it.on_waits(failed<waits_answer>(), now + walked_after));
+    REQUIRE(idles());
   }
+  static constexpr std::chrono::hours walked_after{1'000};
+  bool idles(int room = 100) const { return it.next(room) > now + walked_after / 2; }
 };
 
 struct hold_behind_dead : fixture {
@@ -105,25 +107,24 @@ TEST_CASE_FIXTURE(fixture,
   CHECK(ask().held_after == 3);
 }
 
-TEST_CASE_FIXTURE(
-    fixture,
-    "an early retry goes through the table in pages, with pauses, and once more if asked for meanwhile") {
+TEST_CASE_FIXTURE(fixture, "what waits for destinations is walked in pages, and then again and again") {
   load();
-  it.retry_early();
-  CHECK(ask().early_retry_after == due_cursor{});
-  const due_cursor far{.at = timestamp(5s), .seq = 5};
-  CHECK(it.on_retried_early({.result = read_result::done, .reason = {}, .answer = {far}}, now));
-  CHECK_FALSE(ask().early_retry_after);
-  CHECK(it.next(100) > now);
+  it.give_up_after(1h);
+  CHECK(ask().waits->after == waits_cursor{});
+  CHECK(ask().waits->give_up_after == 1h);
+  const waits_cursor far{.of = destination_id{5}, .seq = 5};
+  CHECK(it.on_waits({.result = read_result::done, .reason = {}, .answer = {.found = {}, .upto = far}}, now));
+  CHECK_FALSE(ask().waits);
   now = it.next(100);
-  CHECK(ask().early_retry_after == far);
-  CHECK_FALSE(it.on_retried_early(failed<early_retry_answer>(), now));  // the same page again
+  CHECK(ask().waits->after == far);
+  CHECK_FALSE(it.on_waits(failed<waits_answer>(), now));  // the same page again
   now = it.next(100);
-  CHECK(ask().early_retry_after == far);
-  it.retry_early();
-  CHECK(ask().early_retry_after == due_cursor{});
-  CHECK(it.on_retried_early({}, now));
-  CHECK(it.next(100) == never);
+  CHECK(ask().waits->after == far);
+  CHECK(it.on_waits({}, now));
+  CHECK(it.next(100) >= now + 10s);
+  it.give_up_after(2h);  // at once, and from the start
+  CHECK(ask().waits->after == waits_cursor{});
+  CHECK(ask().waits->give_up_after == 2h);
 }
 
 TEST_CASE_FIXTURE(fixture,
@@ -139,12 +140,12 @@ TEST_CASE_FIXTURE(fixture,
   no_pauses(true);
   it.resume();
   CHECK_FALSE(ask(0).resume);
-  CHECK(it.next(0) == never);
+  CHECK(idles(0));
   CHECK(ask().resume->after == position::before_all);
   CHECK(it.on_resumed({.result = read_result::done, .reason = {}, .answer = {.rows = {}, .upto = 9}}, now));
   CHECK(ask().resume->after == 9);
   CHECK(it.on_resumed({}, now));
-  CHECK(it.next(100) == never);
+  CHECK(idles());
 }
 
 TEST_CASE_FIXTURE(fixture, "a pause that ends while that is looked for sends the look back to the start") {
@@ -158,7 +159,7 @@ TEST_CASE_FIXTURE(fixture, "a pause that ends while that is looked for sends the
                         now));
     CHECK(ask().resume->after == position::before_all);
     CHECK(it.on_resumed({}, now));
-    CHECK(it.next(100) == never);
+    CHECK(idles());
   }
 }
 

@@ -28,7 +28,6 @@ struct quiet_client final : lane_client {
   void on_overdue(slot) override {}
   void on_unsent(slot) override {}
   void on_lanes_changed() override {}
-  void on_destination_up() override {}
   void on_progress() override {}
 };
 

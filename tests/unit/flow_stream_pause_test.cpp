@@ -70,7 +70,7 @@ TEST_CASE("an event of a paused type waits for ever, its aggregate behind it, an
   CHECK(it.asked.failures[0].code == "paused");
   CHECK_FALSE(it.asked.failures[0].delay);
   CHECK_FALSE(it.asked.failures[0].counts_attempt);
-  CHECK_FALSE(it.asked.failures[0].counts_deferral);
+  CHECK_FALSE(it.asked.failures[0].waits_for);
   CHECK(it.failed.empty());
   it.answer();
   it.read({row(4)});
@@ -111,7 +111,7 @@ TEST_CASE(
     CHECK(one.code == "paused");
     CHECK_FALSE(one.delay);
     CHECK_FALSE(one.counts_attempt);
-    CHECK_FALSE(one.counts_deferral);
+    CHECK_FALSE(one.waits_for);
   }
 }
 
@@ -266,7 +266,7 @@ TEST_CASE("a dead letter is sent although its event's type is paused meanwhile")
   stream_script it(limits);
   it.lead();
   it.bring({row(1)});
-  it.answer(0, it.latest(), verdict::returned, "312");
+  it.wires[0].on_channel_closed(std::vector<token>{it.latest()}, {.reason = "406 PRECONDITION_FAILED"});
   tell(it, {all_t});
   REQUIRE(it.connections[0].sent.size() == 2);
   CHECK(it.connections[0].sent[1].body == "dead");

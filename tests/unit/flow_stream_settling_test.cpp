@@ -30,14 +30,14 @@ stored_event unencodable(int number, aggregate of = 1) {
 
 }  // namespace
 
-TEST_CASE("a returned event backs off with an attempt counted, and the rest of its aggregate is parked") {
+TEST_CASE("a returned event waits without an attempt counted, and the rest of its aggregate is parked") {
   stream_script it;
   it.lead();
   it.bring({row(1), row(2), row(3, 2)});
   it.answer(0, 1, verdict::returned, "312 NO_ROUTE");
   it.ask();
   CHECK(it.recorded() == "1 backs off 2 parked ");
-  CHECK(it.asked.failures[0].counts_attempt);
+  CHECK_FALSE(it.asked.failures[0].counts_attempt);
   CHECK(it.asked.failures[0].code == "returned");
   CHECK(it.asked.failures[0].reason == "returned by the broker: 312 NO_ROUTE");
   CHECK(it.asked.failures[1].code.empty());
@@ -69,9 +69,10 @@ TEST_CASE("what is parked goes out after the head, and then the aggregate is fre
   stream_script it;
   it.lead();
   it.bring({row(1), row(2)});
-  it.answer(0, 1, verdict::returned, "312");
+  it.wires[0].on_channel_closed(std::vector<token>{1}, {.reason = "406 PRECONDITION_FAILED"});
   it.ask(), it.answer();
-  it.now = it.stream.next_at();
+  it.now += 5min;
+  it.stream.ring();
   it.ask();
   REQUIRE(it.asked.due);
   named_answers due;
@@ -146,19 +147,58 @@ TEST_CASE("nothing parked goes before an earlier one that is still to be recorde
   CHECK(it.sent().empty());
 }
 
-TEST_CASE("a nacked event backs off, however often, and no attempt is counted") {
+TEST_CASE("a nacked event waits for its destination, and no attempt is counted") {
   stream_script it;
   it.lead();
-  auto often = row(1);
-  often.what.deferrals = 1'000;
-  it.bring({often});
+  it.bring({row(1)});
   it.answer(0, 1, verdict::nacked);
   it.ask();
   CHECK(it.recorded() == "1 backs off ");
-  CHECK(it.asked.failures[0].counts_deferral);
-  CHECK_FALSE(it.asked.failures[0].counts_attempt);
+  const failure_record& how = it.asked.failures[0];
+  CHECK_FALSE(how.counts_attempt);
+  CHECK(how.code == "nacked");
+  CHECK(how.waits_for == id_of(destination{"outbox", "t"}));
+  CHECK(how.exchange == "outbox");
+  CHECK(how.routing_key == "t");
+  CHECK(how.delay == 24h);
   it.answer();
   CHECK(it.stream.events().size() == 0);
+}
+
+TEST_CASE(
+    "what probes its destination and fails again is not written, and is dead when its time has passed") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1)});
+  it.answer(0, 1, verdict::returned, "312");
+  it.ask();
+  CHECK(it.recorded() == "1 backs off ");
+  it.answer();
+  it.now += 500ms;
+  it.ask();
+  REQUIRE(it.asked.waiting.size() == 1);
+  CHECK_FALSE(it.asked.waiting[0].all);
+  auto waits = row(1, 1, exception::backing_off);
+  waits.waits_for = id_of(destination{"outbox", "t"});
+  waits.first_failed_at = timestamp(1h);
+  const auto probe = [&](timestamp now) {
+    it.stream.on_server_time(it.now, now);
+    named_answers found;
+    found.waiting.answer.rows = {waits};
+    it.answer(found);
+    REQUIRE(it.sent().back() == 1);
+    it.answer(0, it.latest(), verdict::returned, "312");
+  };
+  probe(timestamp(24h));
+  CHECK(it.stream.events().size() == 0);
+  it.now += 1s;
+  it.ask();
+  CHECK(it.recorded().empty());
+  REQUIRE(it.asked.waiting.size() == 1);
+  probe(timestamp(25h));
+  it.ask();
+  CHECK(it.recorded() == "1 dead ");
+  CHECK(it.asked.failures[0].reason == "given up after 86400 s: returned by the broker: 312");
 }
 
 TEST_CASE("an event that fails for the last time is dead, and its successor goes when that is written") {
@@ -168,7 +208,7 @@ TEST_CASE("an event that fails for the last time is dead, and its successor goes
   tired.what.attempts = 19;
   it.bring({tired, row(2)});
   it.sent();
-  it.answer(0, 1, verdict::returned, "312");
+  it.wires[0].on_channel_closed(std::vector<token>{1}, {.reason = "406 PRECONDITION_FAILED"});
   it.ask();
   CHECK(it.recorded() == "1 dead ");
   CHECK(it.sent().empty());
@@ -204,9 +244,9 @@ TEST_CASE("what is not confirmed on two connections backs off, and no attempt is
   it.read({row(3, 3)});
   it.sent();
   fall_silent();
-  CHECK(it.sent() == numbers{3});
+  CHECK(it.sent().empty());  // it goes where they went
   it.ask();
-  CHECK(it.recorded() == "1 backs off 2 backs off ");
+  CHECK(it.recorded() == "1 backs off 2 backs off 3 backs off ");
   CHECK(it.asked.failures[0].code == "unconfirmed");
   CHECK_FALSE(it.asked.failures[0].counts_attempt);
 }
@@ -224,10 +264,10 @@ TEST_CASE("a channel that is closed over one of several finds out which, and onl
   it.wires[0].on_channel_closed(std::vector<token>{it.latest()}, bad_message);
   while (it.asks() && it.asked.failures.empty()) it.answer();
   CHECK(it.recorded() == "2 backs off ");
-  CHECK(it.asked.failures[0].code == "refused");
+  CHECK(it.asked.failures[0].code == "channel_closed");
+  CHECK(it.asked.failures[0].counts_attempt);
 }
 
-// The exchange of a stream counts as one that has worked.
 TEST_CASE("what of its destination was refused is recorded with the failure, for the next leader") {
   for (const auto& [refused, scope] :
        std::map<refused_part, failure_scope>{{refused_part::exchange, failure_scope::exchange},
@@ -241,7 +281,8 @@ TEST_CASE("what of its destination was refused is recorded with the failure, for
     CHECK(it.sent() == numbers{1, 2});
     it.wires[0].on_channel_closed(std::vector<token>{it.latest()}, {.reason = "no", .part = refused});
     REQUIRE(it.failed.size() == 1);
-    CHECK(it.failed[0].code == "destination_down");
+    CHECK(it.failed[0].code == "refused");
+    CHECK_FALSE(it.failed[0].counts_attempt);
     CHECK(it.failed[0].scope == scope);
   }
 }
@@ -297,7 +338,7 @@ TEST_CASE("while the lead is given up nobody dies without a letter: the next lea
     it.lead();
     it.bring({last});
     it.stream.drain();
-    it.answer(0, 1, verdict::returned, "312");
+    it.wires[0].on_channel_closed(std::vector<token>{1}, {.reason = "406 PRECONDITION_FAILED"});
     it.ask();
     CHECK(it.recorded() == (with_letters ? "1 backs off " : "1 dead "));
     CHECK(it.asked.failures[0].counts_attempt == !with_letters);

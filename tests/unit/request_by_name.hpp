@@ -41,7 +41,8 @@ struct named_request {
   bool pauses = false;
   std::optional<std::int64_t> dead_after;
   std::optional<flow::aggregate> held_after;
-  std::optional<flow::due_cursor> early_retry_after;
+  std::optional<flow::waits_request> waits;
+  std::vector<flow::waiting_request::look_up> waiting;
   std::optional<flow::resume_request> resume;
 
  private:
@@ -60,7 +61,8 @@ struct named_request {
   void take(const flow::pauses_request&) { pauses = true; }
   void take(const flow::dead_request& one) { dead_after = one.after; }
   void take(const flow::held_request& one) { held_after = one.after; }
-  void take(const flow::early_retry_request& one) { early_retry_after = one.after; }
+  void take(const flow::waits_request& one) { waits = one; }
+  void take(const flow::waiting_request& one) { waiting = one.of; }
   void take(const flow::resume_request& one) { resume = one; }
 };
 
@@ -97,7 +99,8 @@ struct named_answers {
   flow::tried<flow::pauses_answer> pauses;
   flow::tried<flow::dead_answer> dead;
   flow::tried<flow::held_answer> held;
-  flow::tried<flow::early_retry_answer> early_retry;
+  flow::tried<flow::waits_answer> waits;
+  flow::tried<flow::waiting_answer> waiting;
   flow::tried<flow::resumed_answer> resumed;
 
  private:
@@ -116,7 +119,8 @@ struct named_answers {
   flow::pauses_request::answer& part_of(const flow::pauses_request&) { return pauses; }
   flow::dead_request::answer& part_of(const flow::dead_request&) { return dead; }
   flow::held_request::answer& part_of(const flow::held_request&) { return held; }
-  flow::early_retry_request::answer& part_of(const flow::early_retry_request&) { return early_retry; }
+  flow::waits_request::answer& part_of(const flow::waits_request&) { return waits; }
+  flow::waiting_request::answer& part_of(const flow::waiting_request&) { return waiting; }
   flow::resume_request::answer& part_of(const flow::resume_request&) { return resumed; }
 };
 

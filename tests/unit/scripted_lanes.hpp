@@ -43,7 +43,7 @@ class scripted_connection final : public flow::broker {
 struct scripted_lanes {
   explicit scripted_lanes(std::size_t count, const flow::lane_limits& limits = {},
                           flow::rate_limit rate = flow::rate_limit())
-      : pool([this] { return now; }, {}, {"outbox", {}, {}}, rate) {
+      : pool([this] { return now; }, {}, flow::destinations({}), rate) {
     for (std::size_t i = 0; i < count; ++i)
       pool.add(wires.emplace_back(connections.emplace_back(), pool, limits));
     for (auto& one : wires) one.on_broker_up();

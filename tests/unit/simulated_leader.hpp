@@ -50,6 +50,10 @@ class simulated_leader {
     flow_.hear(what, 1, world_.now());
     turn();
   }
+  void adopt(const flow::leader_limits& changed) {
+    flow_.adopt(changed, world_.now());
+    turn();
+  }
   void stop() {
     flow_.stop();
     flow_.leads() ? turn() : session_.cut({}, {});

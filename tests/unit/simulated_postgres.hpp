@@ -50,6 +50,7 @@ struct rules {
   bool laggards_after_read = true;    // who was left behind is read after the others
   bool looked_again = true;           // what waits for longer is looked at before it is sent
   bool changes_told = true;           // a mark by key tells what has changed since it was read
+  bool waits_found = true;            // a leader learns which destinations events wait for
 };
 
 enum class row_status : std::uint8_t { pending, waiting, published, dead };
@@ -70,15 +71,18 @@ constexpr bool closes_something(ailment what) {
 }
 const char* type_of(ailment what);
 
+// The routing key that goes to an exchange of its own.
+inline constexpr int other_exchange = 3;
+
 // What an update changes.
 struct row_state {
   row_status status = row_status::pending;
   flow::exception why = flow::exception::none;
   timestamp available_at;
   int attempts = 0;
-  int deferrals = 0;
   std::string failure;  // the code of the latest
-  flow::failure_scope scope = flow::failure_scope::routing_key;
+  std::optional<flow::destination_id> waits_for{};
+  std::optional<timestamp> first_failed_at{};
   std::uint32_t place = 0;
   std::uint32_t written_by = 0;
   int content = 0;
@@ -120,6 +124,7 @@ struct table_row {
   int delivered = 0;
   bool refused = false;  // by the broker, once or more
   int sent = 0;          // its content when it was sent last
+  int key = 0;           // its routing key: 0 by its event type, or one of three
 };
 
 class simulated_postgres {
@@ -211,7 +216,9 @@ class simulated_postgres {
   flow::tried<std::vector<flow::stored_event>> left(std::size_t shard, const std::vector<std::int64_t>& seqs,
                                                     bool keys_only);
   flow::tried<flow::release_answer> release(const std::vector<flow::aggregate>& of, int most, bool keys_only);
-  flow::tried<flow::early_retry_answer> retry_early(std::size_t shard);
+  flow::tried<flow::waits_answer> waits(std::size_t shard, const flow::waits_request& what);
+  flow::tried<flow::waiting_answer> waiting(std::size_t shard, const flow::waiting_request& what,
+                                            bool keys_only);
   flow::tried<flow::held_answer> held(std::size_t shard, flow::aggregate after);
   flow::tried<flow::dead_answer> dead(std::size_t shard, std::int64_t after) const;
   flow::tried<flow::pauses_answer> in_force() const;
@@ -254,6 +261,9 @@ class simulated_postgres {
   std::function<void(std::size_t row, const char* what)> on_step;  // for who looks for a reason
   std::function<void()> on_dead;                                   // some are recorded as dead
   std::function<void(std::size_t row)> on_lost_dead;               // a crash has made it pending again
+  std::function<void(std::size_t row)>
+      on_rewritten;  // it waits for its destination, and is written once more
+  std::function<void(std::size_t row, std::chrono::microseconds failing)> on_given_up;
 
  private:
   // A commit, and how it is lost.
@@ -265,9 +275,10 @@ class simulated_postgres {
 
   static bool is_paused(const table_row& one, const std::vector<flow::pause>& by);
   bool waits_before(const flow::stored_event& one) const;
-  // It waits for a time to come. What waits for the end of a pause is as good as due.
+  // It waits for a time to come. What waits for a destination or for the end of a pause is as good as due.
   bool is_put_off(const row_state& one) const {
-    return (one.why == flow::exception::scheduled || one.why == flow::exception::backing_off) &&
+    return (one.why == flow::exception::scheduled ||
+            (one.why == flow::exception::backing_off && !one.waits_for)) &&
            one.available_at > world_.wall() && one.available_at != timestamp::max();
   }
   void note_hand(table_row& of) const {

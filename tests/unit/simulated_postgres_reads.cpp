@@ -1,6 +1,8 @@
 // simulated_postgres: the statements that read.
 #include <cstring>
 
+#include <array>
+
 #include "simulated_postgres.hpp"
 
 namespace outboxd::test {
@@ -48,22 +50,16 @@ flow::stored_event simulated_postgres::stored(std::size_t row, bool keys_only) {
   out.what.headers = "{}";
   if (from.ill == ailment::missing) out.what.exchange = "no such exchange";
   out.what.attempts = from.now.attempts;
-  out.what.deferrals = from.now.deferrals;
+  out.waits_for = from.now.why == exception::backing_off ? from.now.waits_for : std::nullopt;
+  out.first_failed_at = from.now.first_failed_at;
+  constexpr std::array<std::string_view, 4> keys{"", "k.one", "k.two", "k.three"};
+  if (from.key > 0) out.what.routing_key = keys.at(static_cast<std::size_t>(from.key));
+  if (from.key == other_exchange) out.what.exchange = "orders";
   out.from = from.now.why;
   if (out.from == exception::none && from.scheduled && from.now.available_at > world_.wall())
     out.due_in = std::chrono::ceil<milliseconds>(from.now.available_at - world_.wall());
   out.withheld = keys_only || from.large;
-  const bool of_exchange = from.now.scope == flow::failure_scope::exchange;
-  out.suspect =
-      from.now.failure == "refused" || from.now.failure == "connection_closed" ||
-      from.now.failure == "login_refused" ||
-      (from.now.failure == "destination_down" && from.now.scope != flow::failure_scope::routing_key);
-  if (from.now.failure == "not_sent")
-    out.excused = of_exchange ? flow::excuse::exchange_not_sent : flow::excuse::not_sent;
-  if (from.now.failure == "destination_down")
-    out.excused = of_exchange ? flow::excuse::exchange_failed : flow::excuse::failed;
-  if (from.now.failure == "refused" || from.now.failure == "login_refused")
-    out.excused = flow::excuse::refused;
+  out.suspect = from.now.failure == "channel_closed" || from.now.failure == "connection_closed";
   out.size = from.large ? 3'000 : 100;
   if (on_step) on_step(row, "read");
   return out;
@@ -182,26 +178,51 @@ flow::tried<flow::laggards_answer> simulated_postgres::laggards(std::size_t shar
   return out;
 }
 
-// All in one page. What is locked waits for its own time.
-flow::tried<flow::early_retry_answer> simulated_postgres::retry_early(std::size_t shard) {
-  flow::tried<flow::early_retry_answer> out;
+// All in one page.
+flow::tried<flow::waits_answer> simulated_postgres::waits(std::size_t shard,
+                                                          const flow::waits_request& what) {
+  flow::tried<flow::waits_answer> out;
   if (in_recovery()) out.result = read_result::deferred;
   if (in_recovery() || cannot_read(out)) return out;
   std::vector<std::function<void()>> undoing;
   for (const std::size_t row : by_seq_) {
     const table_row& one = rows[row];
-    const auto& code = one.now.failure;
-    if (!shows(one) || shard_of(one.of) != shard || one.now.why != exception::backing_off || is_locked(row) ||
-        refuses(row) || one.now.available_at <= world_.wall())
+    if (!shows(one) || shard_of(one.of) != shard || one.now.why != exception::backing_off ||
+        !one.now.waits_for)
       continue;
-    if (code == "not_sent" || code == "destination_down" || code == "login_refused" || code == "nacked" ||
-        code == "unconfirmed") {
-      if (on_step) on_step(row, "retried early");
-      write(
-          row, [this](row_state& now) { now.available_at = world_.wall(); }, undoing);
-    }
+    if (*one.now.waits_for < what.after.of) continue;
+    if (std::ranges::find(out.answer.found, *one.now.waits_for) == out.answer.found.end())
+      out.answer.found.push_back(*one.now.waits_for);
+    if (!one.now.first_failed_at || is_locked(row) || refuses(row) || one.now.available_at <= world_.wall())
+      continue;
+    const auto until = std::max(*one.now.first_failed_at + what.give_up_after.value(), world_.wall());
+    if (one.now.available_at == until) continue;
+    write(
+        row, [until](row_state& now) { now.available_at = until; }, undoing);
   }
   finish(std::move(undoing), false);
+  return out;
+}
+
+flow::tried<flow::waiting_answer> simulated_postgres::waiting(std::size_t shard,
+                                                              const flow::waiting_request& what,
+                                                              bool keys_only) {
+  flow::tried<flow::waiting_answer> out;
+  if (cannot_read(out)) return out;
+  std::vector<std::size_t> found;
+  for (const auto& each : what.of) {
+    int count = 0;
+    for (const std::size_t row : by_seq_) {
+      const table_row& one = rows[row];
+      if (!shows(one) || shard_of(one.of) != shard || one.now.why != exception::backing_off ||
+          one.now.waits_for != each.of || one.seq <= each.after || count >= each.events)
+        continue;
+      ++count;
+      found.push_back(row);
+    }
+  }
+  bring(found, keys_only, out, out.answer.rows);
+  for (auto& one : out.answer.rows) one.earlier_waits = waits_before(one);
   return out;
 }
 

@@ -58,6 +58,12 @@ flow::write_answer simulated_postgres::record(const std::vector<flow::failure_re
       continue;
     }
     dies |= one.to == exception::dead;
+    const row_state& before = rows[row].now;
+    if (on_rewritten && one.waits_for && before.why == exception::backing_off &&
+        before.waits_for == one.waits_for && before.available_at > world_.wall())
+      on_rewritten(row);
+    if (on_given_up && one.to == exception::dead && !one.counts_attempt && before.first_failed_at)
+      on_given_up(row, world_.wall() - *before.first_failed_at);
     const bool put_off = one.to != exception::dead && is_put_off(rows[row].now);
     write(
         row,
@@ -65,12 +71,20 @@ flow::write_answer simulated_postgres::record(const std::vector<flow::failure_re
           now.status = one.to == exception::dead ? row_status::dead : row_status::waiting;
           if (!put_off) now.why = one.to;
           now.attempts += one.counts_attempt ? 1 : 0;
-          now.deferrals = one.counts_deferral ? now.deferrals + 1 : one.counts_attempt ? 0 : now.deferrals;
+          const bool fails = one.counts_attempt || one.waits_for;
+          const auto since = now.first_failed_at.value_or(world_.wall());
           if (one.to == exception::backing_off && !put_off)
-            now.available_at = one.delay ? world_.wall() + *one.delay : timestamp::max();
+            now.available_at = !one.delay ? timestamp::max()
+                               : !one.waits_for
+                                   ? world_.wall() + *one.delay
+                                   : std::max(since + *one.delay, world_.wall() + milliseconds(1'000));
+          if (fails)
+            now.first_failed_at = since;
+          else if (one.to != exception::dead && !put_off)
+            now.first_failed_at.reset();
           if (!one.code.empty()) {
             now.failure = one.code;
-            now.scope = one.scope;
+            now.waits_for = one.waits_for;
           }
         },
         undoing);
@@ -116,7 +130,13 @@ flow::write_answer simulated_postgres::mark(const flow::mark_request& what) {
   for (const std::size_t row : now) {
     if (on_published) on_published(row);
     write(
-        row, [](row_state& of) { of.status = row_status::published, of.why = exception::none; }, undoing);
+        row,
+        [](row_state& of) {
+          of.status = row_status::published;
+          of.why = exception::none;
+          of.first_failed_at.reset();
+        },
+        undoing);
   }
   for (const event_key& one : out.changed)
     if (const auto row = find(one)) rows[*row].now.failure = "changed_after_send";

@@ -22,6 +22,9 @@ struct simulated_exchange {
   std::function<ailment(std::size_t row)> ailment_of;
   std::set<std::size_t> letters;    // rows whose dead letter has arrived
   std::set<flow::aggregate> hangs;  // whose queue confirms nothing
+  std::set<int> unbound;            // routing keys that no queue takes
+  bool other_is_gone = false;       // the exchange of other_exchange
+  std::function<int(std::size_t row)> key_of;
   std::function<flow::aggregate(std::size_t row)> aggregate_of;
   std::int64_t nacks_in_thousand = 0;
   std::int64_t returns_in_thousand = 0;
@@ -140,13 +143,18 @@ class simulated_rabbit final : public flow::broker {
       return confirm({sent.name, verdict::acked, {}}, sent);
     }
     const ailment ill = exchange_.ailment_of(sent.row);
-    if (ill == ailment::missing) return sent.session == session_ ? close_channel() : void();
+    const int key = exchange_.key_of(sent.row);
+    if (ill == ailment::missing || (key == other_exchange && exchange_.other_is_gone)) {
+      exchange_.on_refused(sent.row);
+      return sent.session == session_ ? close_channel() : void();
+    }
     if (ill == ailment::crashing || ill == ailment::cutting) {
       if (sent.session != session_) return;
       return lose(ill == ailment::crashing ? interruption{ending::connection_closed, "541 INTERNAL_ERROR"}
                                            : interruption{ending::silent});
     }
-    if (ill == ailment::unroutable || world_.chance(exchange_.returns_in_thousand))
+    if (ill == ailment::unroutable || exchange_.unbound.contains(key) ||
+        world_.chance(exchange_.returns_in_thousand))
       return refuse(sent, {sent.name, verdict::returned, "312 NO_ROUTE"});
     if (refuses_ && sent.session == session_) return refuse(sent, {sent.name, verdict::nacked, {}});
     if (world_.chance(exchange_.nacks_in_thousand)) {

@@ -34,7 +34,7 @@ class simulated_relay {
         with_(with),
         complain_(std::move(complain)),
         process_(world),
-        pool_([this] { return world_.now(); }, {}, {"outbox", {}, {}}, flow::rate_limit(how.max_rate)) {
+        pool_([this] { return world_.now(); }, {}, flow::destinations({}), flow::rate_limit(how.max_rate)) {
     for (int i = 0; i < lane_count; ++i) add_lane(exchange);
     add_leader();
     every(milliseconds(100), [this] { pool_.check_deadlines(); });
@@ -50,6 +50,14 @@ class simulated_relay {
   void hear(std::size_t shard, flow::word what) {
     process_.run([this, shard, what] {
       if (auto* const one = find_leader(shard)) one->hear(what);
+    });
+  }
+
+  // retry.give_up_after is another time from now on.
+  void give_up_after(milliseconds to) {
+    how_.stream.give_up_after = to;
+    process_.run([this] {
+      for (auto& one : leaders_) one.adopt(limits());
     });
   }
 
@@ -124,15 +132,18 @@ class simulated_relay {
     one.connect(wires_.back());
   }
 
+  flow::leader_limits limits() const {
+    return {.stream = how_.stream,
+            .doorbell = {.shortest_poll = how_.sweep_interval, .longest_poll = how_.sweep_interval},
+            .sweep_interval = how_.sweep_interval,
+            .claim_timeout = how_.claim_timeout};
+  }
+
   void add_leader() {
-    flow::leader_limits limits{
-        .stream = how_.stream,
-        .doorbell = {.shortest_poll = how_.sweep_interval, .longest_poll = how_.sweep_interval},
-        .sweep_interval = how_.sweep_interval,
-        .claim_timeout = how_.claim_timeout};
-    limits.stream.seed = static_cast<std::uint64_t>(world_.between(1, 1'000'000));
+    auto its_limits = limits();
+    its_limits.stream.seed = static_cast<std::uint64_t>(world_.between(1, 1'000'000));
     leaders_.emplace_back(
-        world_, process_, table_, with_, pool_, share_, limits, how_.counts_others && with_.makes_way,
+        world_, process_, table_, with_, pool_, share_, its_limits, how_.counts_others && with_.makes_way,
         simulated_leader::hooks{
             .on_led =
                 [this](int shard, const flow::saved_position& from) {

@@ -251,8 +251,11 @@ class simulated_session {
       out = table_.held(shard_, what.after);
     return out;
   }
-  flow::early_retry_request::answer carry_out(const flow::early_retry_request&, const flow::store_request&) {
-    return table_.retry_early(shard_);
+  flow::waits_request::answer carry_out(const flow::waits_request& what, const flow::store_request&) {
+    return with_.waits_found ? table_.waits(shard_, what) : flow::waits_request::answer();
+  }
+  flow::waiting_request::answer carry_out(const flow::waiting_request& what, const flow::store_request& all) {
+    return table_.waiting(shard_, what, all.keys_only);
   }
   flow::resume_request::answer carry_out(const flow::resume_request& what, const flow::store_request& all) {
     return with_.resumed_at_start || !std::exchange(first_resume_, false)

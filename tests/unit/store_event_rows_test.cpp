@@ -1,6 +1,8 @@
 // store_event_rows_test: what the columns of an event's row mean for the flow.
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "made_rows.hpp"
 #include "pg/binary.hpp"
 #include "store/event_columns.hpp"
@@ -45,32 +47,27 @@ flow::stored_event read_one(const row_of_fields& row) {
 
 }  // namespace
 
-TEST_CASE("who leads next knows of each failure whether its event travels alone, and what it excuses") {
-  struct meaning {
-    std::string failure;
-    std::optional<std::string> scope;
-    bool suspect;
-    flow::excuse excused;
-  };
-  const std::vector<meaning> all{{"refused", {}, true, flow::excuse::refused},
-                                 {"login_refused", {}, true, flow::excuse::refused},
-                                 {"connection_closed", {}, true, flow::excuse::none},
-                                 {"destination_down", "exchange", true, flow::excuse::exchange_failed},
-                                 {"destination_down", "topic", true, flow::excuse::failed},
-                                 {"destination_down", {}, false, flow::excuse::failed},
-                                 {"not_sent", {}, false, flow::excuse::not_sent},
-                                 {"not_sent", "exchange", false, flow::excuse::exchange_not_sent},
-                                 {"returned", {}, false, flow::excuse::none},
-                                 {"nacked", {}, false, flow::excuse::none}};
-  for (const meaning& one : all) {
-    CAPTURE(one.failure);
-    auto row = backing_off(one.failure);
-    at(row, event_column::scope) = one.scope;
-    const auto got = read_one(row);
+TEST_CASE("who leads next knows of each failure whether its event travels alone") {
+  const std::map<std::string, bool> all{{"channel_closed", true}, {"connection_closed", true},
+                                        {"refused", false},       {"returned", false},
+                                        {"nacked", false},        {"destination_down", false}};
+  for (const auto& [code, alone] : all) {
+    CAPTURE(code);
+    const auto got = read_one(backing_off(code));
     CHECK(got.from == flow::exception::backing_off);
-    CHECK(got.suspect == one.suspect);
-    CHECK(got.excused == one.excused);
+    CHECK(got.suspect == alone);
+    CHECK_FALSE(got.waits_for);
+    CHECK_FALSE(got.first_failed_at);
   }
+}
+
+TEST_CASE("and for which destination it waits, and since when it fails") {
+  auto row = backing_off("returned");
+  at(row, event_column::waits_for) = pg::int8(-7);
+  at(row, event_column::first_failed_at) = pg::int8(5'000'000);
+  const auto got = read_one(row);
+  CHECK(got.waits_for == flow::destination_id{-7});
+  CHECK(got.first_failed_at == pg::read_timestamp(pg::int8(5'000'000)));
 }
 
 TEST_CASE("a due event knows whether an earlier one of its aggregate waits") {

@@ -11,7 +11,7 @@
 namespace outboxd::app {
 
 // They change at run time, and so do routes: relay::adopt and logger::adopt take them up.
-inline constexpr std::array<std::string_view, 14> live_keys{
+inline constexpr std::array<std::string_view, 15> live_keys{
     "amqp.confirm_timeout",
     "relay.sweep_interval",
     "relay.shutdown_grace",
@@ -20,6 +20,7 @@ inline constexpr std::array<std::string_view, 14> live_keys{
     "retry.base",
     "retry.cap",
     "retry.max_attempts",
+    "retry.give_up_after",
     "retention.published",
     "retention.processed",
     "log.level",

@@ -84,6 +84,8 @@ inline constexpr std::array setting_keys{
                 "longest delay after the first failed attempt, doubled with each; jittered"},
     setting_key{"retry", "cap", "5m", "the longest that delay grows to"},
     setting_key{"retry", "max_attempts", "20", "an event is dead after so many failed attempts"},
+    setting_key{"retry", "give_up_after", "24h",
+                "an event that its destination does not take for so long is dead; never: it waits"},
     setting_key{"dead_letter", "exchange", "", "an exchange to which dead events are published as well"},
     setting_key{"cloudevents", "source", "urn:outboxd",
                 "the attribute source of CloudEvents: a URI, or a reference to one"},

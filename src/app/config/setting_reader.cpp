@@ -30,6 +30,16 @@ milliseconds setting_reader::duration(const std::string& key, milliseconds least
   return least;
 }
 
+std::optional<milliseconds> setting_reader::duration_or_never(const std::string& key, milliseconds least,
+                                                              milliseconds most, std::string_view allowed) {
+  const std::string& text = value(key).text;
+  if (text == "never") return std::nullopt;
+  const auto parsed = parse_duration(text);
+  if (!parsed || *parsed < least || *parsed > most)
+    refuse(key, fmt::format("never, or a duration such as 12h or 7d, {}", allowed));
+  return parsed;
+}
+
 std::int64_t setting_reader::integer(const std::string& key, std::int64_t least, std::int64_t most) {
   const auto parsed = parse_integer(value(key).text);
   if (parsed && *parsed >= least && *parsed <= most) return *parsed;

@@ -27,6 +27,11 @@ class setting_reader {
   // Both ends included; `allowed` names them for the error.
   std::chrono::milliseconds duration(const std::string& key, std::chrono::milliseconds least,
                                      std::chrono::milliseconds most, std::string_view allowed);
+  // nullopt: never.
+  std::optional<std::chrono::milliseconds> duration_or_never(const std::string& key,
+                                                             std::chrono::milliseconds least,
+                                                             std::chrono::milliseconds most,
+                                                             std::string_view allowed);
   std::int64_t integer(const std::string& key, std::int64_t least, std::int64_t most);
   std::int64_t size(const std::string& key, std::int64_t least, std::int64_t most, std::string_view allowed);
   bool yes(const std::string& key);

@@ -141,6 +141,8 @@ void read_retry_schedule(setting_reader& from, settings& out) {
 }
 
 void read_retry(setting_reader& from, settings& out) {
+  out.relay.leader.stream.give_up_after =
+      from.duration_or_never("retry.give_up_after", 1s, std::chrono::days(365), "1s to 365d");
   if (from.has("retry.schedule")) return read_retry_schedule(from, out);
   const auto base = from.duration("retry.base", 1ms, longest_retry, "1ms to 30d");
   const auto cap = from.duration("retry.cap", 1ms, longest_retry, "1ms to 30d");
@@ -214,20 +216,10 @@ void read_relay(setting_reader& from, settings& out) {
                                       : store::after_publish::remove;
 }
 
-relay::retention_settings::age read_age(setting_reader& from, const std::string& key) {
-  constexpr milliseconds least = 1min;
-  constexpr milliseconds most = std::chrono::days(3650);
-  const std::string& text = from.value(key).text;
-  if (text == "never") return std::nullopt;
-  const auto age = parse_duration(text);
-  if (!age || *age < least || *age > most)
-    from.refuse(key, "never, or a duration such as 12h or 7d, 1m to 3650d");
-  return age;
-}
-
 void read_retention(setting_reader& from, settings& out) {
-  out.relay.keep.published = read_age(from, "retention.published");
-  out.relay.keep.processed = read_age(from, "retention.processed");
+  constexpr milliseconds most = std::chrono::days(3650);
+  out.relay.keep.published = from.duration_or_never("retention.published", 1min, most, "1m to 3650d");
+  out.relay.keep.processed = from.duration_or_never("retention.processed", 1min, most, "1m to 3650d");
 }
 
 void read_http(setting_reader& from, settings& out) {

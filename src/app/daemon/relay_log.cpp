@@ -45,13 +45,8 @@ void relay_log::take(const relay::relay_notice& what) {
   std::visit([this](const auto& one) { say(one); }, what);
 }
 
-// Every death is said. Of the events that wait, which may be thousands a second, one in a second.
 void relay_log::say(const notice::failed& what) {
-  if (what.how.to == flow::exception::dead)
-    say_of(what, spdlog::level::err, "give_up",
-           fmt::format("event {} is dead: {}", to_string(what.which.id), what.how.reason));
-  else
-    say_waits(what);
+  what.how.to == flow::exception::dead ? say_dies(what) : say_waits(what);
   if (what.how.code == outboxd::name_of(failure::returned)) say_unbound(what.to);
 }
 
@@ -71,7 +66,35 @@ void relay_log::say_unbound(const flow::destination& to) {
       to.exchange, to.routing_key);
 }
 
+// Thousands may die together: one is said in a second, and how many others there were.
+void relay_log::say_dies(const notice::failed& what) {
+  const auto level = unsaid_deaths_ ? spdlog::level::debug : spdlog::level::err;
+  if (log_->should_log(level))
+    say_of(what, level, "give_up",
+           fmt::format("event {} is dead: {}", to_string(what.which.id), what.how.reason));
+  if (unsaid_deaths_) {
+    ++*unsaid_deaths_;
+    return;
+  }
+  unsaid_deaths_ = 0;
+  deaths_timer_.expires_after(std::chrono::seconds(1));
+  deaths_timer_.async_wait([this](const boost::system::error_code&) {
+    if (*unsaid_deaths_ > 0)
+      log_->error("{} more events are dead; outboxd dead list tells which and why", *unsaid_deaths_);
+    unsaid_deaths_.reset();
+  });
+}
+
+// What waits for its destination is told with that. Of the others, which may be thousands a second, one in a
+// second.
 void relay_log::say_waits(const notice::failed& what) {
+  if (what.how.waits_for) {
+    if (log_->should_log(spdlog::level::debug))
+      say_of(
+          what, spdlog::level::debug, "wait",
+          fmt::format("event {} waits for its destination: {}", to_string(what.which.id), what.how.reason));
+    return;
+  }
   const auto now = std::chrono::steady_clock::now();
   const bool quiet = now < said_waits_ + std::chrono::seconds(1);
   const auto level = quiet ? spdlog::level::debug : spdlog::level::warn;
@@ -211,12 +234,25 @@ void relay_log::say(const notice::exchange_created& what) {
 }
 
 void relay_log::say(const notice::destination_down& what) {
-  log_->error("{} has stopped working: {}; its events wait, and no attempt is counted", name_of(what.which),
-              what.reason);
+  log_->error("{} does not take events: {}; they wait, and are dead after retry.give_up_after",
+              name_of(what.what.which), what.reason);
+}
+
+void relay_log::say(const notice::destination_still_down& what) {
+  const auto& of = what.what;
+  log_->error("{} has not taken events for {} s; {} events wait since then",
+              of.which.routing_key.empty() || of.keys == 1
+                  ? name_of(of.which)
+                  : fmt::format("{} with {} routing keys", name_of({of.which.exchange, {}}), of.keys),
+              of.lasts.count() / 1'000, of.events);
 }
 
 void relay_log::say(const notice::destination_up& what) {
-  log_->info("{} works again, after {} s", name_of(what.which), what.down_for.count() / 1'000);
+  const auto& of = what.what;
+  if (what.works)
+    log_->info("{} takes events again, after {} s", name_of(of.which), of.lasts.count() / 1'000);
+  else
+    log_->info("no event waits for {} any more, after {} s", name_of(of.which), of.lasts.count() / 1'000);
 }
 
 void relay_log::say(const notice::pruned& what) {

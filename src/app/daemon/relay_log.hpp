@@ -1,10 +1,13 @@
 // relay_log: what the log says of a relay.
 #pragma once
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,10 +19,12 @@ namespace outboxd::app {
 
 class relay_log {
  public:
-  relay_log(std::shared_ptr<logger> log, std::string default_exchange)
-      : log_(std::move(log)), default_exchange_(std::move(default_exchange)) {}
+  relay_log(boost::asio::io_context& io, std::shared_ptr<logger> log, std::string default_exchange)
+      : log_(std::move(log)), default_exchange_(std::move(default_exchange)), deaths_timer_(io) {}
 
   void take(const relay::relay_notice& what);
+  // Says what is still unsaid. Nothing is to be taken after it.
+  void stop() { deaths_timer_.cancel(); }
 
  private:
   // One line or none of each; what lasts is not said each time.
@@ -47,6 +52,7 @@ class relay_log {
   void say(const relay::notice::unblocked& what);
   void say(const relay::notice::exchange_created& what);
   void say(const relay::notice::destination_down& what);
+  void say(const relay::notice::destination_still_down& what);
   void say(const relay::notice::destination_up& what);
   void say(const relay::notice::pruned& what);
   void say(const relay::notice::prune_ended& what);
@@ -57,6 +63,7 @@ class relay_log {
 
   void say_of(const relay::notice::failed& what, spdlog::level::level_enum level, std::string_view operation,
               const std::string& message);
+  void say_dies(const relay::notice::failed& what);
   void say_waits(const relay::notice::failed& what);
   void say_unbound(const flow::destination& to);
 
@@ -68,6 +75,9 @@ class relay_log {
   // Of events that wait: when one was said last, and how many since.
   std::chrono::steady_clock::time_point said_waits_;
   std::size_t unsaid_waits_ = 0;
+  // The first death is said at once, and how many followed in a second. They wait for the timer.
+  boost::asio::steady_timer deaths_timer_;
+  std::optional<std::size_t> unsaid_deaths_;  // nothing: the timer does not run
 };
 
 }  // namespace outboxd::app

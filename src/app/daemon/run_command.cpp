@@ -84,7 +84,7 @@ int run_command(const settings& from, const run_options& options) {
 
   boost::asio::io_context io(1);
   step_log steps(log);
-  relay_log said(log, from.relay.leader.stream.route.exchange);
+  relay_log said(io, log, from.relay.leader.stream.route.exchange);
   relay::relay relay(
       io, from.relay, [&said](const relay::relay_notice& what) { said.take(what); }, &steps);
   http::server server(io.get_executor(), handler_of(endpoints_of(relay)), from.http.hosts);
@@ -112,6 +112,7 @@ int run_command(const settings& from, const run_options& options) {
     signals.cancel();
     server.stop();
     notices.stop();
+    said.stop();
     if (!closed_all) io.stop();
   });
   notices.start();

@@ -1,216 +1,289 @@
 #include "flow/dispatch/destinations.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace outboxd::flow {
 namespace {
 
-using namespace std::chrono_literals;
-
-// Events that wait are tried again so many a second, all of a destination together.
-constexpr std::int64_t tried_per_second = 100;
-constexpr auto shortest_pause = 1s;
-constexpr auto longest_pause = 60s;
-
-// Not counted as attempts in any case.
-bool is_backpressure(failure why) {
-  return why == failure::nacked || why == failure::unconfirmed;
-}
-
-// What an earlier failure says of that part of the destination at which the event has failed now: a key that
-// has worked vouches for its exchange, an exchange that has worked for none of its keys.
-excuse vouched(excuse before, bool for_exchange) {
-  switch (before) {
-    case excuse::none:
-    case excuse::not_sent:
-    case excuse::failed:
-    case excuse::refused:
-      return before;
-    case excuse::exchange_not_sent:
-      return for_exchange ? excuse::not_sent : excuse::none;
-    case excuse::exchange_failed:
-      return for_exchange ? excuse::failed : excuse::none;
-  }
-  return excuse::none;
-}
+constexpr auto never = clock::time_point::max();
 
 }  // namespace
 
-destinations::destinations(std::string_view default_exchange, const destination_limits& limits,
-                           destination_hooks hooks)
-    : default_exchange_(exchange_key({.exchange = default_exchange, .routing_key = {}})),
-      limits_(limits),
-      hooks_(std::move(hooks)) {}
-
-void destinations::trust(const std::vector<std::string>& exchanges) {
-  trusted_.clear();
-  for (const std::string& one : exchanges)
-    trusted_.insert(exchange_key({.exchange = one, .routing_key = {}}));
-}
-
-// The lowest bit tells the two apart.
-destinations::key destinations::exchange_key(const destination& of) {
-  return std::hash<std::string_view>()(of.exchange) | 1U;
-}
-
-destinations::key destinations::full_key(const destination& of) {
-  const key exchange = std::hash<std::string_view>()(of.exchange);
-  const key routing_key = std::hash<std::string_view>()(of.routing_key);
-  return (exchange * 0x9E3779B97F4A7C15ULL + routing_key) & ~key{1};
-}
-
-const destinations::trouble* destinations::find_down(key which) const {
+destinations::trouble* destinations::find(destination_id which) {
   const auto found = troubles_.find(which);
-  return found != troubles_.end() && found->second.now != condition::doubtful ? &found->second : nullptr;
+  return found == troubles_.end() ? nullptr : &found->second;
 }
 
-const destinations::trouble* destinations::find_down(const destination& to) const {
-  if (down_ == 0) return nullptr;
-  const trouble* const exchange = find_down(exchange_key(to));
-  return exchange != nullptr ? exchange : find_down(full_key(to));
-}
-
-destinations::trouble* destinations::find_down(const destination& to) {
-  return const_cast<trouble*>(std::as_const(*this).find_down(to));
-}
-
-destinations::permit destinations::ask(const destination& to, clock::time_point now) {
-  trouble* const one = find_down(to);
-  if (one == nullptr) return permit::send;
-  if (now < one->next_probe) return permit::wait;
-  one->now = condition::probed;
-  const bool alone = one == find_down(exchange_key(to));
-  // Its queue may hang, or only the connection that it went to: then another one may do better.
-  one->next_probe = now + (alone ? limits_.lone_probe : 2 * one->pause);
-  return alone ? permit::probe_alone : permit::probe;
-}
-
-void destinations::on_lane_changed(clock::time_point now) {
-  if (down_ == 0) return;
-  for (auto& [where, one] : troubles_) {
-    if (one.now == condition::doubtful) continue;
-    one.now = condition::down;
-    one.next_probe = now;
-  }
-}
-
-void destinations::on_probes_lost(clock::time_point now) {
-  if (down_ == 0) return;
-  for (auto& [where, one] : troubles_) {
-    if (one.now != condition::probed) continue;
-    one.now = condition::down;
-    one.next_probe = now;
-  }
-}
-
-bool destinations::end_trouble(key which, const destination& to, clock::time_point now) {
+const destinations::trouble* destinations::find_blocked(destination_id which) const {
   const auto found = troubles_.find(which);
-  if (found == troubles_.end()) return false;
-  const trouble was = found->second;
-  troubles_.erase(found);
-  if (was.now == condition::doubtful) return false;
-  --down_;
-  if (hooks_.on_up) hooks_.on_up(to, std::chrono::duration_cast<std::chrono::milliseconds>(now - was.since));
-  return true;
+  return found != troubles_.end() && found->second.now == condition::blocked ? &found->second : nullptr;
 }
 
-// The broker has answered for what never has worked: there is no outage.
-void destinations::forget_unproven(key which) {
+std::optional<destinations::block> destinations::find_block(const destination& to) const {
+  if (down_ == 0) return std::nullopt;
+  for (const destination_id each : {exchange_id_of(to), id_of(to)})
+    if (const trouble* const one = find_blocked(each)) return block{each, one->why, one->reason};
+  return std::nullopt;
+}
+
+destinations::block destinations::block_of(destination_id which) const {
   const auto found = troubles_.find(which);
-  if (found == troubles_.end() || found->second.worked) return;
-  if (found->second.now != condition::doubtful) --down_;
-  troubles_.erase(found);
+  if (found == troubles_.end()) return {which, failure::nacked, {}};
+  return {which, found->second.why, found->second.reason};
 }
 
-void destinations::remember(key which) {
-  if (worked_.size() >= limits_.most && !worked_.contains(which)) worked_.erase(worked_.begin());
-  worked_.insert(which);
+bool destinations::may_go(destination_id of, std::int64_t seq) const {
+  return works(of) || troubles_.find(of)->second.probe == seq;
 }
 
-bool destinations::on_delivered(const destination& to, clock::time_point now) {
-  const key full = full_key(to);
-  const bool login_works = forbidden_.size() > 1;
-  if (!forbidden_.empty()) forbidden_.clear();
-  if (full == latest_ && troubles_.empty()) return login_works;
-  latest_ = full;
-  remember(full);
-  remember(exchange_key(to));
-  if (troubles_.empty()) return login_works;
-  const bool key_up = end_trouble(full, to, now);
-  return end_trouble(exchange_key(to), {.exchange = to.exchange, .routing_key = {}}, now) || key_up ||
-         login_works;
-}
-
-// A login may lose all its rights at once: its token has expired, somebody has changed them. It is not to
-// blame if the broker, asked again after a pause, still refuses it for a single exchange.
-bool destinations::login_is_to_blame(key exchange, excuse before) {
-  if (forbidden_.size() < limits_.most) forbidden_.insert(exchange);
-  return before != excuse::refused || forbidden_.size() > 1;
-}
-
-destinations::finding destinations::on_failed(const destination& to, failure why, const event_key& which,
-                                              excuse before, std::string_view reason, clock::time_point now) {
-  const bool exchange = concerns_exchange(why);
-  const key where = exchange ? exchange_key(to) : full_key(to);
-  before = vouched(before, exchange);
-  const bool refused_login = why == failure::forbidden && exchange && login_is_to_blame(where, before);
-  const auto known = troubles_.find(where);
-  const bool worked = has_worked(where) || before == excuse::not_sent || before == excuse::failed ||
-                      (known != troubles_.end() && known->second.worked);
-  if (!worked && !is_backpressure(why)) {
-    forget_unproven(where);
-    forget_unproven(full_key(to));
-    return refused_login ? finding::login : finding::own;
-  }
-  if (known != troubles_.end()) {
-    known->second.why = why;
-    known->second.worked = worked;
-  }
-  if (known != troubles_.end() && known->second.now != condition::doubtful) {
-    trouble& one = known->second;
-    if (one.now == condition::down) return finding::down;
-    one.now = condition::down;
-    one.pause = std::min(one.pause * 2, limits_.longest_probe);
-    one.next_probe = now + one.pause;
-    one.waiting /= 2;
-    return finding::down;
-  }
-  if (known == troubles_.end()) {
-    if (troubles_.size() >= limits_.most) return finding::own;
-    troubles_[where] = {.first = which, .why = why, .worked = worked, .since = now};
-    // Excused before, and others have got through since: it is this event.
-    return before == excuse::failed && worked_.contains(where) && !is_backpressure(why) ? finding::own
-                                                                                        : finding::excused;
-  }
-  // One event by itself takes nothing down, however often it fails.
-  trouble& one = known->second;
-  if (one.first == which) return finding::excused;
-  one.now = condition::down;
+// Nothing if there are too many: what waits for it is found in the table when there are fewer.
+destinations::trouble* destinations::begin(destination_id which, condition as, clock::time_point now,
+                                           clock::time_point next) {
+  if (troubles_.size() >= limits_.most) return nullptr;
+  trouble& one = troubles_[which];
+  one = {.now = as, .pause = limits_.first_probe, .next = next};
+  schedule_.emplace(next, which);
+  report& in = reports_[report_key(which)];
+  if (in.troubles++ == 0) in.since = now;
+  ++in.down;
   ++down_;
-  one.pause = limits_.first_probe;
-  one.next_probe = now + one.pause;
-  if (hooks_.on_down)
-    hooks_.on_down({.exchange = to.exchange, .routing_key = exchange ? std::string_view() : to.routing_key},
-                   reason);
-  return finding::down;
+  return &one;
 }
 
-failure destinations::reason_to_wait(const destination& to) const {
-  const trouble* const one = find_down(to);
-  return one == nullptr || one->worked ? failure::not_sent : one->why;
+void destinations::schedule(destination_id which, trouble& one, clock::time_point at) {
+  schedule_.erase({one.next, which});
+  one.next = at;
+  schedule_.emplace(at, which);
 }
 
-std::chrono::milliseconds destinations::probe_pause(const destination& to) const {
-  const trouble* const one = find_down(to);
-  return one == nullptr ? limits_.first_probe : one->pause;
+void destinations::enter(destination_id which, trouble& one, condition next) {
+  const bool was_down = one.now != condition::works;
+  const bool is_down = next != condition::works;
+  one.now = next;
+  if (was_down == is_down) return;
+  std::size_t& in_report = reports_[report_key(which)].down;
+  is_down ? (++down_, ++in_report) : (--down_, --in_report);
 }
 
-std::chrono::milliseconds destinations::pause(const destination& to) {
-  trouble* const one = find_down(to);
-  if (one == nullptr) return limits_.first_probe;
-  const auto fair = std::chrono::milliseconds(++one->waiting * 1'000 / tried_per_second);
-  return std::clamp<std::chrono::milliseconds>(fair, shortest_pause, longest_pause);
+void destinations::forget(destination_id which, bool works, clock::time_point now) {
+  const auto found = troubles_.find(which);
+  enter(which, found->second, condition::works);
+  schedule_.erase({found->second.next, which});
+  troubles_.erase(found);
+  const auto told = reports_.find(report_key(which));
+  if (--told->second.troubles > 0) return;
+  const report was = std::move(told->second);
+  reports_.erase(told);
+  if (!was.say_at || !hooks_.on_up) return;
+  const destination named{.exchange = was.exchange, .routing_key = was.routing_key};
+  hooks_.on_up({named, 0, was.events, std::chrono::duration_cast<std::chrono::milliseconds>(now - was.since)},
+               works);
+}
+
+void destinations::leave(int client) {
+  std::vector<destination_id> gone;
+  for (auto& [which, one] : troubles_)
+    if ((one.waits_in &= ~bit(client)) == 0) gone.push_back(which);
+  for (const destination_id each : gone) {
+    reports_[report_key(each)].say_at.reset();  // nothing is known of how it ended
+    forget(each, false, {});
+  }
+}
+
+// The first word of an exchange, or the next one.
+void destinations::say(destination_id which, const destination& to, std::string_view reason,
+                       clock::time_point now) {
+  report& in = reports_[report_key(which)];
+  const bool first = !in.say_at;
+  if (!first && now < *in.say_at) return;
+  if (first) {
+    in.exchange = to.exchange;
+    if (!is_exchange(which)) in.routing_key = to.routing_key;
+    in.say_pause = limits_.first_word;
+  } else {
+    in.say_pause *= 10;
+  }
+  in.say_at = now + in.say_pause;
+  const destination named{.exchange = in.exchange, .routing_key = in.routing_key};
+  const destination_report words{named, in.down, in.events,
+                                 std::chrono::duration_cast<std::chrono::milliseconds>(now - in.since)};
+  if (first && hooks_.on_down) hooks_.on_down(words, reason);
+  if (!first && hooks_.on_still_down) hooks_.on_still_down(words);
+}
+
+// What waits is read once more at this time.
+void destinations::begin_to_work(destination_id which, trouble& one, clock::time_point at) {
+  enter(which, one, condition::works);
+  schedule(which, one, at);
+}
+
+// An exchange whose keys all failed takes one of them again: perhaps it takes the others, too.
+void destinations::probe_all_keys_of(destination_id which, clock::time_point now) {
+  report& in = reports_[report_key(which)];
+  if (is_exchange(which) ||
+      (in.spread_at != clock::time_point() && now - in.spread_at < limits_.longest_probe))
+    return;
+  in.spread_at = now;
+  for (auto& [each, one] : troubles_) {
+    if (report_key(each) != report_key(which) || one.now == condition::works) continue;
+    one.pause = limits_.first_probe;
+    if (one.next > now) schedule(each, one, now);
+  }
+}
+
+void destinations::on_probe_delivered(destination_id which, trouble& one, clock::time_point now) {
+  begin_to_work(which, one, now);
+  budget_.widen();
+  probe_all_keys_of(which, now);
+}
+
+void destinations::on_probe_failed(destination_id which, trouble& one, clock::time_point now) {
+  one.pause = std::min(one.pause * 2, limits_.longest_probe);
+  schedule(which, one, now + one.pause);
+  budget_.narrow();
+}
+
+void destinations::on_delivered(const destination& to, const sent_event& what, clock::time_point now) {
+  if (troubles_.empty()) return;
+  if (const auto exchange = exchange_id_of(to); trouble* const one = find(exchange))
+    if (one->now != condition::works) on_probe_delivered(exchange, *one, now);
+  const auto which = id_of(to);
+  trouble* const one = find(which);
+  if (one == nullptr) return;
+  const bool is_probe = what.waited_for && what.seq == one->probe;
+  switch (one->now) {
+    case condition::blocked:
+      return on_probe_delivered(which, *one, now);
+    case condition::doubtful:
+      // Another event has got through where one fails: that one waits for its own time.
+      return is_probe ? on_probe_delivered(which, *one, now) : begin_to_work(which, *one, one->next);
+    case condition::works:
+      if (what.waited_for && !is_probe) one->pause = limits_.first_probe;
+      return;
+  }
+}
+
+destination_id destinations::on_failed(const destination& to, failure why, const sent_event& what, int client,
+                                       std::string_view reason, clock::time_point now) {
+  const bool of_exchange = concerns_exchange(why);
+  const auto which = of_exchange ? exchange_id_of(to) : id_of(to);
+  // A key that fails tells that there is an exchange.
+  if (trouble* const exchange = of_exchange ? nullptr : find(exchange_id_of(to));
+      exchange != nullptr && exchange->now != condition::works)
+    on_probe_delivered(exchange_id_of(to), *exchange, now);
+  trouble* one = find(which);
+  const auto at_first = of_exchange ? condition::blocked : condition::doubtful;
+  const bool is_news = what.waited_for != which;
+  if (one == nullptr) {
+    one = begin(which, at_first, now, now + limits_.first_probe);
+    if (one == nullptr) return which;
+  } else {
+    const bool is_probe = !is_news && what.seq == one->probe;
+    switch (one->now) {
+      case condition::doubtful:
+        if (is_news) enter(which, *one, condition::blocked);
+        if (is_probe) on_probe_failed(which, *one, now);
+        break;
+      case condition::blocked:
+        if (is_probe) on_probe_failed(which, *one, now);
+        break;
+      case condition::works:
+        if (!is_news) one->pause = std::min(one->pause * 2, limits_.longest_probe);
+        enter(which, *one, at_first);
+        schedule(which, *one, std::max(one->next, now + one->pause));
+        break;
+    }
+  }
+  one->why = why;
+  one->reason = reason;
+  one->waits_in |= bit(client);
+  if (is_news) ++reports_[report_key(which)].events;
+  say(which, to, reason, now);
+  return which;
+}
+
+void destinations::on_waits(destination_id for_what, int client) {
+  trouble* const one = find(for_what);
+  if (one == nullptr) return;
+  one->waits_in |= bit(client);
+  ++reports_[report_key(for_what)].events;
+}
+
+// It may work by now: new events are sent, and if they fail they block it.
+void destinations::on_found(destination_id what, int client, clock::time_point now) {
+  trouble* one = find(what);
+  if (one == nullptr) one = begin(what, condition::doubtful, now, now);
+  if (one != nullptr) one->waits_in |= bit(client);
+}
+
+std::vector<destinations::look_up> destinations::take_due(int client, std::size_t most,
+                                                          clock::time_point now) {
+  std::vector<look_up> out;
+  for (auto at = schedule_.begin(); at != schedule_.end() && at->first <= now && out.size() < most;) {
+    const destination_id which = at->second;
+    trouble& one = *find(which);
+    ++at;
+    const bool waits_here = (one.waits_in & bit(client)) != 0;
+    if (one.now == condition::works) {
+      if (waits_here) out.push_back({which, before_all, true});
+      one.waits_in &= ~bit(client);
+      if (one.waits_in != 0) continue;
+      if (waits_here)
+        schedule(which, one, now + std::min(one.pause, limits_.remembered));
+      else
+        forget(which, true, now);
+    } else if (!is_exchange(which) && find_blocked(exchange_of(which)) != nullptr) {
+      schedule(which, one, now + one.pause);  // the probe of its exchange tells more
+    } else if (waits_here) {
+      if (!budget_.allows(now)) break;
+      budget_.count(now);
+      out.push_back({which, one.probe, false});
+      schedule(which, one, now + limits_.lost_probe);
+    }
+  }
+  return out;
+}
+
+clock::time_point destinations::next_due(int client, clock::time_point now) const {
+  for (const auto& [at, which] : schedule_) {
+    const trouble& one = troubles_.find(which)->second;
+    const bool waits_here = (one.waits_in & bit(client)) != 0;
+    if (one.now == condition::works && (waits_here || one.waits_in == 0)) return at;
+    if (one.now == condition::works || !waits_here) continue;
+    return budget_.allows(std::max(at, now)) ? at : std::max(at, budget_.ask_again_at(now));
+  }
+  return never;
+}
+
+void destinations::on_probe(destination_id of, std::int64_t seq) {
+  if (trouble* const one = find(of)) one->probe = seq;
+}
+
+void destinations::on_no_probe(destination_id of, int client, clock::time_point now) {
+  trouble* const one = find(of);
+  if (one == nullptr || one->now == condition::works) return;
+  const bool from_the_start = one->probe == before_all;
+  one->probe = before_all;
+  if (from_the_start) one->waits_in &= ~bit(client);
+  if (one->waits_in == 0) return forget(of, false, now);
+  schedule(of, *one, now);
+}
+
+void destinations::on_unsent(destination_id of, std::int64_t seq, clock::time_point now) {
+  trouble* const one = find(of);
+  if (one != nullptr && one->now != condition::works && one->probe == seq)
+    schedule(of, *one, now + one->pause);
+}
+
+void destinations::on_moved(destination_id of, clock::time_point now) {
+  if (trouble* const one = find(of)) begin_to_work(of, *one, now);
+}
+
+void destinations::on_lane_up(clock::time_point now) {
+  for (auto& [which, one] : troubles_)
+    if ((one.why == failure::nacked || one.why == failure::unconfirmed) && one.now != condition::works &&
+        one.next > now)
+      schedule(which, one, now);
 }
 
 }  // namespace outboxd::flow

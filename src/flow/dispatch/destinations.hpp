@@ -1,143 +1,175 @@
-// destinations: which exchanges and routing keys have worked, and which have stopped: what fails there is no
-// fault of its event.
+// destinations: which of them do not take messages now, and when one of their events finds out whether they
+// do again.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "core/event.hpp"
 #include "core/failure.hpp"
 #include "flow/clock.hpp"
-#include "flow/dispatch/excuse.hpp"
+#include "flow/dispatch/destination.hpp"
+#include "flow/dispatch/probe_budget.hpp"
 
 namespace outboxd::flow {
 
-struct destination {
-  std::string_view exchange;
-  std::string_view routing_key;
+struct destination_limits {
+  std::size_t most = 100'000;  // that are known at a time; the events of others wait until some of these work
+  // Between two probes of one destination; each pause is twice the one before.
+  std::chrono::milliseconds first_probe{500};
+  std::chrono::milliseconds longest_probe{60'000};
+  // A probe that is lost is followed by another one. Longer than confirm_timeout as a rule.
+  std::chrono::milliseconds lost_probe{15'000};
+  // How long a destination that works is remembered to have failed.
+  std::chrono::milliseconds remembered{5'000};
+  // Between two words about what still fails; each pause is ten times the one before.
+  std::chrono::milliseconds first_word{60'000};
 };
 
-struct destination_limits {
-  std::size_t most = 10'000;  // that are remembered to have worked, and that are known to fail
-  // Between two probes of one that is down; each pause is twice the one before.
-  std::chrono::milliseconds first_probe{500};
-  std::chrono::milliseconds longest_probe{3'000};
-  // Until a probe that travels alone is followed by another one. It holds up its lane until it is confirmed
-  // or overdue, so this is longer than confirm_timeout as a rule.
-  std::chrono::milliseconds lone_probe{15'000};
+// What is told of an exchange, or of the routing keys of one: once when it begins to fail, now and then while
+// it does, and once when that is over.
+struct destination_report {
+  const destination& which;  // without a routing key: the exchange itself; else the first key that failed
+  std::size_t keys = 0;      // that fail now
+  std::size_t events = 0;    // that have begun to wait since it began
+  std::chrono::milliseconds lasts{0};
 };
 
 struct destination_hooks {
-  std::function<void(const destination&, std::string_view reason)> on_down;
-  std::function<void(const destination&, std::chrono::milliseconds down_for)> on_up;
+  std::function<void(const destination_report&, std::string_view reason)> on_down;
+  std::function<void(const destination_report&)> on_still_down;
+  // works: else no event waits for it any more.
+  std::function<void(const destination_report&, bool works)> on_up;
 };
 
 // Pure. A missing exchange or a missing right concerns the exchange; everything else the exchange with the
-// routing key.
+// routing key. What has worked before plays no part.
 class destinations {
  public:
-  // Whose fault a failure is, as far as the destination can tell.
-  enum class finding : std::uint8_t {
-    own,      // the event's: others get through, or nobody ever has
-    excused,  // perhaps the destination has just stopped working: the next failure tells
-    down,     // the destination's
-    login,    // perhaps the broker refuses whatever this login sends
+  explicit destinations(destination_hooks hooks, const destination_limits& limits = {})
+      : limits_(limits), hooks_(std::move(hooks)) {}
+
+  // A client is a stream, by a number below 64: what waits for a destination is known of each.
+  void leave(int client);
+
+  // A message, as far as it tells something of its destination.
+  struct sent_event {
+    std::int64_t seq = 0;
+    std::optional<destination_id> waited_for{};  // it was read because of this one
   };
 
-  // The default exchange counts as one that has worked: the relay declares it, or its operator has.
-  destinations(std::string_view default_exchange, const destination_limits& limits, destination_hooks hooks);
-
-  // So do those that the settings name: that one is missing is no fault of an event. Those named before are
-  // forgotten.
-  void trust(const std::vector<std::string>& exchanges);
-
-  enum class permit : std::uint8_t {
-    send,
-    probe,        // it is down, and this one finds out whether it still is
-    probe_alone,  // the same, and the broker may close the channel over it
-    wait,         // it is down, and another one has found that out not long ago, or is about to
+  // What a new event for it waits for, and why; nothing: it is sent.
+  struct block {
+    destination_id of;
+    failure why;
+    std::string_view reason;  // of the latest failure; valid until the next call that is not const
   };
+  std::optional<block> find_block(const destination& to) const;
+  // Whether one that was read because of this destination may still be sent: it is the probe, or others have
+  // got through.
+  bool may_go(destination_id of, std::int64_t seq) const;
+  // As if it were blocked.
+  block block_of(destination_id which) const;
+  // Nothing is known against it.
+  bool works(destination_id which) const {
+    const auto found = troubles_.find(which);
+    return found == troubles_.end() || found->second.now == condition::works;
+  }
 
-  // Asked just before an event is offered to a lane.
-  permit ask(const destination& to, clock::time_point now);
+  void on_delivered(const destination& to, const sent_event& what, clock::time_point now);
+  // It was not taken, for a reason whose remedy is to wait. Returns what it waits for.
+  destination_id on_failed(const destination& to, failure why, const sent_event& what, int client,
+                           std::string_view reason, clock::time_point now);
+  // One more of this client's events waits for it, unsent.
+  void on_waits(destination_id for_what, int client);
+  // The table has events of this client's that wait for it.
+  void on_found(destination_id what, int client, clock::time_point now);
 
-  // A message has been confirmed. True if it was down, or the login was in doubt: what waits for that may go.
-  bool on_delivered(const destination& to, clock::time_point now);
+  // What to read from the table: one event after this seq, a probe; or all that wait, for it works again.
+  struct look_up {
+    destination_id of;
+    std::int64_t after;
+    bool all;
+  };
+  std::vector<look_up> take_due(int client, std::size_t most, clock::time_point now);
+  // When there is something to take.
+  clock::time_point next_due(int client, clock::time_point now) const;
+  // The answer to a look-up for a probe: this event is it; none was found; or events that wait for it go
+  // elsewhere by now.
+  void on_probe(destination_id of, std::int64_t seq);
+  void on_no_probe(destination_id of, int client, clock::time_point now);
+  // If this one is the probe, it is not sent: it is paused, or has to wait for another event.
+  void on_unsent(destination_id of, std::int64_t seq, clock::time_point now);
+  void on_moved(destination_id of, clock::time_point now);
 
-  // One was not. `before`: what this event's earlier failure says.
-  finding on_failed(const destination& to, failure why, const event_key& which, excuse before,
-                    std::string_view reason, clock::time_point now);
-
-  // All messages for the exchange fare alike.
-  static bool concerns_exchange(failure why) { return why == failure::refused || why == failure::forbidden; }
-
-  // That is down, and not its routing key.
-  bool is_exchange_down(const destination& to) const { return find_down(exchange_key(to)) != nullptr; }
-
-  // What is told of an event that is not sent because its destination is down. not_sent vouches: whoever
-  // reads it takes the destination for one that has worked.
-  failure reason_to_wait(const destination& to) const;
-  // How long an event waits that is not sent because its destination is down: the longer, the more events
-  // wait.
-  std::chrono::milliseconds pause(const destination& to);
-  // A connection has come or gone: a probe may be lost with it, or do better on a new one.
-  void on_lane_changed(clock::time_point now);
-  // A channel was closed: the probes under way are lost with it.
-  void on_probes_lost(clock::time_point now);
-  // How many are known to be down.
+  // A connection has come: what a queue has refused may be taken on a new channel.
+  void on_lane_up(clock::time_point now);
+  // How many do not take messages now.
   std::size_t down() const { return down_; }
-
-  // How long until the next probe, for an event that has failed there.
-  std::chrono::milliseconds probe_pause(const destination& to) const;
+  const probe_budget& budget() const { return budget_; }
 
  private:
-  using key = std::uint64_t;
+  static constexpr std::int64_t before_all = std::numeric_limits<std::int64_t>::min();
 
-  // Of a destination that has failed since its latest confirm.
   enum class condition : std::uint8_t {
-    doubtful,  // one event has failed: it is sent to as before, and another one's failure takes it down
-    down,      // its events wait unsent; what was in flight may still fail, which tells nothing new
-    probed,    // the same, and one of them is sent to find out
+    doubtful,  // one event has failed: new ones are sent as before, and the next one that fails blocks them
+    blocked,   // new events wait unsent
+    works,     // a message has got through: new ones are sent, and at `next` all that wait are read
   };
   struct trouble {
-    event_key first;                // that failed
-    std::int64_t waiting = 0;       // events that were lately not sent because of it
-    failure why = failure::nacked;  // of the latest
-    bool worked = false;            // before; a queue that hangs or is full may be down without that
     condition now = condition::doubtful;
-    clock::time_point since{};
-    clock::time_point next_probe{};
+    failure why = failure::nacked;  // of the latest
+    std::string reason{};
+    std::uint64_t waits_in = 0;       // bits of the clients whose events wait for it
+    std::int64_t probe = before_all;  // seq of the latest one
     std::chrono::milliseconds pause{0};
+    clock::time_point next{};
   };
+  // By exchange: of itself, or of its routing keys.
+  struct report {
+    std::string exchange;
+    std::string routing_key;
+    std::size_t troubles = 0;
+    std::size_t down = 0;
+    std::size_t events = 0;
+    clock::time_point since{};
+    clock::time_point spread_at{};  // its other keys were made due
+    std::chrono::milliseconds say_pause{0};
+    std::optional<clock::time_point> say_at{};  // the next word; nothing was said yet
+  };
+  using troubles = boost::unordered_flat_map<destination_id, trouble>;
 
-  static key exchange_key(const destination& of);
-  static key full_key(const destination& of);
-  const trouble* find_down(key which) const;
-  trouble* find_down(const destination& to);
-  const trouble* find_down(const destination& to) const;
-  bool end_trouble(key which, const destination& to, clock::time_point now);
-  void forget_unproven(key which);
-  bool login_is_to_blame(key exchange, excuse before);
-  bool has_worked(key which) const {
-    return which == default_exchange_ || trusted_.contains(which) || worked_.contains(which);
+  static std::uint64_t report_key(destination_id of) {
+    return std::uint64_t{exchange_part(of)} << 1U | (is_exchange(of) ? 1U : 0U);
   }
-  void remember(key which);
+  static std::uint64_t bit(int client) { return std::uint64_t{1} << static_cast<unsigned>(client); }
 
-  key default_exchange_;
+  trouble* find(destination_id which);
+  const trouble* find_blocked(destination_id which) const;
+  trouble* begin(destination_id which, condition as, clock::time_point now, clock::time_point next);
+  void schedule(destination_id which, trouble& one, clock::time_point at);
+  void enter(destination_id which, trouble& one, condition next);
+  void begin_to_work(destination_id which, trouble& one, clock::time_point at);
+  void on_probe_delivered(destination_id which, trouble& one, clock::time_point now);
+  void on_probe_failed(destination_id which, trouble& one, clock::time_point now);
+  void probe_all_keys_of(destination_id which, clock::time_point now);
+  void forget(destination_id which, bool works, clock::time_point now);
+  void say(destination_id which, const destination& to, std::string_view reason, clock::time_point now);
+
   destination_limits limits_;
   destination_hooks hooks_;
-  boost::unordered_flat_set<key> worked_;
-  boost::unordered_flat_set<key> trusted_;  // exchanges
-  boost::unordered_flat_map<key, trouble> troubles_;
-  key latest_ = 0;  // that has worked
-  // Exchanges that have refused the login since the latest confirm.
-  boost::unordered_flat_set<key> forbidden_;
+  troubles troubles_;
+  std::set<std::pair<clock::time_point, destination_id>> schedule_;  // of each trouble, by `next`
+  boost::unordered_flat_map<std::uint64_t, report> reports_;
+  probe_budget budget_;
   std::size_t down_ = 0;
 };
 

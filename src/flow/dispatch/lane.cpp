@@ -139,7 +139,7 @@ void lane::on_channel_closed(std::span<const token>, const refusal& why) {
   const bool stale = forbidden && latest_outcome_ - up_since_ > fresh_login;
   if (stale) broker_.drop(fmt::format("{}; logging in again", why.reason));
   give_back({ending::channel_closed, why.reason, why.part}, in_flight() == 1 && !stale);
-  owner_.on_channel_changed();
+  owner_.on_lane_changed();
   renew_if_refused();
 }
 
@@ -160,7 +160,7 @@ void lane::on_broker_up() {
   told_full_ = false;
   full_since_.reset();
   nacks_.on_up(latest_outcome_);
-  owner_.on_lane_changed();
+  owner_.on_lane_up();
 }
 
 void lane::on_blocked(bool blocked) {

@@ -26,9 +26,9 @@ class lane final : public broker_listener {
   class owner {
    public:
     virtual clock::time_point now() const = 0;
-    // Connected, gone, blocked or not blocked any more: what it had is given back. The same of its channel.
+    virtual void on_lane_up() = 0;
+    // Gone, blocked or not blocked any more, or its channel was closed: what it had is given back.
     virtual void on_lane_changed() = 0;
-    virtual void on_channel_changed() = 0;
     virtual void on_lane_progress() = 0;  // outcomes have come
     virtual void on_acknowledged(clock::duration after_sent) = 0;
 

@@ -3,8 +3,9 @@
 
 #include <string>
 
+#include "flow/clock.hpp"
 #include "flow/dispatch/broker.hpp"
-#include "flow/dispatch/destinations.hpp"
+#include "flow/dispatch/destination.hpp"
 #include "flow/identity.hpp"
 
 namespace outboxd::flow {
@@ -36,8 +37,6 @@ class lane_client {
   virtual void on_unsent(slot which) = 0;
   // A lane has come up or gone down, or given back what it had, after all of the above.
   virtual void on_lanes_changed() = 0;
-  // A destination works again: what waits because of it may go.
-  virtual void on_destination_up() = 0;
   // Outcomes have come: there may be something to write, and room to read.
   virtual void on_progress() = 0;
 

@@ -4,9 +4,20 @@
 
 namespace outboxd::flow {
 
+int lanes::join(lane_client& one) {
+  auto place = std::ranges::find(clients_, &one);
+  if (place == clients_.end()) place = std::ranges::find(clients_, nullptr);
+  if (place == clients_.end()) place = clients_.insert(place, nullptr);
+  *place = &one;
+  return static_cast<int>(place - clients_.begin());
+}
+
 void lanes::leave(lane_client& one) {
   for (lane* each : all_) each->forget(one);
-  std::erase(clients_, &one);
+  const auto place = std::ranges::find(clients_, &one);
+  if (place == clients_.end()) return;
+  *place = nullptr;
+  known_.leave(static_cast<int>(place - clients_.begin()));
 }
 
 void lanes::withdraw(lane_client& one) {
@@ -88,11 +99,6 @@ std::optional<clock::time_point> lanes::oldest_in_flight() const {
   return out;
 }
 
-void lanes::on_delivered(const destination& to) {
-  if (!known_.on_delivered(to, now_())) return;
-  for (lane_client* one : clients_) one->on_destination_up();
-}
-
 std::optional<clock::time_point> lanes::next_deadline() const {
   std::optional<clock::time_point> earliest;
   for (const lane* one : all_)
@@ -104,24 +110,19 @@ void lanes::check_deadlines() {
   for (lane* one : all_) one->check();
 }
 
+void lanes::on_lane_up() {
+  known_.on_lane_up(now_());
+  on_lane_changed();
+}
+
 void lanes::on_lane_changed() {
-  known_.on_lane_changed(now_());
-  offer_again();
-}
-
-void lanes::on_channel_changed() {
-  known_.on_probes_lost(now_());
-  offer_again();
-}
-
-void lanes::offer_again() {
-  for (lane_client* one : clients_) one->on_lanes_changed();
+  tell_clients([](lane_client& one) { one.on_lanes_changed(); });
   on_lane_progress();
 }
 
 void lanes::on_lane_progress() {
   pump();
-  for (lane_client* one : clients_) one->on_progress();
+  tell_clients([](lane_client& one) { one.on_progress(); });
 }
 
 }  // namespace outboxd::flow

@@ -24,8 +24,8 @@ class lanes final : public lane::owner {
         limit_(limit) {}
 
   void add(lane& one) { all_.push_back(&one); }
-  // A stream that leads a shard, and one that does not any more.
-  void join(lane_client& one) { clients_.push_back(&one); }
+  // A stream that leads a shard, and one that does not any more. Returns its number, which is below 64.
+  int join(lane_client& one);
   void leave(lane_client& one);
   // It sends nothing more, and still waits for outcomes.
   void withdraw(lane_client& one);
@@ -51,20 +51,18 @@ class lanes final : public lane::owner {
   // When the oldest message without an outcome was sent.
   std::optional<clock::time_point> oldest_in_flight() const;
 
-  // What is known of where messages go.
+  // Where messages are not taken.
   class destinations& destinations() {
     return known_;
   }
   const class destinations& destinations() const { return known_; }
-  // A message has got there. Where that ends an outage, every stream hears of it.
-  void on_delivered(const destination& to);
 
   std::optional<clock::time_point> next_deadline() const;
   void check_deadlines();
 
   clock::time_point now() const override { return now_(); }
+  void on_lane_up() override;
   void on_lane_changed() override;
-  void on_channel_changed() override;
   void on_lane_progress() override;
   void on_acknowledged(clock::duration after_sent) override { publish_times_.add(after_sent); }
 
@@ -72,8 +70,12 @@ class lanes final : public lane::owner {
   const histogram& publish_times() const { return publish_times_; }
 
  private:
+  template <class What>
+  void tell_clients(What what) const {
+    for (lane_client* one : clients_)
+      if (one != nullptr) what(*one);
+  }
   void pump_in_turns();
-  void offer_again();
 
   std::function<clock::time_point()> now_;
   std::function<void()> deadline_changed_;
@@ -82,7 +84,7 @@ class lanes final : public lane::owner {
   std::optional<clock::time_point> next_pump_;
   std::size_t turn_ = 0;  // of the lane that was the latest to send
   std::vector<lane*> all_;
-  std::vector<lane_client*> clients_;
+  std::vector<lane_client*> clients_;  // by number; null: nobody has it
   histogram publish_times_;
 };
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "flow/dispatch/destinations.hpp"
+#include "flow/dispatch/destination.hpp"
 
 namespace outboxd::flow {
 
@@ -45,7 +45,7 @@ class nack_tracker {
   // Whether the next ack tells anything.
   bool waits_for_ack() const { return use_ == use::unproven || !latest_.empty(); }
 
-  // Nothing but nack_tracker, of many destinations, for long enough: another node may do better.
+  // True if only nacks came, of many destinations, for long enough: another node may do better.
   bool nothing_else(clock::time_point now) const;
 
   // What has just been nacked has been refused on this connection for long enough; or the connection has been

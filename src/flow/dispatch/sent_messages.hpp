@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "flow/clock.hpp"
 #include "flow/dispatch/lane_client.hpp"
 
 namespace outboxd::flow {

@@ -332,6 +332,7 @@ void leader::say_in_doubt(std::vector<event_key> keys) {
 
 void leader::adopt(const leader_limits& changed, clock::time_point now) {
   stream_.retry_by(changed.stream.retry);
+  stream_.give_up_after(changed.stream.give_up_after);
   stream_.route_by(changed.stream.route);
   doorbell_.poll_within(changed.doorbell.longest_poll);
   sweep_interval_ = changed.sweep_interval;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/event.hpp"
-#include "flow/dispatch/destinations.hpp"
+#include "flow/dispatch/destination.hpp"
 #include "flow/stream/pauses.hpp"
 #include "flow/stream/store.hpp"
 
@@ -45,6 +45,7 @@ struct failed {
   const event& which;
   const destination& to;
   const failure_record& how;
+  bool sent = true;  // else it was not sent, because its destination fails
 };
 // PostgreSQL will not write what became of it, or cannot read it just now.
 struct stuck {

@@ -17,9 +17,9 @@ constexpr auto scan_interval = 10s;
 // After a read of what is paused has failed.
 constexpr auto pauses_retry = 1s;
 
-// Between two pages of what is retried early; and after one that met a lock.
-constexpr auto early_retry_pause = 100ms;
-constexpr auto early_retry_again = 1s;
+// Between two pages of what waits for destinations; and when all of that is known.
+constexpr auto waits_pause = 20ms;
+constexpr auto waits_again = 10s;
 
 // After a scan has failed.
 constexpr auto page_pause = 20ms;
@@ -32,7 +32,7 @@ void scanner::start(std::vector<std::int64_t> left, clock::time_point now) {
   held_ = {.after = first_of_all};
   dead_ = {};
   if (dead_hold_) begin_scan_of_dead(now);
-  early_retry_ = {};
+  waits_ = waits(waits_.give_up_after);
   pauses_ = {};
   resume_ = {.wanted = true, .after = {}};  // of pauses that have ended while nobody led
   missed_rows_.start();
@@ -40,9 +40,7 @@ void scanner::start(std::vector<std::int64_t> left, clock::time_point now) {
 }
 
 void scanner::start_again(clock::time_point now) {
-  const bool early = early_retry_.pending();
   start(std::exchange(left_, {}), now);
-  if (early) retry_early();
 }
 
 void scanner::ring_dead(clock::time_point now) {
@@ -83,8 +81,7 @@ void scanner::add_to(store_request& to, int room, clock::time_point now) {
     to.add(check_request{*std::exchange(check_from_, std::nullopt)});
   if (now < not_before_) return;
   add_barriers(to, now);
-  if (now >= early_retry_.not_before)
-    if (const auto after = early_retry_.take({})) to.add(early_retry_request{*after});
+  if (now >= waits_.next) to.add(waits_request{waits_.after, waits_.give_up_after});
   if (room <= 0) return;
   if (const auto after = resume_.take(position::before_all))
     to.add(resume_request{.after = *after, .events = room, .paused = barriers_.paused.in_force()});
@@ -93,10 +90,9 @@ void scanner::add_to(store_request& to, int room, clock::time_point now) {
 clock::time_point scanner::next(int room) const {
   constexpr auto at_once = clock::time_point::min();
   const auto to_page = held_.after ? not_before_ : never;
-  const auto to_early_retry = early_retry_.pending() ? early_retry_.not_before : never;
   const auto to_dead = dead_.after ? at_once : dead_.begins_at;
   const auto to_resume = resume_.pending() && room > 0 ? at_once : never;
-  return std::max(not_before_, std::min({to_page, to_early_retry, to_resume, to_dead, pauses_.at}));
+  return std::max(not_before_, std::min({to_page, waits_.next, to_resume, to_dead, pauses_.at}));
 }
 
 template <class Answer>
@@ -112,14 +108,23 @@ bool scanner::on_left(const tried<std::vector<stored_event>>& got, clock::time_p
   return true;
 }
 
-// Page by page, with pauses: others' events are read meanwhile. What PostgreSQL refuses to change becomes due
-// by itself.
-bool scanner::on_retried_early(const tried<early_retry_answer>& got, clock::time_point now) {
-  const bool deferred = got.result == read_result::deferred;
-  early_retry_.not_before = now + (deferred ? early_retry_again : early_retry_pause);
-  if (deferred) return false;
-  early_retry_.after = got.result == read_result::done ? got.answer.upto : std::nullopt;
-  return true;
+void scanner::give_up_after(std::optional<std::chrono::milliseconds> to) {
+  if (std::exchange(waits_.give_up_after, to) == to) return;
+  waits_ = waits(to);
+}
+
+// Page by page, with pauses: others' events are read meanwhile. What a lock or PostgreSQL keeps from being
+// changed is looked at again the next time.
+bool scanner::on_waits(const tried<waits_answer>& got, clock::time_point now) {
+  if (got.result == read_result::deferred) {
+    waits_.next = now + waits_again;
+    return false;
+  }
+  const bool at_end = got.result != read_result::done || !got.answer.upto;
+  waits_.after = at_end ? waits_cursor{} : *got.answer.upto;
+  waits_.knows_all = waits_.knows_all || at_end;
+  waits_.next = now + (waits_.knows_all ? clock::duration(waits_again) : clock::duration(waits_pause));
+  return got.result == read_result::done;
 }
 
 bool scanner::on_pauses(const tried<pauses_answer>& got, bool running, clock::time_point now) {

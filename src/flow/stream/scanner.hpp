@@ -1,5 +1,5 @@
 // scanner: what a stream looks for in the table beside its next events: what holds events back, what a former
-// leader has left, what waits for a destination or for the end of a pause.
+// leader has left, which destinations events wait for, what waits for the end of a pause.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class scanner {
   // Something may be paused that was not, or not any more; a dead event may have been retried or discarded.
   void ring_pauses() { pauses_.at = clock::time_point::min(); }
   void ring_dead(clock::time_point now);
-  // A destination works again: what waits for one becomes due.
-  void retry_early() { early_retry_.wanted = true; }
+  // retry.give_up_after, from now on.
+  void give_up_after(std::optional<std::chrono::milliseconds> to);
   // A pause has ended: what waits for that is due.
   void resume() { resume_.wanted = true; }
   // Aggregates wait in the table: the next page of them is looked at.
@@ -54,7 +54,7 @@ class scanner {
 
   // Each returns whether the answer was one; if not, the same is asked again later.
   bool on_left(const tried<std::vector<stored_event>>& got, clock::time_point now);
-  bool on_retried_early(const tried<early_retry_answer>& got, clock::time_point now);
+  bool on_waits(const tried<waits_answer>& got, clock::time_point now);
   bool on_pauses(const tried<pauses_answer>& got, bool running, clock::time_point now);
   bool on_resumed(const tried<resumed_answer>& got, clock::time_point now);
   void on_held(const tried<held_answer>& got, aggregate after, bool running, clock::time_point now);
@@ -93,8 +93,14 @@ class scanner {
     }
   };
 
-  struct early_retry : page_walk<due_cursor> {
-    clock::time_point not_before{};
+  // A walk over all that waits for a destination, again and again.
+  struct waits {
+    explicit waits(std::optional<std::chrono::milliseconds> to = {}) : give_up_after(to) {}
+
+    std::optional<std::chrono::milliseconds> give_up_after;
+    waits_cursor after;
+    clock::time_point next{};
+    bool knows_all = false;  // the first one has come to its end
   };
 
   void add_barriers(store_request& to, clock::time_point now);
@@ -108,7 +114,7 @@ class scanner {
   std::vector<std::int64_t> left_;
   held held_;
   dead dead_;
-  early_retry early_retry_;
+  waits waits_;
   page_walk<std::int64_t> resume_;
   pauses pauses_;
   missed_rows missed_rows_;

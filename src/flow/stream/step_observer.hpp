@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/event.hpp"
-#include "flow/dispatch/destinations.hpp"
+#include "flow/dispatch/destination.hpp"
 
 namespace outboxd::flow {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "core/event.hpp"
-#include "flow/dispatch/excuse.hpp"
+#include "flow/dispatch/destination.hpp"
 #include "flow/identity.hpp"
 #include "flow/stream/pauses.hpp"
 #include "flow/stream/position.hpp"
@@ -38,7 +39,10 @@ struct stored_event {
   std::optional<std::chrono::milliseconds> due_in = {};
   bool withheld = false;  // too large to come along: its texts have to be fetched
   bool suspect = false;   // its last failure was that the broker closed a channel or a connection over it
-  excuse excused = excuse::none;
+  // The destination that it waits for, and since when it has been failing.
+  std::optional<destination_id> waits_for = {};
+  std::optional<timestamp> first_failed_at = {};
+  bool rests = false;  // it was read because of that destination: if it fails again, its row stays as it is
   bool earlier_waits = false;  // due: an earlier event of its aggregate backs off or is parked
   bool put_off = false;        // fetched: it is to be sent later by now
   std::int64_t size = 0;       // bytes of its texts; estimated while they are withheld
@@ -91,9 +95,12 @@ struct failure_record {
   event_key key;
   exception to = exception::backing_off;  // any but none
   bool counts_attempt = false;
-  bool counts_deferral = false;
-  // backing_off: nothing is until its pause ends. scheduled: the row has its time, this one is for who waits.
+  // backing_off: from now on, or from its first failure if it waits for a destination; nullopt: no time ends
+  // it. scheduled: the row has its time, this one is for the reader.
   std::optional<std::chrono::milliseconds> delay = std::chrono::milliseconds(0);
+  std::optional<destination_id> waits_for = {};
+  std::string exchange = {};  // of that destination
+  std::string routing_key = {};
   std::string code;  // empty: last_error, its code and its scope stay as they are
   std::string reason;
   failure_scope scope = failure_scope::routing_key;
@@ -298,14 +305,40 @@ struct held_request {
   aggregate after = 0;
 };
 
-struct early_retry_answer {
-  std::optional<due_cursor> upto;  // there may be more after this one
+// A place among the events that wait for destinations, which are in the order of these.
+struct waits_cursor {
+  destination_id of{std::numeric_limits<std::int64_t>::min()};
+  std::int64_t seq = position::before_all;
+  bool operator==(const waits_cursor&) const = default;
 };
 
-// A destination works again: what waits because of one, after this, becomes due.
-struct early_retry_request {
-  using answer = tried<early_retry_answer>;
-  due_cursor after;
+struct waits_answer {
+  std::vector<destination_id> found;  // of this shard's events, each once
+  std::optional<waits_cursor> upto;   // there may be more after this one
+};
+
+// A page of the events that wait for destinations: which destinations those are. An event for which
+// retry.give_up_after was another time gets its new one.
+struct waits_request {
+  using answer = tried<waits_answer>;
+  waits_cursor after;
+  std::optional<std::chrono::milliseconds> give_up_after;
+};
+
+// Events that wait for these destinations: of each the first ones after a seq, in seq order.
+struct waiting_answer {
+  std::vector<stored_event> rows;
+};
+
+struct waiting_request {
+  using answer = tried<waiting_answer>;
+  struct look_up {
+    destination_id of{};
+    std::int64_t after = position::before_all;
+    int events = 1;    // most rows
+    bool all = false;  // it works again; else the one is its probe
+  };
+  std::vector<look_up> of;
 };
 
 struct resumed_answer {
@@ -326,10 +359,10 @@ struct resume_request {
 // In the order in which they are carried out. What writes may fail for somebody's lock, and comes before all
 // that brings rows: an error behind rows that nobody reads, because the relay hangs, is one at whose end
 // PostgreSQL cannot be told to end the session (postgres.c holds interrupts off while it sends one).
-using store_question =
-    std::variant<record_request, mark_request, save_request, early_retry_request, look_request, fetch_request,
-                 walk_request, read_request, check_request, due_request, laggards_request, left_request,
-                 release_request, pauses_request, dead_request, held_request, resume_request>;
+using store_question = std::variant<record_request, mark_request, save_request, waits_request, look_request,
+                                    fetch_request, walk_request, read_request, check_request, due_request,
+                                    laggards_request, left_request, release_request, pauses_request,
+                                    dead_request, held_request, resume_request, waiting_request>;
 
 // What one round trip does. Of each kind one question at most.
 struct store_request {
@@ -358,7 +391,7 @@ struct store_request {
     const auto* const fetch = find<fetch_request>();
     return (fetch != nullptr && !fetch->measured) ||
            (!keys_only && asks_one_of<read_request, due_request, laggards_request, resume_request,
-                                      left_request, release_request>());
+                                      left_request, release_request, waiting_request>());
   }
   // Whether its answer tells if reads and marks get through: the rest may, while the table is locked.
   bool reads_or_writes_events() const {
@@ -372,7 +405,7 @@ using store_reply =
     std::variant<write_answer, save_answer, tried<std::vector<event_key>>, tried<std::vector<stored_event>>,
                  tried<walk_answer>, tried<read_answer>, tried<due_answer>, tried<laggards_answer>,
                  tried<release_answer>, tried<pauses_answer>, tried<dead_answer>, tried<held_answer>,
-                 tried<early_retry_answer>, tried<resumed_answer>>;
+                 tried<waits_answer>, tried<resumed_answer>, tried<waiting_answer>>;
 
 // Of each question, in their order.
 struct store_answer {

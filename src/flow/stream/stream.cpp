@@ -24,11 +24,14 @@ stream::stream(lanes& over, stream_limits limits, observer tell, step_observer* 
       reader_(limits_.read),
       laggards_(limits_.most_overtaking),
       scanner_(barriers_, limits_.after_dead == after_dead::hold),
+      waiting_(over.destinations()),
       writes_{.marks = write_queue(limits_.marks),
               .records = write_queue({}),
               .fetches = write_queue({}),
               .looks = write_queue({})},
-      chance_(limits_.seed) {}
+      chance_(limits_.seed) {
+  scanner_.give_up_after(limits_.give_up_after);
+}
 
 void stream::start(saved_position from, payload_type payload) {
   phase_ = phase::loading;
@@ -39,7 +42,8 @@ void stream::start(saved_position from, payload_type payload) {
   agenda_.saved = from.at;
   scanner_.start(std::move(from.unsettled), lanes_.now());
   reader_.start(std::move(from.at), lanes_.now());
-  lanes_.join(*this);
+  client_ = lanes_.join(*this);
+  waiting_.start(client_);
 }
 
 void stream::drain() {
@@ -54,6 +58,7 @@ void stream::go_on() {
   phase_ = phase::loading;
   agenda_.loads_since = lanes_.now();
   scanner_.start_again(lanes_.now());
+  waiting_.start(client_);
   reader_.start(reader_.at(), lanes_.now());
 }
 
@@ -164,7 +169,8 @@ clock::time_point stream::next_at() const {
   const auto rested = agenda_.returning_rest_until > lanes_.now() ? agenda_.returning_rest_until : never;
   const auto to_look = writes_.looks.due().value_or(never);
   return std::min({to_write, to_fetch, to_laggards, to_look, rested,
-                   reader_.next({.fresh = free, .due = returning}), scanner_.next(returning)});
+                   reader_.next({.fresh = free, .due = returning}), scanner_.next(returning),
+                   waiting_.next(returning, lanes_.now())});
 }
 
 stream::news stream::on_answer(store_answer answer) {
@@ -185,7 +191,7 @@ stream::news stream::on_answer(store_answer answer) {
           }
         },
         asked->questions[i]);
-  if (asked->asks_one_of<due_request, release_request>()) rest_returning();
+  if (asked->asks_one_of<due_request, release_request, waiting_request>()) rest_returning();
   if (phase_ == phase::loading && scanner_.knows_barriers(lanes_.now()) && !scanner_.has_left())
     phase_ = phase::running;
   lanes_.pump();

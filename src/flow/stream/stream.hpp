@@ -19,6 +19,7 @@
 #include "flow/stream/scanner.hpp"
 #include "flow/stream/server_clock.hpp"
 #include "flow/stream/step_observer.hpp"
+#include "flow/stream/waiting.hpp"
 
 namespace outboxd::flow {
 
@@ -42,6 +43,11 @@ class stream final : public lane_client {
 
   // From the next failure on.
   void retry_by(retry_policy policy) { limits_.retry = std::move(policy); }
+  // Also for events that wait already.
+  void give_up_after(std::optional<std::chrono::milliseconds> to) {
+    limits_.give_up_after = to;
+    scanner_.give_up_after(to);
+  }
   // From the next event on that is read.
   void route_by(routing routes) {
     limits_.route = std::move(routes);
@@ -134,7 +140,6 @@ class stream final : public lane_client {
   void on_overdue(slot which) override;
   void on_unsent(slot which) override;
   void on_lanes_changed() override;
-  void on_destination_up() override { scanner_.retry_early(); }
   void on_progress() override;
 
  private:
@@ -212,7 +217,8 @@ class stream final : public lane_client {
   void take(const pauses_request&, tried<pauses_answer>& got);
   void take(const dead_request&, tried<dead_answer>& got);
   void take(const held_request& asked, tried<held_answer>& got);
-  void take(const early_retry_request&, tried<early_retry_answer>& got);
+  void take(const waits_request&, tried<waits_answer>& got);
+  void take(const waiting_request& asked, tried<waiting_answer>& got);
   void take(const resume_request&, tried<resumed_answer>& got);
   void on_not_there(slot which, bool put_off);
   void on_still_withheld(slot which, std::int64_t size);
@@ -238,7 +244,7 @@ class stream final : public lane_client {
   bool is_young(const unsettled::entry& one, clock::time_point now) const;
   bool overtakes(const unsettled::entry& one) const;
   bool travels_alone(slot which) const;
-  bool may_leave(slot which);
+  std::optional<destinations::block> find_block(slot which);
   void leave_chain(slot which);
   void forget_unsent();
 
@@ -249,11 +255,14 @@ class stream final : public lane_client {
   void give_up_waiting(slot which, std::string reason);
   void fail(slot which, failure why, std::string reason);
   void try_as_first(slot which);
-  void excuse(slot which, failure why, std::string reason, destinations::finding whose);
-  void wait_for_login(slot which, std::string reason);
-  void wait_for_destination(slot which);
+  void wait_unsent(slot which, const destinations::block& by);
+  bool is_given_up(const stored_event& one) const;
+  void wait_for_destination(slot which, destination_id for_what, failure why, std::string reason, bool sent);
+  void rest(slot which);
+  void drop_probe(slot which);
+  destinations::sent_event seen_by_destinations(slot which) const;
   void count_attempt(slot which, failure why, std::string reason);
-  void back_off(slot which, failure_record how);
+  void back_off(slot which, failure_record how, bool sent = true);
   void hold_back(slot which);
   void wait(slot which, failure_record how);
   void park(slot which);
@@ -280,6 +289,8 @@ class stream final : public lane_client {
   reader reader_;
   laggards laggards_;
   scanner scanner_;
+  waiting waiting_;
+  int client_ = 0;  // its number at the lanes
   writes writes_;
   agenda agenda_;
   bool lost_over_texts_ = false;  // the latest session ended while texts were asked for

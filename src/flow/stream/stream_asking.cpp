@@ -161,6 +161,7 @@ void stream::ask_to_read(store_request& to) {
   ask_to_look(to);
   ask_to_fetch(to);
   scanner_.add_to(to, room_for_returning(), now);
+  waiting_.add_to(to, room_for_returning(), now);
   ask_for_laggards(to);
   ask_to_release(to);
 }

@@ -11,11 +11,13 @@ constexpr std::size_t most_looks = 500;
 
 }  // namespace
 
-// A dead letter is of what failed, whatever the row says by now. In pipelined order one that waits for a look
+// A dead letter is of what failed, whatever the row says by now. What was read because its destination works
+// is not sent when that fails again. In pipelined order one that waits for a look
 // is not overtaken by those behind it, which their lane has already.
 bool stream::is_fresh(slot which, clock::time_point now) const {
   const auto& one = events_.at(which);
   if (one.is<stage::letter>()) return true;
+  if (one.it.rests && !lanes_.destinations().may_go(*one.it.waits_for, one.it.what.seq)) return false;
   return is_young(one, now) && !overtakes(one);
 }
 

@@ -124,20 +124,22 @@ bool stream::travels_alone(slot which) const {
   return one.so_far.suspected >= suspicion::suspect || one.is<stage::letter>();
 }
 
-// Dead letters go to their own exchange.
-bool stream::may_leave(slot which) {
-  if (events_.at(which).is<stage::letter>()) return true;
-  switch (lanes_.destinations().ask(destination_of(which), lanes_.now())) {
-    case destinations::permit::send:
-    case destinations::permit::probe:
-      return true;
-    case destinations::permit::probe_alone:
-      events_.at(which).so_far.suspected = std::max(events_.at(which).so_far.suspected, suspicion::suspect);
-      return true;
-    case destinations::permit::wait:
-      return false;
+// What keeps it from being sent. Dead letters go to their own exchange. One that was read to probe its
+// destination, or because that works again, may go elsewhere by now.
+std::optional<destinations::block> stream::find_block(slot which) {
+  auto& one = events_.at(which);
+  if (one.is<stage::letter>()) return std::nullopt;
+  const destination to = destination_of(which);
+  auto& known = lanes_.destinations();
+  if (one.it.rests && one.it.waits_for != id_of(to) && one.it.waits_for != exchange_id_of(to)) {
+    known.on_moved(*one.it.waits_for, lanes_.now());
+    one.it.rests = false;
   }
-  return true;
+  const auto block = known.find_block(to);
+  if (!one.it.rests) return block;
+  const destination_id of = *one.it.waits_for;
+  if (!known.may_go(of, one.it.what.seq)) return known.block_of(of);
+  return block && block->of != of ? block : std::nullopt;
 }
 
 // Sends what is next in its chain to a lane: in strict order the first only.
@@ -160,7 +162,7 @@ void stream::offer_next(aggregate of) {
       const bool is_head = which == chain->first;
       if (one.goes_as_first && !is_head) return;
       if (letter == nullptr && is_paused(which)) return is_head ? hold_back(which) : void();
-      if (!may_leave(which)) return is_head ? wait_for_destination(which) : void();
+      if (const auto block = find_block(which)) return is_head ? wait_unsent(which, *block) : void();
       const bool is_first = chain->offered == 0;
       const bool returns = is_first ? one.it.from != exception::none : chain->returns;
       const auto lane =
@@ -232,6 +234,7 @@ void stream::on_fetched(slot which) {
 // put_off: it backs off for longer, and its aggregate waits for it still.
 void stream::on_not_there(slot which, bool put_off) {
   const aggregate of = events_.aggregate_of(which);
+  drop_probe(which);
   leave_chain(which);
   events_.erase(which);
   if (put_off) {
@@ -300,8 +303,24 @@ void stream::take(const release_request& asked, tried<release_answer>& got) {
   for (const aggregate of : taken) offer_next(of);
 }
 
-void stream::take(const early_retry_request&, tried<early_retry_answer>& got) {
-  if (scanner_.on_retried_early(got, lanes_.now())) reader_.ring_due(lanes_.now());
+void stream::take(const waits_request&, tried<waits_answer>& got) {
+  if (!scanner_.on_waits(got, lanes_.now())) return;
+  for (const destination_id one : got.answer.found)
+    lanes_.destinations().on_found(one, client_, lanes_.now());
+}
+
+// The broker closes a channel over a message for an exchange that is not there: that one travels alone.
+void stream::take(const waiting_request& asked, tried<waiting_answer>& got) {
+  if (got.wants_keys_only()) read_by_keys();
+  waiting_.on_answer(asked, got, lanes_.now());
+  if (got.result != read_result::done) return;
+  for (stored_event& one : got.answer.rows) {
+    const auto found = std::ranges::find(asked.of, one.waits_for, &waiting_request::look_up::of);
+    if (found == asked.of.end()) continue;
+    one.rests = true;
+    one.suspect = one.suspect || (!found->all && is_exchange(found->of));
+    admit_due(std::move(one));
+  }
 }
 
 // What is with the lanes and not sent yet comes back: a lane may be blocked for long.

@@ -30,7 +30,7 @@ failure failure_at(refused_part part) {
 
 failure_scope scope_of(failure why) {
   if (why == failure::topic_forbidden) return failure_scope::topic;
-  return destinations::concerns_exchange(why) ? failure_scope::exchange : failure_scope::routing_key;
+  return concerns_exchange(why) ? failure_scope::exchange : failure_scope::routing_key;
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ void stream::on_outcome(slot which, const outcome& what) {
       failpoint("acked");
       tell(step::acked, which);
       const aggregate of = events_.aggregate_of(which);
-      lanes_.on_delivered(destination_of(which));
+      lanes_.destinations().on_delivered(destination_of(which), seen_by_destinations(which), lanes_.now());
       say_delivered(which);
       leave_chain(which);
       events_.at(which).now = stage::confirmed{};
@@ -131,7 +131,7 @@ void stream::on_interrupted(slot which, const interruption& why, bool alone, clo
                           : fmt::format("the broker closed the connection over it: {}", why.reason);
   if (one.is<stage::letter>()) return end_letter(which, reason);
   if (channel && why.part != refused_part::message) return fail(which, failure_at(why.part), reason);
-  count_attempt(which, channel ? failure::refused : failure::connection_closed, reason);
+  fail(which, channel ? failure::channel_closed : failure::connection_closed, reason);
 }
 
 void stream::on_overdue(slot which) {
@@ -161,21 +161,19 @@ destination stream::target_of(slot which) const {
   return out;
 }
 
-void stream::fail(slot which, failure why, std::string reason) {
-  if (judge(why).what == remedy::dead_letter) return die(which, why, std::move(reason));
-  if (events_.find_chain(events_.aggregate_of(which))->first != which) return try_as_first(which);
+destinations::sent_event stream::seen_by_destinations(slot which) const {
   const stored_event& one = events_.at(which).it;
-  const auto whose = lanes_.destinations().on_failed(destination_of(which), why, one.what.key(), one.excused,
-                                                     reason, lanes_.now());
-  switch (whose) {
-    case destinations::finding::own:
-      return count_attempt(which, why, std::move(reason));
-    case destinations::finding::login:
-      return wait_for_login(which, std::move(reason));
-    case destinations::finding::excused:
-    case destinations::finding::down:
-      return excuse(which, why, std::move(reason), whose);
-  }
+  return {.seq = one.what.seq, .waited_for = one.waits_for};
+}
+
+void stream::fail(slot which, failure why, std::string reason) {
+  const remedy what = judge(why);
+  if (what == remedy::dead_letter) return die(which, why, std::move(reason));
+  if (events_.find_chain(events_.aggregate_of(which))->first != which) return try_as_first(which);
+  if (what == remedy::retry) return count_attempt(which, why, std::move(reason));
+  const auto of = lanes_.destinations().on_failed(destination_of(which), why, seen_by_destinations(which),
+                                                  client_, reason, lanes_.now());
+  wait_for_destination(which, of, why, std::move(reason), true);
 }
 
 // If it backed off now and the earlier ones were lost on their way, it would come back before them.
@@ -185,73 +183,79 @@ void stream::try_as_first(slot which) {
   if (phase_ != phase::running) forget_unsent();
 }
 
-// Of nobody's failures only a pause is left; others count.
 void stream::count_attempt(slot which, failure why, std::string reason) {
   const event& one = events_.at(which).it.what;
-  failure_record how{.key = one.key(), .code = std::string(name_of(why)), .reason = std::move(reason)};
-  if (judge(why).what == remedy::retry_for_ever) {
-    how.counts_deferral = true;
-    how.delay = limits_.retry.pause_after(one.deferrals + 1, chance_);
-    return back_off(which, std::move(how));
-  }
   const auto failures = std::int64_t{one.attempts} + 1;
   const auto delay = failures > limits_.retry.max_attempts()
                          ? std::nullopt
                          : limits_.retry.delay_after(static_cast<int>(failures), chance_);
-  if (!delay)
-    return die(which, why, fmt::format("given up after {} failed attempts: {}", failures, how.reason));
-  how.counts_attempt = true;
-  how.delay = *delay;
-  back_off(which, std::move(how));
-}
-
-// Of a destination that is down it comes back after those that were not tried: the next probe should be
-// another one.
-void stream::excuse(slot which, failure why, std::string reason, destinations::finding whose) {
-  constexpr auto after_others = std::chrono::milliseconds(1'500);
-  const bool counted = judge(why).what == remedy::retry;
-  const auto scope = scope_of(why);
-  if (counted) reason += "; others got through before, so no attempt is counted";
-  const auto delay = whose == destinations::finding::down
-                         ? lanes_.destinations().probe_pause(destination_of(which)) + after_others
-                         : limits_.retry.pause_after(events_.at(which).it.what.deferrals + 1, chance_);
-  back_off(which, {.key = events_.at(which).it.what.key(),
-                   .counts_deferral = true,
-                   .delay = delay,
-                   .code = std::string(name_of(counted ? failure::destination_down : why)),
-                   .reason = std::move(reason),
-                   .scope = scope});
-}
-
-// By the time that it is sent again, others that the login may not write to have been refused, or somebody is
-// confirmed.
-void stream::wait_for_login(slot which, std::string reason) {
-  constexpr std::chrono::milliseconds shortest = std::chrono::seconds(5);
-  const event& one = events_.at(which).it.what;
+  if (!delay) return die(which, why, fmt::format("given up after {} failed attempts: {}", failures, reason));
   back_off(which, {.key = one.key(),
-                   .counts_deferral = true,
-                   .delay = std::max(shortest, limits_.retry.pause_after(one.deferrals + 1, chance_)),
-                   .code = std::string(name_of(failure::login_refused)),
-                   .reason = std::move(reason) +
-                             "; perhaps this login has lost its rights, so no attempt is counted"});
+                   .counts_attempt = true,
+                   .delay = *delay,
+                   .code = std::string(name_of(why)),
+                   .reason = std::move(reason)});
 }
 
-// Not sent: a probe will tell when the destination works again.
-void stream::wait_for_destination(slot which) {
-  auto& destinations = lanes_.destinations();
+// By PostgreSQL's clock, of which the stream has an estimate.
+bool stream::is_given_up(const stored_event& one) const {
+  constexpr std::chrono::milliseconds precision{100};
+  if (!limits_.give_up_after || !one.first_failed_at) return false;
+  const auto now = agenda_.server_clock.at(lanes_.now());
+  return now && *one.first_failed_at <= *now - (*limits_.give_up_after - precision);
+}
+
+void stream::wait_unsent(slot which, const destinations::block& by) {
+  wait_for_destination(
+      which, by.of, by.why,
+      fmt::format("not sent, for its {} did not take another event: {}",
+                  is_exchange(by.of) ? "exchange" : "exchange with its routing key", by.reason),
+      false);
+}
+
+// Its row says already that it waits, and for what, if it was read for that reason.
+void stream::wait_for_destination(slot which, destination_id for_what, failure why, std::string reason,
+                                  bool sent) {
+  const stored_event& one = events_.at(which).it;
+  if (is_given_up(one))
+    return die(
+        which, why,
+        fmt::format("given up after {} s: {}", *limits_.give_up_after / std::chrono::seconds(1), reason));
   const destination to = destination_of(which);
-  const bool exchange = destinations.is_exchange_down(to);
-  back_off(which, {.key = events_.at(which).it.what.key(),
-                   .counts_deferral = true,
-                   .delay = destinations.pause(to),
-                   .code = std::string(name_of(destinations.reason_to_wait(to))),
-                   .reason = fmt::format("not sent: its {} has stopped working",
-                                         exchange ? "exchange" : "routing key"),
-                   .scope = exchange ? failure_scope::exchange : failure_scope::routing_key});
+  failure_record how{.key = one.what.key(),
+                     .delay = limits_.give_up_after,
+                     .waits_for = for_what,
+                     .exchange = std::string(to.exchange),
+                     .routing_key = std::string(to.routing_key),
+                     .code = std::string(name_of(why)),
+                     .reason = std::move(reason),
+                     .scope = scope_of(why)};
+  if (!one.rests || one.waits_for != for_what) {
+    if (!sent) lanes_.destinations().on_waits(for_what, client_);
+    return back_off(which, std::move(how), sent);
+  }
+  if (sent) tell_(notice::failed{one.what, to, how});
+  rest(which);
 }
 
-void stream::back_off(slot which, failure_record how) {
-  tell_(notice::failed{events_.at(which).it.what, destination_of(which), how});
+void stream::drop_probe(slot which) {
+  const stored_event& one = events_.at(which).it;
+  if (one.rests) lanes_.destinations().on_unsent(*one.waits_for, one.what.seq, lanes_.now());
+}
+
+void stream::rest(slot which) {
+  const aggregate of = events_.aggregate_of(which);
+  lanes_.destinations().on_found(*events_.at(which).it.waits_for, client_, lanes_.now());
+  on_unsent(which);
+  leave_chain(which);
+  events_.erase(which);
+  barriers_.held.begin(of, hold::head_waits);
+  park_rest(of);
+  offer_next(of);
+}
+
+void stream::back_off(slot which, failure_record how, bool sent) {
+  tell_(notice::failed{events_.at(which).it.what, destination_of(which), how, sent});
   wait(which, std::move(how));
 }
 
@@ -289,6 +293,7 @@ void stream::set_aside(slot which, std::chrono::milliseconds due_in) {
 }
 
 void stream::leave(slot which, failure_record how) {
+  drop_probe(which);
   leave_chain(which);
   events_.at(which).now = stage::leaving{kept(std::move(how))};
   writes_.records.add(which, lanes_.now());
@@ -338,7 +343,7 @@ void stream::die(slot which, failure why, std::string reason) {
                             .reason = std::move(reason)});
   failure_record how{.key = events_.at(which).it.what.key(),
                      .to = exception::dead,
-                     .counts_attempt = true,
+                     .counts_attempt = judge(why) != remedy::wait,
                      .code = std::string(name_of(why)),
                      .reason = std::move(reason)};
   if (!has_letter) return dead_letter(which, std::move(how));

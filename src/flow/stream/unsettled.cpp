@@ -122,6 +122,8 @@ bool unsettled::complete(slot which, stored_event with) {
       with.what.aggregate != it.what.aggregate)
     return false;
   with.from = it.from;
+  with.waits_for = it.waits_for;
+  with.rests = it.rests;
   with.withheld = false;
   count_bytes(with, with.size);
   it = std::move(with);

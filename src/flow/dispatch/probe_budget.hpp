@@ -1,0 +1,35 @@
+// probe_budget: how many probes a relay sends in a second, of all destinations together.
+#pragma once
+
+#include "flow/dispatch/rate_limit.hpp"
+
+namespace outboxd::flow {
+
+// Pure. Each probe that gets through doubles the rate, each that does not halves it. So what is gone for good
+// costs little, and what comes back is found quickly.
+class probe_budget {
+ public:
+  static constexpr std::int64_t least = 20;
+  static constexpr std::int64_t most = 20'480;
+
+  bool allows(clock::time_point now) const { return limit_.allows(now); }
+  void count(clock::time_point now) { limit_.count(now); }
+  clock::time_point ask_again_at(clock::time_point now) const { return limit_.ask_again_at(now); }
+  std::int64_t rate() const { return rate_; }
+
+  void widen() { set(rate_ * 2); }
+  void narrow() { set(rate_ / 2); }
+
+ private:
+  void set(std::int64_t rate) {
+    rate = rate < least ? least : rate > most ? most : rate;
+    if (rate == rate_) return;
+    rate_ = rate;
+    limit_ = rate_limit(rate);
+  }
+
+  std::int64_t rate_ = least;
+  rate_limit limit_{least};
+};
+
+}  // namespace outboxd::flow
