@@ -5,8 +5,8 @@
 -- are numbers up to the end of the sequence, and no more than the table has room for. The first one by seq
 -- is taken for the oldest one; if none of the rows looked at is pending, those beyond are taken to be as old
 -- as the last of these. An event counts from its available_at on, or from created_at if that is later, as in
--- sql/status/events.sql. Of what backs off or waits behind that, a tenth of $1 rows is asked for its age. An
--- infinite time has no age.
+-- sql/status/events.sql. Of what backs off or waits behind that, a tenth of $1 rows is asked for its age; of
+-- what waits for a destination, as many for their first failure. An infinite time has no age.
 WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at),
 -- Between the partitions there are numbers that no event has.
 ranges AS MATERIALIZED (
@@ -61,7 +61,11 @@ waits AS MATERIALIZED (
           ORDER BY e.available_at LIMIT 1) AS oldest_due,
          (SELECT min(x.created_at) FILTER (WHERE isfinite(x.created_at)) FROM (
             SELECT e.created_at FROM @schema@.event AS e
-            WHERE e.exception IN ('backing_off', 'parked') LIMIT $1::bigint / 10) AS x) AS oldest)
+            WHERE e.exception IN ('backing_off', 'parked') LIMIT $1::bigint / 10) AS x) AS oldest,
+         (SELECT min(x.first_failed_at) FROM (
+            SELECT e.first_failed_at FROM @schema@.event AS e
+            WHERE e.exception = 'backing_off' AND e.waits_for IS NOT NULL
+            LIMIT $1::bigint / 10) AS x) AS failing)
 SELECT a.pending + m.pending
          + CASE WHEN a.rows < $1::bigint THEN 0
            ELSE (SELECT least(coalesce(sum(greatest(t.seq::numeric - greatest(a.last, r.low - 1), 0)), 0),
@@ -78,5 +82,6 @@ SELECT a.pending + m.pending
        (SELECT sum(greatest(c.reltuples, 0))::bigint FROM rows_of AS c) AS all_rows,
        (extract(epoch FROM greatest(n.at - least(a.oldest, m.oldest, w.oldest_due), '0')) * 1000)::bigint
          AS oldest_due_ms,
-       (extract(epoch FROM greatest(n.at - w.oldest, '0')) * 1000)::bigint AS oldest_waiting_ms
+       (extract(epoch FROM greatest(n.at - w.oldest, '0')) * 1000)::bigint AS oldest_waiting_ms,
+       (extract(epoch FROM greatest(n.at - w.failing, '0')) * 1000)::bigint AS oldest_failing_ms
 FROM above AS a CROSS JOIN named AS m CROSS JOIN waits AS w CROSS JOIN now AS n

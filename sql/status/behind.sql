@@ -33,7 +33,10 @@ dead AS MATERIALIZED (
   WHERE d.hash = (SELECT t.hash FROM this AS t) AND d.seq < (SELECT t.seq FROM this AS t)
   ORDER BY d.seq LIMIT 1)
 SELECT json_build_object('id', e.id, 'seq', e.seq, 'status', e.status, 'exception', e.exception,
-  'attempts', e.attempts, 'available_at', e.available_at,
+  'attempts', e.attempts, 'first_failed_at', e.first_failed_at,
+  'waits_for', CASE WHEN e.exception = 'backing_off' AND e.waits_for IS NOT NULL
+    THEN json_build_object('exchange', e.failed_exchange, 'routing_key', e.failed_routing_key) END,
+  'available_at', e.available_at,
   'due_in_seconds', CASE WHEN isfinite(e.available_at)
     THEN round(extract(epoch FROM e.available_at - clock_timestamp()), 3) END,
   'due', (e.available_at > clock_timestamp()) IS NOT TRUE,

@@ -83,8 +83,10 @@ late AS MATERIALIZED (
         WHERE e.tx >= (SELECT p.xmax FROM position AS p) ORDER BY e.tx LIMIT 100001) AS t
   WHERE t.status = 'pending' AND t.seq <= (SELECT p.seq FROM position AS p)),
 due AS MATERIALIZED (
-  SELECT e.exception, e.available_at, e.created_at, e.exchange, e.routing_key, e.event_type,
-         e.last_error_code, e.seq
+  SELECT e.exception, e.available_at, e.created_at, e.first_failed_at, e.last_error_code, e.seq,
+         CASE WHEN e.waits_for IS NULL THEN e.exchange ELSE e.failed_exchange END AS exchange,
+         CASE WHEN e.waits_for IS NULL THEN coalesce(e.routing_key, e.event_type)
+           ELSE e.failed_routing_key END AS routing_key
   FROM @schema@.event AS e
   WHERE e.exception IN ('scheduled', 'backing_off') ORDER BY e.available_at LIMIT 100001),
 held AS MATERIALIZED (
@@ -179,11 +181,12 @@ SELECT json_build_object(
   'waits_by_destination', (
     SELECT coalesce(json_agg(json_build_object(
       'exchange', w.exchange, 'routing_key', w.routing_key, 'code', w.code, 'events', w.events,
+      'failing_since', w.failing_since,
       'error', (SELECT left(e.last_error, 300) FROM @schema@.event AS e WHERE e.seq = w.first LIMIT 1))
       ORDER BY w.events DESC, w.routing_key, w.exchange, w.code), '[]')
     FROM (
-      SELECT d.exchange, coalesce(d.routing_key, d.event_type) AS routing_key, d.last_error_code AS code,
-             count(*) AS events, min(d.seq) AS first
+      SELECT d.exchange, d.routing_key, d.last_error_code AS code, count(*) AS events,
+             min(d.first_failed_at) AS failing_since, min(d.seq) AS first
       FROM due AS d WHERE d.exception = 'backing_off'
       GROUP BY 1, 2, 3 ORDER BY 4 DESC, 2, 1, 3 LIMIT 10) AS w),
   -- Of the oldest thousand: their rows have to be read for it.

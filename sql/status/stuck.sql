@@ -4,30 +4,34 @@
 -- large.
 WITH dead AS MATERIALIZED (
   SELECT 'dead' AS state, e.last_error_code AS code, left(e.event_type, 300) AS event_type,
-         left(e.exchange, 300) AS exchange, left(coalesce(e.routing_key, e.event_type), 300) AS routing_key,
-         e.id, e.seq, e.created_at, e.attempts, left(e.last_error, 1000) AS last_error,
-         NULL::timestamptz AS available_at, left(e.aggregate_type, 300) AS aggregate_type,
-         left(e.aggregate_id, 300) AS aggregate_id
+         left(coalesce(e.failed_exchange, e.exchange), 300) AS exchange,
+         left(coalesce(e.failed_routing_key, e.routing_key, e.event_type), 300) AS routing_key,
+         e.first_failed_at, false AS waits, e.id, e.seq, e.created_at, e.attempts,
+         left(e.last_error, 1000) AS last_error, NULL::timestamptz AS available_at,
+         left(e.aggregate_type, 300) AS aggregate_type, left(e.aggregate_id, 300) AS aggregate_id
   FROM @schema@.event AS e
   WHERE e.exception = 'dead' ORDER BY e.exception, e.seq LIMIT 20001),
 due AS MATERIALIZED (
   SELECT e.exception, e.last_error_code AS code, left(e.event_type, 300) AS event_type,
-         left(e.exchange, 300) AS exchange, left(coalesce(e.routing_key, e.event_type), 300) AS routing_key,
-         e.id, e.seq, e.created_at, e.attempts, left(e.last_error, 1000) AS last_error, e.available_at,
+         left(coalesce(e.failed_exchange, e.exchange), 300) AS exchange,
+         left(coalesce(e.failed_routing_key, e.routing_key, e.event_type), 300) AS routing_key,
+         e.first_failed_at, e.waits_for IS NOT NULL AS waits, e.id, e.seq, e.created_at, e.attempts,
+         left(e.last_error, 1000) AS last_error, e.available_at,
          left(e.aggregate_type, 300) AS aggregate_type, left(e.aggregate_id, 300) AS aggregate_id
   FROM @schema@.event AS e
   WHERE e.exception IN ('scheduled', 'backing_off') ORDER BY e.available_at, e.seq LIMIT 50001),
 failed AS MATERIALIZED (
   SELECT * FROM dead
   UNION ALL
-  SELECT 'backing_off', d.code, d.event_type, d.exchange, d.routing_key, d.id, d.seq, d.created_at,
-         d.attempts, d.last_error, d.available_at, d.aggregate_type, d.aggregate_id
+  SELECT 'backing_off', d.code, d.event_type, d.exchange, d.routing_key, d.first_failed_at, d.waits, d.id,
+         d.seq, d.created_at, d.attempts, d.last_error, d.available_at, d.aggregate_type, d.aggregate_id
   FROM due AS d WHERE d.exception = 'backing_off'),
 kinds AS MATERIALIZED (
-  SELECT f.state, f.code, f.event_type, f.exchange, f.routing_key, count(*) AS events,
+  SELECT f.state, f.code, f.event_type, f.exchange, f.routing_key, f.waits, count(*) AS events,
+         min(f.first_failed_at) AS failing_since,
          min(f.created_at) AS oldest, max(f.created_at) AS newest, min(f.available_at) AS next,
          min(f.seq) AS first
-  FROM failed AS f GROUP BY 1, 2, 3, 4, 5 ORDER BY 6 DESC, 1, 2, 3, 4, 5 LIMIT 101),
+  FROM failed AS f GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 7 DESC, 1, 2, 3, 4, 5 LIMIT 101),
 parked AS MATERIALIZED (
   SELECT left(e.aggregate_type, 300) AS aggregate_type, left(e.aggregate_id, 300) AS aggregate_id,
          e.created_at
@@ -41,6 +45,7 @@ SELECT json_build_object(
     SELECT coalesce(json_agg(json_build_object(
       'state', k.state, 'code', k.code, 'event_type', k.event_type, 'exchange', k.exchange,
       'routing_key', k.routing_key, 'events', k.events, 'oldest', k.oldest, 'newest', k.newest,
+      'waits_for_destination', k.waits, 'failing_since', k.failing_since,
       'next', CASE WHEN isfinite(k.next) THEN k.next END,
       'example', (
         SELECT json_build_object('id', f.id, 'attempts', f.attempts, 'last_error', f.last_error)

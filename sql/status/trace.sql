@@ -15,7 +15,9 @@ SELECT json_build_object(
   'status', e.status, 'exception', CASE
     WHEN e.status = 'pending' AND e.available_at > greatest(e.created_at, clock_timestamp()) THEN 'scheduled'
     ELSE e.exception END,
-  'attempts', e.attempts, 'deferrals', e.deferrals,
+  'attempts', e.attempts, 'first_failed_at', e.first_failed_at,
+  'waits_for', CASE WHEN e.exception = 'backing_off' AND e.waits_for IS NOT NULL
+    THEN json_build_object('exchange', e.failed_exchange, 'routing_key', e.failed_routing_key) END,
   'created_at', e.created_at, 'available_at', e.available_at, 'published_at', e.published_at,
   'last_error', e.last_error, 'last_error_code', e.last_error_code,
   'age_seconds', CASE WHEN isfinite(e.created_at)

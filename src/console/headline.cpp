@@ -41,14 +41,12 @@ std::string events(std::int64_t count) {
 
 // Of docs/runbook.md, in short.
 std::string code_words(const std::string& code) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> known{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> known{{
       {"returned", "no queue is bound for that key"},
       {"refused", "the exchange is missing, or may not be written to"},
       {"nacked", "a queue is full or has failed"},
       {"unconfirmed", "RabbitMQ does not confirm it in time"},
       {"connection_closed", "RabbitMQ closes the connection over it"},
-      {"destination_down", "it has worked, and does not now"},
-      {"not_sent", "it is down"},
       {"unencodable", "no message can be made of them"},
       {"cancelled", "an operator has cancelled them"},
   }};
@@ -198,18 +196,6 @@ bool one_destination(const json& a, const json& b) {
   return a.at("exchange") == b.at("exchange") && a.at("routing_key") == b.at("routing_key");
 }
 
-// Of an event that only waits for a destination that is down, another one there says why it is.
-bool says_why(const json& one) {
-  return text_at(one, "code") != "not_sent";
-}
-
-std::string why_words(const json& one) {
-  const auto code = text_at(one, "code");
-  const auto error = text_at(one, "error");
-  if (error.empty() || (code != "destination_down" && code != "not_sent")) return code_words(code);
-  return fmt::format("{}: {}", code_words(code), error);
-}
-
 std::optional<headline> destination(const json& status) {
   const json* worst = nullptr;
   std::int64_t count = 0;
@@ -218,17 +204,16 @@ std::optional<headline> destination(const json& status) {
     if (worst == nullptr) worst = &one;
     if (!one_destination(one, *worst)) continue;
     count += one.at("events").get<std::int64_t>();
-    if (!says_why(*worst) && says_why(one)) worst = &one;
   }
   if (worst == nullptr) return std::nullopt;
   const auto exchange = worst->at("exchange").is_null()
                             ? std::string("its route's exchange")
                             : fmt::format("exchange \"{}\"", text_at(*worst, "exchange"));
-  return headline{
-      "destination", "warn",
-      fmt::format("{} {} at {} with key {}: {}. The rest goes out.", events(count),
-                  count == 1 ? "waits" : "wait", exchange, text_at(*worst, "routing_key"), why_words(*worst)),
-      "Stuck shows them by reason, with an example of each.", ""};
+  return headline{"destination", "warn",
+                  fmt::format("{} {} at {} with key {}: {}. The rest goes out.", events(count),
+                              count == 1 ? "waits" : "wait", exchange, text_at(*worst, "routing_key"),
+                              code_words(text_at(*worst, "code"))),
+                  "Stuck shows them by reason, with an example of each.", text_at(*worst, "failing_since")};
 }
 
 std::optional<double> overdue(const json& status) {

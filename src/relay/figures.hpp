@@ -55,6 +55,7 @@ struct table_sample {
   std::int64_t published = 0;  // estimated from PostgreSQL's statistics
   double oldest_due_seconds = 0;
   double oldest_waiting_seconds = 0;  // of those that back off or wait behind one
+  double oldest_failing_seconds = 0;  // since the first failure, of those that wait for a destination
 };
 
 // Why a relay cannot relay, or could not lead.

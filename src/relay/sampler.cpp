@@ -29,6 +29,7 @@ table_sample read_sample(const pg::rows& from) {
   out.published = std::max<std::int64_t>(0, number(5) - out.pending - out.waiting - out.dead);
   out.oldest_due_seconds = seconds(6);
   out.oldest_waiting_seconds = seconds(7);
+  out.oldest_failing_seconds = seconds(8);
   return out;
 }
 

@@ -78,7 +78,7 @@ TEST_CASE("what is stuck is told by reason, type and destination, with an exampl
   session.exec("SELECT outbox.emit('order', '1', $1, '{}') FROM generate_series(1, 3)", {on.key()});
   add(session, on, ", status, exception, last_error_code, last_error",
       ", 'dead', 'dead', 'unencodable', 'too long'", 5);
-  relay running{on, {"--retry-base", "10m", "--retry-cap", "10m"}};
+  relay running{on};
   eventually(
       "the followers are parked",
       [&] { return session.number("SELECT count(*) FROM outbox.event WHERE exception = 'parked'") == 3; },
@@ -96,7 +96,10 @@ TEST_CASE("what is stuck is told by reason, type and destination, with an exampl
   const auto& waits = stuck.at("failures").at(1);
   CHECK(waits.at("state") == "backing_off");
   CHECK(waits.at("code") == "returned");
+  CHECK(waits.at("exchange") == "outbox");
   CHECK(waits.at("routing_key") == lost);
+  CHECK(waits.at("waits_for_destination") == true);
+  CHECK(waits.at("failing_since").is_string());
   REQUIRE(stuck.at("held").size() == 1);
   const auto& held = stuck.at("held").at(0);
   CHECK(held.at("aggregate_type") == "order");

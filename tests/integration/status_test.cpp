@@ -50,7 +50,7 @@ TEST_CASE("an outbox that is empty and that nobody serves has no oldest event, n
   CHECK(status.at("relays").empty());
   CHECK(status.at("culprits").empty());
   CHECK(status.at("errors").empty());
-  CHECK(status.at("table").at("indexes").size() == 7);
+  CHECK(status.at("table").at("indexes").size() == 8);
   const auto text = desk.text({"status"});
   CHECK_MESSAGE(text.find("nobody leads it") != std::string::npos, text);
   CHECK_MESSAGE(text.find("oldest due            none") != std::string::npos, text);
@@ -145,7 +145,7 @@ TEST_CASE("status counts what waits, by reason and destination, and is right bes
   auto session = on.connect();
   session.exec("SELECT outbox.emit('order', '1', $1, '{}')", {"unbound-" + on.queue()});
   session.exec("SELECT outbox.emit('order', '1', $1, '{}') FROM generate_series(1, 3)", {on.key()});
-  relay running{on, {"--retry-base", "10m", "--retry-cap", "10m"}};
+  relay running{on};
   on.add_events(10, 2);
   on.await_published(10);
   eventually(
@@ -160,7 +160,9 @@ TEST_CASE("status counts what waits, by reason and destination, and is right bes
   const auto& worst = status.at("waits_by_destination").at(0);
   CHECK(worst.at("code") == "returned");
   CHECK(worst.at("routing_key") == "unbound-" + on.queue());
+  CHECK(worst.at("exchange") == "outbox");
   CHECK(worst.at("events") == 1);
+  CHECK(worst.at("failing_since").is_string());
   CHECK(worst.at("error").get<std::string>().find("NO_ROUTE") != std::string::npos);
   running.stop();
 }

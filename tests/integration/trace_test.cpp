@@ -60,21 +60,23 @@ TEST_CASE("trace names the event that another one waits behind, with its reason"
   CHECK(traced.at("state") == "behind");
   CHECK(traced.at("behind").at("id") == first);
   CHECK(has(why(traced), "which is not published yet"));
-  relay running{on, {"--retry-schedule", "1h"}};
+  relay running{on};
   eventually(
       "the second one is parked",
       [&] { return session.number("SELECT count(*) FROM outbox.event WHERE exception = 'parked'") == 1; },
       time_limit);
   traced = desk.json({"trace", "--id", first});
   CHECK(traced.at("state") == "backing_off");
-  CHECK(has(why(traced), "after 1 failed attempt"));
+  CHECK(has(why(traced), "waits for exchange \"outbox\" with key unbound-" + on.queue()));
+  CHECK(traced.at("waits_for").at("exchange") == "outbox");
+  CHECK(traced.at("first_failed_at").is_string());
   CHECK(traced.at("last_error_code") == "returned");
   CHECK(traced.at("behind").is_null());
   traced = desk.json({"trace", "--id", second});
   CHECK(traced.at("state") == "behind");
   CHECK(traced.at("behind").at("id") == first);
   CHECK(traced.at("behind").at("last_error_code") == "returned");
-  CHECK(has(why(traced), "which backs off until"));
+  CHECK(has(why(traced), "which waits for exchange \"outbox\""));
   running.stop();
 }
 

@@ -141,18 +141,14 @@ std::vector<changed> table() {
        {"destination", "warn",
         "1,204 events wait at exchange \"shop\" with key a.b: no queue is bound for that key (returned). The "
         "rest goes out."}},
-      {"a destination that is down: one event says why, and the others only wait for it",
+      {"a destination that fails for several reasons: all that wait there are counted",
        status({{"waits_by_destination",
-                {{{"code", "not_sent"}, {"exchange", nullptr}, {"routing_key", "a.b"}, {"events", 8}},
+                {{{"code", "nacked"}, {"exchange", nullptr}, {"routing_key", "a.b"}, {"events", 8}},
                  {{"code", "refused"}, {"exchange", "x"}, {"routing_key", "a.b"}, {"events", 3}},
-                 {{"code", "destination_down"},
-                  {"exchange", nullptr},
-                  {"routing_key", "a.b"},
-                  {"error", "returned by the broker: 312 NO_ROUTE"},
-                  {"events", 1}}}}}),
+                 {{"code", "unconfirmed"}, {"exchange", nullptr}, {"routing_key", "a.b"}, {"events", 1}}}}}),
        {"destination", "warn",
-        "9 events wait at its route's exchange with key a.b: it has worked, and does not now "
-        "(destination_down): returned by the broker: 312 NO_ROUTE. The rest goes out."}},
+        "9 events wait at its route's exchange with key a.b: a queue is full or has failed (nacked). The "
+        "rest goes out."}},
       {"far behind",
        with({{"published_per_second", 800.0}},
             status(with(pending(50'000), {{"oldest_due_age_seconds", 200.0}}))),

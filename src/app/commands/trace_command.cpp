@@ -42,6 +42,7 @@ void print_found(const json& event) {
   show("status", "status");
   show("attempts", "attempts");
   show("created", "created_at");
+  show("failing since", "first_failed_at");
   show("available at", "available_at");
   show("published", "published_at");
   show("last error", "last_error");

@@ -143,8 +143,7 @@ void add_broker(exposition& to, const relay::relay_figures& of) {
              sample(MetricType::Gauge, static_cast<double>(of.lanes_down), label("state", "down"))});
   to.gauge("confirms_in_flight", "Messages published and not confirmed.", of.in_flight);
   to.times("publish_seconds", "From a publish to its acknowledgement.", of.publish_times);
-  to.gauge("destinations_down", "Exchanges and routing keys that have worked and stopped working.",
-           of.destinations_down);
+  to.gauge("destinations_down", "Exchanges and routing keys that do not take events.", of.destinations_down);
   to.family(
       "reconnects_total", "Connections that were lost and had to be made again.", MetricType::Counter,
       {sample(MetricType::Counter, static_cast<double>(of.so_far.database_losses), label("peer", "database")),
@@ -181,6 +180,10 @@ void add_table(exposition& to, const relay::table_sample& of) {
   to.gauge("oldest_waiting_age_seconds",
            "Age of the oldest event that backs off or waits behind one that does; 0 if none does.",
            of.oldest_waiting_seconds);
+  to.gauge("oldest_failing_age_seconds",
+           "Time since the first failure of the event that has waited for its destination the longest; 0 if "
+           "none waits.",
+           of.oldest_failing_seconds);
   to.time("sample_timestamp_seconds", "When the table was last looked at.", of.at);
 }
 

@@ -22,6 +22,7 @@ json table_of(const relay::table_sample& from) {
       {"backlog_is_estimate", from.backlog_is_estimate},
       {"oldest_due_age_seconds", from.oldest_due_seconds},
       {"oldest_waiting_age_seconds", from.oldest_waiting_seconds},
+      {"oldest_failing_age_seconds", from.oldest_failing_seconds},
       {"events",
        {{"pending", from.pending},
         {"waiting", from.waiting},

@@ -58,11 +58,12 @@ void show_events(std::string& out, const json& status) {
   bool first = true;
   for (const auto& one : status.at("waits_by_destination")) {
     line(out, first ? "wait most at" : "",
-         fmt::format("{}: {} at {} with key {}", text(one, "code", "no code"),
-                     one.at("events").get<std::int64_t>(),
-                     one.at("exchange").is_null() ? "the exchange of their route"
-                                                  : fmt::format("exchange \"{}\"", text(one, "exchange")),
-                     text(one, "routing_key")));
+         fmt::format(
+             "{}: {} at {} with key {}{}", text(one, "code", "no code"), one.at("events").get<std::int64_t>(),
+             one.at("exchange").is_null() ? "the exchange of their route"
+                                          : fmt::format("exchange \"{}\"", text(one, "exchange")),
+             text(one, "routing_key"),
+             one.at("failing_since").is_null() ? "" : ", failing since " + text(one, "failing_since")));
     first = false;
   }
 }

@@ -37,6 +37,23 @@ std::string attempts(const json& event) {
   return fmt::format("{} failed {}", count, count == 1 ? "attempt" : "attempts");
 }
 
+bool waits_for_destination(const json& event) {
+  const auto found = event.find("waits_for");
+  return found != event.end() && found->is_object();
+}
+
+// "exchange "shop" with key a.b to take it, since ...; it is dead if that lasts until ...: returned by ..."
+std::string waits_words(const json& event) {
+  const auto& destination = event.at("waits_for");
+  const auto end = text_or_unknown(event, "available_at");
+  return fmt::format("exchange \"{}\" with key {} to take it, and has failed since {}; {}: {}",
+                     text_or_unknown(destination, "exchange"), text_or_unknown(destination, "routing_key"),
+                     text_or_unknown(event, "first_failed_at"),
+                     end == "infinity" ? "no time ends that (retry.give_up_after = never)"
+                                       : fmt::format("it is dead if that lasts {}", until(event)),
+                     reason(event));
+}
+
 bool is_paused(const json& event) {
   return event.at("exception") == "backing_off" && event.at("last_error_code") == flow::paused_code &&
          !is_due(event);
@@ -48,6 +65,7 @@ std::string state_of_other(const json& other) {
     return fmt::format(
         "which is dead, with relay.after_dead = hold: {}; `outboxd dead retry` or `discard` it",
         reason(other));
+  if (waits_for_destination(other)) return "which waits for " + waits_words(other);
   if (other.at("exception") == "backing_off" && !is_due(other))
     return fmt::format("which backs off {} after {}: {}", until(other), attempts(other), reason(other));
   if (other.at("exception") == "backing_off")
@@ -112,6 +130,8 @@ trace_finding explain(const json& event, const json& behind) {
     return {"scheduled", fmt::format("scheduled: it waits {}", until(event))};
   if (is_paused(event))
     return {"paused", "it is paused; `outboxd status` shows by whom, and `outboxd resume` ends that"};
+  if (waits_for_destination(event) && !is_due(event))
+    return {"backing_off", "waits for " + waits_words(event)};
   if (event.at("exception") == "backing_off" && !is_due(event))
     return {"backing_off",
             fmt::format("backs off {} after {}: {}", until(event), attempts(event), reason(event))};

@@ -149,10 +149,13 @@ function timeline(event) {
       ]),
     );
   } else if (event.last_error) {
-    out.push(step('Put off, which is no failed attempt', '', shown(event.last_error, 1000)));
+    const words = event.first_failed_at ? 'Failing since' : 'Put off, which is no failed attempt';
+    const at = event.first_failed_at ? time(event.first_failed_at) : '';
+    out.push(step(words, at, shown(event.last_error, 1000)));
   }
   if (event.status === 'published') out.push(step('Published', time(event.published_at)));
   else if (event.status === 'dead') out.push(step('Dead', ''));
+  else if (event.waits_for && !event.due) out.push(step('Dead, if that lasts until', time(event.available_at)));
   else out.push(step(event.due ? 'Due' : 'Due again', time(event.available_at)));
   return el('ol', {class: 'timeline'}, out);
 }

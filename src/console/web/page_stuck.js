@@ -44,8 +44,9 @@ function remedy(row) {
       el('span', {class: 'actions'}, can('retry'), can('discard')),
     ];
   }
+  const end = row.waits_for_destination ? 'dead, if that lasts until ' : 'tried again ';
   return [
-    row.next ? ['tried again ', time(row.next)] : 'is tried again',
+    row.next ? [end, time(row.next)] : row.waits_for_destination ? 'waits without an end' : 'is tried again',
     el('span', {class: 'actions'}, can('postpone'), can('cancel')),
   ];
 }
@@ -72,6 +73,7 @@ function show_failures(place, data) {
         {title: 'Event type', cell: (row) => shown(row.event_type, 80)},
         {title: 'Destination', cell: destination},
         {title: 'Oldest', cell: (row) => since(row.oldest)},
+        {title: 'Failing', cell: (row) => (row.failing_since ? since(row.failing_since) : '')},
         {
           title: 'An example',
           cell: (row) => el('a', {href: `#/event/${row.example.id}`}, `${row.example.id.slice(0, 8)}…`),
