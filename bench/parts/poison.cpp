@@ -1,5 +1,5 @@
-// poison: what good events notice of rows that broker or database take ill, and of a queue that never
-// confirms.
+// poison: what good events notice of rows that broker or database take ill, of a queue that never confirms, and
+// of queues that are gone for good.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,10 @@
 #include "stage/delivery_times.hpp"
 #include "stage/relay.hpp"
 #include "support/broker.hpp"
+#include "support/eventually.hpp"
+#include "support/free_port.hpp"
+#include "support/http_client.hpp"
+#include "support/metrics_text.hpp"
 #include "support/poison.hpp"
 #include "support/suspended_queue.hpp"
 
@@ -31,32 +35,37 @@ enum class company {
   none,
   odd_rows,      // each of the table once
   silent_queue,  // an event in a hundred goes to one that never confirms
+  gone_queues,   // events of many reply queues wait, which nobody will declare again
 };
 
 class poison : public part {
  public:
   const char* name() const override { return "poison"; }
   const char* help() const override {
-    return "commit to consumer of good events beside odd ones, and beside a queue that never confirms";
+    return "commit to consumer of good events beside odd ones, a queue that never confirms, and queues that "
+           "are "
+           "gone";
   }
   void be_quick() override {
     rate_ = 100;
     seconds_ = 2;
+    gone_ = 100;
     rounds_ = 1;
   }
   void add_options(CLI::App& at) override {
     at.add_option("--rate", rate_, "good events per second")->check(CLI::PositiveNumber);
     at.add_option("--seconds", seconds_, "of each run; the odd rows are spread over it")
         ->check(CLI::PositiveNumber);
+    at.add_option("--gone", gone_, "reply queues that are gone")->check(CLI::PositiveNumber);
     at.add_option("--rounds", rounds_)->check(CLI::Range(1, 100));
   }
 
   void run(const setup& on, report& out) override {
     out.note(fmt::format(
         "two relays, amqp.confirm_timeout 1 s, {} good events per second for {} s by 8 sessions, quorum "
-        "queue; alone, with {} odd rows among them, and with every hundredth event to a queue that never "
-        "confirms",
-        rate_, seconds_, odd_.size()));
+        "queue; alone, with {} odd rows among them, with every hundredth event to a queue that never "
+        "confirms, and while an event waits for each of {} queues that are gone",
+        rate_, seconds_, odd_.size(), gone_));
     stage where(on, test::queue_type::quorum, /*autovacuum=*/true);
     test::broker broker(on.amqp_url);
     broker.declare_exchange("outbox");  // where odd rows go that name no exchange
@@ -70,9 +79,14 @@ class poison : public part {
     tell(out, "good events alone", company::none);
     tell(out, "beside odd rows", company::odd_rows);
     tell(out, "beside a queue that never confirms", company::silent_queue);
+    tell(out, "beside queues that are gone", company::gone_queues);
+    out.figure("publishes to those", probes_per_second_, "/s");
     out.section("bars");
     out.key("poison_p99_ms", spread_of(times_of(company::odd_rows).p99).median);
     out.key("silent_queue_p99_ms", spread_of(times_of(company::silent_queue).p99).median);
+    out.key("gone_queues_p99_ratio", spread_of(times_of(company::gone_queues).p99).median /
+                                         spread_of(times_of(company::none).p99).median);
+    out.key("gone_queues_publishes", spread_of(probes_per_second_).median);
   }
 
  private:
@@ -86,8 +100,17 @@ class poison : public part {
       broker.declare_queue(silent, test::queue_type::classic);
       hangs.emplace(silent);
     }
-    const std::vector<std::string> flags{"--retry-schedule", "100ms", "--amqp-confirm-timeout", "1s"};
-    relay one(on, where, flags), other(on, where, flags);
+    const auto flags = [](int port) {
+      return std::vector<std::string>{
+          "--retry-schedule",       "100ms", "--retry-give-up-after", "1h",
+          "--amqp-confirm-timeout", "1s",    "--http-listen",         fmt::format("127.0.0.1:{}", port)};
+    };
+    const std::array ports{test::free_port(), test::free_port()};
+    relay one(on, where, flags(ports[0])), other(on, where, flags(ports[1]));
+    test::eventually("the relays are ready", [&] { return one.ready() && other.ready(); });
+    if (with == company::gone_queues) add_gone(where);
+    const auto failures = failures_of(ports);
+    const auto since = std::chrono::steady_clock::now();
     const auto events = static_cast<std::size_t>(rate_) * static_cast<std::size_t>(seconds_);
     const std::size_t apart = std::max<std::size_t>(1, events / odd_.size());
     std::int64_t first = -1;  // before it comes one event ahead
@@ -115,10 +138,36 @@ class poison : public part {
         });
     if (times.missing > 0) throw std::runtime_error("good events have not come within ten seconds");
     times_of(with).add(times.ms);
+    if (with == company::gone_queues)
+      probes_per_second_.push_back(
+          (failures_of(ports) - failures) /
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count());
     one.kill();  // it would wait for what will not be confirmed
     other.kill();
     hangs.reset();
     if (with == company::silent_queue) broker.delete_queue(silent);
+  }
+
+  // Returns when all of them wait.
+  void add_gone(stage& where) const {
+    auto session = where.connect();
+    session.exec(
+        "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, exchange, routing_key)"
+        " SELECT 'reply', n, 'reply', '{}', '', $1 || n FROM generate_series(1, $2::int) AS n",
+        {where.queue() + "-gone-", std::to_string(gone_)});
+    test::eventually("an event waits for each of the queues", [&] {
+      return session.number("SELECT count(*) FROM outbox.event WHERE exception = 'backing_off'") == gone_;
+    });
+  }
+
+  // Publishes that came back, of both relays.
+  static double failures_of(const std::array<int, 2>& ports) {
+    double out = 0;
+    for (const auto port : ports) {
+      const auto text = test::http_client(static_cast<std::uint16_t>(port)).get("/metrics").body;
+      out += std::max(0.0, test::value_of(text, "outboxd_publish_failures_total{reason=\"returned\"}"));
+    }
+    return out;
   }
 
   void tell(report& out, const char* name, company with) {
@@ -128,11 +177,14 @@ class poison : public part {
     out.figure("the longest", times_of(with).most, "ms");
   }
 
-  static constexpr std::array all_{company::none, company::odd_rows, company::silent_queue};
+  static constexpr std::array all_{company::none, company::odd_rows, company::silent_queue,
+                                   company::gone_queues};
   const std::vector<test::poison> odd_ = test::poisons();
   int rate_ = 1'000;
   int seconds_ = 10;
   int rounds_ = 3;
+  int gone_ = 3'000;
+  std::vector<double> probes_per_second_;
   std::array<latencies, all_.size()> times_;
 };
 

@@ -103,6 +103,10 @@ inline constexpr std::array bars{
         "p99 of good events at 1,000/s beside odd ones, two relays"},
     bar{"silent_queue_p99_ms", direction::at_most, 1000, "poison",
         "the same beside events to a queue that never confirms"},
+    bar{"gone_queues_p99_ratio", direction::at_most, 1.5, "poison",
+        "p99 of good events while events wait for 3,000 queues that are gone / alone"},
+    bar{"gone_queues_publishes", direction::at_most, 25, "poison",
+        "publishes a second to 3,000 queues that are gone"},
 };
 
 std::optional<bar> bar_of(std::string_view key);
