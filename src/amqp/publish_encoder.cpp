@@ -49,15 +49,17 @@ result<std::size_t> publish_encoder::encode_header(const message& message, char*
 
   amqp_basic_properties_t properties{};
   properties._flags = AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_HEADERS_FLAG | AMQP_BASIC_DELIVERY_MODE_FLAG |
-                      AMQP_BASIC_MESSAGE_ID_FLAG | AMQP_BASIC_TIMESTAMP_FLAG | AMQP_BASIC_TYPE_FLAG |
-                      AMQP_BASIC_APP_ID_FLAG;
+                      AMQP_BASIC_MESSAGE_ID_FLAG | AMQP_BASIC_TYPE_FLAG | AMQP_BASIC_APP_ID_FLAG;
   properties.content_type = as_bytes(message.content_type);
   properties.headers = table;
   properties.delivery_mode = message.persistent ? 2 : 1;
   properties.message_id = as_bytes(message.message_id);
-  properties.timestamp = message.timestamp;
   properties.type = as_bytes(message.type);
   properties.app_id = as_bytes("outboxd");
+  if (message.timestamp) {
+    properties._flags |= AMQP_BASIC_TIMESTAMP_FLAG;
+    properties.timestamp = *message.timestamp;
+  }
   if (message.priority) {
     properties._flags |= AMQP_BASIC_PRIORITY_FLAG;
     properties.priority = *message.priority;

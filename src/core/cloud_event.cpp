@@ -30,12 +30,6 @@ bool has_control_characters(std::string_view text) {
   return false;
 }
 
-// RFC 3339 has years of four digits only.
-bool is_time_of_rfc3339(std::string_view time) {
-  constexpr std::string_view example = "2026-01-31T08:15:00.000042Z";
-  return time.size() == example.size() && time.front() != '-';
-}
-
 result<std::vector<attribute>> attributes_of(const event& from, const cloudevents_settings& by) {
   if (from.event_type.empty()) return permanent("its event type is empty, and CloudEvents wants a type");
   for (const auto& [name, text] :
@@ -48,8 +42,7 @@ result<std::vector<attribute>> attributes_of(const event& from, const cloudevent
                              {"source", by.source},
                              {"type", std::string(from.event_type)}};
   if (!from.aggregate_id.empty()) out.push_back({"subject", std::string(from.aggregate_id)});
-  if (auto time = to_iso8601(from.created_at); is_time_of_rfc3339(time))
-    out.push_back({"time", std::move(time)});
+  if (is_common_time(from.created_at)) out.push_back({"time", to_iso8601(from.created_at)});
   out.push_back({"sequence", fmt::format("{:019}", from.seq)});
   if (!from.aggregate_id.empty()) out.push_back({"partitionkey", std::string(from.aggregate_id)});
   if (!from.aggregate_type.empty()) out.push_back({"aggregatetype", std::string(from.aggregate_type)});

@@ -38,4 +38,9 @@ std::string to_iso8601(timestamp at) {
   return text;
 }
 
+bool is_common_time(timestamp at) {
+  using namespace std::chrono;
+  return at >= sys_days(year{1970} / 1 / 1) && at < sys_days(year{10'000} / 1 / 1);
+}
+
 }  // namespace outboxd

@@ -23,7 +23,8 @@ struct message {
   std::string message_id;         // the event's id in its usual text form
   std::string_view type;          // event_type
   std::string_view content_type;  // for example application/json
-  std::uint64_t timestamp = 0;    // created_at, seconds since 1970-01-01 UTC
+  // created_at in seconds since 1970-01-01 UTC, if it is of 1970 to 9999: clients fail over other times.
+  std::optional<std::uint64_t> timestamp;
   std::string_view aggregate_type;
   std::string_view aggregate_id;
   std::int64_t seq = 0;

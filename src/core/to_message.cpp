@@ -48,17 +48,21 @@ result<void> put_format(message& into, const event& from, payload_type payload, 
   return {};
 }
 
+std::optional<std::uint64_t> seconds_of(timestamp at) {
+  if (!is_common_time(at)) return std::nullopt;
+  return static_cast<std::uint64_t>(std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count());
+}
+
 }  // namespace
 
 message to_message(const event& from, payload_type payload, const routing& by) {
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(from.created_at).time_since_epoch().count();
   return message{
       .exchange = from.exchange ? *from.exchange : std::string_view(by.exchange),
       .routing_key = from.routing_key.value_or(from.event_type),
       .message_id = to_string(from.id),
       .type = from.event_type,
       .content_type = content_type_of(payload),
-      .timestamp = seconds > 0 ? static_cast<std::uint64_t>(seconds) : 0,
+      .timestamp = seconds_of(from.created_at),
       .aggregate_type = from.aggregate_type,
       .aggregate_id = from.aggregate_id,
       .seq = from.seq,

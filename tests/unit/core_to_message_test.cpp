@@ -65,13 +65,20 @@ TEST_CASE("the content type follows the payload's type") {
   CHECK(to_message(from, payload_type::bytea, {}).content_type == "application/octet-stream");
 }
 
-TEST_CASE("the timestamp is rounded down to seconds, and is 0 before 1970") {
+TEST_CASE("the timestamp is rounded down to seconds, and left out before 1970 and after 9999") {
   event from = sample();
   from.created_at = timestamp(1'999'999us);
   CHECK(to_message(from, payload_type::json, {}).timestamp == 1);
   from.created_at = timestamp(-1us);
-  CHECK(to_message(from, payload_type::json, {}).timestamp == 0);
+  CHECK_FALSE(to_message(from, payload_type::json, {}).timestamp);
   CHECK(to_message(from, payload_type::json, {}).occurred_at == "1969-12-31T23:59:59.999999Z");
+  const auto end = timestamp(std::chrono::sys_days(std::chrono::year{10'000} / 1 / 1));
+  from.created_at = end - 1us;
+  CHECK(to_message(from, payload_type::json, {}).timestamp == 253'402'300'799);
+  for (const timestamp at : {end, timestamp::max(), timestamp::min()}) {
+    from.created_at = at;
+    CHECK_FALSE(to_message(from, payload_type::json, {}).timestamp);
+  }
 }
 
 TEST_CASE("times are written in ISO 8601 with six digits, also at the edges of days and leap years") {

@@ -76,8 +76,8 @@ json properties_of(const message& what) {
            {"delivery_mode", what.persistent ? 2 : 1},
            {"message_id", what.message_id},
            {"type", what.type},
-           {"app_id", "outboxd"},
-           {"timestamp", what.timestamp}};
+           {"app_id", "outboxd"}};
+  if (what.timestamp) out["timestamp"] = *what.timestamp;
   if (!what.content_encoding.empty()) out["content_encoding"] = what.content_encoding;
   if (!what.correlation_id.empty()) out["correlation_id"] = what.correlation_id;
   if (!what.expiration.empty()) out["expiration"] = what.expiration;
