@@ -207,6 +207,39 @@ TEST_CASE("reply queues that are gone for good cost a few probes a second, and n
   running.stop();
 }
 
+TEST_CASE("a full queue among several: the others get one copy with each probe") {
+  const stage on;
+  const std::string full = on.queue() + "-full";
+  const std::string exchange = on.queue() + "-all";
+  broker{}.declare_exchange(exchange);
+  broker{}.declare_queue(full, queue_type::classic);
+  for (const auto& queue : {on.queue(), full}) broker{}.bind(queue, exchange, "#");
+  set_policy({.name = full,
+              .pattern = "^" + full + "$",
+              .definition = R"([{<<"max-length">>, 1}, {<<"overflow">>, <<"reject-publish">>}])"});
+  asked_relay running{on};
+  auto session = on.connect();
+  insert(session, on, 1, 2, exchange);
+  const auto failures = [&] { return metric(running, "outboxd_publish_failures_total{reason=\"nacked\"}"); };
+  eventually("the second one fails again and again", [&] { return failures() >= 4; });
+  clear_policy(full);
+  on.await_published(2);
+  const auto sent = failures() + 1;
+  running.stop();
+  consumer reader{on.queue()};
+  std::map<std::string, int> copies;
+  while (const auto one = reader.next(std::chrono::milliseconds(500))) {
+    ++copies[one->properties.message_id.value_or("")];
+    reader.ack(*one);
+  }
+  const auto id = session.value("SELECT id FROM outbox.event ORDER BY seq DESC LIMIT 1");
+  CHECK(copies[id] >= 5);
+  CHECK(copies[id] <= sent);
+  CHECK(copies.size() == 2);
+  broker{}.delete_queue(full);
+  broker{}.delete_exchange(exchange);
+}
+
 TEST_SUITE("alone") {
   TEST_CASE("the relay's own exchange is declared again when it was deleted, and no event is blamed for it") {
     stage on;
