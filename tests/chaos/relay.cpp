@@ -42,6 +42,7 @@ std::map<std::string, std::string> relay_settings::environment() const {
       {"OUTBOXD_RELAY_SHUTDOWN_GRACE", ms(shutdown_grace)},
       {"OUTBOXD_AMQP_HEARTBEAT", "2s"},
       {"OUTBOXD_RETRY_SCHEDULE", delays(retries, retry_delay)},
+      {"OUTBOXD_RETRY_GIVE_UP_AFTER", ms(give_up_after)},
       {"OUTBOXD_LOG_LEVEL", "debug"},
       {"OUTBOXD_HTTP_LISTEN", "127.0.0.1:0"},
   };

@@ -27,9 +27,10 @@ struct relay_settings {
   std::chrono::milliseconds confirm_timeout{2000};
   std::chrono::milliseconds sweep_interval{500};
   std::chrono::milliseconds shutdown_grace{5000};
-  /// Longer in all than any queue stays unbound or exchange deleted, so that good events outlive it.
   int retries = 15;
   std::chrono::milliseconds retry_delay{400};
+  /// Longer than any queue stays unbound or exchange deleted, so that good events outlive it.
+  std::chrono::seconds give_up_after{60};
   /// Each life ends at a named point of the code, as by kill -9, if it passes there often enough.
   bool failpoints = false;
   std::uint64_t seed = 1;  // of these

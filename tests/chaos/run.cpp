@@ -114,7 +114,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
                 .any_pace = how.any_pace,
                 .in_flight = static_cast<std::size_t>(batches_in_memory * settings.batch * form.shards),
                 .letters = {},
-                .retries_last = settings.retries * settings.retry_delay};
+                .given_up_after = settings.give_up_after};
   std::string figures;
   const auto add = [&](const std::vector<std::string>& more) {
     seen.violations.insert(seen.violations.end(), more.begin(), more.end());

@@ -221,11 +221,11 @@ verdict judge(const evidence& from, surroundings& all) {
   const auto said = check_totals(from, all, out.violations);
   check_logs(all, out.violations);
   check_evidence(from, out.doubts);
-  if (const auto unroutable = longest_unroutable(from.faults); unroutable > from.retries_last)
+  if (const auto unroutable = longest_unroutable(from.faults); unroutable > from.given_up_after)
     (from.any_pace ? out.delays : out.doubts)
-        .push_back(fmt::format(
-            "the queue was unbound for {} ms, longer than the retries last: good events may be dead for that",
-            unroutable.count()));
+        .push_back(fmt::format("the queue was unbound for {} ms, longer than retry.give_up_after: good "
+                               "events may be dead for that",
+                               unroutable.count()));
 
   const auto happened = std::count_if(from.faults.begin(), from.faults.end(),
                                       [](const injection& one) { return one.result == outcome::happened; });

@@ -25,7 +25,8 @@ struct evidence {
   bool any_pace = false;                // how long something takes proves nothing
   std::size_t in_flight = 0;            // of all leaders together: what they have read and not settled
   std::optional<std::unordered_set<std::string>> letters;  // ids of all dead letters, if there were to be any
-  std::chrono::milliseconds retries_last{0};  // from an event's first failed attempt to its last, at least
+  std::chrono::milliseconds given_up_after{
+      0};  // from the first failure of an event that its destination does not take
   std::vector<std::pair<std::int64_t, std::int64_t>> unordered_seqs{};  // see arena::note_unordered
   std::unordered_set<std::string> changed{};                            // see arena::note_changed
 };
