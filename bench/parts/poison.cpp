@@ -1,5 +1,5 @@
-// poison: what good events notice of rows that broker or database take ill, of a queue that never confirms, and
-// of queues that are gone for good.
+// poison: what good events notice of rows that broker or database take ill, of a queue that never confirms,
+// and of queues that are gone for good.
 #include <fmt/format.h>
 
 #include <algorithm>

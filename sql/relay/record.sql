@@ -32,9 +32,12 @@ SET status = CASE k.exception WHEN 'dead' THEN 'dead' ELSE 'waiting' END::@schem
       WHEN k.waits_for IS NULL THEN clock_timestamp() + k.delay * interval '1 millisecond'
       ELSE greatest(k.since + k.delay * interval '1 millisecond',
                     clock_timestamp() + interval '1 second') END,
-    first_failed_at = CASE WHEN k.attempts > 0 OR k.waits_for IS NOT NULL THEN k.since
-                      WHEN k.exception = 'dead' OR k.put_off THEN e.first_failed_at END,
-    waits_for = CASE WHEN k.code IS NULL THEN e.waits_for ELSE k.waits_for END,
+    first_failed_at = CASE WHEN k.put_off THEN e.first_failed_at
+                      WHEN k.attempts > 0 OR k.waits_for IS NOT NULL THEN k.since
+                      WHEN k.exception <> 'parked' AND k.code IS DISTINCT FROM 'paused'
+                      THEN e.first_failed_at END,
+    waits_for = CASE WHEN k.put_off THEN e.waits_for WHEN k.exception <> 'parked' THEN
+                  CASE WHEN k.code IS NULL THEN e.waits_for ELSE k.waits_for END END,
     failed_exchange = CASE WHEN k.waits_for IS NULL THEN e.failed_exchange ELSE k.exchange END,
     failed_routing_key = CASE WHEN k.waits_for IS NULL THEN e.failed_routing_key ELSE k.routing_key END,
     last_error = coalesce(k.reason, e.last_error),

@@ -237,6 +237,44 @@ TEST_CASE_FIXTURE(fixture, "three thousand keys that are gone for good cost twen
   CHECK(probes <= 600 * 20 + 2);
 }
 
+TEST_CASE_FIXTURE(fixture,
+                  "beside thousands that are gone, one that works again and one that is new are not late") {
+  std::map<destination_id, std::string> names;
+  for (int i = 0; i < 3'000; ++i) {
+    const auto name = fmt::format("reply.{}", i);
+    names[id_of({"", name})] = name;
+    fail({"", name});
+  }
+  const auto probe_all = [&] {
+    for (const auto& one : take()) {
+      if (one.all) return one.of;
+      const auto found = names.find(one.of);
+      if (found == names.end()) return one.of;
+      it.on_probe(one.of, 1);
+      fail_again({"", found->second}, 1);
+    }
+    return destination_id{};
+  };
+  for (const auto end = now + 1h; now < end; now += 100ms) CHECK(probe_all() == destination_id{});
+  CHECK(it.next_due(here, now) <= now + 1s);  // all of them are overdue
+  const destination back{"", "reply.7"};
+  deliver(back);
+  CHECK(probe_all() == id_of(back));
+  fail(orders);
+  now += 500ms;
+  CHECK(probe_all() == id_of(orders));
+}
+
+TEST_CASE_FIXTURE(fixture, "what is written after its destination was forgotten is known again") {
+  fail(orders);
+  now += 500ms;
+  REQUIRE(take().size() == 1);
+  it.on_no_probe(id_of(orders), here, now);  // its row is locked, and says nothing yet
+  CHECK(it.works(id_of(orders)));
+  it.on_recorded(id_of(orders), here, now);
+  CHECK(take().size() == 1);
+}
+
 TEST_CASE_FIXTURE(fixture, "ten thousand keys of an exchange that is bound again are found within seconds") {
   std::vector<std::string> names;
   for (int i = 0; i < 10'000; ++i) names.push_back(fmt::format("order.{}", i));

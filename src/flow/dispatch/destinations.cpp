@@ -41,8 +41,8 @@ destinations::trouble* destinations::begin(destination_id which, condition as, c
                                            clock::time_point next) {
   if (troubles_.size() >= limits_.most) return nullptr;
   trouble& one = troubles_[which];
-  one = {.now = as, .pause = limits_.first_probe, .next = next};
-  schedule_.emplace(next, which);
+  one = {.now = as, .pause = limits_.first_probe};
+  schedule(which, one, next);
   report& in = reports_[report_key(which)];
   if (in.troubles++ == 0) in.since = now;
   ++in.down;
@@ -51,9 +51,15 @@ destinations::trouble* destinations::begin(destination_id which, condition as, c
 }
 
 void destinations::schedule(destination_id which, trouble& one, clock::time_point at) {
-  schedule_.erase({one.next, which});
+  queue_of(one.in).erase({one.next, which});
+  one.in = turn_of(one);
   one.next = at;
-  schedule_.emplace(at, which);
+  queue_of(one.in).emplace(at, which);
+}
+
+destinations::turn destinations::turn_of(const trouble& one) const {
+  if (one.now == condition::works) return turn::works;
+  return one.pause < limits_.longest_probe ? turn::young : turn::old;
 }
 
 void destinations::enter(destination_id which, trouble& one, condition next) {
@@ -68,7 +74,7 @@ void destinations::enter(destination_id which, trouble& one, condition next) {
 void destinations::forget(destination_id which, bool works, clock::time_point now) {
   const auto found = troubles_.find(which);
   enter(which, found->second, condition::works);
-  schedule_.erase({found->second.next, which});
+  queue_of(found->second.in).erase({found->second.next, which});
   troubles_.erase(found);
   const auto told = reports_.find(report_key(which));
   if (--told->second.troubles > 0) return;
@@ -127,7 +133,7 @@ void destinations::probe_all_keys_of(destination_id which, clock::time_point now
   for (auto& [each, one] : troubles_) {
     if (report_key(each) != report_key(which) || one.now == condition::works) continue;
     one.pause = limits_.first_probe;
-    if (one.next > now) schedule(each, one, now);
+    schedule(each, one, std::min(one.next, now));
   }
 }
 
@@ -209,6 +215,11 @@ void destinations::on_waits(destination_id for_what, int client) {
   ++reports_[report_key(for_what)].events;
 }
 
+void destinations::on_recorded(destination_id for_what, int client, clock::time_point now) {
+  trouble* const one = find(for_what);
+  if (one == nullptr || (one->waits_in & bit(client)) == 0) on_found(for_what, client, now);
+}
+
 // It may work by now: new events are sent, and if they fail they block it.
 void destinations::on_found(destination_id what, int client, clock::time_point now) {
   trouble* one = find(what);
@@ -219,40 +230,45 @@ void destinations::on_found(destination_id what, int client, clock::time_point n
 std::vector<destinations::look_up> destinations::take_due(int client, std::size_t most,
                                                           clock::time_point now) {
   std::vector<look_up> out;
-  for (auto at = schedule_.begin(); at != schedule_.end() && at->first <= now && out.size() < most;) {
-    const destination_id which = at->second;
-    trouble& one = *find(which);
-    ++at;
-    const bool waits_here = (one.waits_in & bit(client)) != 0;
-    if (one.now == condition::works) {
-      if (waits_here) out.push_back({which, before_all, true});
-      one.waits_in &= ~bit(client);
-      if (one.waits_in != 0) continue;
-      if (waits_here)
-        schedule(which, one, now + std::min(one.pause, limits_.remembered));
-      else
-        forget(which, true, now);
-    } else if (!is_exchange(which) && find_blocked(exchange_of(which)) != nullptr) {
-      schedule(which, one, now + one.pause);  // the probe of its exchange tells more
-    } else if (waits_here) {
-      if (!budget_.allows(now)) break;
-      budget_.count(now);
-      out.push_back({which, one.probe, false});
-      schedule(which, one, now + limits_.lost_probe);
+  for (schedule_of_turn& queue : schedule_)
+    for (auto at = queue.begin(); at != queue.end() && at->first <= now && out.size() < most;) {
+      const destination_id which = at->second;
+      trouble& one = *find(which);
+      ++at;
+      const bool waits_here = (one.waits_in & bit(client)) != 0;
+      if (one.now == condition::works) {
+        if (waits_here) out.push_back({which, before_all, true});
+        one.waits_in &= ~bit(client);
+        if (one.waits_in != 0) continue;
+        if (waits_here)
+          schedule(which, one, now + std::min(one.pause, limits_.remembered));
+        else
+          forget(which, true, now);
+      } else if (!is_exchange(which) && find_blocked(exchange_of(which)) != nullptr) {
+        schedule(which, one, now + one.pause);  // the probe of its exchange tells more
+      } else if (waits_here) {
+        if (!budget_.allows(now)) return out;
+        budget_.count(now);
+        out.push_back({which, one.probe, false});
+        schedule(which, one, now + limits_.lost_probe);
+      }
     }
-  }
   return out;
 }
 
 clock::time_point destinations::next_due(int client, clock::time_point now) const {
-  for (const auto& [at, which] : schedule_) {
-    const trouble& one = troubles_.find(which)->second;
-    const bool waits_here = (one.waits_in & bit(client)) != 0;
-    if (one.now == condition::works && (waits_here || one.waits_in == 0)) return at;
-    if (one.now == condition::works || !waits_here) continue;
-    return budget_.allows(std::max(at, now)) ? at : std::max(at, budget_.ask_again_at(now));
-  }
-  return never;
+  clock::time_point out = never;
+  for (const schedule_of_turn& queue : schedule_)
+    for (const auto& [at, which] : queue) {
+      if (at >= out) break;
+      const trouble& one = troubles_.find(which)->second;
+      const bool waits_here = (one.waits_in & bit(client)) != 0;
+      if (one.now == condition::works ? !waits_here && one.waits_in != 0 : !waits_here) continue;
+      const bool may_go = one.now == condition::works || budget_.allows(std::max(at, now));
+      out = std::min(out, may_go ? at : std::max(at, budget_.ask_again_at(now)));
+      break;
+    }
+  return out;
 }
 
 void destinations::on_probe(destination_id of, std::int64_t seq) {

@@ -2,6 +2,7 @@
 // do again.
 #pragma once
 
+#include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <chrono>
 #include <cstdint>
@@ -90,6 +91,8 @@ class destinations {
                            std::string_view reason, clock::time_point now);
   // One more of this client's events waits for it, unsent.
   void on_waits(destination_id for_what, int client);
+  // One is written that waits for it.
+  void on_recorded(destination_id for_what, int client, clock::time_point now);
   // The table has events of this client's that wait for it.
   void on_found(destination_id what, int client, clock::time_point now);
 
@@ -124,6 +127,8 @@ class destinations {
     blocked,   // new events wait unsent
     works,     // a message has got through: new ones are sent, and at `next` all that wait are read
   };
+  // What is due goes in this order: the budget may not last for those that have failed for long.
+  enum class turn : std::uint8_t { works, young, old };
   struct trouble {
     condition now = condition::doubtful;
     failure why = failure::nacked;  // of the latest
@@ -132,6 +137,7 @@ class destinations {
     std::int64_t probe = before_all;  // seq of the latest one
     std::chrono::milliseconds pause{0};
     clock::time_point next{};
+    turn in{};
   };
   // By exchange: of itself, or of its routing keys.
   struct report {
@@ -167,7 +173,10 @@ class destinations {
   destination_limits limits_;
   destination_hooks hooks_;
   troubles troubles_;
-  std::set<std::pair<clock::time_point, destination_id>> schedule_;  // of each trouble, by `next`
+  using schedule_of_turn = std::set<std::pair<clock::time_point, destination_id>>;  // by `next`
+  schedule_of_turn& queue_of(turn which) { return schedule_.at(static_cast<std::size_t>(which)); }
+  turn turn_of(const trouble& one) const;
+  std::array<schedule_of_turn, 3> schedule_;  // each trouble is in one of them
   boost::unordered_flat_map<std::uint64_t, report> reports_;
   probe_budget budget_;
   std::size_t down_ = 0;

@@ -52,6 +52,9 @@ void stream::take(const record_request&, write_answer& got) {
       continue;
     }
     const bool is_over = how.code == paused_code && !is_paused(which);
+    // While it was not written yet, nothing was found in the table that waits there.
+    if (how.waits_for && phase_ == phase::running)
+      lanes_.destinations().on_recorded(*how.waits_for, client_, lanes_.now());
     events_.erase(which);
     if (how.to != exception::scheduled) barriers_.held.on_recorded(of);
     if (is_over) scanner_.resume();

@@ -32,9 +32,10 @@ void waiting::add_to(store_request& to, int room, clock::time_point now) {
   waiting_request out;
   const auto most = std::min(most_look_ups, static_cast<std::size_t>(room));
   for (const auto& one : known_.take_due(client_, most, now)) {
-    if (one.all)
+    if (one.all) {
+      std::erase_if(wakes_, [&](const wake& other) { return other.of == one.of; });
       wakes_.push_back({one.of, one.after});
-    else
+    } else
       out.of.push_back({.of = one.of, .after = one.after});
   }
   const auto probes = out.of.size();
