@@ -1,7 +1,8 @@
 -- A page of the events that wait for destinations, in the order of these.
 -- $1 unused, $2 mask, $3 shard, $4 and $5 after this destination and seq, $6 retry.give_up_after in
--- milliseconds; -1: never. Returns the destination and the seq of each, and whether it is of the shard. An
--- event that was written when retry.give_up_after was another time gets its new one, unless it is locked.
+-- milliseconds; -1: never, $7 whether to change events. Returns the destination and the seq of each, and
+-- whether it is of the shard. If $7, an event that was written when retry.give_up_after was another time gets
+-- its new one, unless it is locked.
 WITH page AS MATERIALIZED (
   SELECT e.ctid AS place, e.seq, e.waits_for, @in_shard@ AS wanted
   FROM @schema@.event AS e
@@ -16,8 +17,8 @@ found AS MATERIALIZED (
     SELECT greatest(now(), CASE WHEN $6::bigint >= 0 AND e.first_failed_at <= now()
                              THEN e.first_failed_at + $6::bigint * interval '1 millisecond'
                              ELSE 'infinity' END) AS available_at) AS n
-  WHERE @event_at@ AND k.wanted AND (e.exception = 'backing_off') IS TRUE AND e.available_at > now()
-    AND e.available_at <> n.available_at
+  WHERE $7::boolean AND @event_at@ AND k.wanted AND (e.exception = 'backing_off') IS TRUE
+    AND e.available_at > now() AND e.available_at <> n.available_at
   FOR UPDATE OF e SKIP LOCKED),
 changed AS (
   UPDATE @schema@.event AS e SET available_at = k.available_at

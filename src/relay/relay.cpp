@@ -50,7 +50,9 @@ relay::relay(boost::asio::io_context& io, relay_settings settings, relay_observe
                   .on_up =
                       [this](const auto& what, bool works) {
                         tell_(notice::destination_up{what, works});
-                      }}),
+                      }},
+                 {.lost_probe = std::max(flow::destination_limits().lost_probe,
+                                         settings_.lane.confirm_timeout * 3 / 2)}),
              flow::rate_limit(settings_.max_rate)),
       deadline_timer_(io),
       rate_timer_(io),

@@ -238,8 +238,9 @@ void round_trip::add(const flow::save_request& asked, flow::save_answer& into) {
 void round_trip::add(const flow::waits_request& asked, flow::waits_request::answer& into) {
   constexpr int most = 1'000;
   auto parameters = events_of(of_.largest);
-  append(parameters, {pg::int8(static_cast<std::int64_t>(asked.after.of)), pg::int8(asked.after.seq),
-                      pg::int8(asked.give_up_after ? asked.give_up_after->count() : -1)});
+  append(parameters,
+         {pg::int8(static_cast<std::int64_t>(asked.after.of)), pg::int8(asked.after.seq),
+          pg::int8(asked.give_up_after ? asked.give_up_after->count() : -1), pg::boolean(!asked.only_reads)});
   ask(statement::waits, std::move(parameters), [this, &into](segment& got) {
     flow::write_answer changed;  // it writes, and fails like a write
     if (!is_written(got, changed)) {

@@ -108,7 +108,7 @@ const std::vector<expected> plans{
       "(waits_for <= a.destination)", "Tid Scan on event e", "TID Cond: (ctid = k.place)"},
      4},
     {store::statement::waits,
-     "1000, 0, 0, 0, 0, 86400000",
+     "1000, 0, 0, 0, 0, 86400000, true",
      {"using event_waits on event e", "Index Cond: (ROW(waits_for, seq) > ROW($4, $5))",
       "Tid Scan on event e", "TID Cond: (ctid = k.place)", "TID Cond: (ctid = k_1.place)"},
      3},

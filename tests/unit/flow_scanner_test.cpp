@@ -122,9 +122,37 @@ TEST_CASE_FIXTURE(fixture, "what waits for destinations is walked in pages, and 
   CHECK(ask().waits->after == far);
   CHECK(it.on_waits({}, now));
   CHECK(it.next(100) >= now + 10s);
+  now = it.next(100);
+  CHECK(ask().waits->after == waits_cursor{});
+  CHECK(it.on_waits({.result = read_result::done, .reason = {}, .answer = {.found = {}, .upto = far}}, now));
+  CHECK(it.next(100) < now + 10s);
   it.give_up_after(2h);  // at once, and from the start
   CHECK(ask().waits->after == waits_cursor{});
   CHECK(ask().waits->give_up_after == 2h);
+}
+
+TEST_CASE_FIXTURE(fixture, "a page of what waits that PostgreSQL refuses to change is read all the same") {
+  load();
+  it.give_up_after(1h);
+  const waits_cursor first{.of = destination_id{5}, .seq = 5};
+  const waits_cursor second{.of = destination_id{7}, .seq = 7};
+  const auto answer = [&](const waits_cursor& upto) {
+    return tried<waits_answer>{
+        .result = read_result::done, .reason = {}, .answer = {.found = {}, .upto = upto}};
+  };
+  REQUIRE_FALSE(ask().waits->only_reads);
+  CHECK(it.on_waits(answer(first), now));
+  now = it.next(100);
+  CHECK_FALSE(ask().waits->only_reads);
+  CHECK_FALSE(it.on_waits({.result = read_result::refused, .reason = "raised", .answer = {}}, now));
+  now = it.next(100);
+  const auto again = ask().waits;
+  CHECK(again->after == first);
+  CHECK(again->only_reads);
+  CHECK(it.on_waits(answer(second), now));
+  now = it.next(100);
+  CHECK(ask().waits->after == second);
+  CHECK_FALSE(ask().waits->only_reads);
 }
 
 TEST_CASE_FIXTURE(fixture,

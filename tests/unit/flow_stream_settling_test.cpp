@@ -201,6 +201,32 @@ TEST_CASE(
   CHECK(it.asked.failures[0].reason == "given up after 86400 s: returned by the broker: 312");
 }
 
+TEST_CASE("a probe that is not confirmed has failed, and is not sent once more") {
+  stream_script it;
+  it.lead();
+  it.bring({row(1)});
+  it.answer(0, 1, verdict::returned, "312");
+  it.ask();
+  it.answer();
+  it.now += 500ms;
+  it.ask();
+  auto waits = row(1, 1, exception::backing_off);
+  waits.waits_for = id_of(destination{"outbox", "t"});
+  named_answers found;
+  found.waiting.answer.rows = {waits};
+  it.answer(found);
+  REQUIRE(it.sent().back() == 1);
+  it.now += 10s;
+  it.wires[0].check();
+  it.wires[0].on_broker_down({});
+  it.wires[0].on_broker_up();
+  CHECK(it.sent().empty());
+  CHECK(it.stream.events().size() == 0);
+  it.ask();
+  CHECK(it.recorded().empty());
+  CHECK(it.asked.waiting.empty());
+}
+
 TEST_CASE("an event that fails for the last time is dead, and its successor goes when that is written") {
   stream_script it;
   it.lead();

@@ -184,7 +184,7 @@ flow::tried<flow::waits_answer> simulated_postgres::waits(std::size_t shard,
   flow::tried<flow::waits_answer> out;
   if (in_recovery()) out.result = read_result::deferred;
   if (in_recovery() || cannot_read(out)) return out;
-  std::vector<std::function<void()>> undoing;
+  std::vector<std::pair<std::size_t, timestamp>> changed;
   for (const std::size_t row : by_seq_) {
     const table_row& one = rows[row];
     if (!shows(one) || shard_of(one.of) != shard || one.now.why != exception::backing_off ||
@@ -193,13 +193,18 @@ flow::tried<flow::waits_answer> simulated_postgres::waits(std::size_t shard,
     if (*one.now.waits_for < what.after.of) continue;
     if (std::ranges::find(out.answer.found, *one.now.waits_for) == out.answer.found.end())
       out.answer.found.push_back(*one.now.waits_for);
-    if (!one.now.first_failed_at || is_locked(row) || refuses(row) || one.now.available_at <= world_.wall())
+    if (what.only_reads || !one.now.first_failed_at || is_locked(row) ||
+        one.now.available_at <= world_.wall())
       continue;
     const auto until = std::max(*one.now.first_failed_at + what.give_up_after.value(), world_.wall());
     if (one.now.available_at == until) continue;
-    write(
-        row, [until](row_state& now) { now.available_at = until; }, undoing);
+    if (refuses(row)) return {.result = read_result::refused, .reason = "raised", .answer = {}};
+    changed.emplace_back(row, until);
   }
+  std::vector<std::function<void()>> undoing;
+  for (const auto& [row, until] : changed)
+    write(
+        row, [until = until](row_state& now) { now.available_at = until; }, undoing);
   finish(std::move(undoing), false);
   return out;
 }

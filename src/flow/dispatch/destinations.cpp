@@ -297,8 +297,7 @@ void destinations::on_moved(destination_id of, clock::time_point now) {
 
 void destinations::on_lane_up(clock::time_point now) {
   for (auto& [which, one] : troubles_)
-    if ((one.why == failure::nacked || one.why == failure::unconfirmed) && one.now != condition::works &&
-        one.next > now)
+    if (one.why == failure::nacked && one.now != condition::works && one.next > now)
       schedule(which, one, now);
 }
 

@@ -17,8 +17,10 @@ constexpr auto scan_interval = 10s;
 // After a read of what is paused has failed.
 constexpr auto pauses_retry = 1s;
 
-// Between two pages of what waits for destinations; and when all of that is known.
+// Between two pages of what waits for destinations: the first time, and when all of that is known; and
+// between two walks.
 constexpr auto waits_pause = 20ms;
+constexpr auto waits_pause_later = 1s;
 constexpr auto waits_again = 10s;
 
 // After a scan has failed.
@@ -81,7 +83,7 @@ void scanner::add_to(store_request& to, int room, clock::time_point now) {
     to.add(check_request{*std::exchange(check_from_, std::nullopt)});
   if (now < not_before_) return;
   add_barriers(to, now);
-  if (now >= waits_.next) to.add(waits_request{waits_.after, waits_.give_up_after});
+  if (now >= waits_.next) to.add(waits_request{waits_.after, waits_.give_up_after, waits_.only_reads});
   if (room <= 0) return;
   if (const auto after = resume_.take(position::before_all))
     to.add(resume_request{.after = *after, .events = room, .paused = barriers_.paused.in_force()});
@@ -116,15 +118,20 @@ void scanner::give_up_after(std::optional<std::chrono::milliseconds> to) {
 // Page by page, with pauses: others' events are read meanwhile. What a lock or PostgreSQL keeps from being
 // changed is looked at again the next time.
 bool scanner::on_waits(const tried<waits_answer>& got, clock::time_point now) {
-  if (got.result == read_result::deferred) {
-    waits_.next = now + waits_again;
+  if (got.result != read_result::done) {
+    const bool again_at_once = got.result == read_result::refused && !waits_.only_reads;
+    waits_.only_reads = waits_.only_reads || again_at_once;
+    waits_.next = now + (again_at_once ? clock::duration(waits_pause) : clock::duration(waits_again));
     return false;
   }
-  const bool at_end = got.result != read_result::done || !got.answer.upto;
-  waits_.after = at_end ? waits_cursor{} : *got.answer.upto;
+  const bool at_end = !got.answer.upto;
+  waits_.after = got.answer.upto.value_or(waits_cursor{});
+  waits_.only_reads = false;
   waits_.knows_all = waits_.knows_all || at_end;
-  waits_.next = now + (waits_.knows_all ? clock::duration(waits_again) : clock::duration(waits_pause));
-  return got.result == read_result::done;
+  waits_.next = now + (at_end             ? clock::duration(waits_again)
+                       : waits_.knows_all ? clock::duration(waits_pause_later)
+                                          : clock::duration(waits_pause));
+  return true;
 }
 
 bool scanner::on_pauses(const tried<pauses_answer>& got, bool running, clock::time_point now) {

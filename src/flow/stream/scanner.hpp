@@ -100,7 +100,8 @@ class scanner {
     std::optional<std::chrono::milliseconds> give_up_after;
     waits_cursor after;
     clock::time_point next{};
-    bool knows_all = false;  // the first one has come to its end
+    bool only_reads = false;  // PostgreSQL has refused to change an event of the page
+    bool knows_all = false;   // the first one has come to its end
   };
 
   void add_barriers(store_request& to, clock::time_point now);

@@ -318,11 +318,12 @@ struct waits_answer {
 };
 
 // A page of the events that wait for destinations: which destinations those are. An event for which
-// retry.give_up_after was another time gets its new one.
+// retry.give_up_after was another time gets its new one, unless `only_reads`.
 struct waits_request {
   using answer = tried<waits_answer>;
   waits_cursor after;
   std::optional<std::chrono::milliseconds> give_up_after;
+  bool only_reads = false;
 };
 
 // Events that wait for these destinations: of each the first ones after a seq, in seq order.

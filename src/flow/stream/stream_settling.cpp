@@ -117,7 +117,7 @@ void stream::on_interrupted(slot which, const interruption& why, bool alone, clo
   tell(step::interrupted, which);
   auto& one = events_.at(which);
   // Its queue may be silent, and not the node: it may not be sent for ever while nothing else is read.
-  if (why.how == ending::unconfirmed && std::exchange(one.so_far.unconfirmed, true))
+  if (why.how == ending::unconfirmed && (std::exchange(one.so_far.unconfirmed, true) || one.it.rests))
     return give_up_waiting(which, "no confirm in time, on two connections");
   const bool channel = why.how == ending::channel_closed;
   const auto seen = up_since < one.so_far.latest ? incident::perhaps_known : incident::another;

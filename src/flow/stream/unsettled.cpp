@@ -122,8 +122,7 @@ bool unsettled::complete(slot which, stored_event with) {
       with.what.aggregate != it.what.aggregate)
     return false;
   with.from = it.from;
-  with.waits_for = it.waits_for;
-  with.rests = it.rests;
+  with.rests = it.rests && with.waits_for == it.waits_for;  // else somebody has changed where it goes
   with.withheld = false;
   count_bytes(with, with.size);
   it = std::move(with);
