@@ -85,11 +85,12 @@ $outboxd$;
 
 -- They get this payload, these headers, this type, exchange and routing key; null leaves each as it is. Where
 -- by_route is true exchange and routing key become null first: then routing decides. One that waits for its
--- destination is tried again at once, for it may have another one now.
+-- destination is tried again at once, for it may have another one now. Where retry is true these are dead
+-- events, which are retried then, as by dead_retry; else events that have not been sent.
 CREATE FUNCTION @schema@.events_edit(ids uuid[], payload @payload_type@ DEFAULT NULL,
   headers jsonb DEFAULT NULL, event_type text DEFAULT NULL, exchange text DEFAULT NULL,
   routing_key text DEFAULT NULL, by_route boolean DEFAULT false, audit bigint DEFAULT NULL,
-  seqs bigint[] DEFAULT NULL)
+  seqs bigint[] DEFAULT NULL, retry boolean DEFAULT false)
 RETURNS TABLE (changed_id uuid, changed_seq bigint) LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
@@ -97,12 +98,24 @@ AS $outboxd$
 #variable_conflict use_variable
 DECLARE
   changed bigint;
+  edited_ids uuid[];
+  edited_seqs bigint[];
 BEGIN
   PERFORM @schema@.require_role('outbox_operator');
   IF event_type = '' OR jsonb_typeof(headers) <> 'object' THEN
     RAISE invalid_parameter_value USING
       MESSAGE = CASE WHEN event_type = '' THEN 'the event_type of an event is not empty'
                 ELSE 'the headers of an event are a JSON object' END;
+  END IF;
+  IF retry THEN
+    SELECT array_agg(k.id), array_agg(k.seq) INTO edited_ids, edited_seqs
+    FROM (
+      SELECT w.id, w.seq FROM @schema@.event AS w
+      WHERE w.id = ANY (ids) AND (seqs IS NULL OR w.seq = ANY (seqs)) AND w.status = 'dead'
+      ORDER BY w.id, w.seq FOR UPDATE) AS k;
+  ELSE
+    SELECT array_agg(k.id), array_agg(k.seq) INTO edited_ids, edited_seqs
+    FROM @schema@.unsent(ids, seqs) AS k;
   END IF;
   RETURN QUERY UPDATE @schema@.event AS e
   SET payload = coalesce(payload, e.payload), headers = coalesce(headers, e.headers),
@@ -112,12 +125,16 @@ BEGIN
       replay_exchange = CASE WHEN by_route IS NOT TRUE AND exchange IS NULL THEN e.replay_exchange END,
       replay_routing_key =
         CASE WHEN by_route IS NOT TRUE AND routing_key IS NULL THEN e.replay_routing_key END,
-      available_at = CASE WHEN e.waits_for IS NULL THEN e.available_at ELSE clock_timestamp() END,
+      available_at = CASE WHEN e.exception = 'backing_off' AND e.waits_for IS NOT NULL THEN clock_timestamp()
+                     ELSE e.available_at END,
       first_failed_at = NULL, waits_for = NULL, failed_exchange = NULL, failed_routing_key = NULL
-  FROM @schema@.unsent(ids, seqs) AS k
-  WHERE e.id = k.id AND e.seq = k.seq AND e.status IN ('pending', 'waiting')
+  FROM unnest(edited_ids, edited_seqs) AS k (id, seq)
+  WHERE e.id = k.id AND e.seq = k.seq AND e.status <> 'published'
   RETURNING e.id, e.seq;
   GET DIAGNOSTICS changed = ROW_COUNT;
+  IF retry THEN
+    PERFORM @schema@.requeue(edited_ids, 'dead', NULL, NULL, edited_seqs);
+  END IF;
   PERFORM @schema@.audit_count(audit, 'edit', @schema@.audit_ids(ids), changed);
   IF changed > 0 THEN
     PERFORM @schema@.tell_relays('due');

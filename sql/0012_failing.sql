@@ -28,3 +28,5 @@ DROP FUNCTION IF EXISTS @schema@.pause(text[], text[], boolean, timestamptz, tex
 DROP FUNCTION IF EXISTS @schema@.resume(text[], text[], boolean, text);
 DROP FUNCTION IF EXISTS @schema@.pause_words(text[], text[], boolean);
 DROP FUNCTION IF EXISTS @schema@.pause_parts(text[], text[], boolean);
+DROP FUNCTION IF EXISTS @schema@.events_edit(
+  uuid[], @payload_type@, jsonb, text, text, text, boolean, bigint, bigint[]);

@@ -117,6 +117,24 @@ async function look_at_each_view() {
   }
 }
 
+// What would be dead again is not to be retried.
+async function look_at_advice() {
+  const page = await page_at(`${open}#/stuck`);
+  await says(page, 'td', 'invoice.sent');
+  const advice = (type) => page.locator('tr', {hasText: type}).first().textContent();
+  const created = await advice('order.created');
+  check(
+    created.includes('Bind a queue') && created.includes('outboxd dead retry --error-code returned'),
+    'what had no queue is retried once a queue is bound',
+  );
+  const sent = await advice('invoice.sent');
+  check(
+    sent.includes('outboxd events edit --id') && sent.includes('--retry') && !sent.includes('dead retry'),
+    'what cannot be encoded is edited, not retried as it is',
+  );
+  await page.context().close();
+}
+
 async function look_at_hostile_texts() {
   const page = await page_at(`${open}#/stuck`, {}, /TrustedHTML/);
   await says(page, 'td', '<img src=x');
@@ -302,6 +320,7 @@ async function without_scripts() {
 if (pictures) mkdirSync(pictures, {recursive: true});
 plant();
 const parts = {
+  look_at_advice,
   look_at_hostile_texts,
   look_at_views,
   look_at_causes,

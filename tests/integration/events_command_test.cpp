@@ -135,6 +135,43 @@ TEST_CASE("what waits for a destination is given up at once by its exchange, rou
   CHECK(desk.json({"events", "cancel", "--exchange", "outbox", "--dry-run"}).at("matched") == 2);
 }
 
+TEST_CASE("dead events are edited and retried in one step, and nothing else is") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  const auto mistyped = add(session, on, "1");
+  const auto cancelled = add(session, on, "2");
+  const auto unsent = add(session, on, "3");
+  desk.json({"events", "cancel", "--id", mistyped, "--id", cancelled});
+  session.exec("UPDATE outbox.event SET last_error_code = 'returned', failed_routing_key = 'oder', attempts = 3"
+              " WHERE id = '" + mistyped + "'");
+  const auto key = on.key("mended");
+  // Without --retry dead events are none of its business, and it says so.
+  const auto none = desk.run({"events", "edit", "--id", mistyped, "--set-routing-key", key});
+  CHECK(none.exited(0));
+  CHECK_MESSAGE(none.text().find("dead ones are edited with --retry") != std::string::npos, none.text());
+  CHECK(status_of(session, mistyped) == "dead returned");
+  const auto edit = [&](const std::string& selector, const std::string& value) {
+    return desk.json({"events", "edit", selector, value, "--set-routing-key", key, "--retry"});
+  };
+  CHECK(edit("--id", unsent).at("changed") == 0);
+  CHECK(edit("--error-code", "returned").at("changed") == 1);
+  CHECK(session.value("SELECT concat_ws(' ', status, exception, attempts, routing_key = $2, first_failed_at,"
+                      " failed_routing_key) FROM outbox.event WHERE id = $1",
+                      {mistyped, key}) == "waiting backing_off 0 t");
+  CHECK(status_of(session, cancelled) == "dead cancelled");
+  CHECK(session.value("SELECT what || ' ' || events || ' ' || selection FROM outbox.audit"
+                      " WHERE what = 'edit' ORDER BY id DESC LIMIT 1") ==
+        fmt::format("edit 1 --error-code returned --set-routing-key {} --retry", key));
+  relay running{on};
+  on.await_published(2);
+  history seen;
+  on.read_queue(seen);
+  CHECK(seen.delivered(mistyped));
+  CHECK(seen.delivered(unsent));
+  running.stop();
+}
+
 TEST_CASE("a file that is no JSON, a time that has passed and an edit of nothing are refused") {
   const stage on;
   const operator_desk desk{on};

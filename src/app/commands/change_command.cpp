@@ -104,6 +104,7 @@ outcome<int> tell_timeliness(operator_session& session, std::string_view command
 }
 
 outcome<int> run_change(const settings& from, change what, const change_options& options) {
+  if (what == change::edit && options.edit.retry) what = change::edit_dead;
   const auto how = words_of(what);
   if (const auto good = check_order(what, options); !good) return usage_failure(good.error().message);
   OUTBOXD_TRY(auto session, operator_session::open(from, fmt::format("outboxd {}", how.command)));
@@ -111,11 +112,13 @@ outcome<int> run_change(const settings& from, change what, const change_options&
   OUTBOXD_TRY(const auto values, values_of(session, what, options));
   if (options.dry_run) return preview(session, how, resolved, options.json);
   OUTBOXD_TRY(const auto all, select_events(session, resolved, how.from));
-  const bool asks = what == change::replay || how.from == event_set::unsent || options.which.all;
+  const bool asks = (what != change::retry && what != change::discard) || options.which.all;
   if (all > unasked && asks && !options.yes)
     return usage_failure(fmt::format(
         "{} would touch {}; give --yes if you mean it, or --dry-run to see which", how.command, events(all)));
   OUTBOXD_TRY(const auto done, change_selected(session, what, all, options, values));
+  if (what == change::edit && all == 0)
+    fmt::print(stderr, "no event that is pending or waiting matches; dead ones are edited with --retry\n");
   if (how.from == event_set::unsent) return tell_timeliness(session, how.command, done.events, options.json);
   if (options.json) {
     fmt::print("{{\"dry_run\": false, \"matched\": {}, \"changed\": {}}}\n", done.matched, done.changed);
@@ -146,6 +149,7 @@ void add_edit(CLI::App& to, event_edit& edit) {
   add("--set-exchange", edit.exchange, "their exchange");
   add("--set-routing-key", edit.routing_key, "their routing key");
   to.add_flag("--by-route", edit.by_route, "no exchange and routing key of their own: routing decides");
+  to.add_flag("--retry", edit.retry, "dead events, which are retried then; else what has not been sent");
 }
 
 }  // namespace

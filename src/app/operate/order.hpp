@@ -19,9 +19,10 @@ struct event_edit {
   std::optional<std::string> exchange;
   std::optional<std::string> routing_key;
   bool by_route = false;  // exchange and routing key come from routing again
+  bool retry = false;     // dead events, which are retried then; else what has not been sent
 };
 
-enum class change { retry, discard, replay, cancel, postpone, edit };
+enum class change { retry, discard, replay, cancel, postpone, edit, edit_dead };
 
 struct change_order {
   selectors which{};

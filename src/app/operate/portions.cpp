@@ -12,7 +12,7 @@ outcome<portions> portions::begin(operator_session& session, change what, const 
                                   const std::vector<change_value>& values) {
   const auto how = words_of(what);
   OUTBOXD_TRY(auto audit, session.begin_audit(how.audited, words_of_order(given), given.reason));
-  portions out(session, how.from == event_set::unsent);
+  portions out(session, how.from == event_set::unsent || what == change::edit_dead);
   out.call_ = fmt::format("SELECT {}{{0}}.{}($1::uuid[], audit => $2::bigint, seqs => $3::bigint[]",
                           out.tells_which_ ? "changed_id, changed_seq FROM " : "", how.function);
   out.parameters_ = {"", std::move(audit), ""};

@@ -76,6 +76,7 @@ outcome<std::vector<change_value>> edits(operator_session& session, const event_
     return usage_failure(
         "events edit needs to know what to change: give --set-payload, --set-headers, --set-event-type, "
         "--set-exchange, --set-routing-key or --by-route");
+  if (given.retry) out.push_back({"retry", "${}::boolean", "t"});
   return out;
 }
 
@@ -87,6 +88,7 @@ outcome<std::vector<change_value>> values_of(operator_session& session, change w
     case change::postpone:
       return postponement(session, given);
     case change::edit:
+    case change::edit_dead:
       return edits(session, given.edit);
     case change::retry:
     case change::discard:

@@ -26,6 +26,8 @@ change_words words_of(change what) {
       return {"events postpone", "postpone", "events_postpone", "postponed", event_set::unsent};
     case change::edit:
       return {"events edit", "edit", "events_edit", "edited", event_set::unsent};
+    case change::edit_dead:
+      return {"events edit", "edit", "events_edit", "edited and requeued", event_set::dead};
   }
   return {};
 }
@@ -47,6 +49,7 @@ std::string words_of_order(const change_order& given) {
   add(out, "--set-exchange", given.edit.exchange);
   add(out, "--set-routing-key", given.edit.routing_key);
   if (given.edit.by_route) out += " --by-route";
+  if (given.edit.retry) out += " --retry";
   return out;
 }
 

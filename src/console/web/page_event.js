@@ -1,6 +1,7 @@
 // page_event: where one event is, and why.
 
 import {button} from './act.js';
+import {advice, is_at_fault} from './advice.js';
 import {command, el, fill, shown, table} from './dom.js';
 import {choice, field, form} from './form.js';
 import {payload_of} from './payload.js';
@@ -200,7 +201,7 @@ function facts(event) {
 }
 
 function remedy(event) {
-  if (event.state === 'dead') return command(`outboxd dead retry --id ${event.id}`);
+  if (event.state === 'dead') return advice(event.last_error_code, `--id ${event.id}`, event.id);
   if (event.state === 'published') return command(`outboxd replay --id ${event.id}`);
   return command(`outboxd trace --id ${event.id}`);
 }
@@ -223,11 +224,13 @@ function one_event(event) {
     timeline(event),
     facts(event),
     payload_of(event),
-    el('p', {}, remedy(event)),
+    el('div', {}, remedy(event)),
     el(
       'p',
       {class: 'actions'},
-      doable(event.status).map((what) => button(what, {id: [event.id]}, `event ${event.id}`)),
+      doable(event.status)
+        .filter((what) => what !== 'retry' || !is_at_fault(event.last_error_code))
+        .map((what) => button(what, {id: [event.id]}, `event ${event.id}`)),
     ),
     event.aggregate_type === null || event.aggregate_type.includes('/')
       ? null

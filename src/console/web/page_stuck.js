@@ -1,6 +1,7 @@
 // page_stuck: what does not go out, why, and the command that mends it.
 
 import {button} from './act.js';
+import {advice, is_at_fault} from './advice.js';
 import {command, el, fill, shown, table, visible} from './dom.js';
 import {get} from './server.js';
 import {age, events, number, shell_word, since, time} from './words.js';
@@ -40,8 +41,8 @@ function remedy(row) {
       ? `--error-code ${row.code ?? 'none'} --event-type ${shell_word(row.event_type)}`
       : `--id ${row.example.id}`;
     return [
-      command(`outboxd dead retry ${which}`),
-      el('span', {class: 'actions'}, can('retry'), can('discard')),
+      advice(row.code, which, row.example.id),
+      el('span', {class: 'actions'}, is_at_fault(row.code) ? null : can('retry'), can('discard')),
     ];
   }
   const end = row.waits_for_destination ? 'dead, if that lasts until ' : 'tried again ';
