@@ -143,8 +143,10 @@ TEST_CASE("dead events are edited and retried in one step, and nothing else is")
   const auto cancelled = add(session, on, "2");
   const auto unsent = add(session, on, "3");
   desk.json({"events", "cancel", "--id", mistyped, "--id", cancelled});
-  session.exec("UPDATE outbox.event SET last_error_code = 'returned', failed_routing_key = 'oder', attempts = 3"
-              " WHERE id = '" + mistyped + "'");
+  session.exec(
+      "UPDATE outbox.event SET last_error_code = 'returned', failed_routing_key = 'oder', attempts = 3"
+      " WHERE id = '" +
+      mistyped + "'");
   const auto key = on.key("mended");
   // Without --retry dead events are none of its business, and it says so.
   const auto none = desk.run({"events", "edit", "--id", mistyped, "--set-routing-key", key});
