@@ -1,0 +1,33 @@
+// advice: what helps a dead event, by what it failed with: as the runbook's page "Dead events" has it.
+
+import {command, el} from './dom.js';
+
+const first = {
+  returned: 'Bind a queue for its routing key; then:',
+  refused: 'Make the exchange, or grant the right to write to it; then:',
+  nacked: 'Make room in the queue; then:',
+  unconfirmed: 'See why its queue does not confirm; then:',
+  channel_closed: 'RabbitMQ closes the channel over it, and its log says why. Mend that; then:',
+  connection_closed: 'RabbitMQ closes the connection over it, and its log says why. Mend that; then:',
+  cancelled: 'An operator has cancelled it. To take that back:',
+};
+
+// Whether it would be dead again as it is.
+export function is_at_fault(code) {
+  return code === 'unencodable' || code === 'unreadable';
+}
+
+// `which`: the selectors of the command line; `id`: of the event, or of an example.
+export function advice(code, which, id) {
+  if (code === 'unreadable')
+    return [
+      el('p', {}, 'PostgreSQL cannot read it, so a retry does not help. Mend the row, or discard it:'),
+      command(`outboxd dead show --id ${id}`),
+    ];
+  if (code === 'unencodable')
+    return [
+      el('p', {}, 'It would be dead again as it is. Change what the reason names, for each:'),
+      command(`outboxd events edit --id ${id} --set-headers headers.json --retry`),
+    ];
+  return [first[code] ? el('p', {}, first[code]) : null, command(`outboxd dead retry ${which}`)];
+}
