@@ -135,7 +135,7 @@ TEST_CASE("a new retry.give_up_after, and the end of a pause, are of their rows 
       "first_failed_at = now() - interval '1 minute', waits_for = 1");
   on.session().exec("UPDATE outbox.event_p2 SET waits_for = NULL");
   on.set_all("attempts = attempts");
-  on.session().exec("EXECUTE waits(0, 0, 0, 0, 0, 1000)");
+  on.session().exec("EXECUTE waits(0, 0, 0, 0, 0, 1000, true)");
   on.check_done("available_at <= now()");
   on.set_all("available_at = 'infinity', last_error_code = 'paused'");
   on.session().exec("UPDATE outbox.event_p2 SET event_type = 'paused'");
