@@ -9,7 +9,6 @@
 #include "app/command/outcome.hpp"
 #include "app/command_refusal.hpp"
 #include "app/commands/commands.hpp"
-#include "app/completion.hpp"
 #include "app/daemon/commands.hpp"
 #include "app/schema/migrate_command.hpp"
 #include "app/version.hpp"
@@ -34,13 +33,6 @@ int help_command(const CLI::App& app, const std::vector<std::string>& topic) {
     name += " " + word;
   }
   fmt::print("{}", at->get_formatter()->make_help(at, name, CLI::AppFormatMode::Normal));
-  return exit_success;
-}
-
-int completion_command(const CLI::App& app, std::string_view name) {
-  const auto of = parse_shell(name);
-  if (!of) return refuse(fmt::format("completion '{}' is not allowed; give bash, zsh or fish", name));
-  fmt::print("{}", completion_script(app, *of));
   return exit_success;
 }
 
@@ -76,10 +68,6 @@ int run_command_line(int argc, char** argv, add_commands others) {
   CLI::App* const help = app.add_subcommand("help", "print this help, or that of a command");
   std::vector<std::string> topic;
   help->add_option("command", topic, "such as: dead list")->type_name("");
-  // For packages: nobody types it twice, so help does not show it.
-  CLI::App* const completion = app.add_subcommand("completion", "print completions for a shell")->group("");
-  std::string shell_name;
-  completion->add_option("shell", shell_name, "bash, zsh or fish")->required()->type_name("");
 
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (const auto flag = flag_without_value(app, arguments)) return refuse_flag_without_value(*flag);
@@ -94,7 +82,6 @@ int run_command_line(int argc, char** argv, add_commands others) {
   }
   if (version->parsed()) return version_command();
   if (help->parsed()) return help_command(app, topic);
-  if (completion->parsed()) return completion_command(app, shell_name);
   for (const command& one : commands) {
     if (!one.parsed_by->parsed()) continue;
     const auto raw = flags.gather();

@@ -79,7 +79,7 @@ int refuse_command(const CLI::App& app, const std::vector<std::string>& extras,
   return refuse_unknown_command(arguments.front());
 }
 
-// `outboxd route` without --event-type, `outboxd completion` without a shell.
+// `outboxd route` without --event-type.
 int refuse_without_option(const CLI::App& command) {
   std::string missing;
   for (const CLI::Option* one : command.get_options())

@@ -65,7 +65,6 @@ TEST_CASE("a wrong command or flag is refused and named") {
   refused({"help", "dead", "lsit"}, {"unknown command 'lsit'"});
   refused({"migrate", "--payload", "xml"}, {"--payload", "xml", "jsonb, json, text or bytea"});
   refused({"route"}, {"'route' needs --event-type", "outboxd help route"});
-  refused({"completion"}, {"'completion' needs shell"});
 }
 
 TEST_CASE("an empty value is a value, and not the same as none") {
