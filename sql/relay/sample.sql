@@ -24,7 +24,7 @@ rows_of AS MATERIALIZED (
 low AS MATERIALIZED (SELECT min(coalesce(s.seq, -9223372036854775808)) AS seq FROM @schema@.shard AS s),
 walked AS MATERIALIZED (
   SELECT e.seq, greatest(e.available_at, e.created_at) AS since, e.status = 'pending'
-           AND (e.available_at > greatest(e.created_at, (SELECT at FROM now))) IS NOT TRUE AS pending
+           AND NOT @is_scheduled@ AS pending
   FROM @schema@.event AS e
   WHERE e.seq > (SELECT seq FROM low)
   ORDER BY e.seq
@@ -41,7 +41,7 @@ named AS MATERIALIZED (
            FILTER (WHERE isfinite(greatest(e.available_at, e.created_at))) AS oldest
   FROM @schema@.event AS e
   WHERE e.seq = ANY (ARRAY(SELECT u FROM @schema@.shard AS s CROSS JOIN LATERAL unnest(s.unsettled) AS u))
-    AND e.status = 'pending' AND (e.available_at > greatest(e.created_at, (SELECT at FROM now))) IS NOT TRUE
+    AND e.status = 'pending' AND NOT @is_scheduled@
     AND e.seq + 0 <= (SELECT seq FROM low)),
 waits AS MATERIALIZED (
   SELECT (SELECT count(*) FROM (

@@ -21,7 +21,7 @@ pending AS MATERIALIZED (
      WHERE e.seq > (SELECT coalesce(t.position, -9223372036854775808) FROM this AS t)
        AND e.seq < (SELECT t.seq FROM this AS t)
      ORDER BY e.seq DESC LIMIT 100000)) AS p
-  WHERE p.status = 'pending' AND (p.available_at > greatest(p.created_at, clock_timestamp())) IS NOT TRUE
+  WHERE p.status = 'pending' AND NOT @is_scheduled@
     AND p.hash = (SELECT t.hash FROM this AS t)
     AND p.seq < (SELECT t.seq FROM this AS t)
   ORDER BY p.seq LIMIT 1),

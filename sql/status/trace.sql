@@ -13,7 +13,7 @@ SELECT json_build_object(
   'replay_exchange', e.replay_exchange, 'replay_routing_key', e.replay_routing_key,
   -- One that is to be set aside, when it is read, is as good as that.
   'status', e.status, 'exception', CASE
-    WHEN e.status = 'pending' AND e.available_at > greatest(e.created_at, clock_timestamp()) THEN 'scheduled'
+    WHEN e.status = 'pending' AND @is_scheduled@ THEN 'scheduled'
     ELSE e.exception END,
   'attempts', e.attempts, 'first_failed_at', e.first_failed_at,
   'waits_for', CASE WHEN e.exception = 'backing_off' AND e.waits_for IS NOT NULL

@@ -92,7 +92,8 @@ boost::asio::awaitable<result<void>> leader::open(pg::connection& link) {
   payload_ = found.payload;
   pg::pipeline steps;
   for (auto& one :
-       store::relay_statements(settings_.database.schema, *payload_, settings_.database.after_publish))
+       store::relay_statements(settings_.database.schema, *payload_, settings_.database.after_publish,
+                               settings_.database.clock_tolerance))
     steps.prepare(std::move(one.name), std::move(one.sql));
   add_privilege_probe(steps);
   OUTBOXD_CO_TRY_VOID(co_await link.execute(std::move(steps), settings_.database.connect_timeout));

@@ -24,6 +24,7 @@ struct postgres_settings {
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds claim_timeout{10'000};  // a leader that hangs for this long loses the lead
   store::after_publish after_publish = store::after_publish::keep;
+  std::chrono::milliseconds clock_tolerance = store::default_clock_tolerance;
 };
 
 struct leader_settings {

@@ -19,8 +19,7 @@ inline constexpr std::string_view event_row =
       + coalesce(octet_length(coalesce(e.replay_exchange, e.exchange)), 0)
       + coalesce(octet_length(coalesce(e.replay_routing_key, e.routing_key)), 0) AS names)";
 
-// The columns of an event. Counts of 0 are null: most are, and a null costs next to nothing. What is due when
-// it is created is not scheduled, also where the clock has been set back since then.
+// The columns of an event. Counts of 0 are null: most are, and a null costs next to nothing.
 inline constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash, f.created_at,
   CASE WHEN @names_fit@ THEN f.aggregate_type END, CASE WHEN @names_fit@ THEN f.aggregate_id END,
   CASE WHEN @names_fit@ THEN f.event_type END,
@@ -30,7 +29,7 @@ inline constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx,
     THEN coalesce(coalesce(octet_length(f.payload), f.stored)
                   + coalesce(octet_length(f.headers), f.large_headers) + f.names, -1) END,
   nullif(f.attempts, 0)::bigint,
-  CASE WHEN f.exception IS NULL AND f.available_at > greatest(f.created_at, clock_timestamp())
+  CASE WHEN f.exception IS NULL AND @is_scheduled@
     THEN CASE WHEN f.available_at < 'infinity'
            THEN ceil(extract(epoch FROM f.available_at - clock_timestamp()) * 1000)::bigint
            ELSE 9223372036854775807 END END,

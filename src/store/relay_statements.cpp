@@ -150,9 +150,9 @@ std::string replaced(std::string text, const replacement& what) {
 }  // namespace
 
 std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_type payload,
-                                       after_publish then) {
+                                       after_publish then, std::chrono::milliseconds clock_tolerance) {
   const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are texts as they are stored
-  const std::array<replacement, 35> replacements{{
+  const std::array<replacement, 36> replacements{{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
       {"@measured_open@", std::string(measured_open)},
@@ -174,6 +174,7 @@ std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_ty
       {"@no_exception@", std::string(no_exception)},
       {"@due_in@", std::string(due_in)},
       {"@event_behind@", std::string(event_behind)},
+      {"@is_scheduled@", is_scheduled(clock_tolerance)},
       {"@put_off@", replaced(std::string(is_put_off), {"e.", "f."})},
       {"@changed@", std::string(changed)},
       {"@is_put_off@", std::string(is_put_off)},
@@ -201,6 +202,14 @@ std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_ty
     out.push_back({name, std::move(sql)});
   }
   return out;
+}
+
+// A subtraction, and of a time that has not come: an addition to created_at may leave the range of a timestamp.
+std::string is_scheduled(std::chrono::milliseconds clock_tolerance) {
+  return fmt::format(
+      "(CASE WHEN available_at > clock_timestamp()"
+      " THEN available_at - interval '{} milliseconds' > created_at ELSE false END)",
+      clock_tolerance.count());
 }
 
 // FNV-1a, so that the SQL of a migration and the relay have the same from the name alone.

@@ -1,6 +1,7 @@
 // relay_statements: the SQL that the relay prepares for each session, from sql/relay.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,8 +83,16 @@ struct prepared {
   std::string sql;
 };
 
+// relay.clock_tolerance: an event is scheduled only if its available_at is later than its created_at by more
+// than this. An application's clock may be ahead of PostgreSQL's by so much.
+inline constexpr std::chrono::milliseconds default_clock_tolerance{5'000};
+
 std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_type payload,
-                                       after_publish then);
+                                       after_publish then,
+                                       std::chrono::milliseconds clock_tolerance = default_clock_tolerance);
+
+// Whether a row is scheduled that nobody has set aside yet: SQL over its available_at and created_at.
+std::string is_scheduled(std::chrono::milliseconds clock_tolerance);
 
 // Each session that runs these statements selects this once. Every statement then has one right plan, through
 // the indexes, also when it is planned on an empty table, and is planned once. No parallel workers: on a

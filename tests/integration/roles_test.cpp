@@ -89,7 +89,7 @@ TEST_CASE("outbox_relay is enough to relay with and may neither insert nor chang
   admin.exec("SELECT outbox.emit('order', '3', repeat('x', 256), '{}')");
   admin.exec("SELECT outbox.emit('order', '4', $1, '{}', available_at => now() + interval '1 s')",
              {on.key("scheduled")});
-  relay running{on, {}, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
+  relay running{on, {"--relay-clock-tolerance", "0s"}, {{"OUTBOXD_DATABASE_URL", user.url(on)}}};
   running.await_connected();
   eventually("an event waits behind a returned one", [&] {
     return admin.number("SELECT count(*) FROM outbox.event WHERE exception = 'parked'") == 1;

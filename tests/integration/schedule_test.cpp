@@ -5,11 +5,17 @@
 #include "stage.hpp"
 
 namespace outboxd::test::schedule_test {
+namespace {
+
+// So that a schedule may be shorter than clocks differ.
+const environment exact_clocks{{"OUTBOXD_RELAY_CLOCK_TOLERANCE", "0s"}};
+
+}  // namespace
 
 TEST_CASE("a scheduled event leaves when it is due, and later ones of its aggregate do not wait for it") {
   const stage on;
   auto session = on.connect();
-  relay running{on};
+  relay running{on, {}, exact_clocks};
   running.await_connected();
   const auto emit = [&](const std::string& aggregate, const std::string& delay) {
     session.exec("SELECT outbox.emit('order', $1, $2, '{}', available_at => now() + $3::interval)",
@@ -49,7 +55,7 @@ TEST_CASE("a scheduled event leaves when it is due, and later ones of its aggreg
 TEST_CASE("a scheduled event that is due waits behind an earlier one of its aggregate that backs off") {
   const stage on;
   auto session = on.connect();
-  relay running{on};
+  relay running{on, {}, exact_clocks};
   session.exec("SELECT outbox.emit('order', '1', $1, '{}')", {"unbound-" + on.queue()});
   const auto count = [&](const std::string& condition) {
     return session.number("SELECT count(*) FROM outbox.event WHERE " + condition);
@@ -102,11 +108,52 @@ TEST_CASE("an event that was due when it was created goes out at once, also afte
   running.stop();
 }
 
+TEST_CASE("an application's clock that is ahead turns no aggregate around") {
+  const stage on;
+  auto session = on.connect();
+  relay running{on};
+  running.await_connected();
+  // Of each pair the first event has its time from a clock that is ahead, the second one from PostgreSQL's.
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, available_at)"
+      " SELECT 'order', (n / 2)::text, $1, '{}', now() + (n + 1) % 2 * interval '4900 ms'"
+      " FROM generate_series(0, 1999) AS n",
+      {on.key()});
+  on.await_published(2000);
+  const auto report = on.check_all();
+  CHECK_MESSAGE(report.exact(), report.words());
+  running.stop();
+}
+
+TEST_CASE("what is due later than relay.clock_tolerance is a schedule, and so is no time that PostgreSQL has") {
+  const stage on;
+  auto session = on.connect();
+  session.exec("SELECT outbox.emit('order', '1', $1, '{}', available_at => now() + interval '1 h')",
+               {on.key()});
+  // Nothing is later than this by 5 s; and this is earlier than nothing.
+  session.exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, created_at, available_at)"
+      " VALUES ('order', '2', $1, '{}', '294276-12-31 23:59:59', 'infinity'),"
+      " ('order', '3', $1, '{}', '294276-12-31 23:59:58', '294276-12-31 23:59:59'),"
+      " ('order', '4', $1, '{}', '-infinity', '4714-11-24 00:00:00 BC'),"
+      " ('order', '5', $1, '{}', '4714-11-24 00:00:00 BC', '-infinity')",
+      {on.key()});
+  relay usual{on};
+  on.await_published(3);
+  eventually("the others are set aside", [&] { return on.count("waiting") == 2; });
+  usual.stop();
+  session.exec("SELECT outbox.emit('order', '1', $1, '{}', available_at => now() + interval '30 s')",
+               {on.key()});
+  relay tolerant{on, {}, {{"OUTBOXD_RELAY_CLOCK_TOLERANCE", "1m"}}};
+  on.await_published(4);
+  tolerant.stop();
+}
+
 TEST_CASE("an event that is never due stops nobody") {
   const stage on;
   auto session = on.connect();
   const auto runs_well = [&](const auto& what_it_does) {
-    relay running{on};
+    relay running{on, {}, exact_clocks};
     running.await_connected();
     const auto from = running.lines().size();
     what_it_does();

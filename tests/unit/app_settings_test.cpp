@@ -170,6 +170,7 @@ TEST_CASE("a bad value is refused with its key, itself, where it came from and w
       {"relay.batch_bytes", "8 MB", "up to 1GiB"},
       {"relay.sweep_interval", "9ms", "10ms to 1h"},
       {"relay.sweep_interval", "-1s", "10ms to 1h"},
+      {"relay.clock_tolerance", "2m", "0s to 1m"},
       {"relay.claim_timeout", "999ms", "1s to 1h"},
       {"relay.claim_timeout", "2d", "1s to 1h"},
       {"relay.shutdown_grace", "forever", "0s to 1h"},

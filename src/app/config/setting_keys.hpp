@@ -66,6 +66,8 @@ inline constexpr std::array setting_keys{
     setting_key{"relay", "claim_timeout", "10s",
                 "a leader that hangs this long loses the lead; above sweep_interval"},
     setting_key{"relay", "shutdown_grace", "10s", "how long a stop waits for outstanding confirms"},
+    setting_key{"relay", "clock_tolerance", "5s",
+                "an event due within so long of its insert goes at once, in order"},
     setting_key{"relay", "order", "strict",
                 "strict: one unconfirmed event of an aggregate; pipelined: no limit"},
     setting_key{"relay", "max_rate", "0", "most messages a second that this relay sends; 0: no limit"},

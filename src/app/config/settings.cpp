@@ -204,6 +204,7 @@ void read_relay(setting_reader& from, settings& out) {
                     "must not pass for one that hangs before its next sweep",
                     from.value("relay.claim_timeout").text, from.value("relay.claim_timeout").origin,
                     from.value("relay.sweep_interval").text, from.value("relay.sweep_interval").origin));
+  leader.database.clock_tolerance = from.duration("relay.clock_tolerance", 0ms, 1min, "0s to 1m");
   leader.stream.lead_lasts = leader.database.claim_timeout * 3 / 4;
   constexpr std::array<std::string_view, 2> orders{"strict", "pipelined"};
   leader.stream.order = from.choice("relay.order", orders) == 0 ? order_mode::strict : order_mode::pipelined;

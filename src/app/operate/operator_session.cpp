@@ -52,7 +52,7 @@ outcome<operator_session> operator_session::open(const settings& from, const std
   if (!url)
     return url.error().kind == fault::permanent ? usage_failure(url.error().message)
                                                 : run_failure(url.error().message);
-  operator_session out(from.relay.leader.database.schema);
+  operator_session out(from.relay.leader.database);
   if (const auto opened = out.session_.open(*url, command.c_str()); !opened)
     return run_failure(opened.error().message);
   if (const auto set = out.session_.execute(std::string(session_settings)); !set)
@@ -85,7 +85,7 @@ outcome<std::vector<std::string>> operator_session::ask_all(std::string_view sta
                                                             const std::vector<std::string>& parameters) {
   constexpr std::string_view lock_timeout = "55P03";
   constexpr std::string_view cancelled = "57014";
-  const auto sql = status_statement(statement, schema_);
+  const auto sql = status_statement(statement, schema_, clock_tolerance_);
   const auto answer = parameters.empty() ? session_.execute(sql) : session_.execute(sql, parameters);
   if (!answer && answer.error().sqlstate == lock_timeout)
     return run_failure(fmt::format("{} cannot be read: somebody holds a lock on the table", statement));

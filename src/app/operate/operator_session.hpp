@@ -1,6 +1,7 @@
 // operator_session: the outbox as an operator's command sees it: statements, and errors that say what to do.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,11 +46,13 @@ class operator_session {
   outcome<selectors> resolve(selectors given);
 
  private:
-  explicit operator_session(const pg::schema_name& schema) : schema_(schema) {}
+  explicit operator_session(const relay::postgres_settings& of)
+      : schema_(of.schema), clock_tolerance_(of.clock_tolerance) {}
   // `parameters`: of the statement.
   command_failure refusal_of(const pg::refusal& why, const std::vector<std::string>& parameters = {}) const;
 
   pg::schema_name schema_;
+  std::chrono::milliseconds clock_tolerance_;
   pg::blocking_session session_;
 };
 

@@ -8,15 +8,17 @@
 
 namespace outboxd::app {
 
-std::string status_statement(std::string_view name, const pg::schema_name& schema) {
+std::string status_statement(std::string_view name, const pg::schema_name& schema,
+                             std::chrono::milliseconds clock_tolerance) {
   const auto all = status_texts();
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const status_text& one) { return one.name == name; });
   if (found == all.end()) return {};
-  const std::array<std::pair<std::string_view, std::string>, 4> placeholders{{
+  const std::array<std::pair<std::string_view, std::string>, 5> placeholders{{
       {"@schema_text@", schema.literal()},
       {"@schema@", schema.identifier()},
       {"@hash@", std::string(store::aggregate_hash)},
+      {"@is_scheduled@", store::is_scheduled(clock_tolerance)},
       {"@lock_class@", std::to_string(store::lock_class(schema))},
   }};
   std::string out;

@@ -2,6 +2,7 @@
 // or no row.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +18,8 @@ struct status_text {
 };
 std::span<const status_text> status_texts();
 
-// With its placeholders filled in. There has to be one of this name.
-std::string status_statement(std::string_view name, const pg::schema_name& schema);
+// With its placeholders filled in. There has to be one of this name. clock_tolerance: the setting of the relays.
+std::string status_statement(std::string_view name, const pg::schema_name& schema,
+                             std::chrono::milliseconds clock_tolerance);
 
 }  // namespace outboxd::app
