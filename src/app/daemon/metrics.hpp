@@ -7,7 +7,7 @@
 
 namespace outboxd::app {
 
-// Names and meanings: docs/operations.md, "Metrics". Figures of the table are there while this relay samples
+// Names and meanings: docs/metrics.md. Figures of the table are there while this relay samples
 // it.
 std::string to_metrics(const relay::relay_figures& from);
 
