@@ -44,6 +44,8 @@ BEGIN
   EXECUTE format('CREATE TABLE %s (LIKE %I.event INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED'
                  ' INCLUDING STORAGE INCLUDING COMPRESSION, CONSTRAINT %I PRIMARY KEY (id))%s',
                  part, @schema_text@, 'event_p' || which || '_pkey', ' WITH (' || nullif(options, '') || ')');
+  -- An event trigger may enable it on every new table.
+  EXECUTE format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', part);
   EXECUTE format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS event_in_first_partition', part);
   EXECUTE format('CREATE INDEX %I ON %s (seq)', 'event_p' || which || '_order', part);
   EXECUTE format('CREATE INDEX %I ON %s (tx)', 'event_p' || which || '_tx', part);

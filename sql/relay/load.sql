@@ -13,7 +13,7 @@ SELECT CASE WHEN k.known THEN s.seq END, CASE WHEN k.known THEN s.seen::text END
        clock_timestamp()
 FROM @schema@.shard AS s
 CROSS JOIN LATERAL (
-  SELECT s.system_identifier = (SELECT c.system_identifier FROM pg_control_system() AS c)
+  SELECT s.system_identifier IS NOT DISTINCT FROM @system_identifier@
          AND pg_snapshot_xmax(s.seen) <= pg_snapshot_xmax(pg_current_snapshot())
          AND s.xmin = s.saved_by::xid AS known) AS k
 WHERE s.shard = $1::integer

@@ -42,7 +42,7 @@ SELECT @no_event@, json_build_object(
   'top', (SELECT e.seq FROM @schema@.event AS e WHERE e.seq > $4 ORDER BY e.seq DESC LIMIT 1),
   'late', c.all_late, 'lowest_late', c.low,
   'now', CASE WHEN $10::boolean THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint END,
-  'queue', CASE WHEN $10::boolean THEN pg_notification_queue_usage() END,
+  'queue', CASE WHEN $10::boolean THEN @queue_usage@ END,
   'holds', CASE WHEN $10::boolean THEN EXISTS (
     SELECT FROM @schema@.event AS e WHERE e.exception IN ('backing_off', 'parked')) END,
   'due_in', CASE WHEN $10::boolean THEN (

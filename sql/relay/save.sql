@@ -2,6 +2,6 @@
 -- not settled
 UPDATE @schema@.shard AS s
 SET seq = $2, seen = $3::text::pg_snapshot, unsettled = $4,
-    system_identifier = (SELECT c.system_identifier FROM pg_control_system() AS c),
+    system_identifier = @system_identifier@,
     saved_by = pg_current_xact_id()
 WHERE s.shard = $1::integer

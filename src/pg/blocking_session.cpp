@@ -61,7 +61,8 @@ tl::expected<rows, refusal> blocking_session::answer(PGresult* from) {
   return tl::make_unexpected(
       refusal{std::string(said.sqlstate),
               one_line(said.message.empty() ? PQerrorMessage(connection_.get()) : said.message),
-              speaker(said.source_file, said.inner_query), site_of(said, PQuser(connection_.get()))});
+              speaker(said.source_file, said.inner_query), site_of(said, PQuser(connection_.get())),
+              is_denial(said)});
 }
 
 }  // namespace outboxd::pg

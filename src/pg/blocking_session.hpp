@@ -18,7 +18,8 @@ struct refusal {
   std::string sqlstate;
   std::string words;  // on one line
   spoken_by whose = spoken_by::server;
-  std::string site{};  // see refusal_site.hpp
+  std::string site{};      // see refusal_site.hpp
+  bool is_denied = false;  // this user lacks a right
 };
 
 class blocking_session {

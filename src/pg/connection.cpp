@@ -85,8 +85,28 @@ asio::awaitable<result<void>> connection::open(std::string connection_string,
   co_return tl::make_unexpected(all.summary(connection_string));
 }
 
+void connection::explain_denials(std::function<std::string(std::string_view words)> query) {
+  session_->denial_query = std::move(query);
+}
+
 asio::awaitable<result<std::vector<connection::segment>>> connection::execute_segments(
     pipeline steps, std::chrono::milliseconds within) {
+  const auto self = session_;
+  OUTBOXD_CO_TRY(auto all, co_await run(std::move(steps), within));
+  for (segment& one : all) {
+    if (!one.is_denied || !self->denial_query || self->lost) continue;
+    pipeline question;
+    question.text(self->denial_query(one.refusal->message));
+    const auto told = co_await run(std::move(question), within);
+    if (!told || told->front().refusal || told->front().answers.front().size() == 0) continue;
+    if (const auto words = told->front().answers.front().find(0, 0))
+      one.refusal->message += fmt::format("; {}", *words);
+  }
+  co_return std::move(all);
+}
+
+asio::awaitable<result<std::vector<connection::segment>>> connection::run(pipeline steps,
+                                                                          std::chrono::milliseconds within) {
   const auto self = session_;
   if (self->lost) co_return tl::make_unexpected(*self->lost);
   const auto deadline = std::chrono::steady_clock::now() + within;

@@ -4,10 +4,12 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
@@ -41,9 +43,14 @@ class connection {
     std::vector<rows> answers;
     std::optional<error> refusal;  // of its first failed step
     std::string sqlstate;          // of that
+    bool is_denied = false;        // its user lacks a right
   };
   asio::awaitable<result<std::vector<segment>>> execute_segments(pipeline steps,
                                                                  std::chrono::milliseconds within);
+
+  // From now on, when this user lacks a right, the server is asked what would give it: `query` makes the
+  // question from the server's words. The text that it answers goes behind them.
+  void explain_denials(std::function<std::string(std::string_view words)> query);
 
   // Waits until something happens: a notification, the end of the connection, interrupt(), or the deadline.
   asio::awaitable<void> wait_until(std::chrono::steady_clock::time_point deadline);
@@ -93,6 +100,8 @@ class connection {
   void close();
 
  private:
+  asio::awaitable<result<std::vector<segment>>> run(pipeline steps, std::chrono::milliseconds within);
+
   struct session;
   std::shared_ptr<session> session_;
 };

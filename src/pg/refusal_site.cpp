@@ -11,6 +11,8 @@
 namespace outboxd::pg {
 namespace {
 
+constexpr std::string_view no_privilege = "42501";
+
 std::string_view after(std::string_view text, std::string_view beginning) {
   return text.starts_with(beginning) ? text.substr(beginning.size()) : std::string_view();
 }
@@ -76,8 +78,19 @@ std::string_view function_of(std::string_view context) {
   return end == function.npos || line.ends_with('"') ? std::string_view() : function.substr(0, end);
 }
 
+std::string site_of_login(std::string_view sqlstate, std::string_view words, std::string_view database,
+                          std::string_view user) {
+  if (sqlstate != no_privilege || words.find(database) == words.npos) return {};
+  return fmt::format("; GRANT CONNECT ON DATABASE {} TO {}", quoted(database), quoted(user));
+}
+
+bool is_denial(const error_fields& from) {
+  return from.sqlstate == no_privilege &&
+         (function_of(from.context).empty() ||
+          speaker(from.source_file, from.inner_query) == spoken_by::function);
+}
+
 std::string site_of(const error_fields& from, std::string_view user) {
-  constexpr std::string_view privilege = "42501";
   constexpr std::string_view foreign_key = "23503";
   const auto function = function_of(from.context);
   const bool by_server = speaker(from.source_file, from.inner_query) == spoken_by::server;
@@ -92,7 +105,7 @@ std::string site_of(const error_fields& from, std::string_view user) {
     out +=
         "; a rule of the table takes the place of what the relay writes: drop the rule that `outboxd check` "
         "names";
-  if (from.sqlstate == privilege && !function.empty()) {
+  if (by_server && from.sqlstate == no_privilege && !function.empty()) {
     const auto grant = missing_grant(from, user);
     out +=
         fmt::format("; {}ALTER FUNCTION {} SECURITY DEFINER", grant.empty() ? "" : grant + ", or ", function);

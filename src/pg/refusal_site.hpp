@@ -21,6 +21,13 @@ struct error_fields {
 // Empty: there is nothing to say. user: who was refused.
 std::string site_of(const error_fields& from, std::string_view user);
 
+// The same for a login: a user who may not connect to the database. PostgreSQL names it, in any language.
+std::string site_of_login(std::string_view sqlstate, std::string_view words, std::string_view database,
+                          std::string_view user);
+
+// Whether the session's own user lacks a right: it was not refused to a statement of somebody's function.
+bool is_denial(const error_fields& from);
+
 // The function of somebody's, such as a trigger's, in which a statement was refused; empty: in none.
 std::string_view function_of(std::string_view context);
 

@@ -155,6 +155,7 @@ void connection::session::take(PGresult* one) {
       if (in.refusal) return;
       const error_fields said = fields_of(one);
       in.sqlstate = said.sqlstate;
+      in.is_denied = is_denial(said);
       in.refusal = refused_statement(
           in.sqlstate, one_line(said.message.empty() ? PQresultErrorMessage(one) : said.message),
           speaker(said.source_file, said.inner_query), site_of(said, PQuser(conn_)));

@@ -43,6 +43,7 @@ struct connection::session : std::enable_shared_from_this<session> {
 
   std::size_t outstanding = 0;  // segments of the pipeline that is under way
   std::vector<segment> segments;
+  std::function<std::string(std::string_view words)> denial_query;
   std::string last_sqlstate;  // of the last execute()
   int queue_holder = 0;       // see connection::take_queue_holder
   bool busy() const { return outstanding > 0; }

@@ -8,6 +8,7 @@
 
 #include "pg/as_result.hpp"
 #include "pg/connection_string.hpp"
+#include "pg/refusal_site.hpp"
 #include "pg/session.hpp"
 #include "pg/sqlstate.hpp"
 
@@ -24,10 +25,14 @@ std::string own_name() {
 }
 
 // libpq 17 has no words for a socket that it cannot make: then the system's error tells why.
-error refused_login(std::string_view words, int system_error) {
+error refused_login(const PGconn* to, int system_error) {
+  const std::string_view words = to != nullptr ? PQerrorMessage(to) : "out of memory";
   if (words.empty() && system_error != 0) return failed_login(std::generic_category().message(system_error));
   const auto login = parse_refusal(words);
-  return login.sqlstate.empty() ? failed_login(login.words) : refused(login.sqlstate, login.words);
+  if (login.sqlstate.empty()) return failed_login(login.words);
+  auto why = refused(login.sqlstate, login.words);
+  why.message += site_of_login(login.sqlstate, login.words, PQdb(to), PQuser(to));
+  return why;
 }
 
 }  // namespace
@@ -105,7 +110,7 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
     co_return why;
   }
   if (next != PGRES_POLLING_OK) {
-    auto why = refused_login(conn_ != nullptr ? PQerrorMessage(conn_) : "out of memory", system_error);
+    auto why = refused_login(conn_, system_error);
     end();
     co_return tl::make_unexpected(std::move(why));
   }

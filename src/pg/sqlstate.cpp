@@ -27,8 +27,7 @@ constexpr std::array meanings{
     meaning{"28P01", fault::permanent, no_login},
     meaning{"3D000", fault::permanent, "create the database, or check database.url"},
     meaning{"3F000", fault::permanent, no_outbox},
-    meaning{"42501", fault::permanent,
-            "grant the role outbox_relay to this user (outboxd migrate creates it, and gives it its rights)"},
+    meaning{"42501", fault::permanent, ""},  // see sql/state/lacks.sql
     meaning{"42703", fault::permanent, no_outbox},
     meaning{"42704", fault::permanent, no_outbox},
     meaning{"42883", fault::permanent, no_outbox},

@@ -8,6 +8,7 @@
 #include "pg/lock_wait.hpp"
 #include "relay/read_secret.hpp"
 #include "store/event_rows.hpp"
+#include "store/rights.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -60,6 +61,9 @@ std::string session_settings(const postgres_settings& with, session_use use) {
 }
 
 boost::asio::awaitable<result<void>> check_server(pg::connection& link, const postgres_settings& with) {
+  link.explain_denials([schema = with.schema](std::string_view words) {
+    return store::denial_query(schema, store::relay_role, words);
+  });
   OUTBOXD_CO_TRY_VOID(co_await ask(link, std::string(own_search_path), with.connect_timeout));
   const auto facts =
       co_await ask(link,
@@ -78,10 +82,30 @@ boost::asio::awaitable<result<void>> check_server(pg::connection& link, const po
   co_return co_await prove_own_session(link, with, std::string(facts->at(0, 2)));
 }
 
+boost::asio::awaitable<result<void>> look_what_is_open(pg::connection& link, const postgres_settings& with,
+                                                       outbox_facts& into) {
+  constexpr auto open_sql =
+      "SELECT has_function_privilege('pg_notification_queue_usage()', 'EXECUTE'),"
+      " has_function_privilege('pg_control_system()', 'EXECUTE'),"
+      " has_function_privilege('pg_stat_get_activity(integer)', 'EXECUTE')"
+      " AND has_function_privilege('pg_terminate_backend(integer, bigint)', 'EXECUTE')"
+      " AND has_table_privilege('pg_stat_activity', 'SELECT')";
+  OUTBOXD_CO_TRY(const auto open, co_await ask(link, open_sql, with.connect_timeout));
+  into.may = {.queue_usage = open.at(0, 0) == "t",
+              .control_system = open.at(0, 1) == "t",
+              .sessions = open.at(0, 2) == "t"};
+  if (into.may.queue_usage && into.may.control_system && into.may.sessions) co_return result<void>();
+  OUTBOXD_CO_TRY(const auto lacks,
+                 co_await ask(link, store::denial_query(with.schema, store::relay_role, open_sql),
+                              with.connect_timeout));
+  into.goes_without = lacks.find(0, 0).value_or("");
+  co_return result<void>();
+}
+
 boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
                                                           const postgres_settings& with) {
   constexpr auto facts_sql =
-      "SELECT a.atttypid, (SELECT max(m.version) FROM {}.migration AS m), row_security_active(c.oid),"
+      "SELECT a.atttypid, (SELECT max(m.version) FROM {}.migration AS m),"
       " (SELECT min(quote_ident(r.rulename)) FROM pg_rewrite AS r WHERE r.ev_class = c.oid"
       " AND r.ev_enabled <> 'D' AND r.ev_type IN ('2', '{}'))"
       " FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid"
@@ -101,19 +125,16 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
         cause::schema_missing);
   const auto version = facts.number_at(0, 1);
   OUTBOXD_CO_TRY_VOID(check_version(with.schema, version));
-  if (facts.at(0, 2) == "t")
-    co_return permanent(fmt::format(
-        "row security is enabled on {}.event and would hide events; disable it, or give the relay a user"
-        " with BYPASSRLS",
-        with.schema.name()));
-  if (!facts.is_null(0, 3))
+  if (!facts.is_null(0, 2))
     co_return permanent(fmt::format(
         "the rule {0} of {1}.event makes something else of what the relay writes; DROP RULE {0} ON {1}.event",
-        facts.at(0, 3), with.schema.identifier()));
+        facts.at(0, 2), with.schema.identifier()));
   const auto payload = store::payload_type_of(static_cast<Oid>(facts.number_at(0, 0)));
   if (!payload)
     co_return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");
-  co_return outbox_facts{*payload, version};
+  outbox_facts out{.payload = *payload, .version = version, .may = {}, .goes_without = {}};
+  OUTBOXD_CO_TRY_VOID(co_await look_what_is_open(link, with, out));
+  co_return out;
 }
 
 }  // namespace
@@ -216,7 +237,8 @@ boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link,
 }
 
 boost::asio::awaitable<result<server_session>> succeed(pg::connection& link, const postgres_settings& with,
-                                                       const server_session& former) {
+                                                       const server_session& former, store::open_to_all may) {
+  if (!may.sessions) co_return server_session{};
   const std::string began = former.began.empty() ? "NULL" : former.began;
   constexpr auto found_sql =
       "SELECT a.pid, extract(epoch FROM a.backend_start),"

@@ -24,10 +24,12 @@ enum class session_use {
 struct outbox_facts {
   payload_type payload = payload_type::jsonb;
   std::int64_t version = store::schema_version;  // of the schema
+  store::open_to_all may;                        // what this user may use
+  std::string goes_without;                      // what it may not, and what gives it; empty: nothing
 };
 
-// Refused for good: a server older than 14, a pooler that changes the session between transactions, row
-// security on the table, a schema that this version does not know. A standby or a read-only server is refused
+// Refused for good: a server older than 14, a pooler that changes the session between transactions, a
+// schema that this version does not know. A standby or a read-only server is refused
 // for now: it comes back as a primary, or another host does. For `lock` nothing is found.
 boost::asio::awaitable<result<outbox_facts>> open_session(pg::connection& link, const postgres_settings& with,
                                                           session_use use);
@@ -62,7 +64,7 @@ struct server_session {
 // Ends the session at the server that this one follows, if it is still there: this process has closed it, and
 // it may wait for what keeps the server from noticing. Returns this one.
 boost::asio::awaitable<result<server_session>> succeed(pg::connection& link, const postgres_settings& with,
-                                                       const server_session& former);
+                                                       const server_session& former, store::open_to_all may);
 
 // For who leads the shard: ends the session that holds SLEEP for a leader that hangs and has lost the lead.
 // It has no timeout of its own, for a leader that is well may sleep for days. `own` is the server's process

@@ -17,9 +17,11 @@ boost::asio::awaitable<void> kept_session::run(service serve) {
     pg::connection link(executor_);
     current_ = &link;
     const auto opened = co_await open_session(link, settings_, session_use::lock);
-    if (opened) co_await serve(link);
+    auto kind = opened ? fault::transient : opened.error().kind;
+    if (opened)
+      if (const auto served = co_await serve(link); !served) kind = served.error().kind;
     current_ = nullptr;
-    if (!stopping_) co_await pause_.wait();
+    if (!stopping_) co_await pause_.wait(kind);
   }
 }
 

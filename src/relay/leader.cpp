@@ -67,6 +67,7 @@ boost::asio::awaitable<void> leader::run() {
     pg::connection link(executor_);
     current_ = &link;
     const auto opened = co_await open(link);
+    auto kind = fault::transient;
     if (opened) {
       host_.on_link_up(peer::database);
       if (const auto risk = pg::transport_risk(link.server(), link.encrypted(), link.sslmode()))
@@ -74,25 +75,29 @@ boost::asio::awaitable<void> leader::run() {
       const error why = co_await serve(link);
       count_senders(link);
       flow_.on_lost(clock::now());
+      kind = why.kind;
       host_.on_link_down(peer::database, why);
     } else {
+      kind = opened.error().kind;
       host_.on_link_refused(peer::database, opened.error());
     }
     current_ = nullptr;
-    if (!flow_.stopping()) co_await pause_.wait();
+    if (!flow_.stopping()) co_await pause_.wait(kind);
   }
 }
 
 boost::asio::awaitable<result<void>> leader::open(pg::connection& link) {
   OUTBOXD_CO_TRY(const auto found, co_await open_session(link, settings_.database, session_use::stream));
-  OUTBOXD_CO_TRY(auto succeeds, co_await succeed(link, settings_.database, session_));
+  OUTBOXD_CO_TRY(auto succeeds, co_await succeed(link, settings_.database, session_, found.may));
   session_ = std::move(succeeds);
+  may_ = found.may;
+  if (!found.goes_without.empty()) host_.tell(notice::goes_without{found.goes_without});
   if (found.version > store::schema_version) host_.tell(notice::newer_schema{found.version});
   if (const auto why = misfit(settings_.stream.route, found.payload)) co_return permanent(*why);
   payload_ = found.payload;
   pg::pipeline steps;
   for (auto& one :
-       store::relay_statements(settings_.database.schema, *payload_, settings_.database.after_publish,
+       store::relay_statements(settings_.database.schema, *payload_, settings_.database.after_publish, may_,
                                settings_.database.clock_tolerance))
     steps.prepare(std::move(one.name), std::move(one.sql));
   add_privilege_probe(steps);

@@ -137,6 +137,7 @@ class leader {
   std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
   pg::connection* current_ = nullptr;
   server_session session_;  // the latest one
+  store::open_to_all may_;  // what its user may use there
   store::shard_view view_;
   std::optional<payload_type> payload_;  // of the outbox, once a session has been open
   std::optional<system_time> queue_fills_since_;

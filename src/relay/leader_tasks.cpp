@@ -49,16 +49,18 @@ leader::done leader::carry_out(pg::connection&, flow::task::probe_contention&) {
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::end_hanging_leaders&) {
+  if (!may_.sessions) co_return result<void>();
   co_return co_await end_hanging_leaders(link, settings_.database);
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::end_former_sleeper&) {
+  if (!may_.sessions) co_return result<void>();
   const int own = sleep_lock_ ? sleep_lock_->process() : 0;
   co_return co_await end_former_sleeper(link, settings_.database, view_.shard, own);
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::name_lock_holders&) {
-  if (!lock_holders_.due(clock::now())) co_return result<void>();
+  if (!may_.sessions || !lock_holders_.due(clock::now())) co_return result<void>();
   if (flow_.leads() && flow_.queue().is_half_full() && !lock_holders_.knows_queue_holder()) {
     // The server tells it to whoever notifies, and to one session in five seconds.
     OUTBOXD_CO_TRY_VOID(co_await notify(link));
@@ -148,21 +150,29 @@ leader::done leader::carry_out(pg::connection& link, flow::task::load&) {
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::look_for_request&) {
+  if (!may_.sessions) {
+    flow_.on_requester(std::nullopt, clock::now());
+    co_return result<void>();
+  }
   OUTBOXD_CO_TRY(const auto who, co_await lock_holders_.requester(link, view_.shard));
   flow_.on_requester(who, clock::now());
   co_return result<void>();
 }
 
-// Only whose user may lead counts: anybody can take the lock.
+// Only whose user may lead counts, as far as that is known: anybody can take the lock.
 leader::done leader::carry_out(pg::connection& link, flow::task::count_relays&) {
   constexpr auto counted_sql =
-      "SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
-      " WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = {} AND l.granted"
+      "SELECT count(*) FROM pg_locks AS l{} WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = "
+      "{} AND l.granted"
       " AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())"
-      " AND has_table_privilege(a.usesysid, format('%I.shard', {}), 'UPDATE')";
+      "{}";
+  constexpr auto with_user = " JOIN pg_stat_activity AS a ON a.pid = l.pid";
+  const auto may_lead = fmt::format(" AND has_table_privilege(a.usesysid, format('%I.shard', {}), 'UPDATE')",
+                                    settings_.database.schema.literal());
   OUTBOXD_CO_TRY(const auto counted,
-                 co_await ask(link, fmt::format(counted_sql, store::lock_class(settings_.database.schema),
-                                                store::present_key, settings_.database.schema.literal())));
+                 co_await ask(link, fmt::format(counted_sql, may_.sessions ? with_user : "",
+                                                store::lock_class(settings_.database.schema),
+                                                store::present_key, may_.sessions ? may_lead : "")));
   flow_.on_counted(number_of(counted), clock::now());
   co_return result<void>();
 }
@@ -185,11 +195,13 @@ boost::asio::awaitable<result<bool>> leader::notify(pg::connection& link) {
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::ask_queue_usage&) {
-  const auto told = co_await ask(link, "SELECT pg_notification_queue_usage()");
+  const auto told =
+      co_await ask(link, may_.queue_usage ? "SELECT pg_notification_queue_usage()" : "SELECT NULL");
   if (!told && link.lost()) co_return tl::make_unexpected(told.error());
-  flow_.on_queue_usage(
-      told ? std::optional(std::strtod(std::string(told->at(0, 0)).c_str(), nullptr)) : std::nullopt,
-      clock::now());
+  flow_.on_queue_usage(told && !told->is_null(0, 0)
+                           ? std::optional(std::strtod(std::string(told->at(0, 0)).c_str(), nullptr))
+                           : std::nullopt,
+                       clock::now());
   co_return result<void>();
 }
 

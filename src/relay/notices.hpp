@@ -32,6 +32,9 @@ struct disconnected {  // once per new reason
 struct open_to_network {  // between us and PostgreSQL
   const std::string& why;
 };
+struct goes_without {  // what PostgreSQL shows to every user, and not to ours
+  const std::string& words;
+};
 struct newer_schema {  // than this version's own; it works with it
   std::int64_t version;
 };
@@ -94,8 +97,8 @@ using relay_notice =
     std::variant<notice::failed, notice::stuck, notice::changed_after_send, notice::paused, notice::gave_up,
                  notice::stands_by, notice::makes_way, notice::deferred, notice::deferral_over, notice::deaf,
                  notice::hears_again, notice::queue, notice::in_doubt, notice::connected,
-                 notice::disconnected, notice::open_to_network, notice::newer_schema, notice::led,
-                 notice::shards_mended, notice::lock_holder, notice::blocked, notice::unblocked,
+                 notice::disconnected, notice::open_to_network, notice::goes_without, notice::newer_schema,
+                 notice::led, notice::shards_mended, notice::lock_holder, notice::blocked, notice::unblocked,
                  notice::exchange_created, notice::destination_down, notice::destination_still_down,
                  notice::destination_up, notice::pruned, notice::prune_ended, notice::prune_refused,
                  notice::prune_kept, notice::sample_refused, notice::rotated>;

@@ -16,9 +16,10 @@ constexpr backoff::duration base = 100ms;  // short at first, for a restart take
 reconnect_pause::reconnect_pause(const boost::asio::any_io_executor& on)
     : timer_(on), backoff_(base, longest, std::random_device{}()) {}
 
-boost::asio::awaitable<void> reconnect_pause::wait() {
+boost::asio::awaitable<void> reconnect_pause::wait(fault why) {
   if (stopped_) co_return;
-  timer_.expires_after(backoff_.next());
+  const auto next = backoff_.next();
+  timer_.expires_after(why == fault::permanent ? longest : next);
   co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "core/backoff.hpp"
+#include "core/error.hpp"
 
 namespace outboxd::relay {
 
@@ -16,8 +17,9 @@ class reconnect_pause {
 
   explicit reconnect_pause(const boost::asio::any_io_executor& on);
 
-  // A random time, growing with each call up to a few seconds.
-  boost::asio::awaitable<void> wait();
+  // A random time, growing with each call up to a few seconds. What only somebody can mend is not asked for
+  // sooner than that.
+  boost::asio::awaitable<void> wait(fault why = fault::transient);
 
   // The connection has proved useful: the next wait is short again.
   void reset() { backoff_.reset(); }

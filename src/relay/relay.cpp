@@ -221,7 +221,11 @@ void relay::end_sampling() {
   table_.reset();
 }
 
-// Each session finds it.
+// Each session finds these two.
+void relay::take(const notice::goes_without& what) {
+  if (std::exchange(said_without_, what.words) != what.words) tell_(what);
+}
+
 void relay::take(const notice::newer_schema& what) {
   if (std::exchange(said_schema_, what.version) == what.version) return;
   newer_since_ = std::chrono::system_clock::now();

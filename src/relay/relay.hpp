@@ -79,6 +79,7 @@ class relay final : private leader_host {
   void take(const notice::led& what);
   void take(const notice::gave_up& what);
   void take(const notice::stands_by& what);
+  void take(const notice::goes_without& what);
   void take(const notice::newer_schema& what);
   void take(const notice::queue& what);
   void take(const notice::paused& what);
@@ -143,6 +144,7 @@ class relay final : private leader_host {
   std::chrono::system_clock::time_point newer_since_;
   bool queue_fills_ = false;  // of notifications, as one of the leaders has said last
   std::string said_open_;     // why the network can read along
+  std::string said_without_;  // what PostgreSQL keeps from our user
   std::string said_created_;  // an exchange; since not all lanes were up
   stage stage_ = stage::running;
   link_state database_;

@@ -45,7 +45,7 @@ boost::asio::awaitable<void> sampler::run() {
 boost::asio::awaitable<result<void>> sampler::serve(pg::connection& link) {
   pg::pipeline first;
   first.text(fmt::format("SET statement_timeout = {}", std::chrono::milliseconds(longest_sample).count()));
-  for (auto& one : store::relay_statements(settings_.schema, payload_type::jsonb, settings_.after_publish,
+  for (auto& one : store::relay_statements(settings_.schema, payload_type::jsonb, settings_.after_publish, {},
                                            settings_.clock_tolerance))
     if (one.name == store::statement::sample) first.prepare(std::move(one.name), std::move(one.sql));
   OUTBOXD_CO_TRY_VOID(co_await link.execute(std::move(first), settings_.connect_timeout));

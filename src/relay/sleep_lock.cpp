@@ -31,19 +31,22 @@ boost::asio::awaitable<void> sleep_lock::run() {
     pg::connection link(executor_);
     current_ = &link;
     const auto opened = co_await open(link);
+    auto kind = fault::transient;
     if (opened) {
       wanted_ = errand::none;
       tell_(sleep_news::up);
       const error why = co_await serve(link);
       held_ = false;
       process_ = 0;
+      kind = why.kind;
       tell_(sleep_news::down);
       if (!stopping_) observer_.on_link_refused(peer::database, why);
     } else if (!stopping_) {
+      kind = opened.error().kind;
       observer_.on_link_refused(peer::database, opened.error());
     }
     current_ = nullptr;
-    if (!stopping_) co_await pause_.wait();
+    if (!stopping_) co_await pause_.wait(kind);
   }
 }
 

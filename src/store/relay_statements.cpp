@@ -150,9 +150,10 @@ std::string replaced(std::string text, const replacement& what) {
 }  // namespace
 
 std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_type payload,
-                                       after_publish then, std::chrono::milliseconds clock_tolerance) {
+                                       after_publish then, open_to_all may,
+                                       std::chrono::milliseconds clock_tolerance) {
   const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are texts as they are stored
-  const std::array<replacement, 36> replacements{{
+  const std::array<replacement, 38> replacements{{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
       {"@measured_open@", std::string(measured_open)},
@@ -187,6 +188,9 @@ std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_ty
       {"@in_shard@", std::string(in_shard)},
       {"@hash@", std::string(aggregate_hash)},
       {"@payload_octets@", octets_of(payload)},
+      {"@queue_usage@", may.queue_usage ? "pg_notification_queue_usage()" : "NULL::double precision"},
+      {"@system_identifier@",
+       may.control_system ? "(SELECT c.system_identifier FROM pg_control_system() AS c)" : "NULL::bigint"},
       {"@lock_class@", std::to_string(lock_class(schema))},
       {"@schema@", schema.identifier()},
       {"@schema_text@", schema.literal()},  // behind it: a schema may be named @schema@

@@ -87,12 +87,20 @@ struct prepared {
 // than this. An application's clock may be ahead of PostgreSQL's by so much.
 inline constexpr std::chrono::milliseconds default_clock_tolerance{5'000};
 
-std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_type payload,
-                                       after_publish then,
-                                       std::chrono::milliseconds clock_tolerance = default_clock_tolerance);
-
 // Whether a row is scheduled that nobody has set aside yet: SQL over its available_at and created_at.
 std::string is_scheduled(std::chrono::milliseconds clock_tolerance);
+
+// What PostgreSQL shows every user, and a relay does without where an administrator has taken that away. Each
+// costs something, see docs/security.md.
+struct open_to_all {
+  bool queue_usage = true;     // how full the server's queue of notifications is
+  bool control_system = true;  // which server it is
+  bool sessions = true;        // whose they are, and the right to end those of the same user
+};
+
+std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_type payload,
+                                       after_publish then, open_to_all may = {},
+                                       std::chrono::milliseconds clock_tolerance = default_clock_tolerance);
 
 // Each session that runs these statements selects this once. Every statement then has one right plan, through
 // the indexes, also when it is planned on an empty table, and is planned once. No parallel workers: on a

@@ -162,7 +162,7 @@ TEST_CASE("row security that would hide events from the relay is refused and nam
   variables["OUTBOXD_DATABASE_URL"] = user.url(on);
   const auto result = run_outboxd({"run"}, variables);
   CHECK(result.exited(1));
-  CHECK_MESSAGE(result.says("row security is enabled on outbox.event"), result.text());
+  CHECK_MESSAGE(result.says("row-level security on outbox.event hides rows from user"), result.text());
 }
 
 }  // namespace outboxd::test::waiting_cost_test

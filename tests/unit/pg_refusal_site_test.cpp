@@ -34,6 +34,25 @@ TEST_CASE("what the relay itself may not do is not told of a function") {
   CHECK(site_of({.sqlstate = "42501", .message = "permission denied for table event"}, "relay").empty());
 }
 
+TEST_CASE("a user lacks a right unless a statement of somebody's function was refused") {
+  CHECK(is_denial({.sqlstate = "42501", .message = "permission denied for table event"}));
+  CHECK_FALSE(is_denial({.sqlstate = "42P01", .message = "no such table"}));
+  CHECK_FALSE(is_denial({.sqlstate = "42501", .message = "permission denied", .context = audit}));
+  // A function of the outbox asks for the role itself.
+  CHECK(is_denial({.sqlstate = "42501", .source_file = "pl_exec.c", .context = audit}));
+  CHECK(site_of({.sqlstate = "42501", .source_file = "pl_exec.c", .context = audit}, "relay") ==
+        "; in the function audit()");
+}
+
+TEST_CASE("a login that is refused for the database is told what to grant, in any language") {
+  CHECK(site_of_login("42501", "keine Berechtigung für Datenbank »shop«", "shop", "relay") ==
+        "; GRANT CONNECT ON DATABASE shop TO relay");
+  CHECK(site_of_login("42501", "permission denied for database \"a b\"", "a b", "r-1") ==
+        "; GRANT CONNECT ON DATABASE \"a b\" TO \"r-1\"");
+  CHECK(site_of_login("42501", "permission denied to set parameter \"x\"", "shop", "relay").empty());
+  CHECK(site_of_login("28P01", "password authentication failed for \"shop\"", "shop", "relay").empty());
+}
+
 TEST_CASE("a foreign key is told by the catalog's names, and what refers to an event with what to do") {
   error_fields refers{.sqlstate = "23503",
                       .message = "update or delete on table \"event\" violates foreign key constraint",

@@ -12,7 +12,8 @@ TEST_CASE("wrong logins, missing objects and missing privileges wait for somebod
   for (const char* code : {"28000", "28P01", "3D000", "3F000", "42501", "42703", "42704", "42883", "42P01"}) {
     CAPTURE(code);
     CHECK(fault_of(code) == fault::permanent);
-    CHECK_FALSE(remedy_for(code).empty());
+    // What is missing stands in the catalog.
+    CHECK(remedy_for(code).empty() == (std::string_view(code) == "42501"));
   }
 }
 
@@ -84,8 +85,8 @@ TEST_CASE(
                       " (SQLSTATE ") +
               code + ")");
   }
-  CHECK(refused_statement("42501", "permission denied")
-            .message.starts_with("PostgreSQL refused a statement: permission denied (SQLSTATE 42501); "));
+  CHECK(refused_statement("42501", "permission denied").message ==
+        "PostgreSQL refused a statement: permission denied (SQLSTATE 42501)");
   for (const char* code : {"", "2", "28P01", "42P01", "57P01", "XX000"}) {
     CAPTURE(code);
     CHECK_FALSE(may_quote_a_row(code));

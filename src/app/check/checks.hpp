@@ -32,7 +32,6 @@ finding judge_transport(const std::string& host, bool encrypted, const std::stri
 
 // outbox_checks.cpp
 finding check_schema(context& of);
-finding check_row_security(context& of);
 finding check_triggers(context& of);
 finding check_rules(context& of);
 finding check_indexes(context& of);
@@ -47,8 +46,11 @@ finding check_user_indexes(context& of);
 // partition_checks.cpp
 finding check_partitions(context& of);
 
-// privilege_checks.cpp
+// privilege_checks.cpp: what the user lacks of what a relay does, or of what an operator does
 finding check_privileges(context& of);
+finding check_row_security(context& of);
+// What hinders the user from looking at the outbox at all; nothing: nothing that is known of.
+std::optional<finding> check_access(context& of);
 
 // state_checks.cpp
 finding check_state(context& of);

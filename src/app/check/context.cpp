@@ -30,9 +30,11 @@ result<void> context::open() {
     known.settings.push_back({std::string(given->at(i, 0)), std::string(given->at(i, 1)),
                               std::string(given->at(i, 2)), std::string(given->at(i, 3)),
                               std::string(given->at(i, 4))});
+  raw_.explain_denials(
+      [this](std::string_view words) { return store::denial_query(database().schema, known.role, words); });
   const auto facts =
       ask("SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false), current_user,"
-          " pg_catalog.current_database()");
+          " pg_catalog.current_database(), pg_catalog.set_config('row_security', 'off', false)");
   if (!facts) return tl::make_unexpected(facts.error());
   known.user = facts->at(0, 1);
   known.database = facts->at(0, 2);
@@ -47,7 +49,8 @@ result<void> context::open_as_relay() {
   pg::pipeline others;
   constexpr std::array names{store::statement::lead_holder, store::statement::table_holder,
                              store::statement::queue_holder};
-  for (auto& one : store::relay_statements(database().schema, opened.payload, database().after_publish)) {
+  for (auto& one :
+       store::relay_statements(database().schema, opened.payload, database().after_publish, opened.may)) {
     auto& to = std::find(names.begin(), names.end(), one.name) != names.end() ? steps : others;
     to.prepare(std::move(one.name), std::move(one.sql));
   }

@@ -13,6 +13,7 @@
 
 #include "app/config/settings.hpp"
 #include "pg/connection.hpp"
+#include "store/rights.hpp"
 
 namespace outboxd::app::check {
 
@@ -61,7 +62,8 @@ class context {
   boost::asio::io_context& io() { return io_; }
 
   // A session with the settings that the server, the role and the connection string give it, but for
-  // search_path: a name that is not qualified is PostgreSQL's own.
+  // search_path: a name that is not qualified is PostgreSQL's own; and row_security: a policy that hides rows
+  // is an error instead of silence.
   result<void> open();
   pg::connection& raw() { return raw_; }
   result<pg::rows> ask(std::string sql) { return ask(raw_, std::move(sql)); }
@@ -74,9 +76,10 @@ class context {
   // What checks have found out for later ones.
   struct knowledge {
     std::vector<server_setting> settings;
-    std::string user;       // as which the session works, not only logged in
-    std::string database;   // its name
-    bool writable = false;  // neither a standby nor read-only
+    std::string_view role = store::relay_role;  // whose rights the user needs
+    std::string user;                           // as which the session works, not only logged in
+    std::string database;                       // its name
+    bool writable = false;                      // neither a standby nor read-only
     bool own_session = false;
     bool has_outbox = false;
     bool opened_as_relay = false;  // whether or not all its statements could be prepared

@@ -72,6 +72,7 @@ findings check_database(context& of) {
 }
 
 tl::expected<findings, error> check_table(context& of, std::chrono::seconds longest) {
+  of.known.role = store::operator_role;
   if (auto opened = of.open(); !opened) return tl::make_unexpected(opened.error());
   if (auto set = of.ask(fmt::format("SELECT set_config('statement_timeout', '{}s', false),"
                                     " set_config('lock_timeout', '{}', false)",

@@ -48,19 +48,11 @@ std::string_view words_of(char enabled) {
 // A migration table that may not be read is a matter of privileges, and there is an outbox.
 finding check_schema(context& of) {
   const auto& schema = of.database().schema;
-  // Without it, the next question is refused.
-  const auto usable = of.ask(
-      fmt::format("SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace AS n WHERE n.nspname = {}",
-                  of.schema_literal()));
-  if (!usable) return not_checked(usable.error().message);
-  if (usable->size() > 0 && usable->at(0, 0) == "f")
-    return failure(fmt::format("user {} may not use the schema {}", of.known.user, schema.name()),
-                   fmt::format("GRANT outbox_relay TO {};", sql_name(of.known.user)));
   const auto there =
       of.ask(fmt::format("SELECT to_regclass(format('%I.event', {0})) IS NOT NULL,"
                          " to_regclass(format('%I.migration', {0})) IS NOT NULL",
                          of.schema_literal()));
-  if (!there) return not_checked(there.error().message);
+  if (!there) return check_access(of).value_or(not_checked(there.error().message));
   if (there->at(0, 0) == "f" || there->at(0, 1) == "f")
     return failure(
         fmt::format("there is no outbox in schema {} of database {}", schema.name(), of.known.database),
@@ -68,8 +60,7 @@ finding check_schema(context& of) {
   const auto version = of.ask(fmt::format("SELECT max(m.version) FROM {}.migration AS m", of.schema()));
   if (!version) {
     of.known.has_outbox = true;
-    return failure(version.error().message,
-                   fmt::format("GRANT outbox_relay TO {};", sql_name(of.known.user)));
+    return check_access(of).value_or(not_checked(version.error().message));
   }
   const auto number = std::atoi(std::string(version->at(0, 0)).c_str());
   if (const auto known = relay::check_version(schema, number); !known)
@@ -83,19 +74,6 @@ finding check_schema(context& of) {
                     schema.name(), number, store::schema_version),
         "install the outboxd that migrated it");
   return ok(fmt::format("schema {} has version {}", schema.name(), number));
-}
-
-finding check_row_security(context& of) {
-  const auto active =
-      of.ask(fmt::format("SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = {}::text::regnamespace"
-                         " AND c.relname IN ('event', 'shard') AND row_security_active(c.oid)",
-                         "quote_ident(" + of.schema_literal() + ")"));
-  if (!active) return not_checked(active.error().message);
-  if (active->size() == 0) return ok("hides nothing from this user");
-  return failure(fmt::format("row-level security on {}.{} hides rows from user {}", of.schema(),
-                             active->at(0, 0), of.known.user),
-                 fmt::format("ALTER TABLE {}.{} DISABLE ROW LEVEL SECURITY;  -- or ALTER ROLE {} BYPASSRLS;",
-                             of.schema(), active->at(0, 0), sql_name(of.known.user)));
 }
 
 // A trigger of its own name that does something else is not found out.

@@ -191,6 +191,10 @@ void relay_log::say(const notice::open_to_network& what) {
   log_->warn("PostgreSQL: {}; set {}", what.why, pg::transport_remedy);
 }
 
+void relay_log::say(const notice::goes_without& what) {
+  log_->warn("PostgreSQL keeps something from this user that the relay goes on without: {}", what.words);
+}
+
 void relay_log::say(const notice::newer_schema& what) {
   log_->warn(
       "the schema has version {}, and this outboxd is made for {}; it works with both; run a newer outboxd "

@@ -44,6 +44,7 @@ class relay_log {
   void say(const relay::notice::connected& what);
   void say(const relay::notice::disconnected& what);
   void say(const relay::notice::open_to_network& what);
+  void say(const relay::notice::goes_without& what);
   void say(const relay::notice::newer_schema& what);
   void say(const relay::notice::led& what);
   void say(const relay::notice::shards_mended& what);

@@ -10,6 +10,7 @@
 #include "core/utf8.hpp"
 #include "pg/lock_wait.hpp"
 #include "pg/sqlstate.hpp"
+#include "store/rights.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -136,8 +137,17 @@ outcome<selectors> operator_session::resolve(selectors given) {
   return given;
 }
 
+// In a transaction that has failed nothing can be asked.
+std::string operator_session::lacks(const std::string& words) {
+  const auto question = store::denial_query(schema_, store::operator_role, words);
+  auto told = session_.execute(question);
+  if (!told && session_.execute("ROLLBACK")) told = session_.execute(question);
+  if (!told || told->size() == 0 || told->is_null(0, 0)) return {};
+  return fmt::format("; {}", told->at(0, 0));
+}
+
 command_failure operator_session::refusal_of(const pg::refusal& why,
-                                             const std::vector<std::string>& parameters) const {
+                                             const std::vector<std::string>& parameters) {
   constexpr std::string_view privilege = "42501";
   constexpr std::string_view lock_timeout = "55P03";
   constexpr std::string_view no_cursor = "34000";
@@ -150,9 +160,8 @@ command_failure operator_session::refusal_of(const pg::refusal& why,
                                    why.words),
             .lost = true};
   if (why.sqlstate == privilege)
-    return {exit_failure, fmt::format("PostgreSQL refused a statement: {} (SQLSTATE {}); grant the role "
-                                      "outbox_operator to this user (outboxd migrate creates it)",
-                                      why.words, why.sqlstate)};
+    return {exit_failure, fmt::format("PostgreSQL refused a statement: {} (SQLSTATE {}){}{}", why.words,
+                                      why.sqlstate, why.site, lacks(why.words))};
   if (why.sqlstate == lock_timeout)
     return {exit_failure,
             "a relay, or somebody else, has held these events locked for 60 s; see whether a relay "

@@ -49,7 +49,9 @@ class operator_session {
   explicit operator_session(const relay::postgres_settings& of)
       : schema_(of.schema), clock_tolerance_(of.clock_tolerance) {}
   // `parameters`: of the statement.
-  command_failure refusal_of(const pg::refusal& why, const std::vector<std::string>& parameters = {}) const;
+  command_failure refusal_of(const pg::refusal& why, const std::vector<std::string>& parameters = {});
+  // Behind PostgreSQL's words: what this user lacks, and the statement that gives it.
+  std::string lacks(const std::string& words);
 
   pg::schema_name schema_;
   std::chrono::milliseconds clock_tolerance_;

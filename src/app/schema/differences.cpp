@@ -10,6 +10,7 @@
 #include "app/schema/made.hpp"
 #include "app/schema/statements.hpp"
 #include "store/relay_statements.hpp"
+#include "store/rights.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -61,19 +62,16 @@ int number(const pg::rows& in, int column, int otherwise) {
 }  // namespace
 
 std::string state_query(std::string_view part, const pg::schema_name& schema, const outbox_shape& shape) {
-  const auto all = state_texts();
-  const auto text =
-      std::find_if(all.begin(), all.end(), [&](const state_text& one) { return one.name == part; });
-  if (text == all.end()) return {};
   const auto lists = wanted_of(schema, shape);
-  const std::array<placeholder, 5> more{{
+  const std::array<placeholder, 6> more{{
       {"@objects@", fmt::format("{}", fmt::join(lists.objects, ",\n"))},
       {"@columns@", fmt::format("{}", fmt::join(lists.columns, ",\n"))},
       {"@functions@", fmt::format("{}", fmt::join(lists.functions, ",\n"))},
       {"@tables@", fmt::format("{}", fmt::join(lists.tables, ", "))},
+      {"@rights@", std::string(store::state_text("rights"))},
       {"@migrations@", fmt::format("{}", fmt::join(lists.migrations, ", "))},
   }};
-  return fill_in({0, part, text->sql}, schema, shape, more);
+  return fill_in({0, part, store::state_text(part)}, schema, shape, more);
 }
 
 result<std::vector<difference>> find_differences(const asking& ask, std::string_view part,
@@ -136,7 +134,7 @@ result<std::string> payload_type_in(const asking& ask, const pg::schema_name& sc
 
 std::string state_script(const pg::schema_name& schema, const outbox_shape& shape) {
   std::string out;
-  for (const std::string_view part : {"roles", "rights"})
+  for (const std::string_view part : {"roles", "row_security", "grants"})
     out += fmt::format(
         "DO $state$\nDECLARE\n  one record;\nBEGIN\n  FOR one IN SELECT d.remedy FROM (\n{}"
         "  ) AS d (what, remedy, hurts)\n  LOOP\n    BEGIN\n      EXECUTE one.remedy;\n"

@@ -132,7 +132,8 @@ result<void> mend_all(mending_session& session, const pg::schema_name& schema, c
                       migrate_result& out) {
   for (const auto& part : state_parts) {
     OUTBOXD_TRY(const auto found, session.mend(part, schema, shape));
-    const bool new_rights = out.applied > 0 && (part == "roles" || part == "rights");
+    const bool new_rights =
+        out.applied > 0 && (part == "roles" || part == "row_security" || part == "grants");
     for (const difference& one : found) {
       if (one.remedy.empty())
         out.left.push_back(one.what);
