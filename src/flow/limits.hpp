@@ -91,6 +91,8 @@ struct leader_limits {
   doorbell_limits doorbell;
   std::chrono::milliseconds sweep_interval{1'000};
   std::chrono::milliseconds claim_timeout{10'000};  // the server ends a session that asks nothing for so long
+  // How often a standby tries to take a lead that may have become free.
+  std::chrono::milliseconds standby_interval{100};
 };
 
 }  // namespace outboxd::flow

@@ -40,7 +40,8 @@ flow::leader_limits limits_of(const leader_settings& settings) {
   return {.stream = settings.stream,
           .doorbell = settings.doorbell,
           .sweep_interval = settings.sweep_interval,
-          .claim_timeout = settings.database.claim_timeout};
+          .claim_timeout = settings.database.claim_timeout,
+          .standby_interval = settings.standby_interval};
 }
 
 }  // namespace
@@ -156,7 +157,7 @@ void leader::interrupt() {
 
 void leader::adopt() {
   flow_.adopt(limits_of(settings_), clock::now());
-  if (flow_.leads()) interrupt();  // not a session that is being opened
+  if (flow_.has_session()) interrupt();  // not one that is being opened
 }
 
 void leader::stop() {

@@ -108,6 +108,7 @@ void relay::adopt(const relay_settings& changed) {
   settings_.leader.stream.retry = changed.leader.stream.retry;
   settings_.leader.stream.give_up_after = changed.leader.stream.give_up_after;
   settings_.leader.sweep_interval = changed.leader.sweep_interval;
+  settings_.leader.standby_interval = changed.leader.standby_interval;
   settings_.leader.doorbell.longest_poll = changed.leader.doorbell.longest_poll;
   settings_.leader.stream.route = changed.leader.stream.route;
   take_routes();

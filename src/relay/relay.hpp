@@ -36,8 +36,8 @@ class relay final : private leader_host {
   // on to the reactor.
   void start(std::function<void(bool clean)> on_stopped);
 
-  // Takes up what can change at run time: routes, retries, sweep_interval, confirm_timeout, shutdown_grace,
-  // max_rate and retention.
+  // Takes up what can change at run time: routes, retries, sweep_interval, standby_interval, confirm_timeout,
+  // shutdown_grace, max_rate and retention.
   void adopt(const relay_settings& changed);
 
   // Guarantee 11: no new reads, outstanding confirms up to shutdown_grace, the lead given up. Then the

@@ -32,6 +32,7 @@ struct leader_settings {
   flow::stream_limits stream;
   flow::doorbell_limits doorbell;
   std::chrono::milliseconds sweep_interval{1'000};
+  std::chrono::milliseconds standby_interval{100};
 };
 
 struct rabbitmq_settings {

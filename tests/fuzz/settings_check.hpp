@@ -34,6 +34,8 @@ inline void check_settings(app::raw_settings raw) {
   must(leader.stream.read.batch >= 1 && leader.stream.batch_bytes >= 1, "a read is not empty");
   must(leader.sweep_interval >= 10ms && leader.sweep_interval <= 1h, "the sweep is in range");
   must(leader.database.claim_timeout > leader.sweep_interval, "a leader that only sweeps keeps the lead");
+  must(leader.standby_interval >= 10ms && leader.standby_interval <= leader.database.claim_timeout / 4,
+       "a standby passes for none that hangs");
   must(relay.lane.confirm_timeout > 0ms, "confirms are awaited");
   must(relay.broker.heartbeat >= 1s, "there is a heartbeat");
   must(!relay.broker.urls.empty(), "there is a broker");

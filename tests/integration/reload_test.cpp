@@ -89,6 +89,20 @@ TEST_CASE("SIGHUP takes up the sweep interval and the log's level and format") {
   running.stop();
 }
 
+TEST_CASE("SIGHUP takes up relay.standby_interval: a standby asks for the lead at once") {
+  const stage on;
+  relay first{on};
+  first.wait_line("leads shard 0 of 1", time_limit);
+  const settings_file file{"[relay]\nstandby_interval = '15m'\nclaim_timeout = '1h'\n"};
+  relay second{on, file.flags()};
+  second.wait_line("stands by", time_limit);
+  first.stop();
+  reload(second, file, "[relay]\nstandby_interval = '50ms'\nclaim_timeout = '1h'\n",
+         "relay.standby_interval = '50ms'");
+  second.wait_line("leads shard 0 of 1", time_limit);
+  second.stop();
+}
+
 TEST_CASE("SIGHUP takes up relay.max_rate: what was held back goes out") {
   const stage on;
   const settings_file file{"[relay]\nmax_rate = 1\n"};

@@ -34,6 +34,7 @@ TEST_CASE("live settings are taken up, and others wait for the restart") {
   const auto before = in_force(with({{"relay.lanes", "2"}, {"retry.base", "1s"}}));
   const auto done = reload(before, with({{"relay.lanes", "4"},
                                          {"relay.sweep_interval", "2s"},
+                                         {"relay.standby_interval", "2s"},
                                          {"relay.shutdown_grace", "3s"},
                                          {"amqp.confirm_timeout", "4s"},
                                          {"retry.max_attempts", "5"},
@@ -44,13 +45,14 @@ TEST_CASE("live settings are taken up, and others wait for the restart") {
                                          {"log.format", "json"},
                                          {"amqp.url", "amqp://u:secret@h"}}));
   REQUIRE(done.has_value());
-  CHECK(done->taken_up == keys{"amqp.confirm_timeout", "relay.sweep_interval", "relay.shutdown_grace",
-                               "retention.published", "retention.processed", "retry.max_attempts",
-                               "retry.give_up_after", "log.level", "log.format"});
+  CHECK(done->taken_up == keys{"amqp.confirm_timeout", "relay.sweep_interval", "relay.standby_interval",
+                               "relay.shutdown_grace", "retention.published", "retention.processed",
+                               "retry.max_attempts", "retry.give_up_after", "log.level", "log.format"});
   CHECK(done->at_restart == keys{"amqp.url", "relay.lanes"});
   const auto& now = done->in_force;
   CHECK(now.relay.lanes == 2);
   CHECK(now.relay.leader.sweep_interval == 2s);
+  CHECK(now.relay.leader.standby_interval == 2s);
   CHECK(now.relay.leader.doorbell.longest_poll == 2s);
   CHECK(now.relay.shutdown_grace == 3s);
   CHECK(now.relay.lane.confirm_timeout == 4s);

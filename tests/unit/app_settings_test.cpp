@@ -44,6 +44,7 @@ TEST_CASE("without any setting the defaults of the contract hold") {
   CHECK(relay.max_rate == 0);
   CHECK(leader.sweep_interval == 1s);
   CHECK(leader.database.claim_timeout == 10s);
+  CHECK(leader.standby_interval == 100ms);
   CHECK(leader.database.after_publish == store::after_publish::keep);
   CHECK(relay.keep.published == std::chrono::days(7));
   CHECK_FALSE(relay.keep.processed);
@@ -79,6 +80,7 @@ TEST_CASE("the parts by themselves have the defaults of the settings") {
   CHECK(own.leader.stream.give_up_after == set.leader.stream.give_up_after);
   CHECK(own.leader.stream.dead_letter_exchange == set.leader.stream.dead_letter_exchange);
   CHECK(own.leader.sweep_interval == set.leader.sweep_interval);
+  CHECK(own.leader.standby_interval == set.leader.standby_interval);
   CHECK(own.leader.database.claim_timeout == set.leader.database.claim_timeout);
   CHECK(own.leader.database.after_publish == set.leader.database.after_publish);
   CHECK(own.lanes == set.lanes);
@@ -104,6 +106,7 @@ TEST_CASE("every setting arrives where it is used") {
                                         {"relay.batch_bytes", "1KiB"},
                                         {"relay.sweep_interval", "10ms"},
                                         {"relay.claim_timeout", "6s"},
+                                        {"relay.standby_interval", "1500ms"},
                                         {"relay.shutdown_grace", "0s"},
                                         {"relay.order", "pipelined"},
                                         {"retry.give_up_after", "365d"},
@@ -130,6 +133,7 @@ TEST_CASE("every setting arrives where it is used") {
   CHECK(leader.sweep_interval == 10ms);
   CHECK(leader.doorbell.longest_poll == 10ms);
   CHECK(leader.database.claim_timeout == 6s);
+  CHECK(leader.standby_interval == 1500ms);
   CHECK(relay.shutdown_grace == 0s);
   CHECK(leader.stream.give_up_after == std::chrono::days(365));
   CHECK_FALSE(relay.keep.published);
@@ -173,6 +177,8 @@ TEST_CASE("a bad value is refused with its key, itself, where it came from and w
       {"relay.clock_tolerance", "2m", "0s to 1m"},
       {"relay.claim_timeout", "999ms", "1s to 1h"},
       {"relay.claim_timeout", "2d", "1s to 1h"},
+      {"relay.standby_interval", "9ms", "10ms to 15m"},
+      {"relay.standby_interval", "16m", "10ms to 15m"},
       {"relay.shutdown_grace", "forever", "0s to 1h"},
       {"relay.order", "Strict", "one of strict, pipelined"},
       {"http.listen", "", "or off"},
@@ -248,6 +254,15 @@ TEST_CASE("claim_timeout is above sweep_interval, and both are named when it is 
   CHECK(refusal(with({{"relay.sweep_interval", "9999ms"}, {"relay.claim_timeout", "10s"}})) == "");
   CHECK(has(refusal(with({{"relay.sweep_interval", "11s"}})), "the default"));
   CHECK(refusal(with({{"amqp.confirm_timeout", "1h"}})) == "");  // no concern of the lead's
+}
+
+TEST_CASE("standby_interval is at most a quarter of claim_timeout, and both are named when it is not") {
+  const auto words = refusal(with({{"relay.standby_interval", "2501ms"}, {"relay.claim_timeout", "10s"}}));
+  for (const char* part : {"relay.standby_interval = '2501ms'", "origin of relay.standby_interval", "quarter",
+                           "relay.claim_timeout = '10s'", "origin of relay.claim_timeout"})
+    CHECK_MESSAGE(has(words, part), words);
+  CHECK(refusal(with({{"relay.standby_interval", "2500ms"}, {"relay.claim_timeout", "10s"}})) == "");
+  CHECK(has(refusal(with({{"relay.standby_interval", "1m"}})), "the default"));
 }
 
 TEST_CASE("retry settings that do not fit together are refused, and both are named") {

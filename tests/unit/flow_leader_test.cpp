@@ -144,6 +144,21 @@ TEST_CASE("a standby tries ten times a second, and looks for leaders that hang t
   CHECK(of.stood_by == 10);
 }
 
+TEST_CASE("a standby tries as often as standby_interval says, and looks for leaders that hang no oftener") {
+  script of;
+  of.free = false;
+  of.limits.standby_interval = 2s;
+  of.it.adopt(of.limits, of.now);
+  int tries = 0, looks = 0;
+  for (const auto end = of.now + 1min; of.now < end; of.now = of.until) {
+    const auto did = of.turn();
+    tries += script::has(did, task::take_lead{}) ? 1 : 0;
+    looks += script::has(did, task::end_hanging_leaders{}) ? 1 : 0;
+  }
+  CHECK(tries == 30);
+  CHECK(looks == 30);
+}
+
 TEST_CASE("a lead that somebody asks for is handed back before anything is loaded, and left to others") {
   script of;
   of.asked = true;

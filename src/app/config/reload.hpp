@@ -11,9 +11,10 @@
 namespace outboxd::app {
 
 // They change at run time, and so do routes: relay::adopt and logger::adopt take them up.
-inline constexpr std::array<std::string_view, 15> live_keys{
+inline constexpr std::array<std::string_view, 16> live_keys{
     "amqp.confirm_timeout",
     "relay.sweep_interval",
+    "relay.standby_interval",
     "relay.shutdown_grace",
     "relay.max_rate",
     "retry.schedule",

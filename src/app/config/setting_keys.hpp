@@ -65,6 +65,8 @@ inline constexpr std::array setting_keys{
     setting_key{"relay", "sweep_interval", "1s", "how often the table is read without a notification"},
     setting_key{"relay", "claim_timeout", "10s",
                 "a leader that hangs this long loses the lead; above sweep_interval"},
+    setting_key{"relay", "standby_interval", "100ms",
+                "how often a standby asks for the lead; at most a quarter of claim_timeout"},
     setting_key{"relay", "shutdown_grace", "10s", "how long a stop waits for outstanding confirms"},
     setting_key{"relay", "clock_tolerance", "5s",
                 "an event due within so long of its insert goes at once, in order"},

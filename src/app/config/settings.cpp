@@ -205,6 +205,13 @@ void read_relay(setting_reader& from, settings& out) {
                     from.value("relay.claim_timeout").text, from.value("relay.claim_timeout").origin,
                     from.value("relay.sweep_interval").text, from.value("relay.sweep_interval").origin));
   leader.database.clock_tolerance = from.duration("relay.clock_tolerance", 0ms, 1min, "0s to 1m");
+  leader.standby_interval = from.duration("relay.standby_interval", 10ms, 15min, "10ms to 15m");
+  if (!from.failed() && leader.standby_interval > leader.database.claim_timeout / 4)
+    from.fail(
+        fmt::format("relay.standby_interval = '{}' ({}) is above a quarter of relay.claim_timeout = '{}' "
+                    "({}); PostgreSQL ends the session of a standby that is silent for claim_timeout",
+                    from.value("relay.standby_interval").text, from.value("relay.standby_interval").origin,
+                    from.value("relay.claim_timeout").text, from.value("relay.claim_timeout").origin));
   leader.stream.lead_lasts = leader.database.claim_timeout * 3 / 4;
   constexpr std::array<std::string_view, 2> orders{"strict", "pipelined"};
   leader.stream.order = from.choice("relay.order", orders) == 0 ? order_mode::strict : order_mode::pipelined;

@@ -9,9 +9,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often a standby tries to take a lead that may have become free.
-constexpr auto try_interval = 100ms;
-
 // How often it looks for a leader that hangs.
 constexpr auto hang_check_interval = 500ms;
 
@@ -40,6 +37,7 @@ leader::leader(lanes& over, fair_share& share, const leader_limits& limits, obse
       tell_(std::move(tell)),
       sweep_interval_(limits.sweep_interval),
       claim_timeout_(limits.claim_timeout),
+      standby_interval_(limits.standby_interval),
       stream_(over, limits.stream, tell_, steps),
       doorbell_(limits.doorbell) {
   share.add(*this);
@@ -149,7 +147,7 @@ std::optional<leader_task> leader::begin(errand what, clock::time_point now) {
       return if_so(lanes_.any_up() && lead_.may_try(now) && share_.may_lead(*this),
                    task::take_lead{share_.led_shards()});
     case errand::rest:
-      return task::wait{now + try_interval};
+      return task::wait{now + standby_interval_};
     case errand::listen:
       return if_so(!flood_.lasts(), task::listen{});
     case errand::look_for_request:
@@ -336,6 +334,7 @@ void leader::adopt(const leader_limits& changed, clock::time_point now) {
   stream_.route_by(changed.stream.route);
   doorbell_.poll_within(changed.doorbell.longest_poll);
   sweep_interval_ = changed.sweep_interval;
+  standby_interval_ = changed.standby_interval;
   next_sweep_ = std::min(next_sweep_, now + sweep_interval_);
 }
 

@@ -63,7 +63,7 @@ class leader {
   void abandon();
   void say_unmarked() { say_in_doubt(stream_.unmarked()); }
 
-  // Retries, routes, and how often it sweeps and polls.
+  // Retries, routes, and how often it sweeps, polls, and tries to take a lead.
   void adopt(const leader_limits& changed, clock::time_point now);
 
   std::optional<int> leads() const { return shard_; }
@@ -132,6 +132,7 @@ class leader {
   const observer tell_;
   std::chrono::milliseconds sweep_interval_;
   const std::chrono::milliseconds claim_timeout_;
+  std::chrono::milliseconds standby_interval_;
 
   state state_ = state::standing_by;
   std::deque<errand> errands_;
