@@ -84,9 +84,10 @@ TEST_CASE("check names an exchange that is missing, of another type, or not the 
   const auto fresh = at.check();
   CHECK_MESSAGE(fresh.exited(0), fresh.text());
   CHECK_MESSAGE(fresh.says("the relay will declare it"), fresh.text());
-  finds(at, "broker.exchange", "failure", "does not exist", "rabbitmqadmin declare exchange",
+  finds(at, "broker.exchange", "failure", "does not exist",
+        "-X PUT http://127.0.0.1:15672/api/exchanges/" + own.name() + "/outbox ",
         {"--amqp-declare", "false"});
-  finds(at, "broker.exchange", "failure", "\"graveyard\": does not exist", "name=graveyard",
+  finds(at, "broker.exchange", "failure", "\"graveyard\": does not exist", "/graveyard ",
         {"--dead-letter-exchange", "graveyard"});
   const private_vhost limited{"^$"};
   at.variables["OUTBOXD_AMQP_URL"] = limited.url();
@@ -173,6 +174,37 @@ TEST_CASE("check names a management API that cannot be reached or is none, and e
 }
 
 TEST_SUITE("alone") {
+  TEST_CASE("check's commands for an exchange that is missing, or has an alternate one, mend it") {
+    clinic at;
+    const private_vhost own;
+    const management_plugin plugin;
+    set_user_tags(own.name(), {"management"});
+    at.variables["OUTBOXD_AMQP_URL"] = own.url();
+    at.variables["OUTBOXD_AMQP_MANAGEMENT_URL"] = plugin.url();
+    const auto run_remedy = [&](const std::string& words) {
+      const auto said = at.check({"--amqp-declare", "false"});
+      const auto line = std::find_if(said.lines.begin(), said.lines.end(), [&](const std::string& one) {
+        return one.find(words) != std::string::npos;
+      });
+      REQUIRE_MESSAGE(line < said.lines.end() - 1, said.text());
+      auto command = *(line + 1);
+      const std::string_view user = "-u ADMIN";
+      const auto found = command.find(user);
+      REQUIRE_MESSAGE(found != std::string::npos, command);
+      command.replace(found, user.size(), "-u " + own.name() + ":pa55word");
+      const auto done = run_program(
+          {.program = "/bin/sh", .arguments = {"-c", command}, .environment = {}, .log_file = {}});
+      CHECK_MESSAGE(done.exited(0), done.text());
+    };
+    run_remedy("does not exist, and the relay does not declare it");
+    broker topology{own.admin_url()};
+    CHECK(at.check({"--amqp-declare", "false"}).says("broker.exchange: \"outbox\": a topic exchange"));
+    topology.delete_exchange("outbox");
+    topology.declare_exchange("outbox", "topic", {{"alternate-exchange", "amq.fanout"}});
+    run_remedy("has the alternate exchange \"amq.fanout\" (an argument)");
+    CHECK(at.check().says("broker.exchange: \"outbox\": does not exist yet"));
+  }
+
   TEST_CASE("check names an alarm of the broker, and ends during it") {
     const clinic at;
     memory_alarm alarm;

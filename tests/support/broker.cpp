@@ -41,9 +41,11 @@ constexpr amqp_boolean_t no = 0;
 
 }  // namespace
 
-void broker::declare_exchange(const std::string& name, const std::string& type) {
+void broker::declare_exchange(const std::string& name, const std::string& type,
+                              const nlohmann::json& arguments) {
+  argument_table table{arguments};
   amqp_exchange_declare(connection_.state(), connection_.channel(), bytes(name), bytes(type), no, durable, no,
-                        no, amqp_empty_table);
+                        no, table.table());
   connection_.check("declaring exchange " + name);
 }
 

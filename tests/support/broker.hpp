@@ -21,8 +21,9 @@ class broker {
  public:
   explicit broker(const std::string& url = required_environment("OUTBOXD_AMQP_URL")) : connection_{url} {}
 
-  /// Durable. `type`: topic, direct, fanout, headers.
-  void declare_exchange(const std::string& name, const std::string& type = "topic");
+  /// Durable. `type`: topic, direct, fanout, headers. `arguments`: as of a queue.
+  void declare_exchange(const std::string& name, const std::string& type = "topic",
+                        const nlohmann::json& arguments = nlohmann::json::object());
   void delete_exchange(const std::string& name);
 
   /// Durable, neither exclusive nor deleted by itself. `arguments` is an object of booleans, integers and

@@ -123,6 +123,16 @@ bool defers(std::string_view type) {
   return type == "x-delayed-message" || type == "x-message-deduplication";
 }
 
+// Where it usually is, unless it is set.
+http::url management_of(const subject& at) {
+  if (at.from.management_url)
+    if (auto set = at.from.management_url()) return *std::move(set);
+  http::url usual;
+  usual.host = at.target.host;
+  usual.port = 15672;
+  return usual;
+}
+
 // "inequivalent arg 'type' for exchange 'x' in vhost '/': received 'topic' but current is 'fanout'"
 std::string_view type_in(std::string_view words) {
   constexpr std::string_view before = "current is '";
@@ -161,8 +171,7 @@ finding check_exchange(const subject& at, amqp::inquiry& line, const place& wher
   if (exists) return check_type(at, line, where);
   if (where.declared) return not_checked("does not exist; the relay will try to declare it");
   return failure("does not exist, and the relay does not declare it",
-                 fmt::format("rabbitmqadmin declare exchange --vhost={} name={} type=topic durable=true",
-                             shell_word(at.target.vhost), shell_word(where.exchange)));
+                 missing_exchange_remedy(management_of(at), at.target.vhost, where.exchange));
 }
 
 finding check_permission(const subject& at, amqp::inquiry& line, const place& where) {

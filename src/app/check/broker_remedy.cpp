@@ -1,4 +1,5 @@
 #include "app/check/broker_remedy.hpp"
+#include "core/percent_encoding.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +17,15 @@ std::string pattern_of(const std::string& name) {
     out += c;
   }
   return out + "$";
+}
+
+// rabbitmqctl makes and deletes no exchange, and rabbitmqadmin takes other arguments since RabbitMQ 4. The
+// API takes the same ones. curl asks for the password of ADMIN.
+std::string ask_for_exchange(std::string_view method, const http::url& api, const std::string& vhost,
+                             const std::string& exchange) {
+  return fmt::format("curl -fsS -u ADMIN -X {} {}", method,
+                     shell_word(fmt::format("{}/api/exchanges/{}/{}", api.display(), percent_encoded(vhost),
+                                            percent_encoded(exchange))));
 }
 
 }  // namespace
@@ -74,14 +84,17 @@ std::string limit_remedy(const std::string& words, const amqp::url& target) {
       user, shell_word(target.vhost));
 }
 
-std::string alternate_remedy(const std::string& vhost, const std::string& exchange,
+std::string missing_exchange_remedy(const http::url& api, const std::string& vhost,
+                                    const std::string& exchange) {
+  return ask_for_exchange("PUT", api, vhost, exchange) +
+         R"( -H content-type:application/json -d '{"type":"topic","durable":true}')";
+}
+
+std::string alternate_remedy(const http::url& api, const std::string& vhost, const std::string& exchange,
                              const std::string& policy) {
   if (policy.empty())
-    return fmt::format(
-        "rabbitmqadmin delete exchange --vhost={} name={}  # then declare and bind it anew, without the "
-        "argument "
-        "alternate-exchange",
-        shell_word(vhost), shell_word(exchange));
+    return ask_for_exchange("DELETE", api, vhost, exchange) +
+           "  # then declare and bind it anew, without the argument alternate-exchange";
   return fmt::format("rabbitmqctl clear_policy -p {} {}  # or set it without alternate-exchange",
                      shell_word(vhost), shell_word(policy));
 }

@@ -6,6 +6,7 @@
 
 #include "amqp/url.hpp"
 #include "core/text.hpp"
+#include "http/url.hpp"
 
 namespace outboxd::app::check {
 
@@ -18,8 +19,12 @@ std::string permission_remedy(const amqp::url& target, const std::string& exchan
 // More connections.
 std::string limit_remedy(const std::string& words, const amqp::url& target);
 
+// A durable topic exchange. api: RabbitMQ's management API.
+std::string missing_exchange_remedy(const http::url& api, const std::string& vhost,
+                                    const std::string& exchange);
+
 // Against an alternate exchange. policy: that gives it; empty: an argument of the exchange.
-std::string alternate_remedy(const std::string& vhost, const std::string& exchange,
+std::string alternate_remedy(const http::url& api, const std::string& vhost, const std::string& exchange,
                              const std::string& policy);
 
 // A dead letter exchange for a queue. policy: that applies to it now; empty: none.

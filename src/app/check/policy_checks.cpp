@@ -65,7 +65,7 @@ finding check_alternate(const broker_api& at, const std::string& name, const jso
           "back, so a wrong routing key counts as published",
           in_quotes(found->exchange),
           found->policy.empty() ? "an argument" : "policy " + in_quotes(found->policy)),
-      alternate_remedy(at.vhost, name, found->policy));
+      alternate_remedy(at.api.where(), at.vhost, name, found->policy));
 }
 
 // Names of the queues that are bound to it; those behind another exchange are left out.
