@@ -196,7 +196,14 @@ bool one_destination(const json& a, const json& b) {
   return a.at("exchange") == b.at("exchange") && a.at("routing_key") == b.at("routing_key");
 }
 
-std::optional<headline> destination(const json& status) {
+// Events that one destination does not take.
+struct blocked_destination {
+  std::int64_t count;
+  std::string where;  // exchange "shop" with key a.b: no queue is bound for that key (returned)
+  std::string since;
+};
+
+std::optional<blocked_destination> worst_destination(const json& status) {
   const json* worst = nullptr;
   std::int64_t count = 0;
   for (const auto& one : array_at(status, "waits_by_destination")) {
@@ -209,11 +216,19 @@ std::optional<headline> destination(const json& status) {
   const auto exchange = worst->at("exchange").is_null()
                             ? std::string("its route's exchange")
                             : fmt::format("exchange \"{}\"", text_at(*worst, "exchange"));
+  return blocked_destination{count,
+                             fmt::format("{} with key {}: {}", exchange, text_at(*worst, "routing_key"),
+                                         code_words(text_at(*worst, "code"))),
+                             text_at(*worst, "failing_since")};
+}
+
+std::optional<headline> destination(const json& status) {
+  const auto worst = worst_destination(status);
+  if (!worst) return std::nullopt;
   return headline{"destination", "warn",
-                  fmt::format("{} {} at {} with key {}: {}. The rest goes out.", events(count),
-                              count == 1 ? "waits" : "wait", exchange, text_at(*worst, "routing_key"),
-                              code_words(text_at(*worst, "code"))),
-                  "Stuck shows them by reason, with an example of each.", text_at(*worst, "failing_since")};
+                  fmt::format("{} {} at {}. The rest goes out.", events(worst->count),
+                              worst->count == 1 ? "waits" : "wait", worst->where),
+                  "Stuck shows them by reason, with an example of each.", worst->since};
 }
 
 std::optional<double> overdue(const json& status) {
@@ -309,15 +324,29 @@ std::string reasons_of_dead(const json& status) {
   return all.size() > most ? out + "; and others" : out;
 }
 
+// What needs no more than a look.
+headline minor(const json& now) {
+  if (auto one = some_paused(now)) return *one;
+  if (auto one = warned(now)) return *one;
+  if (auto one = silent(now)) return *one;
+  return {"well", "ok", going_on(now), "", ""};
+}
+
+// Events that users have lost until somebody decides. What waits as well is told with them.
 std::optional<headline> dead(const json& now) {
   const auto& status = now.at("status");
   const auto count = count_of(status, "dead");
   if (count == 0) return std::nullopt;
-  return headline{
-      "dead", "warn",
-      fmt::format("{} {} dead and {} for a decision{}. {}", events(count), count == 1 ? "is" : "are",
-                  count == 1 ? "waits" : "wait", reasons_of_dead(status), going_on(now)),
-      "Stuck shows them by reason; outboxd dead retry or discard ends it.", ""};
+  const auto are_dead = fmt::format("{} {} dead", events(count), count == 1 ? "is" : "are");
+  if (const auto worst = worst_destination(status))
+    return headline{"dead", "warn",
+                    fmt::format("{}, and {} {} at {}. The rest goes out.", are_dead, grouped(worst->count),
+                                worst->count == 1 ? "waits" : "wait", worst->where),
+                    "Stuck says for each reason what helps.", ""};
+  return headline{"dead", "warn",
+                  fmt::format("{} and {} for a decision{}. {}", are_dead, count == 1 ? "waits" : "wait",
+                              reasons_of_dead(status), minor(now).text),
+                  "Stuck says for each reason what helps.", ""};
 }
 
 }  // namespace
@@ -329,7 +358,7 @@ std::string grouped(std::int64_t number) {
   return out;
 }
 
-// What stops everything comes first, then what stops a part, then what only needs a look.
+// What stops everything comes first, then what is dead, then what stops a part, then what only needs a look.
 headline headline_of(const json& now) {
   const auto& status = now.at("status");
   if (auto one = database_away(now)) return *one;
@@ -342,12 +371,9 @@ headline headline_of(const json& now) {
   if (auto one = not_ready(now)) return *one;
   if (auto one = unled(now)) return *one;
   if (auto one = behind(now)) return *one;
-  if (auto one = destination(status)) return *one;
-  if (auto one = some_paused(now)) return *one;
-  if (auto one = warned(now)) return *one;
-  if (auto one = silent(now)) return *one;
   if (auto one = dead(now)) return *one;
-  return {"well", "ok", going_on(now), "", ""};
+  if (auto one = destination(status)) return *one;
+  return minor(now);
 }
 
 }  // namespace outboxd::console

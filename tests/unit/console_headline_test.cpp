@@ -125,6 +125,18 @@ std::vector<changed> table() {
        {"dead", "warn",
         "4 events are dead and wait for a decision: a; no reason is recorded; c; and others. Everything that "
         "is due is published."}},
+      {"a dead event, and a type is paused",
+       status({{"events", {{"dead", {{"count", 1}}}}}, {"paused", {type_paused}}}),
+       {"dead", "warn",
+        "1 event is dead and waits for a decision. Event type order.created is paused by bob. Everything "
+        "that is due is published."}},
+      {"dead events, and others that wait at a destination",
+       status({{"events", {{"dead", {{"count", 1'500}}}}},
+               {"dead_by_code", {{{"code", "unencodable"}, {"events", 1'000}}}},
+               {"waits_by_destination", {returned}}}),
+       {"dead", "warn",
+        "1,500 events are dead, and 1,204 wait at exchange \"shop\" with key a.b: no queue is bound for that "
+        "key (returned). The rest goes out."}},
       {"a relay that was named does not answer",
        {{"relays", {silent}}},
        {"relay_silent", "warn",
@@ -227,9 +239,10 @@ TEST_CASE("each state has its sentence") {
 TEST_CASE("of several states the worst is told: each beats all that stand before it in the table") {
   json all = well();
   std::string before = "well";
-  for (const auto* what : {"dead events", "a relay that was named does not answer", "a type is paused",
-                           "a destination does not take its events", "far behind", "nobody leads",
-                           "no relay, and an event waits", "somebody holds a lock", "PostgreSQL is away"}) {
+  for (const auto* what :
+       {"a relay that was named does not answer", "a type is paused",
+        "a destination does not take its events", "dead events", "far behind", "nobody leads",
+        "no relay, and an event waits", "somebody holds a lock", "PostgreSQL is away"}) {
     CAPTURE(what);
     for (const auto& one : table())
       if (std::string_view(one.what) == what) all.merge_patch(one.patch);
