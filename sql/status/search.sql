@@ -1,8 +1,8 @@
 -- Events, the newest first, 100 at most: with the status $1, the type $2, the aggregate $3/$4, created (of
--- published ones: published) at or after $5 and before $6, and a seq below $7. Empty: any. Looks at 100,000
--- events at most: `looked_to` is the seq of the last one, null if it was the last one there is. Dead and
--- waiting ones are few beside the others, and have indexes of their own; of them `looked_to` is null. Names
--- are cut to 300 characters.
+-- published ones: published) at or after $5 and before $6, a seq below $7, and the error code $8 (none: it
+-- has none). Empty: any. Looks at 100,000 events at most: `looked_to` is the seq of the last one, null if it
+-- was the last one there is. Dead and waiting ones are few beside the others, and have indexes of their own;
+-- of them `looked_to` is null. Names are cut to 300 characters.
 WITH below AS MATERIALIZED (
   SELECT coalesce(nullif($7, '')::bigint, 9223372036854775807) AS seq),
 found AS MATERIALIZED (
@@ -30,6 +30,7 @@ found AS MATERIALIZED (
                     >= nullif($5, '')::timestamptz)
     AND ($6 = '' OR CASE $1 WHEN 'published' THEN l.published_at ELSE l.created_at END
                     < nullif($6, '')::timestamptz)
+    AND ($8 = '' OR coalesce(l.last_error_code, 'none') = $8)
   ORDER BY l.seq DESC LIMIT 100)
 SELECT json_build_object(
   'found', (

@@ -59,7 +59,7 @@ desk::question payload_of(const std::string& id, const std::string& seq) {
   return [id, seq](app::operator_session& session) { return app::look_at_payload(session, id, seq); };
 }
 
-// $1 to $7 of sql/status/search.sql; the two times are as they were written.
+// $1 to $8 of sql/status/search.sql; the two times are as they were written.
 desk::question events_with(const std::vector<std::string>& parameters) {
   return [parameters](app::operator_session& session) -> desk::answer {
     auto resolved = parameters;
@@ -233,6 +233,7 @@ api::answered api::search(const http::request& asked) {
   parameters.push_back(parameter(asked.target, "since"));
   parameters.push_back(parameter(asked.target, "until"));
   parameters.push_back(before);
+  parameters.push_back(parameter(asked.target, "code"));
   const auto what = events_with(parameters);
   co_return told(co_await desk_.look(what));
 }

@@ -46,6 +46,11 @@ export async function close(page) {
   await dialog(page).waitFor({state: 'detached'});
 }
 
+async function close_by_escape(page) {
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({state: 'detached'});
+}
+
 async function take_picture(page, name) {
   if (pictures) await page.screenshot({path: `${pictures}/console-${name}.png`});
 }
@@ -63,8 +68,7 @@ async function retry_a_group(page) {
       (await dialog(page).textContent()).includes('outboxd dead retry --event-type order.created --error-code returned'),
     'the preview shows the command line',
   );
-  await page.keyboard.press('Escape');
-  await dialog(page).waitFor({state: 'detached'});
+  await close_by_escape(page);
   check(await button.evaluate((one) => one === document.activeElement), 'Escape leaves all as it is, and the focus returns');
   await button.click();
   await says_in(page, '12 events that are dead.');
@@ -184,6 +188,46 @@ async function pause_and_resume(page) {
   check(number('SELECT count(*) FROM outbox.pause') === 0, 'a type is paused and resumed');
 }
 
+// What the page shows can be put into its own fields; the browser itself is not in UTC.
+async function find_by_what_is_shown(page) {
+  await go(page, 'stuck');
+  await page.getByRole('link', {name: 'events of type invoice.sent'}).click();
+  const rows = page.locator('main tbody tr');
+  await rows.first().waitFor();
+  const dead = number("SELECT count(*) FROM outbox.event WHERE status = 'dead' AND last_error_code = 'unencodable'");
+  check((await rows.count()) === dead, 'the count of a reason leads to the list of its events');
+  const all = page.getByRole('group', {name: 'All that match'});
+  await all.getByRole('button', {name: 'Retry'}).click();
+  await says_in(page, `${dead} events that are dead.`);
+  check(
+    (await dialog(page).textContent()).includes('--event-type invoice.sent --error-code unencodable'),
+    'and what is done with all that match is done with them alone',
+  );
+  await close_by_escape(page);
+  sql(`INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, status, exception, created_at)
+    SELECT 'old', n, 'old.one', '{}', 'dead', 'dead', '2026-01-31 23:30:00.5Z'::timestamptz + n * interval '1 s' FROM generate_series(1, 3) AS n`);
+  await go(page, 'event/search?status=dead&type=old.one');
+  await says(page, 'td', '2026-01-31 23:30:02');
+  const shown = await rows.nth(1).locator('time').textContent();
+  for (const [label, field, expected] of [
+    ['from', 'Since', ['2026-01-31 23:30:03', '2026-01-31 23:30:02']],
+    ['to', 'Before', ['2026-01-31 23:30:01']],
+  ]) {
+    await go(page, 'event/search?status=dead&type=old.one');
+    await says(page, 'td', '2026-01-31 23:30:01');
+    await page.getByLabel(field, {exact: true}).fill(shown);
+    const answer = page.waitForResponse(/api\/events\?.*23%3A30/);
+    await page.keyboard.press('Enter');
+    await answer;
+    await rows.first().waitFor();
+    check(
+      JSON.stringify(await rows.locator('time').allTextContents()) === JSON.stringify(expected),
+      `events ${label} a time that was copied from the table are found`,
+    );
+  }
+  check((await page.locator('footer').textContent()).includes('UTC'), 'the page says which time zone it shows');
+}
+
 async function only_look() {
   const page = await page_at(guarded, {}, /401/);
   await page.getByLabel('Token').fill(token);
@@ -205,6 +249,7 @@ export async function look_at_actions() {
   await put_off_one_event(page);
   await show_a_payload(page);
   await pause_and_resume(page);
+  await find_by_what_is_shown(page);
   await page.context().close();
   const narrow = await as_actor({viewport: {width: 360, height: 740}, colorScheme: 'dark', ...unguarded});
   await go(narrow, 'stuck');

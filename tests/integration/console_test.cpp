@@ -244,6 +244,9 @@ TEST_CASE("events are found by status, type, aggregate and time, the newest firs
   };
   CHECK(found("status=dead").size() == 3);
   CHECK(found("status=dead").at(0).at("code") == "returned");
+  CHECK(found("status=dead&code=returned").size() == 3);
+  CHECK(found("status=dead&code=none").empty());
+  CHECK(found("status=waiting&code=none").size() == 2);
   CHECK(found("status=waiting").size() == 2);
   CHECK(found("status=published").empty());
   CHECK(found("type=" + on.key() + "&aggregate=order/1").size() == 4);

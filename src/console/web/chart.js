@@ -1,7 +1,7 @@
 // chart: figures over the last ten minutes, by uPlot.
 
 import {el} from './dom.js';
-import {number} from './words.js';
+import {clock, number} from './words.js';
 
 const height = 180;
 
@@ -32,7 +32,7 @@ export function chart(title, series) {
           {
             ...axis,
             space: 90,
-            values: (_, ticks) => ticks.map((one) => new Date(one * 1000).toLocaleTimeString()),
+            values: (_, ticks) => ticks.map(clock),
           },
           {
             ...axis,
@@ -41,7 +41,7 @@ export function chart(title, series) {
           },
         ],
         series: [
-          {label: 'time', value: (_, at) => (at === null ? '–' : new Date(at * 1000).toLocaleTimeString())},
+          {label: 'time', value: (_, at) => (at === null ? '–' : clock(at))},
           ...series.map((one) => ({
             label: one.label,
             stroke: color(one.color),

@@ -21,7 +21,7 @@ function replay_fields() {
 
 function postpone_fields() {
   const to = field('postpone-to', 'Not before', {
-    placeholder: '2h, or 2026-01-31 14:00 (UTC)',
+    placeholder: '2h, or 2026-01-31 14:00',
     required: true,
     size: '28',
   });

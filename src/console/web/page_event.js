@@ -66,7 +66,8 @@ function by_words(about) {
     ),
     type: text('type', 'Event type', 'order.created'),
     aggregate: text('aggregate', 'Aggregate', 'order/42'),
-    since: text('since', 'Since', '2h, or a time in UTC'),
+    code: text('code', 'Reason', 'returned'),
+    since: text('since', 'Since', '2h, or a time'),
     until: text('until', 'Before', '2026-01-31 14:00'),
   };
   return form(
@@ -79,7 +80,7 @@ function by_words(about) {
     },
     Object.values(parts).map((part) => part.element),
     el('button', {type: 'submit'}, 'Search'),
-    el('p', {class: 'note'}, 'Times are those of creation; of published events, of publishing.'),
+    el('p', {class: 'note'}, 'Since and Before go by the time in the table: of creation, or of publishing if the status is published.'),
   );
 }
 
@@ -106,6 +107,10 @@ function show_found(place, data, about) {
     return fill(place, el('p', {class: 'empty'}, where), older);
   }
   const chosen = choose(data.found, given);
+  const when =
+    given.status === 'published'
+      ? {title: 'Published', cell: (row) => time(row.published_at)}
+      : {title: 'Created', cell: (row) => time(row.created_at)};
   return fill(
     place,
     chosen.all,
@@ -113,7 +118,7 @@ function show_found(place, data, about) {
       'Events',
       [
         ...chosen.columns,
-        {title: 'Created', cell: (row) => time(row.created_at)},
+        when,
         {title: 'Status', cell: (row) => el('span', {class: `state ${row.status}`}, row.status)},
         {title: 'Event type', cell: (row) => shown(row.event_type, 80)},
         {title: 'Aggregate', cell: (row) => shown(`${row.aggregate_type}/${row.aggregate_id}`, 80)},

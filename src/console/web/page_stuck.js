@@ -3,6 +3,7 @@
 import {button} from './act.js';
 import {advice, is_at_fault} from './advice.js';
 import {command, el, fill, shown, table, visible} from './dom.js';
+import {search_for} from './page_event.js';
 import {get} from './server.js';
 import {age, events, number, shell_word, since, time} from './words.js';
 
@@ -33,6 +34,14 @@ function selectors_of(row) {
     : {id: [row.example.id]};
 }
 
+// With a link to the list of these events: by the reason alone, where the type was cut.
+function count_of(row) {
+  const type = row.event_type.length < 300 ? row.event_type : '';
+  const href = search_for({status: row.state === 'dead' ? 'dead' : 'waiting', type, code: row.code ?? 'none'});
+  const about = `List ${events(row.events)} of type ${shown(row.event_type, 60)}`;
+  return el('a', {href, 'aria-label': about}, number(row.events));
+}
+
 function remedy(row) {
   const about = `events of type ${shown(row.event_type, 60)} with the reason ${row.code ?? 'none'}`;
   const can = (what) => button(what, selectors_of(row), about);
@@ -61,7 +70,7 @@ function show_failures(place, data) {
     table(
       'Failures by reason',
       [
-        {title: 'Events', number: true, cell: (row) => number(row.events)},
+        {title: 'Events', number: true, cell: count_of},
         {title: 'State', cell: (row) => (row.state === 'dead' ? 'dead' : 'backs off')},
         {
           title: 'Reason',

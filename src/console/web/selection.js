@@ -23,6 +23,7 @@ function selectors_of(given) {
   const out = {};
   if (given.type) out.event_type = [given.type];
   if (given.aggregate) out.aggregate = [given.aggregate];
+  if (given.code) out.code = [given.code];
   if (given.since) out.since = given.since;
   if (given.until) out.until = given.until;
   return Object.keys(out).length > 0 ? out : {all: true};

@@ -44,17 +44,17 @@ export function parse_time(text) {
   return Number.isNaN(at.getTime()) ? null : at;
 }
 
-// In the reader's zone; in UTC on hover, and for screen readers.
+// In UTC, as the fields for times read it: 2026-01-31 14:00:00.
 export function time(text) {
   const at = parse_time(text);
   if (at === null) return text ? String(text) : 'not known';
-  const today = new Date().toDateString() === at.toDateString();
-  const words = today ? at.toLocaleTimeString() : at.toLocaleString();
-  return el(
-    'time',
-    {datetime: at.toISOString(), title: `${at.toISOString().replace('T', ' ').replace('Z', '')} UTC`},
-    words,
-  );
+  const iso = at.toISOString();
+  return el('time', {datetime: iso}, iso.slice(0, 19).replace('T', ' '));
+}
+
+// 14:00:00, of Unix seconds.
+export function clock(seconds) {
+  return new Date(seconds * 1000).toISOString().slice(11, 19);
 }
 
 export function since(text) {
