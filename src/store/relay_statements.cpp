@@ -208,7 +208,7 @@ std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_ty
   return out;
 }
 
-// A subtraction, and of a time that has not come: an addition to created_at may leave the range of a timestamp.
+// It subtracts, and only from a time to come: an addition to created_at may leave the range of a timestamp.
 std::string is_scheduled(std::chrono::milliseconds clock_tolerance) {
   return fmt::format(
       "(CASE WHEN available_at > clock_timestamp()"

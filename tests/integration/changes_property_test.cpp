@@ -270,8 +270,8 @@ class random_hands {
 void check_hands(
     const stage& on, unsigned seed, const std::function<void()>& now_and_then = [] {}) {
   CAPTURE(seed);
-  const arguments quick{"--retry-give-up-after", "1s", "--relay-sweep-interval", "100ms",
-                        "--relay-claim-timeout", "1m", "--amqp-confirm-timeout", "1m",
+  const arguments quick{"--retry-give-up-after",   "1s", "--relay-sweep-interval", "100ms",
+                        "--relay-claim-timeout",   "1m", "--amqp-confirm-timeout", "1m",
                         "--relay-clock-tolerance", "0s"};
   relay first{on, quick};
   relay second{on, quick};

@@ -125,7 +125,8 @@ TEST_CASE("an application's clock that is ahead turns no aggregate around") {
   running.stop();
 }
 
-TEST_CASE("what is due later than relay.clock_tolerance is a schedule, and so is no time that PostgreSQL has") {
+TEST_CASE(
+    "what is due later than relay.clock_tolerance is a schedule, and so is no time that PostgreSQL has") {
   const stage on;
   auto session = on.connect();
   session.exec("SELECT outbox.emit('order', '1', $1, '{}', available_at => now() + interval '1 h')",

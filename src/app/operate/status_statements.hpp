@@ -18,7 +18,7 @@ struct status_text {
 };
 std::span<const status_text> status_texts();
 
-// With its placeholders filled in. There has to be one of this name. clock_tolerance: the setting of the relays.
+// With its placeholders filled in. There has to be one of this name. clock_tolerance: the relays' setting.
 std::string status_statement(std::string_view name, const pg::schema_name& schema,
                              std::chrono::milliseconds clock_tolerance);
 
