@@ -125,16 +125,21 @@ TEST_CASE("thousands of events behind a returned one are parked once and are not
   CHECK(on.rows_read("event_held") < 5000);
 }
 
-TEST_CASE("who has forgotten the binding is told once where the events come back from") {
+TEST_CASE("who has forgotten the binding is told so once, and once that events go out again") {
   const stage on;
   auto session = on.connect();
   relay running{on};
   insert(session, "first", lost_key(on));
-  running.wait_line("no queue is bound to exchange \"outbox\" for routing key \"" + lost_key(on) + "\"");
+  running.wait_line("exchange \"outbox\" with routing key \"" + lost_key(on) +
+                    "\" does not take events: returned by the broker: 312 NO_ROUTE (no queue is bound:");
   insert(session, "second", lost_key(on) + ".2");
   eventually("both wait", [&] { return count(session, "last_error_code = 'returned'") == 2; });
+  broker{}.bind(on.queue(), "outbox", lost_key(on) + ".#");
+  running.wait_line("takes events again, after ");
+  on.await_published(2);
   running.stop();
   CHECK(count_lines(running, "no queue is bound") == 1);
+  CHECK(count_lines(running, "; 2 events have waited") == 1);
 }
 
 TEST_SUITE("alone") {

@@ -227,8 +227,6 @@ TEST_CASE("a routed event that comes back is logged with the exchange and the ke
   CHECK(said.at("messaging.destination.name") == exchange + ":away.paid");
   CHECK(said.at("messaging.rabbitmq.destination.routing_key") == "away.paid");
   running.stop();
-  for (const std::string& line : running.all_lines())
-    CHECK_MESSAGE(line.find("no queue is bound to exchange") == std::string::npos, line);
   admin.delete_exchange(exchange);
 }
 

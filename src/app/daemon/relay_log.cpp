@@ -34,6 +34,13 @@ std::string name_of(const flow::destination& which) {
                                    : fmt::format("{} with routing key \"{}\"", exchange, which.routing_key);
 }
 
+// Messages that RabbitMQ returns have one remedy.
+std::string_view remedy_of(std::string_view reason) {
+  return reason.ends_with("NO_ROUTE")
+             ? " (no queue is bound: declare a queue and bind it, see docs/first-session.md)"
+             : "";
+}
+
 // Of a condition that lasts: each case of it is still said with log.level = debug.
 std::string more_often(std::size_t times) {
   return times == 0 ? std::string() : fmt::format(" ({} times since it was said last)", times);
@@ -47,7 +54,6 @@ void relay_log::take(const relay::relay_notice& what) {
 
 void relay_log::say(const notice::failed& what) {
   what.how.to == flow::exception::dead ? say_dies(what) : say_waits(what);
-  if (what.how.code == outboxd::name_of(failure::returned)) say_unbound(what.to);
 }
 
 void relay_log::say_of(const notice::failed& what, spdlog::level::level_enum level,
@@ -55,15 +61,6 @@ void relay_log::say_of(const notice::failed& what, spdlog::level::level_enum lev
   auto fields = fields_of(what.which, what.to, operation);
   fields.push_back({"error.type", what.how.code});
   log_->say(level, message, fields);
-}
-
-// Once: of somebody who has forgotten the bindings all events come back.
-void relay_log::say_unbound(const flow::destination& to) {
-  if (to.exchange != default_exchange_ || std::exchange(said_unbound_, true)) return;
-  log_->warn(
-      "no queue is bound to exchange \"{}\" for routing key \"{}\"; declare a queue and bind it (see "
-      "docs/first-session.md)",
-      to.exchange, to.routing_key);
 }
 
 // Thousands may die together: one is said in a second, and how many others there were.
@@ -238,8 +235,8 @@ void relay_log::say(const notice::exchange_created& what) {
 }
 
 void relay_log::say(const notice::destination_down& what) {
-  log_->error("{} does not take events: {}; they wait, and are dead after retry.give_up_after",
-              name_of(what.what.which), what.reason);
+  log_->error("{} does not take events: {}{}; they wait, and are dead after retry.give_up_after",
+              name_of(what.what.which), what.reason, remedy_of(what.reason));
 }
 
 void relay_log::say(const notice::destination_still_down& what) {
@@ -254,7 +251,8 @@ void relay_log::say(const notice::destination_still_down& what) {
 void relay_log::say(const notice::destination_up& what) {
   const auto& of = what.what;
   if (what.works)
-    log_->info("{} takes events again, after {} s", name_of(of.which), of.lasts.count() / 1'000);
+    log_->info("{} takes events again, after {} s; {} events have waited", name_of(of.which),
+               of.lasts.count() / 1'000, of.events);
   else
     log_->info("no event waits for {} any more, after {} s", name_of(of.which), of.lasts.count() / 1'000);
 }

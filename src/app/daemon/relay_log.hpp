@@ -19,8 +19,8 @@ namespace outboxd::app {
 
 class relay_log {
  public:
-  relay_log(boost::asio::io_context& io, std::shared_ptr<logger> log, std::string default_exchange)
-      : log_(std::move(log)), default_exchange_(std::move(default_exchange)), deaths_timer_(io) {}
+  relay_log(boost::asio::io_context& io, std::shared_ptr<logger> log)
+      : log_(std::move(log)), deaths_timer_(io) {}
 
   void take(const relay::relay_notice& what);
   // Says what is still unsaid. Nothing is to be taken after it.
@@ -66,13 +66,10 @@ class relay_log {
               const std::string& message);
   void say_dies(const relay::notice::failed& what);
   void say_waits(const relay::notice::failed& what);
-  void say_unbound(const flow::destination& to);
 
   std::shared_ptr<logger> log_;
-  std::string default_exchange_;
   std::map<relay::peer, repeated> losses_;
   repeated stuck_;
-  bool said_unbound_ = false;
   // Of events that wait: when one was said last, and how many since.
   std::chrono::steady_clock::time_point said_waits_;
   std::size_t unsaid_waits_ = 0;

@@ -84,7 +84,7 @@ int run_command(const settings& from, const run_options& options) {
 
   boost::asio::io_context io(1);
   step_log steps(log);
-  relay_log said(io, log, from.relay.leader.stream.route.exchange);
+  relay_log said(io, log);
   relay::relay relay(
       io, from.relay, [&said](const relay::relay_notice& what) { said.take(what); }, &steps);
   http::server server(io.get_executor(), handler_of(endpoints_of(relay)), from.http.hosts);
