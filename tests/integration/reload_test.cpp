@@ -46,6 +46,16 @@ TEST_CASE("SIGHUP takes up retry.give_up_after: what waits is dead when that has
   eventually("it waits without an end", [&] {
     return on.ask("SELECT count(*) FROM outbox.event WHERE available_at = 'infinity'") == 1;
   });
+  // A failing probe writes no row, so it is not what changes the time.
+  reload(running, file, "[retry]\ngive_up_after = '1h'\n", "retry.give_up_after = '1h'");
+  eventually(
+      "it waits for an hour from its first failure",
+      [&] {
+        return on.ask(
+                   "SELECT count(*) FROM outbox.event"
+                   " WHERE available_at = first_failed_at + interval '1 hour'") == 1;
+      },
+      time_limit);
   reload(running, file, "[retry]\ngive_up_after = '1s'\n", "retry.give_up_after = '1s'");
   eventually(
       "it is dead", [&] { return on.count("dead") == 1; }, time_limit);
