@@ -277,6 +277,24 @@ TEST_CASE_FIXTURE(refusing, "a connection on which nothing is confirmed is renew
   }
 }
 
+// A probe is the first message on a new connection.
+TEST_CASE_FIXTURE(refusing,
+                  "a connection that refuses one message and confirms the next is renewed no sooner") {
+  confirm_another();
+  for (const auto pause : {500ms, 1'000ms, 2'000ms, 4'000ms, 8'000ms, 16'000ms, 32'000ms, 60'000ms}) {
+    const auto before = renewals();
+    refuse();
+    confirm_another();
+    now += pause - 1ms;
+    confirm_another();
+    CHECK(renewals() == before);
+    now += 1ms;
+    refuse();
+    CHECK(renewals() == before + 1);
+    come_back();
+  }
+}
+
 TEST_CASE_FIXTURE(refusing, "others' confirms do not hide a destination that is refused for long") {
   for (int tenth = 0; tenth <= 5; ++tenth, now += 100ms) {
     send({1, 2});

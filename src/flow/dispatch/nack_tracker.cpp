@@ -24,6 +24,8 @@ void nack_tracker::on_nacked(const destination& to, clock::time_point now) {
 }
 
 void nack_tracker::on_acked(const destination& to) {
+  // What was nacked before the first confirm was to have a new connection soon. This one is of use to others.
+  if (due_ && !is_proven()) due_ = up_at_ + pause_;
   use_ = use::proven;
   alone_since_.reset();
   latest_.erase({std::string(to.exchange), std::string(to.routing_key)});
