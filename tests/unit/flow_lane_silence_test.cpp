@@ -117,6 +117,20 @@ TEST_CASE_FIXTURE(clustered, "one that confirms now and then is not silent, howe
   CHECK(connections[0].dropped.empty());
 }
 
+// The node that led a quorum queue is gone: first this queue alone is silent, then the whole channel.
+TEST_CASE_FIXTURE(clustered, "one that is overtaken does not hide that nothing is confirmed any more") {
+  confirm_one();
+  send({1, 2});
+  ack(0, names().back());
+  CHECK(line.deadline() == now + 10s);
+  now += 1s;
+  send({3});
+  CHECK(line.deadline() == now + 3'500ms);
+  now += 3'500ms;
+  line.check();
+  CHECK(connections[0].dropped.size() == 1);
+}
+
 TEST_CASE_FIXTURE(clustered, "silence of a broker that takes nothing for now moves nobody") {
   confirm_one();
   send({1});

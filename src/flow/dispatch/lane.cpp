@@ -85,6 +85,13 @@ clock::time_point lane::late_at(const sent_messages::sent& one) const {
   return std::max(one.at, latest_outcome_) + silence_limit();
 }
 
+// One that is overtaken may wait for longer than the connection may be silent.
+clock::time_point lane::first_late_at() const {
+  const auto oldest = late_at(sent_.oldest());
+  const auto* const in_turn = sent_.oldest_in_turn();
+  return in_turn == nullptr ? oldest : std::min(oldest, late_at(*in_turn));
+}
+
 clock::duration lane::silence_limit() const {
   constexpr int enough_doublings = 12;  // more than an hour
   if (nacks_.is_proven() && broker_.urls() == 1) return limits_.confirm_timeout;
@@ -182,9 +189,9 @@ void lane::on_broker_down(const interruption& why) {
 // A broker that has said that it takes nothing is well: dropping the connection would only repeat what it
 // already has.
 std::optional<clock::time_point> lane::deadline() const {
-  if (state_ == state::renewing && !sent_.empty()) return std::min(renewing_until_, late_at(sent_.oldest()));
+  if (state_ == state::renewing && !sent_.empty()) return std::min(renewing_until_, first_late_at());
   if (state_ != state::open) return std::nullopt;
-  if (!sent_.empty()) return late_at(sent_.oldest());
+  if (!sent_.empty()) return first_late_at();
   // Only those that nobody waits for any longer take up its room.
   if (full_since_) return *full_since_ + limits_.confirm_timeout;
   return std::nullopt;
@@ -197,16 +204,16 @@ void lane::check() {
     state_ = state::open;
     return owner_.on_lane_progress();
   }
-  // Of one that was in flight alone silence says nothing about the connection.
-  if (sent_.empty() || (!sent_.oldest().overtaken && !sent_.oldest().what.alone)) {
+  const auto is_late = [this](const sent_messages::sent& one) {
+    return (one.overtaken || one.what.alone) && late_at(one) <= owner_.now();
+  };
+  // If only one message was in flight, its silence says nothing about the connection.
+  if (sent_.empty() || !is_late(sent_.oldest())) {
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(silence_limit());
     ++silent_ends_;
     state_ = state::dropped;
     return broker_.drop(fmt::format("no confirm for {} ms", waited.count()));
   }
-  const auto is_late = [this](const sent_messages::sent& one) {
-    return (one.overtaken || one.what.alone) && late_at(one) <= owner_.now();
-  };
   while (!sent_.empty() && (!sent_.oldest().open || is_late(sent_.oldest()))) {
     const auto late = sent_.pop_oldest();
     if (late.open && late.what.whose != nullptr) late.what.whose->on_overdue(late.what.which);

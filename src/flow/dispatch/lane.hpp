@@ -79,6 +79,7 @@ class lane final : public broker_listener {
   void renew_if_refused();
   void give_back(const interruption& why, bool alone);
   clock::time_point late_at(const sent_messages::sent& one) const;
+  clock::time_point first_late_at() const;
   clock::duration silence_limit() const;
 
   broker& broker_;

@@ -1,6 +1,7 @@
 // sent_messages: what a lane has sent, from the oldest message without an outcome on.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -35,6 +36,12 @@ class sent_messages {
   // Of those, how many had waited in the table before.
   std::size_t returning() const { return returning_; }
   const sent& oldest() const { return all_.front(); }
+  // The oldest that nothing has overtaken; nullptr: there is none.
+  const sent* oldest_in_turn() const {
+    auto at = all_.begin() + static_cast<std::ptrdiff_t>(std::max(overtaken_to_, first_) - first_);
+    while (at != all_.end() && !at->open) ++at;
+    return at == all_.end() ? nullptr : &*at;
+  }
   // Nothing is sent behind one that travels alone, so it is the latest.
   bool is_alone() const { return open_ > 0 && all_.back().open && all_.back().what.alone; }
 
