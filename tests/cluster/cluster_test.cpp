@@ -1,4 +1,4 @@
-// A quorum queue on three nodes and a primary with a standby: after each fault nothing is lost, and each
+// Quorum queues on three nodes and a primary with a standby: after each fault nothing is lost, and each
 // aggregate is in order.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -43,6 +43,10 @@ TEST_CASE("the node that leads the queue is killed") {
 }
 TEST_CASE("a node that follows is killed") {
   survive("follower-killed");
+}
+TEST_CASE("a queue has no majority: its events wait, those of another queue go on") {
+  survive("majority-lost");
+  survive("majority-lost", 4);
 }
 TEST_CASE("the node that leads the queue is cut off, and pauses") {
   survive("leader-cut-off");

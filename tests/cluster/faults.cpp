@@ -41,6 +41,21 @@ void follower_killed(rig& on, std::mt19937_64& random) {
   kill(on, follower(on, random), random);
 }
 
+// The member that is left cannot elect itself. The other queue has a majority, on the same two nodes.
+void majority_lost(rig& on, std::mt19937_64& random) {
+  const int node = on.pair().await_leader();
+  on.queue().out_of_service(node);
+  on.brokers().kill(node);
+  on.queue().await_leader_but(node);
+  on.write_to_pair();
+  on.await_pair_waiting();
+  on.await_flow();
+  last(random, 2s);
+  on.brokers().start(node);
+  on.queue().in_service(node);
+  on.await_flow();
+}
+
 void await_service(rig& on, int node, bool wanted) {
   test::eventually(
       wanted ? "the node is back" : "the node pauses", [&] { return on.brokers().serves(node) == wanted; },
@@ -129,6 +144,7 @@ const std::vector<fault>& table() {
   static const std::vector<fault> all{
       {"leader-killed", leader_killed, false},
       {"follower-killed", follower_killed, false},
+      {"majority-lost", majority_lost, false},
       {"leader-cut-off", leader_cut_off, false},
       {"follower-cut-off", follower_cut_off, false},
       {"leader-unplugged", leader_unplugged, false},

@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 using namespace test;
 
 constexpr auto long_time_limit = 240s;
+constexpr int events_of_pair = 100;
 
 std::string unique_name() {
   static int counter = 0;
@@ -25,14 +26,16 @@ std::string unique_name() {
 }  // namespace
 
 rig::rig(rabbit_cluster& all, const rig_settings& how)
-    : all_{all}, how_{how}, queue_{unique_name()}, watch_{all, queue_} {
+    : all_{all}, how_{how}, queue_{unique_name()}, watch_{all, queue_}, pair_watch_{all, pair_} {
   primary_.connect().exec("CREATE DATABASE " + database_);
   database_url_ = url_of({&primary_, &standby_}, database_);
   broker session{all_.url(static_cast<int>(how_.seed % nodes))};
   session.declare_exchange("outbox");
   session.declare_queue(queue_, queue_type::quorum);
   session.bind(queue_, "outbox", queue_ + ".#");
+  session.declare_queue(pair_, queue_type::quorum, {{"x-quorum-initial-group-size", 2}});
   watch_.await_leader();
+  pair_watch_.await_leader();
   const auto done = run_outboxd({"migrate", "--shards", std::to_string(how_.shards)},
                                 {{"OUTBOXD_DATABASE_URL", primary_.url(database_)}});
   if (!done.exited(0)) throw std::runtime_error{done.text()};
@@ -48,9 +51,11 @@ rig::rig(rabbit_cluster& all, const rig_settings& how)
 
 rig::~rig() {
   try {
-    broker{all_.url(0)}.delete_queue(queue_);
+    broker session{all_.url(0)};
+    session.delete_queue(queue_);
+    session.delete_queue(pair_);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "queue {} is left behind: {}\n", queue_, error.what());
+    fmt::print(stderr, "queue {} or its pair is left behind: {}\n", queue_, error.what());
   }
 }
 
@@ -92,20 +97,41 @@ void rig::await_flow() const {
       [&] {
         return session.value(
                    "SELECT count(*) > 100 AND bool_and(status = 'published' OR created_at > now() -"
-                   " interval '1 second') FROM outbox.event WHERE seq > $1",
+                   " interval '1 second') FROM outbox.event WHERE seq > $1 AND aggregate_type <> 'pair'",
                    {std::to_string(from)}) == "t" &&
-               session.number("SELECT count(*) FROM outbox.event WHERE status = 'waiting'") == 0;
+               session.number(
+                   "SELECT count(*) FROM outbox.event WHERE status = 'waiting' AND aggregate_type <> "
+                   "'pair'") == 0;
+      },
+      long_time_limit);
+}
+
+void rig::write_to_pair() {
+  connect().exec(
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, routing_key, payload)"
+      " SELECT 'pair', n, $1, '', $1, '{}' FROM generate_series(1, $2::int) AS n",
+      {pair_, std::to_string(events_of_pair)});
+}
+
+void rig::await_pair_waiting() const {
+  auto session = connect();
+  eventually(
+      "what nobody can take waits, at no expense of its attempts",
+      [&] {
+        return session.number(
+                   "SELECT count(*) FROM outbox.event WHERE aggregate_type = 'pair' AND status = 'waiting'"
+                   " AND first_failed_at IS NOT NULL AND attempts = 0") == events_of_pair;
       },
       long_time_limit);
 }
 
 // Acknowledgements of an earlier reading may be lost with its connection: what it had read may come again,
 // its own end, too.
-void rig::read_queue() {
+void rig::read_queue(const std::string& name, const queue_watch& watch) {
   const auto end_mark = fmt::format("end-of-queue-{}", ++readings_);
-  const auto node = watch_.await_leader();
-  broker{all_.url(node)}.publish("", queue_, "", end_mark);
-  consumer reader{queue_, 500, all_.url(node)};
+  const auto node = watch.await_leader();
+  broker{all_.url(node)}.publish("", name, "", end_mark);
+  consumer reader{name, 500, all_.url(node)};
   for (;;) {
     auto message = reader.next(60s);
     if (!message) throw std::runtime_error{"the queue does not come to its end"};
@@ -132,7 +158,8 @@ std::vector<std::string> rig::settle() {
   } catch (const deadline_passed& late) {
     wrong.emplace_back(late.what());
   }
-  read_queue();
+  read_queue(queue_, watch_);
+  read_queue(pair_, pair_watch_);
   for (auto& one : check()) wrong.push_back(std::move(one));
   writers_->resume();
   return wrong;
@@ -162,8 +189,8 @@ micros rig::longest_open(const stretch& during) const {
   for (const auto& row :
        connect().exec("SELECT (extract(epoch FROM created_at) * 1e6)::bigint,"
                       " (extract(epoch FROM coalesce(published_at, clock_timestamp())) * 1e6)::bigint"
-                      " FROM outbox.event WHERE published_at IS NULL OR"
-                      " published_at > to_timestamp($1::bigint / 1e6)",
+                      " FROM outbox.event WHERE aggregate_type <> 'pair' AND (published_at IS NULL OR"
+                      " published_at > to_timestamp($1::bigint / 1e6))",
                       {std::to_string(during.from)}))
     events.push_back({std::stoll(*row[0]), std::stoll(*row[1])});
   return cluster::longest_open(events, served_in(during));

@@ -1,4 +1,4 @@
-// rig: an outbox on a primary with a standby, a quorum queue on the cluster, writers and relays between them,
+// rig: an outbox on a primary with a standby, quorum queues on the cluster, writers and relays between them,
 // and the check of what came of it.
 #pragma once
 
@@ -33,11 +33,18 @@ class rig {
   rig& operator=(const rig&) = delete;
 
   rabbit_cluster& brokers() { return all_; }
+  /// The queue of the writers' events, with a member on each node.
   queue_watch& queue() { return watch_; }
+  /// A second queue, with members on two nodes only: without one of them it has no majority.
+  queue_watch& pair() { return pair_watch_; }
   paced_writers& writers() { return *writers_; }
 
   /// Events that are committed from now on are published within a moment.
   void await_flow() const;
+  /// Commits events for the second queue, each of an aggregate of its own.
+  void write_to_pair();
+  /// Each of them waits, and none of them has used up an attempt.
+  void await_pair_waiting() const;
   /// Lets the writers rest, waits until everything is settled, and returns what is wrong with it in words;
   /// then they go on.
   std::vector<std::string> settle();
@@ -62,7 +69,7 @@ class rig {
 
  private:
   void start_relays();
-  void read_queue();
+  void read_queue(const std::string& name, const queue_watch& watch);
   test::database connect() const;
   std::vector<std::string> check();
   stretches served_in(const stretch& during) const;
@@ -73,9 +80,11 @@ class rig {
   test::tcp_proxy replication_{static_cast<std::uint16_t>(primary_.port())};
   test::postgres_node standby_{primary_, replication_.port()};
   std::string queue_;
+  std::string pair_ = queue_ + "-pair";
   std::string database_ = "cluster";
   std::string database_url_;
   queue_watch watch_;
+  queue_watch pair_watch_;
   test::history history_;
   int readings_ = 0;
   std::size_t duplicates_ = 0;
