@@ -118,7 +118,7 @@ nlohmann::json action::told() const {
   out["state"] = name_of(state_);
   out["command"] = command_line_of(plan_.what, reason_);
   out["message"] = message_;
-  if (change_of(plan_.what.what)) {
+  if (change_of(plan_.what)) {
     out["matched"] = matched();
     out["handled"] = figures_.handled;
     out["changed"] = figures_.changed;

@@ -83,10 +83,22 @@ outcome<std::vector<app::selected_event>> select(operator_session& session, cons
   }
 }
 
+// So that what is no JSON is told before anybody confirms it.
+outcome<void> try_values(operator_session& session, const std::vector<app::change_value>& values) {
+  for (const auto& one : values) {
+    const auto expression = fmt::format(fmt::runtime(one.expression), 1);
+    const auto tried = session.execute("SELECT " + expression, {one.value});
+    if (!tried && tried.error().lost) return tl::make_unexpected(tried.error());
+    if (!tried) return app::usage_failure(fmt::format("{}: {}", one.name, tried.error().message));
+  }
+  return {};
+}
+
 outcome<void> plan_change(operator_session& session, app::change what, action_plan& to) {
   if (auto set = limit_to(session, longest_search); !set) return set;
   OUTBOXD_TRY(auto values, app::values_of(session, what, to.what.change));
   to.values = std::move(values);
+  OUTBOXD_TRY_VOID(try_values(session, to.values));
   OUTBOXD_TRY(const auto resolved, session.resolve(to.what.change.which));
   const auto from = app::words_of(what).from;
   OUTBOXD_TRY(auto events, select(session, resolved, from));
@@ -168,7 +180,7 @@ outcome<action_plan> make_plan(const app::settings& from, const wanted& what, co
   // Before the selection: what others do from now on may have changed it.
   OUTBOXD_TRY(const auto newest, newest_audit(session));
   out.audited_before = newest;
-  const auto change = change_of(what.what);
+  const auto change = change_of(what);
   if (auto planned = change ? plan_change(session, *change, out) : plan_pause(session, out); !planned)
     return tl::make_unexpected(planned.error());
   return out;

@@ -181,7 +181,7 @@ outcome<void> pause_or_resume(operator_session& session, action& of) {
 }  // namespace
 
 void work_at(const app::settings& from, action& what) {
-  if (const auto change = change_of(what.plan().what.what)) return change_job(from, what, *change).run();
+  if (const auto change = change_of(what.plan().what)) return change_job(from, what, *change).run();
   auto session = open_acting(from, what.plan().who);
   const auto done = session ? pause_or_resume(*session, what) : tl::make_unexpected(session.error());
   if (done) return what.end(action_state::done, "", now());

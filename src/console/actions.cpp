@@ -7,7 +7,6 @@
 
 #include "app/command/outcome.hpp"
 #include "console/action_work.hpp"
-#include "console/gate.hpp"
 
 namespace outboxd::console {
 namespace asio = boost::asio;
@@ -92,6 +91,10 @@ asio::awaitable<http::response> actions::preview(const json& given, const princi
   if (const auto former = text_in(given, "rest_of"); !former.empty()) co_return preview_rest(former, by);
   const auto what = read_wanted(given);
   if (!what) co_return refused(400, "wrong_action", what.error().message);
+  const auto& edit = what->change.edit;
+  if ((edit.payload || edit.headers) && !gate_.may_see_payloads(by))
+    co_return refused(403, "no_payloads",
+                      "payloads and headers are edited by those who may see them: see console.payloads");
   const auto plan = std::make_shared<action_plan>();
   const auto work = planning(from_, *what, by.name, plan);
   const auto planned = co_await previews_.work(work);
@@ -124,9 +127,9 @@ http::response actions::apply(const json& given) {
     return refused(400, "no_reason", "say why, in up to 1000 bytes, for example: ticket 4711");
   const auto running = book_.running();
   const auto changes = std::count_if(running.begin(), running.end(), [](const auto& other) {
-    return change_of(other->plan().what.what).has_value();
+    return change_of(other->plan().what).has_value();
   });
-  if (changes >= most_at_once && change_of(one->plan().what.what))
+  if (changes >= most_at_once && change_of(one->plan().what))
     return refused(
         409, "busy",
         fmt::format("{} other actions run; this one can begin when one of them has ended", changes));

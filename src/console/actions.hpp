@@ -11,6 +11,7 @@
 #include "app/config/settings.hpp"
 #include "console/action_book.hpp"
 #include "console/desk.hpp"
+#include "console/gate.hpp"
 #include "console/principal.hpp"
 #include "http/message.hpp"
 
@@ -21,8 +22,9 @@ class actions {
  public:
   static constexpr int most_at_once = 4;  // changes; a pause finds a thread besides
 
-  // `from` has to outlive it.
-  explicit actions(const app::settings& from) : from_(from), previews_(from), threads_(most_at_once + 1) {}
+  // Both have to outlive it.
+  actions(const app::settings& from, const gate& door)
+      : from_(from), gate_(door), previews_(from), threads_(most_at_once + 1) {}
   ~actions();
   actions(const actions&) = delete;
   actions& operator=(const actions&) = delete;
@@ -49,6 +51,7 @@ class actions {
   std::shared_ptr<action> find(std::string_view token);
 
   const app::settings& from_;
+  const gate& gate_;
   desk previews_;
   action_book book_;
   boost::asio::thread_pool threads_;

@@ -76,7 +76,7 @@ int serve(const app::settings& from) {
   desk asks(from);
   outlook sees(io.get_executor(), from, asks);
   gate door(from.console);
-  actions acts(from);
+  actions acts(from, door);
   api answers(io.get_executor(), from, door, asks, sees, acts);
   http::server server(io.get_executor(), answers.handler(), hosts_of(from.console),
                       {.body_bytes = longest_body});

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array deeds{deed::retry,    deed::discard, deed::replay, deed::cancel,
-                           deed::postpone, deed::pause,   deed::resume};
+                           deed::postpone, deed::edit,    deed::pause,  deed::resume};
 constexpr std::size_t most_values = 1'000;  // of one selector
 
 std::string_view command_of(deed what) {
@@ -94,6 +94,16 @@ void take_selectors(members& from, app::selectors& to) {
   from.take("all", to.all);
 }
 
+void take_edit(members& from, app::event_edit& to) {
+  from.take("set_payload", to.payload);
+  from.take("set_headers", to.headers);
+  from.take("set_event_type", to.event_type);
+  from.take("set_exchange", to.exchange);
+  from.take("set_routing_key", to.routing_key);
+  from.take("by_route", to.by_route);
+  from.take("retry", to.retry);
+}
+
 std::optional<deed> deed_of(const json& given) {
   const auto what = given.is_object() ? given.find("what") : given.end();
   if (!given.is_object() || what == given.end() || !what->is_string()) return std::nullopt;
@@ -117,6 +127,8 @@ std::string_view name_of(deed what) {
       return "cancel";
     case deed::postpone:
       return "postpone";
+    case deed::edit:
+      return "edit";
     case deed::pause:
       return "pause";
     case deed::resume:
@@ -125,8 +137,8 @@ std::string_view name_of(deed what) {
   return {};
 }
 
-std::optional<app::change> change_of(deed what) {
-  switch (what) {
+std::optional<app::change> change_of(const wanted& what) {
+  switch (what.what) {
     case deed::retry:
       return app::change::retry;
     case deed::discard:
@@ -137,6 +149,8 @@ std::optional<app::change> change_of(deed what) {
       return app::change::cancel;
     case deed::postpone:
       return app::change::postpone;
+    case deed::edit:
+      return what.change.edit.retry ? app::change::edit_dead : app::change::edit;
     case deed::pause:
     case deed::resume:
       return std::nullopt;
@@ -146,10 +160,11 @@ std::optional<app::change> change_of(deed what) {
 
 result<wanted> read_wanted(const json& given) {
   const auto what = deed_of(given);
-  if (!what) return permanent("what is retry, discard, replay, cancel, postpone, pause or resume");
+  if (!what) return permanent("what is retry, discard, replay, cancel, postpone, edit, pause or resume");
   wanted out{*what};
   members from(given);
-  const auto change = change_of(*what);
+  if (*what == deed::edit) take_edit(from, out.change.edit);
+  const auto change = change_of(out);
   if (change) {
     take_selectors(from, out.change.which);
     if (*what == deed::replay) {
@@ -174,7 +189,7 @@ result<wanted> read_wanted(const json& given) {
 }
 
 std::string command_line_of(const wanted& what, const std::optional<std::string>& reason) {
-  if (const auto change = change_of(what.what)) {
+  if (const auto change = change_of(what)) {
     auto order = what.change;
     order.reason = reason;
     return app::command_line_of(*change, order);

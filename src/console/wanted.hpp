@@ -11,16 +11,16 @@
 
 namespace outboxd::console {
 
-enum class deed : std::uint8_t { retry, discard, replay, cancel, postpone, pause, resume };
+enum class deed : std::uint8_t { retry, discard, replay, cancel, postpone, edit, pause, resume };
 std::string_view name_of(deed what);
-// Nothing: a pause or a resume, which changes no event.
-std::optional<app::change> change_of(deed what);
 
 struct wanted {
   deed what = deed::retry;
   app::change_order change{};
   app::pause_order pause{};
 };
+// Nothing: a pause or a resume, which changes no event.
+std::optional<app::change> change_of(const wanted& what);
 
 // An object with `what` and the flags of the command line, with _ for -: {"what": "retry", "code":
 // ["returned"]}. The error names what is wrong.

@@ -148,6 +148,37 @@ async function put_off_one_event(page) {
   check(sql(`SELECT last_error_code FROM outbox.event WHERE id = '${id}'`) === 'cancelled', 'and cancelled');
 }
 
+// In the dialog of one event its fields have what it has; only what is changed is written.
+async function edit_a_dead_event(page) {
+  const id = sql("SELECT id FROM outbox.event WHERE last_error_code = 'unencodable' ORDER BY seq LIMIT 1");
+  sql(`UPDATE outbox.event SET routing_key = 'mistyped', payload = '{"note": "as it was"}' WHERE id = '${id}'`);
+  await go(page, `event/${id}`);
+  await page.getByRole('button', {name: `Edit and requeue event ${id}`}).click();
+  const field = (name) => dialog(page).getByLabel(name, {exact: true});
+  await page.waitForFunction(() => document.getElementById('edit-payload').value.includes('as it was'));
+  check((await field('Routing key').inputValue()) === 'mistyped', 'an edit begins with what the event has');
+  await without_violations(page, 'the fields of an edit');
+  await field('Payload').fill('no JSON {');
+  await dialog(page).getByRole('button', {name: 'Preview'}).click();
+  await says_in(page, 'payload: ');
+  await field('Payload').fill('{"note": "mended"}');
+  await field('Routing key').fill('order.mended');
+  await dialog(page).getByRole('button', {name: 'Preview'}).click();
+  await says_in(page, '1 event that is dead.');
+  check(
+    (await dialog(page).textContent()).includes(`--id ${id} --set-payload payload --set-routing-key order.mended --retry`),
+    'and writes only what was changed',
+  );
+  await confirm(page, '1 event edited and requeued.');
+  await close(page);
+  check(
+    sql(`SELECT status || routing_key || (payload ->> 'note') FROM outbox.event WHERE id = '${id}'`) ===
+      'waitingorder.mendedmended',
+    'a dead event is edited and requeued',
+  );
+  check(audited('edit') === 1, 'which is audited');
+}
+
 async function show_a_payload(page) {
   const id = sql("SELECT id FROM outbox.event WHERE event_type = 'order.created' ORDER BY seq LIMIT 1");
   await go(page, `event/${id}`);
@@ -248,13 +279,14 @@ export async function look_at_actions() {
   await replay_all_that_match(page);
   await put_off_one_event(page);
   await show_a_payload(page);
+  await edit_a_dead_event(page);
   await pause_and_resume(page);
   await find_by_what_is_shown(page);
   await page.context().close();
   const narrow = await as_actor({viewport: {width: 360, height: 740}, colorScheme: 'dark', ...unguarded});
   await go(narrow, 'stuck');
   await narrow.getByRole('button', {name: 'Discard events of type invoice.sent'}).click();
-  await says_in(narrow, '3 events that are dead.');
+  await says_in(narrow, '2 events that are dead.');
   const wide = await narrow.evaluate(() => {
     const inside = document.querySelector('dialog').clientWidth;
     const all = [...document.querySelectorAll('dialog *:not(.unseen)')];

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "acting_console.hpp"
+#include "support/consumer.hpp"
 
 namespace outboxd::test::console_payload_test {
 namespace {
@@ -61,6 +62,47 @@ TEST_CASE("a payload is shown to who may act, asked for, and to nobody else") {
     const running_console as_installed{desk};
     CHECK(as_installed.get(path).status == 403);
   }
+}
+
+TEST_CASE("a dead event is edited and requeued from the console, by who may see its payload") {
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  const auto id = emit(session, on, R"({"n": 1})");
+  session.exec("UPDATE outbox.event SET status = 'dead', exception = 'dead', routing_key = 'mistyped'");
+  const json order{{"what", "edit"},
+                   {"retry", true},
+                   {"id", {id}},
+                   {"set_routing_key", on.key()},
+                   {"set_payload", R"({"note": "in-the-payload"})"},
+                   {"set_headers", R"({"trace": "t-2"})"}};
+  {
+    const acting_console nobody{desk, {"--console-payloads", "off"}};
+    const person actor{nobody};
+    CHECK(actor.post("/api/action/preview", order).status == 403);
+    auto names = order;
+    names.erase("set_payload");
+    CHECK(actor.post("/api/action/preview", names).status == 403);
+    names.erase("set_headers");
+    CHECK(actor.preview(names).at("matched") == 1);
+  }
+  const acting_console console{desk};
+  const person actor{console};
+  auto wrong = order;
+  wrong["set_payload"] = "no JSON {";
+  CHECK(actor.post("/api/action/preview", wrong).status == 400);
+  CHECK(session.number("SELECT count(*) FROM outbox.audit") == 0);
+  const auto plan = actor.preview(order);
+  CHECK(plan.dump().find("in-the-payload") == std::string::npos);
+  actor.apply(plan);
+  CHECK(actor.await(plan, "done").at("changed") == 1);
+  CHECK(session.value("SELECT what || ' ' || selection || ' ' || events FROM outbox.audit") ==
+        "edit --id " + id + " --set-payload payload --set-headers headers.json --set-routing-key " +
+            on.key() + " --retry 1");
+  const relay running{on};
+  const auto arrived = consumer{on.queue()}.take(1, time_limit).at(0);
+  CHECK(arrived.body == R"({"note": "in-the-payload"})");
+  CHECK(arrived.properties.headers.at("trace") == "t-2");
 }
 
 TEST_CASE("of a long payload the beginning is shown, and of one that is too large its size") {

@@ -37,6 +37,16 @@ TEST_CASE("an action is the same on the command line") {
   CHECK(command_of({{"what", "cancel"}, {"id", {id}}}) == fmt::format("outboxd events cancel --id {}", id));
   CHECK(command_of({{"what", "postpone"}, {"aggregate", {"order/42"}}, {"to", "2h"}}) ==
         "outboxd events postpone --aggregate order/42 --to 2h --yes");
+  CHECK(command_of({{"what", "edit"},
+                    {"event_type", {"a"}},
+                    {"retry", true},
+                    {"set_routing_key", "b"},
+                    {"set_payload", "secret"},
+                    {"set_headers", "{}"}}) ==
+        "outboxd events edit --event-type a --set-payload payload --set-headers headers.json "
+        "--set-routing-key b --retry --yes");
+  CHECK(command_of({{"what", "edit"}, {"id", {id}}, {"set_exchange", ""}, {"by_route", false}}) ==
+        fmt::format("outboxd events edit --id {} --set-exchange ''", id));
   CHECK(command_of({{"what", "pause"}, {"event_type", {"a"}}, {"aggregate_type", {"b"}}, {"until", "1h"}}) ==
         "outboxd pause --event-type a --aggregate-type b --until 1h");
   CHECK(command_of({{"what", "pause"}, {"exchange", {""}}, {"routing_key", {"a.*"}}}) ==
@@ -48,7 +58,14 @@ TEST_CASE("an action is the same on the command line") {
 TEST_CASE("what is no action is refused, and the words name what is wrong") {
   CHECK(refusal_of(json::array()).find("what is retry") != std::string::npos);
   CHECK(refusal_of({{"what", 1}}).find("what is retry") != std::string::npos);
-  CHECK(refusal_of({{"what", "edit"}, {"all", true}}).find("what is retry") != std::string::npos);
+  CHECK(refusal_of({{"what", "prune"}, {"all", true}}).find("what is retry") != std::string::npos);
+  CHECK(refusal_of({{"what", "edit"}, {"set_exchange", "x"}}).find("needs to know which events") !=
+        std::string::npos);
+  CHECK(refusal_of({{"what", "edit"}, {"all", true}, {"set_payload", 1}}) == "set_payload is a text");
+  CHECK(refusal_of({{"what", "edit"}, {"all", true}, {"payload_file", "/etc/passwd"}}) ==
+        "payload_file is not known here");
+  CHECK(refusal_of({{"what", "retry"}, {"all", true}, {"set_exchange", "x"}}) ==
+        "set_exchange is not known here");
   CHECK(refusal_of({{"what", "retry"}}).find("needs to know which events") != std::string::npos);
   CHECK(refusal_of({{"what", "retry"}, {"all", "yes"}}) == "all is true or false");
   CHECK(refusal_of({{"what", "retry"}, {"id", {id, 1}}}) == "id is a list of up to 1000 texts");

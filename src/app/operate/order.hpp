@@ -15,6 +15,8 @@ namespace outboxd::app {
 struct event_edit {
   std::optional<std::string> payload_file;
   std::optional<std::string> headers_file;
+  std::optional<std::string> payload;  // from the console, which reads no file
+  std::optional<std::string> headers;
   std::optional<std::string> event_type;
   std::optional<std::string> exchange;
   std::optional<std::string> routing_key;

@@ -10,7 +10,9 @@
 namespace outboxd::app {
 namespace {
 
-outcome<std::string> read_content(std::string_view flag, const std::string& path) {
+outcome<std::string> content_of(std::string_view flag, const std::optional<std::string>& given,
+                                const std::string& path) {
+  if (given) return *given;
   if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
   auto text = read_text_file(path);
   if (!text) return usage_failure(fmt::format("{}: {}: {}", flag, path, text.error().message));
@@ -58,13 +60,15 @@ outcome<void> check_edit(const event_edit& given) {
 outcome<std::vector<change_value>> edits(operator_session& session, const event_edit& given) {
   OUTBOXD_TRY_VOID(check_edit(given));
   std::vector<change_value> out;
-  if (given.payload_file) {
-    OUTBOXD_TRY(const auto content, read_content("--set-payload", *given.payload_file));
+  if (given.payload || given.payload_file) {
+    OUTBOXD_TRY(const auto content,
+                content_of("--set-payload", given.payload, given.payload_file.value_or("")));
     OUTBOXD_TRY(auto expression, payload_expression(session));
     out.push_back({"payload", std::move(expression), as_bytea(content)});
   }
-  if (given.headers_file) {
-    OUTBOXD_TRY(const auto content, read_content("--set-headers", *given.headers_file));
+  if (given.headers || given.headers_file) {
+    OUTBOXD_TRY(const auto content,
+                content_of("--set-headers", given.headers, given.headers_file.value_or("")));
     out.push_back({"headers", "convert_from(${}::bytea, 'UTF8')::jsonb", as_bytea(content)});
   }
   for (const auto& [name, value] :

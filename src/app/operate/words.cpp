@@ -36,15 +36,15 @@ std::string events(std::int64_t count) {
   return fmt::format("{} {}", count, count == 1 ? "event" : "events");
 }
 
-// No content of a file is shown.
+// No content of a file is shown; what the console was given is called as if it came from one.
 std::string words_of_order(const change_order& given) {
   std::string out = words_of(given.which);
   if (given.rate) out += fmt::format(" --rate {}", *given.rate);
   add(out, "--to-exchange", given.exchange);
   add(out, "--to-routing-key", given.routing_key);
   add(out, "--to", given.to);
-  add(out, "--set-payload", given.edit.payload_file);
-  add(out, "--set-headers", given.edit.headers_file);
+  add(out, "--set-payload", given.edit.payload ? "payload" : given.edit.payload_file);
+  add(out, "--set-headers", given.edit.headers ? "headers.json" : given.edit.headers_file);
   add(out, "--set-event-type", given.edit.event_type);
   add(out, "--set-exchange", given.edit.exchange);
   add(out, "--set-routing-key", given.edit.routing_key);
@@ -66,7 +66,7 @@ std::string words_of_order(const pause_order& given) {
 std::string command_line_of(change what, const change_order& given) {
   auto out = fmt::format("outboxd {} {}", words_of(what).command, words_of_order(given));
   add(out, "--reason", given.reason);
-  const bool may_ask = given.which.all || words_of(what).from != event_set::dead;
+  const bool may_ask = given.which.all || (what != change::retry && what != change::discard);
   return may_ask && given.which.ids.empty() ? out + " --yes" : out;
 }
 

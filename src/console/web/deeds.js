@@ -1,5 +1,6 @@
 // deeds: what can be done with events and parts of the outbox, in words, and what has to be known for it.
 
+import {edit_fields} from './edit.js';
 import {choice, field, tick} from './form.js';
 
 const given = (value) => (value.trim() === '' ? undefined : value.trim());
@@ -82,6 +83,18 @@ export const deeds = {
     done: 'postponed',
     means: 'They go out later, and hold no other event back until then.',
     fields: postpone_fields,
+  },
+  edit: {
+    verb: 'Edit',
+    done: 'edited',
+    means: 'They go out with what is changed here. What stays empty is left as it is.',
+    fields: (wanted) => edit_fields(wanted, false),
+  },
+  edit_dead: {
+    verb: 'Edit and requeue',
+    done: 'edited and requeued',
+    means: 'They are changed and published once more, in their old places. What stays empty is left as it is.',
+    fields: (wanted) => edit_fields(wanted, true),
   },
   pause: {
     verb: 'Pause',

@@ -17,6 +17,12 @@ export function field(id, label, more = {}) {
   return {input, element: el('span', {class: 'field'}, el('label', {for: id}, label), input)};
 }
 
+// The same of several lines.
+export function area(id, label, more = {}) {
+  const input = el('textarea', {id, name: id, spellcheck: 'false', autocomplete: 'off', rows: '5', cols: '60', ...more});
+  return {input, element: el('span', {class: 'field'}, el('label', {for: id}, label), input)};
+}
+
 // choices: [[value, words]]
 export function choice(id, label, choices, chosen = '') {
   const input = el(

@@ -51,13 +51,13 @@ function remedy(row) {
       : `--id ${row.example.id}`;
     return [
       advice(row.code, which, row.example.id),
-      el('span', {class: 'actions'}, is_at_fault(row.code) ? null : can('retry'), can('discard')),
+      el('span', {class: 'actions'}, is_at_fault(row.code) ? null : can('retry'), can('edit_dead'), can('discard')),
     ];
   }
   const end = row.waits_for_destination ? 'dead, if that lasts until ' : 'tried again ';
   return [
     row.next ? [end, time(row.next)] : row.waits_for_destination ? 'waits without an end' : 'is tried again',
-    el('span', {class: 'actions'}, can('postpone'), can('cancel')),
+    el('span', {class: 'actions'}, can('postpone'), can('edit'), can('cancel')),
   ];
 }
 

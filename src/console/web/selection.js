@@ -6,10 +6,10 @@ import {may_act} from './server.js';
 import {events} from './words.js';
 
 const by_status = {
-  dead: ['retry', 'discard'],
+  dead: ['retry', 'edit_dead', 'discard'],
   published: ['replay'],
-  pending: ['cancel', 'postpone'],
-  waiting: ['cancel', 'postpone'],
+  pending: ['cancel', 'postpone', 'edit'],
+  waiting: ['cancel', 'postpone', 'edit'],
 };
 
 // What can be done with an event in this state.
