@@ -71,6 +71,20 @@ std::int64_t count(database& session, const std::string& name) {
 }
 
 const arguments preset{"adopt", "--table", "public.outboxevent", "--preset", "debezium"};
+// The same columns, and no choices.
+const arguments mapped{"adopt",
+                       "--table",
+                       "public.outboxevent",
+                       "--map",
+                       "id=id",
+                       "--map",
+                       "aggregate_type=aggregatetype",
+                       "--map",
+                       "aggregate_id=aggregateid",
+                       "--map",
+                       "event_type=type",
+                       "--map",
+                       "payload=payload"};
 
 program_result refused_adoption(const stage& on, const arguments& words) {
   auto done = run_outboxd(words, on.variables());
@@ -189,25 +203,25 @@ TEST_CASE("adopt: it asks what becomes of rows that the columns allow and an eve
                     names, payload));
   };
   make("NOT NULL", "");
-  CHECK(refused_adoption(on, preset).says("column payload of public.outboxevent may be null"));
-  CHECK(refused_adoption(on, preset + arguments{"--null-payload", "no"}).says("--null-payload 'no'"));
-  CHECK(refused_adoption(on, preset + arguments{"--null-payload", "skip", "--unfit", "no"})
+  CHECK(refused_adoption(on, mapped).says("column payload of public.outboxevent may be null"));
+  CHECK(refused_adoption(on, mapped + arguments{"--null-payload", "no"}).says("--null-payload 'no'"));
+  CHECK(refused_adoption(on, mapped + arguments{"--null-payload", "skip", "--unfit", "no"})
             .says("--unfit 'no'"));
-  CHECK(adopt(on, preset + arguments{"--null-payload", "skip", "--print"}).find("IS NOT NULL") !=
+  CHECK(adopt(on, mapped + arguments{"--null-payload", "skip", "--print"}).find("IS NOT NULL") !=
         std::string::npos);
-  adopt(on, preset + arguments{"--null-payload", "skip"});
+  adopt(on, mapped + arguments{"--null-payload", "skip"});
   make("", "NOT NULL");
-  const auto asked = refused_adoption(on, preset);
+  const auto asked = refused_adoption(on, mapped);
   CHECK_MESSAGE(asked.says("aggregatetype (aggregate_type), aggregateid (aggregate_id), type (event_type)"),
                 asked.text());
   CHECK(asked.says("--unfit skip"));
   make("NOT NULL", "NOT NULL");
   session.exec(
       "INSERT INTO outboxevent (aggregatetype, aggregateid, type, payload) VALUES ('order', '', 'e', '{}')");
-  CHECK(refused_adoption(on, preset).says("has rows with an empty text"));
-  adopt(on, preset + arguments{"--unfit", "skip"});
+  CHECK(refused_adoption(on, mapped).says("has rows with an empty text"));
+  adopt(on, mapped + arguments{"--unfit", "skip"});
   session.exec("DELETE FROM outboxevent");
-  adopt(on, preset);
+  adopt(on, mapped);
   session.exec(
       "INSERT INTO outboxevent (aggregatetype, aggregateid, type, payload) VALUES ('order', '', 'e', '{}')");
   CHECK(count(session, "outbox.event") == 0);
@@ -217,6 +231,38 @@ TEST_CASE("adopt: it asks what becomes of rows that the columns allow and an eve
   CHECK(sqlstate_of(session, twin) == "23505");
   CHECK(refused_adoption(on, {"adopt", "--table", "outboxevent", "--remove", "--unfit", "skip"})
             .says("--remove"));
+}
+
+TEST_CASE(
+    "adopt: the preset of Debezium takes its own table without a further option, and says what it chose") {
+  const stage on;
+  auto session = on.connect();
+  for (const auto* key : {", PRIMARY KEY (id)", ""})
+    for (const auto* payload : {"jsonb", "varchar(4000)"}) {
+      CAPTURE(key);
+      CAPTURE(payload);
+      session.exec(fmt::format(
+          "TRUNCATE outbox.event; DROP TABLE IF EXISTS outboxevent; CREATE TABLE outboxevent (id "
+          "uuid NOT NULL, aggregatetype varchar(255) NOT NULL, aggregateid varchar(255) NOT NULL, "
+          "type varchar(255) NOT NULL, payload {}{})",
+          payload, key));
+      const auto said = adopt(on, preset);
+      CHECK_MESSAGE(
+          said.find("the preset debezium chooses --null-payload json-null (the body is null), "
+                    "--unfit skip (the row is not copied, and stays in the table)") != std::string::npos,
+          said);
+      const bool kept = std::string_view(key).empty();
+      CHECK((said.find("--keep") != std::string::npos) == kept);
+      session.exec(
+          "INSERT INTO outboxevent VALUES (gen_random_uuid(), 'order', '1', 'order.created', '{\"n\": 1}'),"
+          " (gen_random_uuid(), 'order', '1', 'order.deleted', NULL), (gen_random_uuid(), '', '1', 'e', "
+          "'1')");
+      CHECK(session.value("SELECT string_agg(payload::text, ' ' ORDER BY seq) FROM outbox.event") ==
+            "{\"n\": 1} null");
+      CHECK(count(session, "outboxevent") == (kept ? 3 : 1));
+    }
+  const auto told = adopt(on, preset + arguments{"--null-payload", "skip", "--unfit", "refuse", "--keep"});
+  CHECK_MESSAGE(told.find("chooses") == std::string::npos, told);
 }
 
 TEST_CASE("adopt: a writer who may do nothing else, under row security, and by COPY FREEZE, writes events") {

@@ -103,7 +103,22 @@ TEST_CASE("adopt --keep leaves the rows where they are, and needs no primary key
   session.exec(
       "CREATE TABLE public.outboxevent (aggregatetype text, aggregateid int, type text, payload text, extra "
       "int)");
-  const auto refused = run_outboxd(adopt_debezium + arguments{"--map", "id="}, on.variables());
+  const arguments mapped{"adopt",
+                         "--table",
+                         "public.outboxevent",
+                         "--map",
+                         "aggregate_type=aggregatetype",
+                         "--map",
+                         "aggregate_id=aggregateid",
+                         "--map",
+                         "event_type=type",
+                         "--map",
+                         "payload=payload",
+                         "--null-payload",
+                         "refuse",
+                         "--unfit",
+                         "refuse"};
+  const auto refused = run_outboxd(mapped, on.variables());
   CHECK(refused.exited(1));
   CHECK(refused.says("has no primary key"));
   adopt(on, adopt_debezium + arguments{"--map", "id=", "--keep"});

@@ -126,7 +126,8 @@ TEST_CASE("a payload is cast to the outbox's type, or refused") {
 }
 
 TEST_CASE("what becomes of rows that cannot be events is asked where the columns allow them") {
-  const auto mapping = *read_mapping("debezium", {}, {});
+  auto mapping = *read_mapping("debezium", {}, {});
+  mapping.misfits = {};
   const auto asked = [&](const source_table& from, const misfit_options& options, payload_type payload) {
     const auto decided = decide_misfits(from, mapping, payload, options);
     return decided ? "" : decided.error().message;
@@ -145,6 +146,28 @@ TEST_CASE("what becomes of rows that cannot be events is asked where the columns
   REQUIRE(decided);
   CHECK(decided->asks_rows);
   CHECK(decided->others == unfit_row::skip);
+}
+
+TEST_CASE("a preset chooses what no option says, where the columns allow such rows") {
+  const auto mapping = *read_mapping("debezium", {}, {});
+  const auto decided = [&](const source_table& from, const misfit_options& options) {
+    const auto found = decide_misfits(from, mapping, payload_type::jsonb, options);
+    REQUIRE_MESSAGE(found, found.error().message);
+    return *found;
+  };
+  source_table from = table();
+  const auto all = decided(from, {});
+  CHECK(all.payload == null_payload::json_null);
+  CHECK(all.others == unfit_row::skip);
+  CHECK(all.by_preset == std::vector<std::string>{"--null-payload json-null (the body is null)",
+                                                  "--unfit skip (the row is not copied, and stays in the "
+                                                  "table)"});
+  const auto none = decided(from, {"skip", "refuse"});
+  CHECK(none.payload == null_payload::skip);
+  CHECK(none.others == unfit_row::refuse);
+  CHECK(none.by_preset.empty());
+  for (auto& one : from.columns) one.not_null = true;
+  CHECK(decided(from, {}).by_preset.size() == 1);
 }
 
 TEST_CASE("a row has to fit to be copied, by conditions that no search_path changes") {

@@ -158,6 +158,19 @@ outcome<bool> takes_backlog(const source_table& from, bool asked) {
   return false;
 }
 
+// Debezium's documentation has a table without a primary key, and Debezium removes no rows.
+bool keeps_by_preset(const source_table& from, const adopt_options& options) {
+  return options.preset == "debezium" && from.primary_key.empty();
+}
+
+// What nobody has said, so that he can say otherwise.
+void say_choices(const adopt_options& options, const misfit_decisions& decided, bool keeps) {
+  auto all = decided.by_preset;
+  if (keeps && !options.keep) all.emplace_back("--keep (rows stay in the table)");
+  if (all.empty()) return;
+  say_error(fmt::format("the preset {} chooses {}", options.preset.value_or(""), fmt::join(all, ", ")));
+}
+
 void print_script(const source_table& from, const std::string& statements) {
   fmt::print(
       "BEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\nSET LOCAL lock_timeout = '{}ms';\nSET LOCAL "
@@ -251,6 +264,8 @@ outcome<int> run_adopt(const settings& from, const adopt_options& options) {
   if (!event) return run_failure(event.error().message);
   const auto decided = decide_misfits(*table, mapping, payload, options.misfits);
   if (!decided) return usage_failure(decided.error().message);
+  const bool keeps = options.keep || mapping.keeps || keeps_by_preset(*table, options);
+  say_choices(options, *decided, keeps);
   if (decided->asks_rows) OUTBOXD_TRY_VOID(ask_rows(session, *table, mapping, options.print));
   replace_null_payload(*event, payload, decided->payload);
   auto fits = fit_conditions(*table, mapping, payload, outbox, *decided);
@@ -264,7 +279,7 @@ outcome<int> run_adopt(const settings& from, const adopt_options& options) {
                .fits = std::move(fits),
                .passes_twins = passes_twins,
                .where = options.where.value_or(""),
-               .keeps = options.keep || mapping.keeps,
+               .keeps = keeps,
                .order_by = {}},
               options);
 }

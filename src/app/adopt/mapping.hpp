@@ -39,10 +39,17 @@ struct header_source {
   std::string column;
 };
 
+// What becomes of rows that cannot be events; nothing: not said.
+struct misfit_options {
+  std::optional<std::string> null_payload;
+  std::optional<std::string> unfit;
+};
+
 struct column_mapping {
   std::map<event_field, field_source> fields;
   std::vector<header_source> headers;
-  bool keeps = false;  // the preset's table is not to be emptied
+  bool keeps = false;        // the preset's table is not to be emptied
+  misfit_options misfits{};  // the preset's choices
 };
 
 // preset: empty for none. maps: FIELD=COLUMN, FIELD='TEXT' or FIELD= for none; they go before the preset.

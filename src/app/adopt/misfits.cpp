@@ -65,6 +65,14 @@ std::string_view type_name(payload_type payload) {
   return {};
 }
 
+std::string as_option(std::string_view name, const std::string& choice) {
+  const auto* const means = choice == "skip"        ? "the row is not copied, and stays in the table"
+                            : choice == "json-null" ? "the body is null"
+                            : choice == "empty"     ? "the body is empty"
+                                                    : "the INSERT fails";
+  return fmt::format("{} {} ({})", name, choice, means);
+}
+
 constexpr std::string_view misfit_choices =
     "--unfit skip (it is not copied, and stays in the table) or --unfit refuse (its INSERT fails)";
 
@@ -101,18 +109,28 @@ void add_header_conditions(std::vector<std::string>& to, const source_table& fro
 }  // namespace
 
 result<misfit_decisions> decide_misfits(const source_table& from, const column_mapping& mapping,
-                                        payload_type payload, const misfit_options& options) {
+                                        payload_type payload, const misfit_options& given) {
   misfit_decisions out;
+  auto options = given;
+  const auto* const body = column_of(from, mapping, event_field::payload);
+  const bool may_be_null = body != nullptr && !body->not_null;
+  if (!options.null_payload && may_be_null && mapping.misfits.null_payload) {
+    options.null_payload = mapping.misfits.null_payload;
+    out.by_preset.push_back(as_option("--null-payload", *options.null_payload));
+  }
   if (options.null_payload) {
     OUTBOXD_TRY(const auto chosen, read_null_payload(*options.null_payload, payload));
     out.payload = chosen;
-  } else if (const auto* const one = column_of(from, mapping, event_field::payload);
-             one != nullptr && !one->not_null) {
+  } else if (may_be_null) {
     return permanent(fmt::format(
         "column {} of {} may be null, and the payload of an event may not; choose what becomes of such a "
         "row: --null-payload skip (it is not copied, and stays in the table), json-null (its body is "
         "null), empty (its body is empty) or refuse (its INSERT fails)",
-        one->name, from.shown()));
+        body->name, from.shown()));
+  }
+  if (!options.unfit && mapping.misfits.unfit) {
+    options.unfit = mapping.misfits.unfit;
+    out.by_preset.push_back(as_option("--unfit", *options.unfit));
   }
   if (options.unfit) {
     OUTBOXD_TRY(const auto chosen, read_unfit_row(*options.unfit));

@@ -28,20 +28,17 @@ enum class unfit_row {
   refuse,  // its INSERT fails
 };
 
-struct misfit_options {
-  std::optional<std::string> null_payload;
-  std::optional<std::string> unfit;
-};
-
 struct misfit_decisions {
   null_payload payload = null_payload::refuse;
   unfit_row others = unfit_row::skip;
-  bool asks_rows = false;  // nothing was chosen for others: to be, if the table has such rows
+  bool asks_rows = false;                // nothing was chosen for others: to be, if the table has such rows
+  std::vector<std::string> by_preset{};  // options that were left to the preset
 };
 
-// The error asks for what has to be chosen: what the table's columns allow, and an event does not.
+// An option goes before the preset's choice. The error asks for what has to be chosen: what the table's
+// columns allow, and an event does not.
 result<misfit_decisions> decide_misfits(const source_table& from, const column_mapping& mapping,
-                                        payload_type payload, const misfit_options& options);
+                                        payload_type payload, const misfit_options& given);
 
 // A query whose row tells that there is a null or an empty text where an event needs a name; empty: no column
 // can have one.
