@@ -284,6 +284,14 @@ AS $outboxd$
   FROM @schema@.pause_parts(event_types, aggregate_types, everything, exchanges, routing_keys) AS p;
 $outboxd$;
 
+-- One name, or an array as text.
+CREATE FUNCTION @schema@.names_in(given text)
+RETURNS text[] LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+  SELECT CASE WHEN given LIKE '{%' THEN given::text[] WHEN given IS NOT NULL THEN ARRAY[given] END;
+$outboxd$;
+
 -- Keeps relays from publishing events of these types, for these destinations, or any, until `until` or until
 -- they are resumed, and returns how many parts that are. What is paused already gets the new end and reason.
 -- Events that are under way to the broker still arrive.
@@ -330,6 +338,17 @@ BEGIN
 END
 $outboxd$;
 
+-- The same of one name each. A literal without a type comes here, also one that is an array.
+CREATE FUNCTION @schema@.pause(event_types text, aggregate_types text DEFAULT '{}',
+  everything boolean DEFAULT false, until timestamptz DEFAULT NULL, reason text DEFAULT NULL,
+  exchanges text DEFAULT '{}', routing_keys text DEFAULT '{}')
+RETURNS bigint LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+  SELECT @schema@.pause(@schema@.names_in(event_types), @schema@.names_in(aggregate_types), everything, until,
+                        reason, @schema@.names_in(exchanges), @schema@.names_in(routing_keys));
+$outboxd$;
+
 -- Ends the pauses of these types and of these globs, as they were given; `everything`: all pauses there are.
 -- Returns how many it has ended.
 CREATE FUNCTION @schema@.resume(event_types text[], aggregate_types text[] DEFAULT '{}',
@@ -356,4 +375,15 @@ BEGIN
   PERFORM @schema@.tell_relays('pause');
   RETURN ended;
 END
+$outboxd$;
+
+-- The same of one name each, as pause has it.
+CREATE FUNCTION @schema@.resume(event_types text, aggregate_types text DEFAULT '{}',
+  everything boolean DEFAULT false, reason text DEFAULT NULL, exchanges text DEFAULT '{}',
+  routing_keys text DEFAULT '{}')
+RETURNS bigint LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+AS $outboxd$
+  SELECT @schema@.resume(@schema@.names_in(event_types), @schema@.names_in(aggregate_types), everything,
+                         reason, @schema@.names_in(exchanges), @schema@.names_in(routing_keys));
 $outboxd$;

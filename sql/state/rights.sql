@@ -58,6 +58,7 @@ VALUES
   ('outbox_operator', 'FUNCTION', 'events_postpone', 'EXECUTE', NULL),
   ('outbox_operator', 'FUNCTION', 'events_edit', 'EXECUTE', NULL),
   ('outbox_operator', 'FUNCTION', 'replay', 'EXECUTE', NULL),
+  ('outbox_operator', 'FUNCTION', 'names_in', 'EXECUTE', NULL),
   ('outbox_operator', 'FUNCTION', 'pause', 'EXECUTE', NULL),
   ('outbox_operator', 'FUNCTION', 'resume', 'EXECUTE', NULL),
   ('outbox_operator', 'FUNCTION', 'prune_published', 'EXECUTE', NULL),

@@ -143,12 +143,12 @@ TEST_CASE("migrate names the rights on the database or the schema that it lacks,
   // Another user who may look: nothing to do is no error, and a difference is the owner's to mend.
   at.admin.exec("CREATE ROLE other LOGIN IN ROLE outbox_operator");
   at.succeeds("other", "shop", {"migrate"}, "is up to date");
-  database{at.url("guest", "shop")}.exec("GRANT EXECUTE ON FUNCTION outbox.pause TO PUBLIC");
+  database{at.url("guest", "shop")}.exec("GRANT EXECUTE ON FUNCTION outbox.replay TO PUBLIC");
   const auto theirs = at.run("other", "shop", {"migrate"});
   CHECK_MESSAGE(theirs.exited(1), theirs.text());
   CHECK_MESSAGE(theirs.says("the outbox belongs to guest: let it run: REVOKE EXECUTE ON FUNCTION"),
                 theirs.text());
-  at.succeeds("guest", "shop", {"migrate"}, "mended: PUBLIC may EXECUTE outbox.pause(");
+  at.succeeds("guest", "shop", {"migrate"}, "mended: PUBLIC may EXECUTE outbox.replay(");
 }
 
 TEST_CASE("what --print prints needs no superuser either") {

@@ -222,6 +222,34 @@ TEST_CASE("pauses come and go under load with two relays: nothing is lost, doubl
   second.stop();
 }
 
+TEST_CASE("in SQL a part to pause or resume is an array or a text, and a text is one name") {
+  const stage on;
+  auto session = on.connect();
+  const auto pause = [&](const std::string& call) {
+    session.exec("TRUNCATE outbox.pause");
+    const auto parts = session.value("SELECT outbox.pause(" + call + ")");
+    return parts + " " +
+           session.value("SELECT string_agg(part || '=' || name, ' ' ORDER BY part, name) FROM outbox.pause");
+  };
+  CHECK(pause("event_types => 'order.created'") == "1 event_type=order.created");
+  CHECK(pause("'a, b', exchanges => 'shop', routing_keys => '*.x'") ==
+        "3 event_type=a, b exchange=shop routing_key=*.x");
+  CHECK(pause("'a'::varchar, reason => 'ticket 7', until => 'infinity'") == "1 event_type=a");
+  CHECK(pause("'{}', aggregate_types => 'order'") == "1 aggregate_type=order");
+  for (const auto* both : {"'{a,b}'", "'{a,b}'::text[]", "ARRAY['a', 'b']", "'{\"a\",\"b\"}'"})
+    CHECK_MESSAGE(pause(both) == "2 event_type=a event_type=b", both);
+  for (const auto* all :
+       {"'{}', everything => true", "NULL, everything => true", "ARRAY[]::text[], '{}', true"})
+    CHECK_MESSAGE(pause(all) == "1 everything=", all);
+  CHECK_THROWS_AS(pause("''"), database_error);
+  pause("'{a,b,c}', exchanges => 'shop'");
+  CHECK(session.number("SELECT outbox.resume('a', exchanges => 'shop')") == 2);
+  CHECK(session.number("SELECT outbox.resume('{b}')") == 1);
+  CHECK(session.number("SELECT outbox.resume(ARRAY['c'], reason => 'ticket 7')") == 1);
+  CHECK(session.value("SELECT selection FROM outbox.audit WHERE what = 'resume' ORDER BY id LIMIT 1") ==
+        "--event-type a --exchange shop");
+}
+
 TEST_CASE("a pause is refused in words: without a selector, with an end that has passed, with no type") {
   const stage on;
   const operator_desk desk{on};

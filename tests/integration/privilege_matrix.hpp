@@ -131,8 +131,11 @@ inline const std::vector<action> functions{
     {"partition_by", "SELECT outbox.partition_by('daily')", ""},
     {"pause_parts", "SELECT outbox.pause_parts('{{}}', '{{}}', true, '{{}}', '{{}}')", ""},
     {"pause_words", "SELECT outbox.pause_words('{{}}', '{{}}', true, '{{}}', '{{}}')", ""},
+    {"names_in", "SELECT outbox.names_in('x')", "o"},
     {"pause", "SELECT nullif(outbox.pause('{{}}', everything => true), 0)", "o"},
+    {"pause", "SELECT nullif(outbox.pause(ARRAY[]::text[], everything => true), 0)", "o"},
     {"resume", "SELECT nullif(outbox.resume('{{}}', everything => true), 0)", "o"},
+    {"resume", "SELECT nullif(outbox.resume(ARRAY[]::text[], everything => true), 0)", "o"},
 };
 
 // PostgreSQL refuses ON CONFLICT (id) on a partitioned outbox, where each partition has a unique constraint
