@@ -187,6 +187,37 @@ TEST_CASE("check names a sequence that is cached and a table without autovacuum"
         "ALTER TABLE " + table + " RESET (autovacuum_enabled);");
 }
 
+TEST_CASE("check names where commits of writers are not waited for") {
+  const clinic at;
+  const login writer{"outbox_writer"};
+  const login stranger{""};
+  const auto database = at.on.database_name();
+  const auto off = [](const std::string& role) {
+    return "ALTER ROLE " + role + " SET synchronous_commit = off";
+  };
+  // Neither of them inserts events. A relay that is not led astray by them sets its own.
+  at.administer(off(stranger.name()));
+  at.administer(off(at.user.name()));
+  const auto sound = at.check();
+  CHECK_MESSAGE(sound.exited(0), sound.text());
+  CHECK_FALSE_MESSAGE(sound.says("warning"), sound.text());
+  at.administer(off(writer.name()));
+  finds(at, "database.commits", "warning", "synchronous_commit is off for role " + writer.name() + ":",
+        "ALTER ROLE " + writer.name() + " RESET synchronous_commit;");
+  at.administer("ALTER ROLE " + writer.name() + " RESET synchronous_commit");
+  at.administer("ALTER ROLE " + writer.name() + " IN DATABASE " + database +
+                " SET synchronous_commit = false");
+  const auto in_database = "ALTER ROLE " + writer.name() + " IN DATABASE " + database;
+  finds(at, "database.commits", "warning", "role " + writer.name() + " in database " + database,
+        in_database + " RESET synchronous_commit;");
+  at.administer(in_database + " SET synchronous_commit = local");
+  at.administer("ALTER DATABASE " + database + " SET synchronous_commit = off");
+  const auto remedy = "ALTER ROLE ALL IN DATABASE " + database + " RESET synchronous_commit;";
+  finds(at, "database.commits", "warning", "off for database " + database + ":", remedy);
+  at.administer(remedy);
+  CHECK_FALSE(at.check().says("warning"));
+}
+
 TEST_CASE("check names a session whose lock is in the way") {
   const clinic at;
   auto session = at.on.connect();

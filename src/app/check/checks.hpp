@@ -43,6 +43,9 @@ finding check_references(context& of);
 finding check_user_triggers(context& of);
 finding check_user_indexes(context& of);
 
+// commit_checks.cpp
+finding check_commits(context& of);
+
 // partition_checks.cpp
 finding check_partitions(context& of);
 

@@ -40,6 +40,7 @@ constexpr std::array in_order{
     check{"database.sequence", needs::outbox, check_sequence, looks::as_anybody},
     check{"database.autovacuum", needs::outbox, check_autovacuum, looks::as_anybody},
     check{"database.partitions", needs::outbox, check_partitions, looks::as_anybody},
+    check{"database.commits", needs::outbox, check_commits, looks::as_anybody},
     check{"database.session", needs::outbox, check_relay_session},
     check{"database.settings", needs::login, check_settings},
     check{"database.notification", needs::login, check_notification},
