@@ -6,8 +6,8 @@
 namespace outboxd::app::check {
 namespace {
 
-// Where synchronous_commit is off, each with its remedy: for the server; for the database; for everybody or for
-// a role that may insert events, in this database or in all. Sessions with a setting of their own are not seen.
+// Where synchronous_commit is off, each with its remedy: for the server, for the database, and for everybody
+// or a role that may insert events, in this database or in all. A setting of a session alone is not seen.
 std::string found_sql(const context& of) {
   return fmt::format(
       "SELECT 'the server', 'ALTER SYSTEM SET synchronous_commit = on; SELECT pg_reload_conf();'"
