@@ -3,30 +3,23 @@
 #include <doctest/doctest.h>
 
 #include "app/config/effective_settings.hpp"
+#include "given_settings.hpp"
 #include "temporary_file.hpp"
 
 namespace app_effective_settings_test {
 
 using namespace outboxd;
 using namespace outboxd::app;
-using outboxd::test::temporary_file;
+using test::has;
+using test::temporary_file;
+using test::with;
 
 namespace {
-
-raw_settings with(std::initializer_list<std::pair<const char*, std::string>> values) {
-  raw_settings raw;
-  for (const auto& [key, text] : values) raw[key] = {text, std::string("origin of ") + key};
-  return raw;
-}
 
 std::string shown(const raw_settings& raw) {
   const auto read = read_settings(raw);
   REQUIRE(read.has_value());
   return to_toml(*read);
-}
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 // The keys' texts, without their origins.
