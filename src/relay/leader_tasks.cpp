@@ -162,17 +162,19 @@ leader::done leader::carry_out(pg::connection& link, flow::task::look_for_reques
 // Only whose user may lead counts, as far as that is known: anybody can take the lock.
 leader::done leader::carry_out(pg::connection& link, flow::task::count_relays&) {
   constexpr auto counted_sql =
-      "SELECT count(*) FROM pg_locks AS l{} WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = "
-      "{} AND l.granted"
-      " AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())"
-      "{}";
-  constexpr auto with_user = " JOIN pg_stat_activity AS a ON a.pid = l.pid";
-  const auto may_lead = fmt::format(" AND has_table_privilege(a.usesysid, format('%I.shard', {}), 'UPDATE')",
-                                    settings_.database.schema.literal());
-  OUTBOXD_CO_TRY(const auto counted,
-                 co_await ask(link, fmt::format(counted_sql, may_.sessions ? with_user : "",
-                                                store::lock_class(settings_.database.schema),
-                                                store::present_key, may_.sessions ? may_lead : "")));
+      "SELECT count(*) FROM pg_locks AS l{} WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = {}"
+      " AND l.granted AND l.database = (SELECT d.oid FROM pg_database AS d"
+      " WHERE d.datname = current_database()){}";
+  std::string users;
+  std::string may_lead;
+  if (may_.sessions) {
+    users = " JOIN pg_stat_activity AS a ON a.pid = l.pid";
+    may_lead = fmt::format(" AND has_table_privilege(a.usesysid, format('%I.shard', {}), 'UPDATE')",
+                           settings_.database.schema.literal());
+  }
+  auto sql = fmt::format(counted_sql, users, store::lock_class(settings_.database.schema), store::present_key,
+                         may_lead);
+  OUTBOXD_CO_TRY(const auto counted, co_await ask(link, std::move(sql)));
   flow_.on_counted(number_of(counted), clock::now());
   co_return result<void>();
 }
@@ -195,13 +197,12 @@ boost::asio::awaitable<result<bool>> leader::notify(pg::connection& link) {
 }
 
 leader::done leader::carry_out(pg::connection& link, flow::task::ask_queue_usage&) {
-  const auto told =
-      co_await ask(link, may_.queue_usage ? "SELECT pg_notification_queue_usage()" : "SELECT NULL");
+  std::string sql = may_.queue_usage ? "SELECT pg_notification_queue_usage()" : "SELECT NULL";
+  const auto told = co_await ask(link, std::move(sql));
   if (!told && link.lost()) co_return tl::make_unexpected(told.error());
-  flow_.on_queue_usage(told && !told->is_null(0, 0)
-                           ? std::optional(std::strtod(std::string(told->at(0, 0)).c_str(), nullptr))
-                           : std::nullopt,
-                       clock::now());
+  std::optional<double> usage;
+  if (told && !told->is_null(0, 0)) usage = std::strtod(std::string(told->at(0, 0)).c_str(), nullptr);
+  flow_.on_queue_usage(usage, clock::now());
   co_return result<void>();
 }
 
