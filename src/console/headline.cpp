@@ -252,7 +252,7 @@ std::optional<headline> behind(const json& now) {
                   fmt::format("Behind: the oldest due event has waited for {}; {} pending, {} published.{}",
                               app::words_of_seconds(*age), events(count_of(status, "pending")),
                               rate_words(now), silent_words(now)),
-                  "If it does not shrink: docs/runbook.md, \"The backlog grows\".", ""};
+                  "If it does not shrink: docs/runbook.md, \"Backlog growing\".", ""};
 }
 
 // Nothing: none is. Of many, only the first hundred thousand are counted.
