@@ -106,16 +106,20 @@ TEST_CASE("denied: PostgreSQL's refusal of each right of a role is told with the
       CAPTURE(role);
       CAPTURE(one.name);
       REQUIRE_FALSE(touches.empty());
-      revoke(admin, one, role);
       for (const auto& touch : touches) {
         CAPTURE(touch);
-        const auto refusal = denial(session, touch);
+        revoke(admin, one, role);
+        auto refusal = denial(session, touch);
         CHECK_FALSE(refusal.empty());
-        const auto told =
-            session.value(store::denial_query(*pg::schema_name::parse("outbox"), role, refusal));
-        CHECK_MESSAGE(told.starts_with(fmt::format("user {} lacks {}", user.name(), one.what)), told);
-        admin.exec(remedy_in(told));
-        CHECK(denial(session, touch).empty());
+        // A function that takes texts calls the one that takes arrays, which was revoked, too.
+        for (int overloads = 0; overloads < 2 && !refusal.empty(); ++overloads) {
+          const auto told =
+              session.value(store::denial_query(*pg::schema_name::parse("outbox"), role, refusal));
+          CHECK_MESSAGE(told.starts_with(fmt::format("user {} lacks {}", user.name(), one.what)), told);
+          admin.exec(remedy_in(told));
+          refusal = denial(session, touch);
+        }
+        CHECK_MESSAGE(refusal.empty(), refusal);
       }
     }
   }
@@ -185,8 +189,10 @@ TEST_CASE("denied: commands and the console tell an operator what to grant") {
   };
   mended("SELECT ON outbox.event", command({"status"}));
   mended("USAGE ON SCHEMA outbox", command({"status"}));
-  mended("EXECUTE ON FUNCTION outbox.pause", command({"pause", "--aggregate-type", "order"}));
-  mended("EXECUTE ON FUNCTION outbox.resume", command({"resume", "--aggregate-type", "order"}));
+  mended("EXECUTE ON FUNCTION outbox.pause(text[], text[], boolean, timestamptz, text, text[], text[])",
+         command({"pause", "--aggregate-type", "order"}));
+  mended("EXECUTE ON FUNCTION outbox.resume(text[], text[], boolean, text, text[], text[])",
+         command({"resume", "--aggregate-type", "order"}));
   mended("SELECT ON outbox.audit", command({"trace", "--id", "6f1c1f1e-2f0c-4b1e-9d55-0a1b2c3d4e5f"}));
   const running_console console{desk};
   mended("SELECT ON outbox.audit", [&] { return console.get("/api/audit").body; });
