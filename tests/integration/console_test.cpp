@@ -109,7 +109,10 @@ TEST_CASE("what is stuck is told by reason, type and destination, with an exampl
   CHECK(held.at("behind").at("code") == "returned");
   const auto event = console.json("/api/event?id=" + waits.at("example").at("id").get<std::string>());
   CHECK(event.at("events").at(0).at("state") == "backing_off");
-  console.await_headline("destination");
+  console.await_headline("dead");
+  const auto words = console.headline().at("text").get<std::string>();
+  CHECK_MESSAGE(words.starts_with("5 events are dead, and 1 waits at exchange \"outbox\" with key " + lost),
+                words);
   running.stop();
 }
 
