@@ -7,6 +7,7 @@ std::vector<std::unique_ptr<part>> all_parts() {
   all.push_back(limit_part());
   all.push_back(drain_part());
   all.push_back(latency_part());
+  all.push_back(batch_part());
   all.push_back(writers_part());
   all.push_back(held_part());
   all.push_back(backlog_part());

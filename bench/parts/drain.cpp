@@ -137,7 +137,7 @@ class full_drain : public part {
     create_plain_outbox(where);
     auto fill = fill_;
     fill.events = plain_events_;
-    return plain_drain(on, where, fill);
+    return plain_drain(on, where, fill).events_per_second;
   }
 
   static double tell(report& out, const drain_rounds& rounds) {

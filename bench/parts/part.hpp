@@ -24,6 +24,7 @@ class part {
 std::unique_ptr<part> limit_part();
 std::unique_ptr<part> drain_part();
 std::unique_ptr<part> latency_part();
+std::unique_ptr<part> batch_part();
 std::unique_ptr<part> writers_part();
 std::unique_ptr<part> held_part();
 std::unique_ptr<part> backlog_part();

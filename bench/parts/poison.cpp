@@ -21,7 +21,7 @@ namespace outboxd::bench {
 namespace {
 
 // Of one round.
-struct latencies {
+struct latencies_beside {
   std::vector<double> p50, p99, most;
 
   void add(const std::vector<double>& round) {
@@ -90,7 +90,7 @@ class poison : public part {
   }
 
  private:
-  latencies& times_of(company with) { return times_.at(static_cast<std::size_t>(with)); }
+  latencies_beside& times_of(company with) { return times_.at(static_cast<std::size_t>(with)); }
 
   void measure(const setup& on, stage& where, test::broker& broker, company with) {
     where.connect().exec("TRUNCATE outbox.event");
@@ -185,7 +185,7 @@ class poison : public part {
   int rounds_ = 3;
   int gone_ = 3'000;
   std::vector<double> probes_per_second_;
-  std::array<latencies, all_.size()> times_;
+  std::array<latencies_beside, all_.size()> times_;
 };
 
 }  // namespace

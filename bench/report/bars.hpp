@@ -52,6 +52,8 @@ inline constexpr std::array bars{
     bar{"latency_p50_ratio", direction::at_most, 1.3, "latency",
         "p50 at 200/s / (NOTIFY round trip + publish-to-consume round trip)"},
     bar{"latency_p99_vs_plain", direction::at_most, 0.6, "latency", "p99 at 1,000/s: outboxd / plain relay"},
+    bar{"drain_vs_batch", direction::at_least, 0.9, "batch", "drain: outboxd / batch relay, quorum queue"},
+    bar{"latency_p50_vs_batch", direction::at_most, 0.2, "batch", "p50 at 20/s: outboxd / batch relay"},
     bar{"held_ratio", direction::at_least, 0.9, "held", "drain beside a held snapshot: last round / first"},
     bar{"backlog_ratio", direction::at_least, 0.9, "backlog",
         "drain beside 5 M published rows / on a fresh table"},

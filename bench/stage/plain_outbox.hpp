@@ -1,22 +1,31 @@
-// plain_outbox: the outbox table that everybody writes, on a stage, and the plain relay on it.
+// plain_outbox: the outbox table that everybody writes, on a stage, and the relays that people write for it.
 #pragma once
 
-#include <cstdint>
+#include <string>
+#include <vector>
 
+#include "report/process_usage.hpp"
+#include "stage/drain.hpp"
 #include "stage/setup.hpp"
 #include "stage/stage.hpp"
 #include "support/process.hpp"
 
 namespace outboxd::bench {
 
-// Creates the table plain.event, its index and its trigger, which notifies each row's id.
-void create_plain_outbox(stage& on);
+// Creates the table plain.event and its index; with a trigger that notifies each row's id.
+void create_plain_outbox(stage& on, bool notifies = true);
 
-// One plain relay, with a pool of five.
+// Which of them: the plain relay has a pool of five.
+struct hand_written {
+  std::string program = "plain_relay";
+  std::vector<std::string> flags = {};
+};
+
 class plain_relay {
  public:
-  plain_relay(const setup& on, const stage& where);
+  plain_relay(const setup& on, const stage& where, const hand_written& which = {});
 
+  process_usage usage() const { return usage_of(process_.pid()); }
   bool running() { return process_.running(); }
   std::string tail() { return process_.tail(); }
 
@@ -24,7 +33,7 @@ class plain_relay {
   test::process process_;
 };
 
-// Fills plain.event, lets a plain relay publish everything, and returns its events per second.
-double plain_drain(const setup& on, stage& where, const filling& how);
+// Fills plain.event, and lets one relay publish everything. Its commits are not counted.
+drained plain_drain(const setup& on, stage& where, const filling& how, const hand_written& which = {});
 
 }  // namespace outboxd::bench

@@ -8,7 +8,7 @@
 namespace outboxd::bench {
 
 struct setup {
-  std::filesystem::path programs;  // the directory of outboxd, publisher, plain_relay and slow_flush.so
+  std::filesystem::path programs;  // the directory of outboxd, publisher, the baselines and slow_flush.so
   std::filesystem::path output;
   std::string database_url;
   std::string amqp_url;

@@ -1,0 +1,120 @@
+// batch_relay: the worker that people write once one event at a time is too slow, as a baseline. It takes a
+// batch of pending rows with FOR UPDATE SKIP LOCKED, publishes all of them, waits for their confirms, marks
+// them with one UPDATE, and commits. It polls while there is nothing. Several workers lock rows of the same
+// aggregate in any order, and a batch that fails is published again as a whole: such workers keep no order.
+// Works on the table plain.event (stage/plain_outbox.hpp) until it is killed.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "amqp/rabbitmq.hpp"
+#include "support/broker_connection.hpp"
+#include "support/database.hpp"
+
+namespace {
+
+using namespace outboxd::test;
+
+class worker {
+ public:
+  worker(const std::string& database_url, const std::string& amqp_url, int batch)
+      : session_(database_url), broker_(amqp_url), batch_(std::to_string(batch)) {
+    amqp_confirm_select(broker_.state(), broker_.channel());
+    broker_.check("asking for confirms");
+  }
+
+  // Returns how many events it has published.
+  std::size_t work() {
+    session_.exec("BEGIN");
+    const auto rows = session_.exec(
+        "SELECT id, exchange, event_type, payload FROM plain.event WHERE status = 'pending'"
+        " ORDER BY seq LIMIT $1 FOR UPDATE SKIP LOCKED",
+        {batch_});
+    std::string ids;
+    for (const auto& row : rows) {
+      publish(*row[0], *row[1], *row[2], *row[3]);
+      ids += (ids.empty() ? "{" : ",") + *row[0];
+    }
+    await_confirms();
+    if (!rows.empty())
+      session_.exec(
+          "UPDATE plain.event SET status = 'published', published_at = clock_timestamp()"
+          " WHERE id = ANY ($1)",
+          {ids + "}"});
+    session_.exec("COMMIT");
+    return rows.size();
+  }
+
+ private:
+  void publish(const std::string& id, const std::string& exchange, const std::string& key,
+               const std::string& body) {
+    amqp_basic_properties_t properties{};
+    properties._flags = AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_DELIVERY_MODE_FLAG |
+                        AMQP_BASIC_MESSAGE_ID_FLAG | AMQP_BASIC_TYPE_FLAG;
+    properties.content_type = bytes("application/json");
+    properties.delivery_mode = 2;
+    properties.message_id = bytes(id);
+    properties.type = bytes(key);
+    const int status = amqp_basic_publish(broker_.state(), broker_.channel(), bytes(exchange), bytes(key),
+                                          /*mandatory=*/1, 0, &properties, bytes(body));
+    if (status != AMQP_STATUS_OK) throw broker_error(amqp_error_string2(status), 0);
+    unconfirmed_.insert(++latest_);
+  }
+
+  void await_confirms() {
+    while (!unconfirmed_.empty()) {
+      amqp_frame_t frame{};
+      if (const int read = amqp_simple_wait_frame(broker_.state(), &frame); read != AMQP_STATUS_OK)
+        throw broker_error(amqp_error_string2(read), 0);
+      if (frame.frame_type != AMQP_FRAME_METHOD) continue;
+      if (frame.payload.method.id != AMQP_BASIC_ACK_METHOD)
+        throw std::runtime_error(fmt::format("no ack but method {:#x}", frame.payload.method.id));
+      const auto& ack = *static_cast<const amqp_basic_ack_t*>(frame.payload.method.decoded);
+      if (ack.multiple != 0)
+        unconfirmed_.erase(unconfirmed_.begin(), unconfirmed_.upper_bound(ack.delivery_tag));
+      else
+        unconfirmed_.erase(ack.delivery_tag);
+    }
+    amqp_maybe_release_buffers(broker_.state());
+  }
+
+  database session_;
+  broker_connection broker_;
+  std::string batch_;
+  std::uint64_t latest_ = 0;  // delivery tag
+  std::set<std::uint64_t> unconfirmed_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string database_url;
+  std::string amqp_url;
+  int workers = 1;
+  int batch = 500;
+  int poll_ms = 100;
+  CLI::App app{"The batch relay: SKIP LOCKED, and the confirms of a whole batch"};
+  app.add_option("--database-url", database_url)->envname("OUTBOXD_DATABASE_URL")->required();
+  app.add_option("--amqp-url", amqp_url)->envname("OUTBOXD_AMQP_URL")->required();
+  app.add_option("--workers", workers)->check(CLI::Range(1, 64));
+  app.add_option("--batch", batch)->check(CLI::Range(1, 10'000));
+  app.add_option("--poll-ms", poll_ms, "the pause after a look that found nothing")
+      ->check(CLI::Range(1, 10'000));
+  CLI11_PARSE(app, argc, argv);
+  std::vector<std::thread> all;
+  for (int i = 0; i < workers; ++i)
+    all.emplace_back([&] {
+      try {
+        worker one(database_url, amqp_url, batch);
+        for (;;)
+          if (one.work() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(poll_ms));
+      } catch (const std::exception& failed) {
+        fmt::print(stderr, "batch_relay: {}\n", failed.what());
+        std::_Exit(1);
+      }
+    });
+  for (auto& each : all) each.join();
+}
