@@ -1,4 +1,4 @@
--- relay.after_publish = delete, in the place of mark.
+-- retention.published = 0s, in the place of mark.
 DELETE FROM @schema@.event AS e
 USING unnest($1::uuid[], $2::tid[], $3::bigint[], $4::xid8[]) AS k(id, place, seq, tx)
 WHERE e.ctid = k.place AND (e.id = k.id AND e.seq = k.seq AND e.tx = k.tx) IS TRUE

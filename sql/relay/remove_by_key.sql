@@ -1,4 +1,4 @@
--- relay.after_publish = delete, in the place of mark_by_key.
+-- retention.published = 0s, in the place of mark_by_key.
 WITH found AS MATERIALIZED (
   SELECT u.place, k.seq, k.number, u.changed
   FROM unnest($1::uuid[], $2::bigint[], $3::xid8[], $4::xid[], $5::bytea[]) WITH ORDINALITY

@@ -28,7 +28,6 @@ struct connection_settings {
   std::chrono::milliseconds connect_timeout{10'000};  // name look-up, TCP and handshake together
   std::vector<std::string> declare_exchanges;         // durable, of type topic
   std::size_t max_message_size = 134'217'728;         // bytes of a body
-  bool allow_cc = false;                              // headers CC and BCC
   std::size_t max_unconfirmed = 4096;                 // publishes without an answer
   // Bytes accepted and not yet handed to a write; a write under way holds as much again.
   std::size_t max_buffered = std::size_t{1024} * 1024;

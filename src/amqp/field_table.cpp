@@ -38,8 +38,8 @@ void drop_repeated(std::vector<field>& fields, std::size_t first) {
 // Receives nlohmann's events. Returning false ends the parse; `problem` then says why.
 class table_builder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  table_builder(amqp_pool_t* pool, std::vector<field>& fields, std::size_t max_bytes, bool allow_cc)
-      : pool_(pool), fields_(fields), max_bytes_(max_bytes), allow_cc_(allow_cc) {}
+  table_builder(amqp_pool_t* pool, std::vector<field>& fields, std::size_t max_bytes)
+      : pool_(pool), fields_(fields), max_bytes_(max_bytes) {}
 
   std::string problem;
 
@@ -84,10 +84,6 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
         left_out_ = 0;
         return true;
       }
-      if (is_cc(name) && !allow_cc_)
-        return fail(
-            "is refused: RabbitMQ would send the message to other routing keys as well; to allow it set "
-            "amqp.allow_cc = true");
     }
     // A field name begins with a letter, '$' or '#' (section 4.2.5.5). RabbitMQ is not that strict, but
     // consumers on rabbitmq-c cannot read a table with an empty name.
@@ -224,7 +220,6 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   amqp_pool_t* pool_;
   std::vector<field>& fields_;
   std::size_t max_bytes_;
-  bool allow_cc_;
   std::size_t bytes_ = 0;  // encoded so far
   std::vector<level> levels_;
   std::string top_name_;
@@ -288,7 +283,7 @@ result<amqp_table_t> field_table::build(const message& message, std::size_t max_
   }
   pool_.recycle();
   fields_.clear();
-  table_builder builder(pool_.get(), fields_, max_bytes, allow_cc_);
+  table_builder builder(pool_.get(), fields_, max_bytes);
   if (!nlohmann::json::sax_parse(message.headers, &builder)) return permanent(std::move(builder.problem));
 
   merged_.assign(standard_.begin(), standard_.end());

@@ -19,12 +19,10 @@ inline constexpr std::size_t max_header_depth =
 // null V, true/false t, integer l, other number d, string S, array A, object F. A name that occurs twice in
 // an object keeps its last value. Those of core/standard_headers.hpp, and what the message's format adds,
 // replace the row's; the row's replace the defaults of its route. A row's header that is RabbitMQ's own
-// (core/broker_headers.hpp) is left out, whatever its value.
+// (core/broker_headers.hpp) is left out, whatever its value. CC and BCC, with which RabbitMQ routes to
+// further keys, have to be lists of texts.
 class field_table {
  public:
-  // allow_cc: CC and BCC are headers like others, if their value is a list of texts.
-  explicit field_table(bool allow_cc = false) : allow_cc_(allow_cc) {}
-
   // `max_bytes` bounds the encoded size. The table points into this object and the message: it lives until
   // the next build. Errors are permanent (the event's own fault); they name the header and the limit, never a
   // value.
@@ -36,7 +34,6 @@ class field_table {
   };
 
  private:
-  bool allow_cc_;
   pool pool_;
   std::vector<field> fields_;  // a stack while parsing, then the row's own headers
   std::vector<amqp_table_entry_t> standard_;

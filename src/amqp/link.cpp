@@ -51,7 +51,7 @@ void link::begin(dialer::line line) {
   session_.emplace(session_settings{.channel = publish_channel,
                                     .frame_max = line.tuned.frame_max,
                                     .declare_exchanges = settings_.declare_exchanges,
-                                    .limits = {settings_.max_message_size, settings_.allow_cc}});
+                                    .limits = {settings_.max_message_size}});
   blocked_at_open_ = std::move(line.blocked);
   created_ = std::move(line.created);
   certificate_expires_ = line.certificate_expires;

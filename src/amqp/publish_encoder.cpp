@@ -29,7 +29,6 @@ publish_encoder::publish_encoder(std::uint16_t channel, std::uint32_t frame_max,
     : channel_(channel),
       frame_max_(frame_max),
       limits_(limits),
-      headers_(limits.allow_cc),
       scratch_(new char[frame_max - frame_overhead]) {}
 
 result<std::size_t> publish_encoder::encode_publish(const message& message, char* out) const {

@@ -14,7 +14,6 @@ namespace outboxd::amqp {
 
 struct message_limits {
   std::size_t max_body = 134'217'728;  // bytes; RabbitMQ's max_message_size, which counts the body alone
-  bool allow_cc = false;               // headers CC and BCC, with which RabbitMQ routes to further keys
 };
 
 class publish_encoder {

@@ -22,8 +22,12 @@ int version_command() {
   return exit_success;
 }
 
-// `outboxd help dead list`
-int help_command(const CLI::App& app, const std::vector<std::string>& topic) {
+// `outboxd help events list`, `outboxd help settings`
+int help_command(const CLI::App& app, const setting_flags& flags, const std::vector<std::string>& topic) {
+  if (topic == std::vector<std::string>{"settings"}) {
+    fmt::print("{}", flags.help());
+    return exit_success;
+  }
   const CLI::App* at = &app;
   std::string name = app.get_name();
   for (const std::string& word : topic) {
@@ -43,8 +47,8 @@ int run_command_line(int argc, char** argv, add_commands others) {
   app.require_subcommand(1);
   app.fallthrough();
   app.footer(
-      "Every setting is also a key of the file ([relay] lanes = 4) and a variable (OUTBOXD_RELAY_LANES=4);\n"
-      "a flag beats the environment, the environment beats the file.");
+      "`outboxd help settings` lists all settings. Each is also a key of the file ([relay] lanes = 4) and a\n"
+      "variable (OUTBOXD_RELAY_LANES=4); a flag beats the environment, the environment beats the file.");
   const setting_flags flags(app);
   command_set commands;
   add_run_command(app, flags, commands);
@@ -65,9 +69,9 @@ int run_command_line(int argc, char** argv, add_commands others) {
       app.add_subcommand("version", "print the version, the commit, and the libraries' versions");
   app.set_version_flag("--version", OUTBOXD_VERSION,
                        "print the version, the commit, and the libraries' versions");
-  CLI::App* const help = app.add_subcommand("help", "print this help, or that of a command");
+  CLI::App* const help = app.add_subcommand("help", "print this help, that of a command, or all settings");
   std::vector<std::string> topic;
-  help->add_option("command", topic, "such as: dead list")->type_name("");
+  help->add_option("command", topic, "such as: events list, or settings")->type_name("");
 
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (const auto flag = flag_without_value(app, arguments)) return refuse_flag_without_value(*flag);
@@ -81,7 +85,7 @@ int run_command_line(int argc, char** argv, add_commands others) {
     return refuse_command_line(app, arguments, wrong);
   }
   if (version->parsed()) return version_command();
-  if (help->parsed()) return help_command(app, topic);
+  if (help->parsed()) return help_command(app, flags, topic);
   for (const command& one : commands) {
     if (!one.parsed_by->parsed()) continue;
     const auto raw = flags.gather();

@@ -239,7 +239,7 @@ api::answered api::search(const http::request& asked) {
 }
 
 http::response api::settings() const {
-  return told({{"toml", app::to_toml(from_)}, {"sources", from_.sources}});
+  return told({{"toml", app::to_toml(from_, app::extent::all)}, {"sources", from_.sources}});
 }
 
 }  // namespace outboxd::console

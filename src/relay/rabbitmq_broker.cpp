@@ -76,7 +76,6 @@ boost::asio::awaitable<result<void>> rabbitmq_broker::open() {
       .connect_timeout = settings_.connect_timeout,
       .declare_exchanges = settings_.declare_exchanges,
       .max_message_size = settings_.max_message_size,
-      .allow_cc = settings_.allow_cc,
       .max_unconfirmed = settings_.max_unconfirmed,
       .max_buffered = settings_.max_buffered,
       .login = settings_.login,

@@ -42,7 +42,6 @@ struct rabbitmq_settings {
   std::chrono::milliseconds connect_timeout{10'000};
   std::vector<std::string> declare_exchanges;  // durable, of type topic
   std::size_t max_message_size = 134'217'728;  // bytes of a body
-  bool allow_cc = false;
   std::size_t max_unconfirmed = 4096;
   std::size_t max_buffered = 65'536;  // bytes
   amqp::login_by login = amqp::login_by::plain;
@@ -60,7 +59,7 @@ struct relay_settings {
   std::chrono::milliseconds shutdown_grace{10'000};
 };
 
-// What is deleted by age: with relay.after_publish = delete no published event gets old.
+// What is deleted by age: with retention.published = 0s no published event gets old.
 retention_settings retention_of(const relay_settings& from);
 
 }  // namespace outboxd::relay

@@ -75,12 +75,9 @@ const std::vector<row> rows{
      "jsonb_build_object('outer', jsonb_build_object(repeat('n', 256), 1))",
      fate::dead,
      {"header \"outer\"", "256", "255"}},
-    {"header CC",
-     "headers",
-     R"('{"CC": ["audit"]}')",
-     fate::dead,
-     {"header \"CC\"", "routing keys", "amqp.allow_cc"}},
-    {"header BCC", "headers", R"('{"BCC": ["audit"]}')", fate::dead, {"header \"BCC\"", "amqp.allow_cc"}},
+    {"header CC", "headers", R"('{"CC": ["audit"]}')", fate::delivered},
+    {"header CC that is no list", "headers", R"('{"CC": "audit"}')", fate::dead, {"header \"CC\"", "list"}},
+    {"header BCC with a number", "headers", R"('{"BCC": [1]}')", fate::dead, {"header \"BCC\"", "list"}},
     {"header x-death", "headers", R"('{"x-death": [{"count": 1, "queue": "q"}]}')", fate::delivered},
     {"header x-death with an integer beyond 64 bits", "headers", R"('{"x-death": 9223372036854775808}')",
      fate::delivered},
@@ -268,7 +265,7 @@ TEST_CASE("bodies of several megabytes arrive whole") {
   running.stop();
 }
 
-TEST_CASE("where CC is allowed it routes to the further keys, too") {
+TEST_CASE("the header CC routes to further keys, too") {
   const stage on;
   broker topology;
   const std::string second = on.queue() + "-second";
@@ -279,7 +276,7 @@ TEST_CASE("where CC is allowed it routes to the further keys, too") {
       " VALUES ('order', '1', $1, '{}', jsonb_build_object('CC', jsonb_build_array($2::text))),"
       " ('order', '2', $1, '{}', '{\"CC\": \"no list\"}')",
       {on.key(), second});
-  relay running{on, {"--amqp-allow-cc", "true"}};
+  relay running{on};
   on.await_drained();
   CHECK(topology.message_count(on.queue()) == 1);
   CHECK(topology.message_count(second) == 1);

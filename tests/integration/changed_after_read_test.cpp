@@ -12,8 +12,8 @@ namespace {
 
 // A relay with events of one aggregate in memory: the first one is in flight to a queue that hangs.
 struct held_up {
-  explicit held_up(std::string after_publish = "keep")
-      : running{on, {"--relay-after-publish", std::move(after_publish)}} {
+  explicit held_up(std::string kept_for = "7d")
+      : running{on, {"--retention-published", std::move(kept_for)}} {
     hangs = std::make_unique<suspended_queue>(on.queue());
     session.exec("BEGIN");
     for (int i = 0; i < 6; ++i)
@@ -116,8 +116,8 @@ TEST_CASE("a row that is only touched, or moved, is not called changed") {
   its.running.stop();
 }
 
-TEST_CASE("with after_publish = delete what is changed in flight goes, and the log tells it") {
-  held_up its{"delete"};
+TEST_CASE("with retention.published = 0s what is changed in flight goes, and the log tells it") {
+  held_up its{"0s"};
   its.change(0, "payload = '{\"says\": \"after\"}'");
   its.hangs.reset();
   its.running.wait_line(its.ids[0] + " was changed after it was sent", time_limit);

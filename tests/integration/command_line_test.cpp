@@ -250,7 +250,9 @@ TEST_CASE("output that cannot be written is a failure") {
 }
 
 TEST_CASE("help and version exit 0") {
-  CHECK(run_outboxd({"--help"}).says("--relay-lanes"));
+  CHECK(run_outboxd({"--help"}).says("--relay-order"));
+  CHECK_FALSE(run_outboxd({"--help"}).says("--relay-lanes  "));
+  CHECK(run_outboxd({"help", "settings"}).says("--relay-lanes  "));
   CHECK(run_outboxd({"--help"}).exited(0));
   CHECK(run_outboxd({"run", "--help"}).exited(0));
   CHECK(run_outboxd({"version"}).exited(0));

@@ -120,8 +120,8 @@ TEST_CASE("check finds foreign keys, triggers and indexes that users have put on
   at.administer("CREATE TABLE note (event_id uuid CONSTRAINT note_of_event REFERENCES outbox.event)");
   finds(at, "database.references", "warning", "the foreign key note_of_event of public.note",
         "ALTER TABLE public.note DROP CONSTRAINT note_of_event;");
-  finds(at, "database.references", "failure", "relay.after_publish = delete cannot delete",
-        "ALTER TABLE public.note DROP CONSTRAINT note_of_event;", {"--relay-after-publish", "delete"});
+  finds(at, "database.references", "failure", "retention.published = 0s cannot delete",
+        "ALTER TABLE public.note DROP CONSTRAINT note_of_event;", {"--retention-published", "0s"});
   at.administer(
       "ALTER TABLE note DROP CONSTRAINT note_of_event,"
       " ADD CONSTRAINT note_of_event FOREIGN KEY (event_id) REFERENCES outbox.event ON DELETE CASCADE");

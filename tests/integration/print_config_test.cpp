@@ -18,7 +18,9 @@ TEST_CASE("run --print-config shows each setting with its origin, and connects t
   CHECK(shown.says("base = \"2s\"  # " + file.path() + ":4"));
   CHECK(shown.says("batch = 10  # environment OUTBOXD_RELAY_BATCH"));
   CHECK(shown.says("level = \"debug\"  # flag --log-level"));
-  CHECK(shown.says("sweep_interval = \"1s\"  # default"));
+  CHECK(shown.says("order = \"strict\"  # default"));
+  CHECK_FALSE(shown.says("sweep_interval"));
+  CHECK(run_outboxd({"run", "--print-config", "--all"}).says("sweep_interval = \"1s\"  # default"));
   CHECK(shown.says("url = \"postgresql://relay:***@127.0.0.1:1/shop\"  # environment OUTBOXD_DATABASE_URL"));
   CHECK(shown.says("url = \"amqp://relay:***@127.0.0.1:1,amqp://second:***@[::1]/v\"  # "));
   CHECK_FALSE(shown.says("hush"));

@@ -129,12 +129,12 @@ TEST_CASE("by default records of consumers stay") {
   running.stop();
 }
 
-TEST_CASE("with relay.after_publish = delete what is kept already is left alone") {
+TEST_CASE("with retention.published = 0s what is kept already is left alone") {
   const unpartitioned_stage on;
   auto session = on.connect();
   add_old(session, on, "published", "8 d", 10);
   add_processed(session, "8 d", 10);
-  asked_relay running{on, {"--relay-after-publish", "delete", "--retention-processed", "7d"}};
+  asked_relay running{on, {"--retention-published", "0s", "--retention-processed", "7d"}};
   await_pruning(running, "processed");
   CHECK(on.count("published") == 10);
   CHECK(records(session) == 0);

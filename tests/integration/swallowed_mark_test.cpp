@@ -65,7 +65,7 @@ TEST_CASE("a rule that would change what a relay writes is refused at the start 
   };
   at.administer("CREATE RULE \"Mine\" AS ON DELETE TO outbox.event DO INSTEAD NOTHING");
   finds(at, "database.rules", "failure", "\"Mine\"", "DROP RULE \"Mine\" ON outbox.event;");
-  gives_up({"--relay-after-publish", "delete"});
+  gives_up({"--retention-published", "0s"});
   at.administer("DROP RULE \"Mine\" ON outbox.event");
   at.administer("CREATE RULE \"Mine\" AS ON UPDATE TO outbox.event DO ALSO NOTIFY somebody");
   finds(at, "database.rules", "failure", "\"Mine\"", "DROP RULE \"Mine\" ON outbox.event;");

@@ -19,7 +19,7 @@ namespace {
 std::string shown(const raw_settings& raw) {
   const auto read = read_settings(raw);
   REQUIRE(read.has_value());
-  return to_toml(*read);
+  return to_toml(*read, extent::all);
 }
 
 // The keys' texts, without their origins.
@@ -42,8 +42,19 @@ TEST_CASE("each setting has its section, its value and its origin") {
   const auto text = shown(with({{"relay.lanes", "4"}, {"relay.sweep_interval", "2s"}}));
   CHECK(has(text, "\n[relay]\nlanes = 4  # origin of relay.lanes\n"));
   CHECK(has(text, "\nsweep_interval = \"2s\"  # origin of relay.sweep_interval\n"));
-  CHECK(has(text, "\nbatch = 1500  # default\n"));
+  CHECK(has(text, "\nbatch_bytes = \"8MB\"  # default\n"));
   CHECK(has(text, "\ndeclare = true  # default\n"));
+}
+
+TEST_CASE("the usual ones are the common settings and those that are given") {
+  const auto read = read_settings(with({{"relay.sweep_interval", "2s"}, {"relay.batch", "10"}}));
+  REQUIRE(read.has_value());
+  const auto text = to_toml(*read, extent::usual);
+  CHECK(has(text, "\nsweep_interval = \"2s\"  # origin of relay.sweep_interval\n"));
+  CHECK(has(text, "\nbatch = 10  # origin of relay.batch\n"));
+  CHECK(has(text, "\ngive_up_after = \"24h\"  # default\n"));
+  CHECK_FALSE(has(text, "claim_timeout"));
+  CHECK_FALSE(has(to_toml(*read, extent::all), "heartbeat"));
 }
 
 TEST_CASE("fed back it means the same") {

@@ -65,6 +65,18 @@ TEST_CASE("live settings are taken up, and others wait for the restart") {
   CHECK(now.relay.broker.urls.at(0).address() == "amqp://localhost");
 }
 
+TEST_CASE("to and from retention.published = 0s a relay changes when it is restarted") {
+  const auto keeps = in_force(with({{"retention.published", "7d"}}));
+  const auto deletes = in_force(with({{"retention.published", "0s"}}));
+  for (const auto* before : {&keeps, &deletes}) {
+    const auto done = reload(*before, before == &keeps ? deletes.raw : keeps.raw);
+    REQUIRE(done.has_value());
+    CHECK(done->taken_up.empty());
+    CHECK(done->at_restart == keys{"retention.published"});
+    CHECK(done->in_force.relay.keep.published == before->relay.keep.published);
+  }
+}
+
 TEST_CASE("a key that has gone from the file has its default again") {
   const auto before = in_force(with({{"retry.schedule", "1s"}, {"relay.lanes", "4"}}));
   const auto done = reload(before, {});

@@ -18,9 +18,9 @@ TEST_CASE("the secret is the file's one line, without byte order mark and line e
                           "\xEF\xBB\xBF"
                           "canary\n"sv}) {
     CAPTURE(text);
-    CHECK(read_secret_file(temporary_file(text).path(), others::refused) == "canary");
+    CHECK(read_secret_file(temporary_file(text).path()) == "canary");
   }
-  CHECK(read_secret_file(temporary_file(" a b \n").path(), others::refused) == " a b ");
+  CHECK(read_secret_file(temporary_file(" a b \n").path()) == " a b ");
 }
 
 TEST_CASE(
@@ -28,7 +28,7 @@ TEST_CASE(
   for (const auto text : {"canary\ncanary"sv, "canary\rcanary\n"sv, "canary\0"sv, "\ncanary"sv, ""sv, "\n"sv,
                           "\xEF\xBB\xBF"sv, "\0"sv}) {
     const temporary_file file(text);
-    const auto read = read_secret_file(file.path(), others::refused);
+    const auto read = read_secret_file(file.path());
     REQUIRE_FALSE(read.has_value());
     CHECK(read.error().message.find(file.path()) != std::string::npos);
     CHECK(read.error().message.find("canary") == std::string::npos);
@@ -43,7 +43,7 @@ TEST_CASE("a path that is no readable file is refused by its name and with the r
         {"/proc/self/mem", "Input/output error"},
         {"", "No such file"}}) {
     CAPTURE(path);
-    const auto read = read_secret_file(path, others::refused);
+    const auto read = read_secret_file(path);
     REQUIRE_FALSE(read.has_value());
     CHECK(read.error().message.find(path) != std::string::npos);
     CHECK_MESSAGE(read.error().message.find(reason) != std::string::npos, read.error().message);
@@ -53,7 +53,7 @@ TEST_CASE("a path that is no readable file is refused by its name and with the r
 TEST_CASE("a file that outboxd's user may not read is refused with what to do") {
   const temporary_file closed("canary\n", 0000);
   const test::unprivileged here;
-  const auto read = read_secret_file(closed.path(), others::refused);
+  const auto read = read_secret_file(closed.path());
   REQUIRE_FALSE(read.has_value());
   CHECK(read.error().message ==
         "cannot read the secret file " + closed.path() +
@@ -62,9 +62,9 @@ TEST_CASE("a file that outboxd's user may not read is refused with what to do") 
 
 TEST_CASE("the file is read anew every time") {
   const temporary_file file("old\n");
-  CHECK(read_secret_file(file.path(), others::refused) == "old");
+  CHECK(read_secret_file(file.path()) == "old");
   file.write("new\n");
-  CHECK(read_secret_file(file.path(), others::refused) == "new");
+  CHECK(read_secret_file(file.path()) == "new");
 }
 
 TEST_CASE("only a file that everybody may read is world-readable") {
@@ -73,22 +73,6 @@ TEST_CASE("only a file that everybody may read is world-readable") {
   CHECK_FALSE(is_world_readable(temporary_file("x", 0640).path()));
   CHECK_FALSE(is_world_readable(temporary_file("x", 0600).path()));
   CHECK_FALSE(is_world_readable("/nonexistent/secret"));
-}
-
-TEST_CASE("a file that everybody may read is refused with its mode and what to do, unless it is allowed") {
-  for (const mode_t mode : {0644U, 0604U, 0444U, 0666U}) {
-    const temporary_file file("canary\n", mode);
-    const auto read = read_secret_file(file.path(), others::refused);
-    REQUIRE_FALSE(read.has_value());
-    CHECK(read.error().message ==
-          fmt::format(
-              "everybody can read the secret file {0} (mode {1:04o}); chmod 600 {0}, or 440 with a group of "
-              "outboxd's own; secrets.allow_readable = true leaves it as it is",
-              file.path(), mode));
-    CHECK(read_secret_file(file.path(), others::allowed) == "canary");
-  }
-  for (const mode_t mode : {0600U, 0400U, 0440U, 0640U, 0660U})
-    CHECK(read_secret_file(temporary_file("canary\n", mode).path(), others::refused) == "canary");
 }
 
 }  // namespace app_secret_file_test

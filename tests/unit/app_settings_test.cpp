@@ -72,7 +72,6 @@ TEST_CASE("the parts by themselves have the defaults of the settings") {
   CHECK(own.lane.confirm_timeout == set.lane.confirm_timeout);
   CHECK(own.broker.heartbeat == set.broker.heartbeat);
   CHECK(own.broker.max_message_size == set.broker.max_message_size);
-  CHECK(own.broker.allow_cc == set.broker.allow_cc);
   CHECK(own.broker.login == set.broker.login);
 }
 
@@ -126,6 +125,37 @@ TEST_CASE("every setting arrives where it is used") {
   CHECK(read->http.hosts.allow("relay"));
   CHECK(read->log.level == "debug");
   CHECK(read->log.format == log_format::json);
+}
+
+TEST_CASE("a read has an event for each 5.3 kB of relay.batch_bytes") {
+  for (const auto& [bytes, events] : {std::pair{"8MB", 1500}, {"1MB", 187}, {"1", 1}, {"1GiB", 10'000}}) {
+    const auto read = read_settings(with({{"relay.batch_bytes", bytes}}));
+    REQUIRE(read.has_value());
+    CHECK(read->relay.leader.stream.read.batch == events);
+  }
+}
+
+TEST_CASE("published events that are kept for 0s are deleted at once") {
+  const auto read = read_settings(with({{"retention.published", "0s"}}));
+  REQUIRE(read.has_value());
+  CHECK(read->relay.leader.database.after_publish == store::after_publish::remove);
+  CHECK_FALSE(read->relay.keep.published);
+}
+
+TEST_CASE("a deprecated setting works, with a warning that says what to set instead") {
+  for (const auto& [key, value] : {std::pair{"relay.batch", "10"},
+                                   {"amqp.heartbeat", "5s"},
+                                   {"relay.after_publish", "delete"},
+                                   {"retry.schedule", "1s,10s"}}) {
+    CAPTURE(key);
+    const auto read = read_settings(with({{key, value}}));
+    REQUIRE(read.has_value());
+    REQUIRE(read->warnings.size() == 1);
+    const auto& words = read->warnings.front();
+    CHECK_MESSAGE(words.starts_with(std::string(key) + " (origin of " + key + ") is deprecated: "), words);
+  }
+  const auto read = read_settings(with({{"relay.after_publish", "delete"}}));
+  CHECK(read->relay.leader.database.after_publish == store::after_publish::remove);
 }
 
 TEST_CASE("a bad value is refused with its key, itself, where it came from and what is allowed") {
@@ -190,13 +220,12 @@ TEST_CASE("a bad value is refused with its key, itself, where it came from and w
       {"retry.give_up_after", "", "never, or a duration"},
       {"retry.give_up_after", "Never", "never, or a duration"},
       {"retry.give_up_after", "24", "never, or a duration"},
-      {"retention.published", "0s", "1m to 3650d"},
+      {"retention.published", "1s", "1m to 3650d, or 0s to delete at once"},
       {"retention.published", "36500d", "1m to 3650d"},
       {"retention.published", "Never", "never, or a duration"},
       {"retention.processed", "59999ms", "1m to 3650d"},
       {"retention.processed", "3651d", "1m to 3650d"},
       {"dead_letter.exchange", "amq.topic", "does not begin with amq."},
-      {"amqp.allow_cc", "yes", "one of true, false"},
       {"amqp.max_message_size", "0", "1 to 512MiB"},
       {"amqp.max_message_size", "513MiB", "1 to 512MiB"},
       {"console.listen", "9465", "127.0.0.1:9464"},

@@ -33,7 +33,7 @@ finding check_references(context& of) {
   const bool removes = of.database().after_publish == store::after_publish::remove;
   return (removes ? failure : warning)(
       fmt::format("the foreign key {} of {} refers to events: {} those that are referred to", name, table,
-                  removes ? "relay.after_publish = delete cannot delete" : "retention and prune leave"),
+                  removes ? "retention.published = 0s cannot delete" : "retention and prune leave"),
       fmt::format("ALTER TABLE {} DROP CONSTRAINT {};  -- and make it again ON DELETE CASCADE or SET NULL",
                   table, name));
 }

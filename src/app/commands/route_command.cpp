@@ -139,8 +139,7 @@ int route_command(const settings& from, const route_options& options) {
   };
   if (!what) return dead(what.error());
   std::string frames;
-  amqp::publish_encoder encoder(1, usual_frame_max,
-                                {from.relay.broker.max_message_size, from.relay.broker.allow_cc});
+  amqp::publish_encoder encoder(1, usual_frame_max, {from.relay.broker.max_message_size});
   if (const auto sent = encoder.append(*what, frames); !sent) return dead(sent.error());
 
   const json out{{"route", taken ? json(taken->by->name) : json()},

@@ -56,11 +56,14 @@ std::string without_passwords(const std::string& key, const std::string& text) {
   return out;
 }
 
-// Of two ways to say the same thing, the one that is not taken has no line: both together would be refused.
-bool is_replaced(const raw_settings& given, const std::string& key) {
-  const bool by_schedule = given.contains("retry.schedule");
-  if (key == "retry.schedule") return !by_schedule;
-  return by_schedule && (key == "retry.base" || key == "retry.cap" || key == "retry.max_attempts");
+bool is_shown(const raw_settings& given, const setting_key& one, extent which) {
+  const auto key = one.key();
+  if (given.contains(key) || given.contains(key + "_file")) return true;
+  // Both together would be refused.
+  if (given.contains("retry.schedule") &&
+      (key == "retry.base" || key == "retry.cap" || key == "retry.max_attempts"))
+    return false;
+  return one.how() == rank::common || (which == extent::all && one.how() == rank::advanced);
 }
 
 std::string line_of(std::string_view name, const std::string& value, std::string_view origin) {
@@ -101,11 +104,11 @@ std::string route_tables(const raw_settings& from) {
 
 }  // namespace
 
-std::string to_toml(const settings& from) {
+std::string to_toml(const settings& from, extent which) {
   std::string out;
   std::string_view section;
   for (const setting_key& one : setting_keys) {
-    if (is_replaced(from.raw, one.key())) continue;
+    if (!is_shown(from.raw, one, which)) continue;
     if (one.section != section) {
       out += fmt::format("{}[{}]\n", out.empty() ? "" : "\n", one.section);
       section = one.section;

@@ -7,8 +7,13 @@
 
 namespace outboxd::app {
 
+enum class extent {
+  usual,  // the common settings, and those that are given
+  all,
+};
+
 // Fed back as a file it means the same, but for the passwords, which are ***. Each line ends with the origin
 // as a comment.
-std::string to_toml(const settings& from);
+std::string to_toml(const settings& from, extent which);
 
 }  // namespace outboxd::app

@@ -11,8 +11,11 @@
 namespace outboxd::app {
 namespace {
 
-bool is_live(std::string_view key) {
-  return std::find(live_keys.begin(), live_keys.end(), key) != live_keys.end();
+std::vector<std::string_view> live_between(const settings& a, const settings& b) {
+  std::vector<std::string_view> out(live_keys.begin(), live_keys.end());
+  if (a.relay.leader.database.after_publish != b.relay.leader.database.after_publish)
+    std::erase(out, "retention.published");
+  return out;
 }
 
 // Where it is written down may change without a meaning.
@@ -25,8 +28,9 @@ bool differs(const raw_settings& a, const raw_settings& b, const std::string& ke
   return text_in(a) != text_in(b);
 }
 
-raw_settings with_live_ones(raw_settings base, const raw_settings& found) {
-  for (const auto key : live_keys) {
+raw_settings with_live_ones(raw_settings base, const raw_settings& found,
+                            const std::vector<std::string_view>& live) {
+  for (const auto key : live) {
     base.erase(std::string(key));
     if (const auto given = found.find(std::string(key)); given != found.end()) base.insert(*given);
   }
@@ -46,14 +50,15 @@ std::map<std::string, std::string> route_texts(const raw_settings& from) {
 }  // namespace
 
 result<reloaded> reload(const settings& in_force, const raw_settings& found) {
-  OUTBOXD_TRY_VOID(read_settings(found));
-  auto mixed = read_settings(with_live_ones(in_force.raw, found));
+  OUTBOXD_TRY(const auto all, read_settings(found));
+  const auto live = live_between(in_force, all);
+  auto mixed = read_settings(with_live_ones(in_force.raw, found, live));
   if (!mixed)
     return permanent(fmt::format("with the settings that only a restart changes: {}", mixed.error().message));
   reloaded out{.in_force = std::move(*mixed), .taken_up = {}, .at_restart = {}};
   const auto compare = [&](const std::string& key, std::string_view fallback) {
     if (differs(in_force.raw, found, key, fallback))
-      (is_live(key) ? out.taken_up : out.at_restart).push_back(key);
+      (std::find(live.begin(), live.end(), key) != live.end() ? out.taken_up : out.at_restart).push_back(key);
   };
   for (const setting_key& one : setting_keys) {
     compare(one.key(), one.fallback);

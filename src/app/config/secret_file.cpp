@@ -12,17 +12,11 @@ namespace outboxd::app {
 namespace {
 
 // Empty: nothing that can be told before it is read.
-std::string wrong_with_file(const std::string& path, others reading) {
+std::string wrong_with_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {};
   if (S_ISDIR(status.st_mode))
     return fmt::format("the secret file {} is a directory; name the file in it that holds the URL", path);
-  if (reading == others::refused && (status.st_mode & S_IROTH) != 0)
-    return fmt::format(
-        "everybody can read the secret file {} (mode {:04o}); chmod 600 {}, or 440 with a group of outboxd's "
-        "own; "
-        "secrets.allow_readable = true leaves it as it is",
-        path, status.st_mode & 07777U, path);
   return {};
 }
 
@@ -40,9 +34,9 @@ std::string_view remedy_of(int reason) {
 
 }  // namespace
 
-result<std::string> read_secret_file(const std::string& path, others reading) {
+result<std::string> read_secret_file(const std::string& path) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (const auto wrong = wrong_with_file(path, reading); !wrong.empty()) return permanent(wrong);
+  if (const auto wrong = wrong_with_file(path); !wrong.empty()) return permanent(wrong);
   auto read = read_text_file(path);
   const int reason = errno;
   if (!read)

@@ -8,12 +8,9 @@
 
 namespace outboxd::app {
 
-// May others than the owner and the group read it?
-enum class others { refused, allowed };
-
 // The file's one line. A byte order mark and the newline at the end are dropped; another newline is an error.
 // Errors name the file and the remedy, never what is in it.
-result<std::string> read_secret_file(const std::string& path, others reading);
+result<std::string> read_secret_file(const std::string& path);
 
 bool is_world_readable(const std::string& path);
 

@@ -8,9 +8,7 @@ namespace outboxd::app {
 
 relay::secret::text secret_of(setting_reader& from, const std::string& key) {
   const auto file_key = key + "_file";
-  const auto reading = from.yes("secrets.allow_readable") ? others::allowed : others::refused;
-  if (from.has(file_key))
-    return [path = from.value(file_key).text, reading] { return read_secret_file(path, reading); };
+  if (from.has(file_key)) return [path = from.value(file_key).text] { return read_secret_file(path); };
   return [text = from.value(key).text]() -> result<std::string> { return text; };
 }
 
@@ -29,8 +27,11 @@ void check_secret_file(setting_reader& from, const std::string& key, std::vector
     from.fail(fmt::format("{} and {} are both given ({}, {}); give one of them", key, file_key,
                           from.value(key).origin, from.value(file_key).origin));
   const auto& path = from.value(file_key).text;
-  if (from.yes("secrets.allow_readable") && is_world_readable(path))
-    warnings.push_back(fmt::format("{}: everybody can read {}; chmod 600 {}", file_key, path, path));
+  if (is_world_readable(path))
+    warnings.push_back(
+        fmt::format("{} ({}): everybody can read {}; chmod 600 {}, or 440 with a group of "
+                    "outboxd's own",
+                    file_key, from.value(file_key).origin, path, path));
 }
 
 }  // namespace outboxd::app

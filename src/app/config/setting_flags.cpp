@@ -11,25 +11,48 @@ namespace outboxd::app {
 namespace {
 
 constexpr const char* default_file = "/etc/outboxd/outboxd.toml";
+constexpr const char* common_group = "Settings";
+constexpr const char* other_group = "Other settings";
+
+// --help lists the common settings alone.
+class common_help : public CLI::Formatter {
+ public:
+  std::string make_group(std::string group, bool positional,
+                         std::vector<const CLI::Option*> options) const override {
+    if (group == other_group) return {};
+    return CLI::Formatter::make_group(std::move(group), positional, std::move(options));
+  }
+};
 
 }  // namespace
 
 setting_flags::setting_flags(CLI::App& app) {
+  app.formatter(std::make_shared<common_help>());
   config_ = app.add_option("--config", file_, fmt::format("TOML file; {} if there is one", default_file))
                 ->type_name("FILE");
   for (const setting_key& one : setting_keys) {
     const auto fallback = one.fallback.empty() ? std::string() : fmt::format(" [{}]", one.fallback);
-    add(app, one.key(), one.flag(), std::string(one.help) + fallback);
+    add(app, {one.key(), one.flag(), {}, nullptr, one.how()}, std::string(one.help) + fallback);
     if (one.secret)
-      add(app, one.key() + "_file", one.flag() + "-file",
+      add(app, {one.key() + "_file", one.flag() + "-file", {}, nullptr, one.how()},
           "a file that holds it; read again at each reconnect");
   }
 }
 
-void setting_flags::add(CLI::App& app, std::string key, std::string name, const std::string& help) {
-  flag& one = flags_.emplace_back(flag{std::move(key), std::move(name), {}, nullptr});
+void setting_flags::add(CLI::App& app, flag what, const std::string& help) {
+  flag& one = flags_.emplace_back(std::move(what));
   const std::string names = one.key == "outbox.schema" ? "--schema," + one.name : one.name;
-  one.option = app.add_option(names, one.value, help)->type_name("")->group("Settings")->take_last();
+  one.option = app.add_option(names, one.value, help)
+                   ->type_name("")
+                   ->group(one.how == rank::common ? common_group : other_group)
+                   ->take_last();
+}
+
+std::string setting_flags::help() const {
+  std::vector<const CLI::Option*> all;
+  for (const flag& one : flags_)
+    if (one.how != rank::former) all.push_back(one.option);
+  return CLI::Formatter().make_group(common_group, false, all);
 }
 
 result<raw_settings> setting_flags::gather() const {

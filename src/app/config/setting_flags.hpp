@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/config/raw_settings.hpp"
+#include "app/config/setting_keys.hpp"
 #include "core/error.hpp"
 
 namespace outboxd::app {
@@ -21,14 +22,18 @@ class setting_flags {
   // After the parsing: what flags, environment and file say.
   result<raw_settings> gather() const;
 
+  // All of them, as --help lists the common ones.
+  std::string help() const;
+
  private:
   struct flag {
     std::string key;
     std::string name;
     std::string value;
     CLI::Option* option = nullptr;
+    rank how = rank::advanced;
   };
-  void add(CLI::App& app, std::string key, std::string name, const std::string& help);
+  void add(CLI::App& app, flag what, const std::string& help);
   std::optional<raw_value> configuration_file()
       const;  // its path; none if nobody names one and the default is not there
 

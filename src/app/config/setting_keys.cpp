@@ -51,6 +51,15 @@ std::string setting_key::environment() const {
   return out;
 }
 
+rank setting_key::how() const {
+  const auto own = key();
+  if (std::find(common_settings.begin(), common_settings.end(), own) != common_settings.end())
+    return rank::common;
+  const bool gone = std::any_of(former_settings.begin(), former_settings.end(),
+                                [&](const former_setting& one) { return one.key == own; });
+  return gone ? rank::former : rank::advanced;
+}
+
 bool is_section(std::string_view name) {
   return std::any_of(setting_keys.begin(), setting_keys.end(),
                      [name](const setting_key& one) { return one.section == name; });

@@ -9,12 +9,20 @@
 
 namespace outboxd::app {
 
+enum class rank {
+  common,    // many installations set it
+  advanced,  // few need it: --help and --print-config name it when they are asked for all
+  former,    // deprecated, and works for one release more
+};
+
 struct setting_key {
   std::string_view section;
   std::string_view name;
   std::string_view fallback;
   std::string_view help;
   bool secret = false;  // may also come from a file: <key>_file
+
+  rank how() const;
 
   std::string key() const;          // relay.batch_bytes, amqp.tls.ca_file
   std::string flag() const;         // --relay-batch-bytes, --amqp-tls-ca-file
@@ -39,8 +47,6 @@ inline constexpr std::array setting_keys{
                 "is dropped"},
     setting_key{"amqp", "max_message_size", "128MiB",
                 "an event with a larger payload is dead; the broker's max_message_size, or less"},
-    setting_key{"amqp", "allow_cc", "false",
-                "let events carry the headers CC and BCC, which route to further keys: true or false"},
     setting_key{
         "amqp", "management_url", "",
         "http://user:password@host:15672 or https://, RabbitMQ's management API, which outboxd check asks",
@@ -53,15 +59,12 @@ inline constexpr std::array setting_keys{
     setting_key{"amqp.tls", "key_file", "", "PEM file of its private key, without a passphrase"},
     setting_key{"amqp.tls", "verify", "full",
                 "what is verified of the broker's certificate: full, ca (not its host) or none"},
-    setting_key{"secrets", "allow_readable", "false",
-                "take files with secrets that everybody on the machine can read: true or false"},
     setting_key{"outbox", "schema", "outbox", "schema of the outbox"},
     setting_key{"relay", "lanes", "2", "AMQP connections"},
-    setting_key{"relay", "batch", "1500",
-                "most events in one read; at most four times as many are in memory"},
     setting_key{
         "relay", "batch_bytes", "8MB",
         "most payload bytes in one read, one event at least; at most four times as many are in memory"},
+    setting_key{"relay", "batch", "", "most events in one read; empty: one for each 5.3 kB of batch_bytes"},
     setting_key{"relay", "sweep_interval", "1s", "how often the table is read without a notification"},
     setting_key{"relay", "claim_timeout", "10s",
                 "a leader that hangs this long loses the lead; above sweep_interval"},
@@ -77,7 +80,7 @@ inline constexpr std::array setting_keys{
                 "what becomes of an aggregate with a dead event: continue or hold"},
     setting_key{"relay", "after_publish", "keep", "what becomes of a published event: keep or delete"},
     setting_key{"retention", "published", "7d",
-                "published events are deleted after so long; never: by hand alone"},
+                "published events are deleted after so long; 0s: at once; never: by hand alone"},
     setting_key{"retention", "processed", "never",
                 "consumers' records of processed events are deleted after so long; never: by hand alone"},
     setting_key{
@@ -116,6 +119,22 @@ inline constexpr std::array setting_keys{
                 "URLs of relays whose status is shown; empty: the one at http.listen, if it answers"},
     setting_key{"log", "level", "info", "trace, debug, info, warn, error or off"},
     setting_key{"log", "format", "text", "text or json"},
+};
+
+// What most installations set, beside routes.
+inline constexpr std::array<std::string_view, 7> common_settings{
+    "database.url",        "amqp.url",    "relay.order", "retention.published",
+    "retry.give_up_after", "http.listen", "log.format"};
+
+struct former_setting {
+  std::string_view key;
+  std::string_view instead;  // what to do
+};
+inline constexpr std::array former_settings{
+    former_setting{"amqp.heartbeat", "remove it: the relay proposes 10s, and RabbitMQ may ask for less"},
+    former_setting{"relay.batch", "set relay.batch_bytes, from which it follows"},
+    former_setting{"relay.after_publish", "set retention.published = \"0s\", which deletes at once"},
+    former_setting{"retry.schedule", "set retry.base, retry.cap and retry.max_attempts"},
 };
 
 // How a setting, or the file that holds a secret one, is spelled in the three places.

@@ -12,6 +12,7 @@
 #include "app/config/password_setting.hpp"
 #include "app/config/route_settings.hpp"
 #include "app/config/secret_setting.hpp"
+#include "app/config/setting_keys.hpp"
 #include "app/config/setting_reader.hpp"
 #include "app/config/tls_setting.hpp"
 #include "app/config/units.hpp"
@@ -161,7 +162,6 @@ void read_broker(setting_reader& from, settings& out) {
   stream.route.exchange = outbox_exchange;
   stream.dead_letter_exchange = exchange_name(from, "dead_letter.exchange");
   if (from.yes("amqp.declare")) broker.declare_exchanges = {stream.route.exchange};
-  broker.allow_cc = from.yes("amqp.allow_cc");
   broker.max_message_size =
       static_cast<std::size_t>(from.size("amqp.max_message_size", 1, 536'870'912, "1 to 512MiB"));
   broker.heartbeat =
@@ -192,8 +192,12 @@ void read_relay(setting_reader& from, settings& out) {
   auto& leader = relay.leader;
   relay.lanes = static_cast<int>(from.integer("relay.lanes", 1, 64));
   relay.max_rate = from.integer("relay.max_rate", 0, 1'000'000);
-  leader.stream.read.batch = static_cast<int>(from.integer("relay.batch", 1, 10'000));
   leader.stream.batch_bytes = from.size("relay.batch_bytes", 1, 1'073'741'824, "up to 1GiB");
+  constexpr std::int64_t bytes_for_each = 5'333;  // 1500 events for 8 MB
+  leader.stream.read.batch =
+      static_cast<int>(from.value("relay.batch").text.empty()
+                           ? std::clamp<std::int64_t>(leader.stream.batch_bytes / bytes_for_each, 1, 10'000)
+                           : from.integer("relay.batch", 1, 10'000));
   leader.sweep_interval = from.duration("relay.sweep_interval", 10ms, 1h, "10ms to 1h");
   leader.doorbell.longest_poll = leader.sweep_interval;
   relay.shutdown_grace = from.duration("relay.shutdown_grace", 0ms, 1h, "0s to 1h");
@@ -218,15 +222,17 @@ void read_relay(setting_reader& from, settings& out) {
   constexpr std::array<std::string_view, 2> dead{"continue", "hold"};
   leader.stream.after_dead =
       from.choice("relay.after_dead", dead) == 0 ? flow::after_dead::go_on : flow::after_dead::hold;
-  constexpr std::array<std::string_view, 2> afters{"keep", "delete"};
-  leader.database.after_publish = from.choice("relay.after_publish", afters) == 0
-                                      ? store::after_publish::keep
-                                      : store::after_publish::remove;
 }
 
 void read_retention(setting_reader& from, settings& out) {
   constexpr milliseconds most = std::chrono::days(3650);
-  out.relay.keep.published = from.duration_or_never("retention.published", 1min, most, "1m to 3650d");
+  constexpr std::array<std::string_view, 2> afters{"keep", "delete"};
+  const bool at_once = parse_duration(from.value("retention.published").text) == 0ms;
+  if (!at_once)
+    out.relay.keep.published =
+        from.duration_or_never("retention.published", 1min, most, "1m to 3650d, or 0s to delete at once");
+  if (at_once || from.choice("relay.after_publish", afters) == 1)
+    out.relay.leader.database.after_publish = store::after_publish::remove;
   out.relay.keep.processed = from.duration_or_never("retention.processed", 1min, most, "1m to 3650d");
 }
 
@@ -284,6 +290,10 @@ result<settings> read_settings(const raw_settings& raw, purpose what_for) {
                .raw = raw,
                .sources = sources_of(raw),
                .warnings = {}};
+  for (const auto& one : former_settings)
+    if (const std::string key(one.key); from.has(key))
+      out.warnings.push_back(
+          fmt::format("{} ({}) is deprecated: {}", key, from.value(key).origin, one.instead));
   read_log(from, out);
   read_http(from, out);
   if (what_for != purpose::health) read_database(from, out);

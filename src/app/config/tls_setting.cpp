@@ -32,7 +32,7 @@ void check_login(setting_reader& from, const amqp::tls_settings& tls, bool used)
   if (!used) with("logs in by a certificate, which wants TLS; write amqps:// in amqp.url");
 }
 
-void check_files(setting_reader& from, const amqp::tls_settings& tls) {
+void check_files(setting_reader& from, const amqp::tls_settings& tls, std::vector<std::string>& warnings) {
   if (tls.certificate_file.empty() != tls.key_file.empty()) {
     const bool key = tls.certificate_file.empty();
     const auto given = key ? "amqp.tls.key_file" : "amqp.tls.certificate_file";
@@ -40,11 +40,9 @@ void check_files(setting_reader& from, const amqp::tls_settings& tls) {
                                  from.value(given).text, from.value(given).origin,
                                  key ? "amqp.tls.certificate_file" : "amqp.tls.key_file"));
   }
-  if (!tls.key_file.empty() && is_world_readable(tls.key_file) && !from.yes("secrets.allow_readable"))
-    return from.fail(
-        fmt::format("amqp.tls.key_file = '{}' ({}): everybody can read it; chmod 600 {}, or set "
-                    "secrets.allow_readable = true",
-                    tls.key_file, from.value("amqp.tls.key_file").origin, tls.key_file));
+  if (!tls.key_file.empty() && is_world_readable(tls.key_file))
+    warnings.push_back(fmt::format("amqp.tls.key_file ({}): everybody can read {}; chmod 600 {}",
+                                   from.value("amqp.tls.key_file").origin, tls.key_file, tls.key_file));
   const auto tried = amqp::make_tls_context(tls);
   if (tried) return;
   const auto& words = tried.error().message;
@@ -69,7 +67,7 @@ void read_broker_tls(setting_reader& from, settings& out) {
   if (broker.login == amqp::login_by::external) check_login(from, tls, used);
   if (from.failed()) return;
   if (used || !tls.ca_file.empty() || !tls.certificate_file.empty() || !tls.key_file.empty())
-    check_files(from, tls);
+    check_files(from, tls, out.warnings);
   if (used || from.has("amqp.management_url") || from.has("amqp.management_url_file")) return;
   for (const char* one : {"amqp.tls.ca_file", "amqp.tls.certificate_file", "amqp.tls.verify"})
     if (from.has(one))

@@ -23,6 +23,7 @@ namespace {
 
 struct run_options {
   bool print_config = false;                         // instead of relaying
+  bool all = false;                                  // of it
   std::function<result<raw_settings>()> read_again;  // flags, environment and file
 };
 
@@ -69,7 +70,7 @@ service_view view_of(const relay::relay& relay, const std::shared_ptr<spdlog::lo
 
 int run_command(const settings& from, const run_options& options) {
   if (options.print_config) {
-    fmt::print("{}", to_toml(from));
+    fmt::print("{}", to_toml(from, options.all ? extent::all : extent::usual));
     return exit_success;
   }
   const auto service_manager = sd_notify::from_environment();
@@ -140,6 +141,8 @@ void add_run_command(CLI::App& app, const setting_flags& flags, command_set& to)
   options->read_again = [&flags] { return flags.gather(); };
   run->add_flag("--print-config", options->print_config,
                 "print the settings in force as TOML, with where each came from, and do nothing");
+  run->add_flag("--all", options->all,
+                "with --print-config: also advanced settings that have their defaults");
   to.push_back(
       {run, purpose::relay, [options](const settings& from) { return run_command(from, *options); }});
 }
