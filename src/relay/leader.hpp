@@ -57,10 +57,9 @@ class leader {
 
   std::optional<int> leads() const { return flow_.leads(); }
   bool asleep() const { return flow_.asleep(); }
-  bool hears() const { return flow_.hears(); }
   const flow::stream& events() const { return flow_.events(); }
-  // While it leads: how full the server's queue of notifications is; and since when it fills.
-  const flow::notify_queue& queue() const { return flow_.queue(); }
+  // While it leads: how full the server's queue of notifications is, from 0 to 1; and since when it fills.
+  double queue_usage() const { return flow_.queue_usage(); }
   using system_time = std::chrono::system_clock::time_point;
   std::optional<system_time> queue_fills_since() const { return queue_fills_since_; }
   // Since when notifications have not arrived; nothing: they do, or it is not known yet.

@@ -61,8 +61,9 @@ leader::done leader::carry_out(pg::connection& link, flow::task::end_former_slee
 
 leader::done leader::carry_out(pg::connection& link, flow::task::name_lock_holders&) {
   if (!may_.sessions || !lock_holders_.due(clock::now())) co_return result<void>();
-  if (flow_.leads() && flow_.queue().is_half_full() && !lock_holders_.knows_queue_holder()) {
-    // The server tells it to whoever notifies, and to one session in five seconds.
+  if (flow_.leads() && flow_.queue_usage() >= 0.5 && !lock_holders_.knows_queue_holder()) {
+    // From there on the server tells it to whoever notifies, to one session in five seconds (async.c,
+    // asyncQueueFillWarning).
     OUTBOXD_CO_TRY_VOID(co_await notify(link));
     if (const int process = link.take_queue_holder(); process != 0) lock_holders_.set_queue_holder(process);
   }

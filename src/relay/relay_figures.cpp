@@ -142,7 +142,7 @@ std::vector<obstacle> relay::warnings() const {
     out.push_back({"notification_queue",
                    fmt::format("PostgreSQL's queue of notifications is full to {:.0f} %, so writers do not "
                                "notify and events leave by polling; {}",
-                               100 * (*told)->queue().usage(),
+                               100 * (*told)->queue_usage(),
                                who != nullptr ? who->words : "who holds it up is looked for"),
                    *(*told)->queue_fills_since()});
   }
@@ -186,7 +186,7 @@ relay_figures relay::figures() const {
   out.paused = paused_;
   for (const auto& one : leaders_) {
     if (!one->leads()) continue;
-    out.notification_queue_usage = std::max(out.notification_queue_usage.value_or(0), one->queue().usage());
+    out.notification_queue_usage = std::max(out.notification_queue_usage.value_or(0), one->queue_usage());
     out.unsettled += one->events().events().size();
     out.held_aggregates += one->events().held();
     if (one->asleep()) ++out.asleep;

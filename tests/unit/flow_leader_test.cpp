@@ -77,6 +77,7 @@ struct script : scripted_lanes {
     if (const auto* one = std::get_if<task::round_trip>(&what)) {
       test::named_answers out;
       out.read.answer.saw_all = true;
+      if (defers) out.read = {.result = read_result::deferred, .reason = "locked", .answer = {}};
       it.on_answer(out.in_order_of(*one->what), read_only, now);
     }
   }
@@ -87,6 +88,8 @@ struct script : scripted_lanes {
     if (std::holds_alternative<notice::stands_by>(what)) ++stood_by;
     if (std::holds_alternative<notice::deaf>(what)) ++deaf;
     if (std::holds_alternative<notice::hears_again>(what)) ++hears_again;
+    if (std::holds_alternative<notice::deferred>(what)) ++deferred;
+    if (std::holds_alternative<notice::deferral_over>(what)) ++deferral_over;
     if (const auto* one = std::get_if<notice::makes_way>(&what)) made_way_for = one->who;
     if (const auto* one = std::get_if<notice::queue>(&what)) queue_fills = one->fills;
   }
@@ -97,12 +100,13 @@ struct script : scripted_lanes {
   bool asked = false;
   bool rings = true;
   bool read_only = false;
+  bool defers = false;
   int shards = 1;
   int relays = 1;
   double usage = 0;
   bool leads = false;
   bool queue_fills = false;
-  int stood_by = 0, deaf = 0, hears_again = 0;
+  int stood_by = 0, deaf = 0, hears_again = 0, deferred = 0, deferral_over = 0;
   std::string made_way_for;
   clock::time_point until;
   leader it;
@@ -272,6 +276,27 @@ TEST_CASE("a notification to itself that does not come back makes it listen agai
   of.it.hear(word::own_probe, 1, of.now);
   CHECK(of.hears_again == 1);
   CHECK(of.it.hears());
+}
+
+TEST_CASE("statements that are put off are said once they have been for a second, and so is their end") {
+  script of;
+  of.lead();
+  of.turn();
+  const auto for_a_while = [&of](clock::duration time, bool defers) {
+    of.defers = defers;
+    for (const auto end = of.now + time; of.now < end; of.now += 50ms) of.turn();
+  };
+  for (int times = 0; times < 2; ++times) {
+    for_a_while(900ms, true);
+    for_a_while(2s, false);
+    CHECK(of.deferred == times);  // for a moment: not worth a word
+    CHECK(of.deferral_over == times);
+    for_a_while(5s, true);
+    CHECK(of.deferred == times + 1);
+    CHECK(of.deferral_over == times);
+    for_a_while(2s, false);
+    CHECK(of.deferral_over == times + 1);
+  }
 }
 
 TEST_CASE("it asks for SLEEP when it hears and nothing comes, and not while the server's queue fills") {

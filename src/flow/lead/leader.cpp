@@ -15,6 +15,9 @@ constexpr auto hang_check_interval = 500ms;
 // How often it is looked whether each shard has a row.
 constexpr auto shard_check_interval = 5s;
 
+// A lock is usually held for less.
+constexpr auto deferral_worth_saying = 1s;
+
 // A question that the server answers for certain.
 bool is_question(const leader_task& what) {
   return std::visit(
@@ -39,7 +42,8 @@ leader::leader(lanes& over, fair_share& share, const leader_limits& limits, obse
       claim_timeout_(limits.claim_timeout),
       standby_interval_(limits.standby_interval),
       stream_(over, limits.stream, tell_, steps),
-      doorbell_(limits.doorbell) {
+      doorbell_(limits.doorbell),
+      hearing_(tell_) {
   share.add(*this);
 }
 
@@ -50,7 +54,7 @@ void leader::on_session(payload_type payload, clock::time_point now) {
 }
 
 void leader::on_lost(clock::time_point now) {
-  flood_.on_lost(now);
+  hearing_.on_lost(now);
   has_session_ = present_ = false;
   if (state_ == state::leading || state_ == state::giving_up) return end_lead();
   errands_.clear();
@@ -62,7 +66,7 @@ void leader::end_lead() {
   errands_.clear();
   stream_.lost();
   lead_.on_lost();
-  queue_ = notify_queue();
+  hearing_.end();
   state_ = state::standing_by;
   for (const auto what : {kept_from::sleeping, kept_from::writing, kept_from::quiet, kept_from::ringing})
     tell_(notice::kept{what, false});
@@ -115,7 +119,7 @@ void leader::plan_standby(clock::time_point now) {
 void leader::plan_sweep(clock::time_point now) {
   next_sweep_ = now + sweep_interval_;
   stream_.sweep();
-  if (queue_.fills()) stream_.ring_pauses();  // operators do not ring
+  if (hearing_.queue_fills()) stream_.ring_pauses();  // operators do not ring
   tell_(notice::swept{});
   tell_doorbell(now);
   errands_ = {errand::listen_again,       errand::prove_hearing,    errand::ask_queue_usage,
@@ -149,20 +153,15 @@ std::optional<leader_task> leader::begin(errand what, clock::time_point now) {
     case errand::rest:
       return task::wait{now + standby_interval_};
     case errand::listen:
-      return if_so(!flood_.lasts(), task::listen{});
+      return if_so(hearing_.listens(), task::listen{});
     case errand::look_for_request:
       return task::look_for_request{};
     case errand::load:
       return task::load{};
     case errand::listen_again:
-      if (flood_.lasts() || !probe_.late(now)) return std::nullopt;
-      if (probe_.on_deaf(now)) tell_(notice::deaf{});
-      doorbell_.set(doorbell::obstacle::deaf, true, now);
-      return task::listen{};
+      return if_so(hearing_.misses_proof(now), task::listen{});
     case errand::prove_hearing:
-      if (flood_.lasts() || !probe_.due(now) || queue_.fills()) return std::nullopt;
-      probe_.on_sent(now);
-      return task::notify_self{};
+      return if_so(hearing_.sends_proof(now), task::notify_self{});
     case errand::ask_queue_usage:
       return if_so(!std::exchange(read_told_usage_, false), task::ask_queue_usage{});
     case errand::count_relays:
@@ -200,16 +199,15 @@ void leader::on_loaded(loaded_shard what, clock::time_point now) {
   stream_.on_server_time(latest_question_, what.server_time);
   doorbell_.start(now);
   doorbell_.set(doorbell::obstacle::no_lock_session, true, now);
-  doorbell_.set(doorbell::obstacle::deaf, true, now);
   doorbell_.set(doorbell::obstacle::no_bell, !what.rings, now);
-  doorbell_.set(doorbell::obstacle::queue_fills, false, now);
-  probe_.begin(now);
+  hearing_.start(now);
+  tell_if_it_hears(now);
   tell_(notice::leads{});
 }
 
 std::optional<leader_task> leader::lead_on(clock::time_point now) {
-  if (due_.take(now)) stream_.ring_due();
-  if (pauses_.take(now)) stream_.ring_pauses();
+  if (hearing_.follows(word::due, now)) stream_.ring_due();
+  if (hearing_.follows(word::pause, now)) stream_.ring_pauses();
   if (auto out = heed_flood(now)) return out;
   if (lead_.wants_look(now)) return task::look_for_request{};
   lead_.on_broker(lanes_.any_up(), now);
@@ -238,9 +236,8 @@ std::optional<leader_task> leader::lead_on(clock::time_point now) {
   if (stream_.drained()) return std::nullopt;
   // The server ends a session that asks nothing for claim_timeout: it passes for one that hangs.
   if (now >= next_question()) return task::ask_queue_usage{};
-  return task::wait{
-      std::min({stream_.next_at(), doorbell_.next_poll(), next_sweep_, due_.next(), pauses_.next(),
-                flood_.next(), lead_.next(stream_.meets_lock()), next_question()})};
+  return task::wait{std::min({stream_.next_at(), doorbell_.next_poll(), next_sweep_, hearing_.next(),
+                              lead_.next(stream_.meets_lock()), next_question()})};
 }
 
 bool leader::heed_lead(clock::time_point now) {
@@ -305,7 +302,7 @@ void leader::on_answer(store_answer what, bool read_only, clock::time_point now)
   if (was.tells) tell_(notice::kept{kept_from::writing, put_off || stream_.meets_lock()});
   if (news.queue_usage) {
     read_told_usage_ = true;
-    heed_usage(*news.queue_usage, now);
+    on_queue_usage(news.queue_usage, now);
   }
   if (was.reads) doorbell_.on_read(news.found, news.complete, now, shards_ > 1 ? news.passed : 0);
 }
@@ -313,9 +310,15 @@ void leader::on_answer(store_answer what, bool read_only, clock::time_point now)
 // Over it is when something is written again; what is deferred waits for its pauses while reads go on.
 void leader::watch_deferrals(std::string_view reason, bool wrote, clock::time_point now) {
   if (!reason.empty()) {
-    if (deferral_.on_put_off(now)) tell_(notice::deferred{reason});
+    if (deferral_ == deferral::none) {
+      deferral_ = deferral::unsaid;
+      deferred_since_ = now;
+    }
+    if (deferral_ == deferral::said || now - deferred_since_ < deferral_worth_saying) return;
+    deferral_ = deferral::said;
+    tell_(notice::deferred{reason});
   } else if (wrote || stream_.events().size() == 0) {
-    if (deferral_.on_done()) tell_(notice::deferral_over{});
+    if (std::exchange(deferral_, deferral::none) == deferral::said) tell_(notice::deferral_over{});
   }
 }
 

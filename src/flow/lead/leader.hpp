@@ -10,15 +10,11 @@
 #include <vector>
 
 #include "flow/dispatch/lanes.hpp"
-#include "flow/lead/deferral.hpp"
 #include "flow/lead/doorbell.hpp"
 #include "flow/lead/fair_share.hpp"
-#include "flow/lead/flood.hpp"
-#include "flow/lead/hint.hpp"
+#include "flow/lead/hearing.hpp"
 #include "flow/lead/leader_tasks.hpp"
 #include "flow/lead/leadership.hpp"
-#include "flow/lead/listen_probe.hpp"
-#include "flow/lead/notify_queue.hpp"
 #include "flow/limits.hpp"
 #include "flow/stream/notices.hpp"
 #include "flow/stream/stream.hpp"
@@ -74,8 +70,9 @@ class leader {
   bool present() const { return present_; }  // holds PRESENT
   bool may_make_way(clock::time_point now) const { return lead_.may_make_way(now); }
   bool asleep() const { return state_ == state::leading && doorbell_.now_in() == doorbell::state::asleep; }
-  bool hears() const { return probe_.hears(); }
-  const notify_queue& queue() const { return queue_; }
+  bool hears() const { return hearing_.hears(); }
+  // How full the server's queue of notifications is, from 0 to 1.
+  double queue_usage() const { return hearing_.queue_usage(); }
   const stream& events() const { return stream_; }
 
  private:
@@ -108,6 +105,13 @@ class leader {
     stop_listening,
   };
 
+  // PostgreSQL puts statements about events off.
+  enum class deferral : std::uint8_t {
+    none,
+    unsaid,  // since deferred_since_
+    said,
+  };
+
   leader_task note(leader_task what, clock::time_point now);
   std::optional<leader_task> begin(errand what, clock::time_point now);
   void plan_standby(clock::time_point now);
@@ -121,7 +125,7 @@ class leader {
 
   std::optional<leader_task> heed_flood(clock::time_point now);
   std::optional<leader_task> act_on_doorbell(clock::time_point now);
-  void heed_usage(double usage, clock::time_point now);
+  void tell_if_it_hears(clock::time_point now);
   void tell_doorbell(clock::time_point now);
   void watch_deferrals(std::string_view reason, bool wrote, clock::time_point now);
   void say_in_doubt(std::vector<event_key> keys);
@@ -144,12 +148,9 @@ class leader {
   leadership lead_;
   stream stream_;
   doorbell doorbell_;
-  listen_probe probe_{probe_limits{}};
-  hint due_{std::chrono::milliseconds(100)};
-  hint pauses_{std::chrono::milliseconds(100)};
-  flood flood_;
-  notify_queue queue_;
-  deferral deferral_{std::chrono::seconds(1)};
+  hearing hearing_;
+  deferral deferral_ = deferral::none;
+  clock::time_point deferred_since_{};
 
   // Of the round trip under way.
   struct asked {

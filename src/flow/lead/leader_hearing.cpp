@@ -18,13 +18,9 @@ void leader::hear(word what, int count, clock::time_point now) {
   if (state_ != state::taking && state_ != state::leading) return;
   switch (what) {
     case word::own_probe:
-      if (flood_.lasts()) return;
-      if (probe_.on_heard(now)) tell_(notice::hears_again{});
-      return doorbell_.set(doorbell::obstacle::deaf, false, now);
     case word::due:
-      return due_.hear();
     case word::pause:
-      return pauses_.hear();
+      return hearing_.hear(what, now);
     case word::yield:
       return lead_.hear_request(now);
     case word::ring:
@@ -35,44 +31,34 @@ void leader::hear(word what, int count, clock::time_point now) {
 }
 
 void leader::hear_sender(int process, int count, clock::time_point now) {
-  if (state_ == state::taking || state_ == state::leading) flood_.add(process, count, now);
+  if (state_ == state::taking || state_ == state::leading) hearing_.add(process, count, now);
 }
 
-// PostgreSQL sends each notification to every leader. Many more than anybody needs are not listened to:
-// polling, sweeps and a look each second find what they say. The sweep finds what was said meanwhile.
+// Without listening, polls, sweeps and a look each second find what notifications would say. Once it listens
+// again, a sweep finds what they said meanwhile.
 std::optional<leader_task> leader::heed_flood(clock::time_point now) {
-  std::optional<leader_task> out;
-  if (flood_.begins(now)) {
-    doorbell_.set(doorbell::obstacle::deaf, true, now);
-    out = task::stop_listening{};
-  } else if (flood_.ends(now)) {
-    probe_.begin(now);
-    next_sweep_ = now;
-    stream_.ring_due();
-    stream_.ring_pauses();
-    out = task::listen{};
-  }
-  if (flood_.lasts()) lead_.hear_request(now);
-  tell_(notice::loudest{flood_.loudest(now)});
+  auto out = hearing_.heed_flood(now);
+  if (out && hearing_.listens()) next_sweep_ = now;
+  if (!hearing_.listens()) lead_.hear_request(now);
   return out;
 }
 
 void leader::on_notified_self(bool sent, clock::time_point now) {
   if (sent) return;
-  probe_.on_unsent(now);
+  hearing_.on_unsent(now);
   next_sweep_ = std::min(next_sweep_, now + next_turn);
 }
 
 void leader::on_queue_usage(std::optional<double> usage, clock::time_point now) {
-  if (usage && shard_) heed_usage(*usage, now);
+  if (!usage || !shard_) return;
+  hearing_.on_queue_usage(*usage);
+  tell_if_it_hears(now);
 }
 
-// Awake it has writers be silent. So none of them fails when the queue is full in the end.
-void leader::heed_usage(double usage, clock::time_point now) {
-  const bool is_news = queue_.on_usage(usage);
-  doorbell_.set(doorbell::obstacle::queue_fills, queue_.fills(), now);
-  tell_(notice::kept{kept_from::ringing, queue_.fills()});
-  if (is_news) tell_(notice::queue{queue_.fills(), usage});
+// Awake it has writers be silent: so none of them fails when the queue is full in the end.
+void leader::tell_if_it_hears(clock::time_point now) {
+  doorbell_.set(doorbell::obstacle::deaf, !hearing_.hears(), now);
+  doorbell_.set(doorbell::obstacle::queue_fills, hearing_.queue_fills(), now);
 }
 
 void leader::tell_doorbell(clock::time_point now) {
@@ -81,6 +67,7 @@ void leader::tell_doorbell(clock::time_point now) {
 }
 
 std::optional<leader_task> leader::act_on_doorbell(clock::time_point now) {
+  tell_if_it_hears(now);
   switch (doorbell_.take_action()) {
     case doorbell::action::none:
       break;
