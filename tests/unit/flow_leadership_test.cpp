@@ -17,6 +17,21 @@ using state = leadership::state;
 
 constexpr clock::time_point begin{1h};
 
+// Its session is open; it takes the lead if it stands by, and keeps it.
+void lead(leadership& it, clock::time_point now) {
+  it.on_session();
+  it.on_taken();
+  it.on_loaded(now);
+}
+
+// Asked for a lead that it takes: whether it gives that back.
+bool gives_back(leadership& it, clock::time_point now) {
+  it.on_taken();
+  const bool out = it.on_looked(true, now);
+  if (out) it.on_given_up(now);
+  return out;
+}
+
 // A lead that was just taken.
 struct taken {
   leadership it;
@@ -24,7 +39,7 @@ struct taken {
   bool too_many = false;
   bool meets_lock = false;
 
-  taken() { it.on_taken(now); }
+  taken() { lead(it, now); }
   action step() { return it.step(too_many, meets_lock, now); }
   action after(clock::duration more) {
     now += more;
@@ -38,13 +53,17 @@ TEST_CASE(
     "who gives a lead up in order leaves it to others for a second, and one whose session ended tries at "
     "once") {
   leadership one;
+  CHECK_FALSE(one.may_try(begin));
+  one.on_session();
   CHECK(one.may_try(begin));
-  one.on_taken(begin);
+  lead(one, begin);
   CHECK(one.now_in() == state::leading);
   CHECK_FALSE(one.may_try(begin));
   one.on_lost();
+  CHECK(one.now_in() == state::away);
+  one.on_session();
   CHECK(one.may_try(begin));
-  one.on_taken(begin);
+  lead(one, begin);
   one.on_given_up(begin);
   CHECK_FALSE(one.may_try(begin + 999ms));
   CHECK(one.may_try(begin + 1s));
@@ -124,10 +143,10 @@ TEST_CASE("who may have the lead gets it at once, and whoever takes it gives it 
   CHECK(of.it.on_looked(true, of.now));
   CHECK(of.step() == action::drain);
   of.it.on_given_up(of.now += 100ms);
-  for (of.now = begin + 200ms; of.now < begin + 3s; of.now += 100ms) CHECK(of.it.on_looked(true, of.now));
+  for (of.now = begin + 200ms; of.now < begin + 3s; of.now += 100ms) CHECK(gives_back(of.it, of.now));
   CHECK(of.it.now_in() == state::standing_by);
-  CHECK_FALSE(of.it.on_looked(true, begin + 3s));
-  of.it.on_taken(of.now = begin + 3s);
+  CHECK_FALSE(gives_back(of.it, begin + 3s));
+  of.it.on_loaded(of.now = begin + 3s);
   CHECK(of.it.next(false) == begin + 8s);
   of.it.hear_request(of.now);
   for (of.now = begin + 4s; of.now < begin + 8s; of.now += 100ms) {
@@ -144,8 +163,9 @@ TEST_CASE("when nobody asks any more the lead is taken, and not given up again f
   of.it.on_looked(true, of.now);
   of.it.on_given_up(of.now += 100ms);
   of.now = begin + 1s;
+  of.it.on_taken();
   CHECK_FALSE(of.it.on_looked(false, of.now));
-  of.it.on_taken(of.now);
+  of.it.on_loaded(of.now);
   CHECK_FALSE(of.it.on_looked(true, begin + 1s + 1ms));
   CHECK_FALSE(of.it.on_looked(true, begin + 6s - 1ms));
   CHECK(of.it.on_looked(true, begin + 6s));
@@ -159,15 +179,13 @@ TEST_CASE("who asks finds all leads free at once, however long each takes to com
   std::vector<one> all(10);
   clock::duration until_rest = 0ms;
   for (one& each : all) {
-    each.it.on_taken(begin);
+    lead(each.it, begin);
     each.rests = begin + (until_rest += 90ms);
   }
   for (auto now = begin; now < begin + 10s; now += 10ms)
     for (one& each : all) {
-      if (each.it.may_try(now) && !each.it.on_looked(true, now)) {
-        each.it.on_taken(each.taken_again = now);
-      } else if (each.it.may_try(now)) {
-        each.it.on_given_up(now);
+      if (each.it.may_try(now)) {
+        if (!gives_back(each.it, now)) each.it.on_loaded(each.taken_again = now);
       } else if (now == begin) {
         each.it.on_looked(true, now);
       } else if (now == each.rests) {
@@ -189,12 +207,9 @@ TEST_CASE("who asks for ever, and hangs, stops nobody for longer than four secon
   const auto end = begin + 1min;
   for (; of.now < end; of.now += 10ms) {
     if (of.it.may_try(of.now)) {
-      if (of.it.on_looked(true, of.now)) {
-        of.it.on_given_up(of.now);
-      } else {
-        CHECK(of.now - led_until <= 4s);
-        of.it.on_taken(led_from = of.now);
-      }
+      if (gives_back(of.it, of.now)) continue;
+      CHECK(of.now - led_until <= 4s);
+      of.it.on_loaded(led_from = of.now);
     } else if (of.it.wants_look(of.now)) {
       of.it.on_looked(true, of.now);
       if (of.it.now_in() != state::making_way) continue;
@@ -249,7 +264,7 @@ TEST_CASE("a new lead knows nothing of the drains of the former one") {
   of.step();
   of.after(1s);
   of.it.on_lost();
-  of.it.on_taken(of.now);
+  lead(of.it, of.now);
   CHECK(of.step() == action::drain);
   CHECK(of.it.next(false) == of.now + 1s);
 }
@@ -264,6 +279,7 @@ TEST_CASE("who leaves a server that wants no writes does not lead on there, and 
   of.it.on_looked(true, of.now);
   CHECK(of.it.leaving());
   of.it.on_lost();
+  of.it.on_session();
   CHECK(of.it.may_try(of.now));
 }
 
@@ -281,7 +297,7 @@ TEST_CASE("a lock that lasts keeps nobody on a server that wants no writes for l
   CHECK(of.after(1h) == action::drain);  // another lock
   of.it.leave();                         // the same again
   CHECK(of.after(1s) == action::give_up);
-  of.it.on_lost();
+  of.it.on_given_up(of.now);
   CHECK(of.it.now_in() == state::standing_by);
 }
 
@@ -302,19 +318,28 @@ TEST_CASE("a lock that lasts keeps nobody from making way without a broker, if a
 }
 
 TEST_CASE("a stop is for good, whatever comes before or after it") {
-  for (const auto before : {state::standing_by, state::leading, state::making_way, state::leaving}) {
+  for (const auto before :
+       {state::away, state::standing_by, state::taking, state::leading, state::making_way, state::leaving}) {
+    CAPTURE(static_cast<int>(before));
     leadership one;
-    if (before != state::standing_by) one.on_taken(begin);
+    if (before != state::away) one.on_session();
+    if (before == state::taking) one.on_taken();
+    if (before > state::taking) lead(one, begin);
     if (before == state::making_way) one.on_looked(true, begin);
     if (before == state::leaving) one.leave();
     REQUIRE(one.now_in() == before);
+    const bool led = one.has_lead();
     one.stop();
-    one.on_taken(begin);
+    CHECK(one.now_in() == (led ? state::stopping : state::stopped));
+    lead(one, begin);  // a try may have been under way
     one.leave();
     one.on_looked(true, begin);
+    CHECK(one.now_in() == state::stopping);
     CHECK(one.step(false, false, begin + 1h) == action::drain);
     CHECK_FALSE(one.wants_count(begin + 1h));
     one.on_given_up(begin);
+    one.on_session();
+    CHECK(one.now_in() == state::stopped);
     one.on_lost();
     CHECK(one.stopping());
     CHECK_FALSE(one.may_try(begin + 1h));

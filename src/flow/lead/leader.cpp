@@ -48,29 +48,27 @@ leader::leader(lanes& over, fair_share& share, const leader_limits& limits, obse
 }
 
 void leader::on_session(payload_type payload, clock::time_point now) {
-  has_session_ = true;
+  lead_.on_session();
   payload_ = payload;
   next_hang_check_ = next_shard_check_ = now;
 }
 
 void leader::on_lost(clock::time_point now) {
   hearing_.on_lost(now);
-  has_session_ = present_ = false;
-  if (state_ == state::leading || state_ == state::giving_up) return end_lead();
+  lead_.on_lost();
+  present_ = false;
   errands_.clear();
-  shard_.reset();
-  state_ = state::standing_by;
+  end_lead();
 }
 
 void leader::end_lead() {
-  errands_.clear();
+  const auto shard = std::exchange(shard_, std::nullopt);
+  if (!is_loaded()) return;  // it was only about to lead
   stream_.lost();
-  lead_.on_lost();
   hearing_.end();
-  state_ = state::standing_by;
   for (const auto what : {kept_from::sleeping, kept_from::writing, kept_from::quiet, kept_from::ringing})
     tell_(notice::kept{what, false});
-  tell_(notice::gave_up{*std::exchange(shard_, std::nullopt)});
+  tell_(notice::gave_up{*shard});
 }
 
 leader_task leader::next(clock::time_point now) {
@@ -80,21 +78,12 @@ leader_task leader::next(clock::time_point now) {
       errands_.pop_front();
       if (auto out = begin(what, now)) return note(std::move(*out), now);
     }
-    switch (state_) {
-      case state::standing_by:
-        if (lead_.stopping()) return task::end_session{};
-        plan_standby(now);
-        break;
-      case state::taking:  // who asks for it may have it
-        shard_.reset();
-        state_ = state::standing_by;
-        break;
-      case state::leading:
-        if (auto out = lead_on(now)) return note(std::move(*out), now);
-        break;
-      case state::giving_up:
-        end_lead();
-        break;
+    if (lead_.has_lead()) {
+      if (auto out = lead_on(now)) return note(std::move(*out), now);
+    } else {
+      end_lead();
+      if (lead_.stopping()) return task::end_session{};
+      plan_standby(now);
     }
   }
 }
@@ -182,19 +171,18 @@ void leader::on_taken(std::optional<int> shard) {
   tell_(notice::kept{kept_from::leading, !shard});
   if (!shard) return tell_(notice::stands_by{});
   shard_ = shard;
-  state_ = state::taking;
+  lead_.on_taken();
   // LISTEN takes effect with the end of its transaction. The look for who asks, and the first read, have to
   // begin after that.
   errands_ = {errand::listen, errand::look_for_request, errand::load};
 }
 
 void leader::on_loaded(loaded_shard what, clock::time_point now) {
-  state_ = state::leading;
   shards_ = what.shards;
   share_.on_shards(what.shards);
   next_sweep_ = now;
   has_read_all_ = read_told_usage_ = sleep_refused_ = false;
-  lead_.on_taken(now);
+  lead_.on_loaded(now);
   stream_.start(std::move(what.from), payload_);
   stream_.on_server_time(latest_question_, what.server_time);
   doorbell_.start(now);
@@ -269,16 +257,13 @@ void leader::drain(clock::time_point now) {
 
 void leader::give_up(clock::time_point now) {
   lead_.on_given_up(now);
-  state_ = state::giving_up;
   errands_ = {errand::release_lead, errand::stop_listening};
 }
 
 void leader::on_requester(const std::optional<std::string>& who, clock::time_point now) {
-  const bool gives = lead_.on_looked(who.has_value(), now);
-  if (!gives) return;
-  if (state_ != state::taking) return tell_(notice::makes_way{*who});
-  lead_.on_given_up(now);
-  errands_ = {errand::release_lead, errand::stop_listening};
+  if (!lead_.on_looked(who.has_value(), now)) return;
+  if (!is_loaded()) return give_up(now);
+  tell_(notice::makes_way{*who});
 }
 
 void leader::on_counted(int relays, clock::time_point now) {

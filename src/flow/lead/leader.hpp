@@ -66,23 +66,16 @@ class leader {
   bool stopping() const { return lead_.stopping(); }
   // Since it leads, or leads on: a read has found all that was visible.
   bool has_read_all() const { return has_read_all_; }
-  bool has_session() const { return has_session_; }
+  bool has_session() const { return lead_.has_session(); }
   bool present() const { return present_; }  // holds PRESENT
   bool may_make_way(clock::time_point now) const { return lead_.may_make_way(now); }
-  bool asleep() const { return state_ == state::leading && doorbell_.now_in() == doorbell::state::asleep; }
+  bool asleep() const { return lead_.has_lead() && doorbell_.now_in() == doorbell::state::asleep; }
   bool hears() const { return hearing_.hears(); }
   // How full the server's queue of notifications is, from 0 to 1.
   double queue_usage() const { return hearing_.queue_usage(); }
   const stream& events() const { return stream_; }
 
  private:
-  enum class state : std::uint8_t {
-    standing_by,  // tries now and then to get the lead of a shard
-    taking,       // has it; listens, sees whether somebody asks for it, and loads
-    leading,      // relays events, or drains
-    giving_up,    // hands it back
-  };
-
   // What is to be done one after the other, before anything else. Whether it is worth a task is seen when its
   // turn comes.
   enum class errand : std::uint8_t {
@@ -121,6 +114,7 @@ class leader {
   std::optional<leader_task> lead_on(clock::time_point now);
   bool heed_lead(clock::time_point now);
   void drain(clock::time_point now);
+  bool is_loaded() const { return stream_.now_in() != stream::phase::idle; }
   bool draining() const { return stream_.now_in() == stream::phase::draining; }
 
   std::optional<leader_task> heed_flood(clock::time_point now);
@@ -138,12 +132,10 @@ class leader {
   const std::chrono::milliseconds claim_timeout_;
   std::chrono::milliseconds standby_interval_;
 
-  state state_ = state::standing_by;
   std::deque<errand> errands_;
   std::optional<int> shard_;  // whose lead it has
   int shards_ = 1;
   payload_type payload_ = payload_type::jsonb;
-  bool has_session_ = false;
   bool present_ = false;
   leadership lead_;
   stream stream_;

@@ -15,7 +15,7 @@ constexpr auto next_turn = 1s;
 
 // Nothing is done because of a word alone, and no look more often than it is worth.
 void leader::hear(word what, int count, clock::time_point now) {
-  if (state_ != state::taking && state_ != state::leading) return;
+  if (!lead_.has_lead()) return;
   switch (what) {
     case word::own_probe:
     case word::due:
@@ -31,7 +31,7 @@ void leader::hear(word what, int count, clock::time_point now) {
 }
 
 void leader::hear_sender(int process, int count, clock::time_point now) {
-  if (state_ == state::taking || state_ == state::leading) hearing_.add(process, count, now);
+  if (lead_.has_lead()) hearing_.add(process, count, now);
 }
 
 // Without listening, polls, sweeps and a look each second find what notifications would say. Once it listens

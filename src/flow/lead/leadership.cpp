@@ -26,8 +26,17 @@ constexpr auto between_requests = 5s;
 
 }  // namespace
 
-void leadership::on_taken(clock::time_point now) {
-  if (state_ == state::standing_by) state_ = state::leading;
+void leadership::on_session() {
+  if (state_ == state::away) state_ = state::standing_by;
+}
+
+void leadership::on_taken() {
+  if (state_ == state::standing_by) state_ = state::taking;
+  if (state_ == state::stopped) state_ = state::stopping;  // told so while it tried
+}
+
+void leadership::on_loaded(clock::time_point now) {
+  if (state_ == state::taking) state_ = state::leading;
   next_drain_ = now;
   failed_drains_ = 0;
   locked_since_.reset();
@@ -37,11 +46,7 @@ void leadership::on_taken(clock::time_point now) {
 
 void leadership::on_given_up(clock::time_point now) {
   next_try_ = now + after_giving_up;
-  on_lost();
-}
-
-void leadership::on_lost() {
-  if (state_ != state::stopping) state_ = state::standing_by;
+  state_ = stopping() ? state::stopped : state::standing_by;
 }
 
 void leadership::leave() {
@@ -60,7 +65,7 @@ bool leadership::on_looked(bool asked, clock::time_point now) {
   looked_at_ = now;
   next_look_ = now + between_looks;
   const bool leads = state_ == state::leading;
-  if (!leads && state_ != state::standing_by) return false;
+  if (!leads && state_ != state::taking) return false;
   const bool is_followed = now < request_ends_;
   if (!asked) {
     if (is_followed) end_request(now);
@@ -111,7 +116,10 @@ leadership::action leadership::step(bool too_many, bool meets_lock, clock::time_
   if (meets_lock && !locked_since_) locked_since_ = now;
   const bool lock_lasts = locked_since_ && now - *locked_since_ >= first_drain;
   switch (state_) {
+    case state::away:
     case state::standing_by:
+    case state::taking:
+    case state::stopped:
       return action::none;
     case state::leading:
       if (!may_make_way(now) || !(too_many || (lacks_broker(now) && others_ > 0))) return action::none;
@@ -133,17 +141,9 @@ leadership::action leadership::step(bool too_many, bool meets_lock, clock::time_
 }
 
 clock::time_point leadership::next(bool meets_lock) const {
-  switch (state_) {
-    case state::leading:
-      return broker_gone_since_ ? std::min(next_count_, next_look_) : next_look_;
-    case state::making_way:
-      return drains_until(meets_lock);
-    case state::leaving:
-      return locked_since_ ? *locked_since_ + first_drain : clock::time_point::max();
-    case state::standing_by:
-    case state::stopping:
-      return clock::time_point::max();
-  }
+  if (state_ == state::leading) return broker_gone_since_ ? std::min(next_count_, next_look_) : next_look_;
+  if (state_ == state::making_way) return drains_until(meets_lock);
+  if (state_ == state::leaving && locked_since_) return *locked_since_ + first_drain;
   return clock::time_point::max();
 }
 

@@ -1,4 +1,4 @@
-// leadership: when a relay may take the lead of a shard, and when it makes way for another relay.
+// leadership: who leads: when a relay may take the lead of a shard, and when it makes way for another relay.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,14 @@ namespace outboxd::flow {
 class leadership {
  public:
   enum class state : std::uint8_t {
+    away,         // no session
     standing_by,  // another relay leads, or nobody does yet
+    taking,       // has the lock; sees whether somebody asks for it, and loads
     leading,      // reads, sends and marks
     making_way,   // drains for another relay; if it does not come to rest, it leads on
     leaving,      // drains, because the server wants no writes
-    stopping,     // drains if it led; for good
+    stopping,     // drains, for good
+    stopped,      // has no lead, for good
   };
 
   enum class action : std::uint8_t {
@@ -28,18 +31,24 @@ class leadership {
   };
 
   state now_in() const { return state_; }
-  bool stopping() const { return state_ == state::stopping; }
+  bool has_session() const { return state_ != state::away && state_ != state::stopped; }
+  bool has_lead() const { return has_session() && state_ != state::standing_by; }
   bool leaving() const { return state_ == state::leaving; }
+  bool stopping() const { return state_ == state::stopping || state_ == state::stopped; }
 
   // Whether to try to take it.
   bool may_try(clock::time_point now) const { return state_ == state::standing_by && now >= next_try_; }
 
-  // Taken; given up in order, so that others have the next second for it; lost with the session.
-  void on_taken(clock::time_point now);
+  // A session is open; or gone, and a lead with it.
+  void on_session();
+  void on_lost() { state_ = stopping() ? state::stopped : state::away; }
+  // The lock is taken; the shard is loaded; the lead is given up in order, so that others have the next
+  // second for it.
+  void on_taken();
+  void on_loaded(clock::time_point now);
   void on_given_up(clock::time_point now);
-  void on_lost();
 
-  void stop() { state_ = state::stopping; }
+  void stop() { state_ = has_lead() ? state::stopping : state::stopped; }
   void leave();
   // Somebody says that the lead is asked for: a hint, for anybody can say so. It is worth a look, and no more
   // than one in a second.
@@ -47,10 +56,10 @@ class leadership {
   // Whether to look who asks for the lead by the locks that he has; on_looked follows. Unasked it looks now
   // and then, for words can be lost.
   bool wants_look(clock::time_point now) const;
-  // asked: by somebody who may. True: the lead is given up. Who leads makes way; who has just taken the lock,
-  // and is not told on_taken yet, gives it back. Leaders come to rest at different moments, and who asks may
-  // want all leads at once: so nobody keeps a lead that is asked for until three seconds have passed. Then
-  // nobody gives one up for five, whoever goes on asking.
+  // asked: by somebody who may. True: the lead is given up. Who leads makes way; who has just taken the lock
+  // gives it back. Leaders come to rest at different moments, and who asks may want all leads at once: so
+  // nobody keeps a lead that is asked for until three seconds have passed. Then nobody gives one up for five,
+  // whoever goes on asking.
   bool on_looked(bool asked, clock::time_point now);
 
   // At each turn. Without a broker for a second it makes way for a relay that has one.
@@ -75,7 +84,7 @@ class leadership {
   void end_request(clock::time_point when);
   clock::time_point drains_until(bool meets_lock) const;
 
-  state state_ = state::standing_by;
+  state state_ = state::away;
   clock::time_point next_try_{};
   clock::time_point drains_since_{};
   clock::time_point next_drain_{};
