@@ -49,6 +49,11 @@ struct script : scripted_lanes {
   static bool has(const std::vector<std::size_t>& all, const leader_task& one) {
     return std::find(all.begin(), all.end(), one.index()) != all.end();
   }
+  // The tasks before a standby tries to take a lead, and that.
+  void try_to_lead() {
+    auto what = it.next(now);
+    for (; !std::holds_alternative<task::take_lead>(what); what = it.next(now)) answer(what);
+  }
   void lead() {
     for (int turns = 0; turns < 20 && !leads; ++turns) turn();
     REQUIRE(leads);
@@ -177,7 +182,7 @@ TEST_CASE("a lead that somebody asks for is handed back before anything is loade
 
 TEST_CASE("after a session that was lost in a flood the next one leads and reads, and listens later") {
   script of;
-  of.next<task::show_presence>();
+  of.try_to_lead();
   of.it.on_taken(0);
   of.next<task::listen>();
   of.it.hear_sender(7, 5'000, of.now);

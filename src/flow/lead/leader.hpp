@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "flow/lead/hearing.hpp"
 #include "flow/lead/leader_tasks.hpp"
 #include "flow/lead/leadership.hpp"
+#include "flow/lead/script.hpp"
 #include "flow/limits.hpp"
 #include "flow/stream/notices.hpp"
 #include "flow/stream/stream.hpp"
@@ -76,28 +76,6 @@ class leader {
   const stream& events() const { return stream_; }
 
  private:
-  // What is to be done one after the other, before anything else. Whether it is worth a task is seen when its
-  // turn comes.
-  enum class errand : std::uint8_t {
-    show_presence,
-    end_hanging_leaders,
-    name_lock_holders,
-    mend_shards,
-    take_lead,
-    rest,  // of a standby
-    listen,
-    look_for_request,
-    load,
-    listen_again,
-    prove_hearing,
-    ask_queue_usage,
-    count_relays,
-    end_former_sleeper,
-    allow_writes,
-    release_lead,
-    stop_listening,
-  };
-
   // PostgreSQL puts statements about events off.
   enum class deferral : std::uint8_t {
     none,
@@ -105,20 +83,21 @@ class leader {
     said,
   };
 
-  leader_task note(leader_task what, clock::time_point now);
-  std::optional<leader_task> begin(errand what, clock::time_point now);
-  void plan_standby(clock::time_point now);
-  void plan_sweep(clock::time_point now);
-  void give_up(clock::time_point now);
+  script serve();
+  bool could_lead() const;
+  bool mends_shards();
+  bool counts_relays() const;
+  void begin_sweep();
   void end_lead();
-  std::optional<leader_task> lead_on(clock::time_point now);
-  bool heed_lead(clock::time_point now);
+  leader_task ask_queue_usage();
+  bool comes_to_rest();
+  std::optional<leader_task> lead_on();
   void drain(clock::time_point now);
   bool is_loaded() const { return stream_.now_in() != stream::phase::idle; }
   bool draining() const { return stream_.now_in() == stream::phase::draining; }
 
-  std::optional<leader_task> heed_flood(clock::time_point now);
-  std::optional<leader_task> act_on_doorbell(clock::time_point now);
+  std::optional<leader_task> heed_flood();
+  std::optional<leader_task> act_on_doorbell();
   void tell_if_it_hears(clock::time_point now);
   void tell_doorbell(clock::time_point now);
   void watch_deferrals(std::string_view reason, bool wrote, clock::time_point now);
@@ -132,7 +111,6 @@ class leader {
   const std::chrono::milliseconds claim_timeout_;
   std::chrono::milliseconds standby_interval_;
 
-  std::deque<errand> errands_;
   std::optional<int> shard_;  // whose lead it has
   int shards_ = 1;
   payload_type payload_ = payload_type::jsonb;
@@ -152,12 +130,15 @@ class leader {
   };
   asked asked_;
   bool has_read_all_ = false;
+  bool wants_writes_ = false;     // the server allows none
   bool read_told_usage_ = false;  // of the queue, since the latest sweep
   bool sleep_refused_ = false;    // since the latest sweep
   clock::time_point latest_question_{};
   clock::time_point next_sweep_{};
   clock::time_point next_hang_check_{};  // for leaders that hang
   clock::time_point next_shard_check_{};
+  clock::time_point now_{};  // of the latest call of next()
+  script script_ = serve();
 };
 
 }  // namespace outboxd::flow

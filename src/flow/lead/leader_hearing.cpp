@@ -36,10 +36,10 @@ void leader::hear_sender(int process, int count, clock::time_point now) {
 
 // Without listening, polls, sweeps and a look each second find what notifications would say. Once it listens
 // again, a sweep finds what they said meanwhile.
-std::optional<leader_task> leader::heed_flood(clock::time_point now) {
-  auto out = hearing_.heed_flood(now);
-  if (out && hearing_.listens()) next_sweep_ = now;
-  if (!hearing_.listens()) lead_.hear_request(now);
+std::optional<leader_task> leader::heed_flood() {
+  auto out = hearing_.heed_flood(now_);
+  if (out && hearing_.listens()) next_sweep_ = now_;
+  if (!hearing_.listens()) lead_.hear_request(now_);
   return out;
 }
 
@@ -66,8 +66,8 @@ void leader::tell_doorbell(clock::time_point now) {
   doorbell_.set(doorbell::obstacle::no_reads, !reads, now);
 }
 
-std::optional<leader_task> leader::act_on_doorbell(clock::time_point now) {
-  tell_if_it_hears(now);
+std::optional<leader_task> leader::act_on_doorbell() {
+  tell_if_it_hears(now_);
   switch (doorbell_.take_action()) {
     case doorbell::action::none:
       break;
@@ -76,7 +76,7 @@ std::optional<leader_task> leader::act_on_doorbell(clock::time_point now) {
     case doorbell::action::unlock:
       return task::give_back_sleep{};
   }
-  if (doorbell_.wants_contention_probe(now)) return task::probe_contention{};
+  if (doorbell_.wants_contention_probe(now_)) return task::probe_contention{};
   return std::nullopt;
 }
 

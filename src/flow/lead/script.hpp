@@ -1,0 +1,51 @@
+// script: a coroutine that says one task after the other, and goes on when the next one is asked for.
+#pragma once
+
+#include <coroutine>
+#include <optional>
+#include <utility>
+
+#include "flow/lead/leader_tasks.hpp"
+
+namespace outboxd::flow {
+
+// It starts with the first call of next(). Whoever destroys it, ends it where it waits.
+class script {
+ public:
+  struct promise_type {
+    std::optional<leader_task> said;
+
+    script get_return_object() { return script(handle::from_promise(*this)); }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    std::suspend_always yield_value(const leader_task& what) {
+      said = what;
+      return {};
+    }
+    void return_void() {}
+    void unhandled_exception() { throw; }
+  };
+
+  script(script&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
+  script& operator=(script other) noexcept {
+    std::swap(at_, other.at_);
+    return *this;
+  }
+  ~script() {
+    if (at_) at_.destroy();
+  }
+
+  // Nothing: it has ended.
+  std::optional<leader_task> next() {
+    if (!at_.done()) at_.resume();
+    return std::exchange(at_.promise().said, std::nullopt);
+  }
+
+ private:
+  using handle = std::coroutine_handle<promise_type>;
+  explicit script(handle at) : at_(at) {}
+
+  handle at_;
+};
+
+}  // namespace outboxd::flow
