@@ -80,9 +80,7 @@ class leader {
   // One task, and what came of it. An error: the session is of no more use.
   done carry_out(pg::connection& link, flow::task::wait& what);
   done carry_out(pg::connection& link, flow::task::end_session& what);
-  done carry_out(pg::connection& link, flow::task::ask_for_sleep& what);
-  done carry_out(pg::connection& link, flow::task::give_back_sleep& what);
-  done carry_out(pg::connection& link, flow::task::probe_contention& what);
+  done carry_out(pg::connection& link, flow::task::use_sleep_lock& what);
   done carry_out(pg::connection& link, flow::task::end_hanging_leaders& what);
   done carry_out(pg::connection& link, flow::task::end_former_sleeper& what);
   done carry_out(pg::connection& link, flow::task::name_lock_holders& what);

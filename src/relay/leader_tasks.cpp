@@ -33,18 +33,8 @@ leader::done leader::carry_out(pg::connection&, flow::task::end_session&) {
   co_return result<void>();
 }
 
-leader::done leader::carry_out(pg::connection&, flow::task::ask_for_sleep&) {
-  if (sleep_lock_) sleep_lock_->ask();
-  co_return result<void>();
-}
-
-leader::done leader::carry_out(pg::connection&, flow::task::give_back_sleep&) {
-  if (sleep_lock_) sleep_lock_->unlock();
-  co_return result<void>();
-}
-
-leader::done leader::carry_out(pg::connection&, flow::task::probe_contention&) {
-  if (sleep_lock_) sleep_lock_->probe();
+leader::done leader::carry_out(pg::connection&, flow::task::use_sleep_lock& what) {
+  if (sleep_lock_) sleep_lock_->want(what.what);
   co_return result<void>();
 }
 

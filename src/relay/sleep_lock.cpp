@@ -33,7 +33,7 @@ boost::asio::awaitable<void> sleep_lock::run() {
     const auto opened = co_await open(link);
     auto kind = fault::transient;
     if (opened) {
-      wanted_ = errand::none;
+      wanted_ = action::none;
       tell_(sleep_news::up);
       const error why = co_await serve(link);
       held_ = false;
@@ -61,17 +61,17 @@ boost::asio::awaitable<error> sleep_lock::serve(pg::connection& link) {
   while (!stopping_) {
     if (link.lost()) co_return *link.lost();
     result<void> done;
-    switch (std::exchange(wanted_, errand::none)) {
-      case errand::none:
+    switch (std::exchange(wanted_, action::none)) {
+      case action::none:
         co_await link.wait();
         break;
-      case errand::lock:
+      case action::ask:
         if (held_)
           tell_(sleep_news::granted);
         else
           done = co_await lock(link);
         break;
-      case errand::unlock:
+      case action::unlock:
         if (std::exchange(held_, false)) {
           const auto freed = co_await ask_server(
               link, fmt::format("SELECT pg_advisory_unlock({}, {})", store::lock_class(settings_.schema),
@@ -79,7 +79,7 @@ boost::asio::awaitable<error> sleep_lock::serve(pg::connection& link) {
           if (!freed) done = tl::make_unexpected(freed.error());
         }
         break;
-      case errand::probe:
+      case action::probe:
         const auto contended = co_await ask_server(link, std::string(commits_wait));
         if (!contended) done = tl::make_unexpected(contended.error());
         if (contended && *contended) tell_(sleep_news::contended);
@@ -96,8 +96,8 @@ boost::asio::awaitable<result<void>> sleep_lock::lock(pg::connection& link) {
                      link, fmt::format("SELECT {}.take_sleep({})", settings_.schema.identifier(), shard_)));
   pause_.reset();
   held_ = taken;
-  if (wanted_ == errand::unlock) co_return result<void>();  // nobody wants it any more
-  if (wanted_ == errand::lock) wanted_ = errand::none;
+  if (wanted_ == action::unlock) co_return result<void>();  // nobody wants it any more
+  if (wanted_ == action::ask) wanted_ = action::none;
   tell_(held_ ? sleep_news::granted : sleep_news::refused);
   co_return result<void>();
 }
@@ -110,13 +110,10 @@ boost::asio::awaitable<result<bool>> sleep_lock::ask_server(pg::connection& link
   co_return answer.front().at(0, 0) == "t";
 }
 
-void sleep_lock::want(errand what) {
+void sleep_lock::want(action what) {
+  if (what == action::probe && wanted_ != action::none) return;
   wanted_ = what;
   if (current_ != nullptr) current_->interrupt();
-}
-
-void sleep_lock::probe() {
-  if (wanted_ == errand::none) want(errand::probe);
 }
 
 // The lock goes with the session. Nobody is told any more.

@@ -18,18 +18,17 @@ using flow::sleep_news;
 // A session lock, held without a transaction: it holds back no vacuum.
 class sleep_lock {
  public:
-  // tell: may call ask(), unlock() and probe().
+  using action = flow::doorbell::action;
+
+  // tell: may call want().
   sleep_lock(const boost::asio::any_io_executor& on, const postgres_settings& settings, int shard,
              link_observer& observer, std::function<void(sleep_news)> tell);
 
   // Connects, serves, reconnects, until stop().
   boost::asio::awaitable<void> run();
 
-  // Answered by granted, refused or down.
-  void ask() { want(errand::lock); }
-  void unlock() { want(errand::unlock); }
-  // Answered by contended, or not.
-  void probe();
+  // The latest replaces what has not begun; but a probe replaces nothing.
+  void want(action what);
 
   void stop();
 
@@ -37,15 +36,6 @@ class sleep_lock {
   int process() const { return process_; }
 
  private:
-  // What its session is to do next.
-  enum class errand {
-    none,
-    lock,    // wait for SLEEP
-    unlock,  // give it back
-    probe,   // see whether a commit waits for another one's notification
-  };
-
-  void want(errand what);
   boost::asio::awaitable<result<void>> open(pg::connection& link);
   boost::asio::awaitable<error> serve(pg::connection& link);
   boost::asio::awaitable<result<void>> lock(pg::connection& link);
@@ -59,7 +49,7 @@ class sleep_lock {
   reconnect_pause pause_;
   pg::connection* current_ = nullptr;
   int process_ = 0;
-  errand wanted_ = errand::none;
+  action wanted_ = action::none;
   bool held_ = false;
   bool stopping_ = false;
 };

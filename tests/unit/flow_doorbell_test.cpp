@@ -34,7 +34,7 @@ class bell {
   }
   void fall_asleep() {
     poll_for(300ms);
-    REQUIRE(it.take_action() == action::ask);
+    REQUIRE(it.take_action(now) == action::ask);
     it.on_granted(now);
     read(0);
     REQUIRE(it.now_in() == state::asleep);
@@ -68,12 +68,12 @@ TEST_CASE("the next poll follows soon after a find, and later the longer nothing
 TEST_CASE("a leader that finds nothing for a quarter of a second asks for SLEEP and goes on polling") {
   bell one;
   one.poll_for(240ms);
-  CHECK(one.it.take_action() == action::none);
+  CHECK(one.it.take_action(one.now) == action::none);
   one.poll_for(60ms);
-  CHECK(one.it.take_action() == action::ask);
+  CHECK(one.it.take_action(one.now) == action::ask);
   CHECK(one.it.now_in() == state::requesting);
   CHECK(one.it.next_poll() < one.now + 1s);
-  CHECK(one.it.take_action() == action::none);  // once
+  CHECK(one.it.take_action(one.now) == action::none);  // once
 }
 
 TEST_CASE("with SLEEP granted it reads once more before it is asleep") {
@@ -113,9 +113,9 @@ TEST_CASE("one more read counts for its own grant alone") {
   one.fall_asleep();
   one.it.on_notified(1000, one.now);
   REQUIRE(one.it.now_in() == state::awake);
-  REQUIRE(one.it.take_action() == action::unlock);
+  REQUIRE(one.it.take_action(one.now) == action::unlock);
   one.poll_for(300ms);
-  REQUIRE(one.it.take_action() == action::ask);
+  REQUIRE(one.it.take_action(one.now) == action::ask);
   one.it.on_granted(one.now);
   CHECK(one.it.now_in() == state::granted);
   one.it.on_read(0, true, one.now);  // of a read from before
@@ -130,7 +130,7 @@ TEST_CASE("asleep, a few notifications are answered by a read each") {
     one.ring(1);
   }
   CHECK(one.it.now_in() == state::asleep);
-  CHECK(one.it.take_action() == action::none);
+  CHECK(one.it.take_action(one.now) != action::unlock);
 }
 
 TEST_CASE("many notifications in a short time wake it up, and it gives SLEEP back") {
@@ -138,7 +138,7 @@ TEST_CASE("many notifications in a short time wake it up, and it gives SLEEP bac
   one.fall_asleep();
   one.ring(60);
   CHECK(one.it.now_in() == state::awake);
-  CHECK(one.it.take_action() == action::unlock);
+  CHECK(one.it.take_action(one.now) == action::unlock);
   CHECK(one.it.next_poll() - one.now <= 1ms);
 }
 
@@ -175,8 +175,8 @@ TEST_CASE("where commits wait for each other's notifications, fewer wake it up")
   bell one;
   one.fall_asleep();
   one.ring(6);
-  CHECK(one.it.wants_contention_probe(one.now));
-  CHECK_FALSE(one.it.wants_contention_probe(one.now));  // at most once a second
+  CHECK(one.it.take_action(one.now) == action::probe);
+  CHECK(one.it.take_action(one.now) == action::none);  // at most once a second
   one.it.on_contention(one.now);
   one.ring(6);
   CHECK(one.it.now_in() == state::awake);
@@ -188,7 +188,7 @@ TEST_CASE("at half of the rate that would wake it up it falls asleep, above that
     bell one;
     one.fall_asleep();
     one.ring(60);
-    REQUIRE(one.it.take_action() == action::unlock);
+    REQUIRE(one.it.take_action(one.now) == action::unlock);
     for (int i = 0; i < 100; ++i) {
       one.wait(10ms);
       one.read(at_once);
@@ -201,7 +201,7 @@ TEST_CASE("woken up, it is awake for a quarter of a second at least") {
   bell one;
   one.fall_asleep();
   one.it.on_notified(60, one.now);
-  REQUIRE(one.it.take_action() == action::unlock);
+  REQUIRE(one.it.take_action(one.now) == action::unlock);
   one.poll_for(240ms);
   CHECK(one.it.now_in() == state::awake);
   one.poll_for(60ms);
@@ -248,13 +248,13 @@ TEST_CASE("an obstacle keeps it awake, and wakes it up") {
     one.it.set(what, true, one.now);
     one.poll_for(2s);
     CHECK(one.it.now_in() == state::awake);
-    CHECK(one.it.take_action() == action::none);
+    CHECK(one.it.take_action(one.now) == action::none);
     one.it.set(what, false, one.now);
     one.fall_asleep();
     one.it.set(what, true, one.now);
     CHECK(one.it.now_in() == state::awake);
     // A lock that has gone with its session cannot be given back.
-    CHECK(one.it.take_action() == (what == obstacle::no_lock_session ? action::none : action::unlock));
+    CHECK(one.it.take_action(one.now) == (what == obstacle::no_lock_session ? action::none : action::unlock));
   }
 }
 
@@ -263,14 +263,14 @@ TEST_CASE("refused, it lets writers be silent for a quarter of a second before i
     CAPTURE(found);
     bell one;
     one.poll_for(300ms);
-    REQUIRE(one.it.take_action() == action::ask);
+    REQUIRE(one.it.take_action(one.now) == action::ask);
     one.it.on_refused(one.now);
     for (int i = 0; i < 24; ++i) {
       one.wait(10ms);
       one.read(found);
     }
     CHECK(one.it.now_in() == state::awake);
-    CHECK(one.it.take_action() == action::none);
+    CHECK(one.it.take_action(one.now) == action::none);
     one.wait(10ms);
     one.read(found);
     CHECK(one.it.now_in() == (found == 2 ? state::requesting : state::awake));
@@ -280,11 +280,11 @@ TEST_CASE("refused, it lets writers be silent for a quarter of a second before i
 TEST_CASE("SLEEP that is granted to a leader that does not want it any more is given back") {
   bell one;
   one.poll_for(300ms);
-  REQUIRE(one.it.take_action() == action::ask);
+  REQUIRE(one.it.take_action(one.now) == action::ask);
   one.it.on_refused(one.now);
   one.it.on_granted(one.now);
   CHECK(one.it.now_in() == state::awake);
-  CHECK(one.it.take_action() == action::unlock);
+  CHECK(one.it.take_action(one.now) == action::unlock);
 }
 
 TEST_CASE(
@@ -293,12 +293,12 @@ TEST_CASE(
   one.fall_asleep();
   one.it.set(obstacle::queue_fills, true, one.now);
   CHECK(one.it.now_in() == state::awake);
-  CHECK(one.it.take_action() == action::unlock);
+  CHECK(one.it.take_action(one.now) == action::unlock);
   one.poll_for(5s);
-  CHECK(one.it.take_action() == action::none);
+  CHECK(one.it.take_action(one.now) == action::none);
   one.it.set(obstacle::queue_fills, false, one.now);
   one.poll_for(2s);
-  CHECK(one.it.take_action() == action::ask);
+  CHECK(one.it.take_action(one.now) == action::ask);
 }
 
 }  // namespace flow_doorbell_test

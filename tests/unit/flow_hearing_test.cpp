@@ -337,7 +337,7 @@ int writers_that_fail(double filled_in_a_second, bool heeds) {
       bell.on_read_sent();
       bell.on_read(0, true, of.now);
     }
-    if (bell.take_action() == doorbell::action::ask) bell.on_granted(of.now);
+    if (bell.take_action(of.now) == doorbell::action::ask) bell.on_granted(of.now);
     // A writer rings unless it gets SLEEP.
     if (bell.now_in() != doorbell::state::awake && usage >= 1) ++failed;
     if (of.now > clock::time_point{1h + 10s})

@@ -64,7 +64,7 @@ struct script : scripted_lanes {
     it.on_sleep_lock(sleep_news::up, now);
     for (const auto end = now + 5s; now < end && !it.asleep(); now = std::max(until, now + 1ms)) {
       it.hear(word::own_probe, 1, now);
-      if (has(turn(), task::ask_for_sleep{})) it.on_sleep_lock(sleep_news::granted, now);
+      if (has(turn(), task::use_sleep_lock{})) it.on_sleep_lock(sleep_news::granted, now);
     }
     REQUIRE(it.asleep());
   }
@@ -314,7 +314,7 @@ TEST_CASE("it asks for SLEEP when it hears and nothing comes, and not while the 
     bool asks = false;
     for (const auto end = of.now + 5s; of.now < end; of.now = std::max(of.until, of.now + 1ms)) {
       of.it.hear(word::own_probe, 1, of.now);
-      asks |= script::has(of.turn(), task::ask_for_sleep{});
+      asks |= script::has(of.turn(), task::use_sleep_lock{});
     }
     CHECK(asks == (usage == 0.0));
     CHECK(of.queue_fills == (usage > 0));

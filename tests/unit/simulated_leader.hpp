@@ -118,9 +118,7 @@ class simulated_leader {
     session_.cut({}, {});
   }
   // Writers never ring here: sleep_model is about that.
-  void carry_out(flow::task::ask_for_sleep&) { tell_.complain("nobody sleeps where nobody rings"); }
-  void carry_out(flow::task::give_back_sleep&) {}
-  void carry_out(flow::task::probe_contention&) {}
+  void carry_out(flow::task::use_sleep_lock&) { tell_.complain("nobody sleeps where nobody rings"); }
   // Nobody hangs without being found, no row of a shard is ever gone, and locks have no names.
   void carry_out(flow::task::end_hanging_leaders&) {}
   void carry_out(flow::task::end_former_sleeper&) {}

@@ -94,16 +94,17 @@ void doorbell::on_refused(clock::time_point now) {
   awake_since_ = now;
 }
 
-doorbell::action doorbell::take_action() {
+doorbell::action doorbell::take_action(clock::time_point now) {
+  if (action_ == action::none && wants_probe(now)) {
+    contention_.next_probe = now + limits_.contention_probe;
+    return action::probe;
+  }
   return std::exchange(action_, action::none);
 }
 
-bool doorbell::wants_contention_probe(clock::time_point now) {
-  if (state_ != state::asleep || now < contention_.next_probe ||
-      notified_.lately(now, limits_.window) < limits_.probe_rate)
-    return false;
-  contention_.next_probe = now + limits_.contention_probe;
-  return true;
+bool doorbell::wants_probe(clock::time_point now) const {
+  return state_ == state::asleep && now >= contention_.next_probe &&
+         notified_.lately(now, limits_.window) >= limits_.probe_rate;
 }
 
 }  // namespace outboxd::flow

@@ -30,10 +30,12 @@ class doorbell {
     queue_fills = 16,     // a writer that rings could fail: there may be no room for its notification
   };
 
+  // For the session that has SLEEP.
   enum class action : std::uint8_t {
     none,
     ask,     // for SLEEP, and wait a bounded time; on_granted or on_refused answers
     unlock,  // give SLEEP back; no answer
+    probe,  // see whether commits wait for each other's notifications; on_contention answers, or nothing does
   };
 
   explicit doorbell(const doorbell_limits& limits) : limits_(limits) {}
@@ -56,13 +58,11 @@ class doorbell {
   void on_granted(clock::time_point now);
   void on_refused(clock::time_point now);
 
-  // What to do with SLEEP now, once.
-  action take_action();
+  // What to do now, once.
+  action take_action(clock::time_point now);
   // When to poll unasked; call on_poll() then.
   clock::time_point next_poll() const { return next_poll_; }
   void on_poll() { next_poll_ = clock::time_point::max(); }
-  // Whether to ask now if commits wait for each other's notifications.
-  bool wants_contention_probe(clock::time_point now);
 
   state now_in() const { return state_; }
 
@@ -82,6 +82,7 @@ class doorbell {
     clock::time_point next_probe{};
   };
 
+  bool wants_probe(clock::time_point now) const;
   void wake(clock::time_point now);
   void ask_if_calm(clock::time_point now);
   int enough_to_wake(clock::time_point now) const {

@@ -207,7 +207,9 @@ std::optional<leader_task> leader::lead_on() {
     doorbell_.on_poll();
     stream_.ring();
   }
-  if (auto out = act_on_doorbell()) return out;
+  tell_if_it_hears(now_);
+  if (const auto what = doorbell_.take_action(now_); what != doorbell::action::none)
+    return task::use_sleep_lock{what};
   if (auto request = stream_.next()) {
     asked_ = {.reads = request->asks_one_of<read_request>(),
               .tells = request->reads_or_writes_events(),

@@ -97,7 +97,6 @@ class leader {
   bool draining() const { return stream_.now_in() == stream::phase::draining; }
 
   std::optional<leader_task> heed_flood();
-  std::optional<leader_task> act_on_doorbell();
   void tell_if_it_hears(clock::time_point now);
   void tell_doorbell(clock::time_point now);
   void watch_deferrals(std::string_view reason, bool wrote, clock::time_point now);
@@ -130,7 +129,7 @@ class leader {
   };
   asked asked_;
   bool has_read_all_ = false;
-  bool wants_writes_ = false;     // the server allows none
+  bool wants_writes_ = false;     // the server has become read-only
   bool read_told_usage_ = false;  // of the queue, since the latest sweep
   bool sleep_refused_ = false;    // since the latest sweep
   clock::time_point latest_question_{};

@@ -66,38 +66,13 @@ void leader::tell_doorbell(clock::time_point now) {
   doorbell_.set(doorbell::obstacle::no_reads, !reads, now);
 }
 
-std::optional<leader_task> leader::act_on_doorbell() {
-  tell_if_it_hears(now_);
-  switch (doorbell_.take_action()) {
-    case doorbell::action::none:
-      break;
-    case doorbell::action::ask:
-      return task::ask_for_sleep{};
-    case doorbell::action::unlock:
-      return task::give_back_sleep{};
-  }
-  if (doorbell_.wants_contention_probe(now_)) return task::probe_contention{};
-  return std::nullopt;
-}
-
 void leader::on_sleep_lock(sleep_news news, clock::time_point now) {
-  switch (news) {
-    case sleep_news::up:
-      return doorbell_.set(doorbell::obstacle::no_lock_session, false, now);
-    case sleep_news::down:
-      tell_(notice::kept{kept_from::sleeping, false});
-      return doorbell_.set(doorbell::obstacle::no_lock_session, true, now);
-    case sleep_news::granted:
-      sleep_refused_ = false;
-      tell_(notice::kept{kept_from::sleeping, false});
-      return doorbell_.on_granted(now);
-    case sleep_news::refused:
-      sleep_refused_ = true;
-      tell_(notice::kept{kept_from::sleeping, true});
-      return doorbell_.on_refused(now);
-    case sleep_news::contended:
-      return doorbell_.on_contention(now);
-  }
+  if (news == sleep_news::contended) return doorbell_.on_contention(now);
+  sleep_refused_ = news == sleep_news::refused;
+  tell_(notice::kept{kept_from::sleeping, sleep_refused_});
+  if (news == sleep_news::granted) return doorbell_.on_granted(now);
+  if (news == sleep_news::refused) return doorbell_.on_refused(now);
+  doorbell_.set(doorbell::obstacle::no_lock_session, news == sleep_news::down, now);
 }
 
 }  // namespace outboxd::flow

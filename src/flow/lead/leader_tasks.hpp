@@ -7,6 +7,7 @@
 
 #include "core/event.hpp"
 #include "flow/clock.hpp"
+#include "flow/lead/doorbell.hpp"
 #include "flow/stream/store.hpp"
 #include "flow/stream/stream.hpp"
 
@@ -22,9 +23,9 @@ struct wait {
 struct end_session {};
 
 // To the session that has SLEEP. No answer; on_sleep_lock tells what comes of it.
-struct ask_for_sleep {};
-struct give_back_sleep {};
-struct probe_contention {};
+struct use_sleep_lock {
+  doorbell::action what = doorbell::action::none;
+};
 
 // To have them done is the answer.
 struct end_hanging_leaders {};
@@ -54,12 +55,11 @@ struct round_trip {          // on_answer
 }  // namespace task
 
 using leader_task =
-    std::variant<task::wait, task::end_session, task::ask_for_sleep, task::give_back_sleep,
-                 task::probe_contention, task::end_hanging_leaders, task::end_former_sleeper,
-                 task::name_lock_holders, task::mend_shards, task::listen, task::stop_listening,
-                 task::release_lead, task::allow_writes, task::show_presence, task::take_lead, task::load,
-                 task::look_for_request, task::count_relays, task::notify_self, task::ask_queue_usage,
-                 task::round_trip>;
+    std::variant<task::wait, task::end_session, task::use_sleep_lock, task::end_hanging_leaders,
+                 task::end_former_sleeper, task::name_lock_holders, task::mend_shards, task::listen,
+                 task::stop_listening, task::release_lead, task::allow_writes, task::show_presence,
+                 task::take_lead, task::load, task::look_for_request, task::count_relays, task::notify_self,
+                 task::ask_queue_usage, task::round_trip>;
 
 // What is saved of the shard whose lead was taken, and what holds for all of the outbox.
 struct loaded_shard {
