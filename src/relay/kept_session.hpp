@@ -8,6 +8,7 @@
 #include <string>
 
 #include "relay/database_session.hpp"
+#include "relay/link_observer.hpp"
 #include "relay/reconnect_pause.hpp"
 
 namespace outboxd::relay {
@@ -16,14 +17,16 @@ namespace outboxd::relay {
 // are found when a session is opened.
 bool is_of_the_statement(const std::string& sqlstate);
 
-// For work beside the stream. Why a session ended is not told: the stream says what is wrong with PostgreSQL.
+// For work beside the stream.
 class kept_session {
  public:
   using clock = std::chrono::steady_clock;
   // The work on one session. It ends at an error of the session, or once stopping().
   using service = std::function<boost::asio::awaitable<result<void>>(pg::connection&)>;
 
-  kept_session(const boost::asio::any_io_executor& on, const postgres_settings& settings);
+  // tell: learns why a session was refused or lost; null where the stream's session says enough.
+  kept_session(const boost::asio::any_io_executor& on, const postgres_settings& settings,
+               link_observer* tell = nullptr);
 
   // Until stop().
   boost::asio::awaitable<void> run(service serve);
@@ -32,11 +35,14 @@ class kept_session {
   boost::asio::awaitable<void> rest(pg::connection& link, clock::time_point until);
   // The session has proved useful: after the next loss the wait is short again.
   void reset_pause() { pause_.reset(); }
+  // Ends a wait on its session.
+  void interrupt();
   void stop();
 
  private:
   boost::asio::any_io_executor executor_;
   const postgres_settings& settings_;
+  link_observer* const tell_;
   reconnect_pause pause_;
   pg::connection* current_ = nullptr;
   bool stopping_ = false;

@@ -19,82 +19,58 @@ constexpr std::string_view commits_wait =
 
 sleep_lock::sleep_lock(const boost::asio::any_io_executor& on, const postgres_settings& settings, int shard,
                        link_observer& observer, std::function<void(sleep_news)> tell)
-    : executor_(on),
-      settings_(settings),
-      shard_(shard),
-      observer_(observer),
-      tell_(std::move(tell)),
-      pause_(on) {}
+    : settings_(settings), shard_(shard), tell_(std::move(tell)), session_(on, settings, &observer) {}
 
 boost::asio::awaitable<void> sleep_lock::run() {
-  while (!stopping_) {
-    pg::connection link(executor_);
-    current_ = &link;
-    const auto opened = co_await open(link);
-    auto kind = fault::transient;
-    if (opened) {
-      wanted_ = action::none;
-      tell_(sleep_news::up);
-      const error why = co_await serve(link);
-      held_ = false;
-      process_ = 0;
-      kind = why.kind;
-      tell_(sleep_news::down);
-      if (!stopping_) observer_.on_link_refused(peer::database, why);
-    } else if (!stopping_) {
-      kind = opened.error().kind;
-      observer_.on_link_refused(peer::database, opened.error());
-    }
-    current_ = nullptr;
-    if (!stopping_) co_await pause_.wait(kind);
-  }
+  co_await session_.run([this](pg::connection& link) { return serve(link); });
 }
 
-boost::asio::awaitable<result<void>> sleep_lock::open(pg::connection& link) {
-  OUTBOXD_CO_TRY_VOID(co_await open_session(link, settings_, session_use::lock));
+boost::asio::awaitable<result<void>> sleep_lock::serve(pg::connection& link) {
   OUTBOXD_CO_TRY(const auto process, co_await server_process(link, settings_));
   process_ = process;
-  co_return result<void>();
+  wanted_ = action::none;
+  tell_(sleep_news::up);
+  result<void> done;
+  while (done && !session_.stopping()) {
+    if (link.lost())
+      done = tl::make_unexpected(*link.lost());
+    else
+      done = co_await carry_out(link, std::exchange(wanted_, action::none));
+  }
+  held_ = false;
+  process_ = 0;
+  tell_(sleep_news::down);
+  co_return done;
 }
 
-boost::asio::awaitable<error> sleep_lock::serve(pg::connection& link) {
-  while (!stopping_) {
-    if (link.lost()) co_return *link.lost();
-    result<void> done;
-    switch (std::exchange(wanted_, action::none)) {
-      case action::none:
-        co_await link.wait();
-        break;
-      case action::ask:
-        if (held_)
-          tell_(sleep_news::granted);
-        else
-          done = co_await lock(link);
-        break;
-      case action::unlock:
-        if (std::exchange(held_, false)) {
-          const auto freed = co_await ask_server(
-              link, fmt::format("SELECT pg_advisory_unlock({}, {})", store::lock_class(settings_.schema),
-                                store::sleep_key + shard_));
-          if (!freed) done = tl::make_unexpected(freed.error());
-        }
-        break;
-      case action::probe:
-        const auto contended = co_await ask_server(link, std::string(commits_wait));
-        if (!contended) done = tl::make_unexpected(contended.error());
-        if (contended && *contended) tell_(sleep_news::contended);
-        break;
-    }
-    if (!done) co_return done.error();
+boost::asio::awaitable<result<void>> sleep_lock::carry_out(pg::connection& link, action what) {
+  switch (what) {
+    case action::none:
+      co_await link.wait();
+      break;
+    case action::ask:
+      if (!held_) co_return co_await lock(link);
+      tell_(sleep_news::granted);
+      break;
+    case action::unlock:
+      if (!std::exchange(held_, false)) break;
+      OUTBOXD_CO_TRY_VOID(co_await ask_server(
+          link, fmt::format("SELECT pg_advisory_unlock({}, {})", store::lock_class(settings_.schema),
+                            store::sleep_key + shard_)));
+      break;
+    case action::probe:
+      OUTBOXD_CO_TRY(const auto contended, co_await ask_server(link, std::string(commits_wait)));
+      if (contended) tell_(sleep_news::contended);
+      break;
   }
-  co_return error{};
+  co_return result<void>();
 }
 
 boost::asio::awaitable<result<void>> sleep_lock::lock(pg::connection& link) {
   OUTBOXD_CO_TRY(const auto taken,
                  co_await ask_server(
                      link, fmt::format("SELECT {}.take_sleep({})", settings_.schema.identifier(), shard_)));
-  pause_.reset();
+  session_.reset_pause();
   held_ = taken;
   if (wanted_ == action::unlock) co_return result<void>();  // nobody wants it any more
   if (wanted_ == action::ask) wanted_ = action::none;
@@ -113,15 +89,13 @@ boost::asio::awaitable<result<bool>> sleep_lock::ask_server(pg::connection& link
 void sleep_lock::want(action what) {
   if (what == action::probe && wanted_ != action::none) return;
   wanted_ = what;
-  if (current_ != nullptr) current_->interrupt();
+  session_.interrupt();
 }
 
 // The lock goes with the session. Nobody is told any more.
 void sleep_lock::stop() {
-  stopping_ = true;
   tell_ = [](sleep_news) {};
-  pause_.stop();
-  if (current_ != nullptr) current_->close();
+  session_.stop();
 }
 
 }  // namespace outboxd::relay

@@ -7,9 +7,7 @@
 
 #include "flow/lead/leader_tasks.hpp"
 #include "pg/connection.hpp"
-#include "relay/database_session.hpp"
-#include "relay/link_observer.hpp"
-#include "relay/reconnect_pause.hpp"
+#include "relay/kept_session.hpp"
 
 namespace outboxd::relay {
 
@@ -36,22 +34,18 @@ class sleep_lock {
   int process() const { return process_; }
 
  private:
-  boost::asio::awaitable<result<void>> open(pg::connection& link);
-  boost::asio::awaitable<error> serve(pg::connection& link);
+  boost::asio::awaitable<result<void>> serve(pg::connection& link);
+  boost::asio::awaitable<result<void>> carry_out(pg::connection& link, action what);
   boost::asio::awaitable<result<void>> lock(pg::connection& link);
   boost::asio::awaitable<result<bool>> ask_server(pg::connection& link, std::string sql);
 
-  boost::asio::any_io_executor executor_;
   const postgres_settings& settings_;
   const int shard_;
-  link_observer& observer_;
   std::function<void(sleep_news)> tell_;
-  reconnect_pause pause_;
-  pg::connection* current_ = nullptr;
+  kept_session session_;
   int process_ = 0;
   action wanted_ = action::none;
   bool held_ = false;
-  bool stopping_ = false;
 };
 
 }  // namespace outboxd::relay
