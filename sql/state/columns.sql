@@ -1,8 +1,8 @@
--- Columns that are missing or not as the migrations make them. What PostgreSQL writes behind a literal, such
+-- Columns that are missing or not as the files of sql/ make them. What PostgreSQL writes behind a literal, such
 -- as 'pending'::event_status, is no difference, nor are the lines that it breaks an expression into. What
 -- says where an event is and what has become of it cannot be made again: by its default, all events would be
 -- pending.
-WITH wanted (number, relation, name, type, needed, fallback, identity, definition) AS (VALUES @columns@),
+WITH @declared@,
 found AS (
   SELECT w.*, a.attnum, a.atttypid, a.attnotnull, a.attidentity,
          ltrim(regexp_replace(pg_catalog.pg_get_expr(d.adbin, d.adrelid), '[[:space:]]+', ' ', 'g'))
@@ -12,7 +12,7 @@ found AS (
                  format('%I.', @schema_text@)) AS wanted_default,
          format('ALTER TABLE %I.%I ', @schema_text@, w.relation) AS alter_table,
          format('the column %s of %s ', w.name, w.relation) AS words
-  FROM wanted AS w
+  FROM columns AS w
   JOIN pg_catalog.pg_class AS c ON c.oid = to_regclass(format('%I.%I', @schema_text@, w.relation))
   LEFT JOIN pg_catalog.pg_attribute AS a
     ON a.attrelid = c.oid AND a.attname = w.name AND NOT a.attisdropped

@@ -1,26 +1,24 @@
 -- What is granted, compared with rights.sql. `migrate` grants what is missing here, and takes from PUBLIC
 -- what a restore without privileges has given it: only of our own objects, for the schema may be shared with
 -- the application's. What roles and users have beyond this is left to whoever granted it.
-WITH wanted (role, kind, name, what, columns) AS (
+WITH @declared@,
+wanted (role, kind, name, what, columns) AS (
 @rights@),
-functions AS (
-  SELECT f.name, to_regprocedure(f.signature) AS oid FROM (VALUES @functions@) AS f (name, signature)
-  WHERE to_regprocedure(f.signature) IS NOT NULL),
-tables AS (
+relations AS (
   SELECT c.relname AS name, c.oid::regclass AS oid, c.relacl
   FROM pg_catalog.pg_class AS c
   WHERE c.relnamespace = (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = @schema_text@)
-    AND c.relname IN (@tables@)),
+    AND c.relname IN (SELECT t.name FROM tables AS t)),
 -- What is there: of each object, and of each column that has rights of its own.
 held AS (
   SELECT 'SCHEMA' AS kind, '' AS name, format('%I', n.nspname) AS object, NULL::name AS col, a.*
   FROM pg_catalog.pg_namespace AS n CROSS JOIN LATERAL aclexplode(n.nspacl) AS a
   WHERE n.nspname = @schema_text@
   UNION ALL
-  SELECT 'TABLE', t.name, t.oid::text, NULL, a.* FROM tables AS t CROSS JOIN LATERAL aclexplode(t.relacl) AS a
+  SELECT 'TABLE', t.name, t.oid::text, NULL, a.* FROM relations AS t CROSS JOIN LATERAL aclexplode(t.relacl) AS a
   UNION ALL
   SELECT 'TABLE', t.name, t.oid::text, c.attname, a.*
-  FROM tables AS t JOIN pg_catalog.pg_attribute AS c ON c.attrelid = t.oid AND NOT c.attisdropped
+  FROM relations AS t JOIN pg_catalog.pg_attribute AS c ON c.attrelid = t.oid AND NOT c.attisdropped
   CROSS JOIN LATERAL aclexplode(c.attacl) AS a
   UNION ALL
   SELECT 'FUNCTION', f.name, f.oid::text, NULL, a.*
@@ -28,8 +26,8 @@ held AS (
   CROSS JOIN LATERAL aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a),
 objects AS (
   SELECT 'SCHEMA' AS kind, '' AS name, format('%I', @schema_text@) AS object
-  UNION ALL SELECT 'TABLE', t.name, t.oid::text FROM tables AS t
-  UNION ALL SELECT 'FUNCTION', f.name, f.oid::text FROM functions AS f),
+  UNION ALL SELECT 'TABLE', t.name, t.oid::text FROM relations AS t
+  UNION ALL SELECT 'FUNCTION', f.name, f.oid::text FROM functions AS f WHERE f.oid IS NOT NULL),
 missing AS (
   SELECT w.role, w.kind, o.object,
          w.what || coalesce(' (' || (SELECT string_agg(format('%I', c.name), ', ' ORDER BY c.number)

@@ -1,12 +1,20 @@
--- Objects that are missing or not as the migrations make them, in the order of the migrations. A function
+-- Objects that are missing or not as the files of sql/ make them, each behind those that it needs. A function
 -- whose body names another schema is from before ALTER SCHEMA ... RENAME.
-WITH listed (number, kind, name, place, statement, body, definer, settings, fires) AS (VALUES @objects@),
--- Where it is, or what a trigger calls: what PostgreSQL does not take for a name is not asked about.
-wanted AS (
-  SELECT l.*, to_regclass(CASE l.kind WHEN 'constraint' THEN l.place END) AS owner,
-         to_regprocedure(CASE WHEN l.kind IN ('function', 'trigger') THEN l.place END) AS function_oid
-  FROM listed AS l),
+WITH @declared@,
 here AS (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = @schema_text@),
+wanted AS (
+  SELECT l.number, l.kind, l.name, l.statement, NULL::regclass AS owner,
+         CASE l.kind WHEN 'function' THEN f.oid
+         WHEN 'trigger' THEN to_regprocedure(substring(l.statement FROM 'EXECUTE FUNCTION (.+?\(\));')) END
+           AS function_oid,
+         f.body, f.definer, f.settings, substring(l.statement FROM '\sENABLE (\w+) TRIGGER ') AS fires
+  FROM listed AS l LEFT JOIN functions AS f ON f.number = l.number
+  WHERE l.kind <> 'column'
+  UNION ALL
+  SELECT c.number, 'constraint', c.name,
+         format('ALTER TABLE %I.%I ADD %s;', @schema_text@, c.relation, c.definition),
+         to_regclass(format('%I.%I', @schema_text@, c.relation)), NULL, NULL, NULL, NULL, NULL
+  FROM constraints AS c),
 found AS (
   SELECT w.*, c.relkind, i.indisvalid, k.oid AS constraint_oid,
          t.oid AS trigger_oid, t.tgenabled, t.tgfoid, y.oid AS type_oid,
@@ -48,4 +56,4 @@ WHERE CASE f.kind
     AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c WHERE c.oid = f.owner AND c.relkind = 'p')
   WHEN 'function' THEN f.function_oid IS NULL OR f.other_function
   ELSE f.tgenabled IS DISTINCT FROM left(f.fires, 1) OR f.tgfoid IS DISTINCT FROM f.function_oid END
-ORDER BY f.number
+ORDER BY array_position('{type,function,table,constraint,index,trigger}', f.kind), f.number

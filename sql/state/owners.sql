@@ -1,16 +1,16 @@
 -- Tables and functions that belong to somebody else than event: functions run with their owner's rights, and
 -- call each other.
-WITH event AS (
+WITH @declared@,
+event AS (
   SELECT r.oid, r.rolname FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_roles AS r ON r.oid = c.relowner
   WHERE c.oid = to_regclass(format('%I.event', @schema_text@))),
 owned AS (
   SELECT 'function' AS kind, p.proname AS name, p.oid::regprocedure::text AS object, p.proowner AS owner
-  FROM (VALUES @functions@) AS f (name, signature)
-  JOIN pg_catalog.pg_proc AS p ON p.oid = to_regprocedure(f.signature)
+  FROM functions AS f JOIN pg_catalog.pg_proc AS p ON p.oid = f.oid
   UNION ALL
   SELECT 'table', c.relname, c.oid::regclass::text, c.relowner FROM pg_catalog.pg_class AS c
   WHERE c.relnamespace = (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = @schema_text@)
-    AND c.relname IN (@tables@))
+    AND c.relname IN (SELECT t.name FROM tables AS t))
 SELECT format('the %s %s belongs to %s, and event to %s', o.kind, o.name, pg_catalog.pg_get_userbyid(o.owner),
               e.rolname),
        format('ALTER %s %s OWNER TO %I;', upper(o.kind), o.object, e.rolname), true

@@ -1,13 +1,14 @@
 -- Tables that hide their rows, as where an event trigger enables row-level security on every new table. It is
 -- switched off where there is no policy. Policies are somebody's own: they are named as long as they hide
 -- rows from a user of a relay or an operator, and left to whoever made them.
-WITH tables AS (
+WITH @declared@,
+ours AS (
   SELECT c.oid, c.relname, c.relrowsecurity, p.policies
   FROM pg_catalog.pg_class AS c
   CROSS JOIN LATERAL (SELECT string_agg(quote_ident(p.polname), ', ' ORDER BY p.polname) AS policies
                       FROM pg_catalog.pg_policy AS p WHERE p.polrelid = c.oid) AS p
   WHERE c.relnamespace = (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = @schema_text@)
-    AND c.relname IN (@tables@)),
+    AND c.relname IN (SELECT t.name FROM tables AS t)),
 blinded AS (
   SELECT FROM pg_catalog.pg_roles AS u JOIN pg_catalog.pg_roles AS r
     ON r.rolname IN ('outbox_relay', 'outbox_operator') AND pg_has_role(u.oid, r.oid, 'MEMBER')
@@ -19,6 +20,6 @@ SELECT format('row-level security is enabled on %s', t.relname)
                      t.oid::regclass)
          ELSE '' END,
        t.policies IS NULL
-FROM tables AS t
+FROM ours AS t
 WHERE t.relrowsecurity AND (t.policies IS NULL OR EXISTS (SELECT FROM blinded))
 ORDER BY t.relname

@@ -86,7 +86,7 @@ struct prune_kept {
 struct sample_refused {  // the table is not counted for metrics
   const error& why;
 };
-struct rotated {  // a partition: see rotate_partition in sql/0008_partitions.sql
+struct rotated {  // a partition: see rotate_partition in sql/objects/partitions.sql
   std::string_view what;
   std::int64_t number;
 };

@@ -18,7 +18,7 @@ constexpr int most_refused_drops = 3;
 constexpr auto look_again = 10min;
 constexpr int look_share = 20;
 
-constexpr int width_bits = 32;  // of a partition, see sql/0008_partitions.sql
+constexpr int width_bits = 32;  // of a partition, see sql/objects/partitions.sql
 
 constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
 

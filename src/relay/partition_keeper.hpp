@@ -16,8 +16,8 @@
 
 namespace outboxd::relay {
 
-// For the pruner, on its session. The SQL functions of sql/0008_partitions.sql do what there is to do in one
-// step; here is when, and the look at a whole partition before it is dropped, in stretches as retention
+// For the pruner, on its session. The SQL functions of sql/objects/partitions.sql do what there is to do in
+// one step; here is when, and the look at a whole partition before it is dropped, in stretches as retention
 // deletes.
 class partition_keeper {
  public:

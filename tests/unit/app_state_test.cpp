@@ -1,4 +1,4 @@
-// app_state_test: what migrations make is read from their SQL.
+// app_state_test: what the files of sql/ make is taken from them, and asked about.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "app/schema/declared.hpp"
 #include "app/schema/differences.hpp"
-#include "app/schema/made.hpp"
-#include "app/schema/statements.hpp"
 
 namespace app_state_test {
 
@@ -18,111 +18,93 @@ using namespace outboxd::app;
 
 namespace {
 
-const pg::schema_name odd = *pg::schema_name::parse("O'd \"(;d");
-
-const made_object& named(const made& in, made_object::kind what, std::string_view name) {
-  const auto at = std::find_if(in.objects.begin(), in.objects.end(),
-                               [&](const made_object& one) { return one.what == what && one.name == name; });
-  REQUIRE_MESSAGE(at != in.objects.end(), std::string{name});
-  return *at;
-}
-
-const made_column& named(const made& in, std::string_view table, std::string_view name) {
-  const auto at = std::find_if(in.columns.begin(), in.columns.end(), [&](const made_column& one) {
-    return one.table == table && one.name == name;
-  });
-  REQUIRE_MESSAGE(at != in.columns.end(), std::string{name});
-  return *at;
+std::vector<declaration> all_declarations() {
+  std::vector<declaration> out;
+  const auto add = [&](std::string_view sql) {
+    for (auto& one : declarations_in(sql)) out.push_back(std::move(one));
+  };
+  add(record_table);
+  for (const auto& one : all_object_files()) add(one.sql);
+  for (const auto& one : migrations()) add(one.sql);
+  return out;
 }
 
 }  // namespace
 
-TEST_CASE("statements end at semicolons outside of quotes, comments and bodies") {
-  CHECK(statements_of("A; -- b; c\nB ';' \"x;\"\"y\";\n\nC $outboxd$ -- kept\n; $outboxd$;D") ==
-        std::vector<std::string>{"A", "B ';' \"x;\"\"y\"", "C $outboxd$ -- kept\n; $outboxd$"});
+TEST_CASE("a declaration ends before the next one, or at an empty line outside of a body") {
+  const auto found = declarations_in(
+      "-- Above.\nCREATE TABLE IF NOT EXISTS @schema@.a (\n  x text,  -- why\n  y text\n)\n-- within\nWITH "
+      "(z);\n"
+      "COMMENT ON TABLE @schema@.a IS 'a';\n\nDROP TABLE @schema@.b;\n\n"
+      "CREATE INDEX a_x ON @schema@.a (x);\nCREATE INDEX a_y ON @schema@.a (y);\n\n"
+      "CREATE OR REPLACE FUNCTION @schema@.f(a integer) RETURNS void AS $outboxd$\n-- kept\n\nCREATE TABLE c "
+      "(\n"
+      "$outboxd$;\nCREATE TYPE @schema@.t AS ENUM ('a');\n\n"
+      "ALTER TABLE @schema@.a ADD COLUMN IF NOT EXISTS w bigint NOT NULL DEFAULT 0;\n");
+  REQUIRE(found.size() == 6);
+  CHECK(found[0].kind == "table");
+  CHECK(found[0].name == "a");
+  CHECK(found[0].statement ==
+        "CREATE TABLE IF NOT EXISTS @schema@.a (\n  x text,\n  y text\n)\nWITH (z);\n"
+        "COMMENT ON TABLE @schema@.a IS 'a';");
+  CHECK(found[1].statement == "CREATE INDEX a_x ON @schema@.a (x);");
+  CHECK(found[2].name == "a_y");
+  CHECK(found[3].kind == "function");
+  CHECK(found[3].statement ==
+        "CREATE OR REPLACE FUNCTION @schema@.f(a integer) RETURNS void AS $outboxd$\n"
+        "-- kept\n\nCREATE TABLE c (\n$outboxd$;");
+  CHECK(found[4].kind == "type");
+  CHECK(found[5].kind == "column");
+  CHECK(found[5].name == "a");
 }
 
-TEST_CASE("blanks outside of quotes are one blank, and lists are cut at their own commas") {
-  CHECK(on_one_line("  a\n  'b  c'   d ") == "a 'b  c' d");
-  CHECK(list_of("a int, b  text DEFAULT f(1, 2), 'c,d', ") ==
-        std::vector<std::string>{"a int", "b text DEFAULT f(1, 2)", "'c,d'"});
-  CHECK(find_words("f(x DEFAULT y) ' DEFAULT ' DEFAULT z", " DEFAULT ") == 26);
-}
-
-TEST_CASE("every kind of object that the migrations make is found, in every odd schema") {
-  const auto all = made_by_all(odd, {.payload_type = "bytea", .shards = 4});
+TEST_CASE("everything that the files make is declared") {
   std::set<std::string> seen;
-  for (const auto& one : all.objects) {
-    CHECK_MESSAGE(seen.insert(fmt::format("{} {}", name_of(one.what), one.place + one.name)).second,
-                  one.name);
-    CHECK(one.statement.ends_with(";"));
+  for (const auto& one : all_declarations()) {
+    CHECK_MESSAGE(one.statement.ends_with(one.kind == "column" ? "" : ";"), one.name);
+    seen.insert(fmt::format("{} {}", one.kind, one.name));
   }
-  for (const char* const table : {"migration", "event", "shard", "processed_event", "audit", "discarded",
-                                  "pause", "partitioning", "event_partition"})
-    named(all, made_object::kind::table, table);
-  for (const char* const index :
-       {"event_order", "event_tx", "event_due", "event_held", "event_dead", "event_refused"})
-    named(all, made_object::kind::index, index);
-  named(all, made_object::kind::type, "event_status");
-  CHECK(named(all, made_object::kind::constraint, "shard_pkey").statement ==
-        fmt::format("ALTER TABLE {}.shard ADD CONSTRAINT shard_pkey PRIMARY KEY (shard);", odd.identifier()));
-  const auto& trigger = named(all, made_object::kind::trigger, "event_take_over");
-  CHECK(trigger.place == odd.identifier() + ".take_over()");
-  CHECK(trigger.statement.find("ENABLE REPLICA TRIGGER event_take_over;") != std::string::npos);
-  CHECK(trigger.fires == "REPLICA");
-  CHECK(named(all, made_object::kind::trigger, "event_keep_place").fires == "ALWAYS");
-}
-
-TEST_CASE("of a function its signature, body, settings and whose rights it has are found") {
-  const auto all = made_by_all(odd, {.payload_type = "bytea"});
-  CHECK(named(all, made_object::kind::function, "emit").place ==
-        odd.identifier() + ".emit(text, anycompatiblenonarray, text, bytea, text, timestamptz, uuid)");
-  CHECK(named(all, made_object::kind::function, "require_role").place ==
-        odd.identifier() + ".require_role(text[])");
-  const auto& forget = named(all, made_object::kind::function, "forget_processed");
-  CHECK(forget.place == odd.identifier() + ".forget_processed(timestamptz, timestamptz, integer)");
-  CHECK(forget.definer);
-  CHECK(forget.settings ==
-        std::vector<std::string>{"enable_seqscan=off", "jit=off", "search_path=pg_catalog, pg_temp"});
-  CHECK(forget.body.starts_with("\nBEGIN\n"));
-  CHECK(forget.body.ends_with("END\n"));
-  const auto& sleep = named(all, made_object::kind::function, "take_sleep");
-  CHECK_FALSE(sleep.definer);
-  CHECK(sleep.settings == std::vector<std::string>{"lock_timeout=250ms", "search_path=pg_catalog, pg_temp"});
-  CHECK(named(all, made_object::kind::function, "ring").settings.empty());
-}
-
-TEST_CASE("of a column its type, default, identity and whether it may be null are found") {
-  const auto all = made_by_all(odd, {.payload_type = "text"});
-  const auto& status = named(all, "event", "status");
-  CHECK(status.type == odd.identifier() + ".event_status");
-  CHECK(status.needed);
-  CHECK(status.fallback == "'pending'");
-  const auto& seq = named(all, "event", "seq");
-  CHECK(seq.type == "bigint");
-  CHECK(seq.fallback.empty());
-  CHECK(seq.identity ==
-        fmt::format("GENERATED BY DEFAULT AS IDENTITY (SEQUENCE NAME {}.event_seq)", odd.identifier()));
-  CHECK(named(all, "event", "payload").type == "text");
-  CHECK_FALSE(named(all, "event", "last_error").needed);
-  CHECK(named(all, "audit", "id").identity == "GENERATED ALWAYS AS IDENTITY");
-  CHECK(named(all, "audit", "id").needed);
-  CHECK(named(all, "partitioning", "one").fallback == "true");
+  for (const char* const one : {"type event_status",
+                                "type event_exception",
+                                "table migration",
+                                "table event",
+                                "table shard",
+                                "table processed_event",
+                                "table audit",
+                                "table discarded",
+                                "table pause",
+                                "table partitioning",
+                                "table event_partition",
+                                "index event_order",
+                                "index event_tx",
+                                "index event_due",
+                                "index event_held",
+                                "index event_dead",
+                                "index event_waits",
+                                "index event_refused",
+                                "function emit",
+                                "function ring",
+                                "function require_role",
+                                "trigger event_take_over",
+                                "trigger event_keep_place",
+                                "trigger event_agree_on_status"})
+    CHECK_MESSAGE(seen.contains(one), one);
 }
 
 TEST_CASE("no setting that only a superuser may set is in a function's SET clause") {
-  for (const auto& one : made_by_all(odd, {}).objects)
-    for (const auto& setting : one.settings)
-      CHECK_MESSAGE(setting.substr(0, setting.find('=')).find('.') == std::string::npos, one.name, ": ",
-                    setting);
+  for (const auto& one : all_declarations()) {
+    const auto head = one.statement.substr(0, one.statement.find("$outboxd$"));
+    for (auto at = head.find("SET "); at != std::string::npos; at = head.find("SET ", at + 1))
+      CHECK_MESSAGE(head.substr(at, head.find(" =", at) - at).find('.') == std::string::npos, one.name);
+  }
 }
 
 TEST_CASE("every query for differences is filled in") {
   for (const auto& part : state_parts) {
     const auto sql = state_query(part, *pg::schema_name::parse("outbox"), {});
     CHECK_FALSE(sql.empty());
-    for (const char* const left :
-         {"@objects@", "@columns@", "@functions@", "@tables@", "@migrations@", "@rights@", "@schema"})
+    for (const char* const left : {"@objects@", "@columns@", "@functions@", "@tables@", "@migrations@",
+                                   "@rights@", "@declared@", "@statements@", "@schema"})
       CHECK(sql.find(left) == std::string::npos);
   }
 }

@@ -35,7 +35,7 @@ class operator_session {
   outcome<void> look_only();  // before the first of them
 
   // Opens the row of outbox.audit of a command that changes events, and returns its id. `what`: see
-  // sql/0007_operator.sql.
+  // sql/objects/operator.sql.
   outcome<std::string> begin_audit(std::string_view what, const std::string& selection,
                                    const std::optional<std::string>& reason);
 

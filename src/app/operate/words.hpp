@@ -10,7 +10,7 @@ namespace outboxd::app {
 
 struct change_words {
   std::string_view command;
-  std::string_view audited;  // as what, see sql/0007_operator.sql
+  std::string_view audited;  // as what, see sql/objects/operator.sql
   std::string_view function;
   std::string_view done;
   event_set from;

@@ -1,56 +1,17 @@
 #include "app/schema/differences.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
-#include "app/schema/made.hpp"
-#include "app/schema/statements.hpp"
+#include "app/schema/declared.hpp"
 #include "store/relay_statements.hpp"
 #include "store/rights.hpp"
 
 namespace outboxd::app {
 namespace {
-
-std::string text_or_null(const std::string& text) {
-  return text.empty() ? "NULL::text" : text_literal(text);
-}
-
-std::string text_array(const std::vector<std::string>& texts) {
-  std::string out = "ARRAY[";
-  for (const auto& one : texts) out += (out.ends_with('[') ? "" : ", ") + text_literal(one);
-  return out + "]::text[]";
-}
-
-// The rows of VALUES.
-struct wanted {
-  std::vector<std::string> objects, columns, functions, tables, migrations;
-};
-
-wanted wanted_of(const pg::schema_name& schema, const outbox_shape& shape) {
-  wanted out;
-  const auto all = made_by_all(schema, shape);
-  for (const auto& one : all.objects) {
-    out.objects.push_back(fmt::format("({}, '{}', {}, {}, {}, {}, {}, {}, '{}')", out.objects.size(),
-                                      name_of(one.what), text_literal(one.name), text_literal(one.place),
-                                      text_literal(one.statement), text_literal(one.body), one.definer,
-                                      text_array(one.settings), one.fires));
-    if (one.what == made_object::kind::function)
-      out.functions.push_back(fmt::format("({}, {})", text_literal(one.name), text_literal(one.place)));
-    if (one.what == made_object::kind::table) out.tables.push_back(text_literal(one.name));
-  }
-  for (const auto& one : all.columns)
-    out.columns.push_back(fmt::format("({}, {}, {}, {}, {}, {}, {}, {})", out.columns.size(),
-                                      text_literal(one.table), text_literal(one.name), text_literal(one.type),
-                                      one.needed, text_or_null(one.fallback), text_or_null(one.identity),
-                                      text_literal(one.definition)));
-  for (const auto& one : migrations())
-    out.migrations.push_back(fmt::format("({}, {})", one.version, text_literal(one.name)));
-  return out;
-}
 
 int number(const pg::rows& in, int column, int otherwise) {
   int out = otherwise;
@@ -62,16 +23,17 @@ int number(const pg::rows& in, int column, int otherwise) {
 }  // namespace
 
 std::string state_query(std::string_view part, const pg::schema_name& schema, const outbox_shape& shape) {
-  const auto lists = wanted_of(schema, shape);
-  const std::array<placeholder, 6> more{{
-      {"@objects@", fmt::format("{}", fmt::join(lists.objects, ",\n"))},
-      {"@columns@", fmt::format("{}", fmt::join(lists.columns, ",\n"))},
-      {"@functions@", fmt::format("{}", fmt::join(lists.functions, ",\n"))},
-      {"@tables@", fmt::format("{}", fmt::join(lists.tables, ", "))},
-      {"@rights@", std::string(store::state_text("rights"))},
-      {"@migrations@", fmt::format("{}", fmt::join(lists.migrations, ", "))},
-  }};
-  return fill_in({0, part, store::state_text(part)}, schema, shape, more);
+  const auto wanted = declared_by_all(schema, shape);
+  std::string versions;
+  for (const auto& one : migrations())
+    versions += fmt::format("{}({}, '{}')", versions.empty() ? "" : ", ", version_of(one), one.name);
+  const std::array<placeholder, 6> more{{{"@objects@", wanted.objects},
+                                         {"@columns@", wanted.columns},
+                                         {"@functions@", wanted.functions},
+                                         {"@tables@", wanted.tables},
+                                         {"@rights@", std::string(store::state_text("rights"))},
+                                         {"@migrations@", versions}}};
+  return fill_in(store::state_text(part), schema, shape, more);
 }
 
 result<std::vector<difference>> find_differences(const asking& ask, std::string_view part,

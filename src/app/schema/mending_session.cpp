@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 
-#include "app/schema/statements.hpp"
 #include "core/text.hpp"
 #include "pg/connection_string.hpp"
 
@@ -97,7 +96,7 @@ result<void> mending_session::make_record(const pg::schema_name& schema) {
     if (const auto created = execute("CREATE SCHEMA " + schema.identifier()); !created)
       return refused(fmt::format("GRANT CREATE ON DATABASE {} TO {};", database_, user_));
   if (exists->at(0, 1) == "f")
-    if (const auto created = execute(record_table(schema)); !created) return refused(right);
+    if (const auto created = execute(fill_in(record_table, schema, {})); !created) return refused(right);
   return {};
 }
 

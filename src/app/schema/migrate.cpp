@@ -9,10 +9,8 @@
 #include <thread>
 
 #include "app/schema/differences.hpp"
-#include "app/schema/made.hpp"
 #include "app/schema/mending_session.hpp"
 #include "app/schema/migrations.hpp"
-#include "app/schema/statements.hpp"
 #include "core/text.hpp"
 #include "pg/connection_string.hpp"
 #include "pg/lock_wait.hpp"
@@ -63,7 +61,7 @@ result<int> version_of(mending_session& session, const pg::schema_name& schema) 
 }
 
 result<void> check_is_known(int version, const pg::schema_name& schema) {
-  const int newest = migrations().back().version;
+  const int newest = version_of(migrations().back());
   if (version <= newest) return {};
   return permanent(fmt::format("{} was migrated to version {} by a newer outboxd; this one knows version {}",
                                schema.identifier(), version, newest));
@@ -82,47 +80,34 @@ result<void> ask_leaders_to_yield(mending_session& session, const pg::schema_nam
   return session.ask(schema);
 }
 
-// Whether most of what a migration makes is there: then only its record is missing, as after a restore of the
-// schema without its rows, and not the objects.
-result<bool> is_made(mending_session& session, const migration& which, const pg::schema_name& schema,
-                     const outbox_shape& shape) {
-  std::string there;
-  int all = 0;
-  for (const auto& one : made_by(fill_in(which, schema, shape), schema).objects) {
-    const std::string_view look =
-        one.what == made_object::kind::function                                        ? "to_regprocedure"
-        : one.what == made_object::kind::type                                          ? "to_regtype"
-        : one.what == made_object::kind::table || one.what == made_object::kind::index ? "to_regclass"
-                                                                                       : "";
-    if (look.empty()) continue;
-    const auto name =
-        one.what == made_object::kind::function ? one.place : schema.identifier() + "." + one.name;
-    there +=
-        fmt::format("{}({}({}) IS NOT NULL)::integer", all++ == 0 ? "" : " + ", look, text_literal(name));
-  }
-  if (all == 0) return false;
-  OUTBOXD_TRY(const auto found, session.execute(fmt::format("SELECT 2 * ({}) > {}", there, all)));
-  return found.at(0, 0) == "t";
+// Whether there is an outbox, also where the record of migrations is gone, as after a restore of the schema
+// without its rows. Tables of an application may be called like ours.
+result<bool> is_there(mending_session& session, const pg::schema_name& schema) {
+  OUTBOXD_TRY(const auto type,
+              one_value(session, fmt::format("SELECT to_regtype({})",
+                                             text_literal(schema.identifier() + ".event_status"))));
+  return type.has_value();
 }
 
-// The migrations that are not recorded. `recorded`: those that were there all the same.
-result<void> apply_pending(mending_session& session, const pg::schema_name& schema, migrate_result& out,
-                           std::vector<std::string_view>& recorded) {
+// Makes an outbox, or applies the migrations that are not recorded. Of the first of them only the record can
+// be missing, where there is an outbox.
+result<void> apply_pending(mending_session& session, const pg::schema_name& schema, migrate_result& out) {
   const int before = out.version;
-  for (const migration& one : migrations()) {
-    if (one.version <= before) continue;
-    const auto there = is_made(session, one, schema, out.now);
-    if (!there) return tl::make_unexpected(there.error());
-    const auto done =
-        session.execute((*there ? std::string() : fill_in(one, schema, out.now)) + record_of(one, schema));
+  out.version = version_of(migrations().back());
+  if (before == out.version) return {};
+  OUTBOXD_TRY(const bool there, is_there(session, schema));
+  if (!there) {
+    out.applied = static_cast<int>(migrations().size());
+    OUTBOXD_TRY_VOID(session.execute(script(schema, out.now)));
+    return {};
+  }
+  for (const auto& one : migrations().subspan(1)) {
+    if (version_of(one) <= before) continue;
+    const auto done = session.execute(fill_in(one.sql, schema, out.now) + record_of(one, schema));
     if (!done)
       return tl::make_unexpected(
           error{done.error().kind, fmt::format("{}: {}", one.name, done.error().message)});
-    if (*there)
-      recorded.push_back(one.name);
-    else
-      ++out.applied;
-    out.version = one.version;
+    ++out.applied;
   }
   return {};
 }
@@ -155,11 +140,8 @@ result<migrate_result> apply(mending_session& session, const pg::schema_name& sc
   out.version = before;
   out.before = is;
   out.now = {payload, wishes.shards.value_or(is.shards), wishes.notifies.value_or(is.notifies)};
-  std::vector<std::string_view> recorded;
-  OUTBOXD_TRY_VOID(apply_pending(session, schema, out, recorded));
-  if (!recorded.empty())
-    out.mended.push_back(fmt::format("the record of migrations lacks {}", fmt::join(recorded, ", ")));
-  const bool is_new = before == 0 && recorded.empty();
+  OUTBOXD_TRY_VOID(apply_pending(session, schema, out));
+  const bool is_new = before == 0 && out.applied > 0;
   if (!is_new && out.now.shards < is.shards)
     return permanent(fmt::format("--shards {}: {} has {} shards already; their number can only grow",
                                  out.now.shards, schema.identifier(), is.shards));
@@ -200,6 +182,7 @@ result<migrate_result> try_once(mending_session& session, const pg::schema_name&
   const auto begun = session.execute(
       fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0;"
                   " SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = error;"
+                  " SET LOCAL check_function_bodies = off;"
                   " SELECT pg_advisory_xact_lock(hashtext('outboxd migrate'), hashtext({}))",
                   pg::longest_lock_wait.count(), text_literal(schema.name())));
   if (!begun) return tl::make_unexpected(begun.error());
@@ -239,8 +222,8 @@ result<pending_migrations> look_for_migrations(const std::string& connection_str
     out.version = version;
   }
   OUTBOXD_TRY_VOID(check_is_known(out.version, schema));
-  for (const migration& one : migrations())
-    if (one.version > out.version) out.names.push_back(one.name);
+  for (const auto& one : migrations())
+    if (version_of(one) > out.version) out.names.push_back(one.name);
   OUTBOXD_TRY(const auto payload, payload_type_in(session.looks(), schema));
   if (payload.empty() && out.version == 0) return out;  // all that is missing is what is pending
   OUTBOXD_TRY(const auto shape, shape_of(session.looks(), schema, payload.empty() ? "jsonb" : payload));

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -23,8 +25,10 @@ std::optional<payload_type> parse_payload_type(std::string_view name) {
 
 namespace {
 
-constexpr std::string_view unless_bytea = "@unless_bytea@";
-constexpr std::string_view end_unless_bytea = "@end_unless_bytea@";
+// Functions for payloads that bytea has none of.
+constexpr std::string_view not_for_bytea = "emit_any";
+constexpr std::string_view triggers = "triggers";
+constexpr std::string_view doorbell = "doorbell";
 
 // What an untyped payload of emit is taken for: a text is cast to the payload's type.
 std::string payload_text(const std::string& type) {
@@ -50,7 +54,21 @@ std::string payload_of_any(const std::string& type) {
 
 }  // namespace
 
-std::string fill_in(const migration& which, const pg::schema_name& schema, const outbox_shape& shape,
+int version_of(const sql_file& migration) {
+  int out = 0;
+  std::from_chars(migration.name.data(), migration.name.data() + migration.name.size(), out);
+  return out;
+}
+
+std::vector<sql_file> object_files(const outbox_shape& shape) {
+  const auto all = all_object_files();
+  std::vector<sql_file> out(all.begin(), all.end());
+  if (shape.payload_type == "bytea")
+    std::erase_if(out, [](const sql_file& one) { return one.name == not_for_bytea; });
+  return out;
+}
+
+std::string fill_in(std::string_view sql, const pg::schema_name& schema, const outbox_shape& shape,
                     std::span<const placeholder> more) {
   std::vector<placeholder> placeholders{
       {"@schema@", schema.identifier()},
@@ -58,7 +76,6 @@ std::string fill_in(const migration& which, const pg::schema_name& schema, const
       {"@payload_type@", shape.payload_type},
       {"@payload_text@", payload_text(shape.payload_type)},
       {"@payload_of_any@", payload_of_any(shape.payload_type)},
-      {end_unless_bytea, ""},
       {"@shards@", std::to_string(shape.shards)},
       {"@lock_class@", std::to_string(store::lock_class(schema))},
       {"@notifies@", shape.notifies ? "true" : "false"},
@@ -66,49 +83,32 @@ std::string fill_in(const migration& which, const pg::schema_name& schema, const
   };
   placeholders.insert(placeholders.end(), more.begin(), more.end());
   std::string out;
-  std::string_view rest = which.sql;
-  while (!rest.empty()) {
-    const auto at = rest.find('@');
-    out += rest.substr(0, at);
-    if (at == std::string_view::npos) break;
-    rest.remove_prefix(at);
-    if (rest.starts_with(unless_bytea)) {
-      rest.remove_prefix(shape.payload_type == "bytea" ? rest.find(end_unless_bytea) : unless_bytea.size());
-      continue;
-    }
-    bool replaced = false;
-    for (const auto& [word, text] : placeholders) {
-      if (!rest.starts_with(word)) continue;
-      out += text;
-      rest.remove_prefix(word.size());
-      replaced = true;
-      break;
-    }
-    if (replaced) continue;
-    out.push_back('@');
-    rest.remove_prefix(1);
+  for (auto at = sql.find('@'); at != std::string_view::npos; at = sql.find('@')) {
+    out += sql.substr(0, at);
+    sql.remove_prefix(at);
+    const auto is = std::ranges::find_if(placeholders,
+                                         [&](const placeholder& one) { return sql.starts_with(one.first); });
+    out += is == placeholders.end() ? "@" : is->second;
+    sql.remove_prefix(is == placeholders.end() ? 1 : is->first.size());
   }
-  return out;
+  return out.append(sql);
 }
 
-std::string record_table(const pg::schema_name& schema) {
-  return fmt::format(
-      "CREATE TABLE IF NOT EXISTS {}.migration (\n"
-      "  version    integer     NOT NULL PRIMARY KEY,\n"
-      "  name       text        NOT NULL,\n"
-      "  applied_at timestamptz NOT NULL DEFAULT now()\n"
-      ");\n",
-      schema.identifier());
+std::string text_literal(std::string_view text) {
+  std::string out = "E'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out.push_back(c);
+    out.push_back(c);
+  }
+  return out + "'";
 }
 
-std::string record_of(const migration& which, const pg::schema_name& schema) {
+std::string record_of(const sql_file& migration, const pg::schema_name& schema) {
   return fmt::format("INSERT INTO {}.migration (version, name) VALUES ({}, '{}');\n", schema.identifier(),
-                     which.version, which.name);
+                     version_of(migration), migration.name);
 }
 
 namespace {
-
-constexpr std::string_view doorbell = "0001_doorbell";
 
 // Beside a writer that is open the table's lock is not to be had. Then writers do not look at the new shards
 // yet, and their leaders poll.
@@ -158,25 +158,41 @@ std::string reshape(const pg::schema_name& schema, const outbox_shape& shape) {
   for (int shard = 0; shard < shape.shards; ++shard)
     out += fmt::format("SELECT pg_advisory_xact_lock({}, {});\n", store::lock_class(schema),
                        store::lead_key + shard);
-  for (const migration& one : migrations())
-    if (one.name == doorbell) out += fill_in(one, schema, shape);
+  for (const auto& one : all_object_files())
+    if (one.name == doorbell) out += fill_in(one.sql, schema, shape);
   out += fmt::format(other_bell, schema.identifier(), bell(schema, shape));
   out += fmt::format(merge_positions, schema.identifier(), shape.shards - 1);
   out += fmt::format("UPDATE {}.shard SET rings = {};\n", schema.identifier(), shape.notifies);
   return out;
 }
 
-std::string whole_script(const pg::schema_name& schema, const outbox_shape& shape) {
-  std::string out = "BEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\n\n";
-  out += fmt::format("CREATE SCHEMA IF NOT EXISTS {};\n\n", schema.identifier());
-  out += record_table(schema);
-  for (const migration& one : migrations()) {
-    out += fmt::format("\n-- {}\n\n", one.name);
-    out += fill_in(one, schema, shape);
+// Functions come before the tables whose defaults and indexes call them, so nothing looks for the tables in
+// their bodies yet.
+std::string script(const pg::schema_name& schema, const outbox_shape& shape) {
+  std::string out = "SET LOCAL check_function_bodies = off;\n";
+  const auto add = [&](const sql_file& one) {
+    out += fmt::format("\n-- {}\n\n{}", one.name, fill_in(one.sql, schema, shape));
+  };
+  std::vector<sql_file> last;
+  for (const auto& one : object_files(shape))
+    if (one.name == triggers)
+      last.push_back(one);
+    else
+      add(one);
+  for (const auto& one : migrations()) {
+    add(one);
     out += "\n" + record_of(one, schema);
   }
-  out += "\n-- Roles and rights\n\n" + state_script(schema, shape) + "\nCOMMIT;\n";
+  for (const auto& one : last) add(one);
   return out;
+}
+
+std::string whole_script(const pg::schema_name& schema, const outbox_shape& shape) {
+  return fmt::format(
+      "BEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\n\nCREATE SCHEMA IF NOT EXISTS {};\n{}\n{}"
+      "\n-- Roles and rights\n\n{}\nCOMMIT;\n",
+      schema.identifier(), fill_in(record_table, schema, shape), script(schema, shape),
+      state_script(schema, shape));
 }
 
 }  // namespace outboxd::app

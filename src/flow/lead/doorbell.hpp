@@ -1,5 +1,5 @@
 // doorbell: whether the leader of a shard polls, or sleeps until a writer rings. The writers' part is
-// sql/0001_doorbell.sql.
+// sql/objects/doorbell.sql.
 #pragma once
 
 #include <chrono>

@@ -7,7 +7,7 @@
 
 -- A function that runs with the owner's rights could be put on a table of somebody's own, whose rows would
 -- then name any event: where PUBLIC may execute it again, as after a restore without privileges.
-CREATE FUNCTION @schema@.require_event(which oid) RETURNS void LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION @schema@.require_event(which oid) RETURNS void LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 BEGIN
@@ -25,7 +25,7 @@ $outboxd$;
 -- nothing here. An event that is not finished keeps its aggregate, too (23514, check_violation): others of it
 -- may be waiting behind it. The UPDATE that mends changes seq and tx as well: it is known by a setting, which
 -- the body sets. In the function's SET clause it would take a superuser to make the function.
-CREATE FUNCTION @schema@.keep_place() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION @schema@.keep_place() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 BEGIN
@@ -51,14 +51,10 @@ BEGIN
 END
 $outboxd$;
 
-CREATE TRIGGER event_keep_place AFTER UPDATE OF seq, tx, aggregate_type, aggregate_id ON @schema@.event
-  FOR EACH ROW EXECUTE FUNCTION @schema@.keep_place();
-ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_keep_place;
-
 -- Has relays look at once, by a word on the channel; for commands. A NOTIFY fails with its commit, and the
 -- command with it, when the queue that all databases of the server share is full. So nothing is said while
 -- half of it is full.
-CREATE FUNCTION @schema@.tell_relays(word text) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION @schema@.tell_relays(word text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
@@ -79,7 +75,7 @@ REVOKE ALL ON FUNCTION @schema@.tell_relays(text) FROM PUBLIC;
 -- Status and exception agree, always. What is set to pending by hand becomes waiting and due: the leader has
 -- read past its place, and finds it there. It keeps what it waited for, so that its followers stay behind it.
 -- What is pending and put off (available_at) becomes scheduled: the stream takes whatever is pending.
-CREATE FUNCTION @schema@.agree_on_status() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION @schema@.agree_on_status() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
@@ -120,9 +116,3 @@ BEGIN
   RETURN NULL;
 END
 $outboxd$;
-
-CREATE TRIGGER event_agree_on_status
-  AFTER UPDATE OF status, exception, published_at, available_at ON @schema@.event
-  FOR EACH ROW WHEN (NEW.status <> 'published' OR NEW.exception IS NOT NULL OR NEW.published_at IS NULL)
-  EXECUTE FUNCTION @schema@.agree_on_status();
-ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_agree_on_status;

@@ -1,20 +1,6 @@
 -- The consumers' side: an effect once, however often its event is delivered. And what deletes what is old:
 -- records of consumers, and published events.
 
-CREATE TABLE @schema@.processed_event (
-  consumer_name  text        NOT NULL,
-  event_id       uuid        NOT NULL,
-  processed_at   timestamptz NOT NULL DEFAULT now(),
-
-  CONSTRAINT processed_event_pkey PRIMARY KEY (consumer_name, event_id),
-  CONSTRAINT processed_event_consumer_name_not_empty CHECK (consumer_name <> '')
-);
-
-COMMENT ON TABLE @schema@.processed_event IS 'What consumers have processed: see first_time.';
-
--- What pruning by age reads.
-CREATE INDEX processed_event_age ON @schema@.processed_event (processed_at);
-
 -- True if this consumer has not processed this event yet; then it is recorded, in the caller's transaction. A
 -- consumer calls it in the transaction that applies the event's effect, and applies the effect only if it is
 -- true. Whatever rolls the effect back takes the record with it, so true is returned in exactly one
@@ -26,7 +12,7 @@ CREATE INDEX processed_event_age ON @schema@.processed_event (processed_at);
 -- the transaction has to be run again, as these levels ask for anyway.
 --
 -- It runs with the caller's own rights, which need no more than the INSERT: see docs/consuming.md.
-CREATE FUNCTION @schema@.first_time(consumer_name text, event_id uuid) RETURNS boolean
+CREATE OR REPLACE FUNCTION @schema@.first_time(consumer_name text, event_id uuid) RETURNS boolean
 LANGUAGE plpgsql AS $outboxd$
 BEGIN
   INSERT INTO @schema@.processed_event (consumer_name, event_id)
@@ -40,7 +26,8 @@ $outboxd$;
 -- the oldest first; those that somebody has locked stay. Says how many, and up to which time: what comes next
 -- need not go through what was deleted here once more. For prune_processed, and for the relay
 -- (retention.processed).
-CREATE FUNCTION @schema@.forget_processed(from_time timestamptz, older_than timestamptz, most integer,
+CREATE OR REPLACE FUNCTION @schema@.forget_processed(from_time timestamptz, older_than timestamptz,
+  most integer,
   OUT records bigint, OUT reached timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -63,8 +50,9 @@ $outboxd$;
 
 -- Deletes at most `most` records of events that were processed before older_than, the oldest first, and
 -- returns how many. An event that is delivered again after its record was pruned is processed again.
--- audit_count is one of 0007_operator.sql.
-CREATE FUNCTION @schema@.prune_processed(older_than timestamptz, most integer, audit bigint DEFAULT NULL)
+-- audit_count is one of operator.sql.
+CREATE OR REPLACE FUNCTION @schema@.prune_processed(older_than timestamptz, most integer,
+  audit bigint DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -86,7 +74,7 @@ $outboxd$;
 -- `reached` is how many places it has been at.
 --
 -- It runs with the caller's rights, and names only what the catalog has: a trigger may raise any words.
-CREATE FUNCTION @schema@.prune_places(places tid[], seqs bigint[], older_than timestamptz,
+CREATE OR REPLACE FUNCTION @schema@.prune_places(places tid[], seqs bigint[], older_than timestamptz,
   OUT pruned bigint, OUT kept bigint, OUT why text, OUT reached integer)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -169,7 +157,8 @@ $outboxd$;
 -- waiting or dead are never pruned, however old; one that somebody has locked is left to him. No index lists
 -- what is published, which every mark would pay for: it goes through the events in seq order, until a
 -- thousand in a row were created too late.
-CREATE FUNCTION @schema@.prune_from(older_than timestamptz, most integer, audit bigint, after bigint,
+CREATE OR REPLACE FUNCTION @schema@.prune_from(older_than timestamptz, most integer, audit bigint,
+  after bigint,
   OUT pruned bigint, OUT upto bigint, OUT kept bigint, OUT why text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -220,7 +209,8 @@ END
 $outboxd$;
 
 -- The same from the start, each time: for those who call it in SQL, until it returns 0.
-CREATE FUNCTION @schema@.prune_published(older_than timestamptz, most integer, audit bigint DEFAULT NULL)
+CREATE OR REPLACE FUNCTION @schema@.prune_published(older_than timestamptz, most integer,
+  audit bigint DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$

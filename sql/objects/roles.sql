@@ -7,7 +7,7 @@
 --
 -- The caller is whoever logged in, or the role that the session has been set to: in such a function
 -- current_user is the owner. So nobody lends these rights to others by a function of his own.
-CREATE FUNCTION @schema@.require_role(VARIADIC roles text[]) RETURNS void LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION @schema@.require_role(VARIADIC roles text[]) RETURNS void LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE

@@ -1,40 +1,8 @@
 -- The operators' side: evidence, dead letters, replay, pauses, pruning. Each call changes the events that it
 -- names in one transaction, best some thousands, in READ COMMITTED.
 
--- Who did what: one row for each command, written in the transactions that it tells about, by these functions
--- alone. The functions that change events run with the rights of the schema's owner, so nobody else need be
--- able to write here.
-CREATE TABLE @schema@.audit (
-  id         bigint       PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-  at         timestamptz  NOT NULL DEFAULT clock_timestamp(),
-  who        text         NOT NULL,
-  what       text         NOT NULL,
-  selection  text,
-  events     bigint       NOT NULL DEFAULT 0,
-  reason     text,
-  detail     jsonb,
-
-  CONSTRAINT audit_what_known CHECK (what IN (
-    'retry', 'discard', 'replay', 'prune', 'pause', 'resume', 'cancel', 'postpone', 'edit'))
-);
-COMMENT ON TABLE @schema@.audit IS 'What operators did: one row for each command.';
-COMMENT ON COLUMN @schema@.audit.who IS 'The user who logged in, with application_name and address.';
-COMMENT ON COLUMN @schema@.audit.selection IS 'What was selected, in the words of the command line.';
-COMMENT ON COLUMN @schema@.audit.events IS 'How many events were changed.';
-
--- What was discarded: the event without its payload and the values of its headers.
-CREATE TABLE @schema@.discarded (
-  audit  bigint  NOT NULL REFERENCES @schema@.audit,
-  id     uuid    NOT NULL,
-  seq    bigint  NOT NULL,
-  event  jsonb   NOT NULL,
-
-  CONSTRAINT discarded_pkey PRIMARY KEY (id, seq, audit)
-);
-COMMENT ON TABLE @schema@.discarded IS 'Events that were discarded, without their payloads.';
-
 -- session_user and not current_user: that is the owner of a function with his rights.
-CREATE FUNCTION @schema@.audit_who() RETURNS text LANGUAGE sql STABLE
+CREATE OR REPLACE FUNCTION @schema@.audit_who() RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
   SELECT format('%s (%s, %s)', session_user,
@@ -43,7 +11,8 @@ AS $outboxd$
 $outboxd$;
 
 -- Writes one row and returns its id. Texts are cut, so that no row grows without bound.
-CREATE FUNCTION @schema@.audit_write(what text, selection text, events bigint, reason text DEFAULT NULL,
+CREATE OR REPLACE FUNCTION @schema@.audit_write(what text, selection text, events bigint,
+  reason text DEFAULT NULL,
   detail jsonb DEFAULT NULL)
 RETURNS bigint LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
@@ -55,7 +24,8 @@ $outboxd$;
 
 -- Opens the row of a command that changes events portion by portion, and returns its id for the functions
 -- below, which count there.
-CREATE FUNCTION @schema@.audit_begin(what text, selection text, reason text DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION @schema@.audit_begin(what text, selection text, reason text DEFAULT NULL)
+RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -77,7 +47,7 @@ $outboxd$;
 -- a row of its own, unless nothing was changed. `records`: of processed events, which are no events.
 -- Rows of earlier sessions are older than the statement that audit_begin prepares, whose time nobody chooses.
 -- (pg_stat_activity need not show to the owner of these functions when another user's session began.)
-CREATE FUNCTION @schema@.audit_count(audit bigint, what text, selection text, events bigint,
+CREATE OR REPLACE FUNCTION @schema@.audit_count(audit bigint, what text, selection text, events bigint,
   records bigint DEFAULT 0)
 RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -107,21 +77,18 @@ END
 $outboxd$;
 
 -- What a caller without a command line has selected: the first ids, and how many there are.
-CREATE FUNCTION @schema@.audit_ids(ids uuid[]) RETURNS text LANGUAGE sql IMMUTABLE
+CREATE OR REPLACE FUNCTION @schema@.audit_ids(ids uuid[]) RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
   SELECT '--id ' || array_to_string(ids[1:10], ' --id ')
          || CASE WHEN cardinality(ids) > 10 THEN format(' (the first of %s)', cardinality(ids)) ELSE '' END;
 $outboxd$;
 
--- Dead events in seq order; dead is the last exception. With = the planner would take the column for a
--- constant, and event_order for as good.
-CREATE INDEX event_dead ON @schema@.event (exception, seq) WHERE exception >= 'dead';
-
 -- Publishes once more those of these events that have the status `were`, dead or published, and returns how
 -- many. `seqs` names the ones that are meant, for in a partitioned outbox others may have their ids. Each
 -- keeps id and seq. Once the leader has read it, later events of its aggregate wait behind it.
-CREATE FUNCTION @schema@.requeue(ids uuid[], were @schema@.event_status, to_exchange text DEFAULT NULL,
+CREATE OR REPLACE FUNCTION @schema@.requeue(ids uuid[], were @schema@.event_status,
+  to_exchange text DEFAULT NULL,
   to_routing_key text DEFAULT NULL, seqs bigint[] DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
@@ -149,7 +116,8 @@ END
 $outboxd$;
 
 -- Here and below: `audit` is what audit_begin returned; without it the call has a row of its own.
-CREATE FUNCTION @schema@.dead_retry(ids uuid[], audit bigint DEFAULT NULL, seqs bigint[] DEFAULT NULL)
+CREATE OR REPLACE FUNCTION @schema@.dead_retry(ids uuid[], audit bigint DEFAULT NULL,
+  seqs bigint[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -165,7 +133,7 @@ $outboxd$;
 
 -- They are published once more, with the same id and seq: to this exchange and with this routing key, if
 -- given, until they are replayed again. Their own ones stay.
-CREATE FUNCTION @schema@.replay(ids uuid[], audit bigint DEFAULT NULL, exchange text DEFAULT NULL,
+CREATE OR REPLACE FUNCTION @schema@.replay(ids uuid[], audit bigint DEFAULT NULL, exchange text DEFAULT NULL,
   routing_key text DEFAULT NULL, seqs bigint[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -182,7 +150,8 @@ $outboxd$;
 
 -- An event as it is kept when it is discarded: without its payload and the values of its headers, texts cut.
 -- A row that is dead because PostgreSQL cannot read it can be discarded, too.
-CREATE FUNCTION @schema@.without_payload(which uuid, which_seq bigint) RETURNS jsonb LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION @schema@.without_payload(which uuid, which_seq bigint)
+RETURNS jsonb LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 BEGIN
@@ -202,7 +171,8 @@ $outboxd$;
 
 -- Deletes the dead ones of these events and returns how many; discarded keeps what is to be known of them.
 -- Others wait for a dead one where relay.after_dead is hold: the leader is told.
-CREATE FUNCTION @schema@.dead_discard(ids uuid[], audit bigint DEFAULT NULL, seqs bigint[] DEFAULT NULL)
+CREATE OR REPLACE FUNCTION @schema@.dead_discard(ids uuid[], audit bigint DEFAULT NULL,
+  seqs bigint[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
@@ -232,30 +202,10 @@ BEGIN
 END
 $outboxd$;
 
--- What relays leave alone for now. They are told by a notification, and look here every ten seconds.
-CREATE TABLE @schema@.pause (
-  part    text         NOT NULL,
-  name    text         NOT NULL DEFAULT '',
-  since   timestamptz  NOT NULL DEFAULT clock_timestamp(),
-  until   timestamptz,
-  reason  text,
-  who     text         NOT NULL,
-
-  CONSTRAINT pause_pkey PRIMARY KEY (part, name),
-  CONSTRAINT pause_part_known CHECK (part IN (
-    'everything', 'event_type', 'aggregate_type', 'exchange', 'routing_key')),
-  CONSTRAINT pause_name_of_type CHECK (
-    CASE part WHEN 'everything' THEN name = '' ELSE name <> '' OR part IN ('exchange', 'routing_key') END)
-);
-COMMENT ON TABLE @schema@.pause IS
-  'What is paused: one row for each event type, aggregate type, exchange or routing key, or for everything.';
-COMMENT ON COLUMN @schema@.pause.name IS
-  'The type; for an exchange or a routing key a glob, in which * and ? stand for other characters.';
-COMMENT ON COLUMN @schema@.pause.until IS 'It ends by itself; null: when it is resumed.';
-
 -- The parts of these event types and aggregate types, of everything, and of these globs of exchanges and
 -- routing keys.
-CREATE FUNCTION @schema@.pause_parts(event_types text[], aggregate_types text[], everything boolean,
+CREATE OR REPLACE FUNCTION @schema@.pause_parts(event_types text[], aggregate_types text[],
+  everything boolean,
   exchanges text[], routing_keys text[])
 RETURNS TABLE (part text, name text) LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -272,7 +222,8 @@ AS $outboxd$
 $outboxd$;
 
 -- As the command line has them.
-CREATE FUNCTION @schema@.pause_words(event_types text[], aggregate_types text[], everything boolean,
+CREATE OR REPLACE FUNCTION @schema@.pause_words(event_types text[], aggregate_types text[],
+  everything boolean,
   exchanges text[], routing_keys text[])
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -285,7 +236,7 @@ AS $outboxd$
 $outboxd$;
 
 -- One name, or an array as text.
-CREATE FUNCTION @schema@.names_in(given text)
+CREATE OR REPLACE FUNCTION @schema@.names_in(given text)
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -295,7 +246,7 @@ $outboxd$;
 -- Keeps relays from publishing events of these types, for these destinations, or any, until `until` or until
 -- they are resumed, and returns how many parts that are. What is paused already gets the new end and reason.
 -- Events that are under way to the broker still arrive.
-CREATE FUNCTION @schema@.pause(event_types text[], aggregate_types text[] DEFAULT '{}',
+CREATE OR REPLACE FUNCTION @schema@.pause(event_types text[], aggregate_types text[] DEFAULT '{}',
   everything boolean DEFAULT false, until timestamptz DEFAULT NULL, reason text DEFAULT NULL,
   exchanges text[] DEFAULT '{}', routing_keys text[] DEFAULT '{}')
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
@@ -339,7 +290,7 @@ END
 $outboxd$;
 
 -- The same of one name each. A literal without a type comes here, also one that is an array.
-CREATE FUNCTION @schema@.pause(event_types text, aggregate_types text DEFAULT '{}',
+CREATE OR REPLACE FUNCTION @schema@.pause(event_types text, aggregate_types text DEFAULT '{}',
   everything boolean DEFAULT false, until timestamptz DEFAULT NULL, reason text DEFAULT NULL,
   exchanges text DEFAULT '{}', routing_keys text DEFAULT '{}')
 RETURNS bigint LANGUAGE sql
@@ -351,7 +302,7 @@ $outboxd$;
 
 -- Ends the pauses of these types and of these globs, as they were given; `everything`: all pauses there are.
 -- Returns how many it has ended.
-CREATE FUNCTION @schema@.resume(event_types text[], aggregate_types text[] DEFAULT '{}',
+CREATE OR REPLACE FUNCTION @schema@.resume(event_types text[], aggregate_types text[] DEFAULT '{}',
   everything boolean DEFAULT false, reason text DEFAULT NULL, exchanges text[] DEFAULT '{}',
   routing_keys text[] DEFAULT '{}')
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
@@ -378,7 +329,7 @@ END
 $outboxd$;
 
 -- The same of one name each, as pause has it.
-CREATE FUNCTION @schema@.resume(event_types text, aggregate_types text DEFAULT '{}',
+CREATE OR REPLACE FUNCTION @schema@.resume(event_types text, aggregate_types text DEFAULT '{}',
   everything boolean DEFAULT false, reason text DEFAULT NULL, exchanges text DEFAULT '{}',
   routing_keys text DEFAULT '{}')
 RETURNS bigint LANGUAGE sql

@@ -7,23 +7,9 @@
 -- has made a partition: while no relay runs, rows go into the current one. The last one is 2^31 - 2, so that
 -- the start of the one behind it is a bigint, too.
 
-CREATE TABLE @schema@.partitioning (
-  one     boolean  PRIMARY KEY DEFAULT true CHECK (one),
-  period  text     NOT NULL CHECK (period IN ('daily', 'hourly'))
-);
-COMMENT ON TABLE @schema@.partitioning IS
-  'How long a partition of event is written to; no row: event is not partitioned.';
-
-CREATE TABLE @schema@.event_partition (
-  number    bigint       PRIMARY KEY,  -- its table is event_p<number>
-  began_at  timestamptz                -- null: it is kept ready
-);
-COMMENT ON TABLE @schema@.event_partition IS
-  'The partitions of event, and since when each has been written to.';
-
 -- Those that are attached, by their names. What somebody has detached, or has attached under another name, is
 -- his.
-CREATE FUNCTION @schema@.attached_partitions() RETURNS TABLE (number bigint, part regclass)
+CREATE OR REPLACE FUNCTION @schema@.attached_partitions() RETURNS TABLE (number bigint, part regclass)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -35,7 +21,7 @@ AS $outboxd$
 $outboxd$;
 
 -- Makes the table of a partition, not attached yet; options are those of an earlier one.
-CREATE FUNCTION @schema@.make_partition(which bigint, options text) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION @schema@.make_partition(which bigint, options text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
@@ -65,7 +51,7 @@ END
 $outboxd$;
 
 -- ATTACH takes a lock that lets readers and writers through; CREATE TABLE ... PARTITION OF would not.
-CREATE FUNCTION @schema@.attach_partition(which bigint) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION @schema@.attach_partition(which bigint) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 BEGIN
@@ -76,7 +62,7 @@ $outboxd$;
 
 -- The seq that comes next, and where it is to go on. With the owner's rights: whoever looks for a sequence
 -- that was set back may not read it.
-CREATE FUNCTION @schema@.next_seq() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION @schema@.next_seq() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
@@ -94,7 +80,7 @@ $outboxd$;
 -- detached, and 'taken', a table event_p<number> that never was a partition; its number is left out.
 --
 -- What it begins has been there before this transaction: others would not find it yet.
-CREATE FUNCTION @schema@.rotate_partition() RETURNS TABLE (what text, number bigint)
+CREATE OR REPLACE FUNCTION @schema@.rotate_partition() RETURNS TABLE (what text, number bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET client_min_messages = warning
@@ -210,7 +196,7 @@ $outboxd$;
 -- finds its pages in memory; then for good, when nobody gets at the outbox. While it waits for that lock,
 -- others wait behind it: so it gives up (55P03) after 20 ms. A vacuum of the partition, which would keep it
 -- from being dropped, is met before.
-CREATE FUNCTION @schema@.drop_partition(which bigint, seen pg_snapshot) RETURNS text
+CREATE OR REPLACE FUNCTION @schema@.drop_partition(which bigint, seen pg_snapshot) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '20ms'

@@ -1,24 +1,11 @@
 -- The operators' side of what has not been sent yet: to give it up, to put it off, to change it. As in
--- 0007_operator: each call changes the events that it names in one transaction, best some thousands.
+-- operator.sql: each call changes the events that it names in one transaction, best some thousands.
 --
 -- A relay that has read such an event already finds out before it sends it, if it has read it more than a
 -- second ago; else it may still go out as it was. Then its mark says so (changed_after_send).
 
--- The same as 0007_operator and 0004_changes say, for an outbox that was made before these said it: migrate
--- brings functions up to date, and leaves constraints and triggers as they are.
-ALTER TABLE @schema@.audit
-  DROP CONSTRAINT audit_what_known,
-  ADD CONSTRAINT audit_what_known CHECK (what IN (
-    'retry', 'discard', 'replay', 'prune', 'pause', 'resume', 'cancel', 'postpone', 'edit'));
-
-CREATE OR REPLACE TRIGGER event_agree_on_status
-  AFTER UPDATE OF status, exception, published_at, available_at ON @schema@.event
-  FOR EACH ROW WHEN (NEW.status <> 'published' OR NEW.exception IS NOT NULL OR NEW.published_at IS NULL)
-  EXECUTE FUNCTION @schema@.agree_on_status();
-ALTER TABLE @schema@.event ENABLE ALWAYS TRIGGER event_agree_on_status;
-
 -- Each of these events that waits to be sent, locked: what the functions below change.
-CREATE FUNCTION @schema@.unsent(ids uuid[], seqs bigint[]) RETURNS TABLE (id uuid, seq bigint)
+CREATE OR REPLACE FUNCTION @schema@.unsent(ids uuid[], seqs bigint[]) RETURNS TABLE (id uuid, seq bigint)
 LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
@@ -30,7 +17,8 @@ $outboxd$;
 
 -- They become dead (`cancelled`), and hold nobody back, whatever relay.after_dead says. `dead_retry` takes
 -- that back. Here and below: returns those that had not been published.
-CREATE FUNCTION @schema@.events_cancel(ids uuid[], audit bigint DEFAULT NULL, seqs bigint[] DEFAULT NULL)
+CREATE OR REPLACE FUNCTION @schema@.events_cancel(ids uuid[], audit bigint DEFAULT NULL,
+  seqs bigint[] DEFAULT NULL)
 RETURNS TABLE (changed_id uuid, changed_seq bigint) LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
@@ -54,7 +42,7 @@ END
 $outboxd$;
 
 -- They become scheduled for this time, and hold nobody back until then, whatever they waited for.
-CREATE FUNCTION @schema@.events_postpone(ids uuid[], until timestamptz, audit bigint DEFAULT NULL,
+CREATE OR REPLACE FUNCTION @schema@.events_postpone(ids uuid[], until timestamptz, audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL)
 RETURNS TABLE (changed_id uuid, changed_seq bigint) LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -87,7 +75,7 @@ $outboxd$;
 -- by_route is true exchange and routing key become null first: then routing decides. One that waits for its
 -- destination is tried again at once, for it may have another one now. Where retry is true these are dead
 -- events, which are retried then, as by dead_retry; else events that have not been sent.
-CREATE FUNCTION @schema@.events_edit(ids uuid[], payload @payload_type@ DEFAULT NULL,
+CREATE OR REPLACE FUNCTION @schema@.events_edit(ids uuid[], payload @payload_type@ DEFAULT NULL,
   headers jsonb DEFAULT NULL, event_type text DEFAULT NULL, exchange text DEFAULT NULL,
   routing_key text DEFAULT NULL, by_route boolean DEFAULT false, audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL, retry boolean DEFAULT false)

@@ -2,7 +2,8 @@
 
 -- Whatever would stay with the old table when it becomes a partition, and what to do about it: one line each.
 -- None once it is one.
-CREATE FUNCTION @schema@.partition_obstacles() RETURNS TABLE (obstacle text, remedy text) LANGUAGE sql STABLE
+CREATE OR REPLACE FUNCTION @schema@.partition_obstacles()
+RETURNS TABLE (obstacle text, remedy text) LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
   WITH event AS (
@@ -78,7 +79,7 @@ $outboxd$;
 --   ALTER TABLE event VALIDATE CONSTRAINT event_in_first_partition
 -- which reads the whole table, and nobody waits for it. This is the first: from here on all is below the seq
 -- where the second partition begins, which is what the table becomes the first partition by, unread.
-CREATE FUNCTION @schema@.prepare_partitions() RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION @schema@.prepare_partitions() RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
 DECLARE
@@ -107,7 +108,7 @@ $outboxd$;
 -- The third: the table becomes the first partition of a new one, which has its name, its triggers, its grants
 -- and its indexes. Rows stay where they are. With a period that it has already, or another one, that is all
 -- that changes.
-CREATE FUNCTION @schema@.partition_by(wanted text) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION @schema@.partition_by(wanted text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET client_min_messages = warning
 AS $outboxd$

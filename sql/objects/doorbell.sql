@@ -1,9 +1,5 @@
 -- The doorbell: how writers ring for a leader that sleeps, and what it does to be rung for. `migrate
 -- --shards` and `--notify` put this file in again with other values.
---
--- Words between at-signs are placeholders that `outboxd migrate` fills in: schema (a quoted identifier),
--- schema_text (a string literal), payload_type, shards (how many), lock_class (key 1 of the advisory locks),
--- notifies (true or false), bell: the default of event.tx.
 
 -- The doorbell. A commit that carries a NOTIFY takes a lock of the whole cluster and holds it through its
 -- flush. So a writer rings only while some leader sleeps: that one holds the advisory lock SLEEP of its shard

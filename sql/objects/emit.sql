@@ -1,12 +1,9 @@
--- The producers' side: emit; and rows that other servers send.
-
-CREATE TRIGGER event_take_over BEFORE INSERT ON @schema@.event
-  FOR EACH ROW EXECUTE FUNCTION @schema@.take_over();
-ALTER TABLE @schema@.event ENABLE REPLICA TRIGGER event_take_over;
+-- The producers' side: emit.
 
 -- Whether a text can be cast to jsonb, json or uuid, or is a JSON object. The triggers of `adopt` leave
 -- rows alone that cannot become events. Null can. PostgreSQL has a function for it from 16 on.
-CREATE FUNCTION @schema@.can_become(value text, kind text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
+CREATE OR REPLACE FUNCTION @schema@.can_become(value text, kind text)
+RETURNS boolean LANGUAGE plpgsql IMMUTABLE
 AS $outboxd$
 DECLARE
   document pg_catalog.jsonb;
@@ -37,7 +34,7 @@ $outboxd$;
 -- PostgreSQL prefers text, wherever one of them takes it. So each argument takes either text or one type
 -- alone. Only the functions whose headers are text may be called without headers: with others beside them
 -- such a call would be ambiguous.
-CREATE FUNCTION @schema@.emit(
+CREATE OR REPLACE FUNCTION @schema@.emit(
   aggregate_type text,
   aggregate_id   anycompatiblenonarray,
   event_type     text,
@@ -57,7 +54,7 @@ BEGIN
 END
 $outboxd$;
 
-CREATE FUNCTION @schema@.emit(
+CREATE OR REPLACE FUNCTION @schema@.emit(
   aggregate_type text,
   aggregate_id   anycompatiblenonarray,
   event_type     text,
@@ -77,7 +74,7 @@ BEGIN
 END
 $outboxd$;
 
-CREATE FUNCTION @schema@.emit(
+CREATE OR REPLACE FUNCTION @schema@.emit(
   aggregate_type text,
   aggregate_id   anycompatiblenonarray,
   event_type     text,
@@ -96,66 +93,3 @@ BEGIN
   RETURN event_id;
 END
 $outboxd$;
-
--- For any other payload.
-@unless_bytea@
-CREATE FUNCTION @schema@.emit(
-  aggregate_type text,
-  aggregate_id   anycompatiblenonarray,
-  event_type     text,
-  payload        anyelement,
-  headers        text DEFAULT NULL,
-  available_at   timestamptz DEFAULT NULL,
-  id             uuid DEFAULT NULL
-) RETURNS uuid LANGUAGE plpgsql AS $outboxd$
-DECLARE
-  event_id CONSTANT pg_catalog.uuid := coalesce(emit.id, pg_catalog.gen_random_uuid());
-BEGIN
-  INSERT INTO @schema@.event (id, aggregate_type, aggregate_id, event_type, payload, headers, available_at)
-  VALUES (event_id, emit.aggregate_type, emit.aggregate_id::pg_catalog.text, emit.event_type,
-          @payload_of_any@,
-          coalesce(emit.headers::pg_catalog.jsonb, '{}'), coalesce(emit.available_at, pg_catalog.now()));
-  RETURN event_id;
-END
-$outboxd$;
-
-CREATE FUNCTION @schema@.emit(
-  aggregate_type text,
-  aggregate_id   anycompatiblenonarray,
-  event_type     text,
-  payload        anyelement,
-  headers        json,
-  available_at   timestamptz DEFAULT NULL,
-  id             uuid DEFAULT NULL
-) RETURNS uuid LANGUAGE plpgsql AS $outboxd$
-DECLARE
-  event_id CONSTANT pg_catalog.uuid := coalesce(emit.id, pg_catalog.gen_random_uuid());
-BEGIN
-  INSERT INTO @schema@.event (id, aggregate_type, aggregate_id, event_type, payload, headers, available_at)
-  VALUES (event_id, emit.aggregate_type, emit.aggregate_id::pg_catalog.text, emit.event_type,
-          @payload_of_any@,
-          coalesce(emit.headers::pg_catalog.jsonb, '{}'), coalesce(emit.available_at, pg_catalog.now()));
-  RETURN event_id;
-END
-$outboxd$;
-
-CREATE FUNCTION @schema@.emit(
-  aggregate_type text,
-  aggregate_id   anycompatiblenonarray,
-  event_type     text,
-  payload        anyelement,
-  headers        jsonb,
-  available_at   timestamptz DEFAULT NULL,
-  id             uuid DEFAULT NULL
-) RETURNS uuid LANGUAGE plpgsql AS $outboxd$
-DECLARE
-  event_id CONSTANT pg_catalog.uuid := coalesce(emit.id, pg_catalog.gen_random_uuid());
-BEGIN
-  INSERT INTO @schema@.event (id, aggregate_type, aggregate_id, event_type, payload, headers, available_at)
-  VALUES (event_id, emit.aggregate_type, emit.aggregate_id::pg_catalog.text, emit.event_type,
-          @payload_of_any@,
-          coalesce(emit.headers, '{}'), coalesce(emit.available_at, pg_catalog.now()));
-  RETURN event_id;
-END
-$outboxd$;
-@end_unless_bytea@
