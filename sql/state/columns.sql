@@ -1,7 +1,7 @@
--- Columns that are missing or not as the files of sql/ make them. What PostgreSQL writes behind a literal, such
--- as 'pending'::event_status, is no difference, nor are the lines that it breaks an expression into. What
--- says where an event is and what has become of it cannot be made again: by its default, all events would be
--- pending.
+-- Columns that are missing or not as the files of sql/ make them. What PostgreSQL writes behind a literal,
+-- such as 'pending'::event_status, is no difference, nor are the lines that it breaks an expression into.
+-- What says where an event is and what has become of it cannot be made again: by its default, all events
+-- would be pending.
 WITH @declared@,
 found AS (
   SELECT w.*, a.attnum, a.atttypid, a.attnotnull, a.attidentity,
@@ -34,7 +34,7 @@ SELECT f.words || format('has %s instead of the default %s',
        format('%sALTER %I SET DEFAULT %s;', f.alter_table, f.name, f.wanted_default), true
 FROM found AS f
 WHERE f.attnum IS NOT NULL AND f.fallback IS NOT NULL
-  AND coalesce(f.is_default, '') <> f.wanted_default
+  AND coalesce(f.is_default, '') <> regexp_replace(f.wanted_default, '[[:space:]]+', ' ', 'g')
   AND NOT starts_with(coalesce(f.is_default, ''), f.wanted_default || '::')
 UNION ALL
 SELECT f.words || 'has no sequence', format('%sALTER %I ADD %s;', f.alter_table, f.name, f.identity), true

@@ -15,7 +15,8 @@ held AS (
   FROM pg_catalog.pg_namespace AS n CROSS JOIN LATERAL aclexplode(n.nspacl) AS a
   WHERE n.nspname = @schema_text@
   UNION ALL
-  SELECT 'TABLE', t.name, t.oid::text, NULL, a.* FROM relations AS t CROSS JOIN LATERAL aclexplode(t.relacl) AS a
+  SELECT 'TABLE', t.name, t.oid::text, NULL, a.*
+  FROM relations AS t CROSS JOIN LATERAL aclexplode(t.relacl) AS a
   UNION ALL
   SELECT 'TABLE', t.name, t.oid::text, c.attname, a.*
   FROM relations AS t JOIN pg_catalog.pg_attribute AS c ON c.attrelid = t.oid AND NOT c.attisdropped

@@ -1,5 +1,6 @@
--- Objects that are missing or not as the files of sql/ make them, each behind those that it needs. A function
--- whose body names another schema is from before ALTER SCHEMA ... RENAME.
+-- Objects that are missing or not as the files of sql/ make them, each behind those that it needs: those that
+-- columns need, or those that need columns. A function whose body names another schema is from before ALTER
+-- SCHEMA ... RENAME.
 WITH @declared@,
 here AS (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = @schema_text@),
 wanted AS (
@@ -47,7 +48,7 @@ SELECT format(CASE WHEN f.indisvalid = false THEN 'the %s %s is not valid'
          ELSE format('ALTER TABLE %I.event ENABLE %s TRIGGER %I;', @schema_text@, f.fires, f.name) END,
        f.trigger_oid IS NULL OR f.tgfoid IS DISTINCT FROM f.function_oid OR f.tgenabled = 'D'
 FROM found AS f
-WHERE CASE f.kind
+WHERE (f.kind IN ('constraint', 'index', 'trigger')) = @on_columns@ AND CASE f.kind
   WHEN 'table' THEN f.relkind IS NULL
   WHEN 'index' THEN f.relkind IS NULL OR f.relkind = 'i' AND NOT f.indisvalid
   WHEN 'type' THEN f.type_oid IS NULL

@@ -11,9 +11,7 @@ namespace outboxd::app::check {
 finding check_state(context& of) {
   const asking ask = [&](const std::string& sql) { return of.ask(sql); };
   const auto& schema = of.database().schema;
-  const auto payload = payload_type_in(ask, schema);
-  if (!payload) return not_checked(payload.error().message);
-  const auto shape = shape_of(ask, schema, payload->empty() ? "jsonb" : *payload);
+  const auto shape = shape_of(ask, schema);
   if (!shape) return not_checked(shape.error().message);
   const auto found = find_all_differences(ask, schema, *shape);
   if (!found) return not_checked(found.error().message);

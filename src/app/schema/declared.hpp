@@ -1,10 +1,11 @@
-// declared: what the files of sql/ make, for the queries of sql/state: there is no second list of it.
+// declared: the statements of sql/ that make something. sql/state/declared.sql finds in them what the outbox
+// is compared with, so there is no second list of it.
 //
 // The files are read by their lines, so they keep to a form. A statement that makes something begins with
 // CREATE at the start of a line, and ends before the next one or an empty line outside of a function's body:
 // COMMENT ON, ALTER TABLE and INSERT below it belong to it. In a table each column and constraint has a line
-// of its own, with two blanks before it and none more; a column's clauses are NOT NULL, then DEFAULT or
-// GENERATED, then REFERENCES. A migration that adds a column says ALTER TABLE ... ADD COLUMN IF NOT EXISTS.
+// of its own, behind two blanks; a column's clauses are NOT NULL, then one of DEFAULT, GENERATED and
+// REFERENCES. A migration that adds a column says ALTER TABLE ... ADD COLUMN IF NOT EXISTS.
 #pragma once
 
 #include <string>
@@ -24,14 +25,7 @@ struct declaration {
 
 std::vector<declaration> declarations_in(std::string_view sql);
 
-// Rows of VALUES.
-struct declared {
-  std::string objects;    // number, kind, name, place, statement, body, definer, settings, fires
-  std::string columns;    // number, table, name, type, needed, default, identity, definition
-  std::string functions;  // name, signature
-  std::string tables;     // names
-};
-
-declared declared_by_all(const pg::schema_name& schema, const outbox_shape& shape);
+// What an outbox of this shape has.
+std::vector<declaration> all_declarations(const outbox_shape& shape);
 
 }  // namespace outboxd::app

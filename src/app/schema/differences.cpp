@@ -23,17 +23,25 @@ int number(const pg::rows& in, int column, int otherwise) {
 }  // namespace
 
 std::string state_query(std::string_view part, const pg::schema_name& schema, const outbox_shape& shape) {
-  const auto wanted = declared_by_all(schema, shape);
+  const bool is_late = part == on_columns;
+  const bool needs_all = is_late || part == "objects" || part == "columns";  // else names and signatures
+  std::string statements;
+  for (int number = 0; const auto& one : all_declarations(shape)) {
+    const auto head = one.statement.find(one.kind == "function" ? "$outboxd$" : "\n");
+    const auto text = needs_all ? one.statement : one.statement.substr(0, head);
+    statements += fmt::format("{}({}, '{}', '{}', {})", statements.empty() ? "" : ",\n", number++, one.kind,
+                              one.name, text_literal(fill_in(text, schema, shape)));
+  }
   std::string versions;
   for (const auto& one : migrations())
     versions += fmt::format("{}({}, '{}')", versions.empty() ? "" : ", ", version_of(one), one.name);
-  const std::array<placeholder, 6> more{{{"@objects@", wanted.objects},
-                                         {"@columns@", wanted.columns},
-                                         {"@functions@", wanted.functions},
-                                         {"@tables@", wanted.tables},
-                                         {"@rights@", std::string(store::state_text("rights"))},
-                                         {"@migrations@", versions}}};
-  return fill_in(store::state_text(part), schema, shape, more);
+  const placeholder listed{"@statements@", statements};
+  const std::array<placeholder, 4> more{
+      {{"@declared@", fill_in(store::state_text("declared"), schema, shape, {&listed, 1})},
+       {"@rights@", std::string(store::state_text("rights"))},
+       {"@on_columns@", is_late ? "true" : "false"},
+       {"@migrations@", versions}}};
+  return fill_in(store::state_text(is_late ? "objects" : part), schema, shape, more);
 }
 
 result<std::vector<difference>> find_differences(const asking& ask, std::string_view part,
@@ -61,37 +69,19 @@ result<std::vector<difference>> find_all_differences(const asking& ask, const pg
   return out;
 }
 
-// What the function says goes before what rows say: they may be gone, or be of a copy.
-result<outbox_shape> shape_of(const asking& ask, const pg::schema_name& schema, std::string payload_type) {
-  outbox_shape out{.payload_type = std::move(payload_type)};
-  const auto function =
-      ask(fmt::format("SELECT substring(p.prosrc FROM 'generate_series[(]0, ([0-9]+) - 1[)]'),"
-                      " substring(p.prosrc FROM 'SELECT s, (true|false) FROM')"
-                      " FROM (VALUES (to_regprocedure({}))) AS f (oid)"
-                      " LEFT JOIN pg_catalog.pg_proc AS p ON p.oid = f.oid",
-                      text_literal(schema.identifier() + ".mend_shards()")));
-  if (!function) return tl::make_unexpected(function.error());
-  out.shards = number(*function, 0, 1);
-  out.notifies = function->find(0, 1).value_or("true") == "true";
-  OUTBOXD_TRY(const auto table, ask(fmt::format("SELECT has_table_privilege(to_regclass({}), 'SELECT')",
-                                                text_literal(schema.identifier() + ".shard"))));
-  if (table.is_null(0, 0) || table.at(0, 0) == "f") return out;
-  const auto rows =
-      ask(fmt::format("SELECT max(s.shard) + 1, bool_and(s.rings) FROM {}.shard AS s", schema.identifier()));
-  if (!rows) return tl::make_unexpected(rows.error());
-  const int shards = std::min(number(*rows, 0, 1), store::most_shards);
+result<outbox_shape> shape_of(const asking& ask, const pg::schema_name& schema, std::string_view otherwise) {
+  OUTBOXD_TRY(const auto found, ask(fill_in(store::state_text("shape"), schema, {})));
+  outbox_shape out{.payload_type = std::string(found.find(0, 3).value_or(otherwise)),
+                   .shards = number(found, 0, 1),
+                   .notifies = found.find(0, 1).value_or("true") == "true"};
+  if (found.find(0, 2) != "t") return out;
+  OUTBOXD_TRY(
+      const auto rows,
+      ask(fmt::format("SELECT max(s.shard) + 1, bool_and(s.rings) FROM {}.shard AS s", schema.identifier())));
+  const int shards = std::min(number(rows, 0, 1), store::most_shards);
   while (out.shards < shards) out.shards *= 2;
-  if (function->is_null(0, 1)) out.notifies = rows->find(0, 1).value_or("t") == "t";
+  if (found.is_null(0, 1)) out.notifies = rows.find(0, 1).value_or("t") == "t";
   return out;
-}
-
-result<std::string> payload_type_in(const asking& ask, const pg::schema_name& schema) {
-  const auto found =
-      ask(fmt::format("SELECT pg_catalog.format_type(a.atttypid, NULL) FROM pg_catalog.pg_attribute AS a"
-                      " WHERE a.attrelid = to_regclass({}) AND a.attname = 'payload' AND NOT a.attisdropped",
-                      text_literal(schema.identifier() + ".event")));
-  if (!found) return tl::make_unexpected(found.error());
-  return found->size() == 0 ? std::string() : std::string(found->at(0, 0));
 }
 
 std::string state_script(const pg::schema_name& schema, const outbox_shape& shape) {

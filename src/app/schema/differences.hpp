@@ -23,9 +23,12 @@ struct difference {
   bool hurts = false;  // the relay needs it, or it lets somebody do what he may not
 };
 
-// What is compared, and mended, in this order: each part needs those before it. Files of sql/state.
-inline constexpr std::array<std::string_view, 9> state_parts{
-    "roles", "leftovers", "objects", "columns", "owners", "row_security", "grants", "rows", "sequence"};
+// What is compared, and mended, in this order: each part needs those before it. Files of sql/state; that of
+// on_columns is objects.sql, too.
+inline constexpr std::string_view on_columns = "on_columns";
+inline constexpr std::array<std::string_view, 10> state_parts{
+    "roles",  "leftovers",    "objects", "columns", on_columns,
+    "owners", "row_security", "grants",  "rows",    "sequence"};
 
 // The query that finds the differences of one part.
 std::string state_query(std::string_view part, const pg::schema_name& schema, const outbox_shape& shape);
@@ -36,11 +39,10 @@ result<std::vector<difference>> find_differences(const asking& ask, std::string_
 result<std::vector<difference>> find_all_differences(const asking& ask, const pg::schema_name& schema,
                                                      const outbox_shape& shape);
 
-// What the outbox has, also when rows of shards are gone: mend_shards knows their number, too.
-result<outbox_shape> shape_of(const asking& ask, const pg::schema_name& schema, std::string payload_type);
-
-// The type of the payload as PostgreSQL names it; empty: there is no table.
-result<std::string> payload_type_in(const asking& ask, const pg::schema_name& schema);
+// What the outbox has, also when rows of shards are gone: mend_shards knows their number, too. If there is no
+// table its payload has the type `otherwise`.
+result<outbox_shape> shape_of(const asking& ask, const pg::schema_name& schema,
+                              std::string_view otherwise = "jsonb");
 
 // SQL that makes roles and rights, for a schema that has all else.
 std::string state_script(const pg::schema_name& schema, const outbox_shape& shape);

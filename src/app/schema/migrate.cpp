@@ -1,12 +1,12 @@
 #include "app/schema/migrate.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <charconv>
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "app/schema/differences.hpp"
 #include "app/schema/mending_session.hpp"
@@ -16,6 +16,7 @@
 #include "pg/lock_wait.hpp"
 #include "pg/sqlstate.hpp"
 #include "store/relay_statements.hpp"
+#include "store/rights.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -36,19 +37,6 @@ result<std::optional<std::string>> one_value(mending_session& session, const std
   if (found.size() == 0) return std::optional<std::string>();
   const auto value = found.find(0, 0);
   return value ? std::optional(std::string(*value)) : std::nullopt;
-}
-
-// What the table has, or the one that is asked for; an error if they differ.
-result<std::string> agree_on_payload(mending_session& session, const pg::schema_name& schema,
-                                     std::string asked) {
-  const auto existing = payload_type_in(session.looks(), schema);
-  if (!existing) return existing;
-  if (existing->empty()) return asked.empty() ? "jsonb" : asked;
-  if (!asked.empty() && asked != *existing)
-    return permanent(
-        fmt::format("--payload {}: the payload of {}.event is {} already; migrate does not change it", asked,
-                    schema.identifier(), *existing));
-  return *existing;
 }
 
 result<int> version_of(mending_session& session, const pg::schema_name& schema) {
@@ -73,7 +61,7 @@ result<void> check_is_known(int version, const pg::schema_name& schema) {
 result<void> ask_leaders_to_yield(mending_session& session, const pg::schema_name& schema,
                                   const migrate_wishes& wishes) {
   if (!wishes.shards && !wishes.notifies) return {};
-  OUTBOXD_TRY(const auto is, shape_of(session.looks(), schema, {}));
+  OUTBOXD_TRY(const auto is, shape_of(session.looks(), schema));
   const int shards = wishes.shards.value_or(is.shards);
   if (shards < is.shards || (shards == is.shards && wishes.notifies.value_or(is.notifies) == is.notifies))
     return {};
@@ -89,17 +77,16 @@ result<bool> is_there(mending_session& session, const pg::schema_name& schema) {
   return type.has_value();
 }
 
-// Makes an outbox, or applies the migrations that are not recorded. Of the first of them only the record can
-// be missing, where there is an outbox.
-result<void> apply_pending(mending_session& session, const pg::schema_name& schema, migrate_result& out) {
-  const int before = out.version;
-  out.version = version_of(migrations().back());
-  if (before == out.version) return {};
+// Makes an outbox: then true. Or applies the migrations that are not recorded; of the first of them only the
+// record can be missing, where there is an outbox.
+result<bool> apply_pending(mending_session& session, const pg::schema_name& schema, migrate_result& out) {
+  const int before = std::exchange(out.version, version_of(migrations().back()));
+  if (before == out.version) return false;
   OUTBOXD_TRY(const bool there, is_there(session, schema));
   if (!there) {
     out.applied = static_cast<int>(migrations().size());
     OUTBOXD_TRY_VOID(session.execute(script(schema, out.now)));
-    return {};
+    return true;
   }
   for (const auto& one : migrations().subspan(1)) {
     if (version_of(one) <= before) continue;
@@ -109,7 +96,7 @@ result<void> apply_pending(mending_session& session, const pg::schema_name& sche
           error{done.error().kind, fmt::format("{}: {}", one.name, done.error().message)});
     ++out.applied;
   }
-  return {};
+  return false;
 }
 
 // All that is not as it should be. What the migrations of this run have left to it is no news.
@@ -132,16 +119,19 @@ result<void> mend_all(mending_session& session, const pg::schema_name& schema, c
 result<migrate_result> apply(mending_session& session, const pg::schema_name& schema,
                              const migrate_wishes& wishes) {
   OUTBOXD_TRY_VOID(session.make_record(schema));
-  OUTBOXD_TRY(const auto payload, agree_on_payload(session, schema, wishes.payload_type));
+  const auto payload = wishes.payload_type.value_or("jsonb");
+  OUTBOXD_TRY(const auto is, shape_of(session.looks(), schema, payload));
+  if (wishes.payload_type && is.payload_type != payload)
+    return permanent(
+        fmt::format("--payload {}: the payload of {}.event is {} already; migrate does not change it",
+                    payload, schema.identifier(), is.payload_type));
   OUTBOXD_TRY(const auto before, version_of(session, schema));
   OUTBOXD_TRY_VOID(check_is_known(before, schema));
-  OUTBOXD_TRY(const auto is, shape_of(session.looks(), schema, payload));
   migrate_result out;
   out.version = before;
   out.before = is;
-  out.now = {payload, wishes.shards.value_or(is.shards), wishes.notifies.value_or(is.notifies)};
-  OUTBOXD_TRY_VOID(apply_pending(session, schema, out));
-  const bool is_new = before == 0 && out.applied > 0;
+  out.now = {is.payload_type, wishes.shards.value_or(is.shards), wishes.notifies.value_or(is.notifies)};
+  OUTBOXD_TRY(const bool is_new, apply_pending(session, schema, out));
   if (!is_new && out.now.shards < is.shards)
     return permanent(fmt::format("--shards {}: {} has {} shards already; their number can only grow",
                                  out.now.shards, schema.identifier(), is.shards));
@@ -158,19 +148,10 @@ bool has_bell_of_before(mending_session& session, const pg::schema_name& schema,
   return found && !found->empty();
 }
 
-// Sessions with locks of the outbox, or of another migration: one of them is in the way.
+// Who may be in the way.
 std::string lock_holders(mending_session& session, const pg::schema_name& schema) {
-  const auto found = session.execute(
-      fmt::format("SELECT string_agg(DISTINCT format('pid %s (user %s, application %s)', a.pid, a.usename, "
-                  "a.application_name), ', ')"
-                  " FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
-                  " WHERE l.granted AND l.pid <> pg_backend_pid() AND a.datname = current_database()"
-                  " AND (l.locktype = 'relation' AND l.relation IN (SELECT c.oid FROM pg_class AS c JOIN "
-                  "pg_namespace AS n"
-                  "      ON n.oid = c.relnamespace WHERE n.nspname = {})"
-                  "  OR l.locktype = 'advisory' AND (l.classid = {} AND l.objid < {} OR a.application_name = "
-                  "'outboxd migrate'))",
-                  text_literal(schema.name()), store::lock_class(schema), store::most_shards));
+  const placeholder most{"@most_shards@", std::to_string(store::most_shards)};
+  const auto found = session.execute(fill_in(store::state_text("lock_holders"), schema, {}, {&most, 1}));
   if (!found || found->size() == 0 || found->is_null(0, 0)) return "nobody any more";
   return pg::one_line(found->at(0, 0));
 }
@@ -224,9 +205,9 @@ result<pending_migrations> look_for_migrations(const std::string& connection_str
   OUTBOXD_TRY_VOID(check_is_known(out.version, schema));
   for (const auto& one : migrations())
     if (version_of(one) > out.version) out.names.push_back(one.name);
-  OUTBOXD_TRY(const auto payload, payload_type_in(session.looks(), schema));
-  if (payload.empty() && out.version == 0) return out;  // all that is missing is what is pending
-  OUTBOXD_TRY(const auto shape, shape_of(session.looks(), schema, payload.empty() ? "jsonb" : payload));
+  OUTBOXD_TRY(const auto shape, shape_of(session.looks(), schema));
+  OUTBOXD_TRY(const bool there, is_there(session, schema));
+  if (!there && out.version == 0) return out;  // all that is missing is what is pending
   OUTBOXD_TRY(auto found, find_all_differences(session.looks(), schema, shape));
   out.differences = std::move(found);
   return out;

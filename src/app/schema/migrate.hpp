@@ -36,7 +36,7 @@ result<pending_migrations> look_for_migrations(const std::string& connection_str
 
 // What is asked for; what is not stays as it is, or is the default for a new outbox.
 struct migrate_wishes {
-  std::string payload_type;      // empty: not asked for
+  std::optional<std::string> payload_type;
   std::optional<int> shards;     // a power of two up to 64
   std::optional<bool> notifies;  // whether writers ring for a relay that sleeps
 };

@@ -110,7 +110,7 @@ int migrate_command(const settings& from, const migrate_options& options) {
     return url.error().kind == fault::permanent ? exit_usage : exit_failure;
   }
   if (options.check) return check_migrations(*url, schema);
-  migrate_wishes wishes{options.payload_type.value_or(""), options.shards, std::nullopt};
+  migrate_wishes wishes{options.payload_type, options.shards, std::nullopt};
   if (options.notify || options.no_notify) wishes.notifies = options.notify;
   const auto done = migrate(*url, schema, wishes, say_error);
   if (!done) {

@@ -10,6 +10,7 @@
 
 #include "app/schema/differences.hpp"
 #include "store/relay_statements.hpp"
+#include "store/rights.hpp"
 
 namespace outboxd::app {
 
@@ -108,62 +109,11 @@ std::string record_of(const sql_file& migration, const pg::schema_name& schema) 
                      version_of(migration), migration.name);
 }
 
-namespace {
-
-// Beside a writer that is open the table's lock is not to be had. Then writers do not look at the new shards
-// yet, and their leaders poll.
-constexpr std::string_view other_bell = R"(
-DO $bell$
-BEGIN
-  ALTER TABLE {0}.event ALTER tx SET DEFAULT {1};
-EXCEPTION WHEN lock_not_available THEN
-  NULL;
-END
-$bell$;
-)";
-
-// Nothing that a leader of an old shard had not read may be above the position of a new one: the lowest seq,
-// and what all of them had seen.
-// PostgreSQL 14 has no min(xid8).
-constexpr std::string_view merge_positions = R"(
-WITH lowest AS (
-  SELECT (SELECT pg_snapshot_xmin(t.seen) AS x FROM {0}.shard AS t ORDER BY x LIMIT 1) AS xmin,
-         (SELECT pg_snapshot_xmax(t.seen) AS x FROM {0}.shard AS t ORDER BY x LIMIT 1) AS xmax)
-INSERT INTO {0}.shard (shard, seq, seen, unsettled, system_identifier, saved_by)
-SELECT n, m.seq, m.seen, m.unsettled, m.server, m.saved_by
-FROM generate_series(0, {1}) AS n
-CROSS JOIN (
-  SELECT CASE WHEN bool_and(s.seq IS NOT NULL) THEN min(s.seq) END AS seq,
-         CASE WHEN bool_and(s.seen IS NOT NULL)
-           THEN (SELECT format('%s:%s:%s', l.xmin, l.xmax,
-                   coalesce((SELECT string_agg(o.x::text, ',' ORDER BY o.x) FROM (
-                     SELECT DISTINCT x FROM {0}.shard AS u CROSS JOIN LATERAL pg_snapshot_xip(u.seen) AS x
-                     WHERE x < l.xmax) AS o), ''))::pg_snapshot
-                 FROM lowest AS l) END AS seen,
-         (SELECT coalesce(array_agg(i), '{{}}')
-          FROM {0}.shard AS t CROSS JOIN LATERAL unnest(t.unsettled) AS i) AS unsettled,
-         CASE WHEN min(s.system_identifier) = max(s.system_identifier)
-           THEN min(s.system_identifier) END AS server,
-         CASE WHEN bool_and(s.xmin = s.saved_by::xid) THEN pg_current_xact_id() END AS saved_by
-  FROM {0}.shard AS s) AS m
-ON CONFLICT (shard) DO UPDATE
-SET seq = excluded.seq, seen = excluded.seen, unsettled = excluded.unsettled,
-    system_identifier = excluded.system_identifier, saved_by = excluded.saved_by;
-)";
-
-}  // namespace
-
 std::string reshape(const pg::schema_name& schema, const outbox_shape& shape) {
   std::string out;
-  for (int shard = 0; shard < shape.shards; ++shard)
-    out += fmt::format("SELECT pg_advisory_xact_lock({}, {});\n", store::lock_class(schema),
-                       store::lead_key + shard);
   for (const auto& one : all_object_files())
     if (one.name == doorbell) out += fill_in(one.sql, schema, shape);
-  out += fmt::format(other_bell, schema.identifier(), bell(schema, shape));
-  out += fmt::format(merge_positions, schema.identifier(), shape.shards - 1);
-  out += fmt::format("UPDATE {}.shard SET rings = {};\n", schema.identifier(), shape.notifies);
-  return out;
+  return out + fill_in(store::state_text("reshape"), schema, shape);
 }
 
 // Functions come before the tables whose defaults and indexes call them, so nothing looks for the tables in
