@@ -4,22 +4,12 @@
 #include <thread>
 
 namespace outboxd::console {
-namespace {
-
-bool runs(action_state state) {
-  return state == action_state::running || state == action_state::unsure;
-}
-
-}  // namespace
-
 std::string_view name_of(action_state state) {
   switch (state) {
     case action_state::previewed:
       return "previewed";
     case action_state::running:
       return "running";
-    case action_state::unsure:
-      return "unsure";
     case action_state::done:
       return "done";
     case action_state::stopped:
@@ -30,9 +20,11 @@ std::string_view name_of(action_state state) {
   return {};
 }
 
-std::optional<std::string> action::reason() const {
+app::order action::what() const {
   const std::lock_guard lock(guard_);
-  return reason_;
+  auto out = plan_.what;
+  out.reason = reason_;
+  return out;
 }
 
 action_state action::state() const {
@@ -41,7 +33,7 @@ action_state action::state() const {
 }
 
 bool action::is_running() const {
-  return runs(state());
+  return state() == action_state::running;
 }
 
 action::clock::time_point action::since() const {
@@ -59,7 +51,7 @@ bool action::begin(std::string reason, clock::time_point now) {
 }
 
 // Portions follow each other within a second, or as slowly as a rate of less than one in a second asks for.
-bool action::wait_until(clock::time_point when) const {
+bool action::wait_until(clock::time_point when) {
   constexpr std::chrono::milliseconds look_every{100};
   while (!stops_) {
     const auto now = clock::now();
@@ -69,31 +61,14 @@ bool action::wait_until(clock::time_point when) const {
   return false;
 }
 
-void action::handled(std::int64_t events, std::int64_t changed,
-                     const std::vector<std::pair<std::string, std::int64_t>>& others) {
+void action::see(const app::change_figures& now) {
   const std::lock_guard lock(guard_);
-  figures_.handled += events;
-  figures_.changed += changed;
-  for (const auto& [status, many] : others)
-    figures_.otherwise[status] = figures_.otherwise.value(status, std::int64_t{0}) + many;
-}
-
-void action::is_unsure(std::int64_t events) {
-  const std::lock_guard lock(guard_);
-  state_ = action_state::unsure;
-  figures_.unsure = events;
-}
-
-void action::is_sure(std::int64_t handled, std::int64_t changed) {
-  const std::lock_guard lock(guard_);
-  figures_.unsure = 0;
-  figures_.handled += handled;
-  figures_.changed = changed;
+  figures_ = now;
 }
 
 void action::add(const std::string& name, nlohmann::json what) {
   const std::lock_guard lock(guard_);
-  figures_.more[name] = std::move(what);
+  more_[name] = std::move(what);
 }
 
 void action::end(action_state how, std::string message, clock::time_point now) {
@@ -103,22 +78,25 @@ void action::end(action_state how, std::string message, clock::time_point now) {
   message_ = std::move(message);
 }
 
-action_figures action::figures() const {
+app::change_figures action::figures() const {
   const std::lock_guard lock(guard_);
   return figures_;
 }
 
 nlohmann::json action::told() const {
+  const auto order = what();
   const std::lock_guard lock(guard_);
+  // PostgreSQL went away in the middle of a portion: whether that was done is being found out.
+  const bool unsure = state_ == action_state::running && figures_.unsure > 0;
   nlohmann::json out = plan_.shown;
-  out.update(figures_.more);
+  out.update(more_);
   out["token"] = token_;
-  out["what"] = name_of(plan_.what.what);
+  out["what"] = app::words_of(order.what).name;
   out["who"] = plan_.who;
-  out["state"] = name_of(state_);
-  out["command"] = command_line_of(plan_.what, reason_);
+  out["state"] = unsure ? "unsure" : name_of(state_);
+  out["command"] = app::command_line_of(order);
   out["message"] = message_;
-  if (change_of(plan_.what)) {
+  if (order.changes_events()) {
     out["matched"] = matched();
     out["handled"] = figures_.handled;
     out["changed"] = figures_.changed;

@@ -5,9 +5,7 @@
 #include <chrono>
 
 #include "app/operate/event_listing.hpp"
-#include "app/operate/pause_words.hpp"
 #include "app/operate/pausing.hpp"
-#include "app/operate/words.hpp"
 #include "console/action_work.hpp"
 #include "console/audit_name.hpp"
 #include "core/utf8.hpp"
@@ -45,7 +43,7 @@ outcome<json> listing(operator_session& session, const std::vector<app::selected
   auto out = json::array();
   if (first.ids.empty()) return out;
   OUTBOXD_TRY(const auto found, app::read_listing(session, first, from, static_cast<int>(listed)));
-  for (const auto& one : found.events) {
+  for (const auto& one : found.rows) {
     const auto all = json::parse(one.json, nullptr, false);
     if (!all.is_object()) continue;
     auto& row = out.emplace_back(json::object());
@@ -94,23 +92,20 @@ outcome<void> try_values(operator_session& session, const std::vector<app::chang
   return {};
 }
 
-outcome<void> plan_change(operator_session& session, app::change what, action_plan& to) {
-  if (auto set = limit_to(session, longest_search); !set) return set;
-  OUTBOXD_TRY(auto values, app::values_of(session, what, to.what.change));
-  to.values = std::move(values);
+outcome<void> plan_change(operator_session& session, action_plan& to) {
+  OUTBOXD_TRY_VOID(limit_to(session, longest_search));
+  OUTBOXD_TRY(to.values, app::values_of(session, to.what));
   OUTBOXD_TRY_VOID(try_values(session, to.values));
-  OUTBOXD_TRY(const auto resolved, session.resolve(to.what.change.which));
-  const auto from = app::words_of(what).from;
-  OUTBOXD_TRY(auto events, select(session, resolved, from));
-  to.events = std::move(events);
-  OUTBOXD_TRY(auto first, listing(session, to.events, from));
-  to.shown["events"] = std::move(first);
+  OUTBOXD_TRY(const auto resolved, session.resolve(to.what.which));
+  const auto from = to.what.from();
+  OUTBOXD_TRY(to.events, select(session, resolved, from));
+  OUTBOXD_TRY(to.shown["events"], listing(session, to.events, from));
   to.shown["of"] = app::name_of(from);
   return {};
 }
 
 // Whether a pause that is in force is among those that are to end.
-bool ends(const json& one, const app::pause_order& given) {
+bool ends(const json& one, const app::selectors& given) {
   if (given.all) return true;
   const auto ending = app::pause_from(one);
   const auto has = [&](const std::vector<std::string>& names) {
@@ -133,7 +128,7 @@ bool ends(const json& one, const app::pause_order& given) {
 
 // How many events wait that the pause would hold back, as far as their rows tell; null: that could not be
 // counted in a moment.
-json held_back(operator_session& session, const app::pause_order& given) {
+json held_back(operator_session& session, const app::selectors& given) {
   if (auto set = limit_to(session, longest_count); !set) return {};
   const auto found = session.execute(
       fmt::format(
@@ -150,20 +145,19 @@ json held_back(operator_session& session, const app::pause_order& given) {
 }
 
 outcome<void> plan_pause(operator_session& session, action_plan& to) {
-  const auto& given = to.what.pause;
+  const auto& given = to.what;
   OUTBOXD_TRY(auto paused, app::pauses_in_force(session));
-  if (to.what.what == deed::resume) {
+  if (given.what == app::deed::resume) {
     auto& ending = to.shown["ends"] = json::array();
     for (const auto& one : paused)
-      if (ends(one, given)) ending.push_back(one);
+      if (ends(one, given.which)) ending.push_back(one);
     return {};
   }
-  OUTBOXD_TRY(auto until, app::end_of_pause(session, given));
-  to.until = std::move(until);
+  OUTBOXD_TRY(to.until, app::end_of_pause(session, given));
   OUTBOXD_TRY(const auto unseen, app::unseen_types(session, given));
   to.shown["warnings"] = unseen;
   to.shown["paused"] = std::move(paused);
-  to.shown["waiting"] = held_back(session, given);
+  to.shown["waiting"] = held_back(session, given.which);
   to.shown["waiting_counts_to"] = most_counted;
   return {};
 }
@@ -174,15 +168,12 @@ outcome<operator_session> open_acting(const app::settings& from, const std::stri
   return operator_session::open(from, fmt::format("outboxd console: {}", audit_name(who)));
 }
 
-outcome<action_plan> make_plan(const app::settings& from, const wanted& what, const std::string& who) {
+outcome<action_plan> make_plan(const app::settings& from, const app::order& what, const std::string& who) {
   OUTBOXD_TRY(auto session, open_acting(from, who));
   action_plan out{.what = what, .who = who, .events = {}, .values = {}, .until = {}, .shown = json::object()};
   // Before the selection: what others do from now on may have changed it.
-  OUTBOXD_TRY(const auto newest, newest_audit(session));
-  out.audited_before = newest;
-  const auto change = change_of(what);
-  if (auto planned = change ? plan_change(session, *change, out) : plan_pause(session, out); !planned)
-    return tl::make_unexpected(planned.error());
+  OUTBOXD_TRY(out.audited_before, newest_audit(session));
+  OUTBOXD_TRY_VOID(what.changes_events() ? plan_change(session, out) : plan_pause(session, out));
   return out;
 }
 

@@ -13,7 +13,8 @@ inline constexpr std::int64_t most_selected = 1'000'000;
 app::outcome<app::operator_session> open_acting(const app::settings& from, const std::string& who);
 
 // Names the events, or what is paused, and changes nothing.
-app::outcome<action_plan> make_plan(const app::settings& from, const wanted& what, const std::string& who);
+app::outcome<action_plan> make_plan(const app::settings& from, const app::order& what,
+                                    const std::string& who);
 
 // What is left of an action that has stopped or failed.
 action_plan rest_of(const action& former, const std::string& who);

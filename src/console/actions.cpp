@@ -7,6 +7,7 @@
 
 #include "app/command/outcome.hpp"
 #include "console/action_work.hpp"
+#include "console/wanted.hpp"
 
 namespace outboxd::console {
 namespace asio = boost::asio;
@@ -32,8 +33,8 @@ std::string text_in(const json& given, const char* name) {
 }
 
 // Made here, and not where it is awaited: see console/api.cpp.
-std::function<desk::answer()> planning(const app::settings& from, const wanted& what, const std::string& who,
-                                       const std::shared_ptr<action_plan>& into) {
+std::function<desk::answer()> planning(const app::settings& from, const app::order& what,
+                                       const std::string& who, const std::shared_ptr<action_plan>& into) {
   return [&from, what, who, into]() -> desk::answer {
     OUTBOXD_TRY(auto plan, make_plan(from, what, who));
     *into = std::move(plan);
@@ -91,7 +92,7 @@ asio::awaitable<http::response> actions::preview(const json& given, const princi
   if (const auto former = text_in(given, "rest_of"); !former.empty()) co_return preview_rest(former, by);
   const auto what = read_wanted(given);
   if (!what) co_return refused(400, "wrong_action", what.error().message);
-  const auto& edit = what->change.edit;
+  const auto& edit = what->edit;
   if ((edit.payload || edit.headers) && !gate_.may_see_payloads(by))
     co_return refused(403, "no_payloads",
                       "payloads and headers are edited by those who may see them: see console.payloads");
@@ -126,10 +127,9 @@ http::response actions::apply(const json& given) {
   if (!app::check_reason(reason) || reason->find('\0') != std::string::npos)
     return refused(400, "no_reason", "say why, in up to 1000 bytes, for example: ticket 4711");
   const auto running = book_.running();
-  const auto changes = std::count_if(running.begin(), running.end(), [](const auto& other) {
-    return change_of(other->plan().what).has_value();
-  });
-  if (changes >= most_at_once && change_of(one->plan().what))
+  const auto changes = std::count_if(running.begin(), running.end(),
+                                     [](const auto& other) { return other->plan().what.changes_events(); });
+  if (changes >= most_at_once && one->plan().what.changes_events())
     return refused(
         409, "busy",
         fmt::format("{} other actions run; this one can begin when one of them has ended", changes));
@@ -152,13 +152,13 @@ http::response actions::progress(std::string_view token) {
 json actions::running() const {
   auto out = json::array();
   for (const auto& one : book_.running()) {
-    const auto figures = one->figures();
+    const auto what = one->what();
     out.push_back({{"id", short_name(*one)},
-                   {"what", name_of(one->plan().what.what)},
+                   {"what", app::words_of(what.what).name},
                    {"who", one->plan().who},
-                   {"command", command_line_of(one->plan().what, one->reason())},
+                   {"command", app::command_line_of(what)},
                    {"matched", one->matched()},
-                   {"handled", figures.handled}});
+                   {"handled", one->figures().handled}});
   }
   return out;
 }

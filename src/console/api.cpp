@@ -10,8 +10,8 @@
 #include "app/config/effective_settings.hpp"
 #include "app/operate/event_payload.hpp"
 #include "app/operate/selection.hpp"
-#include "app/operate/status_look.hpp"
-#include "app/operate/trace_look.hpp"
+#include "app/operate/status.hpp"
+#include "app/operate/trace.hpp"
 #include "console/page.hpp"
 #include "console/query.hpp"
 

@@ -46,7 +46,7 @@ void say_access(const app::console_settings& on, spdlog::logger& log) {
 
 void say_how_far(const action& of, spdlog::logger& log) {
   if (of.state() == action_state::done) return;
-  log.warn("{} by {} was stopped after {} of {} events{}", name_of(of.plan().what.what),
+  log.warn("{} by {} was stopped after {} of {} events{}", app::words_of(of.plan().what.what).name,
            audit_name(of.plan().who), of.figures().handled, of.matched(),
            of.is_running() ? ", in the middle of some; outbox.audit has how many were changed" : "");
 }

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "app/operate/status_view.hpp"
+#include "app/operate/status.hpp"
 
 namespace outboxd::console {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "app/operate/status_look.hpp"
+#include "app/operate/status.hpp"
 #include "console/headline.hpp"
 #include "console/relay_views.hpp"
 #include "http/as_result.hpp"

@@ -7,20 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "app/operate/words.hpp"
-
 namespace outboxd::console {
 namespace {
 
 using nlohmann::json;
 
+using app::deed;
+
 constexpr std::array deeds{deed::retry,    deed::discard, deed::replay, deed::cancel,
                            deed::postpone, deed::edit,    deed::pause,  deed::resume};
 constexpr std::size_t most_values = 1'000;  // of one selector
-
-std::string_view command_of(deed what) {
-  return what == deed::pause ? "pause" : "resume";
-}
 
 // PostgreSQL has no text with a NUL, and libpq would cut it there.
 bool is_text(const json& value) {
@@ -108,95 +104,38 @@ std::optional<deed> deed_of(const json& given) {
   const auto what = given.is_object() ? given.find("what") : given.end();
   if (!given.is_object() || what == given.end() || !what->is_string()) return std::nullopt;
   const auto* const known = std::find_if(deeds.begin(), deeds.end(), [&](deed one) {
-    return name_of(one) == what->get_ref<const std::string&>();
+    return app::words_of(one).name == what->get_ref<const std::string&>();
   });
   return known == deeds.end() ? std::nullopt : std::optional(*known);
 }
 
 }  // namespace
 
-std::string_view name_of(deed what) {
-  switch (what) {
-    case deed::retry:
-      return "retry";
-    case deed::discard:
-      return "discard";
-    case deed::replay:
-      return "replay";
-    case deed::cancel:
-      return "cancel";
-    case deed::postpone:
-      return "postpone";
-    case deed::edit:
-      return "edit";
-    case deed::pause:
-      return "pause";
-    case deed::resume:
-      return "resume";
-  }
-  return {};
-}
-
-std::optional<app::change> change_of(const wanted& what) {
-  switch (what.what) {
-    case deed::retry:
-      return app::change::retry;
-    case deed::discard:
-      return app::change::discard;
-    case deed::replay:
-      return app::change::replay;
-    case deed::cancel:
-      return app::change::cancel;
-    case deed::postpone:
-      return app::change::postpone;
-    case deed::edit:
-      return what.change.edit.retry ? app::change::edit_dead : app::change::edit;
-    case deed::pause:
-    case deed::resume:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-result<wanted> read_wanted(const json& given) {
+result<app::order> read_wanted(const json& given) {
   const auto what = deed_of(given);
   if (!what) return permanent("what is retry, discard, replay, cancel, postpone, edit, pause or resume");
-  wanted out{*what};
+  app::order out{*what};
   members from(given);
-  if (*what == deed::edit) take_edit(from, out.change.edit);
-  const auto change = change_of(out);
-  if (change) {
-    take_selectors(from, out.change.which);
-    if (*what == deed::replay) {
-      from.take_rate(out.change.rate);
-      from.take("exchange", out.change.exchange);
-      from.take("routing_key", out.change.routing_key);
-    }
-    if (*what == deed::postpone) from.take("to", out.change.to);
+  if (out.changes_events()) {
+    take_selectors(from, out.which);
   } else {
-    from.take("event_type", out.pause.event_types);
-    from.take("aggregate_type", out.pause.aggregate_types);
-    from.take("exchange", out.pause.exchanges);
-    from.take("routing_key", out.pause.routing_keys);
-    from.take("all", out.pause.all);
-    if (*what == deed::pause) from.take("until", out.pause.until);
+    from.take("event_type", out.which.event_types);
+    from.take("aggregate_type", out.which.aggregate_types);
+    from.take("exchange", out.which.exchanges);
+    from.take("routing_key", out.which.routing_keys);
+    from.take("all", out.which.all);
   }
+  if (*what == deed::replay) {
+    from.take_rate(out.rate);
+    from.take("exchange", out.exchange);
+    from.take("routing_key", out.routing_key);
+  }
+  if (*what == deed::postpone) from.take("to", out.until);
+  if (*what == deed::pause) from.take("until", out.until);
+  if (*what == deed::edit) take_edit(from, out.edit);
   if (auto wrong = from.wrong()) return permanent(*std::move(wrong));
-  const auto good =
-      change ? app::check_order(*change, out.change) : app::check_order(command_of(*what), out.pause);
-  if (!good) return tl::make_unexpected(good.error());
+  OUTBOXD_TRY_VOID(app::check_order(out));
   return out;
-}
-
-std::string command_line_of(const wanted& what, const std::optional<std::string>& reason) {
-  if (const auto change = change_of(what)) {
-    auto order = what.change;
-    order.reason = reason;
-    return app::command_line_of(*change, order);
-  }
-  auto order = what.pause;
-  order.reason = reason;
-  return app::command_line_of(command_of(what.what), order);
 }
 
 }  // namespace outboxd::console

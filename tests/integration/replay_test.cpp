@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <future>
 #include <map>
 
 #include "operator_desk.hpp"
@@ -194,6 +195,34 @@ TEST_CASE("dead events are listed by reason, and selected by it") {
   CHECK(desk.json({"dead", "discard", "--error-code", "none"}).at("changed") == 1);
   CHECK(desk.json({"dead", "retry", "--code", "refused", "--aggregate", "order/2"}).at("changed") == 1);
   CHECK(on.count("dead") == 7);
+}
+
+TEST_CASE("a replay that loses PostgreSQL in the middle of a portion says whether that was committed") {
+  constexpr auto replaying = "application_name = 'outboxd replay' AND datname = current_database()";
+  const stage on;
+  const operator_desk desk{on};
+  auto session = on.connect();
+  add_many(session, on, "published", 3'000);
+  std::future<program_result> command;
+  database holder{on.database_url()};
+  holder.exec(
+      "BEGIN; UPDATE outbox.event SET attempts = 0 WHERE seq = (SELECT min(seq) + 1500 FROM outbox.event)");
+  command = std::async(std::launch::async, [&] { return desk.run({"replay", "--all", "--yes"}); });
+  eventually(
+      "the second portion waits",
+      [&] {
+        return session.number(
+                   fmt::format("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND {}",
+                               replaying)) == 1;
+      },
+      time_limit);
+  session.exec(fmt::format("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {}", replaying));
+  const auto done = command.get();
+  CHECK(done.exited(1));
+  CHECK_MESSAGE(done.says("finding out whether the last 1000 events were changed"), done.text());
+  CHECK_MESSAGE(done.says("connection to PostgreSQL was lost"), done.text());
+  CHECK_MESSAGE(done.says("; 1000 of 3000 events were requeued"), done.text());
+  CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'waiting'") == 1'000);
 }
 
 }  // namespace outboxd::test::replay_test

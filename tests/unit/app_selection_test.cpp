@@ -3,7 +3,6 @@
 
 #include <random>
 
-#include "app/operate/like_pattern.hpp"
 #include "app/operate/selection.hpp"
 
 namespace app_selection_test {
@@ -83,6 +82,7 @@ TEST_CASE("selectors become one condition with their values as parameters") {
   selectors all_kinds{.ids = {some_id},
                       .event_types = {"it's"},
                       .aggregates = {"order/42"},
+                      .aggregate_types = {},
                       .codes = {},
                       .exchanges = {},
                       .routing_keys = {},

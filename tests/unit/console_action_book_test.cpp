@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 action_plan plan_of(std::size_t events) {
   action_plan out;
-  out.what.what = deed::retry;
-  out.what.change.which.all = true;
+  out.what.what = app::deed::retry;
+  out.what.which.all = true;
   out.who = "act token";
   for (std::size_t i = 0; i < events; ++i) out.events.push_back({{}, static_cast<std::int64_t>(i)});
   out.shown = nlohmann::json::object();
@@ -40,7 +40,7 @@ TEST_CASE(
   CHECK(book.running().empty());
   CHECK(one->begin("first", start + 1min));
   CHECK_FALSE(one->begin("second", start + 2min));
-  CHECK(one->reason() == "first");
+  CHECK(one->what().reason == "first");
   CHECK(book.running().size() == 1);
   CHECK(book.find(one->token(), start + 100h) == one);
   one->end(action_state::done, "", start + 100h);
@@ -67,16 +67,14 @@ TEST_CASE("the oldest previews make room, and neither what runs nor the newest d
 TEST_CASE("an action tells how much is done, and of the rest what it had become") {
   action one("token", plan_of(10), start);
   one.begin("ticket 7", start);
-  one.handled(4, 3, {{"gone", 1}});
-  one.handled(4, 2, {{"gone", 1}, {"waiting", 1}});
-  one.is_unsure(2);
+  one.see({.handled = 8, .changed = 5, .otherwise = {{"gone", 2}, {"waiting", 1}}, .unsure = 2});
   auto told = one.told();
   CHECK(told.at("state") == "unsure");
   CHECK(told.at("handled") == 8);
   CHECK(told.at("changed") == 5);
   CHECK(told.at("otherwise") == nlohmann::json{{"gone", 2}, {"waiting", 1}});
   CHECK(told.at("unsure") == 2);
-  one.is_sure(2, 7);
+  one.see({.handled = 10, .changed = 7});
   one.end(action_state::failed, "the connection was lost", start);
   told = one.told();
   CHECK(told.at("state") == "failed");

@@ -16,7 +16,9 @@ constexpr auto id = "6f1c1f1e-2f0c-4b1e-9d55-0a1b2c3d4e5f";
 std::string command_of(const json& given, const std::optional<std::string>& reason = std::nullopt) {
   const auto found = read_wanted(given);
   REQUIRE_MESSAGE(found, found.error().message);
-  return command_line_of(*found, reason);
+  auto out = *found;
+  out.reason = reason;
+  return app::command_line_of(out);
 }
 
 std::string refusal_of(const json& given) {

@@ -11,122 +11,133 @@
 #include "app/commands/flags.hpp"
 #include "app/commands/progress.hpp"
 #include "app/config/units.hpp"
+#include "app/operate/changing.hpp"
 #include "app/operate/event_listing.hpp"
-#include "app/operate/portions.hpp"
-#include "app/operate/timeliness.hpp"
-#include "app/operate/values.hpp"
-#include "app/operate/words.hpp"
+#include "core/failpoint.hpp"
 
 namespace outboxd::app {
 namespace {
 
-struct change_options : change_order {
+using nlohmann::json;
+
+struct change_options : order {
   bool yes = false;  // also more than a thousand
   bool dry_run = false;
-  bool json = false;
+  bool as_json = false;
 };
 
 constexpr std::int64_t unasked = 1000;  // more need --yes
 constexpr int shown_by_dry_run = 100;
 
-struct counts {
-  std::int64_t matched = 0;
-  std::int64_t changed = 0;
-  std::vector<named_event> events;  // of those that have not been sent
+// The terminal, where somebody waits for a change.
+class change_watch : public onlooker {
+ public:
+  change_watch(const change_options& options, std::int64_t all)
+      : line_(std::in_place, std::string(words_of(options.what).command), all, options.as_json) {}
+
+  bool wait_until(pace::clock::time_point when) override {
+    std::this_thread::sleep_until(when);
+    return true;
+  }
+  void see(const change_figures& now) override {
+    figures = now;
+    if (now.unsure > 0)
+      say_error(
+          fmt::format("the connection to PostgreSQL was lost; finding out whether the last {} were changed",
+                      events(now.unsure)));
+    else
+      line_->show(now.handled);
+  }
+  void see(const settled_event& one) override {
+    settled.push_back({{"id", one.id}, {"seq", one.seq}, {"status", one.status}, {"in_time", one.in_time}});
+  }
+
+  void is_over() { line_.reset(); }
+
+  change_figures figures;
+  json settled = json::array();
+
+ private:
+  std::optional<progress> line_;
 };
 
-outcome<counts> change_selected(operator_session& session, change what, std::int64_t all,
-                                const change_options& options, const std::vector<change_value>& values) {
-  OUTBOXD_TRY(auto work, portions::begin(session, what, options, values));
-  counts out;
-  progress line(std::string(words_of(what).command), all, options.json);
-  pace at(options.rate);
-  for (;;) {
-    OUTBOXD_TRY(const auto next, next_selected(session, at.most()));
-    if (next.empty()) return out;
-    std::this_thread::sleep_until(at.next());
-    at.began();
-    OUTBOXD_TRY(const auto changed, work.apply(next, out.events));
-    const auto many = static_cast<std::int64_t>(next.size());
-    at.took(many);
-    out.matched += many;
-    out.changed += changed;
-    line.show(out.matched);
-  }
-}
-
-outcome<int> preview(operator_session& session, const change_words& how, const selectors& resolved,
-                     bool json) {
-  const auto which = condition_of(resolved, how.from);
+outcome<int> preview(operator_session& session, const change_options& options, const selectors& resolved) {
+  const auto which = condition_of(resolved, options.from());
   OUTBOXD_TRY(const auto counted,
               session.execute(fmt::format("SELECT count(*) FROM {{0}}.event AS e WHERE {}", which.sql),
                               which.parameters));
-  OUTBOXD_TRY(const auto listed, read_listing(session, resolved, how.from, shown_by_dry_run));
+  OUTBOXD_TRY(const auto listed, read_listing(session, resolved, options.from(), shown_by_dry_run));
   const auto matched = counted.number_at(0, 0);
-  if (json) {
-    fmt::print("{{\"dry_run\": true, \"matched\": {}, \"changed\": 0, \"more\": {}, \"events\": [\n", matched,
+  if (options.as_json) {
+    fmt::print("{{\"dry_run\": true, \"matched\": {}, \"changed\": 0, \"more\": {}, \"events\": ", matched,
                listed.more);
     print_json(listed);
-    fmt::print("]}}\n");
+    fmt::print("}}\n");
     return exit_success;
   }
-  fmt::print("{} would touch {}\n", how.command, events(matched));
-  if (!listed.events.empty()) print_table(listed);
-  if (listed.more) fmt::print("and more: these are the first {}\n", listed.events.size());
-  say_unreadable(listed);
+  fmt::print("{} would touch {}\n", words_of(options.what).command, events(matched));
+  if (!listed.rows.empty()) print_table(listed);
+  if (listed.more) fmt::print("and more: these are the first {}\n", listed.rows.size());
   return exit_success;
 }
 
-outcome<int> tell_timeliness(operator_session& session, std::string_view command,
-                             const std::vector<named_event>& events, bool as_json) {
-  auto all = nlohmann::json::array();
-  std::vector<std::vector<std::string>> rows{{"id", "seq", "now", ""}};
-  const auto found = settle(session, events, [&](const settled_event& one) {
-    if (as_json)
-      all.push_back({{"id", one.id}, {"seq", one.seq}, {"status", one.status}, {"in_time", one.in_time}});
-    else
-      rows.push_back({std::string(one.id), std::to_string(one.seq), std::string(one.status),
-                      one.in_time ? "in time" : "too late"});
-  });
-  if (!found) return tl::make_unexpected(found.error());
+void tell_timeliness(std::string_view command, const change_end& end, const change_watch& seen,
+                     bool as_json) {
   if (as_json) {
-    fmt::print("{}\n", nlohmann::json{{"dry_run", false},
-                                      {"matched", events.size()},
-                                      {"in_time", found->in_time},
-                                      {"too_late", found->too_late},
-                                      {"events", all}}
+    fmt::print("{}\n", json{{"dry_run", false},
+                            {"matched", seen.figures.handled},
+                            {"in_time", end.in_time},
+                            {"too_late", end.too_late},
+                            {"events", seen.settled}}
                            .dump(2));
-    return exit_success;
+    return;
   }
-  fmt::print("{}: {} in time, {} too late\n", command, found->in_time, found->too_late);
-  if (rows.size() > 1) print_rows(std::move(rows));
-  return exit_success;
+  fmt::print("{}: {} in time, {} too late\n", command, end.in_time, end.too_late);
+  std::vector<std::vector<std::string>> rows{{"id", "seq", "now", ""}};
+  for (const json& one : seen.settled)
+    rows.push_back({one.at("id"), one.at("seq").dump(), one.at("status"),
+                    one.at("in_time").get<bool>() ? "in time" : "too late"});
+  if (rows.size() > 1) print_table(std::move(rows));
 }
 
-outcome<int> run_change(const settings& from, change what, const change_options& options) {
-  if (what == change::edit && options.edit.retry) what = change::edit_dead;
-  const auto how = words_of(what);
-  if (const auto good = check_order(what, options); !good) return usage_failure(good.error().message);
-  OUTBOXD_TRY(auto session, operator_session::open(from, fmt::format("outboxd {}", how.command)));
-  OUTBOXD_TRY(const auto resolved, session.resolve(options.which));
-  OUTBOXD_TRY(const auto values, values_of(session, what, options));
-  if (options.dry_run) return preview(session, how, resolved, options.json);
-  OUTBOXD_TRY(const auto all, select_events(session, resolved, how.from));
-  const bool asks = (what != change::retry && what != change::discard) || options.which.all;
-  if (all > unasked && asks && !options.yes)
-    return usage_failure(fmt::format(
-        "{} would touch {}; give --yes if you mean it, or --dry-run to see which", how.command, events(all)));
-  OUTBOXD_TRY(const auto done, change_selected(session, what, all, options, values));
-  if (what == change::edit && all == 0)
-    fmt::print(stderr, "no event that is pending or waiting matches; dead ones are edited with --retry\n");
-  if (how.from == event_set::unsent) return tell_timeliness(session, how.command, done.events, options.json);
-  if (options.json) {
-    fmt::print("{{\"dry_run\": false, \"matched\": {}, \"changed\": {}}}\n", done.matched, done.changed);
-    return exit_success;
+void tell_changed(const order_words& how, const change_figures& done, bool as_json) {
+  if (as_json) {
+    fmt::print("{{\"dry_run\": false, \"matched\": {}, \"changed\": {}}}\n", done.handled, done.changed);
+    return;
   }
   fmt::print("{}: {} {}\n", how.command, events(done.changed), how.done);
-  if (done.matched > done.changed)
-    fmt::print("{} had been changed by others meanwhile\n", events(done.matched - done.changed));
+  if (done.handled == done.changed) return;
+  std::string now;
+  for (const auto& [status, many] : done.otherwise) now += fmt::format(", {} {}", many, status);
+  fmt::print("{} had been changed by others meanwhile{}\n", events(done.handled - done.changed), now);
+}
+
+outcome<int> run_change(const settings& from, const change_options& options) {
+  constexpr std::chrono::seconds patience{30};
+  const auto how = words_of(options.what);
+  if (const auto good = check_order(options); !good) return usage_failure(good.error().message);
+  OUTBOXD_TRY(auto session, operator_session::open(from, fmt::format("outboxd {}", how.command)));
+  OUTBOXD_TRY(const auto resolved, session.resolve(options.which));
+  OUTBOXD_TRY(const auto values, values_of(session, options));
+  if (options.dry_run) return preview(session, options, resolved);
+  OUTBOXD_TRY(const auto all, select_events(session, resolved, options.from()));
+  if (all > unasked && options.needs_yes() && !options.yes)
+    return usage_failure(fmt::format(
+        "{} would touch {}; give --yes if you mean it, or --dry-run to see which", how.command, events(all)));
+  change_watch seen(options, all);
+  const auto next = [&](std::int64_t most) { return next_selected(session, most); };
+  auto end = change_events(session, options, values, next, seen, hastened(patience));
+  seen.is_over();
+  const auto& done = seen.figures;
+  if (!end && end.error().lost)
+    end.error().message += fmt::format("; {} of {} were {}", done.changed, events(all), how.done);
+  if (!end) return tl::make_unexpected(end.error());
+  if (options.what == deed::edit && !options.edit.retry && all == 0)
+    fmt::print(stderr, "no event that is pending or waiting matches; dead ones are edited with --retry\n");
+  if (options.from() == event_set::unsent)
+    tell_timeliness(how.command, *end, seen, options.as_json);
+  else
+    tell_changed(how, done, options.as_json);
   return exit_success;
 }
 
@@ -154,22 +165,23 @@ void add_edit(CLI::App& to, event_edit& edit) {
 
 }  // namespace
 
-void add_change(CLI::App& to, command_set& commands, change what, event_set of) {
+void add_change(CLI::App& to, command_set& commands, deed what, event_set of) {
   const auto options = std::make_shared<change_options>();
+  options->what = what;
   add_selectors(to, options->which, of);
   add_reason(to, options->reason);
   to.add_flag("--dry-run", options->dry_run, "show what would be touched and change nothing");
   to.add_flag("--yes", options->yes, "also if that are more than 1000 events");
-  add_json(to, options->json);
+  add_json(to, options->as_json);
   const auto rate = std::make_shared<std::optional<std::string>>();
-  if (what == change::replay) add_replay(to, *options, *rate);
-  if (what == change::postpone)
-    add_text(to, "--to", options->to,
+  if (what == deed::replay) add_replay(to, *options, *rate);
+  if (what == deed::postpone)
+    add_text(to, "--to", options->until,
              "not before this time ('2026-01-31 14:00' UTC), or so long from now (2h)")
         ->take_last()
         ->type_name("");
-  if (what == change::edit) add_edit(to, options->edit);
-  commands.push_back({&to, purpose::migration, [options, what, rate](const settings& from) {
+  if (what == deed::edit) add_edit(to, options->edit);
+  commands.push_back({&to, purpose::migration, [options, rate](const settings& from) {
                         if (*rate) {
                           const auto given = parse_integer(**rate);
                           if (!given || *given < 1 || *given > highest_rate)
@@ -178,24 +190,24 @@ void add_change(CLI::App& to, command_set& commands, change what, event_set of) 
                                             **rate, highest_rate));
                           options->rate = *given;
                         }
-                        return report(run_change(from, what, *options));
+                        return report(run_change(from, *options));
                       }});
 }
 
 void add_replay_command(CLI::App& app, command_set& to) {
   add_change(*app.add_subcommand("replay", "publish published events once more, with the same ids"), to,
-             change::replay, event_set::published);
+             deed::replay, event_set::published);
 }
 
 void add_events_commands(CLI::App& app, command_set& to) {
   CLI::App* const events = app.add_subcommand("events", "events that have not been sent yet");
   events->require_subcommand(1);
-  const auto add = [&](const char* name, const char* help, change what) {
+  const auto add = [&](const char* name, const char* help, deed what) {
     add_change(*events->add_subcommand(name, help), to, what, event_set::unsent);
   };
-  add("cancel", "they do not go out: dead, with the code cancelled", change::cancel);
-  add("postpone", "they go out later", change::postpone);
-  add("edit", "they go out with another payload, headers or names", change::edit);
+  add("cancel", "they do not go out: dead, with the code cancelled", deed::cancel);
+  add("postpone", "they go out later", deed::postpone);
+  add("edit", "they go out with another payload, headers or names", deed::edit);
 }
 
 }  // namespace outboxd::app

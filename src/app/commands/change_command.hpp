@@ -7,6 +7,6 @@
 namespace outboxd::app {
 
 // `of`: the events that it selects from.
-void add_change(CLI::App& to, command_set& commands, change what, event_set of);
+void add_change(CLI::App& to, command_set& commands, deed what, event_set of);
 
 }  // namespace outboxd::app

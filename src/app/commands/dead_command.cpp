@@ -30,8 +30,19 @@ struct dead_show_options {
   bool json = false;
 };
 
+void print_listing(const listing& what, bool as_json) {
+  if (as_json) {
+    print_json(what);
+    fmt::print("\n");
+  } else if (what.rows.empty()) {
+    fmt::print("0 dead events\n");
+  } else {
+    print_table(what);
+  }
+}
+
 // One line for each last_error_code, those with most events first.
-outcome<int> list_by_reason(operator_session& session, const selectors& resolved, bool json) {
+outcome<int> list_by_reason(operator_session& session, const selectors& resolved, bool as_json) {
   const auto which = condition_of(resolved, event_set::dead);
   constexpr auto found_sql =
       "SELECT json_build_object('code', g.code, 'events', g.events, 'oldest', g.oldest,"
@@ -45,24 +56,10 @@ outcome<int> list_by_reason(operator_session& session, const selectors& resolved
       "   WHERE e.exception = 'dead' AND e.seq = g.last LIMIT 1) AS x"
       " ORDER BY g.events DESC, 2";
   OUTBOXD_TRY(const auto found, session.execute(fmt::format(found_sql, which.sql), which.parameters));
-  if (json) {
-    fmt::print("[\n");
-    for (int row = 0; row < found.size(); ++row)
-      fmt::print("  {}{}\n", found.at(row, 0), row + 1 < found.size() ? "," : "");
-    fmt::print("]\n");
-    return exit_success;
-  }
-  if (found.size() == 0) {
-    fmt::print("0 dead events\n");
-    return exit_success;
-  }
-  std::vector<std::vector<std::string>> lines{
-      {"code", "events", "oldest", "newest", "an event", "its last error"}};
-  for (int row = 0; row < found.size(); ++row) {
-    auto& cells = lines.emplace_back();
-    for (int at = 1; at < found.columns(); ++at) cells.push_back(escaped(found.at(row, at)));
-  }
-  print_rows(std::move(lines));
+  listing out;
+  out.titles = {"code", "events", "oldest", "newest", "an event", "its last error"};
+  out.add(found);
+  print_listing(out, as_json);
   return exit_success;
 }
 
@@ -72,19 +69,10 @@ outcome<int> list(const settings& from, const dead_list_options& options) {
   OUTBOXD_TRY(const auto which, session.resolve(options.which));
   if (options.by_reason) return list_by_reason(session, which, options.json);
   OUTBOXD_TRY(const auto events, read_listing(session, which, event_set::dead, options.limit));
-  if (options.json) {
-    fmt::print("[\n");
-    print_json(events);
-    fmt::print("]\n");
-  } else if (events.events.empty()) {
-    fmt::print("0 dead events\n");
-  } else {
-    print_table(events);
-    say_unreadable(events);
-  }
+  print_listing(events, options.json);
   if (events.more)
     say_error(fmt::format("there are more than these {}; --limit raises the limit, selectors narrow the list",
-                          events.events.size()));
+                          events.rows.size()));
   return exit_success;
 }
 
@@ -95,16 +83,16 @@ constexpr std::int64_t most_shown = 64'000'000;
 outcome<pg::rows> read_shown(operator_session& session, const dead_show_options& options, part_read how,
                              bool payload) {
   const bool whole = how == part_read::whole;
-  std::string json = json_of_event(how);
+  std::string shown = json_of_event(how);
   if (payload)
-    json += ", 'headers', e.headers, 'payload', e.payload";
+    shown += ", 'headers', e.headers, 'payload', e.payload";
   else if (options.payload)
-    json += fmt::format(", 'headers', NULL, 'payload', NULL{}", whole ? ", 'unreadable', true" : "");
+    shown += fmt::format(", 'headers', NULL, 'payload', NULL{}", whole ? ", 'unreadable', true" : "");
   return session.execute(
       fmt::format(
           "SELECT {}), e.status, e.seq, {}, e.attempts, e.created_at, e.available_at, {}, {}{}"
           " FROM {{0}}.event AS e WHERE e.id = $1::uuid ORDER BY e.exception = 'dead' DESC NULLS LAST, e.seq",
-          json,
+          shown,
           whole ? "e.aggregate_type || '/' || e.aggregate_id, e.event_type, e.exchange, e.routing_key"
                 : "NULL, NULL, NULL, NULL",
           how == part_read::numbers ? "NULL" : "e.last_error",
@@ -145,25 +133,22 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
     fmt::print("{}\n", found.at(0, 0));
     return exit_success;
   }
-  fmt::print("{:<14}{}\n", "id", options.id);
+  print_field("id", options.id);
   constexpr std::array names{"seq",      "aggregate", "event type",   "exchange",   "routing key",
                              "attempts", "created",   "available at", "last error", "header names"};
-  constexpr int first = 2;  // after the JSON and the status
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (const auto value = found.find(0, first + static_cast<int>(i)))
-      fmt::print("{:<14}{}\n", names.at(i), escaped(*value));
+  int column = 2;  // after the JSON and the status
+  for (const auto* name : names) {
+    const auto value = found.find(0, column++);
+    print_field(name, value ? std::optional<std::string>(*value) : std::nullopt);
+  }
   if (got->how != part_read::whole)
     say_error("PostgreSQL cannot read this event whole, or not say it in UTF-8: its names are left out");
-  if (payload) {
-    constexpr int headers = first + static_cast<int>(names.size());
-    fmt::print("{:<14}{}\n\n{}\n", "headers", found.at(0, headers), found.at(0, headers + 1));
-  } else if (size > most_shown) {
-    fmt::print("{:<14}{}\n", "payload", too_large);
-  } else if (options.payload) {
-    fmt::print("{:<14}{}\n", "payload", "PostgreSQL cannot read it, or not say it in UTF-8");
-  } else {
-    fmt::print("{:<14}{}\n", "payload", "not shown; --payload shows it and the values of the headers");
-  }
+  if (payload)
+    fmt::print("{:<14}{}\n\n{}\n", "headers", found.at(0, column), found.at(0, column + 1));
+  else
+    print_field("payload", size > most_shown ? too_large
+                           : options.payload ? "PostgreSQL cannot read it, or not say it in UTF-8"
+                                             : "not shown; --payload shows it and the values of the headers");
   return exit_success;
 }
 
@@ -209,9 +194,9 @@ void add_dead_commands(CLI::App& app, command_set& to) {
   dead->require_subcommand(1);
   add_list(*dead->add_subcommand("list", "the oldest dead events and why they are dead"), to);
   add_show(*dead->add_subcommand("show", "everything about one dead event"), to);
-  add_change(*dead->add_subcommand("retry", "requeue dead events, in their old places"), to, change::retry,
+  add_change(*dead->add_subcommand("retry", "requeue dead events, in their old places"), to, deed::retry,
              event_set::dead);
-  add_change(*dead->add_subcommand("discard", "delete dead events for good"), to, change::discard,
+  add_change(*dead->add_subcommand("discard", "delete dead events for good"), to, deed::discard,
              event_set::dead);
 }
 

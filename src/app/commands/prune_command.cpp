@@ -10,6 +10,7 @@
 #include "app/commands/flags.hpp"
 #include "app/config/units.hpp"
 #include "app/operate/operator_session.hpp"
+#include "app/operate/order.hpp"
 
 namespace outboxd::app {
 namespace {

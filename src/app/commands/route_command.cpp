@@ -8,7 +8,6 @@
 #include "amqp/publish_encoder.hpp"
 #include "app/command/outcome.hpp"
 #include "app/commands/commands.hpp"
-#include "app/operate/event_listing.hpp"
 #include "app/schema/migrations.hpp"
 #include "core/broker_headers.hpp"
 #include "core/standard_headers.hpp"

@@ -11,8 +11,7 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/flags.hpp"
 #include "app/operate/operator_session.hpp"
-#include "app/operate/status_look.hpp"
-#include "app/operate/status_view.hpp"
+#include "app/operate/status.hpp"
 
 namespace outboxd::app {
 namespace {

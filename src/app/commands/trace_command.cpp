@@ -7,7 +7,7 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/flags.hpp"
 #include "app/operate/event_listing.hpp"
-#include "app/operate/trace_look.hpp"
+#include "app/operate/trace.hpp"
 #include "core/text.hpp"
 
 namespace outboxd::app {
@@ -24,29 +24,29 @@ void print_found(const json& event) {
   const auto show = [&](std::string_view title, const char* key) {
     const auto value = event.find(key);
     if (value == event.end() || value->is_null()) return;
-    fmt::print("{:<14}{}\n", title, escaped(value->is_string() ? value->get<std::string>() : value->dump()));
+    print_field(title, value->is_string() ? value->get<std::string>() : value->dump());
   };
-  fmt::print("{:<14}{}\n{:<14}{}\n", "state", event.at("state").get<std::string>(), "why",
-             escaped(event.at("why").get<std::string>()));
+  show("state", "state");
+  show("why", "why");
   show("id", "id");
   show("seq", "seq");
   if (!event.at("aggregate_type").is_null())
-    fmt::print("{:<14}{}\n", "aggregate",
-               escaped(event.at("aggregate_type").get<std::string>() + "/" +
-                       event.at("aggregate_id").get<std::string>()));
-  show("event type", "event_type");
-  show("exchange", "exchange");
-  show("routing key", "routing_key");
-  show("replayed to", "replay_exchange");
-  show("with key", "replay_routing_key");
-  show("status", "status");
-  show("attempts", "attempts");
-  show("created", "created_at");
-  show("failing since", "first_failed_at");
-  show("available at", "available_at");
-  show("published", "published_at");
-  show("last error", "last_error");
-  show("shard", "shard");
+    print_field("aggregate", event.at("aggregate_type").get<std::string>() + "/" +
+                                 event.at("aggregate_id").get<std::string>());
+  for (const auto& [title, key] : {std::pair{"event type", "event_type"},
+                                   {"exchange", "exchange"},
+                                   {"routing key", "routing_key"},
+                                   {"replayed to", "replay_exchange"},
+                                   {"with key", "replay_routing_key"},
+                                   {"status", "status"},
+                                   {"attempts", "attempts"},
+                                   {"created", "created_at"},
+                                   {"failing since", "first_failed_at"},
+                                   {"available at", "available_at"},
+                                   {"published", "published_at"},
+                                   {"last error", "last_error"},
+                                   {"shard", "shard"}})
+    show(title, key);
 }
 
 outcome<int> missing(operator_session& session, const trace_options& options) {

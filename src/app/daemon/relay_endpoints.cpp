@@ -3,7 +3,7 @@
 #include <fmt/chrono.h>
 
 #include "app/daemon/metrics.hpp"
-#include "app/operate/pause_words.hpp"
+#include "app/operate/pausing.hpp"
 
 namespace outboxd::app {
 namespace {

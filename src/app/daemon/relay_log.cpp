@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "app/daemon/step_log.hpp"
-#include "app/operate/pause_words.hpp"
+#include "app/operate/pausing.hpp"
 #include "pg/transport_risk.hpp"
 #include "store/relay_statements.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "app/operate/event_listing.hpp"
 #include "core/text.hpp"
 #include "core/trace_parent.hpp"
 
@@ -14,7 +13,7 @@ struct step_words {
   std::string_view operation;  // messaging.operation.name
 };
 
-step_words words_of(flow::step what) {
+step_words words_of_step(flow::step what) {
   switch (what) {
     case flow::step::read:
       return {"read", "read"};
@@ -71,7 +70,7 @@ log_fields fields_of(const event& of, const flow::destination& to, std::string_v
 }
 
 void step_log::on_step(const flow::step_taken& what) {
-  const auto words = words_of(what.what);
+  const auto words = words_of_step(what.what);
   const event& of = what.of;
   const auto trace = trace_id_of_headers(of.headers);
   auto fields = fields_with(of, what.to, words.operation, trace);

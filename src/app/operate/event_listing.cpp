@@ -14,14 +14,12 @@
 namespace outboxd::app {
 namespace {
 
-struct listed {
-  enum column : int { json, id, time, attempts, event_type, aggregate, last_error };
-};
-
-std::vector<std::string> titles(event_set of) {
-  return {"id",        of == event_set::published ? "published" : "created",
-          "attempts",  "event type",
-          "aggregate", "last error"};
+listing empty_listing(event_set of) {
+  listing out;
+  out.titles = {"id",        of == event_set::published ? "published" : "created",
+                "attempts",  "event type",
+                "aggregate", "last error"};
+  return out;
 }
 
 // Code points, which is near enough to columns.
@@ -72,7 +70,7 @@ std::optional<std::size_t> terminal_columns() {
   return size.ws_col > 0 ? std::optional<std::size_t>(size.ws_col) : std::nullopt;
 }
 
-// In the order of `column`.
+// As `listing` has them.
 std::string columns_of(event_set of, part_read how) {
   return fmt::format(
       "{}), e.id, to_char({}, 'YYYY-MM-DD HH24:MI:SS\"Z\"'), e.attempts, {}, {}", json_of_event(how),
@@ -81,13 +79,9 @@ std::string columns_of(event_set of, part_read how) {
       how == part_read::numbers ? "''" : "e.last_error");
 }
 
-void add(const read_in_part& found, event_listing& to) {
-  for (int row = 0; row < found.rows.size(); ++row) {
-    auto& one = to.events.emplace_back();
-    one.json = found.rows.at(row, listed::json);
-    for (int at = listed::id; at <= listed::last_error; ++at) one.cells.emplace_back(found.rows.at(row, at));
-    if (found.how != part_read::whole) ++to.unreadable;
-  }
+void add(const read_in_part& found, listing& to) {
+  to.add(found.rows);
+  if (found.how != part_read::whole) to.unreadable += static_cast<std::size_t>(found.rows.size());
 }
 
 struct event_key {
@@ -110,7 +104,8 @@ outcome<std::vector<event_key>> read_keys(operator_session& session, const condi
 
 // By halves, down to the single ones that cannot be read whole. An event that somebody changes meanwhile may
 // be missing.
-outcome<void> read_by_keys(operator_session& session, std::span<const event_key> which, event_listing& to) {
+outcome<void> read_by_keys(operator_session& session, std::span<const event_key> which, event_set of,
+                           listing& to) {
   std::vector<std::string> seqs;
   std::vector<std::string> ids;
   seqs.reserve(which.size());
@@ -124,7 +119,7 @@ outcome<void> read_by_keys(operator_session& session, std::span<const event_key>
     return session.execute(
         fmt::format("SELECT {} FROM unnest($1::bigint[], $2::uuid[]) AS k(seq, id)"
                     " JOIN {{0}}.event AS e ON e.seq = k.seq AND e.id = k.id WHERE {} ORDER BY e.seq",
-                    columns_of(to.of, how), condition_of({}, to.of).sql),
+                    columns_of(of, how), condition_of({}, of).sql),
         parameters);
   };
   if (which.size() > 1) {
@@ -135,8 +130,8 @@ outcome<void> read_by_keys(operator_session& session, std::span<const event_key>
     }
     if (!all.error().of_a_row) return tl::make_unexpected(all.error());
     const auto half = which.size() / 2;
-    if (auto first = read_by_keys(session, which.first(half), to); !first) return first;
-    return read_by_keys(session, which.subspan(half), to);
+    OUTBOXD_TRY_VOID(read_by_keys(session, which.first(half), of, to));
+    return read_by_keys(session, which.subspan(half), of, to);
   }
   OUTBOXD_TRY(const auto found, read_what_can_be(read));
   add(found, to);
@@ -174,8 +169,7 @@ outcome<read_in_part> read_what_can_be(const std::function<outcome<pg::rows>(par
 
 std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
                                      std::optional<std::size_t> columns) {
-  constexpr std::size_t texts =
-      listed::event_type - listed::id;  // before it are columns that nobody can do without
+  constexpr std::size_t texts = 3;  // from here on; before it are columns that nobody can do without
   std::vector<std::string> out;
   auto widths = widths_of(rows);
   const std::size_t all = widths.size();
@@ -194,52 +188,60 @@ std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
   return out;
 }
 
-outcome<event_listing> read_listing(operator_session& session, const selectors& resolved, event_set of,
-                                    int limit) {
+void listing::add(const pg::rows& found) {
+  for (int i = 0; i < found.size(); ++i) {
+    auto& one = rows.emplace_back();
+    one.json = found.at(i, 0);
+    for (int column = 1; column < found.columns(); ++column) one.cells.emplace_back(found.at(i, column));
+  }
+}
+
+outcome<listing> read_listing(operator_session& session, const selectors& resolved, event_set of, int limit) {
   const auto which = condition_of(resolved, of);
-  event_listing out{.events = {}, .of = of};
+  auto out = empty_listing(of);
   auto all = session.execute(fmt::format("SELECT {} FROM {{0}}.event AS e WHERE {} ORDER BY e.seq LIMIT {}",
                                          columns_of(of, part_read::whole), which.sql, limit + 1),
                              which.parameters);
   const auto most = static_cast<std::size_t>(limit);
   if (all) {
     add({std::move(*all), part_read::whole}, out);
-    out.more = out.events.size() > most;
-    if (out.more) out.events.pop_back();
+    out.more = out.rows.size() > most;
+    if (out.more) out.rows.pop_back();
     return out;
   }
   if (!all.error().of_a_row) return tl::make_unexpected(all.error());
   OUTBOXD_TRY(auto keys, read_keys(session, which, limit + 1));
   out.more = keys.size() > most;
   if (out.more) keys.pop_back();
-  OUTBOXD_TRY_VOID(read_by_keys(session, keys, out));
+  OUTBOXD_TRY_VOID(read_by_keys(session, keys, of, out));
   return out;
 }
 
-void print_table(const event_listing& events) {
-  std::vector<std::vector<std::string>> lines{titles(events.of)};
-  for (const listed_event& one : events.events) {
+void print_table(const listing& what) {
+  std::vector<std::vector<std::string>> lines{what.titles};
+  for (const auto& one : what.rows) {
     auto& cells = lines.emplace_back();
     for (const std::string& text : one.cells) cells.push_back(escaped(text));
   }
-  print_rows(std::move(lines));
+  print_table(std::move(lines));
+  if (what.unreadable > 0)
+    say_error(fmt::format(
+        "PostgreSQL cannot read {} of these events whole, or not say it in UTF-8: their names are left out",
+        what.unreadable));
 }
 
-void print_rows(std::vector<std::vector<std::string>> rows) {
+void print_table(std::vector<std::vector<std::string>> rows) {
   for (const auto& line : table_lines(std::move(rows), terminal_columns())) fmt::print("{}\n", line);
 }
 
-void print_json(const event_listing& events) {
-  const auto all = events.events.size();
-  for (std::size_t row = 0; row < all; ++row)
-    fmt::print("  {}{}\n", events.events[row].json, row + 1 < all ? "," : "");
+void print_json(const listing& what) {
+  fmt::print("[\n");
+  for (const auto& one : what.rows) fmt::print("  {}{}\n", one.json, &one == &what.rows.back() ? "" : ",");
+  fmt::print("]");
 }
 
-void say_unreadable(const event_listing& events) {
-  if (events.unreadable == 0) return;
-  say_error(fmt::format(
-      "PostgreSQL cannot read {} of these events whole, or not say it in UTF-8: their names are left out",
-      events.unreadable));
+void print_field(std::string_view title, const std::optional<std::string>& value) {
+  if (value) fmt::print("{:<14}{}\n", title, escaped(*value));
 }
 
 }  // namespace outboxd::app

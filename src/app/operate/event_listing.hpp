@@ -1,4 +1,5 @@
-// event_listing: events as an operator sees them, without their payloads and header values.
+// event_listing: events as an operator sees them, without their payloads and header values, and how lists of
+// them and of other things are printed.
 #pragma once
 
 #include <cstdint>
@@ -31,36 +32,36 @@ struct read_in_part {
 // Reads less and less, until PostgreSQL can.
 outcome<read_in_part> read_what_can_be(const std::function<outcome<pg::rows>(part_read how)>& read);
 
-struct listed_event {
-  std::string json;
-  std::vector<std::string> cells;  // of the table
-};
-
-struct event_listing {
-  std::vector<listed_event> events;
-  event_set of;
+struct listing {
+  std::vector<std::string> titles;
+  struct row {
+    std::string json;
+    std::vector<std::string> cells;  // as they are; printing escapes them
+  };
+  std::vector<row> rows;
   bool more = false;           // there are others
   std::size_t unreadable = 0;  // of these events: they are not shown whole
+
+  // JSON is in the first column, the cells in the others.
+  void add(const pg::rows& found);
 };
 
 // The first `limit` of the selected events in seq order. What cannot be read of one of them hides no other.
-outcome<event_listing> read_listing(operator_session& session, const selectors& resolved, event_set of,
-                                    int limit);
+outcome<listing> read_listing(operator_session& session, const selectors& resolved, event_set of, int limit);
 
-// A table, one line for each event. Where that does not fit a terminal, two lines for each, cut to its width.
-void print_table(const event_listing& events);
+// A table, one line for each row. Where that does not fit a terminal, two lines for each, cut to its width.
+// What is not there whole is said on standard error.
+void print_table(const listing& what);
+void print_table(std::vector<std::vector<std::string>> rows);  // the titles, then the rows
 
-// Any table: the titles, then the rows.
-void print_rows(std::vector<std::vector<std::string>> rows);
-
-// Its lines. `rows`: the titles, then the events; `columns`: of the terminal, none if it is none.
+// Its lines. `columns`: of the terminal, none if it is none.
 std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
                                      std::optional<std::size_t> columns);
 
-// The objects of a JSON array, one on a line.
-void print_json(const event_listing& events);
+// A JSON array, one row on a line.
+void print_json(const listing& what);
 
-// Says on standard error that the table has not all of them whole, if so.
-void say_unreadable(const event_listing& events);
+// What is known of one thing, one value on a line; not there: no line.
+void print_field(std::string_view title, const std::optional<std::string>& value);
 
 }  // namespace outboxd::app

@@ -38,22 +38,18 @@ bool is_utf8(const std::string& text) {
 
 }  // namespace
 
-result<void> check_reason(const std::optional<std::string>& given) {
-  constexpr std::size_t longest = 1'000;  // bytes
-  if (!given) return {};
-  if (given->find_first_not_of(" \t\n") == std::string::npos)
-    return permanent("--reason is empty; say why, for example --reason 'ticket 4711', or leave it away");
-  if (given->size() > longest)
-    return permanent(fmt::format("--reason has {} bytes; up to {} are allowed", given->size(), longest));
-  return {};
-}
+operator_session::operator_session(const settings& from, std::string command)
+    : from_(&from),
+      command_(std::move(command)),
+      schema_(from.relay.leader.database.schema),
+      clock_tolerance_(from.relay.leader.database.clock_tolerance) {}
 
 outcome<operator_session> operator_session::open(const settings& from, const std::string& command) {
   const auto url = from.relay.leader.database.url.read_blocking();
   if (!url)
     return url.error().kind == fault::permanent ? usage_failure(url.error().message)
                                                 : run_failure(url.error().message);
-  operator_session out(from.relay.leader.database);
+  operator_session out(from, command);
   if (const auto opened = out.session_.open(*url, command.c_str()); !opened)
     return run_failure(opened.error().message);
   if (const auto set = out.session_.execute(std::string(session_settings)); !set)

@@ -13,13 +13,14 @@
 
 namespace outboxd::app {
 
-// A reason for outbox.audit is words, and fits into its row. The error names the flag.
-result<void> check_reason(const std::optional<std::string>& given);
-
 class operator_session {
  public:
-  // `command` is what the server shows as the application's name: "outboxd dead list".
+  // `command` is what the server shows as the application's name: "outboxd dead list". `from` has to outlive
+  // it.
   static outcome<operator_session> open(const settings& from, const std::string& command);
+
+  // Opened in the same way.
+  outcome<operator_session> another() const { return open(*from_, command_); }
 
   const pg::schema_name& schema() const { return schema_; }
 
@@ -46,13 +47,14 @@ class operator_session {
   outcome<selectors> resolve(selectors given);
 
  private:
-  explicit operator_session(const relay::postgres_settings& of)
-      : schema_(of.schema), clock_tolerance_(of.clock_tolerance) {}
+  operator_session(const settings& from, std::string command);
   // `parameters`: of the statement.
   command_failure refusal_of(const pg::refusal& why, const std::vector<std::string>& parameters = {});
   // Behind PostgreSQL's words: what this user lacks, and the statement that gives it.
   std::string lacks(const std::string& words);
 
+  const settings* from_;
+  std::string command_;
   pg::schema_name schema_;
   std::chrono::milliseconds clock_tolerance_;
   pg::blocking_session session_;

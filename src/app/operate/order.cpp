@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "app/operate/operator_session.hpp"
-#include "app/operate/words.hpp"
+#include "core/text.hpp"
 
 namespace outboxd::app {
 namespace {
 
 // They are short strings of AMQP 0-9-1, which are up to 255 bytes long.
-result<void> check_names(const change_order& given) {
+result<void> check_names(const order& given) {
   constexpr std::size_t longest = 255;
   for (const auto& [flag, value] :
        {std::pair{"--to-exchange", &given.exchange}, std::pair{"--to-routing-key", &given.routing_key},
@@ -22,16 +21,7 @@ result<void> check_names(const change_order& given) {
   return {};
 }
 
-}  // namespace
-
-result<void> check_order(change what, const change_order& given) {
-  if (auto named = require_selectors(given.which, words_of(what).command); !named) return named;
-  if (auto good = check_selectors(given.which); !good) return good;
-  if (auto good = check_names(given); !good) return good;
-  return check_reason(given.reason);
-}
-
-result<void> check_order(std::string_view command, const pause_order& given) {
+result<void> check_paused(const selectors& given, std::string_view command) {
   if (!given.all && !given.narrowed())
     return permanent(
         fmt::format("{} needs to know what: give --event-type, --aggregate-type, --exchange or "
@@ -39,18 +29,113 @@ result<void> check_order(std::string_view command, const pause_order& given) {
                     command));
   if (given.all && given.narrowed())
     return permanent("--all means everything and goes with no other selector; give one or the other");
-  constexpr std::size_t longest = 1000;
-  for (const auto& [flag, types] :
-       {std::pair{"--event-type", &given.event_types}, std::pair{"--aggregate-type", &given.aggregate_types}})
-    for (const std::string& one : *types)
-      if (one.empty() || one.size() > longest)
-        return permanent(fmt::format("{} has {} bytes; give a type of 1 to {}", flag, one.size(), longest));
-  for (const auto& [flag, globs] :
-       {std::pair{"--exchange", &given.exchanges}, std::pair{"--routing-key", &given.routing_keys}})
-    for (const std::string& one : *globs)
-      if (one.size() > longest)
-        return permanent(fmt::format("{} has {} bytes; give a glob of up to {}", flag, one.size(), longest));
+  const auto check = [](std::string_view flag, const std::vector<std::string>& names, std::size_t fewest,
+                        std::string_view what) -> result<void> {
+    constexpr std::size_t longest = 1000;
+    for (const std::string& one : names)
+      if (one.size() < fewest || one.size() > longest)
+        return permanent(fmt::format("{} has {} bytes; give a {} {}", flag, one.size(), what, longest));
+    return {};
+  };
+  OUTBOXD_TRY_VOID(check("--event-type", given.event_types, 1, "type of 1 to"));
+  OUTBOXD_TRY_VOID(check("--aggregate-type", given.aggregate_types, 1, "type of 1 to"));
+  OUTBOXD_TRY_VOID(check("--exchange", given.exchanges, 0, "glob of up to"));
+  return check("--routing-key", given.routing_keys, 0, "glob of up to");
+}
+
+void add(std::string& to, std::string_view flag, const std::optional<std::string>& value) {
+  if (value) to += fmt::format("{}{} {}", to.empty() ? "" : " ", flag, shell_word(*value));
+}
+
+}  // namespace
+
+event_set order::from() const {
+  switch (what) {
+    case deed::retry:
+    case deed::discard:
+      return event_set::dead;
+    case deed::replay:
+      return event_set::published;
+    case deed::edit:
+      return edit.retry ? event_set::dead : event_set::unsent;
+    case deed::cancel:
+    case deed::postpone:
+    case deed::pause:
+    case deed::resume:
+      break;
+  }
+  return event_set::unsent;
+}
+
+result<void> check_reason(const std::optional<std::string>& given) {
+  constexpr std::size_t longest = 1'000;  // bytes
+  if (!given) return {};
+  if (given->find_first_not_of(" \t\n") == std::string::npos)
+    return permanent("--reason is empty; say why, for example --reason 'ticket 4711', or leave it away");
+  if (given->size() > longest)
+    return permanent(fmt::format("--reason has {} bytes; up to {} are allowed", given->size(), longest));
+  return {};
+}
+
+result<void> check_order(const order& given) {
+  const auto command = words_of(given.what).command;
+  if (given.changes_events()) {
+    OUTBOXD_TRY_VOID(require_selectors(given.which, command));
+    OUTBOXD_TRY_VOID(check_selectors(given.which));
+    OUTBOXD_TRY_VOID(check_names(given));
+  } else {
+    OUTBOXD_TRY_VOID(check_paused(given.which, command));
+  }
   return check_reason(given.reason);
+}
+
+order_words words_of(deed what) {
+  switch (what) {
+    case deed::retry:
+      return {"retry", "dead retry", "dead_retry", "requeued"};
+    case deed::discard:
+      return {"discard", "dead discard", "dead_discard", "deleted"};
+    case deed::replay:
+      return {"replay", "replay", "replay", "requeued"};
+    case deed::cancel:
+      return {"cancel", "events cancel", "events_cancel", "cancelled"};
+    case deed::postpone:
+      return {"postpone", "events postpone", "events_postpone", "postponed"};
+    case deed::edit:
+      return {"edit", "events edit", "events_edit", "edited and requeued"};
+    case deed::pause:
+      return {"pause", "pause", "pause", "paused"};
+    case deed::resume:
+      return {"resume", "resume", "resume", "resumed"};
+  }
+  return {};
+}
+
+std::string events(std::int64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "event" : "events");
+}
+
+// No content of a file is shown; what the console was given is called as if it came from one.
+std::string words_of(const order& given) {
+  std::string out = words_of(given.which);
+  if (given.rate) out += fmt::format(" --rate {}", *given.rate);
+  add(out, "--to-exchange", given.exchange);
+  add(out, "--to-routing-key", given.routing_key);
+  add(out, given.what == deed::pause ? "--until" : "--to", given.until);
+  add(out, "--set-payload", given.edit.payload ? "payload" : given.edit.payload_file);
+  add(out, "--set-headers", given.edit.headers ? "headers.json" : given.edit.headers_file);
+  add(out, "--set-event-type", given.edit.event_type);
+  add(out, "--set-exchange", given.edit.exchange);
+  add(out, "--set-routing-key", given.edit.routing_key);
+  if (given.edit.by_route) out += " --by-route";
+  if (given.edit.retry) out += " --retry";
+  return out;
+}
+
+std::string command_line_of(const order& given) {
+  auto out = fmt::format("outboxd {} {}", words_of(given.what).command, words_of(given));
+  add(out, "--reason", given.reason);
+  return given.needs_yes() && given.which.ids.empty() ? out + " --yes" : out;
 }
 
 }  // namespace outboxd::app

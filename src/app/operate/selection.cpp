@@ -1,5 +1,4 @@
 #include "app/operate/selection.hpp"
-#include "app/operate/like_pattern.hpp"
 #include "core/routing.hpp"
 #include "core/text.hpp"
 
@@ -118,6 +117,7 @@ std::string words_of(const selectors& given) {
   for (const auto& one : given.ids) add("--id", one);
   for (const auto& one : given.event_types) add("--event-type", one);
   for (const auto& one : given.aggregates) add("--aggregate", one);
+  for (const auto& one : given.aggregate_types) add("--aggregate-type", one);
   for (const auto& one : given.exchanges) add("--exchange", one);
   for (const auto& one : given.routing_keys) add("--routing-key", one);
   for (const auto& one : given.codes) add("--error-code", one);
@@ -132,6 +132,21 @@ std::string exchange_of_row() {
 
 std::string routing_key_of_row() {
   return "coalesce(e.failed_routing_key, e.replay_routing_key, e.routing_key, e.event_type)";
+}
+
+std::string like_pattern(const glob& from) {
+  std::string out;
+  for (const char c : from.text()) {
+    if (c == '*') {
+      out.push_back('%');
+    } else if (c == '?') {
+      out.push_back('_');
+    } else {
+      if (c == '%' || c == '_' || c == '\\') out.push_back('\\');
+      out.push_back(c);
+    }
+  }
+  return out;
 }
 
 // COLLATE: by the bytes, whatever the column's collation takes for equal.

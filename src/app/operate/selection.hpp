@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/glob.hpp"
 
 namespace outboxd::app {
 
@@ -14,17 +15,18 @@ namespace outboxd::app {
 struct selectors {
   std::vector<std::string> ids;
   std::vector<std::string> event_types;
-  std::vector<std::string> aggregates;  // order/42
-  std::vector<std::string> codes;       // last_error_code; none: it is null
-  std::vector<std::string> exchanges;   // globs, as are the next
+  std::vector<std::string> aggregates;       // order/42
+  std::vector<std::string> aggregate_types;  // of pauses alone
+  std::vector<std::string> codes;            // last_error_code; none: it is null
+  std::vector<std::string> exchanges;        // globs, as are the next
   std::vector<std::string> routing_keys;
   std::optional<std::string> since;  // as given; once resolved, a time that PostgreSQL reads
   std::optional<std::string> until;
   bool all = false;
 
   bool narrowed() const {
-    return !ids.empty() || !event_types.empty() || !aggregates.empty() || !codes.empty() ||
-           !exchanges.empty() || !routing_keys.empty() || since || until;
+    return !ids.empty() || !event_types.empty() || !aggregates.empty() || !aggregate_types.empty() ||
+           !codes.empty() || !exchanges.empty() || !routing_keys.empty() || since || until;
   }
 };
 
@@ -59,6 +61,9 @@ struct condition {
   std::vector<std::string> parameters;
 };
 condition condition_of(const selectors& resolved, event_set which);
+
+// For LIKE with its usual escape character, the backslash, in a database whose encoding is UTF8.
+std::string like_pattern(const glob& from);
 
 // That this text is matched by one of the globs in $`parameter`, which like_patterns has made.
 std::string matches_one_of(std::string_view text, std::size_t parameter);

@@ -1,4 +1,4 @@
-#include "app/operate/values.hpp"
+// changing: the values that events are given: read and checked before anything is changed.
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "app/config/text_file.hpp"
+#include "app/operate/changing.hpp"
 
 namespace outboxd::app {
 namespace {
@@ -25,17 +26,17 @@ std::string as_bytea(std::string_view bytes) {
   return out;
 }
 
-outcome<std::vector<change_value>> postponement(operator_session& session, const change_order& given) {
-  if (!given.to)
+outcome<std::vector<change_value>> postponement(operator_session& session, const order& given) {
+  if (!given.until)
     return usage_failure(
         "events postpone needs to know when: give --to, a time ('2026-01-31 14:00' UTC) or how long (2h)");
-  OUTBOXD_TRY(auto time, session.resolve_time("--to", *given.to, operator_session::counted::ahead));
+  OUTBOXD_TRY(auto time, session.resolve_time("--to", *given.until, operator_session::counted::ahead));
   const auto ahead =
       session.execute("SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz < 'infinity'", {time});
   if (!ahead) return tl::make_unexpected(ahead.error());
   if (ahead->at(0, 0) == "f")
     return usage_failure(
-        fmt::format("--to '{}' is no time to come; give one, or how long, such as 2h", *given.to));
+        fmt::format("--to '{}' is no time to come; give one, or how long, such as 2h", *given.until));
   return std::vector<change_value>{{"until", "${}::timestamptz", std::move(time)}};
 }
 
@@ -86,20 +87,9 @@ outcome<std::vector<change_value>> edits(operator_session& session, const event_
 
 }  // namespace
 
-outcome<std::vector<change_value>> values_of(operator_session& session, change what,
-                                             const change_order& given) {
-  switch (what) {
-    case change::postpone:
-      return postponement(session, given);
-    case change::edit:
-    case change::edit_dead:
-      return edits(session, given.edit);
-    case change::retry:
-    case change::discard:
-    case change::replay:
-    case change::cancel:
-      break;
-  }
+outcome<std::vector<change_value>> values_of(operator_session& session, const order& given) {
+  if (given.what == deed::postpone) return postponement(session, given);
+  if (given.what == deed::edit) return edits(session, given.edit);
   return std::vector<change_value>();
 }
 

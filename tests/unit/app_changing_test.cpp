@@ -1,8 +1,8 @@
-#include "app/operate/portions.hpp"
+#include "app/operate/changing.hpp"
 
 #include <doctest/doctest.h>
 
-namespace outboxd::app::app_portions_test {
+namespace outboxd::app::app_changing_test {
 
 using namespace std::chrono_literals;
 
@@ -31,4 +31,4 @@ TEST_CASE("without a rate, the rest after a portion is as long as the portion") 
   CHECK(at.next() == now + 800ms);
 }
 
-}  // namespace outboxd::app::app_portions_test
+}  // namespace outboxd::app::app_changing_test

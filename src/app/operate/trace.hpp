@@ -1,4 +1,4 @@
-// trace_look: what is known of one event, for `outboxd trace` and the console.
+// trace: what is known of one event, and why it is where it is, for `outboxd trace` and the console.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,8 @@
 namespace outboxd::app {
 
 // Of each event with this id: its row without the payload, as sql/status/trace.sql has it or as much as
-// PostgreSQL can read, its `state` and `why` (see trace_words.hpp), and what it waits `behind`. One, as a
+// PostgreSQL can read, what it waits `behind`, its `state` (published, dead, scheduled, backing_off, behind,
+// paused, unled, locked, in_memory, unread or unreadable: stable words), and `why`, for people. One, as a
 // rule; in a partitioned outbox each partition may have one. None: it is not there. `session` has to look
 // only.
 outcome<std::vector<nlohmann::json>> trace_event(operator_session& session, const std::string& id);

@@ -1,12 +1,11 @@
-#include "app/operate/status_view.hpp"
+#include "app/operate/status.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "app/operate/event_listing.hpp"
-#include "app/operate/pause_words.hpp"
+#include "app/operate/pausing.hpp"
 #include "core/text.hpp"
 
 namespace outboxd::app {
@@ -157,6 +156,22 @@ void show_partitions(std::string& out, const json& status) {
 }
 
 }  // namespace
+
+json look_at_outbox(operator_session& session, const relay::postgres_settings& at,
+                    std::span<const std::string_view> parts) {
+  json out{{"schema", at.schema.name()}, {"errors", json::array()}};
+  for (const std::string_view part : parts) {
+    std::vector<std::string> parameters;
+    if (part == "culprits") parameters.push_back(std::to_string(at.claim_timeout.count()));
+    const auto answer = session.ask(part, parameters);
+    if (!answer) {
+      out["errors"].push_back(answer.error().message);
+    } else if (*answer) {
+      out.update(json::parse(**answer));
+    }
+  }
+  return out;
+}
 
 std::string words_of_seconds(double seconds) {
   constexpr std::int64_t minute = 60;
