@@ -59,8 +59,6 @@ int run_command_line(int argc, char** argv, add_commands others) {
   add_adopt_command(app, commands);
   add_status_command(app, commands);
   add_trace_command(app, commands);
-  add_dead_commands(app, commands);
-  add_replay_command(app, commands);
   add_events_commands(app, commands);
   add_pausing_commands(app, commands);
   add_prune_command(app, commands);

@@ -87,7 +87,7 @@ int refuse_without_option(const CLI::App& command) {
   return refuse(fmt::format("'{0}' needs {1}; see `outboxd help {0}`", command.get_name(), missing));
 }
 
-// The same for the second word, of a command that has several: `outboxd dead lsit`.
+// The same for the second word, of a command that has several: `outboxd events lsit`.
 int refuse_subcommand(const CLI::App& group, const std::vector<std::string>& extras,
                       const std::vector<std::string>& arguments) {
   std::vector<std::string> known;

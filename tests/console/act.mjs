@@ -65,7 +65,7 @@ async function retry_a_group(page) {
   await take_picture(page, 'act-1440-light');
   check(
     (await dialog(page).locator('code').first().isVisible()) &&
-      (await dialog(page).textContent()).includes('outboxd dead retry --event-type order.created --error-code returned'),
+      (await dialog(page).textContent()).includes('outboxd events retry --event-type order.created --error-code returned'),
     'the preview shows the command line',
   );
   await close_by_escape(page);

@@ -124,12 +124,12 @@ async function look_at_advice() {
   const advice = (type) => page.locator('tr', {hasText: type}).first().textContent();
   const created = await advice('order.created');
   check(
-    created.includes('Bind a queue') && created.includes('outboxd dead retry --error-code returned'),
+    created.includes('Bind a queue') && created.includes('outboxd events retry --error-code returned'),
     'what had no queue is retried once a queue is bound',
   );
   const sent = await advice('invoice.sent');
   check(
-    sent.includes('outboxd events edit --id') && sent.includes('--retry') && !sent.includes('dead retry'),
+    sent.includes('outboxd events edit --id') && sent.includes('--retry') && !sent.includes('events retry'),
     'what cannot be encoded is edited, not retried as it is',
   );
   await page.context().close();

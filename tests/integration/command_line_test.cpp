@@ -285,6 +285,20 @@ TEST_CASE("help says what --help says") {
   same({"help", "run"}, {"run", "--help"});
   same({"help", "dead"}, {"dead", "--help"});
   same({"help", "dead", "list"}, {"dead", "list", "--help"});
+  same({"help", "events", "list"}, {"events", "list", "--help"});
+}
+
+TEST_CASE("help has a line for each command of events, and none for their older names") {
+  const auto lists = [](const arguments& words, const std::string& name) {
+    const auto said = run_outboxd(words).lines;
+    return std::any_of(said.begin(), said.end(),
+                       [&](const std::string& line) { return line.starts_with("  " + name + " "); });
+  };
+  CHECK(lists({"--help"}, "events"));
+  CHECK_FALSE(lists({"--help"}, "dead"));
+  CHECK_FALSE(lists({"--help"}, "replay"));
+  for (const auto* verb : {"list", "show", "retry", "discard", "replay", "cancel", "postpone", "edit"})
+    CHECK_MESSAGE(lists({"events", "--help"}, verb), verb);
 }
 
 }  // namespace outboxd::test::command_line_test

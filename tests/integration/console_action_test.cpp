@@ -32,7 +32,7 @@ TEST_CASE("a group of dead events is retried from the console, and they arrive")
   CHECK(plan.at("events").size() == 4);
   CHECK(plan.at("events").at(0).at("aggregate_id") == "0");
   CHECK(plan.at("command") ==
-        fmt::format("outboxd dead retry --event-type {} --error-code returned", on.key()));
+        fmt::format("outboxd events retry --event-type {} --error-code returned", on.key()));
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'dead'") == 5);
   relay running{on};
   somebody.apply(plan, "the binding is back");
@@ -81,8 +81,9 @@ TEST_CASE("published events are replayed from the console to another key, at a r
   CHECK(done.at("changed") == 3);
   const auto again = consumer{other.queue()}.take(3, time_limit);
   for (std::size_t i = 0; i < first.size(); ++i) CHECK(again[i].message_id() == first[i].message_id());
-  CHECK(done.at("command").get<std::string>().starts_with(fmt::format(
-      "outboxd replay --all --rate 1000 --to-exchange outbox --to-routing-key {} --reason", other.key())));
+  CHECK(done.at("command").get<std::string>().starts_with(
+      fmt::format("outboxd events replay --all --rate 1000 --to-exchange outbox --to-routing-key {} --reason",
+                  other.key())));
   CHECK(audit_of(session, "replay").ends_with("|3|ticket 7|t"));
   running.stop();
 }

@@ -175,7 +175,7 @@ TEST_CASE(
     refused(desk, command, 2,
             {"--id", "--event-type", "--aggregate", "--since", "--until", "--all", "--dry-run"});
     refused(desk, with({"--dry-run"}), 2, {"--all"});
-    refused(desk, with({"--id", "4711"}), 2, {"--id '4711' is not a UUID", "dead list"});
+    refused(desk, with({"--id", "4711"}), 2, {"--id '4711' is not a UUID", "events list"});
     refused(desk, with({"--id", ""}), 2, {"--id '' is not a UUID"});
     refused(desk, with({"--aggregate", "order"}), 2, {"--aggregate 'order'", "order/42"});
     refused(desk, with({"--aggregate", "order/"}), 2, {"--aggregate 'order/'"});

@@ -82,7 +82,7 @@ TEST_CASE("an action tells how much is done, and of the rest what it had become"
   CHECK(told.at("changed") == 7);
   CHECK(told.at("unsure") == 0);
   CHECK(told.at("message") == "the connection was lost");
-  CHECK(told.at("command") == "outboxd dead retry --all --reason 'ticket 7' --yes");
+  CHECK(told.at("command") == "outboxd events retry --all --reason 'ticket 7' --yes");
 }
 
 TEST_CASE("an action that is to stop waits for nothing") {

@@ -30,12 +30,12 @@ std::string refusal_of(const json& given) {
 
 TEST_CASE("an action is the same on the command line") {
   CHECK(command_of({{"what", "retry"}, {"code", {"returned"}}, {"event_type", {"a b"}}}) ==
-        "outboxd dead retry --event-type 'a b' --error-code returned");
+        "outboxd events retry --event-type 'a b' --error-code returned");
   CHECK(command_of({{"what", "discard"}, {"all", true}}, "it's over") ==
-        "outboxd dead discard --all --reason 'it'\\''s over' --yes");
+        "outboxd events discard --all --reason 'it'\\''s over' --yes");
   CHECK(command_of(
             {{"what", "replay"}, {"since", "2h"}, {"exchange", ""}, {"routing_key", "q"}, {"rate", 5}}) ==
-        "outboxd replay --since 2h --rate 5 --to-exchange '' --to-routing-key q --yes");
+        "outboxd events replay --since 2h --rate 5 --to-exchange '' --to-routing-key q --yes");
   CHECK(command_of({{"what", "cancel"}, {"id", {id}}}) == fmt::format("outboxd events cancel --id {}", id));
   CHECK(command_of({{"what", "postpone"}, {"aggregate", {"order/42"}}, {"to", "2h"}}) ==
         "outboxd events postpone --aggregate order/42 --to 2h --yes");

@@ -1,4 +1,4 @@
-// dead retry, dead discard, replay and events: what they ask, and what they print.
+// The commands that change events: what they ask, and what they print.
 #include <fmt/format.h>
 
 #include <memory>
@@ -21,7 +21,8 @@ namespace {
 using nlohmann::json;
 
 struct change_options : order {
-  bool yes = false;  // also more than a thousand
+  std::string called;  // events retry; or by the older name
+  bool yes = false;    // also more than a thousand
   bool dry_run = false;
   bool as_json = false;
 };
@@ -33,7 +34,7 @@ constexpr int shown_by_dry_run = 100;
 class change_watch : public onlooker {
  public:
   change_watch(const change_options& options, std::int64_t all)
-      : line_(std::in_place, std::string(words_of(options.what).command), all, options.as_json) {}
+      : line_(std::in_place, options.called, all, options.as_json) {}
 
   bool wait_until(pace::clock::time_point when) override {
     std::this_thread::sleep_until(when);
@@ -75,7 +76,7 @@ outcome<int> preview(operator_session& session, const change_options& options, c
     fmt::print("}}\n");
     return exit_success;
   }
-  fmt::print("{} would touch {}\n", words_of(options.what).command, events(matched));
+  fmt::print("{} would touch {}\n", options.called, events(matched));
   if (!listed.rows.empty()) print_table(listed);
   if (listed.more) fmt::print("and more: these are the first {}\n", listed.rows.size());
   return exit_success;
@@ -100,44 +101,62 @@ void tell_timeliness(std::string_view command, const change_end& end, const chan
   if (rows.size() > 1) print_table(std::move(rows));
 }
 
-void tell_changed(const order_words& how, const change_figures& done, bool as_json) {
-  if (as_json) {
+void tell_changed(const change_options& options, const change_figures& done) {
+  if (options.as_json) {
     fmt::print("{{\"dry_run\": false, \"matched\": {}, \"changed\": {}}}\n", done.handled, done.changed);
     return;
   }
-  fmt::print("{}: {} {}\n", how.command, events(done.changed), how.done);
+  fmt::print("{}: {} {}\n", options.called, events(done.changed), words_of(options.what).done);
   if (done.handled == done.changed) return;
   std::string now;
   for (const auto& [status, many] : done.otherwise) now += fmt::format(", {} {}", many, status);
   fmt::print("{} had been changed by others meanwhile{}\n", events(done.handled - done.changed), now);
 }
 
+// Named events whose status does not allow this; the older names of the commands say nothing of these.
+outcome<void> tell_impossible(operator_session& session, const change_options& options) {
+  if (options.which.ids.empty() || !options.called.starts_with("events ")) return {};
+  const auto found = session.execute(
+      fmt::format(
+          "SELECT e.id, e.status FROM {{0}}.event AS e WHERE e.id = ANY ($1::uuid[]) AND ({}) IS NOT TRUE"
+          " ORDER BY e.seq LIMIT 100",
+          condition_of({}, options.from()).sql),
+      {array_literal(options.which.ids)});
+  if (!found) return tl::make_unexpected(found.error());
+  for (int row = 0; row < found->size(); ++row)
+    say_error(fmt::format("event {} is {}, so {} is not possible; use {}", found->at(row, 0),
+                          found->at(row, 1), options.called, possible_with(found->at(row, 1))));
+  return {};
+}
+
 outcome<int> run_change(const settings& from, const change_options& options) {
   constexpr std::chrono::seconds patience{30};
-  const auto how = words_of(options.what);
-  if (const auto good = check_order(options); !good) return usage_failure(good.error().message);
-  OUTBOXD_TRY(auto session, operator_session::open(from, fmt::format("outboxd {}", how.command)));
+  if (const auto good = check_order(options, options.called); !good)
+    return usage_failure(good.error().message);
+  OUTBOXD_TRY(auto session, operator_session::open(from, "outboxd " + options.called));
   OUTBOXD_TRY(const auto resolved, session.resolve(options.which));
   OUTBOXD_TRY(const auto values, values_of(session, options));
+  OUTBOXD_TRY_VOID(tell_impossible(session, options));
   if (options.dry_run) return preview(session, options, resolved);
   OUTBOXD_TRY(const auto all, select_events(session, resolved, options.from()));
   if (all > unasked && options.needs_yes() && !options.yes)
-    return usage_failure(fmt::format(
-        "{} would touch {}; give --yes if you mean it, or --dry-run to see which", how.command, events(all)));
+    return usage_failure(
+        fmt::format("{} would touch {}; give --yes if you mean it, or --dry-run to see which", options.called,
+                    events(all)));
   change_watch seen(options, all);
   const auto next = [&](std::int64_t most) { return next_selected(session, most); };
   auto end = change_events(session, options, values, next, seen, hastened(patience));
   seen.is_over();
-  const auto& done = seen.figures;
   if (!end && end.error().lost)
-    end.error().message += fmt::format("; {} of {} were {}", done.changed, events(all), how.done);
+    end.error().message +=
+        fmt::format("; {} of {} were {}", seen.figures.changed, events(all), words_of(options.what).done);
   if (!end) return tl::make_unexpected(end.error());
   if (options.what == deed::edit && !options.edit.retry && all == 0)
     fmt::print(stderr, "no event that is pending or waiting matches; dead ones are edited with --retry\n");
   if (options.from() == event_set::unsent)
-    tell_timeliness(how.command, *end, seen, options.as_json);
+    tell_timeliness(options.called, *end, seen, options.as_json);
   else
-    tell_changed(how, done, options.as_json);
+    tell_changed(options, seen.figures);
   return exit_success;
 }
 
@@ -165,10 +184,12 @@ void add_edit(CLI::App& to, event_edit& edit) {
 
 }  // namespace
 
-void add_change(CLI::App& to, command_set& commands, deed what, event_set of) {
+void add_change(CLI::App& to, command_set& commands, deed what, const std::string& called) {
   const auto options = std::make_shared<change_options>();
   options->what = what;
-  add_selectors(to, options->which, of);
+  options->called = called;
+  add_selectors(to, options->which, options->from());
+  if (called.starts_with("events ")) add_status(to, options->which);
   add_reason(to, options->reason);
   to.add_flag("--dry-run", options->dry_run, "show what would be touched and change nothing");
   to.add_flag("--yes", options->yes, "also if that are more than 1000 events");
@@ -192,22 +213,6 @@ void add_change(CLI::App& to, command_set& commands, deed what, event_set of) {
                         }
                         return report(run_change(from, *options));
                       }});
-}
-
-void add_replay_command(CLI::App& app, command_set& to) {
-  add_change(*app.add_subcommand("replay", "publish published events once more, with the same ids"), to,
-             deed::replay, event_set::published);
-}
-
-void add_events_commands(CLI::App& app, command_set& to) {
-  CLI::App* const events = app.add_subcommand("events", "events that have not been sent yet");
-  events->require_subcommand(1);
-  const auto add = [&](const char* name, const char* help, deed what) {
-    add_change(*events->add_subcommand(name, help), to, what, event_set::unsent);
-  };
-  add("cancel", "they do not go out: dead, with the code cancelled", deed::cancel);
-  add("postpone", "they go out later", deed::postpone);
-  add("edit", "they go out with another payload, headers or names", deed::edit);
 }
 
 }  // namespace outboxd::app

@@ -8,9 +8,8 @@ namespace outboxd::app {
 void add_route_command(CLI::App& app, command_set& to);
 void add_status_command(CLI::App& app, command_set& to);
 void add_trace_command(CLI::App& app, command_set& to);
-void add_dead_commands(CLI::App& app, command_set& to);  // list, show, retry, discard
-void add_replay_command(CLI::App& app, command_set& to);
-void add_events_commands(CLI::App& app, command_set& to);   // cancel, postpone, edit
+// list, show, and what changes events; and the older names of some, which help does not show: dead, replay
+void add_events_commands(CLI::App& app, command_set& to);
 void add_pausing_commands(CLI::App& app, command_set& to);  // pause, resume
 void add_prune_command(CLI::App& app, command_set& to);
 

@@ -8,10 +8,18 @@
 
 namespace outboxd::app {
 
+namespace {
+
+void add_selector(CLI::App& to, const char* name, std::vector<std::string>& values, const std::string& help) {
+  to.add_option(name, values, help)->allow_extra_args(false)->type_name("")->group("Selectors");
+}
+
+}  // namespace
+
 void add_selectors(CLI::App& to, selectors& which, event_set of) {
   const auto time = of == event_set::published ? "published" : "created";
   const auto add_list = [&](const char* name, std::vector<std::string>& values, const std::string& help) {
-    to.add_option(name, values, help)->allow_extra_args(false)->type_name("")->group("Selectors");
+    add_selector(to, name, values, help);
   };
   const auto add_time = [&](const char* name, std::optional<std::string>& value, const std::string& help) {
     add_text(to, name, value, help)->take_last()->type_name("")->group("Selectors");
@@ -22,12 +30,16 @@ void add_selectors(CLI::App& to, selectors& which, event_set of) {
   add_list("--exchange", which.exchanges, "whose exchange this glob matches: 'orders*'");
   add_list("--routing-key", which.routing_keys, "whose routing key this glob matches: 'order.*'");
   add_list("--error-code,--code", which.codes,
-           of == event_set::dead ? "dead for this reason, as `dead list --by reason` shows it"
+           of == event_set::dead ? "dead for this reason, as `events list --by reason` shows it"
                                  : "with this last_error_code, such as returned; none: without one");
   add_time("--since", which.since,
            fmt::format("{} at or after this time ('2026-01-31 14:00' UTC) or so long ago (2h)", time));
   add_time("--until", which.until, fmt::format("{} before this time, in the same forms", time));
   to.add_flag("--all", which.all, "all of them")->group("Selectors");
+}
+
+void add_status(CLI::App& to, selectors& which) {
+  add_selector(to, "--status", which.statuses, "pending, waiting, published or dead; may be given again");
 }
 
 void add_json(CLI::App& to, bool& as_json) {

@@ -77,7 +77,8 @@ void relay_log::say_dies(const notice::failed& what) {
   deaths_timer_.expires_after(std::chrono::seconds(1));
   deaths_timer_.async_wait([this](const boost::system::error_code&) {
     if (*unsaid_deaths_ > 0)
-      log_->error("{} more events are dead; outboxd dead list tells which and why", *unsaid_deaths_);
+      log_->error("{} more events are dead; outboxd events list --status dead tells which and why",
+                  *unsaid_deaths_);
     unsaid_deaths_.reset();
   });
 }

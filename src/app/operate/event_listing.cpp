@@ -19,6 +19,7 @@ listing empty_listing(event_set of) {
   out.titles = {"id",        of == event_set::published ? "published" : "created",
                 "attempts",  "event type",
                 "aggregate", "last error"};
+  if (of == event_set::any) out.titles.insert(out.titles.begin() + 2, "status");
   return out;
 }
 
@@ -73,8 +74,8 @@ std::optional<std::size_t> terminal_columns() {
 // As `listing` has them.
 std::string columns_of(event_set of, part_read how) {
   return fmt::format(
-      "{}), e.id, to_char({}, 'YYYY-MM-DD HH24:MI:SS\"Z\"'), e.attempts, {}, {}", json_of_event(how),
-      time_column(of),
+      "{}), e.id, to_char({}, 'YYYY-MM-DD HH24:MI:SS\"Z\"'), {}e.attempts, {}, {}", json_of_event(how),
+      time_column(of), of == event_set::any ? "e.status, " : "",
       how == part_read::whole ? "e.event_type, e.aggregate_type || '/' || e.aggregate_id" : "'', ''",
       how == part_read::numbers ? "''" : "e.last_error");
 }
@@ -169,10 +170,11 @@ outcome<read_in_part> read_what_can_be(const std::function<outcome<pg::rows>(par
 
 std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
                                      std::optional<std::size_t> columns) {
-  constexpr std::size_t texts = 3;  // from here on; before it are columns that nobody can do without
   std::vector<std::string> out;
   auto widths = widths_of(rows);
   const std::size_t all = widths.size();
+  // Names and reasons are last; before them are columns that nobody can do without.
+  const auto texts = std::max<std::size_t>(all, 6) - 3;
   const auto natural = std::accumulate(widths.begin(), widths.end(), gap.size() * (all - 1));
   if (!columns || natural <= *columns) {
     for (const auto& cells : rows) out.push_back(line_of(cells, widths, 0, all));

@@ -67,8 +67,8 @@ outcome<json> look_at_payload(operator_session& session, const std::string& id, 
   if (size > most_looked_at)
     return not_shown(
         fmt::format("with the headers it has about {} bytes, and the console shows none of more than {}; "
-                    "`outboxd dead show "
-                    "--payload` or psql does",
+                    "`outboxd events show "
+                    "--payload` does",
                     size, most_looked_at));
   const auto found = read(session, std::string(type.at(0, 0)), id, seq);
   if (!found && found.error().of_a_row) return not_shown("PostgreSQL cannot read it, or not say it in UTF-8");

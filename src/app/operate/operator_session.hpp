@@ -15,8 +15,8 @@ namespace outboxd::app {
 
 class operator_session {
  public:
-  // `command` is what the server shows as the application's name: "outboxd dead list". `from` has to outlive
-  // it.
+  // `command` is what the server shows as the application's name: "outboxd events list". `from` has to
+  // outlive it.
   static outcome<operator_session> open(const settings& from, const std::string& command);
 
   // Opened in the same way.

@@ -21,6 +21,14 @@ result<void> check_names(const order& given) {
   return {};
 }
 
+result<void> check_statuses(const order& given, std::string_view command) {
+  for (const std::string& one : given.which.statuses)
+    if (!has(given.from(), one))
+      return permanent(fmt::format("{} is not possible with events that are {}; use {}", command, one,
+                                   possible_with(one)));
+  return {};
+}
+
 result<void> check_paused(const selectors& given, std::string_view command) {
   if (!given.all && !given.narrowed())
     return permanent(
@@ -78,10 +86,14 @@ result<void> check_reason(const std::optional<std::string>& given) {
 }
 
 result<void> check_order(const order& given) {
-  const auto command = words_of(given.what).command;
+  return check_order(given, words_of(given.what).command);
+}
+
+result<void> check_order(const order& given, std::string_view command) {
   if (given.changes_events()) {
     OUTBOXD_TRY_VOID(require_selectors(given.which, command));
     OUTBOXD_TRY_VOID(check_selectors(given.which));
+    OUTBOXD_TRY_VOID(check_statuses(given, command));
     OUTBOXD_TRY_VOID(check_names(given));
   } else {
     OUTBOXD_TRY_VOID(check_paused(given.which, command));
@@ -89,14 +101,20 @@ result<void> check_order(const order& given) {
   return check_reason(given.reason);
 }
 
+std::string_view possible_with(std::string_view status) {
+  if (status == "dead") return "`outboxd events retry`, `discard` or `edit --retry`";
+  if (status == "published") return "`outboxd events replay`";
+  return "`outboxd events cancel`, `postpone` or `edit`";
+}
+
 order_words words_of(deed what) {
   switch (what) {
     case deed::retry:
-      return {"retry", "dead retry", "dead_retry", "requeued"};
+      return {"retry", "events retry", "dead_retry", "requeued"};
     case deed::discard:
-      return {"discard", "dead discard", "dead_discard", "deleted"};
+      return {"discard", "events discard", "dead_discard", "deleted"};
     case deed::replay:
-      return {"replay", "replay", "replay", "requeued"};
+      return {"replay", "events replay", "replay", "requeued"};
     case deed::cancel:
       return {"cancel", "events cancel", "events_cancel", "cancelled"};
     case deed::postpone:

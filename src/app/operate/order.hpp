@@ -40,7 +40,8 @@ struct order {
   bool changes_events() const { return what != deed::pause && what != deed::resume; }
   event_set from() const;   // what it selects from
   bool needs_yes() const {  // for many events
-    return changes_events() && (which.all || (what != deed::retry && what != deed::discard));
+    return changes_events() &&
+           (!which.narrowed_within_status() || (what != deed::retry && what != deed::discard));
   }
 };
 
@@ -49,8 +50,12 @@ inline constexpr std::int64_t highest_rate = 1'000'000;
 // A reason for outbox.audit is words, and fits into its row. The error names the flag.
 result<void> check_reason(const std::optional<std::string>& given);
 
-// The error names the flag and what is allowed.
+// The error names the flag and what is allowed. `command`: as it was called.
+result<void> check_order(const order& given, std::string_view command);
 result<void> check_order(const order& given);
+
+// The commands that change an event of this status.
+std::string_view possible_with(std::string_view status);
 
 struct order_words {
   std::string_view name;      // in outbox.audit, see sql/objects/operator.sql, and for the console
@@ -66,7 +71,7 @@ std::string events(std::int64_t count);
 // The selectors and what else was given, but for the reason: as outbox.audit keeps it.
 std::string words_of(const order& given);
 
-// As it would be typed, with the reason: outboxd dead retry --error-code returned --reason 'ticket 4711'.
+// As it would be typed, with the reason: outboxd events retry --error-code returned --reason 'ticket 4711'.
 // --yes is there where it may be needed.
 std::string command_line_of(const order& given);
 

@@ -32,7 +32,11 @@ result<void> check_selectors(const selectors& given) {
   for (const std::string& one : given.ids)
     if (!is_uuid(one))
       return permanent(fmt::format(
-          "--id '{}' is not a UUID; give an id as `outboxd dead list` or the message_id shows it", one));
+          "--id '{}' is not a UUID; give an id as `outboxd events list` or the message_id shows it", one));
+  for (const std::string& one : given.statuses)
+    if (one != "pending" && one != "waiting" && one != "published" && one != "dead")
+      return permanent(
+          fmt::format("--status '{}' is no status; give pending, waiting, published or dead", one));
   for (const std::string& one : given.aggregates)
     if (!is_aggregate(one))
       return permanent(
@@ -41,7 +45,8 @@ result<void> check_selectors(const selectors& given) {
     if (one.empty()) return permanent("--event-type is empty; give for example --event-type order.created");
   for (const std::string& one : given.codes)
     if (one.empty())
-      return permanent("--error-code is empty; give one that `outboxd dead list --by reason` shows, or none");
+      return permanent(
+          "--error-code is empty; give one that `outboxd events list --by reason` shows, or none");
   if (given.all && given.narrowed())
     return permanent("--all means every event and goes with no other selector; give one or the other");
   return {};
@@ -55,6 +60,28 @@ result<void> require_selectors(const selectors& given, std::string_view command)
       command));
 }
 
+bool has(event_set which, std::string_view status) {
+  switch (which) {
+    case event_set::dead:
+      return status == "dead";
+    case event_set::published:
+      return status == "published";
+    case event_set::unsent:
+      return status == "pending" || status == "waiting";
+    case event_set::any:
+      break;
+  }
+  return true;
+}
+
+event_set set_of(const std::vector<std::string>& statuses) {
+  for (const auto one : {event_set::dead, event_set::published, event_set::unsent})
+    if (!statuses.empty() &&
+        std::all_of(statuses.begin(), statuses.end(), [&](const auto& status) { return has(one, status); }))
+      return one;
+  return event_set::any;
+}
+
 std::string_view name_of(event_set which) {
   switch (which) {
     case event_set::dead:
@@ -63,6 +90,8 @@ std::string_view name_of(event_set which) {
       return "published";
     case event_set::unsent:
       return "pending or waiting";
+    case event_set::any:
+      return "any";
   }
   return {};
 }
@@ -71,6 +100,7 @@ std::string_view time_column(event_set which) {
   switch (which) {
     case event_set::dead:
     case event_set::unsent:
+    case event_set::any:
       return "e.created_at";
     case event_set::published:
       return "e.published_at";
@@ -89,6 +119,8 @@ std::string_view status_condition(event_set which) {
       return "e.status = 'published'";
     case event_set::unsent:
       return "e.status IN ('pending', 'waiting')";
+    case event_set::any:
+      return "true";
   }
   return {};
 }
@@ -115,6 +147,7 @@ std::string words_of(const selectors& given) {
     out += fmt::format("{}{} {}", out.empty() ? "" : " ", flag, shell_word(value));
   };
   for (const auto& one : given.ids) add("--id", one);
+  for (const auto& one : given.statuses) add("--status", one);
   for (const auto& one : given.event_types) add("--event-type", one);
   for (const auto& one : given.aggregates) add("--aggregate", one);
   for (const auto& one : given.aggregate_types) add("--aggregate-type", one);
@@ -170,6 +203,8 @@ condition condition_of(const selectors& resolved, event_set which) {
   };
   const auto time = time_column(which);
   if (!resolved.ids.empty()) add("e.id = ANY (", "uuid[]", array_literal(resolved.ids), ")");
+  if (!resolved.statuses.empty())
+    add("e.status::text = ANY (", "text[]", array_literal(resolved.statuses), ")");
   if (!resolved.event_types.empty())
     add("e.event_type = ANY (", "text[]", array_literal(resolved.event_types), ")");
   if (!resolved.aggregates.empty())

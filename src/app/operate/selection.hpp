@@ -14,17 +14,19 @@ namespace outboxd::app {
 // Values of one kind are alternatives; different kinds have to hold together.
 struct selectors {
   std::vector<std::string> ids;
+  std::vector<std::string> statuses{};
   std::vector<std::string> event_types;
-  std::vector<std::string> aggregates;       // order/42
-  std::vector<std::string> aggregate_types;  // of pauses alone
-  std::vector<std::string> codes;            // last_error_code; none: it is null
-  std::vector<std::string> exchanges;        // globs, as are the next
+  std::vector<std::string> aggregates;         // order/42
+  std::vector<std::string> aggregate_types{};  // of pauses alone
+  std::vector<std::string> codes;              // last_error_code; none: it is null
+  std::vector<std::string> exchanges;          // globs, as are the next
   std::vector<std::string> routing_keys;
   std::optional<std::string> since;  // as given; once resolved, a time that PostgreSQL reads
   std::optional<std::string> until;
   bool all = false;
 
-  bool narrowed() const {
+  bool narrowed() const { return !statuses.empty() || narrowed_within_status(); }
+  bool narrowed_within_status() const {
     return !ids.empty() || !event_types.empty() || !aggregates.empty() || !aggregate_types.empty() ||
            !codes.empty() || !exchanges.empty() || !routing_keys.empty() || since || until;
   }
@@ -40,7 +42,11 @@ enum class event_set {
   dead,
   published,
   unsent,  // pending or waiting
+  any,
 };
+// Which of these has all events of these statuses, and as few others as possible.
+event_set set_of(const std::vector<std::string>& statuses);
+bool has(event_set which, std::string_view status);
 std::string_view name_of(event_set which);
 
 // What --since and --until go by: when a published event was published, when any other was created.

@@ -67,7 +67,7 @@ std::string state_of_other(const json& other) {
   if (is_paused(other)) return "which is paused";
   if (other.at("status") == "dead")
     return fmt::format(
-        "which is dead, with relay.after_dead = hold: {}; `outboxd dead retry` or `discard` it",
+        "which is dead, with relay.after_dead = hold: {}; `outboxd events retry` or `discard` it",
         reason(other));
   if (waits_for_destination(other)) return "which waits for " + waits_words(other);
   if (other.at("exception") == "backing_off" && !is_due(other))
@@ -127,7 +127,7 @@ trace_finding explain(const json& event, const json& behind) {
   if (status == "published")
     return {"published", fmt::format("published at {}", text_or_unknown(event, "published_at"))};
   if (status == "dead")
-    return {"dead", fmt::format("dead after {}: {}; `outboxd dead retry --id {}` has it tried again",
+    return {"dead", fmt::format("dead after {}: {}; `outboxd events retry --id {}` has it tried again",
                                 attempts(event), reason(event), text_or_unknown(event, "id"))};
   if (event.at("exception") == "scheduled" && !is_due(event))
     return {"scheduled", fmt::format("scheduled: it waits {}", until(event))};

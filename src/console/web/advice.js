@@ -22,12 +22,12 @@ export function advice(code, which, id) {
   if (code === 'unreadable')
     return [
       el('p', {}, 'PostgreSQL cannot read it, so a retry does not help. Mend the row, or discard it:'),
-      command(`outboxd dead show --id ${id}`),
+      command(`outboxd events show --id ${id}`),
     ];
   if (code === 'unencodable')
     return [
       el('p', {}, 'It would be dead again as it is. Change what the reason names, for each:'),
       command(`outboxd events edit --id ${id} --set-headers headers.json --retry`),
     ];
-  return [first[code] ? el('p', {}, first[code]) : null, command(`outboxd dead retry ${which}`)];
+  return [first[code] ? el('p', {}, first[code]) : null, command(`outboxd events retry ${which}`)];
 }

@@ -207,7 +207,7 @@ function facts(event) {
 
 function remedy(event) {
   if (event.state === 'dead') return advice(event.last_error_code, `--id ${event.id}`, event.id);
-  if (event.state === 'published') return command(`outboxd replay --id ${event.id}`);
+  if (event.state === 'published') return command(`outboxd events replay --id ${event.id}`);
   return command(`outboxd trace --id ${event.id}`);
 }
 

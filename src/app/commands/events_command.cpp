@@ -1,4 +1,4 @@
-// dead list and show: looking.
+// events list and show: looking. And where all commands of events stand on the command line.
 #include <fmt/format.h>
 
 #include <array>
@@ -17,33 +17,38 @@
 namespace outboxd::app {
 namespace {
 
-struct dead_list_options {
-  selectors which;
+struct list_options {
+  std::string called = "events list";  // or dead list
+  event_set of = event_set::any;
+  selectors which{};
   bool by_reason = false;  // one line for each last_error_code
   int limit = 100;
   bool json = false;
 };
 
-struct dead_show_options {
-  std::string id;
+struct show_options {
+  std::string called = "events show";  // or dead show
+  event_set of = event_set::any;
+  std::string id{};
   bool payload = false;  // and the values of headers
   bool json = false;
 };
 
-void print_listing(const listing& what, bool as_json) {
+void print_listing(const listing& what, event_set of, bool as_json) {
   if (as_json) {
     print_json(what);
     fmt::print("\n");
   } else if (what.rows.empty()) {
-    fmt::print("0 dead events\n");
+    fmt::print("0 {}events\n", of == event_set::dead ? "dead " : "");
   } else {
     print_table(what);
   }
 }
 
 // One line for each last_error_code, those with most events first.
-outcome<int> list_by_reason(operator_session& session, const selectors& resolved, bool as_json) {
-  const auto which = condition_of(resolved, event_set::dead);
+outcome<int> list_by_reason(operator_session& session, const selectors& resolved, event_set of,
+                            bool as_json) {
+  const auto which = condition_of(resolved, of);
   constexpr auto found_sql =
       "SELECT json_build_object('code', g.code, 'events', g.events, 'oldest', g.oldest,"
       " 'newest', g.newest, 'example', json_build_object('id', x.id, 'last_error', x.last_error)),"
@@ -53,23 +58,25 @@ outcome<int> list_by_reason(operator_session& session, const selectors& resolved
       "       max(e.created_at) AS newest, max(e.seq) AS last"
       "       FROM {{0}}.event AS e WHERE {} GROUP BY 1) AS g"
       " CROSS JOIN LATERAL (SELECT e.id, e.last_error FROM {{0}}.event AS e"
-      "   WHERE e.exception = 'dead' AND e.seq = g.last LIMIT 1) AS x"
+      "   WHERE {} AND e.seq = g.last LIMIT 1) AS x"
       " ORDER BY g.events DESC, 2";
-  OUTBOXD_TRY(const auto found, session.execute(fmt::format(found_sql, which.sql), which.parameters));
+  OUTBOXD_TRY(const auto found,
+              session.execute(fmt::format(found_sql, which.sql, condition_of({}, of).sql), which.parameters));
   listing out;
   out.titles = {"code", "events", "oldest", "newest", "an event", "its last error"};
   out.add(found);
-  print_listing(out, as_json);
+  print_listing(out, of, as_json);
   return exit_success;
 }
 
-outcome<int> list(const settings& from, const dead_list_options& options) {
+outcome<int> list(const settings& from, const list_options& options) {
   if (const auto good = check_selectors(options.which); !good) return usage_failure(good.error().message);
-  OUTBOXD_TRY(auto session, operator_session::open(from, "outboxd dead list"));
+  OUTBOXD_TRY(auto session, operator_session::open(from, "outboxd " + options.called));
   OUTBOXD_TRY(const auto which, session.resolve(options.which));
-  if (options.by_reason) return list_by_reason(session, which, options.json);
-  OUTBOXD_TRY(const auto events, read_listing(session, which, event_set::dead, options.limit));
-  print_listing(events, options.json);
+  const auto of = options.of == event_set::any ? set_of(which.statuses) : options.of;
+  if (options.by_reason) return list_by_reason(session, which, of, options.json);
+  OUTBOXD_TRY(const auto events, read_listing(session, which, of, options.limit));
+  print_listing(events, of, options.json);
   if (events.more)
     say_error(fmt::format("there are more than these {}; --limit raises the limit, selectors narrow the list",
                           events.rows.size()));
@@ -80,7 +87,7 @@ outcome<int> list(const settings& from, const dead_list_options& options) {
 constexpr std::int64_t most_shown = 64'000'000;
 
 // With the payload as PostgreSQL writes it: bytea as \x and hexadecimal digits.
-outcome<pg::rows> read_shown(operator_session& session, const dead_show_options& options, part_read how,
+outcome<pg::rows> read_shown(operator_session& session, const show_options& options, part_read how,
                              bool payload) {
   const bool whole = how == part_read::whole;
   std::string shown = json_of_event(how);
@@ -101,12 +108,13 @@ outcome<pg::rows> read_shown(operator_session& session, const dead_show_options&
       {options.id});
 }
 
-outcome<int> show(const settings& from, const dead_show_options& options) {
-  if (options.id.empty()) return usage_failure("dead show needs --id, as `outboxd dead list` shows it");
+outcome<int> show(const settings& from, const show_options& options) {
+  if (options.id.empty())
+    return usage_failure(fmt::format("{} needs --id, as `outboxd events list` shows it", options.called));
   selectors which;
   which.ids = {options.id};
   if (const auto good = check_selectors(which); !good) return usage_failure(good.error().message);
-  OUTBOXD_TRY(auto session, operator_session::open(from, "outboxd dead show"));
+  OUTBOXD_TRY(auto session, operator_session::open(from, "outboxd " + options.called));
   std::int64_t size = 0;
   if (options.payload) {
     OUTBOXD_TRY(const auto bytes, text_size(session, options.id, most_shown));
@@ -121,7 +129,7 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
   if (found.size() == 0)
     return run_failure(fmt::format("there is no event {} in schema {}", options.id,
                                    from.relay.leader.database.schema.identifier()));
-  if (found.at(0, 1) != name_of(event_set::dead))
+  if (!has(options.of, found.at(0, 1)))
     return run_failure(fmt::format("event {} is not dead: it is {}", options.id, found.at(0, 1)));
   if (found.size() > 1)
     say_error(
@@ -134,6 +142,7 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
     return exit_success;
   }
   print_field("id", options.id);
+  if (options.of == event_set::any) print_field("status", std::string(found.at(0, 1)));
   constexpr std::array names{"seq",      "aggregate", "event type",   "exchange",   "routing key",
                              "attempts", "created",   "available at", "last error", "header names"};
   int column = 2;  // after the JSON and the status
@@ -152,10 +161,11 @@ outcome<int> show(const settings& from, const dead_show_options& options) {
   return exit_success;
 }
 
-void add_list(CLI::App& to, command_set& commands) {
-  const auto options = std::make_shared<dead_list_options>();
+void add_list(CLI::App& to, command_set& commands, const list_options& as) {
+  const auto options = std::make_shared<list_options>(as);
   const auto limit = std::make_shared<std::optional<std::string>>();
-  add_selectors(to, options->which, event_set::dead);
+  add_selectors(to, options->which, options->of);
+  if (options->of == event_set::any) add_status(to, options->which);
   const auto by = std::make_shared<std::optional<std::string>>();
   add_text(to, "--by", *by, "reason: one line for each reason, with counts")->take_last()->type_name("");
   add_text(to, "--limit", *limit, fmt::format("most events to list [{}]", options->limit))
@@ -178,8 +188,8 @@ void add_list(CLI::App& to, command_set& commands) {
                       }});
 }
 
-void add_show(CLI::App& to, command_set& commands) {
-  const auto options = std::make_shared<dead_show_options>();
+void add_show(CLI::App& to, command_set& commands, const show_options& as) {
+  const auto options = std::make_shared<show_options>(as);
   to.add_option("--id", options->id, "its id")->take_last()->type_name("");
   to.add_flag("--payload", options->payload, "show the payload and the values of the headers, too");
   add_json(to, options->json);
@@ -189,15 +199,36 @@ void add_show(CLI::App& to, command_set& commands) {
 
 }  // namespace
 
-void add_dead_commands(CLI::App& app, command_set& to) {
+void add_events_commands(CLI::App& app, command_set& to) {
+  CLI::App* const events = app.add_subcommand("events", "look at events, and change what becomes of them");
+  events->require_subcommand(1);
+  const auto add = [&](const char* name, const char* help, deed what) {
+    add_change(*events->add_subcommand(name, help), to, what, std::string("events ") + name);
+  };
+  add_list(*events->add_subcommand("list", "the oldest, or those that are selected"), to, {});
+  add_show(*events->add_subcommand("show", "everything about one event"), to, {});
+  add("retry", "dead events are requeued, in their old places", deed::retry);
+  add("discard", "dead events are deleted for good", deed::discard);
+  add("replay", "published events go out once more, with the same ids", deed::replay);
+  add("cancel", "unsent events do not go out: dead, with the code cancelled", deed::cancel);
+  add("postpone", "unsent events go out later", deed::postpone);
+  add("edit", "unsent or dead events go out with another payload, headers or names", deed::edit);
+
+  // Their older names: scripts have them.
   CLI::App* const dead = app.add_subcommand("dead", "events that could not be published");
-  dead->require_subcommand(1);
-  add_list(*dead->add_subcommand("list", "the oldest dead events and why they are dead"), to);
-  add_show(*dead->add_subcommand("show", "everything about one dead event"), to);
+  dead->require_subcommand(1)->group("");
+  add_list(*dead->add_subcommand("list", "the oldest dead events and why they are dead"), to,
+           {.called = "dead list", .of = event_set::dead});
+  add_show(*dead->add_subcommand("show", "everything about one dead event"), to,
+           {.called = "dead show", .of = event_set::dead});
   add_change(*dead->add_subcommand("retry", "requeue dead events, in their old places"), to, deed::retry,
-             event_set::dead);
+             "dead retry");
   add_change(*dead->add_subcommand("discard", "delete dead events for good"), to, deed::discard,
-             event_set::dead);
+             "dead discard");
+  CLI::App* const replay =
+      app.add_subcommand("replay", "publish published events once more, with the same ids");
+  replay->group("");
+  add_change(*replay, to, deed::replay, "replay");
 }
 
 }  // namespace outboxd::app
