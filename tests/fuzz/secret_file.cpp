@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::input in(data, size);
   const auto bytes = in.rest();
   file.write(bytes);
-  const auto secret = app::read_secret_file(file.path(), app::others::allowed);
+  const auto secret = app::read_secret_file(file.path());
   if (secret) {
     must(!secret->empty() && secret->find_first_of(std::string_view("\n\r\0", 3)) == std::string::npos,
          "a secret is one line");
