@@ -39,9 +39,9 @@ http::allowed_hosts hosts_of(const app::console_settings& on) {
 
 void say_access(const app::console_settings& on, spdlog::logger& log) {
   if (!on.asks_who())
-    log.info("nobody is asked who he is: whoever reaches the address may look, and nobody may act");
+    log.info("no login is needed: everybody who reaches the address may look, and nobody may act");
   else if (on.access == app::console_access::read)
-    log.info("who has a token may look, and nobody may act (console.access = read)");
+    log.info("a token is needed to look, and nobody may act (console.access = read)");
 }
 
 void say_how_far(const action& of, spdlog::logger& log) {

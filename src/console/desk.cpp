@@ -23,7 +23,7 @@ desk::~desk() {
 
 asio::awaitable<desk::answer> desk::work(std::function<answer()> what) {
   if (waiting_ >= most_waiting)
-    co_return app::run_failure("the console has too many questions to PostgreSQL open; try again");
+    co_return app::run_failure("the console is waiting for too many answers from PostgreSQL; try again");
   ++waiting_;
   // Not only on success: what the questions throw, such as bad_alloc, comes through here, too.
   struct at_end {

@@ -137,15 +137,16 @@ std::optional<http::response> gate::wrong_with_post(const http::request& asked, 
 
 gate::decision gate::look(const http::request& asked, clock::time_point now) {
   if (!may_be_own(asked))
-    return refused(403, "foreign_origin", "a page of another site asks: it gets nothing");
+    return refused(403, "foreign_origin", "requests from pages of other sites are refused");
   auto found = who(asked, now);
   if (!is_post(asked) || std::holds_alternative<http::response>(found)) return found;
   const auto& by = std::get<principal>(found);
   if (auto wrong = wrong_with_post(asked, by.how != shown_by::authorization)) return *std::move(wrong);
   if (by.may != level::act)
     return refused(403, "may_only_look",
-                   on_.access == app::console_access::act ? "you may look here, and not act"
-                                                          : "this console only shows: console.access = read");
+                   on_.access == app::console_access::act
+                       ? "you may look here, and not act"
+                       : "this console permits only looking: console.access = read");
   if (!same_secret(asked.header("X-CSRF-Token").value_or(""), csrf_token(by)))
     return refused(403, "no_csrf_token", "the page is out of date; load it again");
   return found;

@@ -87,7 +87,7 @@ std::optional<headline> database_away(const json& now) {
   return headline{
       "database_away", "bad",
       fmt::format("PostgreSQL cannot be asked: {}.", text_at(database, "error", "it does not answer")),
-      "The figures below are from before. The page goes on by itself when it answers again.",
+      "The figures below are from before. The page continues when PostgreSQL answers again.",
       text_at(database, "since")};
 }
 
@@ -97,7 +97,7 @@ std::optional<headline> events_unread(const json& status) {
   const auto& errors = array_at(status, "errors");
   return headline{"outbox_unread", "bad",
                   fmt::format("The outbox in schema {} cannot be read: {}.", text_at(status, "schema"),
-                              errors.empty() ? "nobody says why" : errors.front().get<std::string>()),
+                              errors.empty() ? "no reason is known" : errors.front().get<std::string>()),
                   "outboxd check says what is missing.", ""};
 }
 
@@ -142,7 +142,7 @@ std::optional<headline> shard_missing(const json& status) {
   return headline{"shard_missing", "bad",
                   fmt::format("The table shard of the outbox has {}, which is not what migrate has made.",
                               count == 1 ? "one row" : fmt::format("{} rows", count)),
-                  "outboxd migrate mends it; nothing is lost.", ""};
+                  "outboxd migrate repairs it; nothing is lost.", ""};
 }
 
 std::optional<headline> no_relay(const json& status) {
@@ -308,9 +308,9 @@ std::optional<headline> silent(const json& now) {
   for (const auto& one : array_at(now, "relays"))
     if (one.at("status").is_null())
       return headline{"relay_silent", "warn",
-                      fmt::format("A relay cannot be asked: {}. {}", text_at(one, "error", "nobody says why"),
-                                  going_on(now)),
-                      "Does it hang, or has it ended? console.relay_urls names it.", ""};
+                      fmt::format("A relay cannot be asked: {}. {}",
+                                  text_at(one, "error", "no reason is known"), going_on(now)),
+                      "It hangs, or has ended; console.relay_urls names it.", ""};
   return std::nullopt;
 }
 

@@ -158,7 +158,7 @@ asio::awaitable<json> outlook::now(double figures_since) {
     out["headline"] = {{"code", "database_away"},
                        {"level", "bad"},
                        {"text", "PostgreSQL has not answered yet."},
-                       {"todo", "The page goes on by itself when it does."},
+                       {"todo", "The page continues when it does."},
                        {"since", ""}};
     co_return out;
   }

@@ -23,7 +23,7 @@ json view_of(const std::string& url, const result<http::answer>& heard) {
   } else if (auto status = json::parse(heard->body, nullptr, false); status.is_object()) {
     out["status"] = std::move(status);
   } else {
-    out["error"] = fmt::format("{} answers with what is no /status of a relay", url);
+    out["error"] = fmt::format("{} does not answer with the /status of a relay", url);
   }
   return out;
 }

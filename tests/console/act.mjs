@@ -198,7 +198,7 @@ async function pause_and_resume(page) {
   await page.getByRole('button', {name: 'Pause everything'}).click();
   await dialog(page).getByLabel('Until').fill('2h');
   await page.keyboard.press('Enter');
-  await says_in(page, 'that it holds back.');
+  await says_in(page, 'It holds back ');
   await confirm(page, 'Paused.');
   await close(page);
   await says(page, '.sentence', 'ticket 12');

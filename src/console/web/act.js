@@ -73,7 +73,7 @@ function open(what, wanted) {
 
   async function preview(order, wrong) {
     if (wrong) fill(wrong, '');
-    else fill(body, el('p', {role: 'status'}, 'Looking which events that are …'));
+    else fill(body, el('p', {role: 'status'}, 'Looking for the events …'));
     try {
       show_preview(await post('action/preview', order));
     } catch (error) {
@@ -207,17 +207,17 @@ function what_it_is(plan) {
   if (plan.matched !== undefined)
     return `${events(plan.matched)} that ${plan.matched === 1 ? 'is' : 'are'} ${plan.of}.`;
   if (plan.ends) return `${number(plan.ends.length)} ${plan.ends.length === 1 ? 'pause ends' : 'pauses end'}.`;
-  if (plan.waiting === null) return 'How many events wait cannot be counted just now.';
+  if (plan.waiting === null) return 'The waiting events cannot be counted at the moment.';
   const more = plan.waiting > plan.waiting_counts_to;
   return more
-    ? `More than ${events(plan.waiting_counts_to)} wait that it holds back.`
-    : `${events(plan.waiting)} ${plan.waiting === 1 ? 'waits' : 'wait'} that it holds back.`;
+    ? `It holds back more than ${events(plan.waiting_counts_to)} that wait.`
+    : `It holds back ${events(plan.waiting)} that ${plan.waiting === 1 ? 'waits' : 'wait'}.`;
 }
 
 function warnings(plan) {
   const all = (plan.warnings ?? []).map((one) => shown(one, 500));
   for (const one of plan.running ?? [])
-    all.push(`${shown(one.who, 60)} is at it, too: ${one.what}, ${number(one.handled)} of ${events(one.matched)}.`);
+    all.push(`${shown(one.who, 60)} is working on these, too: ${one.what}, ${number(one.handled)} of ${events(one.matched)}.`);
   return all.length === 0 ? null : el('ul', {class: 'wrong'}, all.map((one) => el('li', {}, one)));
 }
 
@@ -244,7 +244,7 @@ function progress_of(seen) {
   if (seen.matched === undefined) return 'Doing it …';
   if (seen.state === 'unsure')
     return `PostgreSQL is away. ${number(seen.handled)} of ${events(seen.matched)} are done; whether the next ${number(seen.unsure)} are shows when it is back.`;
-  if (seen.handled === seen.matched) return 'All are done; looking whether it was in time …';
+  if (seen.handled === seen.matched) return 'All are done; checking whether it was in time …';
   return `${number(seen.handled)} of ${events(seen.matched)} are done.`;
 }
 

@@ -7,8 +7,8 @@ const first = {
   refused: 'Make the exchange, or grant the right to write to it; then:',
   nacked: 'Make room in the queue; then:',
   unconfirmed: 'See why its queue does not confirm; then:',
-  channel_closed: 'RabbitMQ closes the channel over it, and its log says why. Mend that; then:',
-  connection_closed: 'RabbitMQ closes the connection over it, and its log says why. Mend that; then:',
+  channel_closed: 'RabbitMQ closes the channel over it, and its log says why. Repair that; then:',
+  connection_closed: 'RabbitMQ closes the connection over it, and its log says why. Repair that; then:',
   cancelled: 'An operator has cancelled it. To take that back:',
 };
 
@@ -21,12 +21,12 @@ export function is_at_fault(code) {
 export function advice(code, which, id) {
   if (code === 'unreadable')
     return [
-      el('p', {}, 'PostgreSQL cannot read it, so a retry does not help. Mend the row, or discard it:'),
+      el('p', {}, 'PostgreSQL cannot read it, so a retry does not help. Correct the row, or discard it:'),
       command(`outboxd events show --id ${id}`),
     ];
   if (code === 'unencodable')
     return [
-      el('p', {}, 'It would be dead again as it is. Change what the reason names, for each:'),
+      el('p', {}, 'Unchanged, it would be dead again. Change what the reason names, for each:'),
       command(`outboxd events edit --id ${id} --set-headers headers.json --retry`),
     ];
   return [first[code] ? el('p', {}, first[code]) : null, command(`outboxd events retry ${which}`)];

@@ -23,7 +23,7 @@ function show_running(place, running) {
 
 export function make(main) {
   const under_way = el('div', {role: 'status'});
-  const place = el('div', {}, el('p', {class: 'note'}, 'Looking …'));
+  const place = el('div', {}, el('p', {class: 'note'}, 'Loading …'));
   main.append(
     el(
       'p',

@@ -103,7 +103,7 @@ function show_found(place, data, about) {
     const where =
       data.looked_to === null
         ? 'There is no such event.'
-        : 'There is no such event among the 100,000 that were looked at.';
+        : 'There is no such event among the 100,000 that were searched.';
     return fill(place, el('p', {class: 'empty'}, where), older);
   }
   const chosen = choose(data.found, given);
@@ -252,7 +252,7 @@ function one_event(event) {
 }
 
 export function make(main, about) {
-  const place = el('div', {'aria-live': 'polite'}, el('p', {class: 'note'}, 'Looking …'));
+  const place = el('div', {'aria-live': 'polite'}, el('p', {class: 'note'}, 'Loading …'));
   main.append(by_id(about), by_words(about), place);
   let before = '';
   return (data) => {

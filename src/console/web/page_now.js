@@ -58,9 +58,9 @@ function show_relays(place, data) {
         {title: 'Version', cell: (row) => row.version ?? 'not known'},
         {
           title: 'Leads',
-          cell: (row) => (row.leads.length > 0 ? `shard ${row.leads.join(', ')}` : 'stands by'),
+          cell: (row) => (row.leads.length > 0 ? `shard ${row.leads.join(', ')}` : 'standby'),
         },
-        {title: 'Doorbell', cell: (row) => row.bells || '–'},
+        {title: 'Notifications', cell: (row) => row.bells || '–'},
         {title: 'Connected', cell: (row) => (row.since ? since(row.since) : 'hidden from this user')},
         {
           title: 'Address',
@@ -92,7 +92,7 @@ function show_asked(place, data) {
   if (data.relays.length === 0) return fill(place);
   return fill(
     place,
-    el('h2', {}, 'What relays say'),
+    el('h2', {}, 'Status of the relays'),
     data.relays.map((one) => {
       if (one.status === null) return el('p', {class: 'wrong'}, shown(one.error, 500));
       const status = one.status;
@@ -105,7 +105,7 @@ function show_asked(place, data) {
           'p',
           {},
           status.ready ? 'Ready. ' : 'Not ready. ',
-          `Lanes: ${lanes.open ?? 0} open, ${lanes.blocked ?? 0} blocked, ${lanes.down ?? 0} down. `,
+          `Connections: ${lanes.open ?? 0} open, ${lanes.blocked ?? 0} blocked, ${lanes.down ?? 0} down. `,
           `${number(status.confirms_in_flight ?? 0)} in flight, ${number(status.events_published_total ?? 0)} published since its start.`,
         ),
         el('ul', {}, told_by(status.reasons ?? [], 'Not ready'), told_by(status.warnings ?? [], 'Warning')),
@@ -118,7 +118,7 @@ export function make(main, _about, speak) {
   points = [];
   const mark = el('span', {class: 'mark', 'aria-hidden': 'true'});
   const level = el('span', {class: 'unseen'});
-  const sentence = el('p', {class: 'sentence'}, 'Looking …');
+  const sentence = el('p', {class: 'sentence'}, 'Loading …');
   const todo = el('p', {class: 'todo'});
   const headline = el(
     'section',
@@ -188,7 +188,7 @@ export function make(main, _about, speak) {
     );
     tiles.waiting.set(
       count(events.waiting),
-      `${number(events.waiting.backing_off)} back off, ${number(events.waiting.parked)} behind them, ${number(events.waiting.scheduled)} scheduled`,
+      `${number(events.waiting.backing_off)} back off, ${number(events.waiting.parked)} blocked, ${number(events.waiting.scheduled)} scheduled`,
     );
     tiles.dead.set(count(events.dead), events.dead.count > 0 ? 'wait for a decision' : 'none');
   }

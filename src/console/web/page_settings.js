@@ -7,7 +7,7 @@ export const every = () => 0;
 export const path = () => 'settings';
 
 export function make(main) {
-  const from = el('p', {class: 'note'}, 'Looking …');
+  const from = el('p', {class: 'note'}, 'Loading …');
   const text = el('pre', {tabindex: '0', 'aria-label': 'The settings as TOML'});
   main.append(from, text);
   return (data) => {
@@ -15,7 +15,7 @@ export function make(main) {
       data.sources.length > 0 ? data.sources.map((one) => shown(one)).join(', ') : 'nowhere but the defaults';
     fill(
       from,
-      `The settings of this console, from ${sources}. A relay may have others: outboxd run --print-config tells them.`,
+      `The settings of this console, from ${sources}. A relay may have others: outboxd run --print-config shows them.`,
     );
     // Lines stay lines.
     fill(

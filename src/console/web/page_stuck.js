@@ -93,7 +93,7 @@ function show_failures(place, data) {
       data.failures,
     ),
     data.failures_more
-      ? el('p', {class: 'note'}, 'There are more than are looked at here: the counts are of the oldest.')
+      ? el('p', {class: 'note'}, 'There are more events than are counted here: the counts are of the oldest.')
       : null,
   );
 }
@@ -113,14 +113,14 @@ function behind(row) {
 
 function show_held(place, data) {
   if (data.held === undefined) return fill(place);
-  if (data.held.length === 0) return fill(place, el('p', {class: 'empty'}, 'No aggregate is held.'));
+  if (data.held.length === 0) return fill(place, el('p', {class: 'empty'}, 'No aggregate is blocked.'));
   return fill(
     place,
     table(
-      'Held aggregates',
+      'Blocked aggregates',
       [
         {title: 'Aggregate', cell: (row) => shown(`${row.aggregate_type}/${row.aggregate_id}`, 100)},
-        {title: 'Events behind', number: true, cell: (row) => number(row.events)},
+        {title: 'Blocked events', number: true, cell: (row) => number(row.events)},
         {title: 'Oldest', cell: (row) => since(row.oldest)},
         {title: 'Waits for', cell: behind},
       ],
@@ -195,7 +195,7 @@ function show_snapshot(place, data) {
   const oldest = data.oldest_snapshot;
   if (oldest === undefined) return fill(place);
   if (oldest === null)
-    return fill(place, el('p', {class: 'empty'}, 'No session keeps vacuum from its work.'));
+    return fill(place, el('p', {class: 'empty'}, 'No session holds vacuum back.'));
   return fill(
     place,
     el(
@@ -213,7 +213,7 @@ function show_checks(place, findings) {
   if (findings.length === 0)
     return fill(
       place,
-      el('p', {class: 'empty'}, 'The outbox is as it should be. What is so of relays alone, outboxd check tells.'),
+      el('p', {class: 'empty'}, 'No problem found. outboxd check also checks what only a relay can see.'),
     );
   return fill(
     place,
@@ -221,7 +221,7 @@ function show_checks(place, findings) {
       'What outboxd check finds',
       [
         {title: 'Check', cell: (row) => [row.verdict === 'failure' ? 'Problem: ' : 'Warning: ', el('code', {}, row.name)]},
-        {title: 'What is so', cell: (row) => shown(row.words, 500)},
+        {title: 'Finding', cell: (row) => shown(row.words, 500)},
         {title: 'What to do', cell: (row) => el('code', {}, shown(row.remedy, 500))},
       ],
       findings,
@@ -234,14 +234,14 @@ const check_every = 60_000; // milliseconds; the server asks PostgreSQL as seldo
 export function make(main) {
   const parts = [
     ['Failures', show_failures],
-    ['Held aggregates', show_held],
+    ['Blocked aggregates', show_held],
     ['Paused', show_paused],
     ['Sessions in the way', show_culprits],
     ['Oldest snapshot', show_snapshot],
   ].map(([name, show]) => ({name, show, place: el('div'), before: ''}));
   const unread = el('ul', {class: 'wrong'});
-  const total = el('p', {class: 'note'}, 'Looking …');
-  const checks = el('div', {}, el('p', {class: 'note'}, 'Looking …'));
+  const total = el('p', {class: 'note'}, 'Loading …');
+  const checks = el('div', {}, el('p', {class: 'note'}, 'Loading …'));
   main.append(
     total,
     unread,
