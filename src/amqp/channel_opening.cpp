@@ -15,7 +15,7 @@ std::string_view channel_opening::awaited() const {
     case step::confirm:
       return "confirm mode";
     case step::look:
-      return "word of the exchange";
+      return "the answer about the exchange";
     case step::declare:
       return "the declaration of the exchange";
     case step::done:

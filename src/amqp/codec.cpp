@@ -92,7 +92,7 @@ result<method> codec::decode(std::string_view payload) {
         fmt::format("the broker sent method {}, which a publisher does not expect", method_number(id)));
   if (id == AMQP_CONNECTION_START_METHOD && payload.size() > frame_max_untuned)
     return transient(fmt::format(
-        "the broker sent a greeting of {} bytes, which is larger than a frame may be then", payload.size()));
+        "the broker sent a greeting of {} bytes, which is larger than a first frame may be", payload.size()));
   pool_.recycle();
   method out{id, nullptr};
   const int status = amqp_decode_method(id, pool_.get(), as_bytes(payload.substr(4)), &out.fields);

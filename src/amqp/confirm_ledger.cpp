@@ -64,7 +64,7 @@ result<void> confirm_ledger::confirm(std::uint64_t tag, bool multiple, bool ack,
   const bool was_aside = settle_aside(tag, multiple, ack, out);
   if (tag < first_ && (all || was_aside)) return {};
   if (tag < first_ || (!multiple && at(tag).settled))
-    return transient(fmt::format("the broker sent {} for tag {}, which is settled already", name, tag));
+    return transient(fmt::format("the broker sent {} for tag {}, which is already confirmed", name, tag));
 
   if (multiple)
     for (auto t = first_; t <= tag; ++t) settle(at(t), ack, out);

@@ -194,7 +194,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   bool add(const amqp_field_value_t& value, std::size_t size) {
     if (left_out_) return true;
     if (levels_.empty()) return start(false);
-    if (breaks_cc(value.kind)) return fail("is not a list of routing keys, which RabbitMQ wants it to be");
+    if (breaks_cc(value.kind)) return fail("is not a list of routing keys, as RabbitMQ requires");
     if (!fits(size + 1)) return false;
     bytes_ += size + 1;
     fields_.push_back({{levels_.back().key, value}, fields_.size()});

@@ -94,7 +94,7 @@ result<void> check_offer(const amqp_connection_start_t& start, login_by how) {
   for (const std::string_view needed : {"publisher_confirms", "basic.nack"})
     if (!capable(start.server_properties, needed))
       return permanent(fmt::format(
-          "the broker lacks {}, without which a publish cannot be known to have arrived; use RabbitMQ",
+          "the broker lacks {}, without which outboxd cannot know that a message has arrived; use RabbitMQ",
           needed));
   return {};
 }

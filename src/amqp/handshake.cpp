@@ -181,12 +181,11 @@ result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
             "set amqp.declare = false",
             exchange));
       return permanent(
-          fmt::format(
-              "{}; {}", said,
-              settings_.login == login_by::plain
-                  ? "check the user, its password and its permissions"
-                  : "check that a user has the name of our certificate (ssl_cert_login_from) and that "
-                    "ssl_options.verify is verify_peer; the broker's log says why"),
+          fmt::format("{}; {}", said,
+                      settings_.login == login_by::plain
+                          ? "check the user, its password and its permissions"
+                          : "check that a user has the name in the client certificate (ssl_cert_login_from) "
+                            "and that ssl_options.verify is verify_peer; the broker's log says why"),
           cause::login);
     case AMQP_PRECONDITION_FAILED:
       return fail(fmt::format(
@@ -203,7 +202,7 @@ result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
     case AMQP_NOT_IMPLEMENTED:
       return fail("the broker's configuration does not allow what the relay needs");
     default:  // 320 CONNECTION_FORCED, 541 INTERNAL_ERROR and the like: the broker stops or is in trouble
-      return transient(fmt::format("{}; trying again helps once the broker is well", said));
+      return transient(fmt::format("{}; outboxd tries again until the broker has recovered", said));
   }
 }
 

@@ -103,8 +103,8 @@ result<void> show(ssl::context& context, const tls_settings& from) {
                                 ignored);
   if (encrypted)
     return wrong(key_setting, from.key_file,
-                 "is encrypted, and nobody is there to type its passphrase; give one without: openssl pkey "
-                 "-in ENCRYPTED -out PLAIN");
+                 "is encrypted, and outboxd cannot ask for its passphrase; remove the passphrase: openssl "
+                 "pkey -in ENCRYPTED -out PLAIN");
   if (failed && SSL_CTX_check_private_key(context.native_handle()) != 1 && has(failed.message(), "mismatch"))
     return wrong(key_setting, from.key_file,
                  fmt::format("is not the key of {} = '{}'", certificate_setting, from.certificate_file));

@@ -73,9 +73,9 @@ std::string_view remedy_for(int reason) {
     case SSL_R_NO_PROTOCOLS_AVAILABLE:
       return "the broker speaks no TLS of version 1.2 or newer; set ssl_options.versions there";
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-      return "the broker wants a certificate of ours; set amqp.tls.certificate_file and amqp.tls.key_file";
+      return "the broker requires a client certificate; set amqp.tls.certificate_file and amqp.tls.key_file";
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-      return "the broker does not know who has signed amqp.tls.certificate_file; add that CA to its "
+      return "the broker does not know the CA that signed amqp.tls.certificate_file; add it to its "
              "ssl_options.cacertfile";
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
       return "amqp.tls.certificate_file has been revoked; get a new one";
@@ -86,8 +86,8 @@ std::string_view remedy_for(int reason) {
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
       return "the broker does not accept amqp.tls.certificate_file; its log says why";
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-      return "the broker's log says why: it may want a certificate of ours (amqp.tls.certificate_file), or "
-             "share no cipher with us";
+      return "the broker's log says why: it may require a client certificate (amqp.tls.certificate_file), or "
+             "have no cipher in common with outboxd";
     default:
       return "the broker's log may say why";
   }

@@ -67,7 +67,7 @@ int run_command_line(int argc, char** argv, add_commands others) {
       app.add_subcommand("version", "print the version, the commit, and the libraries' versions");
   app.set_version_flag("--version", OUTBOXD_VERSION,
                        "print the version, the commit, and the libraries' versions");
-  CLI::App* const help = app.add_subcommand("help", "print this help, that of a command, or all settings");
+  CLI::App* const help = app.add_subcommand("help", "print this help, a command's help, or all settings");
   std::vector<std::string> topic;
   help->add_option("command", topic, "such as: events list, or settings")->type_name("");
 

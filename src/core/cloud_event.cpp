@@ -31,7 +31,7 @@ bool has_control_characters(std::string_view text) {
 }
 
 result<std::vector<attribute>> attributes_of(const event& from, const cloudevents_settings& by) {
-  if (from.event_type.empty()) return permanent("its event type is empty, and CloudEvents wants a type");
+  if (from.event_type.empty()) return permanent("its event type is empty, and CloudEvents requires a type");
   for (const auto& [name, text] :
        {std::pair("event type", from.event_type), std::pair("aggregate type", from.aggregate_type),
         std::pair("aggregate id", from.aggregate_id)})

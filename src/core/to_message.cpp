@@ -75,8 +75,8 @@ message to_message(const event& from, payload_type payload, const routing& by) {
 result<message> to_message(const event& from, payload_type payload, const routing& by, const routed* how) {
   if (!from.has_texts)
     return permanent(
-        "its payload or its headers are NULL: the column is not NOT NULL any more, as `outboxd migrate` "
-        "makes it");
+        "its payload or its headers are NULL: the column has lost the NOT NULL that `outboxd migrate` gives "
+        "it");
   message out = to_message(from, payload, by);
   if (how == nullptr) return out;
   if (!how->trouble.empty()) return permanent(how->trouble);

@@ -52,8 +52,8 @@ result<address> parse_address(std::string_view text) {
   const auto port = colon == std::string_view::npos ? std::nullopt : parse_port(text.substr(colon + 1));
   if (!host || !port)
     return permanent(
-        "an IP address and a port, such as 127.0.0.1:9464, [::1]:9464 or :9464 (every address), "
-        "unix:/path, a list of such, or off");
+        "an IP address and a port, such as 127.0.0.1:9464, [::1]:9464 or :9464 (every address), unix:/path, "
+        "a list of these, or off");
   return tcp_address{*host, *port};
 }
 

@@ -46,7 +46,7 @@ result<allowed_hosts> allowed_hosts::parse(std::string_view text, std::string_vi
     else if (is_name(name))
       out.names_.push_back(lower(name));
     else
-      return permanent("host names without a port, such as relay.internal, a list of such, or *");
+      return permanent("host names without a port, such as relay.internal, a list of these, or *");
   }
   return out;
 }

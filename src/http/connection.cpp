@@ -50,7 +50,7 @@ std::optional<response> refusal_of_body(const parser_type& parser, std::size_t m
   if (!announced) return response{411, std::string(plain_text), "a POST needs a Content-Length\n"};
   if (*announced > most)
     return response{413, std::string(plain_text),
-                    "a body of at most " + std::to_string(most) + " bytes is taken\n"};
+                    "a body of at most " + std::to_string(most) + " bytes is accepted\n"};
   return std::nullopt;
 }
 

@@ -24,7 +24,7 @@ result<credentials> parse_login(std::string_view text) {
   if (text.find(':', colon + 1) != std::string_view::npos && colon != std::string_view::npos)
     return permanent(fmt::format("the URL has more than one ':' before the '@'; {}", encode_hint));
   if (user->find(':') != std::string::npos)
-    return permanent("the user of the URL has a ':', which HTTP's Basic authentication cannot say");
+    return permanent("the user of the URL has a ':', which HTTP's Basic authentication does not allow");
   return credentials{*user, *password};
 }
 

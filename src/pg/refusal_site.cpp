@@ -102,9 +102,7 @@ std::string site_of(const error_fields& from, std::string_view user) {
   if (by_server && from.sqlstate == foreign_key && from.message.starts_with("update or delete on table"))
     out += "; delete the rows that refer to the event first, or make the key ON DELETE CASCADE or SET NULL";
   if (is_of_a_rule(from))
-    out +=
-        "; a rule of the table takes the place of what the relay writes: drop the rule that `outboxd check` "
-        "names";
+    out += "; a rule of the table replaces the relay's statement: drop the rule that `outboxd check` names";
   if (by_server && from.sqlstate == no_privilege && !function.empty()) {
     const auto grant = missing_grant(from, user);
     out +=

@@ -170,7 +170,7 @@ spoken_by speaker(std::string_view source_file, std::string_view inner_query) {
 error refused_statement(std::string_view sqlstate, std::string_view words, spoken_by whose,
                         std::string_view site) {
   const bool unsafe = whose == spoken_by::function || may_quote_a_row(sqlstate);
-  const std::string_view shown = unsafe ? "its words may quote a row and are left out" : words;
+  const std::string_view shown = unsafe ? "its message may quote a row and is left out" : words;
   error why = site.empty()
                   ? refused(sqlstate, shown)
                   : error{fault_of(sqlstate), fmt::format("{} (SQLSTATE {}){}", shown, sqlstate, site),

@@ -128,12 +128,11 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
   const auto version = facts.number_at(0, 1);
   OUTBOXD_CO_TRY_VOID(check_version(with.schema, version));
   if (!facts.is_null(0, 2))
-    co_return permanent(fmt::format(
-        "the rule {0} of {1}.event makes something else of what the relay writes; DROP RULE {0} ON {1}.event",
-        facts.at(0, 2), with.schema.identifier()));
+    co_return permanent(
+        fmt::format("the rule {0} of {1}.event replaces the relay's statements; DROP RULE {0} ON {1}.event",
+                    facts.at(0, 2), with.schema.identifier()));
   const auto payload = store::payload_type_of(static_cast<Oid>(facts.number_at(0, 0)));
-  if (!payload)
-    co_return permanent("the column payload of the outbox is none of jsonb, json, text and bytea");
+  if (!payload) co_return permanent("the outbox's column payload is not of type jsonb, json, text or bytea");
   outbox_facts out{.payload = *payload, .version = version, .may = {}, .goes_without = {}};
   OUTBOXD_CO_TRY_VOID(co_await look_what_is_open(link, with, out));
   co_return out;
@@ -156,18 +155,16 @@ boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, con
   if (again.at(0, 0) == pid && theirs.at(0, 0) != pid) co_return result<void>();
   co_return permanent(
       "database.url leads to a connection pooler that changes the session between transactions; the locks "
-      "and the LISTEN of a relay "
-      "do not survive there. Give it the server itself, or a pool in session mode");
+      "and the LISTEN of a relay do not survive there. Name the server itself, or a pool in session mode");
 }
 
 result<void> check_version(const pg::schema_name& schema, std::int64_t version) {
   if (version == store::schema_version || version == store::schema_version + 1) return {};
   if (version == 0)
-    return permanent(
-        fmt::format("the schema {} has no record of its version, as after a restore without its rows; "
-                    "`outboxd migrate` makes it again",
-                    schema.name()),
-        cause::schema_version);
+    return permanent(fmt::format("the schema {} has no record of its version, as after a restore without its "
+                                 "rows; `outboxd migrate` restores it",
+                                 schema.name()),
+                     cause::schema_version);
   return permanent(
       fmt::format("the schema {} has version {}, and this outboxd works with {} and {}; {}", schema.name(),
                   version, store::schema_version, store::schema_version + 1,

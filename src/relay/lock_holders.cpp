@@ -39,10 +39,11 @@ std::string session_of(const pg::rows& row) {
   const auto statement = row.find(0, holder::query).value_or("");
   // What PostgreSQL shows to those who have not pg_read_all_stats.
   const bool hidden = statement == "<insufficient privilege>";
-  return fmt::format("pid {} (user {}, application {}, {}{})", pg::read_int4(row.at(0, holder::pid)),
-                     name_of(row, holder::user), name_of(row, holder::application),
-                     hidden ? "its statement is shown to members of pg_read_all_stats" : "latest statement: ",
-                     hidden ? "" : pg::shown_statement(statement));
+  return fmt::format(
+      "pid {} (user {}, application {}, {}{})", pg::read_int4(row.at(0, holder::pid)),
+      name_of(row, holder::user), name_of(row, holder::application),
+      hidden ? "its statement is visible only to members of pg_read_all_stats" : "latest statement: ",
+      hidden ? "" : pg::shown_statement(statement));
 }
 
 // What the owner of the table can have put between a mark and its row: a rule that does something instead, or
@@ -190,12 +191,11 @@ boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_
   const auto table = printable(row.at(0, 2), 100);
   // Who looks at a trigger does not see whether it returns null.
   const auto who = fmt::format("{} {} of {}", by_rule ? "the rule" : "perhaps the trigger", name, table);
-  co_return sighting{
-      fmt::format("{} {}", by_rule ? "rule" : "trigger", name),
-      fmt::format(
-          "events of {} cannot be marked, and nobody has locked them: {} leaves their rows as they are",
-          schema_.name(), who),
-      0};
+  co_return sighting{fmt::format("{} {}", by_rule ? "rule" : "trigger", name),
+                     fmt::format("events of {} cannot be marked as published, and no session has locked "
+                                 "them: {} leaves their rows unchanged",
+                                 schema_.name(), who),
+                     0};
 }
 
 // A search that PostgreSQL refuses, for a lock again, has found nobody.
@@ -245,33 +245,33 @@ std::string lock_holder_watch::words_for(std::string_view statement, std::int64_
                                          const std::optional<std::string>& waits_for) const {
   if (statement == store::statement::lead_holder && waits_for)
     return fmt::format(
-        "no relay can lead shard {} of {}: {} holds the lock of its lead for a relay that has given it up; "
-        "it was told to end, and waits for {}",
+        "no relay can lead shard {} of {}: {} still holds its leader lock for a relay that no longer leads; "
+        "the session was told to end, and waits for {}",
         number, schema_.name(), who, *waits_for);
   if (statement == store::statement::lead_holder)
-    return fmt::format("no relay can lead shard {} of {}: {} holds the lock of its lead", number,
-                       schema_.name(), who);
+    return fmt::format("no relay can lead shard {} of {}: {} holds its leader lock", number, schema_.name(),
+                       who);
   if (statement == store::statement::sleep_holder)
-    return fmt::format("the leader of shard {} of {} polls and cannot sleep: {} holds the lock SLEEP ({})",
+    return fmt::format("the leader of shard {} of {} polls and cannot be idle: {} holds its idle lock ({})",
                        number, schema_.name(), who, mode);
   if (statement == store::statement::requester)
-    return fmt::format("{} asks for the lead of shard {} of {}", who, number, schema_.name());
+    return fmt::format("{} asks to lead shard {} of {}", who, number, schema_.name());
   if (statement == store::statement::notifier)
     return fmt::format(
-        "the channel {} is flooded with notifications, and not listened to for most of the time: {} sends "
-        "them",
+        "the channel {} is flooded with notifications, so the leader rarely listens: {} sends them",
         schema_.name(), who);
   // PostgreSQL does not show who listens, so where it has named nobody the oldest transaction is only likely.
   if (statement == store::statement::queue_holder)
     return fmt::format(
-        "the server's queue of notifications is not emptied: {} {}; it has a transaction open {}. End it "
-        "(SELECT pg_terminate_backend(PID)), and commit before waiting in whatever listens",
-        who, number == 0 ? "has the oldest transaction, and may be who listens" : "keeps it from that", mode);
+        "the server's notification queue is not emptied: {} {}; its transaction is open {}. End it (SELECT "
+        "pg_terminate_backend(PID)), and let that program commit before it waits",
+        who, number == 0 ? "has the oldest transaction, and may be the listener" : "prevents that", mode);
   if (statement == store::statement::row_holder)
-    return fmt::format("events of {} cannot be marked: {} has locked their rows", schema_.name(), who);
+    return fmt::format("events of {} cannot be marked as published: {} has locked their rows", schema_.name(),
+                       who);
   const std::string behind = number == 0 ? "" : fmt::format(", behind pid {}", number);
-  return fmt::format("events of {} cannot be read or marked: {} {} {} on the table{}", schema_.name(), who,
-                     number == 0 ? "holds" : "waits for", mode, behind);
+  return fmt::format("events of {} cannot be read or marked as published: {} {} {} on the table{}",
+                     schema_.name(), who, number == 0 ? "holds" : "waits for", mode, behind);
 }
 
 }  // namespace outboxd::relay

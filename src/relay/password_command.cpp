@@ -189,7 +189,7 @@ asio::awaitable<result<std::string>> password_command::run() {
     case child::cut::stopped:
       co_return refused("was stopped with outboxd");
   }
-  if (!status) co_return refused("has ended, and nobody can tell how");
+  if (!status) co_return refused("ended with an unknown status");
   if (WIFSIGNALED(*status)) co_return refused(fmt::format("was ended by signal {}", WTERMSIG(*status)));
   if (WEXITSTATUS(*status) != 0)
     co_return refused(

@@ -96,25 +96,25 @@ std::optional<obstacle> relay::catching_up(const leader& one) const {
   if (!one.leads()) return std::nullopt;
   const auto late = [](clock::time_point from) { return clock::now() - from > slow_after; };
   if (const auto loads = one.events().loads_since(); loads && late(*loads))
-    return obstacle{"catching_up",
-                    fmt::format("shard {}: learns what holds back events; {} aggregates so far", *one.leads(),
-                                one.events().held()),
-                    since(*loads)};
+    return obstacle{
+        "catching_up",
+        fmt::format("shard {}: loading blocked aggregates; {} so far", *one.leads(), one.events().held()),
+        since(*loads)};
   if (const auto reads = one.events().reads_since(); reads && late(*reads))
-    return obstacle{"catching_up", fmt::format("shard {}: a read has taken so long already", *one.leads()),
+    return obstacle{"catching_up",
+                    fmt::format("shard {}: a read of the table has not finished", *one.leads()),
                     since(*reads)};
   const auto found = one.events().searching();
   if (!found || !late(found->since)) return std::nullopt;
   if (found->seen < found->up_to)
-    return obstacle{"catching_up",
-                    fmt::format("shard {}: looks for events of transactions that it has not seen; it is at "
-                                "transaction {} of {}",
-                                *one.leads(), found->seen, found->up_to),
-                    since(found->since)};
-  return obstacle{
-      "catching_up",
-      fmt::format("shard {}: passes events that are finished; it is at seq {}", *one.leads(), found->seq),
-      since(found->since)};
+    return obstacle{
+        "catching_up",
+        fmt::format("shard {}: searching for events of unseen transactions; at transaction {} of {}",
+                    *one.leads(), found->seen, found->up_to),
+        since(found->since)};
+  return obstacle{"catching_up",
+                  fmt::format("shard {}: skipping finished events; at seq {}", *one.leads(), found->seq),
+                  since(found->since)};
 }
 
 // all: nothing else is written, either.
@@ -122,12 +122,13 @@ std::optional<obstacle> relay::refused_writes(bool all) const {
   for (const auto& one : leaders_) {
     const auto found = one->leads() ? one->events().refuses() : std::nullopt;
     if (!found || found->all != all || clock::now() - found->since < refused_for) continue;
-    return obstacle{"marks_refused",
-                    fmt::format("PostgreSQL will not write what became of {} of shard {}, which are "
-                                "published or refused: {}",
-                                found->events == 1 ? "an event" : fmt::format("{} events", found->events),
-                                *one->leads(), found->reason),
-                    since(found->since)};
+    return obstacle{
+        "marks_refused",
+        fmt::format(
+            "PostgreSQL rejects the status update of {} of shard {}, confirmed or refused by RabbitMQ: {}",
+            found->events == 1 ? "an event" : fmt::format("{} events", found->events), *one->leads(),
+            found->reason),
+        since(found->since)};
   }
   return std::nullopt;
 }
@@ -140,23 +141,24 @@ std::vector<obstacle> relay::warnings() const {
   if (told != leaders_.end()) {
     const auto* who = (*told)->lock_holders().holds_queue();
     out.push_back({"notification_queue",
-                   fmt::format("PostgreSQL's queue of notifications is full to {:.0f} %, so writers do not "
-                               "notify and events leave by polling; {}",
+                   fmt::format("PostgreSQL's notification queue is {:.0f} % full, so the leader polls and "
+                               "writers do not notify; {}",
                                100 * (*told)->queue_usage(),
-                               who != nullptr ? who->words : "who holds it up is looked for"),
+                               who != nullptr ? who->words : "looking for the session that holds it up"),
                    *(*told)->queue_fills_since()});
   }
   for (const auto& one : leaders_)
     if (one->leads() && one->deaf_since()) {
-      out.push_back({"deaf", "notifications of PostgreSQL do not arrive, so events leave by polling",
-                     *one->deaf_since()});
+      out.push_back(
+          {"deaf", "notifications from PostgreSQL do not arrive, so the leader polls", *one->deaf_since()});
       break;
     }
   if (said_schema_ > 0)
-    out.push_back({"newer_schema",
-                   fmt::format("the outbox was migrated to version {}, this program's is {}; upgrade it",
-                               said_schema_, store::schema_version),
-                   newer_since_});
+    out.push_back(
+        {"newer_schema",
+         fmt::format("the outbox was migrated to version {}, and this program was built for {}; upgrade it",
+                     said_schema_, store::schema_version),
+         newer_since_});
   return out;
 }
 
@@ -199,10 +201,10 @@ std::optional<std::string> relay::stuck() const {
       settings_.leader.database.claim_timeout + settings_.leader.database.connect_timeout + stuck_after;
   for (const auto& one : leaders_)
     if (clock::now() - one->latest_turn() > longest)
-      return fmt::format("a session with PostgreSQL has made no step for {} s",
+      return fmt::format("a session with PostgreSQL has made no progress for {} s",
                          (clock::now() - one->latest_turn()) / 1s);
   if (const auto due = lanes_.next_deadline(); due && clock::now() - *due > stuck_after)
-    return fmt::format("a lane has not looked after its overdue confirms for {} s",
+    return fmt::format("a connection to RabbitMQ has not handled its overdue confirms for {} s",
                        (clock::now() - *due) / 1s);
   return std::nullopt;
 }

@@ -85,10 +85,11 @@ bool round_trip::is_written(const segment& from, flow::write_answer& into) {
 }
 
 bool round_trip::refuse(std::string_view what) {
-  broken_ = error{fault::transient,
-                  fmt::format("PostgreSQL has answered the statement {} with {}, which it was not asked for: "
-                              "the session is given up",
-                              answered_, what)};
+  broken_ = error{
+      fault::transient,
+      fmt::format(
+          "PostgreSQL has answered the statement {} with {}, which it was not asked for: closing the session",
+          answered_, what)};
   return false;
 }
 
@@ -103,7 +104,7 @@ std::optional<std::vector<bool>> round_trip::numbers_in(const pg::rows& from, st
   for (int row = 0; row < from.size(); ++row) {
     const auto number = pg::read_int8(from.at(row, 0));
     if (number < 1 || number > static_cast<std::int64_t>(most) || out[static_cast<std::size_t>(number - 1)]) {
-      refuse("an event twice, or another one");
+      refuse("an event twice, or one that was not asked for");
       return std::nullopt;
     }
     out[static_cast<std::size_t>(number - 1)] = true;
@@ -206,7 +207,7 @@ void round_trip::add_mark_by_place(const flow::mark_request& asked, flow::write_
     const auto marked = got.answers.back().affected();
     const auto wanted = static_cast<std::int64_t>(asked.keys.size());
     if (marked > wanted)
-      refuse(fmt::format("{} rows marked and not {}", marked, wanted));
+      refuse(fmt::format("{} marked rows instead of {}", marked, wanted));
     else if (marked < wanted)
       into.result = flow::write_result::missed;
   });

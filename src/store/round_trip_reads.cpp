@@ -194,7 +194,7 @@ void round_trip::add(const flow::fetch_request& asked, flow::fetch_request::answ
     for (const flow::stored_event& one : *events) {
       const auto found = std::lower_bound(missing.begin(), missing.end(), one.what.key());
       if (found == missing.end() || *found != one.what.key()) {
-        refuse("an event twice, or another one");
+        refuse("an event twice, or one that was not asked for");
         return;
       }
       missing.erase(found);

@@ -17,7 +17,7 @@ boost::asio::awaitable<result<flow::saved_position>> store_session::load(shard_v
   ask.run(std::string(statement::load), {pg::int4(of.shard)});
   OUTBOXD_CO_TRY(const auto answers, co_await link_.execute(std::move(ask), timeout_));
   const pg::rows& row = answers.front();
-  if (row.size() == 0) co_return transient("the shard is not there any more");
+  if (row.size() == 0) co_return transient("the shard no longer exists");
   static constexpr std::array cells{pg::number_or_null_cell, pg::text_or_null_cell, pg::text_cell,
                                     pg::text_cell,           pg::number_cell,       pg::boolean_cell,
                                     pg::boolean_cell,        pg::number_cell};
@@ -29,9 +29,9 @@ boost::asio::awaitable<result<flow::saved_position>> store_session::load(shard_v
   if (!now) co_return permanent("PostgreSQL has sent a snapshot that this version of outboxd cannot read");
   const auto shards = pg::read_int8(row.at(0, 4));
   if (shards <= of.shard || shards > most_shards || (shards & (shards - 1)) != 0)
-    co_return transient(
-        fmt::format("the outbox has {} shards, which is no power of two up to {}: `outboxd migrate` mends it",
-                    shards, most_shards));
+    co_return transient(fmt::format(
+        "the outbox has {} shards, which is not a power of two up to {}: `outboxd migrate` repairs it",
+        shards, most_shards));
   of.shards = static_cast<int>(shards);
   of.rings = pg::read_bool(row.at(0, 5));
   of.afresh = pg::read_bool(row.at(0, 6));

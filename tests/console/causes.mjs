@@ -145,7 +145,7 @@ const faults = {
         // It is full; psql says so, too.
       }
     },
-    words: "A relay warns: PostgreSQL's queue of notifications is full to",
+    words: "A relay warns: PostgreSQL's notification queue is",
   },
   // A hundred thousand is the most that is counted: a million is told in the same words.
   'a scheduled crowd': {

@@ -68,8 +68,8 @@ TEST_CASE("an event whose payload is NULL, in a column that allows it by now, is
   on.await_published(1);
   CHECK(
       session.value("SELECT last_error_code || ': ' || last_error FROM outbox.event WHERE status = 'dead'") ==
-      "unencodable: its payload or its headers are NULL: the column is not NOT NULL any more, as `outboxd "
-      "migrate` makes it");
+      "unencodable: its payload or its headers are NULL: the column has lost the NOT NULL that `outboxd "
+      "migrate` gives it");
   running.stop();
 }
 

@@ -250,7 +250,7 @@ TEST_SUITE("alone") {
 
     topology.bind("loses", "outbox", "#");
     eventually(
-        "RabbitMQ tells the policy of the new queue", [&] { return at.check().says("throw away"); },
+        "RabbitMQ tells the policy of the new queue", [&] { return at.check().says("drop a message"); },
         time_limit);
     finds(at, "broker.policies", "warning", "no dead letter exchange: \"loses\" after 5",
           fmt::format("rabbitmqctl set_policy -p {} --apply-to queues", own.name()));
@@ -259,7 +259,7 @@ TEST_SUITE("alone") {
                 .definition = R"([{<<"dead-letter-exchange">>, <<"amq.fanout">>}])",
                 .vhost = own.name()});
     eventually(
-        "RabbitMQ tells the dead letter exchange", [&] { return !at.check().says("throw away"); },
+        "RabbitMQ tells the dead letter exchange", [&] { return !at.check().says("drop a message"); },
         time_limit);
     CHECK_FALSE(at.check().says("warning"));
     topology.declare_queue("copies", queue_type::classic, {{"x-overflow", "reject-publish-dlx"}});

@@ -89,7 +89,7 @@ TEST_CASE("check names triggers and indexes that are disabled or gone, and its r
   mend("database.triggers");
   at.administer("ALTER TABLE outbox.event ENABLE TRIGGER event_keep_place");
   finds(at, "database.triggers", "warning",
-        "event_keep_place of outbox.event fires in ordinary sessions alone",
+        "event_keep_place of outbox.event fires only in ordinary sessions",
         "ENABLE ALWAYS TRIGGER event_keep_place;");
   mend("database.triggers");
   at.administer("ALTER TABLE outbox.event ENABLE ALWAYS TRIGGER event_take_over");

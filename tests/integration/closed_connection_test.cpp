@@ -98,8 +98,9 @@ TEST_CASE(
   CHECK(dead.at(0)[0] == bad);
   CHECK(dead.at(0)[1] == "3");
   CHECK(dead.at(0)[2] == "connection_closed");
-  CHECK_MESSAGE(dead.at(0)[3]->find("without a word, with this event alone in flight") != std::string::npos,
-                *dead.at(0)[3]);
+  CHECK_MESSAGE(
+      dead.at(0)[3]->find("without a reason while only this event was in flight") != std::string::npos,
+      *dead.at(0)[3]);
   CHECK(session.number("SELECT count(*) FROM outbox.event WHERE status = 'published' AND attempts > 0") == 0);
   running.stop();
   for (const auto& complaint : at.complaints()) FAIL_CHECK(complaint);

@@ -85,7 +85,7 @@ TEST_CASE("a console that asks nobody listens on loopback addresses alone, and a
     CHECK_MESSAGE(done.exited(2), done.text());
     CHECK_MESSAGE(done.says(std::string(words)), done.text());
   };
-  refuses({"--console-listen", ":9465"}, "nobody would be asked who he is");
+  refuses({"--console-listen", ":9465"}, "nobody would have to log in");
   refuses({"--console-access", "act"}, "needs somebody who may act");
   refuses({"--console-access", "off"}, "read or act for the console to be served");
   refuses({"--console-listen", "off"}, "an address for the console to be served");

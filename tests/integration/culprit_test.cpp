@@ -86,7 +86,7 @@ TEST_CASE("another relay that leads is no culprit, and the statement is shown to
   relay first{on, {}, hasty};
   first.wait_line("leads shard 0 of 1", time_limit);
   relay second{on, {}, hasty};
-  second.wait_line("stands by", time_limit);
+  second.wait_line("standby: another", time_limit);
   first.stop();
   second.wait_line("leads shard 0 of 1", time_limit);
   // The same one again, now with somebody who is a culprit.
@@ -130,7 +130,7 @@ TEST_CASE("who keeps the leader from sleeping is named, and events leave meanwhi
   relay running{on, long_claim, hasty};
   running.await_connected();
   const auto line = await_named(running, noisy);
-  CHECK_MESSAGE(has(line, "the leader of shard 0 of outbox polls and cannot sleep"), line);
+  CHECK_MESSAGE(has(line, "the leader of shard 0 of outbox polls and cannot be idle"), line);
   CHECK_MESSAGE(has(line, "(ExclusiveLock)"), line);
   on.add_events(5, 10);
   check_exact(on);

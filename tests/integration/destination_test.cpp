@@ -46,13 +46,13 @@ TEST_CASE("a binding that is gone for a while: events wait in order, and go out 
   on.await_drained();
   broker{}.unbind(on.queue(), "outbox", on.queue() + ".#");
   insert(session, on, 20, 5);
-  running.wait_line("does not take events");
+  running.wait_line("does not accept events");
   eventually("all of them wait", [&] {
     return session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 0;
   });
   CHECK(waiting(session, "returned") == 20);
   broker{}.bind(on.queue(), "outbox", on.queue() + ".#");
-  running.wait_line("takes events again");
+  running.wait_line("accepts events again");
   check_all(on, 120);
   running.stop();
 }
@@ -72,9 +72,9 @@ TEST_CASE("a policy that made a full queue refuse is taken away: its events go o
               .pattern = "^" + on.queue() + "$",
               .definition = R"([{<<"max-length">>, 1}, {<<"overflow">>, <<"reject-publish">>}])"});
   insert(session, on, 20, 3);
-  running.wait_line("does not take events");
+  running.wait_line("does not accept events");
   clear_policy(full);
-  running.wait_line("takes events again");
+  running.wait_line("accepts events again");
   check_all(on, 70);
   running.stop();
 }
@@ -90,7 +90,7 @@ TEST_CASE("an exchange that is deleted for a while: the same, and others' events
   on.await_drained();
   broker{}.delete_exchange(exchange);
   insert(session, on, 20, 3, exchange);
-  running.wait_line("does not take events");
+  running.wait_line("does not accept events");
   session.exec(
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload)"
       " SELECT 'bill', a, $1, '{}' FROM generate_series(1, 50) AS a",
@@ -102,7 +102,7 @@ TEST_CASE("an exchange that is deleted for a while: the same, and others' events
   });
   broker{}.declare_exchange(exchange);
   broker{}.bind(on.queue(), exchange, on.queue() + ".#");
-  running.wait_line("takes events again");
+  running.wait_line("accepts events again");
   check_all(on, 120);
   running.stop();
   broker{}.delete_exchange(exchange);
@@ -117,14 +117,14 @@ TEST_CASE("another leader that meets the outage blames nobody, too") {
     on.await_drained();
     broker{}.unbind(on.queue(), "outbox", on.queue() + ".#");
     insert(session, on, 3, 3);
-    running.wait_line("does not take events");
+    running.wait_line("does not accept events");
     eventually("all of them wait", [&] {
       return session.number("SELECT count(*) FROM outbox.event WHERE status = 'pending'") == 0;
     });
     running.stop();
   }
   relay next{on, one_attempt};
-  next.wait_line("does not take events");
+  next.wait_line("does not accept events");
   broker{}.bind(on.queue(), "outbox", on.queue() + ".#");
   check_all(on, 12);
   next.stop();
@@ -170,7 +170,7 @@ TEST_CASE("a consumer that is gone for good: its events are dead in time, and th
             " AND last_error LIKE 'given up after 3 s: %returned by the broker: 312 NO_ROUTE%'"
             " AND attempts = 0") == orders);
   running.stop();
-  CHECK(running.count_lines("does not take events") == 1);
+  CHECK(running.count_lines("does not accept events") == 1);
   CHECK(running.count_lines(" is dead") <= 1);
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("retention leaves the events that a foreign key refers to, says so onc
   refer_to(session, "'1', '2', '1500'", "DEFERRABLE INITIALLY DEFERRED");
   asked_relay running{on};
   running.wait_line(
-      "retention.published: 3 rows that are old stay: the foreign key note_of_event of public.note refers to "
+      "retention.published: 3 old rows are kept: the foreign key note_of_event of public.note refers to "
       "them",
       time_limit);
   CHECK(metric(running, "outboxd_pruned_total{what=\"published\"}") == 2'997);
@@ -125,7 +125,7 @@ TEST_CASE("check finds foreign keys, triggers and indexes that users have put on
   at.administer(
       "ALTER TABLE note DROP CONSTRAINT note_of_event,"
       " ADD CONSTRAINT note_of_event FOREIGN KEY (event_id) REFERENCES outbox.event ON DELETE CASCADE");
-  CHECK(at.check().says("the foreign key note_of_event of public.note lets events go"));
+  CHECK(at.check().says("the foreign key note_of_event of public.note does not keep events"));
   at.administer(fmt::format(audit_of_updates, ""));
   finds(at, "database.user_triggers", "warning",
         "the trigger audit of outbox.event fires when an event is marked",
@@ -136,7 +136,7 @@ TEST_CASE("check finds foreign keys, triggers and indexes that users have put on
   finds(at, "database.user_indexes", "warning", "the index outbox.by_status depends on status",
         "DROP INDEX CONCURRENTLY outbox.by_status;");
   at.administer("DROP INDEX outbox.by_status; CREATE INDEX by_type ON outbox.event (event_type)");
-  CHECK(at.check().says("none on what a mark changes"));
+  CHECK(at.check().says("none on a column that changes when an event is published"));
 }
 
 TEST_CASE("a trigger that may not write what it audits is named with the grant that it needs, once") {

@@ -253,7 +253,7 @@ TEST_CASE("a leader that stops while PostgreSQL puts its mark off for a lock los
     relay first{on, claim, by(on, how)};
     const auto leader = on.await_leader();
     relay second{on, claim};
-    second.wait_line("stands by", time_limit);
+    second.wait_line("standby: another", time_limit);
     first.freeze(on);  // so that there is something to mark when it goes on
     add_large(on);
     auto locker = on.connect();
@@ -306,11 +306,11 @@ TEST_CASE("of twenty relays one leads, the others say once that they stand by, a
                          [&](const auto& one) { return one->count_lines(words) == 1; });
   };
   eventually(
-      "all have found their place", [&] { return count(leads) == 1 && count("stands by") == 19; },
+      "all have found their place", [&] { return count(leads) == 1 && count("standby: another") == 19; },
       2 * time_limit);
   on.add_events(10, 50);
   on.await_drained();
-  CHECK(count("stands by") == 19);
+  CHECK(count("standby: another") == 19);
   const auto first =
       std::find_if(all.begin(), all.end(), [&](const auto& one) { return one->count_lines(leads) > 0; });
   (*first)->stop();
@@ -319,7 +319,7 @@ TEST_CASE("of twenty relays one leads, the others say once that they stand by, a
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());
   CHECK(count(leads) == 1);
-  CHECK(count("stands by") == 19);
+  CHECK(count("standby: another") == 19);
   CHECK(on.shards_led() == 1);
 }
 

@@ -97,7 +97,7 @@ TEST_CASE(
     other.listen_in_a_transaction();
     other.fill_to(0.1);
     await_sleeping(running, false);
-    running.wait_line("the queue of notifications", time_limit);
+    running.wait_line("the notification queue, which", time_limit);
     other.fill();
     on.add_events(5, 4);
     on.await_drained();

@@ -65,7 +65,7 @@ TEST_CASE("an event that dies while the standby is gone holds up nobody, and cos
   relay first{its.on};
   first.wait_line(leads, time_limit);
   relay second{its.on};
-  second.wait_line("stands by", time_limit);
+  second.wait_line("standby: another", time_limit);
   its.add("1", std::string(256, 'x'));  // no broker takes such a routing key
   its.add("1");
   its.add_others();
@@ -100,7 +100,7 @@ TEST_CASE("a leader that hangs while its session waits for a standby that is gon
   relay first{its.on, short_claim};
   first.wait_line(leads, time_limit);
   relay second{its.on, short_claim};
-  second.wait_line("stands by", time_limit);
+  second.wait_line("standby: another", time_limit);
   its.add("waits");
   its.await_waiting();
   first.send(SIGSTOP);

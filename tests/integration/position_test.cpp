@@ -324,7 +324,7 @@ TEST_CASE("a server that has lost transactions that the position had seen is rea
       "UPDATE outbox.shard SET seen = '4611686018427387907:4611686018427387907:', seq = 1000000, saved_by ="
       " pg_current_xact_id()");
   relay running{on};
-  running.wait_line("or this one has lost transactions; reading from the start", time_limit);
+  running.wait_line("or this server has lost transactions; reading from the start", time_limit);
   on.add_events(1, 10);
   check_exact(on, 110);
   running.stop();

@@ -139,7 +139,7 @@ TEST_CASE("a relay works on the schema of the next version, says so, and exits 2
   on.add_events(10);
   relay running{on};
   const auto line = running.wait_line("the schema has version", time_limit);
-  CHECK_MESSAGE(line.find(fmt::format("has version {}, and this outboxd is made for {}; it works with both",
+  CHECK_MESSAGE(line.find(fmt::format("has version {}, and this outboxd was built for {}; it works with both",
                                       own + 1, own)) != std::string::npos,
                 line);
   on.await_drained();

@@ -105,7 +105,7 @@ TEST_CASE("SIGHUP takes up relay.standby_interval: a standby asks for the lead a
   first.wait_line("leads shard 0 of 1", time_limit);
   const settings_file file{"[relay]\nstandby_interval = '15m'\nclaim_timeout = '1h'\n"};
   relay second{on, file.flags()};
-  second.wait_line("stands by", time_limit);
+  second.wait_line("standby: another", time_limit);
   first.stop();
   reload(second, file, "[relay]\nstandby_interval = '50ms'\nclaim_timeout = '1h'\n",
          "relay.standby_interval = '50ms'");
@@ -134,7 +134,7 @@ TEST_CASE("SIGHUP names what needs a restart, and says when nothing has changed"
   running.await_connected();
   reload(running, file, "[relay]\nlanes = 2\n", "configuration reloaded; no changes");
   for (int i = 0; i < 2; ++i)  // again as long as it waits for that
-    reload(running, file, "[relay]\nlanes = 1\n", "relay.lanes has changed, and stays as it was");
+    reload(running, file, "[relay]\nlanes = 1\n", "relay.lanes has changed, but takes effect only when");
   reload(running, file, "[relay]\nlanes = 2\n", "configuration reloaded; no changes");
   running.stop();
 }
@@ -151,7 +151,8 @@ TEST_CASE("SIGHUP with a broken file under load changes nothing, loses nothing a
   refused("[retry]\nbase = 'soon'\n", "retry.base = 'soon' (" + file.path() + ":2) is not allowed");
   refused("[retry\n", file.path() + ":1");
   refused("[relay]\nlanez = 2\n", "unknown key 'relay.lanez'");
-  refused("[relay]\nclaim_timeout = '1m'\nsweep_interval = '30s'\n", "with the settings that only a restart");
+  refused("[relay]\nclaim_timeout = '1m'\nsweep_interval = '30s'\n",
+          "it does not fit the settings that only a restart");
   std::filesystem::remove(file.path());
   running.send(SIGHUP);
   running.wait_line("cannot read the configuration file", time_limit);

@@ -193,7 +193,7 @@ TEST_CASE(
   restore(source, on, {"--schema-only"});
   const auto refused = run_outboxd({"run"}, on.variables());
   CHECK_MESSAGE(refused.exited(2), refused.text());
-  CHECK_MESSAGE(refused.says("`outboxd migrate` makes it again"), refused.text());
+  CHECK_MESSAGE(refused.says("`outboxd migrate` restores it"), refused.text());
   mends(on, "shard 0, 1 has no row");
   CHECK(on.connect().number("SELECT count(*) FROM outbox.migration") > 0);
   relay running{on};

@@ -26,7 +26,7 @@ TEST_CASE("the service manager hears READY, who leads, and STOPPING") {
   notify_socket second_manager{notify_socket::kind::abstract};
   relay second{on, {}, told(second_manager)};
   second_manager.wait_line("READY=1");
-  second_manager.wait_line("STATUS=stands by: another relay leads");
+  second_manager.wait_line("STATUS=standby: another relay leads");
   first.stop();
   CHECK(first_manager.has("STOPPING=1"));
   second_manager.wait_line(leads);
@@ -42,7 +42,7 @@ TEST_CASE("a relay whose servers are away is ready, and its status says what is 
                 told(manager, {{"OUTBOXD_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none"},
                                {"OUTBOXD_AMQP_URL", "amqp://127.0.0.1:1"}})};
   manager.wait_line("READY=1");
-  manager.wait_line("STATUS=does not publish (database_down): ");
+  manager.wait_line("STATUS=not publishing (database_down): ");
   running.stop();
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a stop that waits for confirms says again and again that it needs mor
   stopped.send(SIGTERM);
   const auto stopping = manager.wait_line("STOPPING=1");
   const auto first = manager.wait_line("EXTEND_TIMEOUT_USEC=", stopping);
-  manager.wait_line("STATUS=stops: waits for outstanding confirms", stopping);
+  manager.wait_line("STATUS=stopping: waiting for outstanding confirms", stopping);
   manager.wait_line("EXTEND_TIMEOUT_USEC=", first + 1);
   CHECK(stopped.wait(time_limit).code == 0);
 }

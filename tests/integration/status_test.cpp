@@ -100,7 +100,7 @@ TEST_CASE("status names the relays, who leads and who stands by, and whether the
   first.await_connected();
   on.await_asleep();
   relay second{on, no_sweep, {{"PGAPPNAME", "the other one"}}};
-  second.wait_line("stands by");
+  second.wait_line("standby: another");
   const auto pid = on.leader();
   nlohmann::json status;
   eventually(

@@ -28,7 +28,7 @@ TEST_CASE(
   session.exec("CREATE RULE \"Swallow\" AS ON UPDATE TO outbox.event DO INSTEAD NOTHING");
   on.add_events(3, 10);
   running.wait_line(
-      "a rule of the table takes the place of what the relay writes: drop the rule that `outboxd check` "
+      "a rule of the table replaces the relay's statement: drop the rule that `outboxd check` "
       "names",
       time_limit);
   session.exec("DROP RULE \"Swallow\" ON outbox.event");

@@ -155,14 +155,14 @@ TEST_CASE("a broker that wants our certificate looks at it") {
   };
   show(at.ours.issue({.common_name = "outboxd", .hosts = {}}));
   const auto done = at.check();
-  CHECK_MESSAGE(done.says("our certificate expires in 0 days"), done.text());
+  CHECK_MESSAGE(done.says("the client certificate expires in 0 days"), done.text());
   show(at.ours.issue({.common_name = "outboxd", .hosts = {}, .until = std::chrono::hours(24 * 100)}));
   const auto later = at.check();
-  CHECK_MESSAGE(later.says("our certificate is good for 99 days"), later.text());
+  CHECK_MESSAGE(later.says("the client certificate is valid for 99 days"), later.text());
 
   certificate_authority strangers{"somebody else's CA"};
   show(strangers.issue({.common_name = "outboxd", .hosts = {}}));
-  at.refused("the broker does not know who has signed");
+  at.refused("the broker does not know the CA that signed");
   show(at.ours.issue({.common_name = "outboxd",
                       .hosts = {},
                       .from = std::chrono::hours(-48),
@@ -226,7 +226,7 @@ TEST_CASE("files that are no good are named at the start, each with its remedy")
           {key, mine.key},
           {"OUTBOXD_AMQP_URL", "amqps://127.0.0.1:1"},
           {"OUTBOXD_AMQP_PASSWORD_COMMAND", "/bin/true"}},
-         "take amqp.password_command away");
+         "remove amqp.password_command");
   starts({{"OUTBOXD_AMQP_TLS_VERIFY", "maybe"}}, "give one of full, ca, none");
 }
 
@@ -267,10 +267,10 @@ TEST_SUITE("alone") {
                                   "'EXTERNAL']), ok = application:set_env(rabbit, ssl_cert_login_from, "
                                   "common_name), ok = application:set_env(rabbit, ssl_options, [{verify, "
                                   "verify_peer}]), "};
-    at.refused("check that a user has the name of our certificate");
+    at.refused("check that a user has the name in the client certificate");
     const user_by_certificate ours{"a-relay"};
     const auto done = at.check();
-    CHECK_MESSAGE(done.says("our certificate expires in 0 days"), done.text());
+    CHECK_MESSAGE(done.says("the client certificate expires in 0 days"), done.text());
     relay running{at.on,
                   {"--amqp-url", port.url("amqps", "localhost", "nobody", "nothing"), "--amqp-auth",
                    "external", "--amqp-tls-ca-file", at.ours.file(), "--amqp-tls-certificate-file",

@@ -81,7 +81,7 @@ TEST_CASE("a broker that breaks the protocol in mid-batch costs a connection and
     std::string told;
   } all[] = {
       {wire::ack(9), "basic.ack for tag 9"},
-      {wire::ack(2), "settled already"},
+      {wire::ack(2), "already confirmed"},
       {wire::ack(1'000'000, true), "basic.ack for tag 1000000"},
       {wire::u8(1) + wire::u16(1) + wire::u32(0xFFFFFFFF), "4294967295 bytes"},
       {wire::method(1, 999, 1), "method 999.1"},

@@ -196,9 +196,9 @@ TEST_CASE("CC and BCC are lists of routing keys and nothing else") {
   CHECK(mapped(R"({"cc":1,"b":{"CC":2}})") == "b:F{CC:l2},cc:l1");
   for (const char* value : {"1", "null", "\"a\"", "{}", "true", "1.5", "[1]", "[null]", "[[\"a\"]]", "[{}]"})
     CHECK(mapped(R"({"CC":)" + std::string(value) + "}") ==
-          "error: header \"CC\" is not a list of routing keys, which RabbitMQ wants it to be");
+          "error: header \"CC\" is not a list of routing keys, as RabbitMQ requires");
   CHECK(mapped(R"({"BCC":"a"})") ==
-        "error: header \"BCC\" is not a list of routing keys, which RabbitMQ wants it to be");
+        "error: header \"BCC\" is not a list of routing keys, as RabbitMQ requires");
   CHECK(mapped(R"({"CCC":{"CC":2},"b":[{"BCC":3}]})") == "CCC:F{CC:l2},b:A[F{BCC:l3}]");
 }
 

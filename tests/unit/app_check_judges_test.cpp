@@ -1,4 +1,4 @@
-// app_check_judges_test: what the doctor makes of clocks, transports and old snapshots.
+// app_check_judges_test: what check makes of clocks, transports and old snapshots.
 #include <doctest/doctest.h>
 
 #include "app/check/checks.hpp"
@@ -61,7 +61,7 @@ TEST_CASE("who has held back vacuum for more than an hour is named, with how to 
   const auto session = judge_snapshots(held);
   REQUIRE(session.has_value());
   CHECK(session->how == verdict::warning);
-  CHECK(has(session->words, "pid 4711 (user shop, application psql) is in a transaction since 60 min"));
+  CHECK(has(session->words, "pid 4711 (user shop, application psql) has been in a transaction for 60 min"));
   CHECK(session->remedy == "SELECT pg_terminate_backend(4711);");
 
   held.prepared->age = 2h;

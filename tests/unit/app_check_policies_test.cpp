@@ -1,4 +1,4 @@
-// app_check_policies_test: what the doctor makes of the management API's answers, good and bad. The answers
+// app_check_policies_test: what check makes of the management API's answers, good and bad. The answers
 // are those of RabbitMQ 3.10.8, shortened.
 #include <doctest/doctest.h>
 
@@ -192,9 +192,9 @@ TEST_CASE("an API that refuses, is another one, or says nonsense is one warning,
         bad{http_text(302, ""), "answers 302", "rabbitmq_management"},
         bad{http_text(404, "<html>"), "answers 404", "rabbitmq_management"},
         bad{http_text(404, not_found), "does not answer as RabbitMQ", "rabbitmq_management"},
-        bad{http_text(200, "{\"rabbitmq_version\":"), "something else than JSON", "rabbitmq_management"},
-        bad{http_text(200, nested), "something else than JSON", "rabbitmq_management"},
-        bad{http_text(200, "null"), "something else than JSON", "rabbitmq_management"},
+        bad{http_text(200, "{\"rabbitmq_version\":"), "does not answer with JSON", "rabbitmq_management"},
+        bad{http_text(200, nested), "does not answer with JSON", "rabbitmq_management"},
+        bad{http_text(200, "null"), "does not answer with JSON", "rabbitmq_management"},
         bad{http_text(200, R"({"rabbitmq_version":7})"), "does not answer as RabbitMQ",
             "rabbitmq_management"},
         bad{http_text(200, R"([{"rabbitmq_version":"x"}])"), "does not answer as RabbitMQ",

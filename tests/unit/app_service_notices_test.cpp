@@ -59,7 +59,7 @@ struct told_of {
 
 TEST_CASE("a relay is ready when it runs, and not while it tries its servers for the first time") {
   told_of one;
-  one.await("STATUS=connects");
+  one.await("STATUS=connecting");
   CHECK_FALSE(one.manager.has("READY=1"));
   one.figures = leading();
   one.await("STATUS=leads 1 of 1 shards");
@@ -81,7 +81,7 @@ TEST_CASE("a status is said once, until it changes") {
   one.figures.shards_led = 0;
   one.notices.look();
   const auto next = one.await("STATUS=", from + 1);
-  CHECK(one.manager.lines().at(next) == "STATUS=stands by: another relay leads");
+  CHECK(one.manager.lines().at(next) == "STATUS=standby: another relay leads");
 }
 
 TEST_CASE("a stop is said at once, and that it needs more time again and again") {
@@ -156,9 +156,9 @@ TEST_CASE("the status line names what is wrong first") {
   figures.shards_led = 2;
   CHECK(status_line(figures) == "leads 2 of 4 shards");
   figures.obstacles.push_back({"broker_down", "connection refused", {}});
-  CHECK(status_line(figures) == "does not publish (broker_down): connection refused");
+  CHECK(status_line(figures) == "not publishing (broker_down): connection refused");
   figures.now_in = relay::progress::stopping;
-  CHECK(status_line(figures) == "stops: waits for outstanding confirms");
+  CHECK(status_line(figures) == "stopping: waiting for outstanding confirms");
 }
 
 }  // namespace app_service_notices_test

@@ -160,7 +160,7 @@ TEST_CASE("what CloudEvents does not allow is the event's own fault, and says wh
   CHECK_FALSE(formed(from, payload_type::jsonb, message_format::cloudevents_binary).what);
   from.event_type = "";
   CHECK(formed(from, payload_type::jsonb, message_format::cloudevents).error() ==
-        "its event type is empty, and CloudEvents wants a type");
+        "its event type is empty, and CloudEvents requires a type");
   from = sample();
   from.aggregate_id = "a\nb";
   CHECK_FALSE(formed(from, payload_type::jsonb, message_format::cloudevents).what);

@@ -199,7 +199,7 @@ TEST_CASE(
     it.answer(0, it.latest(), what, "312");
     it.ask();
     CHECK(it.recorded() == "1 dead ");
-    CHECK((it.asked.failures[0].reason.find("its dead letter") != std::string::npos) ==
+    CHECK((it.asked.failures[0].reason.find("its dead-letter message") != std::string::npos) ==
           (what != verdict::acked));
   }
 }

@@ -127,7 +127,7 @@ TEST_CASE(
   CHECK(it.recorded() == "1 dead ");
   REQUIRE(it.failed.size() == 1);
   CHECK(it.failed[0].code == "unreadable");
-  CHECK(it.failed[0].reason == "its texts would have 536870913 bytes, and RabbitMQ takes 536870912 at most");
+  CHECK(it.failed[0].reason == "its texts have 536870913 bytes, and RabbitMQ accepts 536870912 at most");
   // A server that is slow for an hour kills nobody.
   int tries = 0;
   for (const auto until = it.now + 1h; it.now < until || it.asked.fetch.empty();) {

@@ -81,7 +81,7 @@ TEST_CASE(
     CHECK(may_quote_a_row(code));
     const error why = refused_statement(code, "boom {\"canary\": 1}");
     CHECK(why.message ==
-          std::string("PostgreSQL refused a statement: its words may quote a row and are left out"
+          std::string("PostgreSQL refused a statement: its message may quote a row and is left out"
                       " (SQLSTATE ") +
               code + ")");
   }
@@ -105,7 +105,7 @@ TEST_CASE("what a function says may quote a row under any code") {
     CHECK(speaker(file, "SELECT canary") == spoken_by::function);
   }
   CHECK(refused_statement("55000", "boom canary", spoken_by::function).message ==
-        "PostgreSQL refused a statement: its words may quote a row and are left out (SQLSTATE 55000)");
+        "PostgreSQL refused a statement: its message may quote a row and is left out (SQLSTATE 55000)");
 }
 
 TEST_CASE("what fails for a row is told from what passes by itself and from what ends the session") {

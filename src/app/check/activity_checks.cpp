@@ -46,7 +46,7 @@ finding check_connections(context& of) {
       "'outboxd%') AS own"
       " WHERE r.rolname = current_user AND d.datname = current_database()");
   if (!found || found->size() == 0)
-    return not_checked(found ? "nothing is told about them" : found.error().message);
+    return not_checked(found ? "PostgreSQL shows nothing about them" : found.error().message);
   std::int64_t shards = 1;
   if (of.known.has_outbox)
     if (const auto rows = of.ask(fmt::format("SELECT count(*) FROM {}.shard", of.schema())))
@@ -66,22 +66,23 @@ finding check_connections(context& of) {
             fmt::format("ALTER DATABASE {} CONNECTION LIMIT -1;", sql_name(of.known.database))}};
   for (const limit& one : limits)
     if (number(*found, one.column) < needed)
-      return warning(fmt::format("{} has {} connections left for relays; one that leads everything takes {}",
-                                 one.whose, number(*found, one.column), needed),
-                     one.remedy);
-  return ok(fmt::format("{} left; a relay that leads everything takes {}", number(*found, 0), needed));
+      return warning(
+          fmt::format("{} has {} connections left for relays; a relay that leads all shards needs {}",
+                      one.whose, number(*found, one.column), needed),
+          one.remedy);
+  return ok(fmt::format("{} left; a relay that leads all shards needs {}", number(*found, 0), needed));
 }
 
 // What is there at two looks, a second apart.
 finding check_locks(context& of) {
-  if (!of.known.opened_as_relay) return not_checked("no session as a relay opens it");
+  if (!of.known.opened_as_relay) return not_checked("no session could be opened as a relay does");
   const auto look = [&] {
     return wait_for(
         of.io(), relay::lock_holders_now(of.as_relay(), of.database().schema, of.database().claim_timeout));
   };
   const auto first = look();
   if (!first) return not_checked(first.error().message);
-  if (first->empty()) return ok("nobody else's are in the way");
+  if (first->empty()) return ok("no other session's locks are in the way");
   wait_for(of.io(), pause(of.as_relay(), 1s));
   const auto second = look();
   if (!second) return not_checked(second.error().message);
@@ -92,7 +93,7 @@ finding check_locks(context& of) {
                                   ? "SELECT gid FROM pg_prepared_xacts;  -- then ROLLBACK PREPARED 'gid';"
                                   : fmt::format("SELECT pg_terminate_backend({});", one.pid));
   }
-  return ok("nobody else's are in the way for long");
+  return ok("no other session's locks are in the way for long");
 }
 
 finding check_snapshots(context& of) {
@@ -112,7 +113,7 @@ finding check_snapshots(context& of) {
       " WHERE s.xmin IS NOT NULL AND NOT s.active ORDER BY 1 DESC LIMIT 1");
   const auto sees = of.ask("SELECT pg_has_role('pg_read_all_stats', 'USAGE')");
   if (!session || !prepared || !slot || !sees)
-    return not_checked("PostgreSQL does not tell who holds snapshots");
+    return not_checked("PostgreSQL does not show which sessions hold snapshots");
   snapshot_holders held;
   const auto text = [](const pg::rows& rows, int column) { return std::string(rows.at(0, column)); };
   if (session->size() > 0)
@@ -141,14 +142,13 @@ std::optional<finding> judge_snapshots(const snapshot_holders& held) {
   if (held.open && held.open->age > long_ago)
     return warning(
         fmt::format(
-            "pid {} (user {}, application {}) is in a transaction since {} min, and holds back vacuum",
+            "pid {} (user {}, application {}) has been in a transaction for {} min, and holds back vacuum",
             held.open->pid, held.open->user, held.open->application, minutes(held.open->age)),
         fmt::format("SELECT pg_terminate_backend({});", held.open->pid));
   if (held.slot)
-    return warning(
-        fmt::format("replication slot {} is used by nobody, and holds back vacuum by {} transactions",
-                    held.slot->name, held.slot->transactions),
-        fmt::format("SELECT pg_drop_replication_slot({});", held.slot->name));
+    return warning(fmt::format("replication slot {} is unused, and holds back vacuum by {} transactions",
+                               held.slot->name, held.slot->transactions),
+                   fmt::format("SELECT pg_drop_replication_slot({});", held.slot->name));
   return std::nullopt;
 }
 

@@ -29,7 +29,8 @@ finding check_references(context& of) {
   if (found->size() == 0) return ok("no foreign key refers to events");
   const auto name = found->at(0, 0);
   const auto table = found->at(0, 1);
-  if (found->at(0, 2) == "f") return ok(fmt::format("the foreign key {} of {} lets events go", name, table));
+  if (found->at(0, 2) == "f")
+    return ok(fmt::format("the foreign key {} of {} does not keep events", name, table));
   const bool removes = of.database().after_publish == store::after_publish::remove;
   return (removes ? failure : warning)(
       fmt::format("the foreign key {} of {} refers to events: {} those that are referred to", name, table,
@@ -51,20 +52,21 @@ finding check_user_triggers(context& of) {
                   " ORDER BY p.prosecdef, t.tgname LIMIT 1",
                   tables_of(of)));
   if (!found) return not_checked(found.error().message);
-  if (found->size() == 0) return ok("none that fires when an event is marked or deleted");
+  if (found->size() == 0) return ok("none that fires when an event is marked as published or deleted");
   const auto name = found->at(0, 0);
   const auto function = found->at(0, 2);
   const bool marks = found->at(0, 4) == "t";
   const bool deletes = found->at(0, 5) == "t";
-  const auto when = marks && deletes ? "marked or deleted" : marks ? "marked" : "deleted";
+  const auto when = marks && deletes ? "marked as published or deleted"
+                    : marks          ? "marked as published"
+                                     : "deleted";
   if (found->at(0, 3) == "t")
     return ok(
         fmt::format("{} fires when an event is {}, with the rights of its function's owner", name, when));
   return warning(
-      fmt::format(
-          "the trigger {} of {} fires when an event is {}, with the rights of {}: where it may not do "
-          "what it does, the event is not {}",
-          name, found->at(0, 1), when, of.known.user, when),
+      fmt::format("the trigger {} of {} fires when an event is {}, with the rights of {}: if these do not "
+                  "suffice, the event is not {}",
+                  name, found->at(0, 1), when, of.known.user, when),
       fmt::format("ALTER FUNCTION {} SECURITY DEFINER SET search_path = pg_catalog, pg_temp;  -- or DROP "
                   "TRIGGER {} ON {};",
                   function, name, found->at(0, 1)));
@@ -84,10 +86,10 @@ finding check_user_indexes(context& of) {
       " ORDER BY 1 LIMIT 1",
       tables_of(of)));
   if (!found) return not_checked(found.error().message);
-  if (found->size() == 0) return ok("none on what a mark changes");
+  if (found->size() == 0) return ok("none on a column that changes when an event is published");
   return warning(
-      fmt::format("the index {} depends on status or published_at, which each mark changes: marks are three "
-                  "times as dear, and the table grows",
+      fmt::format("the index {} depends on status or published_at, which change when an event is published: "
+                  "marking events as published costs three times as much, and the table grows",
                   found->at(0, 0)),
       fmt::format("DROP INDEX CONCURRENTLY {};", found->at(0, 0)));
 }

@@ -68,9 +68,9 @@ finding check_certificate(std::chrono::system_clock::time_point expires, const s
   const auto left = expires - std::chrono::system_clock::now();
   const auto days = std::chrono::floor<std::chrono::days>(left).count();
   if (left < soon)
-    return warning(fmt::format("{}; our certificate expires in {} days", words, days),
+    return warning(fmt::format("{}; the client certificate expires in {} days", words, days),
                    "openssl x509 -noout -dates -in CERTIFICATE  # amqp.tls.certificate_file; renew it");
-  return ok(fmt::format("{}; our certificate is good for {} days", words, days));
+  return ok(fmt::format("{}; the client certificate is valid for {} days", words, days));
 }
 
 finding check_transport(const amqp::url& target, const amqp::inquiry& line, amqp::verification verify) {
@@ -146,7 +146,7 @@ std::string_view type_in(std::string_view words) {
 
 // It is there, and nobody asks the relay to declare it. A declaration that cannot succeed tells its type.
 finding check_type(const subject& at, amqp::inquiry& line, const place& where) {
-  constexpr auto untold = "exists; its type is not told";
+  constexpr auto untold = "exists; its type is not known";
   if (line.broker().product != "RabbitMQ") return ok(untold);
   const auto said = wait_for(at.io, line.may_declare(where.exchange));
   const auto type = said ? type_in(said->words) : std::string_view();
@@ -154,11 +154,10 @@ finding check_type(const subject& at, amqp::inquiry& line, const place& where) {
   if (!defers(type)) return ok(fmt::format("exists; its type is {}", type));
   if (!is_mandatory(at.from.relay.leader.stream.route, where.exchange))
     return ok(fmt::format("exists; its type is {}, and the routes to it are not mandatory", type));
-  return warning(
-      fmt::format("its type is {}: RabbitMQ returns each message as one that no queue takes, though it "
-                  "may deliver it later; events are sent again and again, and are dead in the end",
-                  type),
-      "mandatory = false  # in the [[route]] to it; see docs/messages.md");
+  return warning(fmt::format("its type is {}: RabbitMQ returns each message as unroutable, although it may "
+                             "deliver it later; events are sent repeatedly, and are dead in the end",
+                             type),
+                 "mandatory = false  # in the [[route]] to it; see docs/messages.md");
 }
 
 finding check_exchange(const subject& at, amqp::inquiry& line, const place& where) {
@@ -193,8 +192,8 @@ finding check_permission(const subject& at, amqp::inquiry& line, const place& wh
 }
 
 finding check_alarm(const std::optional<std::string>& blocked) {
-  if (!blocked) return ok("the broker takes messages");
-  return warning(fmt::format("the broker takes no messages for now: {}", *blocked),
+  if (!blocked) return ok("the broker accepts messages");
+  return warning(fmt::format("the broker accepts no messages at the moment: {}", *blocked),
                  "rabbitmq-diagnostics alarms");
 }
 
@@ -214,8 +213,8 @@ finding check_lanes(const subject& at) {
   if (refused)
     return warning(fmt::format("{} of {} connections (relay.lanes): {}", got, wanted, refused->message),
                    limit_remedy(refused->message, at.target));
-  return ok(fmt::format("{} at once, as relay.lanes wants{}", got,
-                        at.from.relay.lanes > wanted ? ", of which no more were tried" : ""));
+  return ok(fmt::format("{} at once, as relay.lanes requires{}", got,
+                        at.from.relay.lanes > wanted ? ", the most that check tries" : ""));
 }
 
 finding check_message_size(const settings& from, const amqp::identity& broker) {
@@ -270,8 +269,8 @@ findings check_broker(const settings& from) {
     const auto text = one.read_blocking();
     const auto target = text ? amqp::parse_url(*text) : tl::make_unexpected(text.error());
     if (!target) {
-      out.push_back(
-          named("broker.login", failure(target.error().message, "mend amqp.url, or the file that it is in")));
+      out.push_back(named("broker.login",
+                          failure(target.error().message, "correct amqp.url, or the file that contains it")));
       continue;
     }
     const auto first = out.size();

@@ -1,4 +1,4 @@
-// check: the doctor. Looks at everything that a relay needs, changes nothing, and says what to do.
+// check: looks at everything that a relay needs, changes nothing, and says what to do.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -31,7 +31,7 @@ int check_command(const settings& from, bool as_json) {
 
 void add_check_command(CLI::App& app, command_set& to) {
   CLI::App* const check = app.add_subcommand(
-      "check", "look at everything that a relay needs, and say what is wrong and how to mend it");
+      "check", "check everything that a relay needs, and say what is wrong and how to repair it");
   const auto as_json = std::make_shared<bool>(false);
   check->add_flag("--json", *as_json, "print JSON");
   to.push_back(

@@ -1,4 +1,4 @@
-// checks: everything that the doctor looks at, in the order of the report.
+// checks: everything that the command looks at, in the order of the report.
 #pragma once
 
 #include <chrono>

@@ -41,8 +41,8 @@ finding check_commits(context& of) {
     remedy += fmt::format("{}{}", row == 0 ? "" : " ", found->at(row, 1));
   }
   return warning(
-      fmt::format("synchronous_commit is off for {}: others see such a transaction before it is on "
-                  "disk, and a crash of PostgreSQL may take it back after its events were published",
+      fmt::format("synchronous_commit is off for {}: its transactions are visible before they are on disk, "
+                  "and a crash of PostgreSQL may undo them after their events were published",
                   where),
       remedy);
 }

@@ -1,4 +1,4 @@
-// context: the database that the doctor looks at: its sessions, asked one question at a time, and what is
+// context: the database that check looks at: its sessions, asked one question at a time, and what is
 // known so far.
 #pragma once
 

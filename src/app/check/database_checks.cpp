@@ -64,7 +64,7 @@ findings check_database(context& of) {
     if (!opened)
       out.push_back(named(one.name, not_checked("no login to PostgreSQL")));
     else if (one.first == needs::outbox && !of.known.has_outbox)
-      out.push_back(named(one.name, not_checked("there is no outbox that this outboxd knows")));
+      out.push_back(named(one.name, not_checked("there is no outbox that this outboxd supports")));
     else
       out.push_back(named(one.name, one.look(of)));
     of.known.failed = of.known.failed || out.back().how == verdict::failure;

@@ -1,4 +1,4 @@
-// finding: what one check of the doctor has come to.
+// finding: what one check has found.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds longest_wait = 5s;  // for one answer
 constexpr auto enable_remedy =
-    "rabbitmq-plugins enable rabbitmq_management  # on the broker; or mend amqp.management_url";
+    "rabbitmq-plugins enable rabbitmq_management  # on the broker; or correct amqp.management_url";
 
 // {"error":"not_authorised","reason":"Not management user"}
 std::string reason_in(const std::string& body) {
@@ -47,7 +47,7 @@ tl::expected<nlohmann::json, finding> management_api::get(std::string_view targe
   const auto left = std::chrono::duration_cast<milliseconds>(until_ - std::chrono::steady_clock::now());
   if (left <= 0ms)
     return tl::make_unexpected(
-        warning(fmt::format("{} is too slow: not all could be asked", where_.display()),
+        warning(fmt::format("{} is too slow: some questions were not asked", where_.display()),
                 "rabbitmq-diagnostics status  # and see why the management plugin is slow"));
   const auto heard = ask(target, std::min(left, longest_wait));
   if (!heard) return tl::make_unexpected(warning(heard.error().message, enable_remedy));
@@ -56,7 +56,7 @@ tl::expected<nlohmann::json, finding> management_api::get(std::string_view targe
   if (heard->status != 200) return tl::make_unexpected(refused(heard->status, heard->body));
   if (!said.is_discarded() && !said.is_null()) return said;
   return tl::make_unexpected(
-      warning(fmt::format("{} answers with something else than JSON", where_.display()), enable_remedy));
+      warning(fmt::format("{} does not answer with JSON", where_.display()), enable_remedy));
 }
 
 result<http::answer> management_api::ask(std::string_view target, milliseconds limit) const {
@@ -93,7 +93,7 @@ finding management_api::refused(int status, const std::string& body) const {
         fmt::format("rabbitmqctl set_user_tags {} management  # it replaces the user's tags", user));
   if (status == 401 || status == 403)
     return warning(std::move(words),
-                   fmt::format("rabbitmqctl authenticate_user {}  # then mend amqp.management_url", user));
+                   fmt::format("rabbitmqctl authenticate_user {}  # then correct amqp.management_url", user));
   return warning(std::move(words), enable_remedy);
 }
 

@@ -37,9 +37,9 @@ std::string_view words_of(char enabled) {
     case 'A':
       return "in all sessions";
     case 'R':
-      return "in logical replication and with session_replication_role = replica alone";
+      return "only in logical replication and with session_replication_role = replica";
     default:
-      return "in ordinary sessions alone";
+      return "only in ordinary sessions";
   }
 }
 
@@ -70,7 +70,7 @@ finding check_schema(context& of) {
   of.known.has_outbox = true;
   if (number > store::schema_version)
     return warning(
-        fmt::format("schema {} has version {}, and this outboxd is made for {}; it works with both",
+        fmt::format("schema {} has version {}, and this outboxd was built for {}; it works with both",
                     schema.name(), number, store::schema_version),
         "install the outboxd that migrated it");
   return ok(fmt::format("schema {} has version {}", schema.name(), number));
@@ -100,7 +100,7 @@ finding check_triggers(context& of) {
           fmt::format("the trigger {} of {}.event fires {}", name, of.schema(), words_of(enabled.front())),
           enable);
   }
-  return ok("all are there, and fire where they should");
+  return ok("all exist, and fire where they should");
 }
 
 finding check_rules(context& of) {
@@ -111,11 +111,10 @@ finding check_rules(context& of) {
                          of.schema_literal()));
   if (!found) return not_checked(found.error().message);
   if (found->is_null(0, 0)) return ok("none that changes what a relay writes");
-  return failure(
-      fmt::format("the rule {} of {}.event makes something else of an UPDATE or DELETE, and so keeps "
-                  "the relay from marking or deleting what it has published",
-                  found->at(0, 0), of.schema()),
-      fmt::format("DROP RULE {} ON {}.event;", found->at(0, 0), of.schema()));
+  return failure(fmt::format("the rule {} of {}.event replaces an UPDATE or DELETE, so that the relay cannot "
+                             "mark events as published or delete them",
+                             found->at(0, 0), of.schema()),
+                 fmt::format("DROP RULE {} ON {}.event;", found->at(0, 0), of.schema()));
 }
 
 finding check_indexes(context& of) {
@@ -141,11 +140,12 @@ finding check_indexes(context& of) {
         name == "event_pkey"
             ? fmt::format("ALTER TABLE {}.event ADD CONSTRAINT event_pkey PRIMARY KEY (id);", of.schema())
             : statement_of(of.database().schema, "CREATE INDEX " + name);
-    return failure(fmt::format("the index {} of {}.event is gone; {}", name, of.schema(),
-                               name == "event_refused" ? "any row may be inserted" : "the relay reads by it"),
-                   make);
+    return failure(
+        fmt::format("the index {} of {}.event is gone; {}", name, of.schema(),
+                    name == "event_refused" ? "any row may be inserted" : "the relay needs it to read"),
+        make);
   }
-  return ok("all there and valid");
+  return ok("all exist and are valid");
 }
 
 finding check_sequence(context& of) {
@@ -163,11 +163,10 @@ finding check_sequence(context& of) {
     return failure(fmt::format("{} counts down: events would go out in the wrong order", name),
                    fmt::format("ALTER SEQUENCE {} INCREMENT BY 1;", name));
   if (found->at(0, 1) != "1")
-    return warning(
-        fmt::format("{} is cached ({}): two transactions that write one aggregate after each other may get "
-                    "numbers in the wrong order, and events follow those",
-                    name, found->at(0, 1)),
-        fmt::format("ALTER SEQUENCE {} CACHE 1;", name));
+    return warning(fmt::format("{} is cached ({}): consecutive transactions that write the same aggregate "
+                               "may get numbers in the wrong order, and events are published in that order",
+                               name, found->at(0, 1)),
+                   fmt::format("ALTER SEQUENCE {} CACHE 1;", name));
   return ok("counts up, uncached");
 }
 
@@ -182,12 +181,11 @@ finding check_autovacuum(context& of) {
       of.schema_literal()));
   if (!found) return not_checked(found.error().message);
   if (!found->is_null(0, 2))
-    return warning(
-        fmt::format("autovacuum is switched off for {}, which will grow and grow", found->at(0, 2)),
-        fmt::format("ALTER TABLE {} RESET (autovacuum_enabled);", found->at(0, 2)));
+    return warning(fmt::format("autovacuum is switched off for {}, which keeps growing", found->at(0, 2)),
+                   fmt::format("ALTER TABLE {} RESET (autovacuum_enabled);", found->at(0, 2)));
   for (const auto& [column, name] : {std::pair{0, "autovacuum"}, std::pair{1, "track_counts"}})
     if (found->at(0, column) == "off")
-      return warning(fmt::format("{} is off: no table of this server is vacuumed by itself", name),
+      return warning(fmt::format("{} is off: no table of this server is vacuumed automatically", name),
                      fmt::format("ALTER SYSTEM SET {} = on; SELECT pg_reload_conf();", name));
   return ok("on");
 }

@@ -43,8 +43,7 @@ finding check_partitions(context& of) {
                     found->at(0, 3)),
         fmt::format("DROP TABLE {}.{};  -- when nothing in it is needed", of.schema(), found->at(0, 3)));
   if (found->at(0, 2) == "0")
-    return warning("no partition is ready behind the current one",
-                   "start a relay: the one that leads makes two");
+    return warning("no partition is ready after the current one", "start a relay: the leader creates two");
   if (found->is_null(0, 4)) return ok(fmt::format("{}, none in use yet", found->at(0, 0)));
   const std::string_view stays = is(7)   ? "it stays for its dead events"
                                  : is(6) ? "it stays for events that wait"

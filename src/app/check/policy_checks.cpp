@@ -42,9 +42,9 @@ tl::expected<int, finding> major_of(const management_api& api) {
   int major = 0;
   if (version) std::from_chars(version->data(), version->data() + version->size(), major);
   if (major > 0) return major;
-  return tl::make_unexpected(
-      warning(fmt::format("{} does not answer as RabbitMQ's management API does", api.where().display()),
-              "rabbitmq-plugins enable rabbitmq_management  # on the broker; or mend amqp.management_url"));
+  return tl::make_unexpected(warning(
+      fmt::format("{} does not answer as RabbitMQ's management API does", api.where().display()),
+      "rabbitmq-plugins enable rabbitmq_management  # on the broker; or correct amqp.management_url"));
 }
 
 finding check_alternate(const broker_api& at, const std::string& name, const json& exchange) {
@@ -54,18 +54,16 @@ finding check_alternate(const broker_api& at, const std::string& name, const jso
     auto said = at.ask("policies", policy);
     if (!said)
       return not_checked(
-          fmt::format("has policy {}, which is not told: {}", in_quotes(policy), said.error().words));
+          fmt::format("has policy {}, which cannot be read: {}", in_quotes(policy), said.error().words));
     definition = object_in(*said, "definition");
   }
   const auto found = alternate_of(exchange, definition);
-  if (!found) return ok("no alternate exchange: what has no queue comes back");
-  return warning(
-      fmt::format(
-          "has the alternate exchange {} ({}): what no queue is bound for goes there and does not come "
-          "back, so a wrong routing key counts as published",
-          in_quotes(found->exchange),
-          found->policy.empty() ? "an argument" : "policy " + in_quotes(found->policy)),
-      alternate_remedy(at.api.where(), at.vhost, name, found->policy));
+  if (!found) return ok("no alternate exchange: unroutable messages are returned");
+  return warning(fmt::format("has the alternate exchange {} ({}): unroutable messages go there and are not "
+                             "returned, so an event with a wrong routing key counts as published",
+                             in_quotes(found->exchange),
+                             found->policy.empty() ? "an argument" : "policy " + in_quotes(found->policy)),
+                 alternate_remedy(at.api.where(), at.vhost, name, found->policy));
 }
 
 // Names of the queues that are bound to it; those behind another exchange are left out.
@@ -90,11 +88,10 @@ finding of_lossy(const broker_api& at, const std::vector<lossy_queue>& queues) {
   for (std::size_t i = 0; i < std::min(queues.size(), most_names); ++i)
     list += fmt::format("{}{} after {}", i == 0 ? "" : ", ", in_quotes(queues[i].name), queues[i].fate.limit);
   if (queues.size() > most_names) list += fmt::format(", and {} more", queues.size() - most_names);
-  return warning(
-      fmt::format("quorum queues bound to it throw away a message that comes back too often, for they have a "
-                  "delivery limit and no dead letter exchange: {}",
-                  list),
-      dead_letters_remedy(at.vhost, queues.front().name, queues.front().fate.policy));
+  return warning(fmt::format("quorum queues bound to it drop a message that is redelivered too often, "
+                             "because they have a delivery limit and no dead-letter exchange: {}",
+                             list),
+                 dead_letters_remedy(at.vhost, queues.front().name, queues.front().fate.policy));
 }
 
 finding check_queues(const broker_api& at, const std::string& exchange) {
@@ -121,18 +118,18 @@ finding check_queues(const broker_api& at, const std::string& exchange) {
   if (!copying.empty())
     return warning(
         fmt::format(
-            "while queue {} is full, its dead letter exchange gets a copy of an event each time that the "
-            "queue refuses it (reject-publish-dlx), and the relay tries until it is taken",
+            "while queue {} is full, its dead-letter exchange gets a copy of an event each time that the "
+            "queue refuses it (reject-publish-dlx), and the relay retries until the queue accepts it",
             in_quotes(copying.front())),
         fmt::format("x-overflow = reject-publish  # for queue {}, or overflow in its policy",
                     shell_word(copying.front())));
   if (!untold.empty())
     return not_checked(
-        fmt::format("RabbitMQ does not tell the policy of queue {} yet; ask again in ten seconds",
+        fmt::format("RabbitMQ does not show the policy of queue {} yet; run check again in ten seconds",
                     in_quotes(untold.front())));
   return ok(fmt::format(
-      "{} queues bound to it{}, {} of them quorum queues, none of which drops what comes back", names->size(),
-      seen < names->size() ? fmt::format(" ({} looked at)", seen) : std::string(), quorum));
+      "{} queues bound to it{}, {} of them quorum queues, none of which drops redelivered messages",
+      names->size(), seen < names->size() ? fmt::format(" ({} looked at)", seen) : std::string(), quorum));
 }
 
 findings check_bindings_of(const broker_api& at, const std::string& name) {
@@ -148,13 +145,14 @@ findings check_bindings_of(const broker_api& at, const std::string& name) {
 
 findings check_policies(const settings& from, const std::vector<std::string>& exchanges) {
   if (!from.management_url)
-    return {not_checked(
-        "alternate exchanges and delivery limits of quorum queues: only RabbitMQ's management API "
-        "tells, and amqp.management_url is not set; see rabbitmqctl list_policies")};
+    return {
+        not_checked("alternate exchanges and delivery limits of quorum queues: only RabbitMQ's management "
+                    "API shows them, and amqp.management_url is not set; see rabbitmqctl list_policies")};
   const auto where = from.management_url();
   const auto text = from.relay.broker.urls.front().read_blocking();
   const auto broker = text ? amqp::parse_url(*text) : tl::make_unexpected(text.error());
-  if (!where) return {warning(where.error().message, "mend amqp.management_url, or the file that it is in")};
+  if (!where)
+    return {warning(where.error().message, "correct amqp.management_url, or the file that contains it")};
   if (!broker) return {not_checked(broker.error().message)};
   const management_api api(*where, {broker->user, broker->password}, from.relay.broker.tls, api_timeout);
   const auto major = major_of(api);

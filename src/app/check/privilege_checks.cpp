@@ -61,7 +61,7 @@ finding check_privileges(context& of) {
     hurts = hurts || !goes_without(*lacks, row);
     all.add(*lacks, row);
   }
-  if (all.count == 0) return ok(fmt::format("user {} may do what a relay does", of.known.user));
+  if (all.count == 0) return ok(fmt::format("user {} has all rights that a relay needs", of.known.user));
   return hurts ? failure(all.words, all.remedies) : warning(all.words, all.remedies);
 }
 

@@ -69,10 +69,10 @@ result<reading> read_clock(context& of) {
 }  // namespace
 
 finding check_relay_session(context& of) {
-  if (of.known.failed) return not_checked("not opened, for what is said above");
+  if (of.known.failed) return not_checked("not opened, for the reason above");
   const auto opened = of.open_as_relay();
   if (!opened) return failure(opened.error().message, "outboxd run --log-level debug  # says the same");
-  return ok("opens, and takes the statements of a relay");
+  return ok("opens, and accepts a relay's statements");
 }
 
 finding check_settings(context& of) {
@@ -88,12 +88,12 @@ finding check_settings(context& of) {
       const auto own = of.ask(of.as_relay(), fmt::format("SELECT current_setting('{}')", one.name));
       if (!own) return not_checked(own.error().message);
       if (own->at(0, 0) == one.value && one.name != "session_replication_role")
-        return warning(fmt::format("{} holds for relays, too", said), setting_remedy(one, of.known));
+        return warning(fmt::format("{} applies to relays, too", said), setting_remedy(one, of.known));
     }
     harmless.push_back(said);
   }
-  if (harmless.empty()) return ok("none that hurts");
-  return ok(fmt::format("{}: a relay sets its own, or does not mind", fmt::join(harmless, ", ")));
+  if (harmless.empty()) return ok("none that matters to a relay");
+  return ok(fmt::format("{}: a relay overrides it, or is not affected", fmt::join(harmless, ", ")));
 }
 
 namespace {
@@ -123,8 +123,8 @@ std::optional<finding> judge_queue(context& of) {
   const int percent = usage ? std::atoi(std::string(usage->at(0, 0)).c_str()) : 0;
   if (percent < 10) return std::nullopt;
   const auto words = fmt::format(
-      "the server's queue of notifications is full to {} %: relays poll, and writers do not notify; other "
-      "programs' commits with a NOTIFY fail when it is full",
+      "the server's notification queue is {} % full: relays poll, and writers do not notify; when the queue "
+      "is full, commits of other programs that use NOTIFY fail",
       usage->at(0, 0));
   std::optional<relay::lock_holder> who;
   if (of.known.opened_as_relay)
@@ -163,7 +163,7 @@ finding check_notification(context& of) {
     }
   };
   if (!wait_for(of.io(), listen()))
-    return failure("a notification to oneself did not arrive within 5 s; events would leave by polling",
+    return failure("a test notification did not arrive within 5 s; a leader would have to poll",
                    "database.url: the server itself, or a proxy and a pool that pass notifications on");
   static_cast<void>(of.ask(fmt::format("UNLISTEN {}", channel)));  // the session ends soon
   const auto rings = of.known.has_outbox

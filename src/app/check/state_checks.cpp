@@ -23,7 +23,7 @@ finding check_state(context& of) {
   const bool stays =
       std::any_of(found->begin(), found->end(), [](const difference& one) { return one.remedy.empty(); });
   const std::string remedy =
-      stays ? "outboxd migrate  # mends all but what it names then" : "outboxd migrate";
+      stays ? "outboxd migrate  # repairs all but what it then names" : "outboxd migrate";
   return hurts ? failure(words, remedy) : warning(words, remedy);
 }
 

@@ -85,7 +85,7 @@ void read_proxy(setting_reader& from, console_settings& to) {
   const auto in_user = [](unsigned char c) { return c >= ' ' && c != 0x7F; };
   for (const std::string& one : to.act_users)
     if (!std::all_of(one.begin(), one.end(), in_user))
-      from.refuse(users, "names of users as the proxy tells them, a list of such, or *");
+      from.refuse(users, "names of users as the proxy sends them, a list of these, or *");
 }
 
 // What has to fit together.
@@ -95,8 +95,8 @@ void check_console(setting_reader& from, const console_settings& on) {
   if (on.listen.empty()) return from.refuse("console.listen", "an address for the console to be served");
   if (!on.proxy_header.empty() && on.proxy_addresses.empty())
     return from.fail(
-        fmt::format("console.proxy_header ({}) needs console.proxy_addresses: anybody could send "
-                    "that header; name the proxy that sets it and lets no other through",
+        fmt::format("console.proxy_header ({}) needs console.proxy_addresses: anybody could send that "
+                    "header; name the proxy that sets it and removes a client's own",
                     from.value("console.proxy_header").origin));
   const bool somebody_acts = on.act_token || (!on.proxy_header.empty() && !on.act_users.empty());
   if (on.access == console_access::act && !somebody_acts)
@@ -108,7 +108,7 @@ void check_console(setting_reader& from, const console_settings& on) {
   for (const auto& where : on.listen)
     if (!is_loopback(where))
       return from.fail(fmt::format(
-          "console.listen = '{}' ({}) is reached from elsewhere, and nobody would be asked who he is; give "
+          "console.listen = '{}' ({}) is reached from elsewhere, and nobody would have to log in; give "
           "console.read_token_file or console.proxy_header, or an address such as 127.0.0.1:9465",
           from.value("console.listen").text, from.value("console.listen").origin));
 }

@@ -54,7 +54,8 @@ result<reloaded> reload(const settings& in_force, const raw_settings& found) {
   const auto live = live_between(in_force, all);
   auto mixed = read_settings(with_live_ones(in_force.raw, found, live));
   if (!mixed)
-    return permanent(fmt::format("with the settings that only a restart changes: {}", mixed.error().message));
+    return permanent(
+        fmt::format("it does not fit the settings that only a restart changes: {}", mixed.error().message));
   reloaded out{.in_force = std::move(*mixed), .taken_up = {}, .at_restart = {}};
   const auto compare = [&](const std::string& key, std::string_view fallback) {
     if (differs(in_force.raw, found, key, fallback))

@@ -226,7 +226,7 @@ std::vector<std::shared_ptr<const route>> read_routes(const raw_settings& raw, s
     const bool twice =
         std::any_of(out.begin(), out.end(), [&](const auto& other) { return other->name == read->name; });
     if (twice && !from.failed())
-      from.fail(fmt::format("{} = '{}' ({}) is the name of a route before it, too; give each its own",
+      from.fail(fmt::format("{} = '{}' ({}) is also the name of an earlier route; give each its own",
                             route_key(number, "name"), read->name, raw.at(route_key(number, "name")).origin));
     out.push_back(std::move(read));
   }
@@ -242,7 +242,7 @@ std::vector<std::string> route_warnings(const routing& of) {
   for (const auto& one : of.routes)
     if (!one->mandatory)
       out.push_back(fmt::format(
-          "route \"{}\" is not mandatory: what no queue takes is lost, and counts as published", one->name));
+          "route \"{}\" is not mandatory: unroutable messages are lost, and count as published", one->name));
   return out;
 }
 

@@ -204,8 +204,8 @@ void read_relay(setting_reader& from, settings& out) {
   leader.database.claim_timeout = from.duration("relay.claim_timeout", 1s, 1h, "1s to 1h");
   if (!from.failed() && leader.database.claim_timeout <= leader.sweep_interval)
     from.fail(
-        fmt::format("relay.claim_timeout = '{}' ({}) is not above relay.sweep_interval = '{}' ({}); a leader "
-                    "must not pass for one that hangs before its next sweep",
+        fmt::format("relay.claim_timeout = '{}' ({}) is not above relay.sweep_interval = '{}' ({}); "
+                    "otherwise a leader would count as hanging before its next poll",
                     from.value("relay.claim_timeout").text, from.value("relay.claim_timeout").origin,
                     from.value("relay.sweep_interval").text, from.value("relay.sweep_interval").origin));
   leader.database.clock_tolerance = from.duration("relay.clock_tolerance", 0ms, 1min, "0s to 1m");

@@ -33,7 +33,7 @@ struct settings {
   http_settings http;
   console_settings console;
   log_settings log;
-  // Of the broker, for the doctor; read anew each time, as any secret. Empty: there is none.
+  // The management API, for check; read anew each time, as any secret. Empty: there is none.
   std::function<result<http::url>()> management_url;
   raw_settings raw;                   // what they were read from
   std::vector<std::string> sources;   // where any of them came from: a file, the environment, flags

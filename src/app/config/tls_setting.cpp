@@ -28,8 +28,8 @@ void check_login(setting_reader& from, const amqp::tls_settings& tls, bool used)
   if (tls.certificate_file.empty())
     return with("logs in by a certificate; set amqp.tls.certificate_file and amqp.tls.key_file");
   if (from.has("amqp.password_command"))
-    return with("logs in by a certificate alone; take amqp.password_command away");
-  if (!used) with("logs in by a certificate, which wants TLS; write amqps:// in amqp.url");
+    return with("logs in by a certificate alone; remove amqp.password_command");
+  if (!used) with("logs in by a certificate, which needs TLS; write amqps:// in amqp.url");
 }
 
 void check_files(setting_reader& from, const amqp::tls_settings& tls, std::vector<std::string>& warnings) {

@@ -20,8 +20,7 @@ bool has_no_fixed_port(const http::address& where) {
 int health_command(const settings& from, bool ready) {
   if (from.http.listen.empty()) return refuse("http.listen is off: the relay cannot be asked");
   const auto& where = from.http.listen.front();
-  if (has_no_fixed_port(where))
-    return refuse("http.listen has port 0: which one the relay has is in its log");
+  if (has_no_fixed_port(where)) return refuse("http.listen has port 0: the relay's log names the port");
   const auto answer = http::get(where, ready ? "/readyz" : "/healthz", answer_timeout);
   if (!answer) {
     say_error(answer.error().message);
@@ -36,9 +35,9 @@ int health_command(const settings& from, bool ready) {
 }  // namespace
 
 void add_health_command(CLI::App& app, command_set& to) {
-  CLI::App* const health = app.add_subcommand("health", "ask a running relay whether it is well");
+  CLI::App* const health = app.add_subcommand("health", "check whether a running relay is healthy");
   const auto ready = std::make_shared<bool>(false);
-  health->add_flag("--ready", *ready, "whether it can publish, not only whether it is alive");
+  health->add_flag("--ready", *ready, "check that it can publish, not only that it is alive");
   to.push_back(
       {health, purpose::health, [ready](const settings& from) { return health_command(from, *ready); }});
 }

@@ -9,10 +9,9 @@ namespace outboxd::app {
 namespace {
 
 constexpr std::string_view paths =
-    "/healthz   200 while the process is alive and moves, else 503 with the reason\n"
-    "/readyz    200 while events can be published, else 503 with every reason\n"
-    "/metrics   for Prometheus\n"
-    "/status    what this relay does, as JSON\n";
+    "/healthz   200 while the process is alive and makes progress, else 503 with the reason\n/readyz    200 "
+    "while events can be published, else 503 with every reason\n/metrics   for Prometheus\n/status    the "
+    "state of this relay, as JSON\n";
 
 constexpr std::string_view metrics_format = "text/plain; version=0.0.4; charset=utf-8";
 

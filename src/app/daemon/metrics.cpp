@@ -83,69 +83,68 @@ void add_events(exposition& to, const relay::counts& of) {
   for (const auto& [route, events] : of.published_by_route)
     by_route.push_back(sample(MetricType::Counter, static_cast<double>(events),
                               route.empty() ? std::optional<label>() : label("route", route)));
-  to.family("events_published_total",
-            "Events that the broker has acknowledged and the table says so of, by the route that they took.",
+  to.family("events_published_total", "Events acknowledged by the broker and marked as published, by route.",
             MetricType::Counter, std::move(by_route));
-  to.counter("events_dead_total", "Events that were given up.", of.dead);
+  to.counter("events_dead_total", "Events that became dead.", of.dead);
   to.counter("events_changed_after_send_total",
-             "Published events whose row somebody has changed after they were sent.", of.changed_after_send);
+             "Published events whose rows were changed after they were sent.", of.changed_after_send);
   std::vector<ClientMetric> by_reason;
   for (std::size_t i = 0; i < all_failures.size(); ++i)
     by_reason.push_back(sample(MetricType::Counter, static_cast<double>(of.failures[i]),
                                label("reason", name_of(all_failures[i]))));
-  to.family("publish_failures_total", "Times that an event could not be published, by last_error_code.",
+  to.family("publish_failures_total", "Failures to publish an event, by last_error_code.",
             MetricType::Counter, std::move(by_reason));
-  to.times("delivery_seconds",
-           "From the start of the transaction that inserted an event to its acknowledgement, on the clock of "
-           "PostgreSQL.",
-           of.delivery_times);
-  to.time("last_published_timestamp_seconds", "When an event was last marked published.", of.last_published);
+  to.times(
+      "delivery_seconds",
+      "Time from the start of the transaction that inserted an event to its confirm, on PostgreSQL's clock.",
+      of.delivery_times);
+  to.time("last_published_timestamp_seconds", "When an event was last marked as published.",
+          of.last_published);
 }
 
 void add_database(exposition& to, const relay::relay_figures& of) {
-  to.gauge("database_up", "1 if a session with PostgreSQL stands.", of.database_up);
+  to.gauge("database_up", "1 if PostgreSQL is connected.", of.database_up);
   to.counter("reads_total", "Reads of new events.", of.so_far.reads);
-  to.times("read_seconds", "Round trips with a read of new events.", of.so_far.read_times);
-  to.counter("marks_total", "Round trips that marked events published.", of.so_far.marks);
-  to.counter("notifications_total", "Notifications that rang the doorbell.", of.so_far.notifications);
-  to.counter("sweeps_total", "Sweeps by this relay's leaders.", of.so_far.sweeps);
-  to.time("last_sweep_timestamp_seconds", "When a leader of this relay last swept.", of.so_far.last_sweep);
-  to.gauge("doorbell_asleep", "Shards led whose writers ring because their leader sleeps.", of.asleep);
+  to.times("read_seconds", "Duration of round trips that read new events.", of.so_far.read_times);
+  to.counter("marks_total", "Round trips that marked events as published.", of.so_far.marks);
+  to.counter("notifications_total", "Notifications received.", of.so_far.notifications);
+  to.counter("sweeps_total", "Polls at relay.sweep_interval by this relay's leaders.", of.so_far.sweeps);
+  to.time("last_sweep_timestamp_seconds", "When a leader of this relay last polled at relay.sweep_interval.",
+          of.so_far.last_sweep);
+  to.gauge("doorbell_asleep", "Shards led with an idle leader, which writers notify.", of.asleep);
   if (of.notification_queue_usage)
     to.gauge(
         "notification_queue_usage",
-        "How full PostgreSQL's queue of notifications is, from 0 to 1; every database of the server uses "
-        "it.",
+        "How full PostgreSQL's notification queue is, from 0 to 1; all databases of the server share it.",
         *of.notification_queue_usage);
-  to.gauge("unsettled_events", "Events read and not yet settled, in this relay's memory.", of.unsettled);
-  to.gauge(
-      "paused",
-      "Event types, aggregate types, exchanges and routing keys, and everything as one, that are paused.",
-      of.paused.size());
-  to.gauge("held_aggregates", "Aggregates that hold back their later events.", of.held_aggregates);
+  to.gauge("unsettled_events",
+           "Events in this relay's memory: read, but their outcome is not yet in the table.", of.unsettled);
+  to.gauge("paused", "Pauses in force.", of.paused.size());
+  to.gauge("held_aggregates", "Aggregates with blocked events.", of.held_aggregates);
 }
 
 void add_lead(exposition& to, const relay::relay_figures& of) {
   to.gauge("shards", "Shards of the outbox, as far as this relay knows.", of.shards);
   to.gauge("shards_led", "Shards that this relay leads.", of.shards_led);
-  to.gauge("relays", "Relays that could lead, as this one has counted them last.", of.relays);
-  to.counter("takeovers_total", "Leads that this relay has taken.", of.so_far.takeovers);
+  to.gauge("relays", "Relays that could lead, as this relay last counted them.", of.relays);
+  to.counter("takeovers_total", "Times that this relay became the leader of a shard.", of.so_far.takeovers);
 }
 
 void add_broker(exposition& to, const relay::relay_figures& of) {
-  to.gauge("broker_up", "1 if a connection to RabbitMQ stands.", of.broker_up);
-  to.gauge("broker_blocked", "1 while RabbitMQ takes nothing on some connection.", of.broker_blocked);
+  to.gauge("broker_up", "1 if RabbitMQ is connected.", of.broker_up);
+  to.gauge("broker_blocked", "1 while RabbitMQ blocks publishing on a connection.", of.broker_blocked);
   to.time("client_certificate_expiry_timestamp_seconds",
-          "When the certificate expires that was last shown to RabbitMQ.", of.certificate_expires);
+          "When the client certificate last shown to RabbitMQ expires.", of.certificate_expires);
   to.family("lanes", "Connections to RabbitMQ by state.", MetricType::Gauge,
             {sample(MetricType::Gauge, static_cast<double>(of.lanes_open), label("state", "open")),
              sample(MetricType::Gauge, static_cast<double>(of.lanes_blocked), label("state", "blocked")),
              sample(MetricType::Gauge, static_cast<double>(of.lanes_down), label("state", "down"))});
-  to.gauge("confirms_in_flight", "Messages published and not confirmed.", of.in_flight);
-  to.times("publish_seconds", "From a publish to its acknowledgement.", of.publish_times);
-  to.gauge("destinations_down", "Exchanges and routing keys that do not take events.", of.destinations_down);
+  to.gauge("confirms_in_flight", "Messages published and not yet confirmed.", of.in_flight);
+  to.times("publish_seconds", "Time from sending a message to its confirm.", of.publish_times);
+  to.gauge("destinations_down", "Exchanges and routing keys that do not accept events.",
+           of.destinations_down);
   to.family(
-      "reconnects_total", "Connections that were lost and had to be made again.", MetricType::Counter,
+      "reconnects_total", "Lost connections, by peer.", MetricType::Counter,
       {sample(MetricType::Counter, static_cast<double>(of.so_far.database_losses), label("peer", "database")),
        sample(MetricType::Counter, static_cast<double>(of.so_far.broker_losses), label("peer", "broker"))});
 }
@@ -175,16 +174,16 @@ void add_table(exposition& to, const relay::table_sample& of) {
              count("dead", of.dead)});
   to.gauge("backlog_events", "Events that are due and not published.", of.backlog);
   to.gauge("backlog_is_estimate", "1 if backlog_events is an estimate.", of.backlog_is_estimate);
-  to.gauge("oldest_due_age_seconds", "For how long the oldest due event has been due; 0 if none is.",
+  to.gauge("oldest_due_age_seconds", "How long the oldest due event has been due; 0 if none is due.",
            of.oldest_due_seconds);
   to.gauge("oldest_waiting_age_seconds",
-           "Age of the oldest event that backs off or waits behind one that does; 0 if none does.",
+           "Age of the oldest event that backs off or is blocked by one that does; 0 if there is none.",
            of.oldest_waiting_seconds);
   to.gauge("oldest_failing_age_seconds",
-           "Time since the first failure of the event that has waited for its destination the longest; 0 if "
-           "none waits.",
+           "Time since the first failure of the event that has waited longest for its destination; 0 if none "
+           "waits.",
            of.oldest_failing_seconds);
-  to.time("sample_timestamp_seconds", "When the table was last looked at.", of.at);
+  to.time("sample_timestamp_seconds", "When the table was last sampled.", of.at);
 }
 
 void add_process(exposition& to) {

@@ -43,7 +43,7 @@ std::string_view remedy_of(std::string_view reason) {
 
 // Of a condition that lasts: each case of it is still said with log.level = debug.
 std::string more_often(std::size_t times) {
-  return times == 0 ? std::string() : fmt::format(" ({} times since it was said last)", times);
+  return times == 0 ? std::string() : fmt::format(" ({} times since the last such line)", times);
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ void relay_log::say_dies(const notice::failed& what) {
   deaths_timer_.expires_after(std::chrono::seconds(1));
   deaths_timer_.async_wait([this](const boost::system::error_code&) {
     if (*unsaid_deaths_ > 0)
-      log_->error("{} more events are dead; outboxd events list --status dead tells which and why",
+      log_->error("{} more events are dead; `outboxd events list --status dead` shows which and why",
                   *unsaid_deaths_);
     unsaid_deaths_.reset();
   });
@@ -117,7 +117,7 @@ void relay_log::say(const notice::stuck& what) {
 }
 
 void relay_log::say(const notice::changed_after_send& what) {
-  log_->warn("event {} was changed after it was sent: what was delivered is what its row said before",
+  log_->warn("event {} was changed after it was sent: RabbitMQ has it as it was before the change",
              to_string(what.which.id));
 }
 
@@ -131,7 +131,7 @@ void relay_log::say(const notice::gave_up& what) {
 }
 
 void relay_log::say(const notice::stands_by&) {
-  log_->info("stands by: another relay leads");
+  log_->info("standby: another relay leads");
 }
 
 void relay_log::say(const notice::makes_way& what) {
@@ -147,7 +147,7 @@ void relay_log::say(const notice::deferral_over&) {
 }
 
 void relay_log::say(const notice::deaf&) {
-  log_->warn("PostgreSQL: notifications do not arrive; events leave by polling, and LISTEN is tried again");
+  log_->warn("PostgreSQL: notifications do not arrive; polling instead, and trying LISTEN again");
 }
 
 void relay_log::say(const notice::hears_again&) {
@@ -157,9 +157,9 @@ void relay_log::say(const notice::hears_again&) {
 void relay_log::say(const notice::queue& what) {
   if (!what.fills) return log_->info("PostgreSQL: the notification queue has room again");
   log_->warn(
-      "PostgreSQL: the queue of notifications, which all databases of the server share, is full to {:.0f} %: "
-      "somebody listens in a transaction that lasts. Events leave by polling, and writers do not notify; "
-      "other programs' commits with a NOTIFY fail when it is full",
+      "PostgreSQL: the notification queue, which all databases of the server share, is {:.0f} % full: a "
+      "session listens and keeps a transaction open. The relay polls, and writers do not notify; when the "
+      "queue is full, commits of other programs that use NOTIFY fail",
       100 * what.usage);
 }
 
@@ -190,13 +190,13 @@ void relay_log::say(const notice::open_to_network& what) {
 }
 
 void relay_log::say(const notice::goes_without& what) {
-  log_->warn("PostgreSQL keeps something from this user that the relay goes on without: {}", what.words);
+  log_->warn("PostgreSQL denies this user something that the relay can do without: {}", what.words);
 }
 
 void relay_log::say(const notice::newer_schema& what) {
   log_->warn(
-      "the schema has version {}, and this outboxd is made for {}; it works with both; run a newer outboxd "
-      "before the next migration",
+      "the schema has version {}, and this outboxd was built for {}; it works with both, but install a newer "
+      "outboxd before the next migration",
       what.version, store::schema_version);
 }
 
@@ -204,15 +204,15 @@ void relay_log::say(const notice::led& what) {
   log_->info("leads shard {} of {}", what.what.shard, what.what.shards);
   if (what.what.afresh)
     log_->warn(
-        "the saved position of shard {} is another server's, or this one has lost transactions; reading from "
-        "the start",
+        "the saved position of shard {} comes from another server, or this server has lost transactions; "
+        "reading from the start",
         what.what.shard);
 }
 
 void relay_log::say(const notice::shards_mended& what) {
   log_->warn(
-      "{} of the outbox had no row in the table shard: somebody has deleted it, or a restore has left it "
-      "out; it is made again, and is read from the start",
+      "{} of the outbox had no row in the table shard: the row was deleted, or a restore left it out; "
+      "created it again, reading from the start",
       what.shards == 1 ? "a shard" : fmt::format("{} shards", what.shards));
 }
 
@@ -230,19 +230,19 @@ void relay_log::say(const notice::unblocked&) {
 
 void relay_log::say(const notice::exchange_created& what) {
   log_->warn(
-      "RabbitMQ had no exchange \"{}\", and has it now: no queue is bound to it, so that events come back "
-      "and wait; declare a queue and bind it (see docs/first-session.md)",
+      "declared the exchange \"{}\", which did not exist: no queue is bound to it yet, so RabbitMQ returns "
+      "events, and they wait; declare a queue and bind it (see docs/first-session.md)",
       what.name);
 }
 
 void relay_log::say(const notice::destination_down& what) {
-  log_->error("{} does not take events: {}{}; they wait, and are dead after retry.give_up_after",
+  log_->error("{} does not accept events: {}{}; they wait, and are dead after retry.give_up_after",
               name_of(what.what.which), what.reason, remedy_of(what.reason));
 }
 
 void relay_log::say(const notice::destination_still_down& what) {
   const auto& of = what.what;
-  log_->error("{} has not taken events for {} s; {} events wait since then",
+  log_->error("{} has not accepted events for {} s; {} events are waiting",
               of.which.routing_key.empty() || of.keys == 1
                   ? name_of(of.which)
                   : fmt::format("{} with {} routing keys", name_of({of.which.exchange, {}}), of.keys),
@@ -252,7 +252,7 @@ void relay_log::say(const notice::destination_still_down& what) {
 void relay_log::say(const notice::destination_up& what) {
   const auto& of = what.what;
   if (what.works)
-    log_->info("{} takes events again, after {} s; {} events have waited", name_of(of.which),
+    log_->info("{} accepts events again after {} s; {} events were waiting", name_of(of.which),
                of.lasts.count() / 1'000, of.events);
   else
     log_->info("no event waits for {} any more, after {} s", name_of(of.which), of.lasts.count() / 1'000);
@@ -278,7 +278,7 @@ void relay_log::say(const notice::prune_refused& what) {
 }
 
 void relay_log::say(const notice::prune_kept& what) {
-  log_->warn("retention.{}: {} rows that are old stay: {}", name_of(what.what), what.rows, what.why);
+  log_->warn("retention.{}: {} old rows are kept: {}", name_of(what.what), what.rows, what.why);
 }
 
 void relay_log::say(const notice::sample_refused& what) {
@@ -290,11 +290,12 @@ void relay_log::say(const notice::rotated& what) {
   if (what.what == "made") return log_->info("partition event_p{} is ready", what.number);
   if (what.what == "mended")
     return log_->warn(
-        "the sequence of the outbox was set to where no event may go: it goes on in partition event_p{}",
+        "the sequence of the outbox was set to a number that no partition takes: numbering continues in "
+        "partition event_p{}",
         what.number);
   if (what.what == "detached")
     return log_->warn("partition event_p{} was detached by hand, and is left alone", what.number);
-  log_->warn("the table event_p{} is in the way of a partition of that name, which is left out", what.number);
+  log_->warn("cannot create partition event_p{0}: a table event_p{0} already exists", what.number);
 }
 
 }  // namespace outboxd::app

@@ -54,7 +54,7 @@ bool take_up(const result<raw_settings>& found, settings& in_force, relay::relay
              value_of(before, key).text);
   }
   for (const std::string& key : changed->at_restart)
-    log.warn("{} has changed, and stays as it was until the relay is restarted", key);
+    log.warn("{} has changed, but takes effect only when the relay restarts", key);
   if (changed->taken_up.empty() && changed->at_restart.empty())
     log.info("configuration reloaded; no changes");
   return true;
@@ -76,10 +76,10 @@ int run_command(const settings& from, const run_options& options) {
   const auto service_manager = sd_notify::from_environment();
   const auto log = make_logger(from.log);
   for (const auto& warning : from.warnings) log->warn(warning);
-  log->info("outboxd {}: schema {}, {} lanes, reads of {}", OUTBOXD_VERSION,
+  log->info("outboxd {}: schema {}, {} connections, up to {} events per read", OUTBOXD_VERSION,
             from.relay.leader.database.schema.name(), from.relay.lanes, from.relay.leader.stream.read.batch);
   if (from.relay.max_rate > 0)
-    log->info("at most {} messages a second (relay.max_rate)", from.relay.max_rate);
+    log->info("at most {} messages per second (relay.max_rate)", from.relay.max_rate);
   std::signal(SIGPIPE, SIG_IGN);  // a closed log pipe or socket is an error of its write
   for (const int unused : {SIGUSR1, SIGUSR2}) std::signal(unused, SIG_IGN);  // they would end the process
 
@@ -140,7 +140,7 @@ void add_run_command(CLI::App& app, const setting_flags& flags, command_set& to)
   const auto options = std::make_shared<run_options>();
   options->read_again = [&flags] { return flags.gather(); };
   run->add_flag("--print-config", options->print_config,
-                "print the settings in force as TOML, with where each came from, and do nothing");
+                "print the settings in force as TOML, with their origins, and exit");
   run->add_flag("--all", options->all,
                 "with --print-config: also advanced settings that have their defaults");
   to.push_back(

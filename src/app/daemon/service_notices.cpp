@@ -28,16 +28,16 @@ long long microseconds_of(Duration time) {
 std::string status_line(const relay::relay_figures& from) {
   switch (from.now_in) {
     case relay::progress::starting:
-      return "connects to PostgreSQL and RabbitMQ";
+      return "connecting to PostgreSQL and RabbitMQ";
     case relay::progress::stopping:
-      return "stops: waits for outstanding confirms";
+      return "stopping: waiting for outstanding confirms";
     case relay::progress::running:
       break;
   }
   if (!from.obstacles.empty())
-    return fmt::format("does not publish ({}): {}", from.obstacles.front().code,
+    return fmt::format("not publishing ({}): {}", from.obstacles.front().code,
                        from.obstacles.front().message);
-  if (from.shards_led == 0) return "stands by: another relay leads";
+  if (from.shards_led == 0) return "standby: another relay leads";
   return fmt::format("leads {} of {} shards", from.shards_led, from.shards);
 }
 

@@ -12,7 +12,7 @@
 
 namespace outboxd::app {
 
-// "leads shard 0 of 1", "stands by: another relay leads", or what is wrong.
+// "leads shard 0 of 1", "standby: another relay leads", or what is wrong.
 std::string status_line(const relay::relay_figures& from);
 
 // Asked on the reactor.

@@ -135,9 +135,9 @@ void lane::renew_if_refused() {
   }
   if (in_flight() > 0) return;
   if (broker_.urls() > 1 && nacks_.nothing_else(latest_outcome_))
-    return broker_.drop("everything is refused on it (basic.nack)");
+    return broker_.drop("RabbitMQ refuses everything on it (basic.nack)");
   if (state_ == state::renewing)
-    broker_.drop("it has refused messages for long (basic.nack); a new connection may do better");
+    broker_.drop("RabbitMQ has refused messages on it for long (basic.nack); a new connection may do better");
 }
 
 void lane::on_channel_closed(std::span<const token>, const refusal& why) {

@@ -194,7 +194,7 @@ void stream::take(const fetch_request& asked, tried<std::vector<stored_event>>& 
     // A server that is slow is no fault of the event's.
     if (got.result == read_result::too_dear ||
         (got.may_pass && writes_.fetches.stuck_for() < disk_retries_for))
-      return say_stuck(writes_.fetches, "cannot be read by PostgreSQL just now", got.reason);
+      return say_stuck(writes_.fetches, "cannot be read by PostgreSQL at the moment", got.reason);
     writes_.fetches.drop_stuck();
     if (asked.measured && !got.may_pass && !std::exchange(events_.at(*bad).immeasurable, true))
       return writes_.fetches.add(*bad, lanes_.now());  // it may be read all the same
@@ -250,8 +250,8 @@ void stream::on_not_there(slot which, bool put_off) {
 void stream::on_still_withheld(slot which, std::int64_t size) {
   events_.at(which).it.size = size;
   if (size <= largest_message) return writes_.fetches.add(which, lanes_.now());
-  die_unread(which, fmt::format("its texts would have {} bytes, and RabbitMQ takes {} at most", size,
-                                largest_message));
+  die_unread(which,
+             fmt::format("its texts have {} bytes, and RabbitMQ accepts {} at most", size, largest_message));
 }
 
 void stream::die_unread(slot which, std::string reason) {

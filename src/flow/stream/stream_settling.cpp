@@ -127,7 +127,7 @@ void stream::on_interrupted(slot which, const interruption& why, bool alone, clo
   if (!blamed) return on_unsent(which);
   const auto reason = channel ? fmt::format("refused by the broker: {}", why.reason)
                       : why.reason.empty()
-                          ? "twice the connection was gone without a word, with this event alone in flight"
+                          ? "the connection ended twice without a reason while only this event was in flight"
                           : fmt::format("the broker closed the connection over it: {}", why.reason);
   if (one.is<stage::letter>()) return end_letter(which, reason);
   if (channel && why.part != refused_part::message) return fail(which, failure_at(why.part), reason);
@@ -135,7 +135,7 @@ void stream::on_interrupted(slot which, const interruption& why, bool alone, clo
 }
 
 void stream::on_overdue(slot which) {
-  give_up_waiting(which, "the broker has confirmed others, and this one not in time");
+  give_up_waiting(which, "the broker confirmed other events, but not this one in time");
 }
 
 void stream::give_up_waiting(slot which, std::string reason) {
@@ -208,7 +208,7 @@ bool stream::is_given_up(const stored_event& one) const {
 void stream::wait_unsent(slot which, const destinations::block& by) {
   wait_for_destination(
       which, by.of, by.why,
-      fmt::format("not sent, for its {} did not take another event: {}",
+      fmt::format("not sent, because its {} did not accept another event: {}",
                   is_exchange(by.of) ? "exchange" : "exchange with its routing key", by.reason),
       false);
 }
@@ -355,7 +355,7 @@ void stream::die(slot which, failure why, std::string reason) {
 // Dead it is in any case; what the exchange did not take is only said.
 void stream::end_letter(slot which, std::string_view trouble) {
   failure_record how = std::move(*std::get<stage::letter>(events_.at(which).now).how);
-  if (!trouble.empty()) how.reason += fmt::format("; and its dead letter: {}", trouble);
+  if (!trouble.empty()) how.reason += fmt::format("; its dead-letter message failed: {}", trouble);
   dead_letter(which, std::move(how));
 }
 
