@@ -32,14 +32,14 @@ constexpr std::string_view own_search_path =
 // - synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published
 //   again, which guarantee 4 allows; so no mark waits for a flush or for a standby.
 // - row_security: with it off, a policy that would hide events is an error instead of silence.
-// - lock_timeout: a mark that meets a lock may not keep what stands behind it waiting.
-// - idle_session_timeout: a relay that hangs loses what its session holds: the lead, and that it is counted
-//   among those that could lead. One that is well never says nothing for so long, leading or not.
-// - transaction_timeout, from PostgreSQL 17 on: whoever sets it for the database means applications; here it
-//   would cost the lead.
+// - lock_timeout: a mark that meets a lock must not delay the statements behind it.
+// - idle_session_timeout: a relay that hangs loses the lead, and no longer counts as one that could lead. A
+//   healthy session is never silent for so long, whether the relay leads or not.
+// - transaction_timeout, from PostgreSQL 17 on: a value set for the database is meant for applications; here
+//   it would cost the lead.
 // - tcp_*, client_connection_check_interval: find a relay whose host or process vanished.
-// - The lock RELAY tells our sessions from others that hold our locks. Somebody may keep it from us: then we
-//   are said to be others.
+// - The lock RELAY distinguishes relays' sessions from others that hold our locks. If another session holds
+//   it exclusively, our session looks like a foreign one.
 std::string session_settings(const postgres_settings& with, session_use use) {
   constexpr std::chrono::milliseconds mark_wait{20};
   const auto idle = use == session_use::stream ? with.claim_timeout : std::chrono::milliseconds(0);
@@ -90,7 +90,7 @@ boost::asio::awaitable<result<void>> look_what_is_open(pg::connection& link, con
       " has_function_privilege('pg_stat_get_activity(integer)', 'EXECUTE')"
       " AND has_function_privilege('pg_terminate_backend(integer, bigint)', 'EXECUTE')"
       " AND has_table_privilege('pg_stat_activity', 'SELECT'),"
-      // Needed, and so refused here: a session that finds it out later would be taken for one that works.
+      // Refused here, because a session that found it out later would count as working.
       " EXISTS (SELECT FROM pg_locks)";
   OUTBOXD_CO_TRY(const auto open, co_await ask(link, open_sql, with.connect_timeout));
   into.may = {.queue_usage = open.at(0, 0) == "t",
@@ -140,8 +140,8 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
 
 }  // namespace
 
-// A pooler greets with a process number of its own, so that it can tell who wants to cancel. One that gives a
-// session back after each transaction gives the same one to whoever comes next.
+// A pooler greets with a process number of its own, to recognise cancel requests. In transaction mode, the
+// next client may get the same server session.
 boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, const postgres_settings& with,
                                                        std::string pid) {
   if (pid == std::to_string(link.backend_pid())) co_return result<void>();
@@ -211,9 +211,9 @@ error is_read_only(const pg::connection& link) {
       cause::read_only};
 }
 
-// A relay gives a session up that does not answer for claim_timeout, and by then the server has ended every
-// statement that it can end. What holds a lead and works at the same thing for longer is nobody's, whatever
-// it waits for. Sessions of others that may hold a lead, such as migrate's, do not hold RELAY.
+// A relay closes a session that does not answer for claim_timeout, and by then the server has ended every
+// statement that it can end. So no relay uses a session that holds a lead and has been in the same state for
+// longer. Other programs that may hold a lead, such as migrate, do not hold RELAY.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link,
                                                          const postgres_settings& with) {
   constexpr auto sql =

@@ -1,4 +1,4 @@
-// database_session: opens a session with the outbox's database, and refuses one that would not do.
+// database_session: opens a session with the outbox's database, and refuses unsuitable servers.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -15,8 +15,8 @@ namespace outboxd::relay {
 
 enum class session_use {
   stream,  // reads and marks: nothing on it waits for a lock for long
-  // Waits for an advisory lock, and holds it while it is idle. To wait holds a snapshot, while somebody is in
-  // the way, who holds back vacuum by himself.
+  // Waits for an advisory lock, then holds it while idle. Waiting holds a snapshot and so holds back vacuum,
+  // but only while another session holds the lock.
   lock,
 };
 
@@ -25,7 +25,7 @@ struct outbox_facts {
   payload_type payload = payload_type::jsonb;
   std::int64_t version = store::schema_version;  // of the schema
   store::open_to_all may;                        // what this user may use
-  std::string goes_without;                      // what it may not, and what gives it; empty: nothing
+  std::string goes_without;                      // missing rights, and the GRANT; empty: none
 };
 
 // Refused for good: a server older than 14, a pooler that changes the session between transactions, a
@@ -50,25 +50,25 @@ result<void> check_version(const pg::schema_name& schema, std::int64_t version);
 // Why a session with a server that wants no writes is closed.
 error is_read_only(const pg::connection& link);
 
-// Ends the session of a leader that has stopped half-way through a statement, or that waits in one for what
-// no timeout ends, such as a standby that is gone: its own timeout is armed only between statements. Of the
-// same user's alone, so nobody else is hit.
+// Ends the session of a leader that has stopped half-way through a statement, or whose statement waits for
+// something that no timeout ends, such as a lost standby server: the session's own timeout runs only between
+// statements. Only sessions of the same user are ended.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link, const postgres_settings& with);
 
-// A session as the server knows it: a process number comes again, with another beginning.
+// A session as the server knows it. Process numbers are reused, so the start time belongs to it.
 struct server_session {
   int pid = 0;
   std::string began;  // seconds since 1970
 };
 
-// Ends the session at the server that this one follows, if it is still there: this process has closed it, and
-// it may wait for what keeps the server from noticing. Returns this one.
+// Ends this one's predecessor at the server if it still exists: this process has closed it, but the server
+// may not have noticed. Returns this session.
 boost::asio::awaitable<result<server_session>> succeed(pg::connection& link, const postgres_settings& with,
                                                        const server_session& former, store::open_to_all may);
 
-// For who leads the shard: ends the session that holds SLEEP for a leader that hangs and has lost the lead.
-// It has no timeout of its own, for a leader that is well may sleep for days. `own` is the server's process
-// of the session that is to have SLEEP.
+// Called by the new leader of the shard: ends the session that holds SLEEP for a hung leader that has lost
+// the lead. That session has no timeout of its own, because a healthy leader may be idle for days. `own` is
+// the server's process of the session that is to have SLEEP.
 boost::asio::awaitable<result<void>> end_former_sleeper(pg::connection& link, const postgres_settings& with,
                                                         int shard, int own);
 

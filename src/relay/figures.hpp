@@ -21,7 +21,7 @@ namespace outboxd::relay {
 struct counts {
   std::uint64_t published = 0;                                       // marked, or deleted
   std::map<std::string, std::uint64_t> published_by_route{{"", 0}};  // "": by none
-  std::uint64_t retried = 0;  // backing off after a failed attempt or because the broker could not take it
+  std::uint64_t retried = 0;  // backing off: failed, or the broker could not take it
   std::uint64_t dead = 0;
   std::uint64_t changed_after_send = 0;                       // of the published
   std::array<std::uint64_t, all_failures.size()> failures{};  // in the order of all_failures
@@ -37,12 +37,12 @@ struct counts {
   std::optional<std::chrono::system_clock::time_point> last_published;
   std::optional<std::chrono::system_clock::time_point> last_sweep;
   std::array<std::uint64_t, all_prunable.size()> pruned{};  // rows that retention has deleted
-  // When it last had come to what is young.
+  // When it last had nothing old left to delete.
   std::array<std::optional<std::chrono::system_clock::time_point>, all_prunable.size()> last_pruned{};
 };
 
-// What the table holds, as the leader of shard 0 has found it. Numbers up to `exact_to` are exact, and lower
-// bounds from there on.
+// The content of the table, sampled by the leader of shard 0. Numbers up to `exact_to` are exact; above that
+// they are lower bounds.
 struct table_sample {
   static constexpr std::int64_t exact_to = 100'000;
 
@@ -54,8 +54,8 @@ struct table_sample {
   std::int64_t dead = 0;
   std::int64_t published = 0;  // estimated from PostgreSQL's statistics
   double oldest_due_seconds = 0;
-  double oldest_waiting_seconds = 0;  // of those that back off or wait behind one
-  double oldest_failing_seconds = 0;  // since the first failure, of those that wait for a destination
+  double oldest_waiting_seconds = 0;  // of events that back off or are blocked by one
+  double oldest_failing_seconds = 0;  // since the first failure of an event that waits for a destination
 };
 
 // Why a relay cannot relay, or could not lead.
@@ -91,12 +91,12 @@ struct relay_figures {
   bool broker_up = false;
   bool broker_blocked = false;
   std::vector<obstacle> obstacles;
-  std::vector<obstacle> warnings;                  // it relays all the same
-  std::optional<double> notification_queue_usage;  // of who leads a shard, from 0 to 1
+  std::vector<obstacle> warnings;                  // they do not stop the relay
+  std::optional<double> notification_queue_usage;  // leaders only, from 0 to 1
   // The certificate that was last shown to the broker.
   std::optional<std::chrono::system_clock::time_point> certificate_expires;
-  std::optional<table_sample> table;  // of who samples
-  std::vector<flow::pause> paused;    // of who leads a shard
+  std::optional<table_sample> table;  // only if it samples
+  std::vector<flow::pause> paused;    // leaders only
 };
 
 }  // namespace outboxd::relay

@@ -13,8 +13,8 @@
 
 namespace outboxd::relay {
 
-// A lock, a full disk, a user's trigger or foreign key: the session is as good as before. Read-only servers
-// are found when a session is opened.
+// After an error by a lock, a full disk, or a user's trigger or foreign key, the session is still usable.
+// Read-only servers are found when a session is opened.
 bool is_of_the_statement(const std::string& sqlstate);
 
 // For work beside the stream.

@@ -13,8 +13,7 @@
 namespace outboxd::relay {
 namespace {
 
-// Each statement that writes once, for no event: a privilege that is missing shows now and not with the first
-// event.
+// Runs each writing statement once, for no event: a missing privilege shows now, not at the first event.
 void add_privilege_probe(pg::pipeline& to) {
   const auto none = pg::uuid_array({});
   const auto no_tx = pg::xid8_array({});
@@ -35,7 +34,7 @@ boost::asio::awaitable<void> keep(std::shared_ptr<sleep_lock> lock) {
   co_await lock->run();
 }
 
-// What there is to keep of its settings.
+// The settings that the flow needs.
 flow::leader_limits limits_of(const leader_settings& settings) {
   return {.stream = settings.stream,
           .doorbell = settings.doorbell,

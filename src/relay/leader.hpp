@@ -42,10 +42,10 @@ class leader {
   // Connects, stands by, leads, reconnects, until stop().
   boost::asio::awaitable<void> run();
 
-  // The settings that it was made with have changed: retries, routes, and how often it sweeps and polls.
+  // The settings have changed: retries, routes, and how often it polls.
   void adopt();
 
-  // Of the outbox, once a session has been open.
+  // The outbox's payload type, once a session has been open.
   std::optional<payload_type> payload() const { return payload_; }
 
   // Gives the lead up in order; run() then returns.
@@ -58,14 +58,15 @@ class leader {
   std::optional<int> leads() const { return flow_.leads(); }
   bool asleep() const { return flow_.asleep(); }
   const flow::stream& events() const { return flow_.events(); }
-  // While it leads: how full the server's queue of notifications is, from 0 to 1; and since when it fills.
+  // While it leads: how full the server's notification queue is, from 0 to 1, and since when it has been
+  // filling.
   double queue_usage() const { return flow_.queue_usage(); }
   using system_time = std::chrono::system_clock::time_point;
   std::optional<system_time> queue_fills_since() const { return queue_fills_since_; }
-  // Since when notifications have not arrived; nothing: they do, or it is not known yet.
+  // Since when notifications have not arrived; nullopt: they arrive, or that is not known yet.
   std::optional<system_time> deaf_since() const { return deaf_since_; }
   const lock_holder_watch& lock_holders() const { return lock_holders_; }
-  // Its latest turn: whatever it waits for is bounded by a timeout.
+  // When its loop last turned: every wait in it has a timeout.
   std::chrono::steady_clock::time_point latest_turn() const { return latest_turn_; }
 
  private:
@@ -77,7 +78,7 @@ class leader {
   void count_senders(pg::connection& link);
   void take_notifications(pg::connection& link);
 
-  // One task, and what came of it. An error: the session is of no more use.
+  // Runs one task and returns its result. After an error, the session is unusable.
   done carry_out(pg::connection& link, flow::task::wait& what);
   done carry_out(pg::connection& link, flow::task::end_session& what);
   done carry_out(pg::connection& link, flow::task::use_sleep_lock& what);
@@ -102,7 +103,7 @@ class leader {
   // False: not now.
   boost::asio::awaitable<result<bool>> notify(pg::connection& link);
 
-  // What is for the relay is passed on.
+  // Notices for the relay are passed on.
   template <class Notice>
   void take(const Notice& what) {
     host_.tell(what);

@@ -52,7 +52,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::end_former_slee
 leader::done leader::carry_out(pg::connection& link, flow::task::name_lock_holders&) {
   if (!may_.sessions || !lock_holders_.due(clock::now())) co_return result<void>();
   if (flow_.leads() && flow_.queue_usage() >= 0.5 && !lock_holders_.knows_queue_holder()) {
-    // From there on the server tells it to whoever notifies, to one session in five seconds (async.c,
+    // From this level on, the server warns notifying sessions, one every five seconds (async.c,
     // asyncQueueFillWarning).
     OUTBOXD_CO_TRY_VOID(co_await notify(link));
     if (const int process = link.take_queue_holder(); process != 0) lock_holders_.set_queue_holder(process);
@@ -64,7 +64,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::name_lock_holde
   co_return result<void>();
 }
 
-// A relay that may not mend goes on, as long as it finds any row.
+// A relay that may not repair the table continues as long as it finds any row.
 leader::done leader::carry_out(pg::connection& link, flow::task::mend_shards&) {
   const auto found = co_await ask(
       link, fmt::format("SELECT count(*), coalesce(has_function_privilege(to_regprocedure(format("
@@ -75,14 +75,14 @@ leader::done leader::carry_out(pg::connection& link, flow::task::mend_shards&) {
   if (found->at(0, 1) == "f" && found->at(0, 0) != "0") co_return result<void>();
   const auto made =
       co_await ask(link, fmt::format("SELECT {}.mend_shards()", settings_.database.schema.identifier()));
-  // Whatever is refused: the rows that are there have their leaders, and check names what is wrong.
+  // A refusal is ignored: existing rows have their leaders, and check names the fault.
   if (!made && !link.lost() && found->at(0, 0) != "0") co_return result<void>();
   if (!made) co_return tl::make_unexpected(made.error());
   if (const auto shards = number_of(*made); shards > 0) host_.tell(notice::shards_mended{shards});
   co_return result<void>();
 }
 
-// Whoever listens first in a database reads through the queue, which may be long, or may be refused.
+// The first listener of a database reads through the queue, which may be long, or may be refused.
 leader::done leader::carry_out(pg::connection& link, flow::task::listen&) {
   const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
   if (!listens && link.lost()) co_return tl::make_unexpected(listens.error());
@@ -150,7 +150,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::look_for_reques
   co_return result<void>();
 }
 
-// Only whose user may lead counts, as far as that is known: anybody can take the lock.
+// Only sessions whose user may lead count, as far as that is known, because any user can take the lock.
 leader::done leader::carry_out(pg::connection& link, flow::task::count_relays&) {
   constexpr auto counted_sql =
       "SELECT count(*) FROM pg_locks AS l{} WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = {}"
@@ -176,8 +176,8 @@ leader::done leader::carry_out(pg::connection& link, flow::task::notify_self&) {
   co_return result<void>();
 }
 
-// All of the server's commits that notify take turns by one lock, and where they are slow the turn may not
-// come in time; or there is no room in the queue, or in another table of the server.
+// All commits of the server that notify take one lock in turn, so slow commits may delay ours beyond the
+// timeout. The queue or another table of the server may also be full.
 boost::asio::awaitable<result<bool>> leader::notify(pg::connection& link) {
   const auto sent = co_await ask(
       link, fmt::format("SELECT pg_notify({}, '{}')", settings_.database.schema.literal(), own_probe()));

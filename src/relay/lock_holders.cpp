@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Two searches are ten seconds: what is over by then is not worth a line.
+// Two searches take ten seconds: shorter obstacles are not logged.
 constexpr auto between_searches = 5s;
 
 constexpr auto longest_search = 10s;
@@ -33,11 +33,11 @@ std::string name_of(const pg::rows& row, holder::column which) {
   return printable(row.find(0, which).value_or(""), 100);
 }
 
-// Nobody's process has prepared a transaction and gone.
+// A prepared transaction has no process.
 std::string session_of(const pg::rows& row) {
   if (row.is_null(0, holder::pid)) return "a prepared transaction (see pg_prepared_xacts)";
   const auto statement = row.find(0, holder::query).value_or("");
-  // What PostgreSQL shows to those who have not pg_read_all_stats.
+  // PostgreSQL shows this to users without pg_read_all_stats.
   const bool hidden = statement == "<insufficient privilege>";
   return fmt::format(
       "pid {} (user {}, application {}, {}{})", pg::read_int4(row.at(0, holder::pid)),
@@ -46,8 +46,8 @@ std::string session_of(const pg::rows& row) {
       hidden ? "" : pg::shown_statement(statement));
 }
 
-// What the owner of the table can have put between a mark and its row: a rule that does something instead, or
-// a BEFORE trigger that returns null. Of ours none is either.
+// Objects of the table's owner that can swallow a mark: a rule that does something instead, or a BEFORE
+// trigger that returns null. The outbox's own rules and triggers do neither.
 std::string swallowers(const pg::schema_name& schema) {
   return fmt::format(
       "WITH tables AS MATERIALIZED (SELECT format('%I.event', {0})::regclass::oid AS of UNION ALL"
@@ -62,10 +62,10 @@ std::string swallowers(const pg::schema_name& schema) {
       schema.literal());
 }
 
-// A statement that was planned while a rule made nothing of it depends on no table any more, so that
-// PostgreSQL would never plan it again (seen in 15; DISCARD PLANS passes over it, too).
-// First each is parsed as the statement without a name: that takes all the locks, so that what is refused for
-// a lock is refused before anything is gone. It is tried again at the next search.
+// A statement that was planned while a rule turned it into nothing depends on no table any more, so
+// PostgreSQL never plans it again (seen in 15; DISCARD PLANS does not help either). Each statement is first
+// parsed unnamed: that takes all locks, so a refusal for a lock comes before anything is deallocated. The
+// next search tries again.
 boost::asio::awaitable<result<void>> prepare_anew(pg::connection& link) {
   pg::pipeline ask;
   ask.text("SELECT name, statement FROM pg_prepared_statements WHERE name <> ''");
@@ -173,7 +173,7 @@ boost::asio::awaitable<result<std::optional<std::string>>> lock_holder_watch::re
   co_return std::move(found->words);
 }
 
-// Nobody has a lock, and still rows stay as they are.
+// No session holds a lock, and yet rows stay unchanged.
 boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_holder_watch::find_swallower(
     pg::connection& link) {
   pg::pipeline steps;
@@ -182,14 +182,14 @@ boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_
   const auto& only = answer.front();
   const bool found = !only.refusal && only.answers.front().size() > 0;
   const bool by_rule = found && only.answers.front().at(0, 0) == "1";
-  if (!by_rule) {  // beside a rule some cannot be prepared at all
+  if (!by_rule) {  // with a rule in place, some cannot be prepared
     OUTBOXD_CO_TRY_VOID(co_await prepare_anew(link));
   }
   if (!found) co_return std::optional<sighting>();
   const pg::rows& row = only.answers.front();
   const auto name = printable(row.at(0, 1), 100);
   const auto table = printable(row.at(0, 2), 100);
-  // Who looks at a trigger does not see whether it returns null.
+  // The catalog does not show whether a trigger returns null.
   const auto who = fmt::format("{} {} of {}", by_rule ? "the rule" : "perhaps the trigger", name, table);
   co_return sighting{fmt::format("{} {}", by_rule ? "rule" : "trigger", name),
                      fmt::format("events of {} cannot be marked as published, and no session has locked "
@@ -198,7 +198,7 @@ boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_
                      0};
 }
 
-// A search that PostgreSQL refuses, for a lock again, has found nobody.
+// A search that PostgreSQL refuses, such as for another lock, finds nothing.
 boost::asio::awaitable<result<std::optional<lock_holder_watch::sighting>>> lock_holder_watch::ask(
     pg::connection& link, std::string_view statement, std::vector<std::string> parameters) {
   pg::pipeline steps;
@@ -260,7 +260,7 @@ std::string lock_holder_watch::words_for(std::string_view statement, std::int64_
     return fmt::format(
         "the channel {} is flooded with notifications, so the leader rarely listens: {} sends them",
         schema_.name(), who);
-  // PostgreSQL does not show who listens, so where it has named nobody the oldest transaction is only likely.
+  // PostgreSQL does not show who listens, so without a name from it the oldest transaction is only a guess.
   if (statement == store::statement::queue_holder)
     return fmt::format(
         "the server's notification queue is not emptied: {} {}; its transaction is open {}. End it (SELECT "

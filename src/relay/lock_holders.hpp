@@ -1,5 +1,5 @@
-// lock_holder: whose locks keep a relay from leading, sleeping or writing, or what of the table swallows its
-// changes; found out after a while, and said once.
+// lock_holder: finds the sessions whose locks keep a relay from leading, being idle or writing, or the rule
+// or trigger that swallows its changes; searches after a while, and reports each once.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ struct lock_holder {
   std::string words;
 };
 
-// Who holds the lead of a shard without being a relay that is heard of, or a lock on the table that no mark
-// gets past, at this moment. On a session with the relay's statements; at most one of each.
+// The sessions that now hold the lead of a shard without being a responsive relay, or a lock on the table
+// that blocks marks. Runs on a session with the relay's statements; returns at most one of each.
 boost::asio::awaitable<result<std::vector<lock_holder>>> lock_holders_now(
     pg::connection& link, const pg::schema_name& schema, std::chrono::milliseconds claim_timeout);
 

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// So many refusals in a row end a run, and are worth a line.
+// This many refusals in a row end a run and are logged.
 constexpr int most_refused_drops = 3;
 
 // A partition that is kept by something is looked through again after this long, and not all of the time.

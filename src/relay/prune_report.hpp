@@ -13,12 +13,12 @@
 
 namespace outboxd::relay {
 
-// A run: it ends where nothing is old, or where PostgreSQL has had enough of it.
+// A run ends when nothing old is left, or when PostgreSQL has refused too often.
 struct prune_run {
   prunable what = prunable::published;
   std::int64_t rows = 0;  // deleted; or partitions dropped
   std::chrono::milliseconds took{};
-  std::int64_t kept = 0;   // rows that are old, and that somebody holds on to
+  std::int64_t kept = 0;   // old rows that others lock or refer to
   std::string why_kept{};  // the first of them
   bool complete = false;
 };
@@ -26,8 +26,8 @@ struct prune_run {
 struct prune_report {
   std::function<void(prunable, std::int64_t rows)> deleted;  // by one statement
   std::function<void(const prune_run&)> ended;
-  std::function<void(prunable, const error&)> refused;  // again and again; once for each reason
-  // Others hold on to so many rows that are old; once for each reason.
+  std::function<void(prunable, const error&)> refused;  // repeatedly; once for each reason
+  // Others lock or refer to this many old rows; once for each reason.
   std::function<void(prunable, std::int64_t rows, std::string_view why)> kept;
   // A partition has begun, was made, or is left alone: `what` as in rotate_partition.
   std::function<void(std::string_view what, std::int64_t number)> rotated;

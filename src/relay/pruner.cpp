@@ -13,13 +13,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Others have the table for as long as they like; it tries again later.
+// Others may lock the table for as long as they like; the pruner tries again later.
 constexpr auto lock_wait = 20ms;
 
-// So many refusals in a row end a run, and are worth a line.
+// This many refusals in a row end a run and are logged.
 constexpr int most_refused_deletes = 3;
 
-// Records that somebody had locked, or that were written with an old time, are met again.
+// A new run from the oldest record finds records that were locked, or were written later with an old time.
 constexpr auto from_oldest_interval = 1h;
 
 }  // namespace
@@ -53,7 +53,7 @@ boost::asio::awaitable<result<void>> pruner::serve(pg::connection& link) {
     session_.reset_pause();
     for (const auto what : all_prunable) {
       if (what == prunable::partitions ? !partitioned : !age_of(what)) continue;
-      if (what == prunable::published && partitioned) continue;  // whole partitions, and what those leave
+      if (what == prunable::published && partitioned) continue;  // whole partitions are dropped instead
       result<void> pruned;
       if (what == prunable::partitions)
         pruned = co_await partitions_.retire(link);
@@ -108,7 +108,7 @@ boost::asio::awaitable<result<void>> pruner::prune(pg::connection& link, prunabl
   co_return out;
 }
 
-// A run that begins behind what is kept meets none of it, and tells nothing new.
+// A run that begins after the kept rows does not meet them, and so reports nothing new.
 void pruner::end(const prune_run& run) {
   work& its = of(run.what);
   if (run.kept > 0 && std::exchange(its.said_kept, run.why_kept) != run.why_kept)
@@ -150,7 +150,7 @@ pg::pipeline pruner::next_statement(prunable what) {
   return out;
 }
 
-// The statement's size is still that of when it was sent.
+// The pace still has the size with which the statement was sent.
 pruner::portion pruner::read(prunable what, const pg::rows& answer) {
   const auto number = [&](int index) { return pg::read_int8(answer.at(0, index)); };
   const auto most = of(what).pace.rows();

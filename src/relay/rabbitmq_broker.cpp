@@ -57,7 +57,7 @@ boost::asio::awaitable<void> rabbitmq_broker::serve() {
   observer_.on_link_down(peer::broker, why);
 }
 
-// Somebody has to act only when no URL of the list will do.
+// Permanent only when no URL of the list works.
 void rabbitmq_broker::refused(error why) {
   ++next_url_;
   refused_for_good_ = why.kind == fault::permanent ? refused_for_good_ + 1 : 0;
@@ -101,7 +101,7 @@ result<accepted> rabbitmq_broker::publish(token name, const message& what) {
   return link_->publish(name, what);
 }
 
-// A node that is not well may still take connections: the next one is to another, if there is one.
+// An unhealthy node may still accept connections, so the next attempt goes to another node, if there is one.
 void rabbitmq_broker::drop(std::string_view why) {
   if (!up_) return;
   ++next_url_;

@@ -17,8 +17,8 @@ class reconnect_pause {
 
   explicit reconnect_pause(const boost::asio::any_io_executor& on);
 
-  // A random time, growing with each call up to a few seconds. What only somebody can mend is not asked for
-  // sooner than that.
+  // A random time, growing with each call up to a few seconds. A fault that needs an operator waits for that
+  // longest time at once.
   boost::asio::awaitable<void> wait(fault why = fault::transient);
 
   // The connection has proved useful: the next wait is short again.

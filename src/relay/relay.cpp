@@ -75,7 +75,7 @@ void relay::start(std::function<void(bool)> on_stopped) {
   add_leader();
 }
 
-// There is always one more leader than shards are led, as long as there are shards to lead: it stands by.
+// There is always one leader more than shards led, as long as shards are left: it is the standby.
 void relay::add_leader() {
   leader_host& host = *this;
   auto& one = *leaders_.emplace_back(
@@ -86,7 +86,7 @@ void relay::add_leader() {
   });
 }
 
-// A coroutine of the relay never throws on purpose: what comes out is a programming error, and ends the
+// A coroutine of the relay never throws on purpose: an exception is a programming error, and ends the
 // process.
 void relay::spawn(boost::asio::awaitable<void> activity, std::function<void()> then) {
   ++active_;

@@ -20,8 +20,7 @@
 
 namespace outboxd::relay {
 
-// What concerns the whole table, its figures and retention, is done by one relay: the one that leads this
-// shard.
+// The leader of this shard does the work for the whole table: its figures and retention.
 inline constexpr int first_shard = 0;
 
 // Runs until stop(). For one thread; the io_context has to outlive it.
@@ -50,7 +49,7 @@ class relay final : private leader_host {
   // Of the outbox, once it is known.
   std::optional<payload_type> payload() const;
   relay_figures figures() const;
-  // The reason why it does not go on although nothing tells it to wait, or nothing.
+  // Why it makes no progress although it waits for nothing; nullopt: it does.
   std::optional<std::string> stuck() const;
 
  private:
@@ -71,7 +70,7 @@ class relay final : private leader_host {
   void tell(const relay_notice& what) override;
   counts& so_far() override { return counts_; }
   flow::step_observer* steps() override { return steps_; }
-  // What it notes of them; all of them are passed on, but for what was told already.
+  // The notices that it takes note of; all are passed on, except repeated ones.
   template <class Notice>
   void take(const Notice& what) {
     tell_(what);

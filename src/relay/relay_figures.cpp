@@ -12,17 +12,17 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// A confirm that takes so long is overdue: far beyond what a broker that is well takes, and long before
-// confirm_timeout.
+// A confirm is overdue after this time, which is far longer than a healthy broker takes, and much shorter
+// than confirm_timeout.
 constexpr auto overdue_after = 3s;
 
-// Who waits for longer than that while the relay works is told what it works at.
+// After this time, readiness says what keeps the leader busy.
 constexpr auto slow_after = 5s;
 
-// What is refused for so long is not over with the next try.
+// A refusal that lasts this long will not end with the next try.
 constexpr auto refused_for = 10s;
 
-// Beyond every timeout that a step may wait for.
+// Longer than every timeout of a step.
 constexpr auto stuck_after = 15s;
 
 std::chrono::system_clock::time_point since(clock::time_point when) {
@@ -77,7 +77,7 @@ std::vector<obstacle> relay::obstacles() const {
   for (const auto& one : leaders_)
     if (auto why = catching_up(*one)) out.push_back(std::move(*why));
   if (auto why = refused_writes(true)) out.push_back(std::move(*why));
-  // Who does not lead publishes nothing, and so would not learn that it is back.
+  // A relay that leads nothing publishes nothing, and so would not notice that the exchange is back.
   const auto block = lanes_.destinations().find_block(
       {.exchange = settings_.leader.stream.route.exchange, .routing_key = {}});
   if (block && flow::is_exchange(block->of) && share_.led() > 0)
@@ -91,7 +91,7 @@ std::vector<obstacle> relay::obstacles() const {
   return out;
 }
 
-// Due events may wait meanwhile: the shard's whole stream stands behind it.
+// Due events may wait meanwhile, because the shard's whole stream waits for this.
 std::optional<obstacle> relay::catching_up(const leader& one) const {
   if (!one.leads()) return std::nullopt;
   const auto late = [](clock::time_point from) { return clock::now() - from > slow_after; };
@@ -117,7 +117,7 @@ std::optional<obstacle> relay::catching_up(const leader& one) const {
                   since(found->since)};
 }
 
-// all: nothing else is written, either.
+// all: no other event is written, either.
 std::optional<obstacle> relay::refused_writes(bool all) const {
   for (const auto& one : leaders_) {
     const auto found = one->leads() ? one->events().refuses() : std::nullopt;

@@ -1,4 +1,4 @@
-// What a relay deletes when it has become old: the part of relay.hpp that is about retention.
+// The part of relay.hpp that deletes old rows.
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +24,7 @@ bool relay::leads_first() const {
                      [](const auto& one) { return one->leads() == first_shard; });
 }
 
-// Also where nothing is to be deleted: partitions have to begin all the same.
+// It also runs if nothing is to be deleted, because it begins new partitions.
 void relay::begin_pruning() {
   end_pruning();
   pruner_ = std::make_shared<pruner>(
@@ -62,7 +62,7 @@ void relay::on_prune_ended(const prune_run& run) {
   tell_(notice::prune_ended{run});
 }
 
-// More in memory than one read brings: more than one read was to be had.
+// Memory holds more events than one read returns, so the table had more than one read.
 flow::prune_pace::load relay::load() const {
   std::size_t unsettled = 0;
   for (const auto& one : leaders_)

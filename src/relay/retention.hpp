@@ -1,4 +1,4 @@
-// retention: how long what is done with is kept.
+// retention: how long finished rows are kept.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// sampler: looks at the table now and then, on a session of its own, for metrics.
+// sampler: samples the table periodically, on a session of its own, for metrics.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -18,7 +18,7 @@ inline constexpr std::chrono::seconds sample_interval{15};
 // it.
 class sampler {
  public:
-  // What it has seen; or that PostgreSQL refuses to tell, once.
+  // Gets each sample, and each new refusal by PostgreSQL once.
   using teller = std::function<void(const result<table_sample>&)>;
 
   sampler(const boost::asio::any_io_executor& on, const postgres_settings& settings, teller tell);

@@ -1,5 +1,5 @@
 // settings: what a relay is made with, as the program reads it from files, the environment and flags. Without
-// Asio, so that whoever only reads settings need not compile the reactor.
+// Asio, so that code that only reads settings need not compile the reactor.
 #pragma once
 
 #include <chrono>
@@ -59,7 +59,7 @@ struct relay_settings {
   std::chrono::milliseconds shutdown_grace{10'000};
 };
 
-// What is deleted by age: with retention.published = 0s no published event gets old.
+// The rows that are deleted by age: with retention.published = 0s, no published event stays that long.
 retention_settings retention_of(const relay_settings& from);
 
 }  // namespace outboxd::relay

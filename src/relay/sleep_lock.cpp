@@ -10,7 +10,7 @@
 namespace outboxd::relay {
 namespace {
 
-// Who notifies takes the lock of the object 0 of no database (async.c, PreCommit_Notify).
+// NOTIFY takes the lock on object 0 of no database (async.c, PreCommit_Notify).
 constexpr std::string_view commits_wait =
     "SELECT EXISTS (SELECT FROM pg_locks AS l WHERE l.locktype = 'object' AND l.database = 0"
     " AND l.classid = 'pg_database'::regclass AND l.objid = 0 AND NOT l.granted)";
@@ -92,7 +92,7 @@ void sleep_lock::want(action what) {
   session_.interrupt();
 }
 
-// The lock goes with the session. Nobody is told any more.
+// The session's end releases the lock. No listener is told any more.
 void sleep_lock::stop() {
   tell_ = [](sleep_news) {};
   session_.stop();

@@ -1,4 +1,4 @@
-// sleep_lock: the session of its own with the advisory lock SLEEP of a shard, which has writers ring.
+// sleep_lock: a separate session that holds a shard's advisory lock SLEEP, which makes writers ring.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -25,7 +25,7 @@ class sleep_lock {
   // Connects, serves, reconnects, until stop().
   boost::asio::awaitable<void> run();
 
-  // The latest replaces what has not begun; but a probe replaces nothing.
+  // The latest wish replaces one that has not begun, but a probe replaces nothing.
   void want(action what);
 
   void stop();
