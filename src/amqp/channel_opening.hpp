@@ -12,10 +12,9 @@
 namespace outboxd::amqp {
 
 // channel.open, confirm.select (https://www.rabbitmq.com/docs/confirms), and exchange.declare for each
-// exchange: durable, of type topic. For the first opening and for that after the broker has closed the
-// channel. AMQP cannot tell what is bound to an exchange. But an exchange that was not there before has no
-// bindings: the first opening looks whether each is there (a passive declare), and the broker closes the
-// channel over one that is not.
+// exchange: durable, of type topic. Used for the first opening, and after the broker has closed the channel.
+// AMQP cannot tell what is bound to an exchange, but a new exchange has no bindings. So the first opening
+// checks whether each one exists (a passive declare); the broker closes the channel over a missing one.
 class channel_opening {
  public:
   enum class manner : std::uint8_t {
@@ -29,15 +28,15 @@ class channel_opening {
   // Appends the first request. May begin again after done() or a failure.
   result<void> begin(std::string& out);
 
-  // The broker's answer; appends the next request. Transient error: it is not the one that is awaited.
+  // Takes the broker's answer and appends the next request. Transient error: an unexpected answer.
   result<void> take(const method& answer, std::string& out);
 
-  // channel.close over an exchange that it looked for: answers it, opens the channel again and declares that
-  // exchange. False: it did not look for one, or the close says something else.
+  // Takes a channel.close over a missing exchange: answers it, opens the channel again and declares that
+  // exchange. False: no exchange was looked for, or the close has another reason.
   result<bool> take_missing(const amqp_channel_close_t& close, std::string& out);
 
   bool done() const { return step_ == step::done; }
-  // Exchanges that were not there before.
+  // Exchanges that were newly declared.
   const std::vector<std::string>& created() const { return created_; }
   // For messages: what is awaited now.
   std::string_view awaited() const;

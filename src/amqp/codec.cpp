@@ -37,7 +37,8 @@ bool expected_from_broker(amqp_method_number_t id) {
   }
 }
 
-// Takes fields off the front of a payload; after one that does not fit, everything is empty and ok() false.
+// Takes fields off the front of a payload. After a field that does not fit, everything is empty and ok() is
+// false.
 class reader {
  public:
   explicit reader(std::string_view bytes) : rest_(bytes) {}
@@ -108,7 +109,8 @@ result<content_header> decode_content_header(std::string_view payload) {
   in.number(2);  // weight, unused
   out.body_size = in.number(8);
   const auto flags = in.number(2);
-  constexpr std::uint64_t flags_go_on = 1;  // no class has so many properties; what follows could not be told
+  constexpr std::uint64_t flags_go_on =
+      1;  // no class has so many properties, and they could not be told apart
   if (flags & AMQP_BASIC_CONTENT_TYPE_FLAG) in.short_string();
   if (flags & AMQP_BASIC_CONTENT_ENCODING_FLAG) in.short_string();
   if (flags & AMQP_BASIC_HEADERS_FLAG) in.take(static_cast<std::size_t>(in.number(4)));

@@ -33,7 +33,7 @@ class pool {
   amqp_pool_t pool_{};
 };
 
-// "10.40" for connection.open: how errors name a method of which no name is at hand.
+// "10.40" for connection.open: how errors name a method whose name is not known here.
 std::string method_number(amqp_method_number_t id);
 
 struct method {

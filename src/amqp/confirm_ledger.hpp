@@ -19,9 +19,9 @@ using outboxd::verdict;
 
 // Delivery tags count the publishes of a channel since confirm.select, from 1
 // (https://www.rabbitmq.com/docs/confirms). A ring holds the window from the oldest open tag to the latest,
-// so that every step is constant time, and reuses its strings: no allocation once the window has had its
-// size. That is bounded: what is still open when the ring has gone once round is set aside, so that one
-// message which is never confirmed keeps nobody from publishing.
+// so that every step takes constant time, and reuses its strings: no allocation once the window has reached
+// its size. The size is bounded: a tag that is still open after a whole round of the ring is set aside, so
+// that a message that is never confirmed does not stop publishing.
 class confirm_ledger {
  public:
   confirm_ledger();
@@ -30,8 +30,8 @@ class confirm_ledger {
   void sent(token id, std::string_view message_id);
 
   // A basic.ack or basic.nack: appends the outcomes, in the order of the publishes. `multiple` settles
-  // everything up to the tag, tag 0 everything open. A tag that was never given or is settled already is a
-  // protocol error (transient): the count is off, nothing on this channel can be trusted.
+  // everything up to the tag, tag 0 everything open. A tag that was never used or is already settled is a
+  // protocol error (transient): the counts differ, so nothing on this channel can be trusted.
   result<void> ack(std::uint64_t tag, bool multiple, std::vector<outcome>& out);
   result<void> nack(std::uint64_t tag, bool multiple, std::vector<outcome>& out);
 
@@ -39,7 +39,7 @@ class confirm_ledger {
   result<void> returned(std::string_view message_id, std::string reason);
 
   std::size_t open() const { return open_; }
-  // Tags in the ring, settled ones between open ones among them; and how many it may have.
+  // The number of tags in the ring, including settled ones between open ones; and its limit.
   std::size_t span() const { return static_cast<std::size_t>(next_ - first_); }
   static constexpr std::size_t longest_ring = 8'192;
 

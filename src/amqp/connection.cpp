@@ -1,5 +1,4 @@
-// connection: see the header. The work is link's, which lives as long as anything on the reactor refers to
-// it.
+// connection: see the header. link does the work; it lives as long as anything on the reactor refers to it.
 #include "amqp/connection.hpp"
 
 #include "amqp/link.hpp"

@@ -39,14 +39,14 @@ struct connection_settings {
 class handler {
  public:
   virtual ~handler() = default;
-  // Everything that one read has settled.
+  // All outcomes of one read.
   virtual void on_outcomes(std::span<const outcome> outcomes) = 0;
   // The broker closed the channel over one of these publishes, oldest first (is_about_a_message(),
   // refusal.hpp); the fate of each is unknown. It is opened again; until then publish() says full.
   virtual void on_channel_closed(std::span<const token> unknown, const refusal& why) = 0;
   // There is room again after publish() said full.
   virtual void on_writable() = 0;
-  // The broker takes nothing until on_unblocked (memory or disk alarm). Publishes are still accepted while
+  // The broker accepts nothing until on_unblocked (memory or disk alarm). Publishes are still accepted while
   // room is left.
   virtual void on_blocked(std::string_view reason) = 0;
   virtual void on_unblocked() = 0;
@@ -69,11 +69,10 @@ class connection {
   // Connects and brings the channel into confirm mode. Permanent errors need an operator (handshake.hpp).
   boost::asio::awaitable<result<void>> open();
 
-  // After open(): exchanges that it has declared and that were not there before. Nothing is bound to them
-  // yet.
+  // After open(): exchanges that it has newly declared. Nothing is bound to them yet.
   const std::vector<std::string>& created() const;
 
-  // After open(): when the certificate expires that was shown to the broker.
+  // After open(): when the client certificate that was shown to the broker expires.
   std::optional<std::chrono::system_clock::time_point> certificate_expires() const;
 
   // Reads, writes and keeps the heartbeat until the connection ends, and returns why (transient). The fate of
@@ -90,7 +89,7 @@ class connection {
   // After run(): the tokens of all publishes without an outcome, oldest first.
   std::vector<token> abandon();
 
-  // After run(): what that says of these publishes.
+  // After run(): what the end of the connection says about these publishes.
   const interruption& interrupted() const;
 
   // Sends what is buffered and ends the connection orderly, or after `limit` at once. Publishes nothing from

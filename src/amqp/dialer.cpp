@@ -48,8 +48,7 @@ tl::unexpected<error> dialer::failed(std::string_view otherwise) const {
   return transient(fmt::format("connecting to {}: {}", peer_, stopped_.empty() ? otherwise : stopped_));
 }
 
-// The look-up cannot be interrupted, only left behind: its answer then comes to a dialer that nobody waits
-// for.
+// The look-up cannot be interrupted, only abandoned: its answer then reaches a dialer that nobody waits for.
 asio::awaitable<result<dialer::endpoints>> dialer::resolve(std::shared_ptr<dialer> self) {
   error_code not_an_address;
   const auto address = asio::ip::make_address(self->host_, not_an_address);
@@ -70,7 +69,7 @@ asio::awaitable<result<dialer::endpoints>> dialer::resolve(std::shared_ptr<diale
 }
 
 asio::awaitable<result<void>> dialer::connect(std::shared_ptr<dialer> self, endpoints to) {
-  // A machine that is gone answers nothing at all: it may not cost more than this where there is another one.
+  // A dead machine does not answer at all: with other addresses left, it may cost no more than this.
   constexpr std::chrono::milliseconds longest_share(1'500);
   const auto count = static_cast<std::int64_t>(std::max<std::size_t>(to.size(), 1));
   tcp::socket& socket = self->wire_->socket();
@@ -94,8 +93,8 @@ asio::awaitable<result<void>> dialer::secure(std::shared_ptr<dialer> self) {
   self->certificate_expires_ = context->certificate_expires;
   auto& stream = self->wire_->secure(context->it);
   name_peer(stream.native_handle(), self->host_, self->tls_.verify == verification::full);
-  // Of the first certificate that is refused OpenSSL tells by this call alone. The stream, which is the
-  // dialer's, keeps it: it may not keep the dialer.
+  // Only this call tells which certificate OpenSSL refuses first. The callback lives in the dialer's own
+  // stream, so it must not own the dialer.
   stream.set_verify_callback([weak = std::weak_ptr(self)](bool good, asio::ssl::verify_context& of) {
     if (const auto dialing = weak.lock(); !good && dialing)
       dialing->refused_ = refusal_of(of.native_handle());
@@ -117,7 +116,7 @@ asio::awaitable<result<void>> dialer::shake_hands(std::shared_ptr<dialer> self) 
       const auto [ec, sent] =
           co_await asio::async_write(*self->wire_, asio::buffer(shake.output()), as_result);
       if (!self->stopped_.empty()) co_return self->failed("");
-      // Why a broker has ended TLS is still to be read.
+      // The reason why the broker ended TLS may still be unread.
       if (ec && !self->wants_tls_)
         co_return tl::make_unexpected(shake.interrupted(fmt::format("sending failed ({})", ec.message())));
       shake.output().clear();
@@ -127,7 +126,7 @@ asio::awaitable<result<void>> dialer::shake_hands(std::shared_ptr<dialer> self) 
         co_await self->wire_->async_read_some(asio::buffer(room.data(), room.size()), as_result);
     if (!self->stopped_.empty()) co_return self->failed("");
     if (is_end_of_stream(ec)) co_return tl::make_unexpected(shake.interrupted("the broker hung up"));
-    // In TLS 1.3 the broker looks at our certificate behind the handshake.
+    // In TLS 1.3 the broker checks the client certificate after the handshake.
     if (is_about_tls(ec))
       co_return permanent(
           fmt::format("connecting to {}: {}", self->peer_, tls_words(ec, self->refused_, self->host_)));

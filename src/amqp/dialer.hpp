@@ -31,7 +31,7 @@ class dialer : public std::enable_shared_from_this<dialer> {
     std::optional<std::string> blocked;
     std::vector<std::string> created;  // exchanges
     identity broker;
-    // Of the certificate that we have shown.
+    // Expiry of the client certificate.
     std::optional<std::chrono::system_clock::time_point> certificate_expires;
   };
 

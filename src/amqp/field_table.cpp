@@ -58,7 +58,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
     if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) return not_int64();
     return number_integer(static_cast<number_integer_t>(value));
   }
-  // The parser turns integers beyond 64 bits into doubles; only their text still tells.
+  // The parser turns integers beyond 64 bits into doubles; only their text shows that.
   bool number_float(number_float_t value, const string_t& text) override {
     if (text.find_first_of(".eE") == string_t::npos) return not_int64();
     auto v = kind(AMQP_FIELD_KIND_F64);
@@ -181,8 +181,8 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  // RabbitMQ's sender-selected distribution (https://www.rabbitmq.com/docs/sender-selected). It closes the
-  // channel when the value is no array, and the connection when there is something else than texts in it.
+  // RabbitMQ's sender-selected distribution (https://www.rabbitmq.com/docs/sender-selected). RabbitMQ closes
+  // the channel if the value is not an array, and the connection if an element is not a text.
   static bool is_cc(std::string_view name) { return name == "CC" || name == "BCC"; }
   bool breaks_cc(int kind) const {
     if (!is_cc(top_name_)) return false;
@@ -276,7 +276,7 @@ result<amqp_table_t> field_table::build(const message& message, std::size_t max_
   if (message.headers == "{}" && message.default_headers.empty())
     return amqp_table_t{static_cast<int>(standard_.size()), standard_.data()};
 
-  if (fields_.capacity() > kept_fields) {  // after one with unusually many headers
+  if (fields_.capacity() > kept_fields) {  // after a message with unusually many headers
     fields_ = {};
     merged_ = {};
     pool_.release();

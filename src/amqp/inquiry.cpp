@@ -140,7 +140,7 @@ inquiry::answer<reply> inquiry::ask(std::string request, amqp_method_number_t ye
   }
 }
 
-// Content, which only a returned message could have, is passed over.
+// Skips content, which only a returned message could have.
 inquiry::answer<method> inquiry::next_method() {
   for (;;) {
     OUTBOXD_CO_TRY(const auto frame, line_.parser.next());

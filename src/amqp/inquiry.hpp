@@ -1,5 +1,4 @@
-// inquiry: single questions to a broker whose channel is open, each without a trace in the broker: for who
-// only wants to know.
+// inquiry: single questions to a broker on an open channel, which change nothing in the broker.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -38,24 +37,24 @@ class inquiry {
   // Why the broker takes no messages now, if it said so.
   const std::optional<std::string>& blocked() const { return line_.blocked; }
 
-  // A passive declaration, which wants no permission: 404 if there is none.
+  // A passive declaration, which needs no permission: 404 if the exchange does not exist.
   answer<reply> exchange_exists(std::string_view name);
 
-  // Declares a durable topic exchange, as the relay does, for an exchange that exists: 406 if it is another
-  // one, 403 without the configure permission.
+  // Declares an existing exchange as the relay does, durable and of type topic: 406 if it differs, 403
+  // without the configure permission.
   answer<reply> same_as_declared(std::string_view name);
 
   // The configure permission for an exchange that does not exist: a declaration that RabbitMQ refuses (406)
-  // because its alternate-exchange is no text, which it looks at behind the permission (403) and before it
-  // makes anything.
+  // because its alternate-exchange is not a text. RabbitMQ checks that after the permission (403) and before
+  // it creates anything.
   answer<reply> may_declare(std::string_view name);
 
-  // The write permission: an empty message that RabbitMQ refuses (406) because its expiration is no number,
-  // which it looks at behind the permission (403) and the existence of the exchange (404), and before it
-  // routes. No binding can get it.
+  // The write permission: an empty message that RabbitMQ refuses (406) because its expiration is not a
+  // number. RabbitMQ checks that after the permission (403) and the existence of the exchange (404), and
+  // before it routes, so the message reaches no queue.
   answer<reply> may_publish(std::string_view exchange);
 
-  // Says goodbye, for the broker's log; the connection is of no use after it.
+  // Closes the connection properly, for the broker's log; it is unusable afterwards.
   boost::asio::awaitable<void> close();
 
  private:

@@ -126,7 +126,7 @@ void link::deliver() {
 void link::read_failed(error_code ec) {
   if (ec == asio::error::operation_aborted) return end("cancelled");
   interrupted_ = {.how = ending::silent};
-  // The kernel tells an error once, to the reader or to the writer; the other sees a mere end.
+  // The kernel reports an error once, to the reader or to the writer; the other sees only an end.
   if (is_end_of_stream(ec) && write_error_) ec = write_error_;
   if (is_end_of_stream(ec)) return end("the broker hung up without a word");
   end(fmt::format("the connection broke: {}", ec.message()));
@@ -203,7 +203,7 @@ void link::heartbeat_due() {
   if (end_) return;
   const auto now = clock::now();
   if (now >= last_read_ + 2 * heartbeat_) {
-    // After a stop of this very process the bytes are there and only unread.
+    // If this process was stopped, the bytes have arrived and are only unread.
     if (!wire_->has_unread())
       return end(fmt::format(
           "no byte from the broker for {} s, two heartbeat intervals: it hangs or the network is cut",
@@ -211,7 +211,7 @@ void link::heartbeat_due() {
     last_read_ = now;
   }
   if (now >= last_write_ + std::chrono::milliseconds(heartbeat_) / 2) {
-    last_write_ = now;  // a write that is stuck says no more by a heartbeat behind it
+    last_write_ = now;  // behind a write that is stuck, a heartbeat would not help
     if (!writing_ && pending_.empty()) {
       append_frame(pending_, frame_type::heartbeat, 0, {});
       flush();

@@ -1,4 +1,4 @@
-// link: what is behind a connection: its socket, buffers and timers, and who waits for what.
+// link: the inside of a connection: its socket, buffers, timers and waiting operations.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

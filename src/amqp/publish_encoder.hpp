@@ -22,8 +22,8 @@ class publish_encoder {
   publish_encoder(std::uint16_t channel, std::uint32_t frame_max, message_limits limits = {});
 
   // Appends the message's frames; app_id is outboxd. An error is permanent and the event's own fault (a text
-  // over 255 bytes, bad headers); it names the field and the limit, and nothing is appended. No allocation of
-  // its own for a message whose headers are {}.
+  // over 255 bytes, bad headers); it names the field and the limit, and nothing is appended. A message whose
+  // headers are {} needs no allocation.
   result<void> append(const message& message, std::string& out);
 
  private:

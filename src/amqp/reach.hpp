@@ -10,9 +10,9 @@
 
 namespace outboxd::amqp {
 
-// Tries the addresses in turn. One that answers nothing, as behind a firewall, leaves time for those behind
-// it: each has `share`, but the last one, which has as long as it takes. Closing the socket ends it. An error
-// is transient, and has the last address with its reason.
+// Tries the addresses in turn. Each has `share`, so that an address that does not answer, as behind a
+// firewall, leaves time for the next; the last one has no limit. Closing the socket ends it. An error is
+// transient, and names the last address and its reason.
 boost::asio::awaitable<result<void>> reach(boost::asio::ip::tcp::socket& socket,
                                            std::vector<boost::asio::ip::tcp::endpoint> addresses,
                                            std::chrono::milliseconds share);

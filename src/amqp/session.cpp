@@ -118,8 +118,8 @@ result<void> session::on_channel_method(const method& m, news& into, std::string
   return transient(fmt::format("the broker sent method {}, which is not expected now", method_number(m.id)));
 }
 
-// What was published behind the culprit was discarded, and what before it is not confirmed may have been
-// routed: all of that is unknown. Delivery tags start again (https://www.rabbitmq.com/docs/channels, "Channel
+// Publishes after the culprit were discarded, and unconfirmed ones before it may have been routed: the fate
+// of all is unknown. Delivery tags start again (https://www.rabbitmq.com/docs/channels, "Channel
 // exceptions").
 result<void> session::on_channel_closed(const amqp_channel_close_t& close, news& into, std::string& out) {
   const amqp_channel_close_ok_t ok{};

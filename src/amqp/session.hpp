@@ -42,7 +42,7 @@ class session {
   // Appends the message's frames. On error (permanent, the event's own fault) nothing is appended.
   result<void> publish(token id, const message& message, std::string& out);
 
-  // What frames have brought since it was last cleared.
+  // What frames have brought since the last clear.
   struct news {
     std::vector<outcome> outcomes;
     std::vector<std::optional<std::string>>
@@ -56,8 +56,8 @@ class session {
     void clear();
   };
 
-  // Takes one frame; answers that the protocol asks for go to `out`. An error (transient) ends the
-  // connection: send `out`, then drop the socket. What `into` got before it is still true.
+  // Takes one frame; answers that the protocol requires go to `out`. An error (transient) ends the
+  // connection: send `out`, then drop the socket. `into` keeps the outcomes from before the error.
   result<void> receive(const frame& f, news& into, std::string& out);
 
   // Asks the broker to end the connection; publish nothing after it.

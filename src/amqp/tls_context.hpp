@@ -1,4 +1,5 @@
-// tls_context: what a TLS connection to the broker trusts and shows, from files that are read anew for each.
+// tls_context: the CAs and the client certificate of a TLS connection to the broker; the files are read anew
+// for each connection.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>

@@ -1,4 +1,4 @@
-// tls_settings: which files a TLS connection to the broker takes, and what it checks.
+// tls_settings: the files that a TLS connection to the broker uses, and what it verifies.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace outboxd::amqp {
 
 enum class verification : std::uint8_t {
   full,  // the broker's certificate and that it is for the host of the URL
-  ca,    // that somebody whom we trust has signed it, for whatever host
+  ca,    // that a trusted CA has signed it, for any host
   none,
 };
 

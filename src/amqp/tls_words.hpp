@@ -9,8 +9,8 @@
 
 namespace outboxd::amqp {
 
-// The host is one that the certificate is to be for, if `checks` it, and that a broker behind several names
-// is told (RFC 6066, section 3: never an address).
+// The certificate must be for this host, if `checks`; the host is also sent to a broker with several names
+// (RFC 6066, section 3: never an address).
 void name_peer(SSL* connection, const std::string& host, bool checks);
 
 // Why the broker's certificate was not accepted.
@@ -21,7 +21,7 @@ struct certificate_refusal {
 
 certificate_refusal refusal_of(X509_STORE_CTX* at);
 
-// The end of the stream, with or without the goodbye that TLS wants.
+// The end of the stream, with or without the closing alert of TLS.
 bool is_end_of_stream(const boost::system::error_code& ec);
 
 // An alert of the broker, or bytes that are no TLS: trying again does not help.

@@ -12,7 +12,7 @@
 
 namespace outboxd::amqp {
 
-// A stream as Asio's composed operations want it. Neither moved nor copied: TLS refers to the socket.
+// A stream as Asio's composed operations require it. Neither moved nor copied: TLS refers to the socket.
 class transport {
  public:
   using tcp = boost::asio::ip::tcp;
@@ -55,7 +55,7 @@ class transport {
         done, from);
   }
 
-  // What fits without waiting; for last words.
+  // Writes what fits without waiting, such as a last message.
   void try_write(std::string_view bytes) {
     error_code ignored;
     if (tls_)
@@ -64,7 +64,7 @@ class transport {
       socket_.write_some(boost::asio::buffer(bytes.data(), bytes.size()), ignored);
   }
 
-  // Something has come that nobody has read.
+  // Unread bytes have arrived.
   bool has_unread() {
     error_code ignored;
     return socket_.available(ignored) > 0;

@@ -1,4 +1,4 @@
-// url: where the broker is and who we are to it, as the RabbitMQ URI specification writes it.
+// url: the broker's address and our login, as in the RabbitMQ URI specification.
 #pragma once
 
 #include <cstdint>

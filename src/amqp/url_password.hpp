@@ -1,4 +1,4 @@
-// url_password: a password that does not stand in the URL, put into it.
+// url_password: puts a password that comes from elsewhere into the URL.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace outboxd::amqp {
 
-// Does the URL have a password, be it an empty one?
+// Does the URL have a password, even an empty one?
 bool has_password(std::string_view url);
 
-// `url` is one that parse_url takes, without a password. One without a user is of guest.
+// `url` must suit parse_url and have no password. Without a user, it gets the user guest.
 std::string with_password(std::string_view url, std::string_view password);
 
 }  // namespace outboxd::amqp

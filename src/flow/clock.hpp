@@ -1,4 +1,4 @@
-// clock: the one that pure parts are told the time of; it never goes back.
+// clock: the clock whose time pure parts are told; it never goes back.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// identity: by what the flow knows events and aggregates.
+// identity: how the flow identifies events and aggregates.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace outboxd::flow {
 using slot = std::uint32_t;
 inline constexpr slot no_slot = static_cast<slot>(-1);
 
-// The hash of its type and id: what the table knows it by.
+// The hash of its type and id, by which the table identifies it.
 using aggregate = std::int64_t;
 
 }  // namespace outboxd::flow

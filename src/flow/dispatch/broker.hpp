@@ -1,5 +1,5 @@
-// broker: what a lane needs of RabbitMQ. One implementation talks to the real one; a simulation may be
-// another.
+// broker: the functions of RabbitMQ that a lane needs. One implementation talks to the real server; a
+// simulation can be another.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ class broker {
   virtual ~broker() = default;
 
   // Sends without waiting; the confirm follows through the listener, never from inside the call. full:
-  // nothing was sent, on_writable will follow. An error is the message's own: it cannot be encoded, and
+  // nothing was sent, on_writable will follow. An error is the message's own fault: it cannot be encoded, and
   // nothing was sent.
   virtual result<accepted> publish(token name, const message& what) = 0;
 
@@ -34,13 +34,13 @@ class broker_listener {
  public:
   virtual void on_broker_up() = 0;
   virtual void on_outcomes(std::span<const outcome> outcomes) = 0;
-  // The broker closed the channel over one of these publishes; what became of each is unknown. The channel is
+  // The broker closed the channel over one of these publishes; the fate of each is unknown. The channel is
   // opened again: publish() says full until then.
   virtual void on_channel_closed(std::span<const token> unknown, const refusal& why) = 0;
   virtual void on_writable() = 0;
-  // The broker takes nothing for now (connection.blocked), or takes again.
+  // The broker accepts nothing for now (connection.blocked), or accepts messages again.
   virtual void on_blocked(bool blocked) = 0;
-  // What was not confirmed by now is neither published nor refused.
+  // The fate of messages without a confirm is unknown.
   virtual void on_broker_down(const interruption& why) = 0;
 
  protected:

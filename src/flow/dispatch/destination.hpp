@@ -1,4 +1,4 @@
-// destination: where a message goes, and by what number the outbox knows it.
+// destination: where a message goes, and the number of this destination in the outbox.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct destination {
 
 // A hash of the exchange in the upper half, of the routing key in the lower one, which is 0 for the exchange
 // with all of its routing keys. The table keeps it (waits_for), so it never changes. Two destinations with
-// one number are probed together.
+// the same number are probed together.
 enum class destination_id : std::int64_t {};
 
 // Of the exchange with this routing key.

@@ -36,7 +36,7 @@ bool destinations::may_go(destination_id of, std::int64_t seq) const {
   return works(of) || troubles_.find(of)->second.probe == seq;
 }
 
-// Nothing if there are too many: what waits for it is found in the table when there are fewer.
+// Nothing if there are too many: the events that wait for it are found in the table once there are fewer.
 destinations::trouble* destinations::begin(destination_id which, condition as, clock::time_point now,
                                            clock::time_point next) {
   if (troubles_.size() >= limits_.most) return nullptr;
@@ -96,7 +96,7 @@ void destinations::leave(int client) {
   }
 }
 
-// The first word of an exchange, or the next one.
+// Sends the first report about an exchange, or the next one.
 void destinations::say(destination_id which, const destination& to, std::string_view reason,
                        clock::time_point now) {
   report& in = reports_[report_key(which)];
@@ -117,13 +117,13 @@ void destinations::say(destination_id which, const destination& to, std::string_
   if (!first && hooks_.on_still_down) hooks_.on_still_down(words);
 }
 
-// What waits is read once more at this time.
+// The waiting events are read once more at this time.
 void destinations::begin_to_work(destination_id which, trouble& one, clock::time_point at) {
   enter(which, one, condition::works);
   schedule(which, one, at);
 }
 
-// An exchange whose keys all failed takes one of them again: perhaps it takes the others, too.
+// An exchange whose keys all failed accepts one of them again, so it may accept the others, too.
 void destinations::probe_all_keys_of(destination_id which, clock::time_point now) {
   report& in = reports_[report_key(which)];
   if (is_exchange(which) ||
@@ -161,7 +161,7 @@ void destinations::on_delivered(const destination& to, const sent_event& what, c
     case condition::blocked:
       return on_probe_delivered(which, *one, now);
     case condition::doubtful:
-      // Another event has got through where one fails: that one waits for its own time.
+      // Another event got through although this one fails, so this one waits for its own next attempt.
       return is_probe ? on_probe_delivered(which, *one, now) : begin_to_work(which, *one, one->next);
     case condition::works:
       if (what.waited_for && !is_probe) one->pause = limits_.first_probe;
@@ -173,7 +173,7 @@ destination_id destinations::on_failed(const destination& to, failure why, const
                                        std::string_view reason, clock::time_point now) {
   const bool of_exchange = concerns_exchange(why);
   const auto which = of_exchange ? exchange_id_of(to) : id_of(to);
-  // A key that fails tells that there is an exchange.
+  // A failure of a key shows that the exchange exists.
   if (trouble* const exchange = of_exchange ? nullptr : find(exchange_id_of(to));
       exchange != nullptr && exchange->now != condition::works)
     on_probe_delivered(exchange_id_of(to), *exchange, now);

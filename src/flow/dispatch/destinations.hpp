@@ -1,5 +1,4 @@
-// destinations: which of them do not take messages now, and when one of their events finds out whether they
-// do again.
+// destinations: which destinations fail now, and when to probe each with one of its events.
 #pragma once
 
 #include <array>
@@ -23,24 +22,25 @@
 namespace outboxd::flow {
 
 struct destination_limits {
-  std::size_t most = 100'000;  // that are known at a time; the events of others wait until some of these work
+  std::size_t most =
+      100'000;  // failing destinations that are tracked; events of further ones wait until some of these work
   // Between two probes of one destination; each pause is twice the one before.
   std::chrono::milliseconds first_probe{500};
   std::chrono::milliseconds longest_probe{60'000};
-  // A probe that is lost is followed by another one. Longer than confirm_timeout as a rule.
+  // After this time, a lost probe is replaced by another one. Usually longer than confirm_timeout.
   std::chrono::milliseconds lost_probe{15'000};
-  // How long a destination that works is remembered to have failed.
+  // How long a working destination is remembered as having failed.
   std::chrono::milliseconds remembered{5'000};
-  // Between two words about what still fails; each pause is ten times the one before.
+  // Between two reports of a failing destination; each pause is ten times the one before.
   std::chrono::milliseconds first_word{60'000};
 };
 
-// What is told of an exchange, or of the routing keys of one: once when it begins to fail, now and then while
-// it does, and once when that is over.
+// A report about an exchange or about its routing keys: once when it begins to fail, at growing intervals
+// while it fails, and once when it works again.
 struct destination_report {
   const destination& which;  // without a routing key: the exchange itself; else the first key that failed
   std::size_t keys = 0;      // that fail now
-  std::size_t events = 0;    // that have begun to wait since it began
+  std::size_t events = 0;    // that began to wait since then
   std::chrono::milliseconds lasts{0};
 };
 
@@ -51,52 +51,53 @@ struct destination_hooks {
   std::function<void(const destination_report&, bool works)> on_up;
 };
 
-// Pure. A missing exchange or a missing right concerns the exchange; everything else the exchange with the
-// routing key. What has worked before plays no part.
+// Pure. A missing exchange or a missing right concerns the exchange; any other failure concerns the exchange
+// with the routing key. Earlier successes do not matter.
 class destinations {
  public:
   explicit destinations(destination_hooks hooks, const destination_limits& limits = {})
       : limits_(limits), hooks_(std::move(hooks)) {}
 
-  // A client is a stream, by a number below 64: what waits for a destination is known of each.
+  // A client is a stream, with a number below 64. Waiting events are tracked per client.
   void leave(int client);
 
-  // A message, as far as it tells something of its destination.
+  // The part of a message that concerns its destination.
   struct sent_event {
     std::int64_t seq = 0;
     std::optional<destination_id> waited_for{};  // it was read because of this one
   };
 
-  // What a new event for it waits for, and why; nothing: it is sent.
+  // The destination that a new event has to wait for, and why; nullopt: send it.
   struct block {
     destination_id of;
     failure why;
     std::string_view reason;  // of the latest failure; valid until the next call that is not const
   };
   std::optional<block> find_block(const destination& to) const;
-  // Whether one that was read because of this destination may still be sent: it is the probe, or others have
-  // got through.
+  // Whether an event that was read because of this destination may still be sent: it is the probe, or others
+  // have got through.
   bool may_go(destination_id of, std::int64_t seq) const;
   // As if it were blocked.
   block block_of(destination_id which) const;
-  // Nothing is known against it.
+  // No failure of it is known.
   bool works(destination_id which) const {
     const auto found = troubles_.find(which);
     return found == troubles_.end() || found->second.now == condition::works;
   }
 
   void on_delivered(const destination& to, const sent_event& what, clock::time_point now);
-  // It was not taken, for a reason whose remedy is to wait. Returns what it waits for.
+  // The message was refused, for a reason that calls for waiting. Returns the destination that it waits for.
   destination_id on_failed(const destination& to, failure why, const sent_event& what, int client,
                            std::string_view reason, clock::time_point now);
-  // One more of this client's events waits for it, unsent.
+  // One more event of this client waits for the destination, unsent.
   void on_waits(destination_id for_what, int client);
-  // One is written that waits for it.
+  // The record of an event that waits for the destination was written.
   void on_recorded(destination_id for_what, int client, clock::time_point now);
-  // The table has events of this client's that wait for it.
+  // The table has events of this client that wait for the destination.
   void on_found(destination_id what, int client, clock::time_point now);
 
-  // What to read from the table: one event after this seq, a probe; or all that wait, for it works again.
+  // What to read from the table: one event after this seq as a probe; or all waiting events, because the
+  // destination works again.
   struct look_up {
     destination_id of;
     std::int64_t after;
@@ -105,15 +106,15 @@ class destinations {
   std::vector<look_up> take_due(int client, std::size_t most, clock::time_point now);
   // When there is something to take.
   clock::time_point next_due(int client, clock::time_point now) const;
-  // The answer to a look-up for a probe: this event is it; none was found; or events that wait for it go
-  // elsewhere by now.
+  // The answer to a look-up for a probe: this event is the probe; none was found; or the waiting events now
+  // go elsewhere.
   void on_probe(destination_id of, std::int64_t seq);
   void on_no_probe(destination_id of, int client, clock::time_point now);
-  // If this one is the probe, it is not sent: it is paused, or has to wait for another event.
+  // If this event is the probe, it is not sent, because it is paused or has to wait for another event.
   void on_unsent(destination_id of, std::int64_t seq, clock::time_point now);
   void on_moved(destination_id of, clock::time_point now);
 
-  // A connection has come: what a queue has refused may be taken on a new channel.
+  // A new connection is up: a queue may accept on a new channel what it has refused before.
   void on_lane_up(clock::time_point now);
   // How many do not take messages now.
   std::size_t down() const { return down_; }
@@ -127,7 +128,8 @@ class destinations {
     blocked,   // new events wait unsent
     works,     // a message has got through: new ones are sent, and at `next` all that wait are read
   };
-  // What is due goes in this order: the budget may not last for those that have failed for long.
+  // Due probes go in this order, because the budget may not suffice for destinations that have failed for
+  // long.
   enum class turn : std::uint8_t { works, young, old };
   struct trouble {
     condition now = condition::doubtful;

@@ -10,19 +10,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A login that is older may have lost a right that a new one has: a token has expired.
+// An older login may lack a right that a new login has, because a token has expired.
 constexpr auto fresh_login = 10s;
 
-// What is in flight when a connection is to be renewed has so long to be confirmed; else it is kept, and
-// renewed another time.
+// How long to wait for outstanding confirms before a connection is renewed. If they do not arrive, the
+// connection is kept, and renewed another time.
 constexpr auto renewal_limit = 1s;
 
-// A node that is cut off from its cluster takes messages and confirms none, until it finds out; and a new
-// channel may wait for a node that is gone. So a silent connection is dropped soon, if there is another node
-// or it has confirmed nothing yet. Doubled when no node of the list has helped.
+// A node that is cut off from its cluster accepts messages but confirms none until it notices, and a new
+// channel may wait for a dead node. So a silent connection is dropped early if there is another node, or if
+// it has confirmed nothing yet. The limit doubles when no node of the list has helped.
 constexpr clock::duration first_silence_limit = 3'500ms;
 
-// Of what had waited in the table: enough for what a broker confirms in some milliseconds. A new event is
+// Most returning events in flight: as many as a broker confirms in some milliseconds, because new events are
 // confirmed behind them.
 constexpr std::size_t most_returning_in_flight = 256;
 
@@ -75,17 +75,17 @@ void lane::forget(const lane_client& whose) {
   sent_.forget(whose);
 }
 
-// A broker that is slow confirms in order, however long that takes: only others' confirms tell that one is
-// missing. Nothing is sent behind one that travels alone.
+// A slow broker confirms in order, however long that takes: only confirms of later messages show that one is
+// missing. Nothing is sent behind a message that travels alone.
 clock::time_point lane::late_at(const sent_messages::sent& one) const {
   if (one.overtaken) return *one.overtaken + limits_.confirm_timeout;
   if (one.what.alone) return one.at + limits_.confirm_timeout;
-  // A channel may wait for seconds before each of its refusals: they are no sign of life.
+  // A channel may wait for seconds before each nack, so nacks are no sign of life.
   if (!nacks_.is_proven()) return one.at + silence_limit();
   return std::max(one.at, latest_outcome_) + silence_limit();
 }
 
-// One that is overtaken may wait for longer than the connection may be silent.
+// An overtaken message may wait longer than the connection may be silent.
 clock::time_point lane::first_late_at() const {
   const auto oldest = late_at(sent_.oldest());
   const auto* const in_turn = sent_.oldest_in_turn();
@@ -110,7 +110,7 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
     const auto after_sent = latest_outcome_ - was->at;
     if (one.what == verdict::acked) {
       owner_.on_acknowledged(after_sent);
-      // A later one may be from a broker that is only slow: it keeps the limit that it has taught.
+      // A later ack may come from a slow broker: it does not reset the learned silence limit.
       if (after_sent < first_silence_limit) silent_ends_ = 0;
     }
     if (what.whose != nullptr) note_refusal(what, one.what);
@@ -126,7 +126,7 @@ void lane::note_refusal(const queued_message& what, verdict said) {
   if (said == verdict::acked && nacks_.waits_for_ack()) nacks_.on_acked(what.whose->target_of(what.which));
 }
 
-// Others' messages in flight are not to be sent twice for it.
+// Messages in flight must not be sent twice because of a renewal.
 void lane::renew_if_refused() {
   if (state_ == state::open && nacks_.worth_renewing(latest_outcome_)) {
     nacks_.on_renewal(latest_outcome_);
@@ -150,8 +150,8 @@ void lane::on_channel_closed(std::span<const token>, const refusal& why) {
   renew_if_refused();
 }
 
-// All of it, so that what may have been sent is offered again before its successors. `alone`: who was in
-// flight was that alone.
+// Gives back everything, so that messages that may have been sent are offered again before their successors.
+// `alone`: only one message was in flight.
 void lane::give_back(const interruption& why, bool alone) {
   const auto unsent = waiting_.take_all();
   const auto was_sent = sent_.take_all();
@@ -186,13 +186,12 @@ void lane::on_broker_down(const interruption& why) {
   owner_.on_lane_changed();
 }
 
-// A broker that has said that it takes nothing is well: dropping the connection would only repeat what it
-// already has.
+// A broker that blocks publishers is healthy: a new connection would only send it the same messages again.
 std::optional<clock::time_point> lane::deadline() const {
   if (state_ == state::renewing && !sent_.empty()) return std::min(renewing_until_, first_late_at());
   if (state_ != state::open) return std::nullopt;
   if (!sent_.empty()) return first_late_at();
-  // Only those that nobody waits for any longer take up its room.
+  // Only messages whose outcome nobody awaits take up its room.
   if (full_since_) return *full_since_ + limits_.confirm_timeout;
   return std::nullopt;
 }

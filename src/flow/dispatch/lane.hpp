@@ -18,16 +18,16 @@ class lane final : public broker_listener {
   enum class state {
     down,      // no connection
     open,      // sends
-    renewing,  // sends nothing more: when nothing is in flight, its connection is given up for a new one
-    blocked,   // connected, but the broker takes nothing for now
-    dropped,   // given up for its silence; its end follows
+    renewing,  // sends nothing more; gets a new connection when nothing is in flight
+    blocked,   // connected, but the broker accepts nothing for now
+    dropped,   // dropped for its silence; its end follows
   };
 
   class owner {
    public:
     virtual clock::time_point now() const = 0;
     virtual void on_lane_up() = 0;
-    // Gone, blocked or not blocked any more, or its channel was closed: what it had is given back.
+    // The lane is down, blocked or unblocked, or its channel was closed; its messages were given back.
     virtual void on_lane_changed() = 0;
     virtual void on_lane_progress() = 0;  // outcomes have come
     virtual void on_acknowledged(clock::duration after_sent) = 0;
@@ -38,7 +38,7 @@ class lane final : public broker_listener {
 
   lane(broker& to, owner& of, const lane_limits& limits) : broker_(to), owner_(of), limits_(limits) {}
 
-  // Also for what is in flight.
+  // Also applies to messages in flight.
   void adopt(const lane_limits& limits) { limits_ = limits; }
 
   void offer(queued_message one) { waiting_.add(one); }
@@ -46,14 +46,14 @@ class lane final : public broker_listener {
   void pump();
   // Sends one message; false if there is none, or it may not be sent now.
   bool send_next();
-  // Those of this lane_client that are not sent yet, and that `which` says, are lost to it.
+  // Gives the unsent messages of this lane_client that `which` selects back to it.
   void withdraw(lane_client& whose, const std::function<bool(slot)>& which);
-  // The same for all of its, without a word, and nobody waits for the outcomes of those that are sent.
+  // Drops all unsent messages of this lane_client without telling it, and ignores the outcomes of sent ones.
   void forget(const lane_client& whose);
 
   state now_in() const { return state_; }
   std::size_t in_flight() const { return sent_.in_flight(); }
-  // When the oldest message without an outcome was sent. The time while the broker took nothing does not
+  // When the oldest message without an outcome was sent. The time while the broker accepted nothing does not
   // count.
   std::optional<clock::time_point> oldest_in_flight() const {
     return sent_.empty() ? std::nullopt : std::optional(sent_.oldest().at);
@@ -94,7 +94,7 @@ class lane final : public broker_listener {
   int silent_ends_ = 0;  // connections in a row that were dropped for their silence
   clock::time_point renewing_until_{};
   std::optional<clock::time_point> full_since_;
-  bool told_full_ = false;  // and nothing since then says that there is room
+  bool told_full_ = false;  // and has not become writable since
 };
 
 }  // namespace outboxd::flow

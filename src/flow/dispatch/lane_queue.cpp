@@ -5,7 +5,7 @@
 namespace outboxd::flow {
 namespace {
 
-// New ones that may go before one that had waited.
+// New events that may go before a returning one.
 constexpr int most_in_a_row = 7;
 
 template <class Queue>

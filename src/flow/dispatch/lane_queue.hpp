@@ -1,4 +1,4 @@
-// lane_queue: what waits for a lane, in the order in which it may go.
+// lane_queue: messages that wait for a lane, in sending order.
 #pragma once
 
 #include <array>
@@ -12,23 +12,24 @@
 
 namespace outboxd::flow {
 
-// Pure. Three queues. New events go first, but each eighth place is for one that had waited in the table, so
-// that those end. Who travels alone and all others take turns, so that neither waits for all of the other.
+// Pure. Three queues. New events go first, but each eighth place is for a returning event, so that those
+// finish, too. Events that travel alone take turns with all others, so that neither group waits for the whole
+// other group.
 class lane_queue {
  public:
   void add(queued_message one) { queue_of(one).push_back(one); }
-  // What the lane has room for.
+  // The kinds of messages that the lane has room for.
   struct room {
-    bool idle = false;          // nothing is in flight, so that it may be one that travels alone
+    bool idle = false;          // nothing is in flight, so the next may travel alone
     bool for_returning = true;  // not too many of those are in flight
   };
-  // The one that may go now, of a lane_client that may send.
+  // The message to send now; its lane_client may send.
   std::optional<queued_message> next(const room& now) const;
   // It goes.
   void take(const queued_message& one);
   std::size_t size() const { return fresh_.size() + returning_.size() + alone_.size(); }
 
-  // Takes those of this lane_client away that `which` says, or all.
+  // Removes messages of this lane_client: those that `which` selects, or all.
   std::vector<slot> withdraw(const lane_client& whose, const std::function<bool(slot)>& which);
   std::vector<queued_message> take_all();
 

@@ -58,7 +58,7 @@ void lanes::limit_to(rate_limit limit) {
   pump();
 }
 
-// One message each: what the limit allows is not for the first lane alone.
+// One message per lane in turn, so that the first lane does not use up the rate limit.
 void lanes::pump_in_turns() {
   next_pump_.reset();
   for (std::size_t idle = 0; idle < all_.size();) {

@@ -24,16 +24,17 @@ class lanes final : public lane::owner {
         limit_(limit) {}
 
   void add(lane& one) { all_.push_back(&one); }
-  // A stream that leads a shard, and one that does not any more. Returns its number, which is below 64.
+  // Adds a stream that leads a shard, or removes one that no longer does. Returns its number, which is below
+  // 64.
   int join(lane_client& one);
   void leave(lane_client& one);
-  // It sends nothing more, and still waits for outcomes.
+  // Gives its unsent messages back; it still gets the outcomes of sent ones.
   void withdraw(lane_client& one);
-  // The same for those at this lane that `which` says.
+  // The same for messages at this lane that `which` selects.
   void withdraw(lane_client& one, int lane, const std::function<bool(slot)>& which);
 
-  // An aggregate's events use one lane, by its hash, as long as that is up; else the next one. Returns it, or
-  // nothing if no lane is up. `stays_on`: the lane that its earlier ones are on, or -1.
+  // An aggregate's events use the lane chosen by its hash as long as that is up, else the next one. Returns
+  // it, or nothing if no lane is up. `stays_on`: the lane that its earlier ones are on, or -1.
   std::optional<int> offer(const queued_message& what, aggregate of, int stays_on);
 
   // Sends what may be sent now. Call it after offers.
@@ -41,7 +42,7 @@ class lanes final : public lane::owner {
   // When to call it again, if the rate limit holds something back.
   std::optional<clock::time_point> next_pump() const { return next_pump_; }
   const rate_limit& limit() const { return limit_; }
-  // From now on. What the one before held back may go at once.
+  // Applies from now on. Messages that the previous limit held back may go at once.
   void limit_to(rate_limit limit);
 
   // Some lane is connected; some lane sends.
@@ -51,7 +52,7 @@ class lanes final : public lane::owner {
   // When the oldest message without an outcome was sent.
   std::optional<clock::time_point> oldest_in_flight() const;
 
-  // Where messages are not taken.
+  // Tracks which destinations fail.
   class destinations& destinations() {
     return known_;
   }
@@ -82,7 +83,7 @@ class lanes final : public lane::owner {
   class destinations known_;
   rate_limit limit_;
   std::optional<clock::time_point> next_pump_;
-  std::size_t turn_ = 0;  // of the lane that was the latest to send
+  std::size_t turn_ = 0;  // the lane that sent last
   std::vector<lane*> all_;
   std::vector<lane_client*> clients_;  // by number; null: nobody has it
   histogram publish_times_;

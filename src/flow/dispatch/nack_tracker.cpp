@@ -24,7 +24,8 @@ void nack_tracker::on_nacked(const destination& to, clock::time_point now) {
 }
 
 void nack_tracker::on_acked(const destination& to) {
-  // What was nacked before the first confirm was to have a new connection soon. This one is of use to others.
+  // A nack before the first confirm has scheduled an early renewal. It is no longer needed, because this
+  // connection works for others.
   if (due_ && !is_proven()) due_ = up_at_ + pause_;
   use_ = use::proven;
   alone_since_.reset();

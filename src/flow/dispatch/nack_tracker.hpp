@@ -1,4 +1,4 @@
-// nack_tracker: what has been nacked on one connection, and when another connection is worth a try.
+// nack_tracker: the nacks of one connection, and when another connection is worth a try.
 #pragma once
 
 #include <chrono>
@@ -15,22 +15,22 @@ namespace outboxd::flow {
 
 struct refusal_limits {
   std::size_t most = 1'000;  // destinations that are remembered
-  // Many destinations and nothing else are refused for so long: it is the broker.
+  // After this long with nothing but nacks, for several destinations, the broker is to blame.
   std::size_t many = 3;
   std::chrono::milliseconds all_refused{1'000};
-  // One is refused for so long: it may be the channel. Doubled with each renewal, until there has been none
-  // for the longest.
+  // A destination that was nacked for this long may have a stale channel. Doubled with each renewal; reset
+  // after the longest time without one.
   std::chrono::milliseconds first_renewal{500};
   std::chrono::milliseconds longest_renewal{60'000};
-  // Where nothing has been confirmed on a connection, a new one costs nobody anything.
+  // If nothing has been confirmed on a connection, a new one harms no others.
   std::chrono::milliseconds longest_of_useless{1'000};
 };
 
-// Pure. A channel can stay refused when its queue is well again. Seen with 3.10 and quorum queues: a channel
-// that first publishes to a queue while its leader's node is down asks that node for ever
+// Pure. A channel can stay refused although its queue has recovered. Seen with 3.10 and quorum queues: a
+// channel that first publishes to a queue while its leader's node is down asks that node for ever
 // (rabbit_fifo_client), though another one leads by now; and RabbitMQ tells a channel once that a queue of
 // the overflow behaviour reject-publish takes messages again, but not when a policy that had this behaviour
-// is taken away. Nobody but a new channel learns of it.
+// is removed. Only a new channel notices.
 class nack_tracker {
  public:
   explicit nack_tracker(const refusal_limits& limits = {}) : limits_(limits) {}
@@ -45,11 +45,11 @@ class nack_tracker {
   // Whether the next ack tells anything.
   bool waits_for_ack() const { return use_ == use::unproven || !latest_.empty(); }
 
-  // True if only nacks came, of many destinations, for long enough: another node may do better.
+  // True if only nacks came, for several destinations, for long enough: another node may do better.
   bool nothing_else(clock::time_point now) const;
 
-  // What has just been nacked has been refused on this connection for long enough; or the connection has been
-  // there for long enough without a confirm.
+  // True if the latest nacked destination has been refused on this connection for long enough, or if the
+  // connection has had no confirm for long enough.
   bool worth_renewing(clock::time_point now) const { return due_ && now >= *due_; }
   void on_renewal(clock::time_point now);
 

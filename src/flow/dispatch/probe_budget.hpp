@@ -1,12 +1,12 @@
-// probe_budget: how many probes a relay sends in a second, of all destinations together.
+// probe_budget: how many probes per second a relay sends, for all destinations together.
 #pragma once
 
 #include "flow/dispatch/rate_limit.hpp"
 
 namespace outboxd::flow {
 
-// Pure. Each probe that gets through doubles the rate, each that does not halves it. So what is gone for good
-// costs little, and what comes back is found quickly.
+// Pure. Each probe that gets through doubles the rate, each that does not halves it. So destinations that
+// stay down cost little, and recovered ones are found quickly.
 class probe_budget {
  public:
   static constexpr std::int64_t least = 20;

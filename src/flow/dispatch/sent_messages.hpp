@@ -1,4 +1,4 @@
-// sent_messages: what a lane has sent, from the oldest message without an outcome on.
+// sent_messages: the messages that a lane has sent, from the oldest without an outcome on.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@ class sent_messages {
     queued_message what;
     clock::time_point at;
     bool open = true;                              // no outcome yet
-    std::optional<clock::time_point> overtaken{};  // one that was sent after it has an outcome since then
+    std::optional<clock::time_point> overtaken{};  // since when a later message has an outcome
   };
 
-  // Of the message that is sent next, which is then added.
+  // The token of the next message, which is then added.
   token next() const { return first_ + all_.size(); }
   void add(const queued_message& what, clock::time_point now) {
     all_.push_back({.what = what, .at = now});
@@ -36,27 +36,27 @@ class sent_messages {
   // Of those, how many had waited in the table before.
   std::size_t returning() const { return returning_; }
   const sent& oldest() const { return all_.front(); }
-  // The oldest that nothing has overtaken; nullptr: there is none.
+  // The oldest message that is not overtaken; nullptr: there is none.
   const sent* oldest_in_turn() const {
     auto at = all_.begin() + static_cast<std::ptrdiff_t>(std::max(overtaken_to_, first_) - first_);
     while (at != all_.end() && !at->open) ++at;
     return at == all_.end() ? nullptr : &*at;
   }
-  // Nothing is sent behind one that travels alone, so it is the latest.
+  // Nothing is sent behind a message that travels alone, so that is the latest.
   bool is_alone() const { return open_ > 0 && all_.back().open && all_.back().what.alone; }
 
-  // It has an outcome, and those before it are overtaken. Nothing: it had one, or none is waited for.
+  // Takes an outcome; earlier messages count as overtaken. nullopt: it already had one, or nobody awaits it.
   std::optional<sent> close(token name, clock::time_point now);
-  // Those that have an outcome, from the oldest on.
+  // Removes messages with an outcome, from the oldest on.
   void drop_closed();
-  // The oldest; nobody waits for its outcome any more.
+  // Removes the oldest message, whose outcome nobody awaits any more.
   sent pop_oldest();
-  // All of them: the channel is gone.
+  // Takes all messages, because the channel is gone.
   std::deque<sent> take_all();
 
-  // Nobody waits for the outcomes of this lane_client's any more.
+  // Ignores the outcomes of this lane_client's messages from now on.
   void forget(const lane_client& whose);
-  // As if all had been sent, or overtaken, at this time.
+  // Counts all as sent, or overtaken, at this time.
   void postpone(clock::time_point now);
 
  private:

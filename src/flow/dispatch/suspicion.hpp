@@ -1,4 +1,5 @@
-// suspicion: whether an event makes the broker end channels or connections: found by sending suspects alone.
+// suspicion: whether an event makes the broker end channels or connections; suspects are sent alone to find
+// out.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +8,17 @@
 
 namespace outboxd::flow {
 
-// A broker that goes away once blames nobody. What was in flight twice when it did is under suspicion, on
+// A single loss of the broker blames no event. An event that was in flight at two losses is a suspect, on
 // whatever connection.
 enum class suspicion : std::uint8_t {
   none,
   once,     // it was in flight, among others, when a connection ended
   suspect,  // twice, or by itself, or when a channel was closed: it travels alone
-  dropped,  // by itself, and the connection ended without a word: once more, and it is to blame
+  dropped,  // the connection ended without a reason while it was alone; once more, and it is to blame
 };
 
-// All connections of a broker that dies end with it, one after another: an event may be moved from one to the
-// next.
+// When a broker dies, its connections end one after another, so an event may move from one to the next and
+// lose each.
 enum class incident : std::uint8_t {
   another,
   perhaps_known,  // the connection was there before the event was interrupted the last time

@@ -6,19 +6,19 @@
 namespace outboxd::flow {
 
 // Deleting takes a small share of one processor, and a smaller one while events wait to be published. So the
-// rate follows from what a statement takes on this server, and not from a number of rows.
+// rate follows from the time of a statement on this server, not from a number of rows.
 class prune_pace {
  public:
   using duration = std::chrono::steady_clock::duration;
 
   enum class load {
     light,
-    backlog,  // there are more events to publish than one read brings
+    backlog,  // there are more events to publish than one read returns
   };
 
   static constexpr int least_rows = 100;
   static constexpr int most_rows = 5'000;
-  static constexpr int resting_share = 4;    // a rest is as many times as long as the statement
+  static constexpr int resting_share = 4;    // a rest lasts this many times as long as the statement
   static constexpr int yielding_share = 19;  // the same beside a backlog
   static constexpr duration aim = std::chrono::milliseconds(10);  // for one statement
   static constexpr duration longest_rest = std::chrono::seconds(10);
@@ -28,10 +28,10 @@ class prune_pace {
   // Most rows that the next statement may look at.
   int rows() const { return rows_; }
 
-  // A statement has taken so long; how long to rest now.
+  // Takes the duration of a statement; returns how long to rest now.
   duration after(duration took, load now);
 
-  // PostgreSQL has refused one, for a lock or for its length; how long to leave it alone.
+  // PostgreSQL has refused a statement, for a lock or a timeout; returns how long to rest.
   duration after_refusal();
   int refusals() const { return refusals_; }  // in a row
 

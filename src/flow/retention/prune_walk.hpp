@@ -9,19 +9,19 @@
 
 namespace outboxd::flow {
 
-// No index lists what is published, or every mark would pay for it. So a walk goes through what is old and
-// ends where all is young; the next one begins there. What a walk leaves behind (events that wait, are dead,
-// or were published late) is looked at again when a walk begins at the start of the table, now and then.
+// No index lists published events, because every mark would pay for it. So a walk goes through old events and
+// ends where all are young; the next walk begins there. Events that a walk leaves behind (waiting, dead, or
+// published late) are looked at again by occasional walks from the start of the table.
 class prune_walk {
  public:
   using clock = std::chrono::steady_clock;
 
-  // Long transactions and cached sequences bring young events among old ones: the end is where as many are
-  // young in a row.
+  // Long transactions and cached sequences put young events among old ones, so a walk ends after this many
+  // young events in a row.
   static constexpr std::int64_t enough_young = 1'000;
   static constexpr clock::duration soonest_restart = std::chrono::minutes(1);
   static constexpr clock::duration latest_restart = std::chrono::hours(1);
-  // A walk from the start is worth a small part of the time only.
+  // Walks from the start may take only a small part of the time.
   static constexpr int restart_share = 20;
 
   // One statement's answer.
@@ -37,7 +37,7 @@ class prune_walk {
   explicit prune_walk(std::chrono::milliseconds keep) : keep_(keep) {}
 
   void begin(clock::time_point now);
-  // Whether more is to be looked at. If so, from() tells behind which seq.
+  // Whether there is more to look at. If so, from() has the seq to continue after.
   bool on_walked(const stretch& found, clock::time_point now);
   std::int64_t from() const { return from_; }
 
