@@ -1,4 +1,4 @@
-// event_stage: where an event is on its way from read to settled.
+// event_stage: the stages of an event from read to settled.
 #pragma once
 
 #include <memory>
@@ -9,18 +9,18 @@
 
 namespace outboxd::flow {
 
-// What leaves its chain lets its successor go.
+// An event that leaves its chain lets its successor go.
 namespace stage {
 
 // In its chain, at no lane: behind a predecessor, or no lane is up.
 struct queued {};
-// In its chain, at no lane: its texts are on their way, or word on whether its row has changed.
+// In its chain, at no lane: its texts, or the check of whether its row has changed, are on their way.
 struct fetching {
   bool waits_then = false;  // one before it backs off
 };
 // In its chain, at a lane: waiting there or in flight.
 struct offered {};
-// In its chain, and to be recorded as dead when its dead letter is through, which is queued or offered.
+// In its chain: recorded as dead once its dead letter, which is queued or offered, is confirmed or fails.
 struct letter {
   std::unique_ptr<failure_record> how;
   int form = 1;  // of the letter: simpler ones may be encodable

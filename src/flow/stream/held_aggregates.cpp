@@ -5,7 +5,7 @@
 
 namespace outboxd::flow {
 
-// Nothing if there is no room for it.
+// Does nothing if there is no room for it.
 hold* held_aggregates::track(aggregate which) {
   if (const auto found = held_.find(which); found != held_.end()) return &found->second;
   if (held_.size() < most_) return &held_.emplace(which, hold::draining).first->second;
@@ -51,7 +51,7 @@ void held_aggregates::on_all_released(aggregate which) {
     found->second = hold::draining;  // recorded, it is looked up again
 }
 
-// One that is not known by name and still to be recorded may be missing on the pages.
+// An aggregate that is not remembered, and whose events are not recorded yet, may be missing on the pages.
 void held_aggregates::on_page(const std::vector<held_aggregate>& page, aggregate after, aggregate last) {
   constexpr auto ends = std::numeric_limits<aggregate>();
   if (after == ends.min())
@@ -71,7 +71,7 @@ void held_aggregates::on_page(const std::vector<held_aggregate>& page, aggregate
   if (last == ends.max() && clean_pass_) overflown_ = false;
 }
 
-// Who finds no room here is found again by the pages.
+// An aggregate without room here is found again by the pages.
 void held_aggregates::ask(aggregate which) {
   if (asked_.contains(which)) return;
   if (asks_.size() >= most_ && !held_.contains(which)) {

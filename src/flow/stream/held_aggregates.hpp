@@ -1,4 +1,5 @@
-// held_aggregates: the aggregates whose later events have to wait, and when to look for those that may go on.
+// held_aggregates: the aggregates whose later events are blocked, and when to look for those that may
+// continue.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -14,11 +15,11 @@ namespace outboxd::flow {
 
 enum class hold : std::uint8_t {
   head_waits,  // an event of it backs off
-  draining,    // only parked ones are left: they are looked up in portions
+  draining,    // only parked events are left: they are looked up in portions
 };
 
-// Bounded. Above the bound every aggregate counts as held: its events are parked, which costs a write, and
-// looked up again, now or when the pages come to them.
+// Bounded. Above the bound, every aggregate counts as held: its events are parked, which costs a write, and
+// are looked up later, at once or page by page.
 class held_aggregates {
  public:
   explicit held_aggregates(std::size_t most) : most_(most) {}
@@ -35,11 +36,11 @@ class held_aggregates {
   // The event that it waited for is published, dead or gone.
   void on_head_settled(aggregate which);
 
-  // An event of it is to be recorded as parked or backing off, and then is.
+  // An event of it will be recorded as parked or backing off; it was recorded.
   void on_to_record(aggregate which);
   void on_recorded(aggregate which);
 
-  // Aggregates to look up now, at most so many; `busy`: has events in memory, which go first and then call
+  // Aggregates to look up now, up to a limit; `busy`: it has events in memory, which go first and then ask
   // for a look-up.
   template <class Busy>
   std::vector<aggregate> take(std::size_t most, Busy&& busy) {
@@ -56,10 +57,10 @@ class held_aggregates {
 
   // Answers to a look-up.
   void on_head_waits(aggregate which);
-  // Everything parked of it has come. What is still to be recorded is looked up after that.
+  // All its parked events were read. Events that are still to be recorded are looked up afterwards.
   void on_all_released(aggregate which);
 
-  // A page of the table's: all that wait there after `after`, up to `last`. What is not there any more is
+  // A page of the table: all waiting aggregates after `after`, up to `last`. Known ones that are missing are
   // looked up.
   void on_page(const std::vector<held_aggregate>& page, aggregate after, aggregate last);
 
@@ -74,8 +75,8 @@ class held_aggregates {
   boost::unordered_flat_map<aggregate, std::uint32_t> to_record_;  // how many events of it
   std::deque<aggregate> asks_;
   boost::unordered_flat_set<aggregate> asked_;  // the same
-  bool overflown_ = false;                      // some that are held are not known by name
-  // The pages since the first have all been taken in, and nothing has passed them by.
+  bool overflown_ = false;                      // some held aggregates are not remembered
+  // All pages since the first were complete, and no aggregate has escaped them.
   bool clean_pass_ = false;
 };
 

@@ -1,5 +1,5 @@
-// laggards: aggregates with more events than a chain may hold. The stream goes on without them, and reads
-// each of them by itself, at its own pace.
+// laggards: aggregates with more events than a chain may hold. The stream continues without them, and reads
+// each at its own pace.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,27 @@ namespace outboxd::flow {
 
 enum class lag : std::uint8_t {
   follows,   // its events stay pending in the table until its chain has room
-  overtaken  // too many others went by: its events are parked, as those of a held aggregate are
+  overtaken  // too many other events went by: its events are parked, as in a held aggregate
 };
 
-// Pure. Few, for each read and walk passes over their events.
+// Pure. Their number is small, because each read and walk skips their events.
 class laggards {
  public:
   explicit laggards(std::size_t most_overtaking) : most_overtaking_(most_overtaking) {}
 
-  // This event of it, which is no laggard, finds its chain full, and is to be read again. False if there are
-  // too many laggards: it has to be parked.
+  // The aggregate becomes a laggard, because the chain is full for this event, which will be read again.
+  // False if there are too many laggards: the event has to be parked.
   bool leave_behind(aggregate which, std::int64_t seq);
-  // The stream is to leave this event where it is.
+  // Whether the stream has to leave this event in the table.
   bool passes_over(aggregate which, std::int64_t seq) const;
   std::optional<lag> state_of(aggregate which) const;
-  // An event of another aggregate went by. The next leader would have to walk over all that did.
+  // An event of another aggregate went by. The next leader would have to walk over all such events.
   void on_overtaking();
 
   bool empty() const { return all_.empty(); }
   std::size_t size() const { return all_.size(); }
   std::vector<aggregate> names() const;
-  // Where each is, for those that `wants` says it of.
+  // The cursors of the laggards that `wants` selects.
   template <class Wants>
   std::vector<left_behind> where(Wants&& wants) const {
     std::vector<left_behind> out;
@@ -42,12 +42,12 @@ class laggards {
     return out;
   }
 
-  // It has been read up to this seq, or as far as there is anything of it. `passed`: what the stream has
-  // passed. Up to there it may have left events of it behind.
+  // The laggard has been read up to this seq, or to its end. `passed`: the seq that the stream has passed; up
+  // to there it may have left events of the laggard.
   void on_read(aggregate which, std::optional<std::int64_t> to, std::int64_t passed);
-  // The position has gone back to this: who was read further than that is read with all others again.
+  // The position went back to this: laggards that were read further are read again with all others.
   void on_passed(std::int64_t passed);
-  // The first seq that was left behind; nothing if there is none.
+  // The first seq that was left in the table; nullopt if there is none.
   std::optional<std::int64_t> lowest() const;
   void clear() { all_.clear(); }
 

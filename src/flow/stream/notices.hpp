@@ -1,4 +1,4 @@
-// notices: what a leader and its stream tell of themselves and of events; all of it, in one variant.
+// notices: all notices of a leader and its stream, in one variant.
 #pragma once
 
 #include <chrono>
@@ -16,43 +16,43 @@
 
 namespace outboxd::flow {
 
-// What others keep a leader from.
+// What other sessions can keep a leader from.
 enum class kept_from : std::uint8_t {
-  leading,   // a standby: it gets no lead; as a rule because another relay leads
+  leading,   // a standby: it gets no lead, usually because another relay leads
   sleeping,  // a leader: it does not get SLEEP
   writing,   // a leader: locks put marks or reads off, or marks change nothing
-  quiet,     // a leader: more notifications arrive than anybody needs
-  ringing,   // a leader: the server's queue of notifications fills, so that nobody may notify
+  quiet,     // a leader: it is flooded with notifications
+  ringing,   // a leader: the server's notification queue fills, so writers must not notify
 };
 
-// What they refer to is there for the call only.
+// Their references are valid during the call only.
 namespace notice {
 
-// A stream may have something to ask for earlier than it has said.
+// The next request of a stream may be due earlier than it said.
 struct progress {};
 // By one route; empty: by none.
 struct published {
   std::size_t events = 0;
   const std::string& route;
 };
-// Acknowledged, so long after the start of the transaction that inserted it; below 0 if the server's clock
+// Acknowledged, this long after the start of the transaction that inserted it; below 0 if the server's clock
 // was set back.
 struct delivered {
   std::chrono::microseconds after;
 };
-// It could not be published. `to` is where it was to go: never a dead letter's exchange.
+// It could not be published. `to` is the event's own destination, never the dead-letter exchange.
 struct failed {
   const event& which;
   const destination& to;
   const failure_record& how;
   bool sent = true;  // else it was not sent, because its destination fails
 };
-// PostgreSQL will not write what became of it, or cannot read it just now.
+// PostgreSQL refuses to write its outcome, or cannot read it at the moment.
 struct stuck {
   const event& which;
   const std::string& reason;
 };
-// It is published, and its row says something else by now.
+// It is published, but its row was changed after it was sent.
 struct changed_after_send {
   const event& which;
 };
@@ -73,12 +73,12 @@ struct swept {};
 struct rung {
   int count = 0;
 };
-// PostgreSQL puts statements about events off for longer than a lock usually takes; and does them again.
+// Statements about events have been deferred for longer than a lock usually takes; they succeed again.
 struct deferred {
   std::string_view reason;
 };
 struct deferral_over {};
-// Notifications do not arrive; and do again.
+// Notifications do not arrive; they arrive again.
 struct deaf {};
 struct hears_again {};
 // The server's queue of notifications has begun to fill, up to so much of it from 0 to 1, or fills no longer.
@@ -86,7 +86,7 @@ struct queue {
   bool fills = false;
   double usage = 0;
 };
-// The lead is given up without rest, and these were sent and are not marked.
+// The lead ends before the stream is drained: these events were sent but not marked.
 struct in_doubt {
   std::vector<event_key> keys;
 };

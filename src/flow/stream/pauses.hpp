@@ -17,7 +17,7 @@ namespace outboxd::flow {
 // The column `part` of outbox.pause.
 enum class paused_part : std::uint8_t { everything, event_type, aggregate_type, exchange, routing_key };
 
-// One that is not known here is everything: rather too much is paused than too little.
+// An unknown part counts as everything: pausing too much is better than too little.
 paused_part part_named(std::string_view name);
 
 // A row of outbox.pause that is in force.

@@ -25,10 +25,10 @@ struct snapshot {
   static std::optional<snapshot> parse(std::string_view text);
   std::string text() const;
 
-  // Whether a transaction that has committed by now is visible.
+  // Whether this transaction, which has committed by now, is visible.
   bool sees(xid tx) const;
 
-  // The same snapshot as if nothing from `upper` on had been looked at.
+  // The same snapshot, cut off at `upper`.
   snapshot cut_at(xid upper) const;
 
   bool operator==(const snapshot&) const = default;
@@ -43,11 +43,11 @@ struct position {
   // Nothing has been read: true of any snapshot.
   static position start(snapshot now) { return {before_all, std::move(now)}; }
 
-  // A read has brought all that has become visible since, up to this seq.
+  // A read has returned all rows that have become visible since, up to this seq.
   void advance(std::int64_t to, snapshot now);
 
-  // More became visible below than one read may bring, the lowest of it at this seq: everything from there on
-  // is read again.
+  // More rows became visible below the position than one read may return, the lowest at this seq: everything
+  // from there on is read again.
   void go_back(std::int64_t lowest, snapshot now);
 
   bool operator==(const position&) const = default;

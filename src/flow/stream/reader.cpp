@@ -45,7 +45,7 @@ void reader::read_again(std::int64_t seq) {
   wanted_ = walks_ = true;
 }
 
-// To a position that is older in what it has seen: it only finds again what has become visible meanwhile.
+// Goes back to a position with an older snapshot, which finds again rows that have become visible meanwhile.
 bool reader::resume() {
   auto back = std::exchange(resume_at_, std::nullopt);
   if (!back || back->seq <= at_.seq) return false;
@@ -66,7 +66,7 @@ void reader::add_to(store_request& to, room in, clock::time_point now) {
                         .seq_limit = plus(at_.seq, limits_.seq_span),
                         .events = std::min(in.fresh, limits_.batch),
                         .with_summary = std::exchange(summary_wanted_, false)});
-    wanted_ = false;  // who rings from now on may have come too late for this read
+    wanted_ = false;  // a later ring may come too late for this read
   }
   if (now >= due_at_ && in.due > 0) {
     to.add(due_request{due_after_, std::min(in.due, limits_.batch)});
@@ -89,7 +89,7 @@ reader::outcome reader::pause(clock::time_point now) {
   return outcome::failed;
 }
 
-// An answer has brought no event, and there is more to look through.
+// An answer had no event, and there is more to look through.
 reader::outcome reader::search_on(clock::time_point now) {
   if (!searching_since_) searching_since_ = now;
   return outcome::incomplete;
@@ -143,7 +143,7 @@ reader::outcome reader::on_read(const read_request& asked, const tried<read_answ
   return outcome::incomplete;
 }
 
-// What was seen is the same as before, so that what has become visible meanwhile is found by the next read.
+// The snapshot stays as before, so that the next read finds rows that have become visible meanwhile.
 void reader::on_walked(const tried<walk_answer>& got, clock::time_point now) {
   if (got.result != read_result::done) {
     pause(now);

@@ -1,4 +1,4 @@
-// reader: what a stream reads next: the position, walks over what is finished, what is due, and when.
+// reader: what a stream reads next, and when: new rows, walks over finished rows, due events.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,14 @@ class reader {
   void ring_due(clock::time_point now) { due_at_ = now; }
   void due_within(std::chrono::milliseconds delay, clock::time_point now);  // an hour at most
 
-  // For so many events there is memory.
+  // There is memory for this many events.
   struct room {
     int fresh = 0;
     int due = 0;
   };
   // Adds what is to be read now.
   void add_to(store_request& to, room in, clock::time_point now);
-  // When that may become something.
+  // When there may be something to add.
   clock::time_point next(room in) const;
 
   enum class outcome {
@@ -41,38 +41,39 @@ class reader {
     incomplete,  // there is more: again at once
     complete,    // everything that was visible has been read
   };
-  // Moves the position. The rows are to be used unless the answer made it go back, which brings none.
+  // Moves the position. Use the rows unless the position went back; then there are none.
   outcome on_read(const read_request& asked, const tried<read_answer>& got, clock::time_point now);
   void on_walked(const tried<walk_answer>& got, clock::time_point now);
   void on_due(const due_request& asked, const tried<due_answer>& got, clock::time_point now);
 
-  // It looks through what it has to pass before it comes to an event that may go out.
+  // It searches rows without finding an event that may be sent.
   struct search {
     clock::time_point since;
     std::int64_t seq = position::before_all;  // nothing is pending up to here
     xid seen = 0;                             // transactions up to this one have been looked through
     xid up_to = 0;                            // of those that there are
   };
-  // Nothing: it has found something, or all that there is; or it does not read.
+  // nullopt: it has found an event, or the end of the table, or it does not read.
   std::optional<search> searching() const;
 
   const position& at() const { return at_; }
-  // The highest seq that it goes on from, now or when what it reads again has been read.
+  // The highest seq from which it continues, now or after reading earlier rows again.
   std::int64_t passed() const { return resume_at_ ? std::max(at_.seq, resume_at_->seq) : at_.seq; }
-  // What is visible up to here has been read since the lead was taken: a walk alone does not find what
+  // All visible rows up to here have been read since the lead was taken; a walk alone does not find rows that
   // committed late.
   std::int64_t read_to() const { return read_to_; }
-  // Whether all has been read that was committed before this author took this seq, which is no higher than
-  // passed(). A walk goes on from what has been read, and finds nothing that committed late below.
+  // Whether every row that was committed before transaction `author` took this seq, which is at most
+  // passed(), has been read. A walk starts where reading ended, and does not find rows below that committed
+  // late.
   bool knows_what_is_before(std::int64_t seq, xid author) const {
     return resume_at_ || seq <= read_to_ || (saw_all_ && at_.seen.sees(author));
   }
-  // Since then all that was visible has been read once, even if that was nothing.
+  // Since then, all visible rows have been read once, even if there were none.
   bool has_read() const { return has_read_; }
-  // An event with this seq is forgotten, so that it has to be read again: by the next leader.
+  // An event with this seq is forgotten; the next leader reads it again.
   void forget(std::int64_t seq);
-  // The same, to be read at once; then the position is what it was before: there may be many finished rows in
-  // between.
+  // The same, but it is read again at once. Then the position returns to where it was, because many finished
+  // rows may lie in between.
   void read_again(std::int64_t seq);
 
  private:

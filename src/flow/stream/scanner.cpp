@@ -10,15 +10,15 @@ using namespace std::chrono_literals;
 
 constexpr auto never = clock::time_point::max();
 
-// Between two reads of what is paused, and two scans of what is dead. Commands ring; who changes the tables
-// by hand does not.
+// Between two reads of the pauses, and two scans of dead events. Commands ring, but changes of the tables by
+// hand do not.
 constexpr auto scan_interval = 10s;
 
 // After a read of what is paused has failed.
 constexpr auto pauses_retry = 1s;
 
-// Between two pages of what waits for destinations: the first time, and when all of that is known; and
-// between two walks.
+// Between two pages of events that wait for destinations, in the first walk and in later ones; and between
+// two walks.
 constexpr auto waits_pause = 20ms;
 constexpr auto waits_pause_later = 1s;
 constexpr auto waits_again = 10s;
@@ -115,8 +115,8 @@ void scanner::give_up_after(std::optional<std::chrono::milliseconds> to) {
   waits_ = waits(to);
 }
 
-// Page by page, with pauses: others' events are read meanwhile. What a lock or PostgreSQL keeps from being
-// changed is looked at again the next time.
+// Page by page, with pauses in which other events are read. The next walk retries events that a lock or
+// PostgreSQL kept from being changed.
 bool scanner::on_waits(const tried<waits_answer>& got, clock::time_point now) {
   if (got.result != read_result::done) {
     const bool again_at_once = got.result == read_result::refused && !waits_.only_reads;

@@ -1,5 +1,5 @@
-// scanner: what a stream looks for in the table beside its next events: what holds events back, what a former
-// leader has left, which destinations events wait for, what waits for the end of a pause.
+// scanner: look-ups of a stream beside its next events: what holds events back, what a former leader has
+// left, which destinations events wait for, and which events wait for the end of a pause.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,32 @@
 
 namespace outboxd::flow {
 
-// Pure. The parts of a request that look, a page at a time, and what their answers mean.
+// Pure. The look-ups of a request, a page at a time, and the meaning of their answers.
 class scanner {
  public:
   // `into` learns what is found. dead_hold: dead events hold back the later ones of their aggregates.
   scanner(barriers& into, bool dead_hold) : barriers_(into), dead_hold_(dead_hold) {}
 
-  // The lead has just been taken: nothing is known. `left`: seqs of events that a former leader could not
+  // The lead has just been taken, and nothing is known. `left`: seqs of events that a former leader could not
   // settle.
   void start(std::vector<std::int64_t> left, clock::time_point now);
   // The same, but for what is known to be left or due.
   void start_again(clock::time_point now);
 
-  // Something may be paused that was not, or not any more; a dead event may have been retried or discarded.
+  // Pauses may have changed; a dead event may have been retried or discarded.
   void ring_pauses() { pauses_.at = clock::time_point::min(); }
   void ring_dead(clock::time_point now);
   // retry.give_up_after, from now on.
   void give_up_after(std::optional<std::chrono::milliseconds> to);
-  // A pause has ended: what waits for that is due.
+  // A pause has ended: the events that wait for its end are due.
   void resume() { resume_.wanted = true; }
   // Aggregates wait in the table: the next page of them is looked at.
   void scan_held() { held_.after = held_.next; }
-  // Up to the watermark all that was read as pending is settled.
+  // All events up to the watermark that were read as pending are settled.
   void sweep(std::int64_t watermark, clock::time_point now);
 
-  // What holds events back is known, so that some may be sent; what is left of a former leader is not read
-  // yet.
+  // All obstacles of events are known, so that events may be sent; events left by a former leader are not
+  // read yet.
   bool knows_barriers(clock::time_point now) const;
   bool has_left() const { return !left_.empty(); }
 
@@ -48,11 +48,11 @@ class scanner {
   void add_to_load(store_request& to, clock::time_point now);
   // Adds what is to be looked for while events are sent. room: for so many more events.
   void add_to(store_request& to, int room, clock::time_point now);
-  // When that may become something.
+  // When there may be something to add.
   clock::time_point next(int room) const;
   clock::time_point next_to_load() const { return not_before_; }
 
-  // Each returns whether the answer was one; if not, the same is asked again later.
+  // Each returns whether the answer was usable; if not, the question is asked again later.
   bool on_left(const tried<std::vector<stored_event>>& got, clock::time_point now);
   bool on_waits(const tried<waits_answer>& got, clock::time_point now);
   bool on_pauses(const tried<pauses_answer>& got, bool running, clock::time_point now);

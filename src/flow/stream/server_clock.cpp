@@ -3,7 +3,7 @@
 namespace outboxd::flow {
 namespace {
 
-// Two clocks drift apart by 200 parts of a million at most, as NTP assumes as well.
+// Two clocks drift apart by at most 200 parts per million, as NTP assumes, too.
 constexpr auto drift = 5'000;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// server_clock: what time it is on PostgreSQL's clock, which created_at is of.
+// server_clock: estimates the time on PostgreSQL's clock, the clock behind `created_at`.
 #pragma once
 
 #include <chrono>
@@ -9,9 +9,8 @@
 
 namespace outboxd::flow {
 
-// Pure. The server has read its clock at some time between a question and its answer; the error of that is
-// half the time between them, and grows with its age, for the two clocks do not run alike. The best answer is
-// kept.
+// Pure. The server has read its clock at some time between a question and its answer; so the error is half
+// the time between them, and grows with its age, because the clocks drift apart. The best answer is kept.
 class server_clock {
  public:
   void on_answer(clock::time_point asked, clock::time_point answered, timestamp told);

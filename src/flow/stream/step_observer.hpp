@@ -1,4 +1,4 @@
-// step_observer: who is told of each step of each event, for tracing. Nobody, as a rule.
+// step_observer: is told of each step of each event, for tracing; usually there is no observer.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct step_taken {
 
 class step_observer {
  public:
-  // Asked before each step: a step that nobody listens to costs this look.
+  // Asked before each step, so that steps without a listener cost little.
   bool listens() const { return listens_; }
   // What is told is valid during the call only.
   virtual void on_step(const step_taken& what) = 0;

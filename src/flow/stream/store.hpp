@@ -35,14 +35,14 @@ enum class exception : std::uint8_t {
 struct stored_event {
   event what;
   exception from = exception::none;
-  // On its ordinary way, and scheduled: it is to be set aside.
+  // Pending and scheduled for later: it has to be set aside.
   std::optional<std::chrono::milliseconds> due_in = {};
-  bool withheld = false;  // too large to come along: its texts have to be fetched
-  bool suspect = false;   // its last failure was that the broker closed a channel or a connection over it
+  bool withheld = false;  // too large for this answer: its texts have to be fetched
+  bool suspect = false;   // its last failure was a channel or connection that the broker closed over it
   // The destination that it waits for, and since when it has been failing.
   std::optional<destination_id> waits_for = {};
   std::optional<timestamp> first_failed_at = {};
-  bool rests = false;  // it was read because of that destination: if it fails again, its row stays as it is
+  bool rests = false;          // read because of that destination: if it fails again, its row stays as it is
   bool earlier_waits = false;  // due: an earlier event of its aggregate backs off or is parked
   bool put_off = false;        // fetched: it is to be sent later by now
   std::int64_t size = 0;       // bytes of its texts; estimated while they are withheld
@@ -53,44 +53,44 @@ enum class read_result : std::uint8_t {
   done,
   deferred,
   refused,
-  too_dear,  // it took too long or too much memory: with fewer rows, or without their texts, it may be done
+  too_dear,  // it took too long or too much memory; fewer rows, or rows without texts, may work
 };
 
 template <class Answer>
 struct tried {
   read_result result = read_result::done;
-  bool may_pass = false;  // refused: a disk that cannot be read may be well again
+  bool may_pass = false;  // refused, but may succeed later, such as after a disk fault
   std::string reason;     // of all but done; quotes no row
   Answer answer;
 
-  // Of rows with their texts: they may be read without them.
+  // For rows with texts: they may be readable without them.
   bool wants_keys_only() const { return result == read_result::refused || result == read_result::too_dear; }
 };
 
 enum class write_result : std::uint8_t {
   done,
-  missed,    // by_place: some rows were not there any more; nothing is known of which
+  missed,    // by_place: some rows have moved or are gone; which ones is not known
   deferred,  // a lock, a full disk, a deadlock: the same again later
   refused,   // PostgreSQL will not write one of these rows, however often it is asked
 };
 
 struct write_answer {
   write_result result = write_result::done;
-  // done, unlocked or failures: still unfinished, because somebody has locked them
+  // done, unlocked or failures: events still unfinished because their rows are locked
   std::vector<event_key> left;
   std::string reason;  // of deferred and refused; quotes no row
-  // done, marks by key: published, and their rows say something else than what was sent
+  // done, marks by key: published events whose rows were changed after they were sent
   std::vector<event_key> changed{};
 };
 
-// What of its destination a failure is about; the column `last_error_scope`.
+// The part of its destination that failed; the column `last_error_scope`.
 enum class failure_scope : std::uint8_t {
   routing_key,  // the exchange with the routing key
   exchange,
   topic,  // the right to write to the exchange with the routing key
 };
 
-// What becomes of an event that was not published.
+// The record of an event that was not published.
 struct failure_record {
   event_key key;
   exception to = exception::backing_off;  // any but none
@@ -112,12 +112,12 @@ struct record_request {
 };
 
 enum class mark_mode : std::uint8_t {
-  by_place,  // by the ctid that was read: cheapest, and misses rows that have moved
+  by_place,  // by the ctid that was read: cheapest, but misses rows that have moved
   by_key,
-  unlocked,  // by key, without those that somebody has locked
+  unlocked,  // by key, without locked rows
 };
 
-// What of a row was sent. The views are valid until the answer.
+// The content that was sent. The views are valid until the answer.
 struct sent_content {
   std::uint32_t written_by = 0;
   std::string_view event_type;
@@ -147,8 +147,7 @@ struct save_request {
   std::vector<std::int64_t> unsettled{};  // seqs up to it of events that are not settled
 };
 
-// A row as it was read. It is still that one if it lies where it lay, and the same transaction has written it
-// last.
+// A row as it was read. It is unchanged if its place and its last writer are the same.
 struct row_version {
   event_key key;
   row_place place;
@@ -156,16 +155,16 @@ struct row_version {
 };
 
 struct look_request {
-  using answer = tried<std::vector<event_key>>;  // those that are as they were
+  using answer = tried<std::vector<event_key>>;  // the unchanged ones
   std::vector<row_version> rows;
 };
 
-// Texts of withheld events, of the first one and of as many others as fit into memory; the others come
-// withheld, with their size.
+// Texts of withheld events: of the first, and of as many others as fit into memory. The rest come withheld,
+// with their size.
 struct fetch_request {
   using answer = tried<std::vector<stored_event>>;
   std::vector<event_key> keys;
-  bool measured = false;  // it is asked first how large they would be
+  bool measured = false;  // their sizes are asked first
 };
 
 struct walk_answer {
@@ -229,7 +228,7 @@ struct due_request {
   int events = 0;  // most rows
 };
 
-// An aggregate that the stream goes on without: its events up to this seq have been read.
+// A laggard: its events up to this seq have been read.
 struct left_behind {
   aggregate which = 0;
   std::int64_t after = 0;
@@ -237,11 +236,11 @@ struct left_behind {
 
 struct laggards_answer {
   std::vector<stored_event> rows;  // pending ones, in seq order
-  // Of each: up to where all of it has come; nothing: there is no more.
+  // For each: the seq up to which it was read; nullopt: there is no more.
   std::vector<std::pair<aggregate, std::optional<std::int64_t>>> looked_to;
 };
 
-// After the read, so that it sees all that the read has seen and left out.
+// Runs after the read, so that it sees everything that the read has seen and left out.
 struct laggards_request {
   using answer = tried<laggards_answer>;
   std::vector<left_behind> of;
@@ -257,7 +256,7 @@ struct left_request {
 
 struct release_answer {
   std::vector<stored_event> rows;    // parked ones, in seq order within each aggregate
-  std::vector<aggregate> backs_off;  // these still have an event that backs off: nothing was looked for
+  std::vector<aggregate> backs_off;  // these still have an event that backs off, so nothing was looked for
   std::vector<aggregate> more;       // these have more parked rows than came
 };
 
@@ -288,7 +287,7 @@ struct dead_request {
   std::int64_t after = 0;  // this seq
 };
 
-// An aggregate that holds back its later events.
+// An aggregate with blocked events.
 struct held_aggregate {
   aggregate which = 0;
   bool head_waits = false;  // one of its events backs off; else only parked ones are left
@@ -326,7 +325,7 @@ struct waits_request {
   bool only_reads = false;
 };
 
-// Events that wait for these destinations: of each the first ones after a seq, in seq order.
+// Events that wait for these destinations: for each, the first ones after a seq, in seq order.
 struct waiting_answer {
   std::vector<stored_event> rows;
 };
@@ -347,9 +346,8 @@ struct resumed_answer {
   std::optional<std::int64_t> upto;  // there may be more after this seq
 };
 
-// What waits for the end of a pause that has ended. The store goes by the pauses that the stream knows, not
-// by those that are in force: one that comes and goes before the stream knows of it would leave events
-// behind.
+// Events that wait for a pause that has ended. The store uses the pauses that the stream knows, not those in
+// force: otherwise, a pause that begins and ends unnoticed would leave events behind.
 struct resume_request {
   using answer = tried<resumed_answer>;
   std::int64_t after = 0;  // this seq
@@ -357,18 +355,18 @@ struct resume_request {
   std::vector<pause> paused;
 };
 
-// In the order in which they are carried out. What writes may fail for somebody's lock, and comes before all
-// that brings rows: an error behind rows that nobody reads, because the relay hangs, is one at whose end
-// PostgreSQL cannot be told to end the session (postgres.c holds interrupts off while it sends one).
+// In the order of execution. Writes may fail because of a lock, and come before all questions that return
+// rows: if the relay hangs and does not read the rows, PostgreSQL cannot be told to end the session while it
+// sends an error behind them (postgres.c holds interrupts off meanwhile).
 using store_question = std::variant<record_request, mark_request, save_request, waits_request, look_request,
                                     fetch_request, walk_request, read_request, check_request, due_request,
                                     laggards_request, left_request, release_request, pauses_request,
                                     dead_request, held_request, resume_request, waiting_request>;
 
-// What one round trip does. Of each kind one question at most.
+// The questions of one round trip, at most one of each kind.
 struct store_request {
-  bool keys_only = false;  // rows come with their texts withheld: to read them has failed for some row
-  std::vector<aggregate> passing_over{};  // (a) of the read, and walks, leave out events of these
+  bool keys_only = false;  // rows come without texts, because reading texts has failed for some row
+  std::vector<aggregate> passing_over{};  // (a) of the read, and walks, skip events of these
   std::vector<store_question> questions{};
 
   // Puts it into its place.
@@ -387,14 +385,15 @@ struct store_request {
   bool asks_one_of() const {
     return ((find<Question>() != nullptr) || ...);
   }
-  // Of rows of which it is not known how large they would be.
+  // For rows whose size is not known.
   bool makes_texts() const {
     const auto* const fetch = find<fetch_request>();
     return (fetch != nullptr && !fetch->measured) ||
            (!keys_only && asks_one_of<read_request, due_request, laggards_request, resume_request,
                                       left_request, release_request, waiting_request>());
   }
-  // Whether its answer tells if reads and marks get through: the rest may, while the table is locked.
+  // Whether its answer shows that reads and marks succeed; other questions may succeed while the table is
+  // locked.
   bool reads_or_writes_events() const {
     return asks_one_of<record_request, mark_request, read_request, due_request>();
   }

@@ -8,7 +8,7 @@
 namespace outboxd::flow {
 namespace {
 
-// What was asked for before the lead is given up is not used any more, but for what it wrote.
+// Answers to questions from before the lead is given up are ignored, except for what they wrote.
 template <class Question>
 constexpr bool is_write = std::is_same_v<Question, record_request> ||
                           std::is_same_v<Question, mark_request> || std::is_same_v<Question, save_request>;
@@ -96,7 +96,7 @@ std::vector<event_key> stream::unwritten() const {
   });
 }
 
-// They stay as they are in the table: pending or waiting.
+// They stay in the table as they are: pending or waiting.
 void stream::forget_unsent() {
   std::vector<slot> unsent;
   events_.for_each([&](slot which, const unsettled::entry& one) {
@@ -114,7 +114,7 @@ void stream::forget_unsent() {
   writes_.looks.clear();
 }
 
-// But for what PostgreSQL will not write.
+// Except rows that PostgreSQL refuses to write.
 bool stream::all_settled() const {
   return !agenda_.asked && writes_.idle() &&
          events_.size() == writes_.marks.refused().size() + writes_.records.refused().size();
@@ -174,8 +174,8 @@ clock::time_point stream::next_at() const {
 }
 
 stream::news stream::on_answer(store_answer answer) {
-  // Of an answer it is only known that it was given after the question: a process that was stopped meanwhile
-  // may find it in its socket, and the lead gone.
+  // The time of an answer is only known to be after the question: a process that was stopped may find an old
+  // answer in its socket after it has lost the lead.
   agenda_.sure_until = agenda_.asked_at + limits_.lead_lasts;
   const auto asked = std::exchange(agenda_.asked, nullptr);
   news out;

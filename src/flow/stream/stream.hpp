@@ -1,5 +1,4 @@
-// stream: one shard's events on their way: read, offered to the lanes, and marked, by whoever leads the
-// shard.
+// stream: the events of one shard at its leader: read, offered to the lanes, and marked.
 #pragma once
 
 #include <algorithm>
@@ -33,12 +32,12 @@ class stream final : public lane_client {
  public:
   enum class phase : std::uint8_t {
     idle,      // somebody else leads the shard
-    loading,   // leads; learns, before it sends, what holds back events and what a former leader has left
+    loading,   // leads; loads obstacles and the rest of a former leader before it sends
     running,   // reads, sends, marks
-    draining,  // is to give the lead up: waits for confirms and writes what it knows
+    draining,  // gives the lead up: waits for confirms and writes the outcomes
   };
 
-  // tell: of what is worth telling. steps: of each step of each event; may be null.
+  // tell: gets the notices. steps: gets each step of each event; may be null.
   stream(lanes& over, stream_limits limits, observer tell, step_observer* steps = nullptr);
 
   // From the next failure on.
@@ -62,19 +61,19 @@ class stream final : public lane_client {
   }
   // Reads and sends nothing more; drained() follows when all that is in flight is settled.
   void drain();
-  // Leads on after drain(), between two requests: it is sent and read again, as after a takeover. What is in
-  // flight or still to be written stays what it is.
+  // Continues to lead after drain(), between two requests: sends and reads again, as after a takeover. Events
+  // in flight or to be written stay so.
   void go_on();
   // Waits no longer for confirms.
   void abandon();
-  // If a draining stream ends now, these go out again: those that are in flight, and those that are confirmed
-  // and not marked.
+  // If a draining stream ends now, these events may be sent again: those in flight, and those confirmed but
+  // not marked.
   std::vector<event_key> in_flight() const;
   std::vector<event_key> unmarked() const;
-  // What became of these is to be written, be it a mark or a record.
+  // Events whose mark or record is to be written.
   std::vector<event_key> unwritten() const;
   bool drained() const;
-  // The lead is lost, and whatever is in memory with it.
+  // The lead is lost; memory is cleared.
   void lost();
 
   // There may be new events; there may be due ones; it is time to look at everything.
@@ -99,10 +98,9 @@ class stream final : public lane_client {
   phase now_in() const { return phase_; }
   const unsettled& events() const { return events_; }
   const position& at() const { return reader_.at(); }
-  // Whether this event is below the position and still to be read.
+  // Whether this event is below the position but still to be read.
   bool passes_over(aggregate which, std::int64_t seq) const { return laggards_.passes_over(which, seq); }
-  // What keeps it from sending although it may: it looks through what comes before; or, while it loads, it
-  // learns what holds back events.
+  // Why it does not send although it leads: it searches earlier rows, or it still loads obstacles.
   std::optional<reader::search> searching() const {
     return phase_ == phase::running ? reader_.searching() : std::nullopt;
   }
@@ -116,10 +114,10 @@ class stream final : public lane_client {
   }
   std::size_t held() const { return barriers_.aggregates(); }
   bool is_paused() const { return barriers_.paused.everything(); }
-  // Somebody's lock keeps it from writing what became of some events.
+  // A lock keeps it from writing the outcome of some events.
   bool meets_lock() const { return writes_.marks.meets_lock() || writes_.records.meets_lock(); }
 
-  // PostgreSQL refuses to write what became of some events.
+  // PostgreSQL refuses to write the outcome of some events.
   struct refused_writes {
     std::size_t events = 0;
     clock::time_point since;

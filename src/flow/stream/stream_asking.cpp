@@ -1,5 +1,4 @@
-// What a stream asks of PostgreSQL next, and for how much there is room: the part of stream.hpp before a
-// round trip.
+// The part of stream.hpp before a round trip: what a stream asks next, and how much room it has.
 #include <algorithm>
 #include <utility>
 
@@ -14,15 +13,15 @@ using namespace std::chrono_literals;
 constexpr int most_lookups = 500;
 constexpr int released_at_once = 200;
 
-// Transactions: a part of those that the next leader looks through in one read.
+// In transactions: a part of those that the next leader scans in one read.
 constexpr xid worth_saving = 5'000;
 
-// Of events that PostgreSQL will not mark: more are simply read again by the next leader.
+// Most unmarkable events that are saved by name: further ones are read again by the next leader.
 constexpr std::size_t most_saved_unsettled = 100;
 
 }  // namespace
 
-// Up to here nothing that was read as pending is under way.
+// All events up to here that were read as pending are settled.
 std::int64_t stream::watermark() const {
   std::int64_t out = reader_.at().seq;
   events_.for_each([&](slot, const unsettled::entry& one) {
@@ -35,13 +34,13 @@ bool stream::memory_is_full() const {
   return events_.bytes() >= limits_.batch_bytes * limits_.batches;
 }
 
-// What is parked may have pending events before it, until a first read.
+// Until a first read, parked events may have pending ones before them.
 bool stream::may_release() const {
   return room_for_returning() > 0 && reader_.has_read();
 }
 
-// Memory that is full of events behind those whose texts are missing would stay full; beside those, what
-// PostgreSQL will not write may stay for ever.
+// Full memory would stay full if it had only events behind ones without texts, and rows that PostgreSQL
+// refuses to write.
 bool stream::may_fetch() const {
   if (!memory_is_full()) return true;
   std::size_t moving = 0;
@@ -51,14 +50,14 @@ bool stream::may_fetch() const {
   return moving <= put_off() && lanes_.any_up();
 }
 
-// How many events wait until PostgreSQL writes what has become of them.
+// How many events wait until PostgreSQL writes their outcome.
 std::size_t stream::put_off() const {
   return writes_.marks.put_off() + writes_.records.put_off();
 }
 
-// What is read and not settled is bounded, by number and by bytes; without a broker nothing is read. Many
-// small reads cost more than one. But what PostgreSQL will not write may leave room for small ones only, and
-// is not what a rate limit holds back.
+// Unsettled events are bounded, by number and by bytes; without a broker nothing is read. Many small reads
+// cost more than one large read. But rows that PostgreSQL refuses to write may leave room for small reads
+// only, and do not count for a rate limit.
 int stream::room() const {
   if (phase_ != phase::running || !lanes_.any_up() || is_paused()) return 0;
   if (memory_is_full()) return 0;
@@ -68,8 +67,8 @@ int stream::room() const {
   return free < batch ? 0 : std::max(0, std::min(free, limits_.read.batch * limits_.batches - in_memory));
 }
 
-// Of a round trip: a new event waits for the one that is under way, so beside new ones those that return take
-// little of each.
+// A new event waits for the round trip under way, so while new events come, returning ones take little of
+// each round trip.
 int stream::portion() const {
   const int batch = lanes_.limit().worth_reading(limits_.read.batch);
   const bool beside_new_ones = new_ones_come() && (events_.returning().events > 0 || !agenda_.behind);
@@ -81,15 +80,15 @@ std::size_t stream::most_marks() const {
   return some_return && new_ones_come() ? static_cast<std::size_t>(portion()) : limits_.marks.most;
 }
 
-// After a round trip that has asked for events that return. While new ones come and all of them are read, the
-// others leave them seven eighths of the time: a machine that has no rest is late for everybody.
+// The rest after a round trip with returning events: they use at most 1/8 of the time while new events arrive
+// and are all read. Otherwise a busy machine would delay all events.
 void stream::rest_returning() {
   const auto now = lanes_.now();
   if (new_ones_come() && !agenda_.behind) agenda_.returning_rest_until = now + 7 * (now - agenda_.asked_at);
 }
 
-// What has waited in the table has half of the memory at most, so that a replay, or what has come due
-// together, never keeps new events from being read.
+// Returning events use at most half of the memory, so that a replay, or many events that become due together,
+// never keep new events from being read.
 int stream::room_for_returning() const {
   if (lanes_.now() < agenda_.returning_rest_until) return 0;
   const auto& back = events_.returning();
@@ -100,8 +99,7 @@ int stream::room_for_returning() const {
   return free < piece ? 0 : std::min({free, piece, room()});
 }
 
-// Nothing is sent until an answer proves the lead, and nothing else may be there to ask for: memory may be
-// full.
+// Nothing is sent until an answer proves the lead, and with full memory there may be no other question.
 bool stream::owes_proof() const {
   return phase_ != phase::loading && !may_send() && events_.size() > 0;
 }
@@ -176,7 +174,7 @@ void stream::ask_to_release(store_request& to) {
   to.add(release_request{std::move(of), std::clamp(each, 1, static_cast<int>(longest_chain()))});
 }
 
-// Together not much more than a batch, but one at least; and only while there is memory for it.
+// Together little more than a batch, but at least one; and only while there is memory.
 void stream::ask_to_fetch(store_request& to) {
   if (!may_fetch()) return;
   std::size_t fitting = 0;
@@ -196,7 +194,7 @@ void stream::ask_to_fetch(store_request& to) {
   to.add(std::move(out));
 }
 
-// Those that PostgreSQL refuses to mark do not hold it down, but are named beside it.
+// Events that PostgreSQL refuses to mark do not hold it down; they are saved beside it.
 void stream::ask_to_save(store_request& to) const {
   position now = reader_.at();
   auto refused = writes_.marks.refused();
@@ -209,7 +207,7 @@ void stream::ask_to_save(store_request& to) const {
     now.seq = std::min(now.seq, one.it.what.seq - 1);
   });
   if (const auto lowest = laggards_.lowest()) now.seq = std::min(now.seq, *lowest - 1);
-  // To save is a transaction, too: a snapshot that is only a little younger is not worth one.
+  // Saving is a transaction, too: a slightly newer snapshot is not worth one.
   if (agenda_.saved && agenda_.saved->seq == now.seq &&
       now.seen.xmax < agenda_.saved->seen.xmax + worth_saving)
     return;

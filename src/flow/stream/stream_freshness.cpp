@@ -1,4 +1,4 @@
-// Somebody may change a row that waits in memory: the part of stream.hpp that looks at such rows again.
+// The part of stream.hpp that checks rows again that may have changed while their events wait in memory.
 #include <algorithm>
 
 #include "flow/stream/stream.hpp"
@@ -6,14 +6,14 @@
 namespace outboxd::flow {
 namespace {
 
-// Rows in one look: what goes out in a second or less, as a rule.
+// Rows in one look: usually sent within a second.
 constexpr std::size_t most_looks = 500;
 
 }  // namespace
 
-// A dead letter is of what failed, whatever the row says by now. What was read because its destination works
-// is not sent when that fails again. In pipelined order one that waits for a look
-// is not overtaken by those behind it, which their lane has already.
+// A dead letter has the content that failed, whatever the row says by now. An event that was read because its
+// destination works is not sent when that fails again. In pipelined order one that waits for a look is not
+// overtaken by those behind it, which their lane has already.
 bool stream::is_fresh(slot which, clock::time_point now) const {
   const auto& one = events_.at(which);
   if (one.is<stage::letter>()) return true;
@@ -25,7 +25,7 @@ bool stream::is_young(const unsettled::entry& one, clock::time_point now) const 
   return now - one.seen_at <= limits_.fresh_for;
 }
 
-// The one before it was taken back from their lane: to wait, or to the end of its queue by now.
+// The event before it was withdrawn from their lane, to wait or to go to the end of its queue.
 bool stream::overtakes(const unsettled::entry& one) const {
   if (limits_.order == order_mode::strict || one.before == no_slot) return false;
   const auto& before = events_.at(one.before);
@@ -66,7 +66,7 @@ void stream::take(const look_request& asked, tried<std::vector<event_key>>& got)
   const bool later = got.result == read_result::deferred;
   const auto done = writes_.looks.end(later ? write_result::deferred : write_result::done, {}, lanes_.now());
   if (later) return;
-  auto& same = got.answer;  // nothing, if it could not be read: then each one is fetched
+  auto& same = got.answer;  // empty if it could not be read: then each is fetched
   std::sort(same.begin(), same.end());
   for (const row_version& one : asked.rows) {
     const slot which = events_.find(one.key);

@@ -1,4 +1,4 @@
-// Aggregates that were left behind: the part of stream.hpp that reads each of them by itself.
+// The part of stream.hpp that reads each laggard by itself.
 #include <algorithm>
 #include <utility>
 
@@ -9,12 +9,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// After a read of what was left behind has failed.
+// The pause after a failed read of laggards.
 constexpr auto laggards_pause = 20ms;
 
 }  // namespace
 
-// Half of the memory is for those that were left behind: the others have the rest.
+// Half of the memory is for laggards, the rest for the others.
 std::uint32_t stream::share_of_laggard() const {
   const int half = lanes_.limit().worth_reading(limits_.read.batch) * limits_.batches / 2;
   return std::max(1U, static_cast<std::uint32_t>(half) / static_cast<std::uint32_t>(laggards_.size()));
@@ -26,7 +26,7 @@ bool stream::is_full(aggregate which) const {
   return laggards_.state_of(which) != lag::follows || length >= share_of_laggard();
 }
 
-// Those whose chains are worth filling up. What is to be parked has no chain to wait for.
+// Laggards whose chains are worth filling up. Events to be parked need no chain.
 std::vector<left_behind> stream::hungry() const {
   if (laggards_.empty() || lanes_.now() < agenda_.laggards_not_before) return {};
   return laggards_.where([this](aggregate which, lag how) {
@@ -45,9 +45,9 @@ void stream::ask_for_laggards(store_request& to) {
       laggards_request{.of = std::move(of), .seq_span = limits_.read.seq_span, .events = std::max(1, each)});
 }
 
-// In order of their seq, and not one aggregate after the other: all of them may have been held up. What is
-// beyond the position comes with the others. Below it some wait as well: something earlier of the same
-// aggregate, committed late, may be still to be read.
+// In seq order, not one aggregate after the other, because all may have been delayed. Events beyond the
+// position come with the others. Below it some wait as well: something earlier of the same aggregate,
+// committed late, may be still to be read.
 void stream::take(const laggards_request&, tried<laggards_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   if (got.result != read_result::done) {

@@ -1,4 +1,4 @@
-// What has been read takes its place: the part of stream.hpp between the table and the lanes.
+// The part of stream.hpp between the table and the lanes: read events take their places.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,14 +15,13 @@ using namespace std::chrono_literals;
 // they are made: time to find out which one it is.
 constexpr auto by_keys_for = 10s;
 
-// How long the pauses grow between tries to read an event from a disk that cannot be read: half a minute in
-// all.
+// How long the pauses between reads of an event grow while the disk cannot be read: half a minute in all.
 constexpr auto disk_retries_for = 32s;
 
-// For so long after a new event others are to be expected.
+// For this long after a new event, others are expected.
 constexpr auto new_ones_follow_for = 1s;
 
-// A sequence may have come from one end of bigint to the other. Nobody needs to tell a million from more.
+// A sequence may span all of bigint. Beyond a million, the exact number does not matter.
 std::size_t seqs_between(std::int64_t low, std::int64_t high) {
   constexpr std::uint64_t enough = 1'000'000;
   return std::min(static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low), enough);
@@ -46,7 +45,7 @@ stream::news stream::take(const read_request& asked, tried<read_answer>& got) {
   if (asked.with_summary && (got.answer.holds || barriers_.held.size() > 0)) scanner_.scan_held();
   if (got.answer.late > asked.events) return out;
   for (stored_event& one : got.answer.rows) {
-    // Something earlier may be among what the rest of (c) will find.
+    // The rest of (c) may find an earlier event.
     if (!got.answer.saw_all && one.what.seq > asked.from.seq) break;
     if (admit(std::move(one))) ++out.found;
   }
@@ -73,14 +72,14 @@ void stream::on_texts(slot which) {
   tell(step::read, which);
 }
 
-// True if it is news.
+// True if the event is new.
 bool stream::admit(stored_event one) {
   const aggregate of = one.what.aggregate;
   const auto due_in = one.due_in;
   if (laggards_.passes_over(of, one.what.seq)) return false;
   const bool held = barriers_.hold(of);
   const auto lags = laggards_.state_of(of);
-  // What came late of one that follows is below what was left behind, so that it finds a place.
+  // A late event below the laggard's cursor may exceed the chain limit.
   const bool full = !held && !due_in && lags != lag::follows && events_.length_of(of) >= longest_chain() &&
                     events_.find(one.what.key()) == no_slot;
   if (full && !lags && laggards_.leave_behind(of, one.what.seq)) return false;
@@ -124,8 +123,8 @@ bool stream::travels_alone(slot which) const {
   return one.so_far.suspected >= suspicion::suspect || one.is<stage::letter>();
 }
 
-// What keeps it from being sent. Dead letters go to their own exchange. One that was read to probe its
-// destination, or because that works again, may go elsewhere by now.
+// Why it may not be sent. Dead letters go to their own exchange. An event that was read to probe its
+// destination, or because that works again, may now have another destination.
 std::optional<destinations::block> stream::find_block(slot which) {
   auto& one = events_.at(which);
   if (one.is<stage::letter>()) return std::nullopt;
@@ -158,7 +157,8 @@ void stream::offer_next(aggregate of) {
         writes_.fetches.add(which, lanes_.now());
         return;
       }
-      // What backs off goes out before all others. So nothing backs off before the earlier ones are settled.
+      // A backing-off event goes before all others. So an event backs off only after the earlier ones are
+      // settled.
       const bool is_head = which == chain->first;
       if (one.goes_as_first && !is_head) return;
       if (letter == nullptr && is_paused(which)) return is_head ? hold_back(which) : void();
@@ -191,7 +191,7 @@ void stream::take(const fetch_request& asked, tried<std::vector<stored_event>>& 
   if (got.result == read_result::too_dear) read_by_keys();
   auto done = writes_.fetches.end(how, {}, lanes_.now());
   if (const auto bad = writes_.fetches.stuck()) {
-    // A server that is slow is no fault of the event's.
+    // A slow server is not the event's fault.
     if (got.result == read_result::too_dear ||
         (got.may_pass && writes_.fetches.stuck_for() < disk_retries_for))
       return say_stuck(writes_.fetches, "cannot be read by PostgreSQL at the moment", got.reason);
@@ -246,7 +246,7 @@ void stream::on_not_there(slot which, bool put_off) {
   offer_next(of);
 }
 
-// Others came before it, or no broker would take it.
+// Other events came first, or no broker would take it.
 void stream::on_still_withheld(slot which, std::int64_t size) {
   events_.at(which).it.size = size;
   if (size <= largest_message) return writes_.fetches.add(which, lanes_.now());
@@ -259,7 +259,7 @@ void stream::die_unread(slot which, std::string reason) {
   die(which, failure::unreadable, std::move(reason));
 }
 
-// Of each aggregate: what is parked above that may not go before it. What is to back off goes before all.
+// Per aggregate: events parked above that seq may not go before it. Events that will back off go before all.
 boost::unordered_flat_map<aggregate, std::int64_t> stream::lowest_to_record() const {
   boost::unordered_flat_map<aggregate, std::int64_t> out;
   if (writes_.records.idle() && writes_.records.refused().empty()) return out;
@@ -283,7 +283,8 @@ void stream::take(const release_request& asked, tried<release_answer>& got) {
   for (stored_event& one : it.rows) {
     const aggregate of = one.what.aggregate;
     const auto before = to_record.find(of);
-    // What the reading has not passed since the lead was taken may have pending ones before it.
+    // Parked events that the reading has not passed since the lead was taken may have pending ones before
+    // them.
     if (one.what.seq > reader_.read_to() || laggards_.passes_over(of, one.what.seq) ||
         (before != to_record.end() && one.what.seq > before->second)) {
       more.push_back(of);
@@ -309,7 +310,7 @@ void stream::take(const waits_request&, tried<waits_answer>& got) {
     lanes_.destinations().on_found(one, client_, lanes_.now());
 }
 
-// The broker closes a channel over a message for an exchange that is not there: that one travels alone.
+// The broker closes a channel over a message for a missing exchange, so such a message travels alone.
 void stream::take(const waiting_request& asked, tried<waiting_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   waiting_.on_answer(asked, got, lanes_.now());
@@ -323,7 +324,7 @@ void stream::take(const waiting_request& asked, tried<waiting_answer>& got) {
   }
 }
 
-// What is with the lanes and not sent yet comes back: a lane may be blocked for long.
+// Unsent messages come back from the lanes, because a lane may be blocked for long.
 void stream::take(const pauses_request&, tried<pauses_answer>& got) {
   if (!scanner_.on_pauses(got, phase_ == phase::running, lanes_.now())) return;
   const auto changed = barriers_.paused.set(std::move(got.answer.in_force));
@@ -347,7 +348,7 @@ bool stream::is_still_paused(const stored_event& one) const {
   return barriers_.paused.holds(one.what, destination_of(one.what, route.get()));
 }
 
-// They are as good as due. Nothing is written of that: who leads next finds them again. Those that are still
+// They count as due. Nothing is written about that: the next leader finds them again. Events that are still
 // paused stay as they are.
 void stream::take(const resume_request&, tried<resumed_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();

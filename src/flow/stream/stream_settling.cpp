@@ -1,4 +1,4 @@
-// What becomes of events: the part of stream.hpp between the broker's word and the table.
+// The part of stream.hpp between the broker's outcomes and the table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 // The forms of a dead letter: as the event was, without what may not be encodable, and without its body.
 constexpr int letter_forms = 3;
 
-// By the part of a destination that was refused, which is not the event's own.
+// Chosen by the refused part of the destination.
 failure failure_at(refused_part part) {
   switch (part) {
     case refused_part::permission:
@@ -116,7 +116,8 @@ void stream::on_unencodable(slot which, std::string reason) {
 void stream::on_interrupted(slot which, const interruption& why, bool alone, clock::time_point up_since) {
   tell(step::interrupted, which);
   auto& one = events_.at(which);
-  // Its queue may be silent, and not the node: it may not be sent for ever while nothing else is read.
+  // Its queue may be silent, not the node: without a limit it would be sent for ever while nothing else is
+  // read.
   if (why.how == ending::unconfirmed && (std::exchange(one.so_far.unconfirmed, true) || one.it.rests))
     return give_up_waiting(which, "no confirm in time, on two connections");
   const bool channel = why.how == ending::channel_closed;
@@ -176,7 +177,7 @@ void stream::fail(slot which, failure why, std::string reason) {
   wait_for_destination(which, of, why, std::move(reason), true);
 }
 
-// If it backed off now and the earlier ones were lost on their way, it would come back before them.
+// If it backed off now and the earlier events were lost in flight, it would return before them.
 void stream::try_as_first(slot which) {
   events_.at(which).goes_as_first = true;
   on_unsent(which);
@@ -197,7 +198,7 @@ void stream::count_attempt(slot which, failure why, std::string reason) {
                    .reason = std::move(reason)});
 }
 
-// By PostgreSQL's clock, of which the stream has an estimate.
+// By PostgreSQL's clock, which the stream estimates.
 bool stream::is_given_up(const stored_event& one) const {
   constexpr std::chrono::milliseconds precision{100};
   if (!limits_.give_up_after || !one.first_failed_at) return false;
@@ -213,7 +214,7 @@ void stream::wait_unsent(slot which, const destinations::block& by) {
       false);
 }
 
-// Its row says already that it waits, and for what, if it was read for that reason.
+// If it was read for that reason, its row already says that it waits, and for what.
 void stream::wait_for_destination(slot which, destination_id for_what, failure why, std::string reason,
                                   bool sent) {
   const stored_event& one = events_.at(which).it;
@@ -259,7 +260,7 @@ void stream::back_off(slot which, failure_record how, bool sent) {
   wait(which, std::move(how));
 }
 
-// Nothing has failed, and nothing is counted.
+// This is no failure, and counts no attempt.
 void stream::hold_back(slot which) {
   wait(which, {.key = events_.at(which).it.what.key(),
                .delay = std::nullopt,
@@ -299,7 +300,8 @@ void stream::leave(slot which, failure_record how) {
   writes_.records.add(which, lanes_.now());
 }
 
-// In pipelined order: one that is not at a lane is before one that is, and would be overtaken if it left.
+// Whether, in pipelined order, an event is at no lane although a later one is at a lane and would overtake
+// it.
 bool stream::has_gap(const unsettled::chain& of) const {
   bool waits = false;
   for (slot which = of.first; which != no_slot; which = events_.at(which).after) {
@@ -325,7 +327,7 @@ void stream::park_rest(aggregate of) {
   }
 }
 
-// What has been parked before is only forgotten.
+// Events that are already parked are only forgotten.
 void stream::park_behind(slot which) {
   if (events_.at(which).it.from != exception::parked) return park(which);
   events_.leave_chain(which);
@@ -352,7 +354,7 @@ void stream::die(slot which, failure why, std::string reason) {
   offer_next(events_.aggregate_of(which));
 }
 
-// Dead it is in any case; what the exchange did not take is only said.
+// The event is dead in any case; a failed dead letter is only reported.
 void stream::end_letter(slot which, std::string_view trouble) {
   failure_record how = std::move(*std::get<stage::letter>(events_.at(which).now).how);
   if (!trouble.empty()) how.reason += fmt::format("; its dead-letter message failed: {}", trouble);

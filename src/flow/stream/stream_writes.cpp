@@ -1,4 +1,4 @@
-// What PostgreSQL has answered to records and marks: the part of stream.hpp behind the write queues.
+// The part of stream.hpp behind the write queues: PostgreSQL's answers to records and marks.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// waiting: which events that wait for a destination are read next: one to probe it, or all when it works
-// again.
+// waiting: the next reads of events that wait for a destination: one as a probe, or all when it works again.
 #pragma once
 
 #include <deque>

@@ -17,8 +17,8 @@ constexpr auto locked_at_most = 900ms;
 constexpr auto refused_at_first = 1'000ms;
 constexpr auto refused_at_most = 60'000ms;
 
-// Where nothing at all was written for so long, it was not the rows: a right was missing, or the server took
-// no transactions. The first success says that it is over.
+// If nothing at all was written for this long, the rows were not the reason: a right was missing, or the
+// server accepted no transactions. The first success ends that.
 constexpr auto quiet_for = 5'000ms;
 
 }  // namespace

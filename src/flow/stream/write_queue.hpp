@@ -1,5 +1,5 @@
-// write_queue: what has to be written to the outbox, in groups: gathered a little, taken apart when a row
-// will not be written.
+// write_queue: writes to the outbox, in groups, which are gathered for a short time and split when PostgreSQL
+// refuses a row.
 #pragma once
 
 #include <chrono>
@@ -15,9 +15,8 @@
 
 namespace outboxd::flow {
 
-// A group is one statement. One that PostgreSQL refuses is halved until the row that it will not write is
-// alone; that one is tried again with growing pauses, and so is what somebody has locked. Nobody else waits
-// for them.
+// A group is one statement. A refused group is halved until the refused row is alone. That row is tried again
+// with growing pauses, as are locked rows. No other row waits for them.
 class write_queue {
  public:
   struct group {
@@ -46,7 +45,7 @@ class write_queue {
   const group* begin_fitting(clock::time_point now, std::size_t fitting);
   const std::vector<slot>& fresh() const { return fresh_; }
 
-  // The answer to the group. `left`: of done, what somebody has locked. Returns what is written.
+  // Takes the answer to the group. `left`: with done, the locked rows. Returns the written ones.
   std::vector<slot> end(write_result result, std::span<const slot> left, clock::time_point now);
 
   // The row that cannot be written, after an end() with `refused` that concerned one alone.
@@ -57,11 +56,11 @@ class write_queue {
   void drop_stuck() { again_.pop_back(); }
   bool under_way() const { return under_way_.has_value(); }
 
-  // How many are to be tried again, because somebody has locked them or PostgreSQL refuses them.
+  // How many are to be tried again, because they are locked or refused.
   std::size_t put_off() const;
   // Somebody's lock keeps it from writing some of it.
   bool meets_lock() const;
-  // Nothing is left but rows that PostgreSQL will not write.
+  // Only rows that PostgreSQL refuses to write are left.
   bool idle() const;
   // Those rows, and since when the first of them is refused.
   std::vector<slot> refused() const;
