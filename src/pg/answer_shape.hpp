@@ -1,5 +1,5 @@
-// answer_shape: what the answer of a statement has to look like. An answer comes from a server that may be of
-// another version, behind a proxy, or out of step: nothing is read from one that was not looked at.
+// answer_shape: the required shape of a statement's answer. The server may have another version, be behind a
+// proxy, or be out of step, so every answer is checked before it is read.
 #pragma once
 
 #include <limits>
@@ -27,7 +27,7 @@ struct answer_shape {
   int most_rows = std::numeric_limits<int>::max();
 };
 
-// In what way it has another shape; nothing if it has this one.
+// How its shape differs; nullopt if it does not.
 std::optional<std::string> misfit(const rows& from, const answer_shape& wanted);
 
 // The same of one row, and of the number of columns.

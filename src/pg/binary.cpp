@@ -17,7 +17,7 @@ constexpr std::int32_t oid_xid = 28;
 constexpr std::int32_t oid_uuid = 2950;
 constexpr std::int32_t oid_xid8 = 5069;
 
-// What the field begins with; 0 if it is too short.
+// The beginning of the field; 0 if it is too short.
 template <class Integer>
 Integer read(std::string_view field) {
   return field.size() >= sizeof(Integer) ? load_big_endian<Integer>(field.data()) : 0;
@@ -51,7 +51,7 @@ std::string nullable_array(std::int32_t element_type, std::span<const std::optio
   return out;
 }
 
-// Of elements that all have this size; store writes one to where it belongs.
+// Elements all have this size; `store` writes one to its place.
 template <std::size_t size, class Value, class Store>
 std::string fixed_array(std::int32_t element_type, std::span<const Value> values, Store&& store) {
   std::string out = array_header(element_type, values.size(), false);

@@ -10,7 +10,7 @@
 namespace outboxd::pg {
 namespace {
 
-// - search_path: a name that is not qualified is PostgreSQL's own, whoever may create others.
+// - search_path: an unqualified name is PostgreSQL's own, even if users can create objects.
 // - idle_session_timeout: a command may take its time between two statements. (PostgreSQL 14; before that
 //   there is none.)
 constexpr const char* session_settings =
@@ -21,8 +21,8 @@ constexpr const char* session_settings =
 }  // namespace
 
 result<void> blocking_session::open(const std::string& connection_string, const char* application_name) {
-  // A server whose machine or network is gone is noticed within half a minute, however long a statement may
-  // take: its kernel answers for one that is only busy. The connection string may say otherwise.
+  // A lost machine or network is noticed within half a minute, however long a statement takes, because the
+  // kernel of a busy server still answers. The connection string may change that.
   const std::array<const char*, 9> keywords{"fallback_application_name",
                                             "connect_timeout",
                                             "tcp_user_timeout",

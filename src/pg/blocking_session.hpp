@@ -1,4 +1,4 @@
-// blocking_session: one PostgreSQL session for commands that have nothing else to do meanwhile.
+// blocking_session: one PostgreSQL session for commands, which block while they wait.
 #pragma once
 
 #include <libpq-fe.h>

@@ -13,17 +13,16 @@ namespace {
 
 using time_point = std::chrono::steady_clock::time_point;
 
-// A host that never answers leaves its time to those behind it.
+// A host that never answers leaves time for the next ones.
 time_point share_of(time_point deadline, std::size_t among) {
   const auto now = std::chrono::steady_clock::now();
   return now + (deadline - now) / static_cast<int>(among);
 }
 
-// A machine that is gone answers nothing at all: it may not cost more than this where there is another one to
-// try.
+// A dead machine does not answer at all: with others left to try, it may cost no more than this.
 constexpr auto reach_limit = std::chrono::milliseconds(1500);
 
-// Why none of the hosts would do.
+// Why no host was suitable.
 class refusals {
  public:
   void add(const error& why) {
@@ -39,7 +38,7 @@ class refusals {
 
  private:
   bool for_good_ = true;
-  cause cause_ = cause::other;  // of the first that has one: a host that is away says less
+  cause cause_ = cause::other;  // of the first host that has one; an unreachable host says less
   std::string words_;
 };
 
@@ -79,7 +78,8 @@ asio::awaitable<result<void>> connection::open(std::string connection_string,
       if (opened) co_return opened;
       if (self->lost) co_return tl::make_unexpected(*self->lost);
       all.add(opened.error());
-      if (opened.error().kind == fault::permanent) break;  // another address of that host would say the same
+      if (opened.error().kind == fault::permanent)
+        break;  // another address of that host would answer the same
     }
   }
   co_return tl::make_unexpected(all.summary(connection_string));
@@ -137,7 +137,7 @@ asio::awaitable<result<std::vector<rows>>> connection::execute(pipeline steps,
   const auto self = session_;
   auto all = co_await execute_segments(std::move(steps), within);
   self->last_sqlstate.clear();
-  // A server that ends the session says why in an answer: better words than those of the socket.
+  // A server that ends the session sends the reason in an answer, which says more than the socket's error.
   if (!all && !self->segments.empty() && self->segments.front().refusal) {
     self->last_sqlstate = self->segments.front().sqlstate;
     co_return tl::make_unexpected(*self->segments.front().refusal);

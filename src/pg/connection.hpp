@@ -20,7 +20,7 @@ namespace outboxd::pg {
 
 namespace asio = boost::asio;
 
-// For one thread. A coroutine that waits in here has to be done before the connection is destroyed.
+// For one thread. A coroutine that waits here must end before the connection is destroyed.
 class connection {
  public:
   explicit connection(const asio::any_io_executor& on);
@@ -29,16 +29,16 @@ class connection {
   connection& operator=(const connection&) = delete;
 
   // Connects and enters pipeline mode. Names are resolved without blocking. Every address of every host is
-  // tried in turn, each with its share of the time; with several hosts only one that takes writes will do,
-  // unless the string has a target_session_attrs of its own.
+  // tried in turn, each with its share of the time. With several hosts, only one that accepts writes is
+  // suitable, unless the string has a target_session_attrs of its own.
   asio::awaitable<result<void>> open(std::string connection_string, std::chrono::milliseconds within);
 
   // Sends the steps in one go and waits for all answers: one rows per step, or the first error. An error of
   // the connection itself, or no answer in time, also ends the connection: see lost().
   asio::awaitable<result<std::vector<rows>>> execute(pipeline steps, std::chrono::milliseconds within);
 
-  // The same for a pipeline of several segments: what each has come to. An error of the connection itself is
-  // returned.
+  // The same for a pipeline of several segments: returns the result of each. An error of the connection
+  // itself is returned.
   struct segment {
     std::vector<rows> answers;
     std::optional<error> refusal;  // of its first failed step
@@ -48,8 +48,8 @@ class connection {
   asio::awaitable<result<std::vector<segment>>> execute_segments(pipeline steps,
                                                                  std::chrono::milliseconds within);
 
-  // From now on, when this user lacks a right, the server is asked what would give it: `query` makes the
-  // question from the server's words. The text that it answers goes behind them.
+  // From now on, when this user lacks a right, the server is asked how to grant it: `query` makes the
+  // question from the server's message, and the answer is appended to it.
   void explain_denials(std::function<std::string(std::string_view words)> query);
 
   // Waits until something happens: a notification, the end of the connection, interrupt(), or the deadline.
@@ -63,12 +63,11 @@ class connection {
   using payloads = std::map<std::string, int, std::less<>>;
   payloads take_notifications();
 
-  // From now on payloads other than `words` are only counted: anybody can send any, and a flood of them would
-  // fill the memory while an answer is awaited.
+  // From now on, payloads other than `words` are only counted: any user can send any payload, and a flood of
+  // them would fill the memory while an answer is awaited.
   void heed_only(std::vector<std::string> words);
 
-  // How many have arrived since the last call, by the process at the server that sent them; -1: of further
-  // ones.
+  // How many have arrived since the last call, by the server process that sent them; -1: further processes.
   using senders = std::map<int, int>;
   senders take_senders();
 
@@ -80,14 +79,13 @@ class connection {
   // The code of the error that the last execute() returned, empty if it was none of the server's.
   const std::string& last_sqlstate() const;
 
-  // The process at the server that keeps its queue of notifications from being emptied, as the server has
-  // last told this session in reply to a NOTIFY: from half of the queue on, to one session in five seconds.
-  // 0: it has told nothing since this was asked.
+  // The server process that keeps the notification queue from being emptied, from the server's latest warning
+  // to this session's NOTIFY: when the queue is half full, it warns one session every five seconds. 0: no
+  // warning since the last call.
   int take_queue_holder();
 
-  // Since the login the server has begun to say that it wants no writes (default_transaction_read_only, which
-  // PostgreSQL reports with each answer). What the greeting says is not judged: a pooler may have it from
-  // long ago.
+  // Since the login, the server has become read-only (default_transaction_read_only, which PostgreSQL reports
+  // with each answer). The greeting does not count, because a pooler may have an old one.
   bool turned_read_only() const;
 
   // While it is open: the host and port that it reached, and the process there, as the greeting had it.

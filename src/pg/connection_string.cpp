@@ -21,8 +21,7 @@ bool is_uri(std::string_view text) {
   return text.starts_with("postgresql://") || text.starts_with("postgres://");
 }
 
-// libpq takes what follows an unencoded @ or / of a password for the host, the port or the database, which
-// are shown.
+// After an unencoded @ or / in a password, libpq takes the rest as host, port or database, which are shown.
 bool has_stray_at(std::string_view text) {
   if (!is_uri(text)) return false;
   text.remove_prefix(text.find("://") + 3);
@@ -94,7 +93,7 @@ std::vector<std::string> split(std::string_view list) {
 constexpr std::array<std::string_view, 6> ssl_modes{"disable", "allow",     "prefer",
                                                     "require", "verify-ca", "verify-full"};
 
-// Parameters that other drivers know, and libpq does not: Prisma's, JDBC's, pgx's and Rails'.
+// Parameters that other drivers know, but not libpq: Prisma's, JDBC's, pgx's and Rails'.
 constexpr std::array<std::string_view, 20> foreign_parameters{
     "schema",           "connection_limit",        "pool_timeout",  "pgbouncer",           "socket_timeout",
     "sslaccept",        "statement_cache_size",    "currentSchema", "ApplicationName",     "stringtype",
@@ -171,7 +170,7 @@ std::vector<host_entry> hosts_of(const std::string& text) {
   return entries;
 }
 
-// Not by libpq's defaults: they have a value where nobody gave one.
+// Without libpq's defaults, which have a value where none was given.
 bool says_session_attrs(const std::string& text) {
   const options parsed = parse(text);
   return !find(parsed.get(), "target_session_attrs").empty() ||

@@ -1,4 +1,4 @@
-// connection_string: what libpq is given to connect with, checked before and without a secret in any message.
+// connection_string: libpq's connection string, checked before use, without a secret in any message.
 #pragma once
 
 #include <string>
@@ -20,15 +20,15 @@ struct host_entry {
 result<void> check_connection_string(std::string_view text);
 
 // The hosts that libpq would try, in their order, from the string and the PG* variables. Empty: libpq's
-// default, or something that libpq had better resolve itself (a service file) or complain of (lists that do
-// not match).
+// default, or something that libpq should resolve itself (a service file) or refuse (lists that do not
+// match).
 std::vector<host_entry> hosts_of(const std::string& text);
 
-// Does the string, or PGTARGETSESSIONATTRS, say which kind of server will do?
+// Does the string, or PGTARGETSESSIONATTRS, choose a kind of server?
 bool says_session_attrs(const std::string& text);
 
-// Who would log in where, as far as it can be told without trying; several hosts are a list, as they were
-// given.
+// The user, server and database of a login, as far as they are known without trying; several hosts are a
+// list, as given.
 struct login_target {
   std::string user;
   std::string host;  // or address; empty: the local socket

@@ -1,4 +1,4 @@
-// error_fields_of: what libpq has of an error or a notice.
+// error_fields_of: the fields of an error or a notice in libpq.
 #pragma once
 
 #include <libpq-fe.h>

@@ -16,7 +16,7 @@ struct step {
   const char* failpoint = nullptr;      // prepared: passed when it is sent, and what follows is not
 };
 
-// One result per step. The first that fails ends its segment, and the next segment goes on. Outside of BEGIN
+// One result per step. The first failure ends its segment, and the next segment continues. Outside of BEGIN
 // and COMMIT the steps of a segment are one transaction.
 class pipeline {
  public:

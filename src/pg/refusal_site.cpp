@@ -33,7 +33,7 @@ std::string quoted(std::string_view name) {
   return out + "\"";
 }
 
-// What a statement of a function wanted to do, by its first word. Its text may be made of anything.
+// The action of a function's statement, by its first word. Its text may contain anything.
 std::string_view right_of_statement(std::string_view context) {
   const auto word = first_word(after(context, "SQL statement \""));
   constexpr std::array rights{"SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE"};
@@ -62,7 +62,7 @@ std::string missing_grant(const error_fields& from, std::string_view user) {
   return fmt::format("GRANT {} ON {} {} TO {}", right, upper, quoted(name), quoted(user));
 }
 
-// RewriteQuery of PostgreSQL: what a rule replaces returns nothing.
+// PostgreSQL's RewriteQuery: a statement that a rule replaces returns nothing.
 bool is_of_a_rule(const error_fields& from) {
   return from.sqlstate == "0A000" && from.message.starts_with("cannot perform ") &&
          from.message.find(" RETURNING on relation ") != from.message.npos;
@@ -70,7 +70,7 @@ bool is_of_a_rule(const error_fields& from) {
 
 }  // namespace
 
-// The outermost line, the last one: what is above may be the text of a statement, which quotes end.
+// The outermost line is the last one: lines above may be the text of a statement, which ends with a quote.
 std::string_view function_of(std::string_view context) {
   const auto line = context.substr(context.rfind('\n') + 1);
   const auto function = after(line, "PL/pgSQL function ");

@@ -1,4 +1,4 @@
-// resolve: a host of the connection string to its addresses, without blocking, in the form that libpq takes.
+// resolve: resolves a host of the connection string to addresses, without blocking, in libpq's form.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -21,7 +21,7 @@ struct endpoint {
 };
 
 // libpq resolves names inside PQconnectPoll, which blocks; with hostaddr it does not. Cancelling the timer
-// interrupts it: a look-up that hangs in the system's resolver is left behind. Never empty.
+// interrupts it: a look-up that hangs in the system's resolver is abandoned. Never empty.
 boost::asio::awaitable<result<std::vector<endpoint>>> resolve_host(
     host_entry host, std::chrono::steady_clock::time_point deadline,
     std::shared_ptr<boost::asio::steady_timer> timer);

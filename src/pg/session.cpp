@@ -18,12 +18,12 @@ namespace {
 constexpr int binary_format = 1;
 constexpr int text_format = 0;
 
-// Of whom it is known how many notifications came from each, at a time.
+// Most server processes whose notifications are counted separately.
 constexpr std::size_t most_senders = 256;
 
 // A server process sends all notifications there are before it reads a command (ProcessNotifyInterrupt in
-// PostgreSQL's async.c). If they come as fast as it sends them, it never reads one. After so many without an
-// answer the session is given up.
+// PostgreSQL's async.c). If they arrive as fast as it sends them, it never reads one. After this many without
+// an answer, the session is closed.
 constexpr std::size_t most_unanswered = 500'000;
 
 bool has(const std::vector<std::string>& words, std::string_view one) {
@@ -94,7 +94,7 @@ void connection::session::on_readable() {
   if (busy() && notified_unanswered_ >= most_unanswered)
     fail({fault::transient,
           fmt::format("PostgreSQL has sent {} notifications and no answer", notified_unanswered_)});
-  if (busy()) failpoint("half_received");  // a small answer comes whole
+  if (busy()) failpoint("half_received");  // a small answer arrives whole
   if (conn_ != nullptr && (!alive || PQstatus(conn_) != CONNECTION_OK))
     fail({fault::transient,
           fmt::format("the connection to PostgreSQL ended: {}", one_line(PQerrorMessage(conn_)))});
@@ -103,7 +103,7 @@ void connection::session::on_readable() {
   if (conn_ != nullptr && writing_) flush();
 }
 
-// Parses what has come, also the parting words of a dead connection.
+// Parses what has arrived, including the last message of a dead connection.
 void connection::session::read_notifications() {
   while (PGnotify* one = conn_ != nullptr ? PQnotifies(conn_) : nullptr) {
     const std::string_view payload = one->extra;
@@ -217,7 +217,7 @@ void connection::session::begin(const pipeline& steps) {
 
 void connection::session::on_notice(void* self, const PGresult* notice) {
   const auto severity = field(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-  // The only number in the detail, in whatever language, is that of the process.
+  // In every language, the only number in the detail is the process.
   if (field(notice, PG_DIAG_SOURCE_FUNCTION) == "asyncQueueFillWarning") {
     const auto detail = field(notice, PG_DIAG_MESSAGE_DETAIL);
     const auto* const digit =

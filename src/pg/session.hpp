@@ -21,8 +21,8 @@ struct connection::session : std::enable_shared_from_this<session> {
   explicit session(const asio::any_io_executor& on) : executor(on), changed(on) {}
   ~session() { end(); }
 
-  // One attempt, to be done by the deadline, and to have reached the machine by then, too. The error has the
-  // server's words alone. writable: only a server that takes writes will do, unless the string says
+  // One attempt, to be done by the deadline, and to have reached the machine by then, too. The error has only
+  // the server's words. writable: only a server that accepts writes is suitable, unless the string says
   // otherwise.
   asio::awaitable<result<void>> connect(const std::string& text, const endpoint& to, bool writable,
                                         std::chrono::steady_clock::time_point reached_by,
@@ -71,9 +71,9 @@ struct connection::session : std::enable_shared_from_this<session> {
 
   PGconn* conn_ = nullptr;
   std::optional<asio::posix::stream_descriptor> socket_;
-  unsigned attempt_ = 0;                 // to connect; a timer of an earlier one is nobody's
+  unsigned attempt_ = 0;                 // to connect; timers of earlier attempts are ignored
   bool late_ = false;                    // the deadline of this attempt has passed before
-  bool greeted_read_only_ = false;       // and nothing else was said since
+  bool greeted_read_only_ = false;       // and no other value was reported since
   bool writing_ = false;                 // a wait for write is out
   std::size_t notified_unanswered_ = 0;  // notifications since the latest question or answer
   std::string last_fatal_;               // the server's parting words

@@ -15,7 +15,7 @@
 namespace outboxd::pg {
 namespace {
 
-// As pg_stat_activity shows the sessions of this relay. PostgreSQL cuts a name at 63 bytes.
+// The name of this relay's sessions in pg_stat_activity. PostgreSQL cuts a name at 63 bytes.
 std::string own_name() {
   constexpr std::size_t longest = 63;
   std::array<char, 256> host{};
@@ -24,7 +24,7 @@ std::string own_name() {
   return name.substr(0, longest);
 }
 
-// libpq 17 has no words for a socket that it cannot make: then the system's error tells why.
+// libpq 17 has no message for a socket that it cannot make: then the system's error says why.
 error refused_login(const PGconn* to, int system_error) {
   const std::string_view words = to != nullptr ? PQerrorMessage(to) : "out of memory";
   if (words.empty() && system_error != 0) return failed_login(std::generic_category().message(system_error));
@@ -93,8 +93,8 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
                                                                : asio::posix::descriptor_base::wait_write,
                                  as_result);
     if (lost) co_return tl::make_unexpected(*lost);
-    // libpq may close its socket in here and open another with the same number: the reactor has to forget it
-    // before.
+    // libpq may close its socket here and open another with the same number, so the reactor has to forget it
+    // first.
     release_socket();
     if (late_) continue;
     errno = 0;

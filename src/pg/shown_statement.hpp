@@ -1,4 +1,4 @@
-// shown_statement: as much of somebody's SQL as may be logged.
+// shown_statement: the part of another session's SQL that may be logged.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace outboxd::pg {
 
-// On one line, up to the first literal, parameter or comment, and 200 bytes at most: what follows may hold a
-// payload. "..." tells that there was more.
+// On one line, up to the first literal, parameter or comment, and 200 bytes at most: the rest may hold a
+// payload. "..." shows that there was more.
 std::string shown_statement(std::string_view sql);
 
 }  // namespace outboxd::pg

@@ -42,8 +42,8 @@ constexpr std::array meanings{
     meaning{"57P05", fault::transient, "the relay hung for longer than relay.claim_timeout"},
 };
 
-// What libpq 13 to 17 says, in fe-connect.c, fe-auth.c and fe-secure-openssl.c, of what no server can mend.
-// In English: it translates only for programs that call setlocale.
+// Messages of libpq 13 to 17, in fe-connect.c, fe-auth.c and fe-secure-openssl.c, about faults on the
+// client's side. They are in English, because libpq translates only for programs that call setlocale.
 struct local_mistake {
   std::string_view words;
   std::string_view remedy;
@@ -114,8 +114,8 @@ bool may_pass(std::string_view sqlstate) {
   return is_class(sqlstate, {"58"});
 }
 
-// Users have triggers and foreign keys on the table, so almost anything may be said of one row.
-// 25006, read-only: a leader that learns that the server wants no writes still marks what it has sent.
+// Users have triggers and foreign keys on the table, so almost any error may concern a single row. 25006,
+// read-only: a leader whose server becomes read-only still marks what it has sent.
 statement_failure write_failure(std::string_view sqlstate) {
   if (sqlstate == "25006" || is_class(sqlstate, {"40", "53", "55", "58"}) || sqlstate == "57014")
     return statement_failure::later;
@@ -157,8 +157,8 @@ error failed_login(std::string_view words) {
   return {fault::permanent, fmt::format("{}; {}", words, known->remedy)};
 }
 
-// The procedural languages of PostgreSQL and PLV8 raise in these files. PostgreSQL names a statement that a
-// function runs, which may be made of anything, where it cannot parse it.
+// The procedural languages of PostgreSQL and PLV8 raise errors in these files. PostgreSQL quotes a function's
+// statement, which may contain anything, if it cannot parse it.
 spoken_by speaker(std::string_view source_file, std::string_view inner_query) {
   constexpr std::array languages{"pl_exec.", "plpy_", "plperl.", "pltcl.", "plv8"};
   const bool raised = std::any_of(languages.begin(), languages.end(), [&](std::string_view language) {

@@ -1,4 +1,4 @@
-// transport_risk: what the network between us and PostgreSQL can do.
+// transport_risk: the risks of the network between outboxd and PostgreSQL.
 #pragma once
 
 #include <optional>
@@ -6,16 +6,15 @@
 
 namespace outboxd::pg {
 
-// Why others may read or change what a session says; none when the server is on this machine, or when it has
-// proven to be the one that was asked for (libpq, "SSL Support", sslmode=verify-full). server: as
-// connection::server() has it.
+// Why others may read or change a session's traffic; nullopt if the server is on this machine, or has proven
+// its identity (libpq, "SSL Support", sslmode=verify-full). server: as connection::server() has it.
 std::optional<std::string> transport_risk(const std::string& server, bool encrypted,
                                           const std::string& sslmode);
 
-// Whether what connection::server() says is a socket file or a loopback address.
+// Whether connection::server() is a socket file or a loopback address.
 bool on_this_machine(const std::string& server);
 
-// What to set against that risk.
+// The setting against that risk.
 inline constexpr auto transport_remedy =
     "database.url: sslmode=verify-full&sslrootcert=FILE, with the server's ssl = on";
 

@@ -1,4 +1,4 @@
-// content_digest: what was sent of an event, short enough to be compared with what its row says by now.
+// content_digest: a digest of the content that was sent, for a comparison with the event's row.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace outboxd::store {
 
-// SHA-256 of all that makes the message but the aggregate; `content_digest` in store/relay_statements.cpp is
-// the same of a row.
+// SHA-256 of everything in the message except the aggregate; `content_digest` in store/relay_statements.cpp
+// computes the same from a row.
 std::string digest_of(const flow::sent_content& what);
 
 }  // namespace outboxd::store

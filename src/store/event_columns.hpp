@@ -1,12 +1,12 @@
-// event_columns: what a statement brings of an event, from the table and as columns of its answer.
-// relay_statements fills the SQL in; event_rows reads the answer.
+// event_columns: the columns of an event in the table and in answers. relay_statements inserts the SQL;
+// event_rows reads the answer.
 #pragma once
 
 #include <string_view>
 
 namespace outboxd::store {
 
-// Of `e`, a row of the table. Each column by its name: users may add others.
+// From `e`, a row of the table. Columns are named, because users may add others.
 inline constexpr std::string_view event_row =
     R"(e.ctid AS place, e.xmin AS written_by, e.id, e.seq, e.tx, @hash@ AS hash, e.created_at,
     coalesce(e.available_at, e.created_at) AS available_at, e.attempts, e.exception,
@@ -19,7 +19,7 @@ inline constexpr std::string_view event_row =
       + coalesce(octet_length(coalesce(e.replay_exchange, e.exchange)), 0)
       + coalesce(octet_length(coalesce(e.replay_routing_key, e.routing_key)), 0) AS names)";
 
-// The columns of an event. Counts of 0 are null: most are, and a null costs next to nothing.
+// The columns of an event. Counts of 0, the usual case, are null, because a null costs next to nothing.
 inline constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash, f.created_at,
   CASE WHEN @names_fit@ THEN f.aggregate_type END, CASE WHEN @names_fit@ THEN f.aggregate_id END,
   CASE WHEN @names_fit@ THEN f.event_type END,
@@ -35,7 +35,7 @@ inline constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx,
            ELSE 9223372036854775807 END END,
   CASE WHEN f.written_by <> xid(f.tx) THEN f.written_by::text END)";
 
-// Further columns of an event that is not on its ordinary way; event_behind or false follows.
+// Further columns of an event with an exception; event_behind or false follows.
 inline constexpr std::string_view exception_columns =
     "f.exception::text, f.last_error_code, f.waits_for, f.first_failed_at, f.available_at";
 
@@ -54,20 +54,20 @@ enum class event_column : int {
   headers,
   exchange,
   routing_key,
-  size,      // of the texts, if they are larger together than $1 and so withheld; -1: payload or headers are
+  size,      // of the texts, if they exceed $1 together and so are withheld; -1: payload or headers are
              // NULL in the table; else null
   attempts,  // null: 0
-  due_in,    // of a pending event that is scheduled: in how many milliseconds it is due; else null
-  // What a statement tells beside events, a JSON object: of rows without an id, which come first. Of others
-  // the transaction that wrote the row last, without its epoch, if it is not the one that inserted it.
+  due_in,    // for a pending scheduled event: milliseconds until it is due; else null
+  // In rows without an id, which come first: other results of the statement, as a JSON object. In events: the
+  // transaction that wrote the row last, without its epoch, if another one inserted it.
   head,
-  // Of all statements but `read`, whose events are on their ordinary way:
+  // In all statements but `read`, whose events have no exception:
   exception,
   failure,          // the latest one's code
   waits_for,        // null: for no destination
   first_failed_at,  // null: it has not failed
   available_at,
-  behind,  // of `due`, `resumed` and `waiting`; of `by_key`: put off
+  behind,  // in `due`, `resumed` and `waiting`; in `by_key`: put off
 };
 
 }  // namespace outboxd::store

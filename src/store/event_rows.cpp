@@ -57,7 +57,7 @@ bool is_suspect(std::optional<std::string_view> failure) {
   return failure == "channel_closed" || failure == "connection_closed";
 }
 
-// A number, or null: whoever inserted it has written it last.
+// A number, or null: its inserting transaction was the last writer.
 std::uint32_t writer_of(std::optional<std::string_view> number, std::uint64_t inserted_by) {
   auto out = static_cast<std::uint32_t>(inserted_by);
   if (number) std::from_chars(number->data(), number->data() + number->size(), out);
@@ -155,7 +155,7 @@ std::vector<flow::stored_event> read_events(const pg::rows& from) {
     one.storage = storage;
     const auto size = find(event_column::size);
     one.what.has_texts = !size || pg::read_int8(*size) >= 0;
-    // Without its names it is fetched all the same, and judged by those.
+    // Without its names it is fetched like others, and judged by them then.
     one.withheld = size && (one.what.has_texts || !find(event_column::aggregate_type));
     one.size = one.withheld ? std::max<std::int64_t>(pg::read_int8(*size), 0) : size_of_texts(one.what);
     if (const auto due_in = find(event_column::due_in))

@@ -1,5 +1,5 @@
-// event_rows: looks at an answer with events, and turns its rows into what the flow works with, without
-// copying their texts.
+// event_rows: checks an answer with events, and turns its rows into the flow's events without copying their
+// texts.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,19 +13,19 @@
 
 namespace outboxd::store {
 
-// How it differs from an answer with events (heads first, then events); nothing if it does not. As misfit in
-// pg/answer_shape.hpp. with_exceptions: of all statements but `read`, see event_column.
+// How it differs from an answer with events (heads first, then events); nullopt if it does not. Like misfit
+// in pg/answer_shape.hpp. with_exceptions: for all statements but `read`, see event_column.
 std::optional<std::string> misfit_of_events(const pg::rows& from, bool with_exceptions);
 
 // Rows without an id are heads, see sql/relay: they are left out here.
 std::vector<flow::stored_event> read_events(const pg::rows& from);
 
-// What a head says; an empty object if that row is none.
+// The content of a head; an empty object if that row is none.
 nlohmann::json read_head(const pg::rows& from, int row);
 // Of a head: null is nothing.
 std::optional<std::int64_t> number_in(const nlohmann::json& head, const char* name);
 
-// The type of the payload column, by its oid; nothing if it is none that this version knows.
+// The type of the payload column, by its oid; nullopt if this version does not know it.
 std::optional<payload_type> payload_type_of(Oid type);
 
 }  // namespace outboxd::store

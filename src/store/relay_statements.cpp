@@ -11,12 +11,13 @@
 namespace outboxd::store {
 namespace {
 
-// What every statement that returns events does with its rows. Texts are made once, and come along if all of
-// an event's together are not larger than $1. Then its size is null: the texts tell it. Else it is exact, but
-// for a payload that is larger than $1 before it is a text: that counts as it is stored, eightfold if it is
-// compressed and stored larger than $1. OFFSET 0 keeps the planner from making the texts again for each use.
+// The columns of every statement that returns events. Texts are made once, and are returned if an event's
+// texts together do not exceed $1. Then its size is null, because the texts show it. Otherwise it is exact,
+// except for a payload that exceeds $1 before it is a text: that counts with its stored size, eightfold if it
+// is compressed and stored larger than $1. OFFSET 0 keeps the planner from making the texts again for each
+// use.
 //
-// Between event_open and event_close stand the rows, each with what event_row says.
+// The rows are between event_open and event_close, each with the columns of event_row.
 constexpr std::string_view event_open = R"((
   SELECT e.*,
          CASE WHEN pg_column_size(e.stored_payload) > $1::bigint THEN NULL
@@ -31,8 +32,8 @@ constexpr std::string_view event_open = R"((
 constexpr std::string_view event_close = R"() AS e
   OFFSET 0) AS f)";
 
-// The same, but it measures a row's numbers before it makes texts, which is several times as dear. A document
-// of more than this is not measured.
+// The same, but it measures a row's numbers before it makes texts, which is several times as expensive. A
+// larger document than this is not measured.
 constexpr std::int64_t most_measured = 8'000'000;
 constexpr std::string_view measured_open = R"((
   SELECT e.*,
@@ -49,7 +50,7 @@ constexpr std::string_view names_fit = "f.names <= $1::bigint";
 constexpr std::string_view all_fits =
     "(octet_length(f.payload) + octet_length(f.headers) + f.names <= $1::bigint)";
 
-// Of a row that is a head: the columns before the head, and those behind it.
+// For a row that is a head: the columns before the head, and those after it.
 std::string no_event() {
   std::string out = "NULL";
   for (int i = 1; i < static_cast<int>(event_column::head); ++i) out += ", NULL";
@@ -57,7 +58,7 @@ std::string no_event() {
 }
 constexpr std::string_view no_exception = "NULL, NULL, NULL, NULL, NULL, NULL";
 
-// Whether an earlier event of its aggregate waits, too. backing_off is before parked.
+// Whether an earlier event of its aggregate waits, too. backing_off sorts before parked.
 constexpr std::string_view event_behind = R"(coalesce((
          SELECT e.seq FROM @schema@.event AS e
          WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = f.hash
@@ -67,23 +68,23 @@ constexpr std::string_view event_behind = R"(coalesce((
          WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = f.hash AND e.exception >= 'parked'
          ORDER BY e.exception, e.seq LIMIT 1) < f.seq, false))";
 
-// Of a row that was read as one to send: somebody has put it off since. What waits for a destination or for
-// the end of a pause is as good as due.
+// For a row that was read as one to send: it has been postponed since. Events that wait for a destination or
+// for the end of a pause count as due.
 constexpr std::string_view is_put_off = R"((e.available_at > clock_timestamp()
        AND (e.exception = 'scheduled'
             OR e.exception = 'backing_off' AND e.waits_for IS NULL
               AND e.last_error_code IS DISTINCT FROM 'paused')) IS TRUE)";
 
-// What of an event makes its message, but for its aggregate, which nobody can change: as the relay has it,
-// see relay/content_digest.
+// Everything in an event that makes its message, except its aggregate, which cannot change: the same as in
+// store/content_digest.
 constexpr std::string_view content_digest = R"(sha256(textsend(e.event_type) || '\x00'
       || coalesce('\x01' || textsend(coalesce(e.replay_exchange, e.exchange)), '') || '\x00'
       || coalesce('\x01' || textsend(coalesce(e.replay_routing_key, e.routing_key)), '') || '\x00'
       || textsend(coalesce(e.headers, '{}')::text) || '\x00' || @payload_bytes@))";
 
-// Whether the row `e` says something else than what was sent, which `k` tells: given up, put off, or of other
-// content. A row that nobody has written since it was read does not. What is stored in more than a page, or
-// compressed, may be huge as a text, and is not made one: that somebody has written it is enough.
+// Whether the row `e` differs from what was sent, as `k` tells: given up, postponed, or with other content. A
+// row without a later writer does not differ. A value that is stored in more than a page, or compressed, may
+// be huge as a text, so no text is made of it: a later writer is enough.
 constexpr std::string_view changed = R"((e.xmin <> k.written_by AND (
       e.status = 'dead' OR @is_put_off@
       OR CASE WHEN pg_column_size(e.payload) + coalesce(pg_column_size(e.headers), 0) > 8192
@@ -96,19 +97,20 @@ constexpr std::string_view due_in = R"(CASE WHEN e.available_at < 'infinity'
     THEN ceil(extract(epoch FROM greatest(e.available_at, now()) - now()) * 1000)::bigint END)";
 
 // Rows that the statement has found before, by place: `k` has their ctid as place, and their seq. In a
-// partitioned outbox each partition has a row with this ctid; the seq tells in which one to look.
+// partitioned outbox each partition may have a row with this ctid; the seq selects the partition.
 constexpr std::string_view event_at = "e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0 AND @few@";
 
-// The row that `k` was read from, see event_key in core/event.hpp: at most one. The seq tells in which
-// partition to look; `IS TRUE` leads into no index. It stands in a LATERAL subquery that cannot be merged,
-// for one `k` at a time: a plan made on an empty table would else go through the whole index.
+// The row that `k` was read from, see event_key in core/event.hpp: at most one. The seq selects the
+// partition; `IS TRUE` keeps the planner from an index. It is in a LATERAL subquery that cannot be merged,
+// for one `k` at a time: otherwise a plan made on an empty table would go through the whole index.
 constexpr std::string_view event_key = "e.id = k.id AND e.seq = k.seq AND (e.tx = k.tx) IS TRUE";
 
-// Whether `e` is on its ordinary way: so is what the owner has inserted as waiting, and not what for.
+// Whether `e` has no exception; a row that its owner inserted as waiting, without a reason, has none either.
 constexpr std::string_view is_pending =
     "(e.status = 'pending' OR e.status = 'waiting' AND e.exception IS NULL)";
 
-// Whether `e` is of the shard $3; $2 is the mask. One shard has all, and need not look at names.
+// Whether `e` belongs to the shard $3; $2 is the mask. A single shard has all events, and need not look at
+// names.
 constexpr std::string_view in_shard = "($2::bigint = 0 OR (@hash@ & $2) = $3::bigint)";
 
 // Of by_key and by_key_measured: the rows, and which of them come with their texts.
@@ -124,13 +126,13 @@ constexpr std::string_view comes =
     AND (row_number() OVER w = 1
          OR sum(octet_length(f.payload)::bigint + octet_length(f.headers) + f.names) OVER w <= $7::bigint))";
 
-// What is always true, and makes the planner think that there are few places (so does `& 0`). A plan made on
-// an empty table would else look each of them up in the index on seq, or go through all of that.
+// This is always true, and makes the planner expect few places (as does `& 0`). Otherwise a plan made on an
+// empty table would look up each in the index on seq, or scan all of it.
 constexpr std::string_view few = "k.place BETWEEN '(0,0)' AND '(4294967295,65535)'";
 
-// The payload's bytes. Almost any type can be cast to text. So there is a cast as well, which is never made.
-// PostgreSQL refuses it when the column's type has become bytea, or is that no longer: the session is then
-// begun anew, and learns the type.
+// The payload's bytes. Almost any type can be cast to text, so there is also a cast that is never executed.
+// PostgreSQL refuses it when the column's type has become bytea, or no longer is: then a new session learns
+// the type.
 std::string octets_of(payload_type payload) {
   return fmt::format(
       "(CASE WHEN false THEN {} ELSE e.stored_payload::{} END)",
@@ -152,7 +154,7 @@ std::string replaced(std::string text, const replacement& what) {
 std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_type payload,
                                        after_publish then, open_to_all may,
                                        std::chrono::milliseconds clock_tolerance) {
-  const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are texts as they are stored
+  const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are stored as texts
   const std::array<replacement, 38> replacements{{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
@@ -193,7 +195,7 @@ std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_ty
        may.control_system ? "(SELECT c.system_identifier FROM pg_control_system() AS c)" : "NULL::bigint"},
       {"@lock_class@", std::to_string(lock_class(schema))},
       {"@schema@", schema.identifier()},
-      {"@schema_text@", schema.literal()},  // behind it: a schema may be named @schema@
+      {"@schema_text@", schema.literal()},  // after it, because a schema may be named @schema@
   }};
   std::vector<prepared> out;
   for (const statement_text& one : statement_texts()) {
@@ -208,7 +210,8 @@ std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_ty
   return out;
 }
 
-// It subtracts, and only from a time to come: an addition to created_at may leave the range of a timestamp.
+// It subtracts, and only from a future time, because an addition to created_at may leave the range of a
+// timestamp.
 std::string is_scheduled(std::chrono::milliseconds clock_tolerance) {
   return fmt::format(
       "(CASE WHEN available_at > clock_timestamp()"

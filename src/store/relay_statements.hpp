@@ -12,18 +12,18 @@
 
 namespace outboxd::store {
 
-// The number of the latest migration in sql/, which these statements go with.
+// The number of the latest migration in sql/, which these statements need.
 inline constexpr int schema_version = 12;
 
 inline constexpr int oldest_server = 140'000;  // that this version works with: server_version_num
 
-// Of the aggregate of the row `e`; its lowest bits are the shard. As in the index event_held, and never
-// another one: a shard's position is of the events that this one gave it.
+// The hash of the aggregate of the row `e`; its lowest bits are the shard. It is the same as in the index
+// event_held, and must never change: a shard's position holds for the events that this hash gave to it.
 inline constexpr std::string_view aggregate_hash =
     "hashtextextended(e.aggregate_id COLLATE \"C\","
     " hashtextextended(e.aggregate_type COLLATE \"C\", 0))";
 
-// What becomes of an event that was published.
+// What happens to a published event.
 enum class after_publish {
   keep,    // it stays, with status published
   remove,  // it is deleted
@@ -90,8 +90,8 @@ inline constexpr std::chrono::milliseconds default_clock_tolerance{5'000};
 // Whether a row is scheduled that nobody has set aside yet: SQL over its available_at and created_at.
 std::string is_scheduled(std::chrono::milliseconds clock_tolerance);
 
-// What PostgreSQL shows every user, and a relay does without where an administrator has taken that away. Each
-// costs something, see docs/security.md.
+// Rights that every user of PostgreSQL has, and that a relay can do without if an administrator has revoked
+// them. Each loss costs something, see docs/security.md.
 struct open_to_all {
   bool queue_usage = true;     // how full the server's queue of notifications is
   bool control_system = true;  // which server it is
@@ -102,10 +102,10 @@ std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_ty
                                        after_publish then, open_to_all may = {},
                                        std::chrono::milliseconds clock_tolerance = default_clock_tolerance);
 
-// Each session that runs these statements selects this once. Every statement then has one right plan, through
-// the indexes, also when it is planned on an empty table, and is planned once. No parallel workers: on a
-// large table that was filled in a few transactions PostgreSQL would look for late commits with them, and
-// each read would wait until they have started.
+// Each session that runs these statements selects this once. Then every statement is planned once, with the
+// right plan through the indexes, even on an empty table. No parallel workers: on a large table that was
+// filled in a few transactions PostgreSQL would look for late commits with them, and each read would wait
+// until they have started.
 inline constexpr std::string_view planner_settings =
     "set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
     " set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),"
@@ -119,14 +119,14 @@ inline constexpr std::string_view planner_settings =
 std::int32_t lock_class(const pg::schema_name& schema);
 
 // Key 2: one LEAD and one SLEEP per shard, PRESENT, which each relay that could lead holds shared, and RELAY,
-// which each session of a relay holds shared: whoever holds a lead without it is somebody else.
+// which each session of a relay holds shared: a session that holds a lead without it is not a relay's.
 inline constexpr int most_shards = 64;
 inline constexpr int lead_key = 0;
 inline constexpr int sleep_key = lead_key + most_shards;
 inline constexpr int present_key = sleep_key + most_shards;
 inline constexpr int relay_key = present_key + 1;
-// This one, or any above, is held by who asks all leaders to make way: he takes one that nobody else can have
-// locked, for he alone knows which it will be.
+// A session that asks all leaders to hand over holds this key or a higher one: it chooses one that no other
+// session can have locked, because only it knows which.
 inline constexpr int request_key = relay_key + 1;
 
 }  // namespace outboxd::store

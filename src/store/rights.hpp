@@ -1,4 +1,4 @@
-// rights: what the user of a session lacks of the rights of a role, as sql/state/rights.sql lists them.
+// rights: the rights of a role that the user of a session lacks, as sql/state/rights.sql lists them.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ std::string_view state_text(std::string_view name);
 inline constexpr std::string_view relay_role = "outbox_relay";
 inline constexpr std::string_view operator_role = "outbox_operator";
 
-// What PostgreSQL lets every user do and a relay goes on without, see open_to_all. What is not named there it
-// asks for a log line or a figure alone.
+// Rights of every user that a relay can do without, see open_to_all. Rights that are not named there serve
+// only a log line or a figure.
 inline constexpr std::array<std::string_view, 7> dispensable{
     "pg_notification_queue_usage", "pg_control_system", "pg_stat_activity", "pg_stat_get_activity",
     "pg_terminate_backend",        "pg_blocking_pids",  "pg_relation_size"};
@@ -29,11 +29,12 @@ struct lack {
   enum column : int { kind, name, privilege, words, remedy };
 };
 
-// All that the user lacks of what the role may do, and of PostgreSQL's own that these statements name.
+// All rights of the role that the user lacks, and rights on PostgreSQL's own objects that these statements
+// name.
 std::string lacks_query(const pg::schema_name& schema, std::string_view role, std::string_view statements);
 
-// One text, to be put behind the words by which PostgreSQL has refused a statement for lack of a right: what
-// is missing, and the statement that mends it. Null: nothing that is known of.
+// One text to append to PostgreSQL's message when it refuses a statement for a missing right: the missing
+// right and the statement that grants it. Null: none is known.
 std::string denial_query(const pg::schema_name& schema, std::string_view role, std::string_view words);
 
 }  // namespace outboxd::store

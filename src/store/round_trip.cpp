@@ -124,7 +124,8 @@ std::vector<std::string> round_trip::events_of(std::int64_t largest) const {
   return {pg::int8(largest), pg::int8(of_.shards - 1), pg::int8(of_.shard)};
 }
 
-// What rows become as texts is known when they are texts. Several such statements fit into one round trip.
+// The size of rows as texts is known only once they are texts. Several such statements fit into one round
+// trip.
 std::vector<std::string> round_trip::event_parameters() {
   if (what_.keys_only) return events_of(-1);
   limit_time(of_.patience / 5);
@@ -136,8 +137,8 @@ void round_trip::limit_time(std::chrono::milliseconds to) {
   steps_.run(std::string(statement::time_limit), {std::to_string(whole.count())});
 }
 
-// A death has to outlive a crash, or its successors would be published before it once more. But it waits for
-// no standby: while one is gone, nobody else's events would go.
+// The record of a dead event must survive a crash, or its successors would again be published before it. But
+// it does not wait for a standby server, because a lost one would stop all events.
 void round_trip::add(const flow::record_request& asked, flow::write_answer& into) {
   std::vector<event_key> keys;
   std::vector<std::optional<std::string>> exceptions, codes, reasons, scopes, exchanges, routing_keys;
@@ -165,8 +166,7 @@ void round_trip::add(const flow::record_request& asked, flow::write_answer& into
                       pg::text_array(codes), pg::text_array(reasons), pg::text_array(scopes),
                       pg::int8_array(destinations), pg::text_array(exchanges), pg::text_array(routing_keys)});
   steps_.run(std::string(statement::record), std::move(parameters));
-  // What is recorded is unfinished still, but for the dead: so what is left is known by what is missing among
-  // the recorded.
+  // left = unfinished rows that `record` did not return, because others have locked them.
   ask(statement::unfinished, key_parameters(keys), [this, keys, &into](segment& got) {
     if (!is_written(got, into)) return;
     const auto recorded = numbers_in(got.answers[got.answers.size() - 2], keys.size());

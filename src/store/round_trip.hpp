@@ -1,4 +1,4 @@
-// round_trip: the statements of a request, in one pipeline, and what their answers mean.
+// round_trip: the statements of a request, in one pipeline, and the meaning of their answers.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace outboxd::store {
 
-// It stays where it is from steps() to answer().
+// It must not move from steps() to answer().
 class round_trip {
  public:
   round_trip(const flow::store_request& what, const shard_view& of) : what_(what), of_(of) {}
@@ -26,7 +26,7 @@ class round_trip {
 
  private:
   using segment = pg::connection::segment;
-  // A segment under way: its last statement, and what to do with the answers.
+  // A segment under way: its last statement, and the function that takes the answers.
   struct question {
     std::string_view statement;
     std::function<void(segment&)> then;
@@ -37,8 +37,7 @@ class round_trip {
   // Three parameters: ids, seqs and transactions.
   static std::vector<std::string> key_parameters(const std::vector<event_key>& keys);
   static void append(std::vector<std::string>& to, std::vector<std::string> more);
-  // Of the statements that bring events, with their texts unless these have to stay away; and how long they
-  // may take.
+  // Adds a statement that returns events, with their texts unless these are withheld, and with a time limit.
   std::vector<std::string> event_parameters();
   void limit_time(std::chrono::milliseconds to);
   std::vector<std::string> events_of(std::int64_t largest) const;
@@ -55,14 +54,14 @@ class round_trip {
                                                            bool with_exceptions = true);
   // The last answer has this shape.
   bool has_shape(const pg::rows& from, const pg::answer_shape& shape);
-  // PostgreSQL has answered with something that was not asked for: the session is given up. Always false.
+  // PostgreSQL has sent an unexpected answer: the session is closed. Always false.
   bool refuse(std::string_view what);
-  // Which of so many events an answer names, as numbers from 1 on; nothing if it names others.
+  // The events that an answer names by numbers from 1 on; nullopt if it names others.
   std::optional<std::vector<bool>> numbers_in(const pg::rows& from, std::size_t most);
 
   bool note_changed(const pg::rows& marked, const flow::mark_request& asked, flow::write_answer& into);
 
-  // The statements of a question; `into` is where its answer comes.
+  // Adds the statements of a question; `into` receives its answer.
   void add(const flow::record_request& asked, flow::write_answer& into);
   void add(const flow::mark_request& asked, flow::write_answer& into);
   void add_mark_by_place(const flow::mark_request& asked, flow::write_answer& into);

@@ -19,7 +19,8 @@ namespace {
 using namespace std::chrono_literals;
 using column = event_column;
 
-// So many transactions (c) of docs/design.md goes through in one read without asking how many rows they have.
+// In one read, (c) of docs/design.md goes through this many transactions without asking how many rows they
+// have.
 constexpr flow::xid xids_at_once = 20'000;
 
 std::optional<std::chrono::milliseconds> due_in(const nlohmann::json& head) {
@@ -27,7 +28,7 @@ std::optional<std::chrono::milliseconds> due_in(const nlohmann::json& head) {
   return found ? std::optional(std::chrono::milliseconds(*found)) : std::nullopt;
 }
 
-// Beyond 2^63 a number of JSON would not do. 0: it is none.
+// A text, because a JSON number would not do beyond 2^63. 0: it is not a number.
 flow::xid xid_in(const nlohmann::json& head, const char* name) {
   flow::xid out = 0;
   const auto found = head.find(name);
@@ -178,8 +179,7 @@ void round_trip::add(const flow::look_request& asked, flow::look_request::answer
   });
 }
 
-// PostgreSQL does not stop in the middle of a text, but before the next one. What is measured first may take
-// its time.
+// PostgreSQL stops only between two texts, not within one. Statements that measure first may take longer.
 void round_trip::add(const flow::fetch_request& asked, flow::fetch_request::answer& into) {
   limit_time(asked.measured ? of_.patience / 2 : of_.patience / 20);
   auto parameters = events_of(flow::largest_message);
