@@ -25,7 +25,7 @@ asio::awaitable<desk::answer> desk::work(std::function<answer()> what) {
   if (waiting_ >= most_waiting)
     co_return app::run_failure("the console is waiting for too many answers from PostgreSQL; try again");
   ++waiting_;
-  // Not only on success: what the questions throw, such as bad_alloc, comes through here, too.
+  // Also after an exception of a question, such as bad_alloc.
   struct at_end {
     int& count;
     ~at_end() { --count; }
@@ -66,7 +66,7 @@ desk::answer desk::look_now(const question& what) {
       return found;
     }
   }
-  // The connection may be gone, whatever the failure is called.
+  // The connection may be lost, whatever the error says.
   OUTBOXD_TRY(auto fresh, open());
   auto found = what(fresh);
   if (found) keep(std::move(fresh));

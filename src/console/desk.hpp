@@ -20,19 +20,19 @@ class desk {
   using question = std::function<answer(app::operator_session&)>;
 
   static constexpr int threads = 2;
-  static constexpr int most_waiting = 32;  // questions; a further one is refused at once
+  static constexpr int most_waiting = 32;  // questions; further ones are refused at once
 
   // `from` has to outlive it.
   explicit desk(const app::settings& from) : from_(from), threads_(threads) {}
-  // Waits for what is being asked.
+  // Waits for questions under way.
   ~desk();
   desk(const desk&) = delete;
   desk& operator=(const desk&) = delete;
 
-  // To look: asked once more on a new session, if the one that was kept has failed. On the reactor.
+  // To look: asked again on a new session if the kept one has failed. On the reactor.
   boost::asio::awaitable<answer> look(question what);
 
-  // Without PostgreSQL; what else blocks.
+  // For blocking work without PostgreSQL.
   boost::asio::awaitable<answer> work(std::function<answer()> what);
 
   bool idle() const { return waiting_ == 0; }
@@ -43,7 +43,7 @@ class desk {
 
   const app::settings& from_;
   std::mutex guard_;
-  std::vector<app::operator_session> kept_;  // nobody asks on these now
+  std::vector<app::operator_session> kept_;  // unused at the moment
   int waiting_ = 0;                          // of the reactor's thread
   boost::asio::thread_pool threads_;
 };

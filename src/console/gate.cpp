@@ -113,7 +113,7 @@ gate::decision gate::by_authorization(std::string_view header, clock::time_point
 
 gate::decision gate::who(const http::request& asked, clock::time_point now) {
   if (!on_.asks_who()) return principal{"anybody", level::read, shown_by::nothing, "anybody"};
-  // A name that a proxy vouches for comes before what the browser has kept from earlier.
+  // A name from a trusted proxy takes precedence over a session of the browser.
   if (auto named = by_proxy(asked)) return *std::move(named);
   if (const auto header = asked.header("Authorization")) return by_authorization(*header, now);
   if (auto logged_in = by_session(asked, now)) return *std::move(logged_in);

@@ -24,17 +24,17 @@ class gate {
   // `on` has to outlive it.
   explicit gate(const app::console_settings& on);
 
-  // Of a request for data, or one that changes something: who asks, or what he is answered instead.
+  // For a request for data or a change: the user, or the refusal.
   decision look(const http::request& asked, clock::time_point now);
 
   // POST /api/login with {"token": …}. Answers with a cookie.
   http::response login(const http::request& asked, clock::time_point now);
   http::response logout(const http::request& asked);
 
-  // Whether he sees what an event carries, when he asks for it.
+  // Whether the user may see payloads.
   bool may_see_payloads(const principal& by) const;
 
-  // What the page shows of who it is, and the CSRF token of its POSTs.
+  // The user as the page shows it, and the CSRF token of its POSTs.
   http::response session(const http::request& asked, clock::time_point now);
 
  private:

@@ -20,7 +20,7 @@ class history {
  public:
   static constexpr std::chrono::minutes kept{10};
 
-  // A clock that was set back begins it anew: a chart goes one way.
+  // A clock that was set back starts the history again, because time in a chart only increases.
   void add(const figures& now) {
     if (!all_.empty() && now.at <= all_.back().at) all_.clear();
     all_.push_back(now);

@@ -19,7 +19,7 @@ std::string origin_of(const http::url& page) {
 }
 
 bool may_be_own(const http::request& asked) {
-  // Twice is not what a browser does.
+  // A browser sends it only once.
   std::string_view site = "none";
   for (const auto& [name, value] : asked.headers)
     if (http::same_header(name, "Sec-Fetch-Site")) site = site == "none" ? value : "cross-site";

@@ -18,9 +18,9 @@ using std::chrono::system_clock;
 namespace {
 
 constexpr std::array<std::string_view, 4> parts{"events", "pauses", "relays", "culprits"};
-constexpr std::chrono::seconds watched_for{30};   // after somebody has asked
-constexpr std::chrono::seconds silent_after{15};  // a look that takes longer is one that PostgreSQL owes us
-constexpr std::chrono::seconds longest_wait{2};   // of a reader, for the look that he has caused
+constexpr std::chrono::seconds watched_for{30};   // after a reader has asked
+constexpr std::chrono::seconds silent_after{15};  // a slower look means that PostgreSQL does not answer
+constexpr std::chrono::seconds longest_wait{2};   // of a reader, for the look that the request has started
 
 double unix_seconds(system_clock::time_point at) {
   return std::chrono::duration<double>(at.time_since_epoch()).count();
@@ -60,7 +60,7 @@ asio::awaitable<void> outlook::look() {
   looking_since_ = system_clock::now();
   const desk::question what = [this](app::operator_session& session) -> desk::answer {
     auto found = app::look_at_outbox(session, from_.relay.leader.database, parts);
-    // All of them: the session is gone, or there is no outbox.
+    // All failed: the session is lost, or there is no outbox.
     if (found.at("errors").size() == parts.size())
       return app::run_failure(found.at("errors").front().get<std::string>());
     return found;
@@ -108,7 +108,7 @@ double outlook::rate(const json& relays, const json& status) {
   }
   const auto before = std::exchange(before_, now);
   if (before && !now.urls.empty() && before->urls == now.urls && now.published >= before->published) {
-    // Of all relays that there are: one that nobody named would be missing.
+    // A total needs all relays: one that is not configured would be missing.
     const auto found = status.find("relays");
     const bool all = found != status.end() && found->size() <= now.urls.size();
     const auto seconds = std::chrono::duration<double>(now.at - before->at).count();

@@ -24,7 +24,7 @@ class outlook {
   boost::asio::awaitable<void> run();
   void stop();
 
-  // What was seen last, with the headline and, from this Unix time on, the figures for the chart. The first
+  // The latest look, with the headline and, from this Unix time on, the figures for the chart. The first
   // reader for a while waits for a new look, and not for long.
   boost::asio::awaitable<nlohmann::json> now(double figures_since);
 
@@ -42,14 +42,14 @@ class outlook {
   bool stopped_ = false;
   std::chrono::steady_clock::time_point asked_{};  // for the last time
   std::chrono::milliseconds took_{0};
-  nlohmann::json status_;  // null: nothing has been seen yet
+  nlohmann::json status_;  // null: no look has succeeded yet
   nlohmann::json relays_ = nlohmann::json::array();
   std::optional<std::string> error_;  // why PostgreSQL cannot be asked
   std::optional<std::chrono::system_clock::time_point> failing_since_;
   std::optional<std::chrono::system_clock::time_point> looking_since_;  // a look that has not ended
   double published_per_second_ = 0;
   history history_;
-  // What the relays had published at the look before.
+  // The relays' counts of published events at the previous look.
   struct counted {
     std::vector<std::string> urls;
     std::int64_t published;

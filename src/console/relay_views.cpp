@@ -43,7 +43,7 @@ json ask_relays(const app::settings& from) {
   const auto& near = from.http.listen.front();
   if (!has_port(near)) return out;
   auto view = view_of(http::url_of(near), http::get(near, "/status", answer_limit));
-  // Nobody has said that there is one.
+  // No relay is configured, so none is missed.
   if (view.at("status").is_object()) out.push_back(std::move(view));
   return out;
 }

@@ -15,7 +15,7 @@ namespace outboxd::console {
 struct session_limits {
   std::chrono::seconds idle{std::chrono::hours(1)};    // after the latest request
   std::chrono::seconds lasts{std::chrono::hours(12)};  // after the login
-  std::size_t most = 1'000;                            // the one that was idle for longest makes room
+  std::size_t most = 1'000;                            // beyond that, the longest idle session ends
 };
 
 class sessions {
@@ -26,15 +26,15 @@ class sessions {
 
   struct session {
     level may;
-    digest token;  // of the one that he has logged in with: a session ends when that is changed
+    digest token;  // of the login's token: the session ends when that is changed
     clock::time_point begun;
     clock::time_point used;
   };
 
-  // The id of a new session: always a new one, so that nobody can have known it before the login.
+  // The id of a new session, which is always new, so that nobody can know it before the login.
   std::string begin(level may, std::string_view token, clock::time_point now);
 
-  // Nothing: there is none of this id, or its time is up.
+  // nullopt: no session has this id, or it has expired.
   std::optional<session> find(std::string_view id, clock::time_point now);
 
   void end(std::string_view id) { all_.erase(sha256(id)); }
@@ -47,7 +47,7 @@ class sessions {
   }
 
   session_limits within_;
-  // By the digest of the id: how long a search takes tells nothing about ids.
+  // By the digest of the id, so that the time of a search reveals nothing about ids.
   std::map<digest, session> all_;
 };
 

@@ -16,7 +16,7 @@ asio::awaitable<desk::answer> shared_answer::get(const asking& ask) {
     co_return app::run_failure("this could not be asked; try again");
   }
   asking_ = true;
-  // Also when the question throws: nobody waits for ever.
+  // Also if the question throws, so that nobody waits for ever.
   struct at_end {
     shared_answer& of;
     ~at_end() {

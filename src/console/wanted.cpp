@@ -56,7 +56,7 @@ class members {
     to = value->get<std::int64_t>();
   }
 
-  // Nothing: all of it was well, and nothing is left.
+  // nullopt: everything was valid, and nothing is left.
   std::optional<std::string> wrong() const {
     if (wrong_) return wrong_;
     for (const auto& [name, value] : of_.items())

@@ -12,7 +12,7 @@ using token = std::uint64_t;  // the publisher's name for one publish
 
 enum class accepted {
   yes,   // one outcome will follow, unless the connection ends first
-  full,  // nothing was sent; there will be word when there is room
+  full,  // nothing was sent; a callback says when there is room
 };
 
 enum class verdict {
@@ -29,17 +29,17 @@ struct outcome {
 
 // How a channel or its connection ended, for what was in flight there without a confirm.
 enum class ending : std::uint8_t {
-  blameless,          // shut down, timed out, given up by the relay: it says nothing about a message
-  unconfirmed,        // given up by the relay, because what was in flight was not confirmed in time
-  silent,             // the connection was gone without a word
+  blameless,          // shut down, timed out, dropped by the relay: no message is to blame
+  unconfirmed,        // dropped by the relay, because confirms did not arrive in time
+  silent,             // the connection ended without a reason
   connection_closed,  // by the broker, with a code for a fault: a message in flight may have caused it
   channel_closed,     // by the broker, over one of the messages in flight
 };
 
 // What of a message the broker has refused, when it closed the channel over it.
 enum class refused_part : std::uint8_t {
-  message,     // its size, its properties, or what the words do not tell
-  exchange,    // it is not there, or nobody may publish to it: all messages for it fare alike
+  message,     // its size, its properties, or a reason that the text does not name
+  exchange,    // it is missing, or nobody may publish to it: all its messages fail alike
   permission,  // the user may not write to the exchange: the same
   topic,       // the user may not write to the exchange with this routing key
 };

@@ -16,9 +16,9 @@ enum class fault {
 enum class cause {
   other,
   login,           // user, password or permission
-  read_only,       // a standby, or a server that wants no writes
+  read_only,       // a standby server, or a read-only one
   schema_missing,  // there is no outbox
-  schema_version,  // one that this program does not know
+  schema_version,  // a version that this program does not support
 };
 
 struct error {

@@ -55,7 +55,7 @@ class header_finder final : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 std::optional<header_value> find_header(std::string_view headers, std::string_view name) {
-  // A name without escapes is there as it is; one that JSON has to escape needs the parser.
+  // A name without escapes appears literally; a name that JSON has to escape needs the parser.
   const bool plain = name.find_first_of("\"\\") == std::string_view::npos;
   if (headers == "{}" ||
       (plain && headers.find('\\') == std::string_view::npos && headers.find(name) == std::string_view::npos))

@@ -14,7 +14,7 @@ enum class failure {
   connection_closed,  // the broker closed or dropped the connection, with this one alone in flight
   // The destination's.
   returned,         // basic.return: no queue takes it
-  refused,          // the exchange does not exist, or takes nothing from anybody
+  refused,          // the exchange does not exist, or accepts no messages
   forbidden,        // the user may not write to its exchange
   topic_forbidden,  // the user may not write to its exchange with its routing key
   nacked,           // basic.nack: a queue is full or has failed

@@ -42,7 +42,7 @@ bool glob::matches(std::string_view name) const {
 
 bool glob::covers(const glob& other) const {
   const std::string& of = other.pattern_;
-  // fits[i][j]: what is left of this at i takes all that is left of the other at j.
+  // fits[i][j]: the rest of this at i matches everything that the rest of the other at j matches.
   std::vector<std::vector<bool>> fits(pattern_.size() + 1, std::vector<bool>(of.size() + 1));
   fits[pattern_.size()][of.size()] = true;
   for (std::size_t i = pattern_.size(); i-- > 0;) {

@@ -13,7 +13,7 @@ class glob {
 
   bool matches(std::string_view name) const;
 
-  // True: it takes all that `other` takes. False says nothing where ? stands beside *.
+  // True: it matches everything that `other` matches. False is not certain where ? is next to *.
   bool covers(const glob& other) const;
 
   const std::string& text() const { return pattern_; }

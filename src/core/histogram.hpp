@@ -24,7 +24,7 @@ class histogram {
     sum_ += seconds;
   }
 
-  // Of one bucket alone, not of those below it.
+  // Each bucket alone, without those below it.
   const std::array<std::uint64_t, bounds.size() + 1>& counts() const { return counts_; }
   std::uint64_t count() const { return count_; }
   double sum() const { return sum_; }

@@ -31,17 +31,17 @@ struct message {
   std::string occurred_at;   // created_at, ISO 8601 in UTC with microseconds
   std::string_view headers;  // the row's own headers: the text of a JSON object
   std::string_view body;     // the payload as stored, or made_body
-  // What only a route asks for.
+  // Only a route sets these.
   std::string_view correlation_id{};    // empty: none
   std::string_view content_encoding{};  // empty: none
   std::string expiration{};             // milliseconds as text; empty: never
   std::optional<std::uint8_t> priority{};
   bool persistent = true;                          // delivery_mode 2, else 1
-  bool mandatory = true;                           // it comes back if no queue takes it
+  bool mandatory = true;                           // it is returned if no queue takes it
   std::vector<message_header> format_headers{};    // they replace the row's of the same name
   std::vector<message_header> default_headers{};   // the row's of the same name replace them
   std::shared_ptr<const std::string> made_body{};  // of a format that is not raw
-  // A dead letter says why, and where it should have gone; headers dead_reason, dead_exchange,
+  // A dead letter says why it is dead, and its original destination; headers dead_reason, dead_exchange,
   // dead_routing_key.
   std::string_view dead_reason{};  // empty: not a dead letter
   std::string_view dead_exchange{};

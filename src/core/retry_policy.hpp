@@ -21,7 +21,7 @@ class retry_policy {
   // zero.
   static retry_policy scheduled(std::vector<duration> delays);
 
-  // `failures`: so far, the latest included. Nothing: it is given up.
+  // `failures`: so far, including the latest. nullopt: the event is given up.
   std::optional<duration> delay_after(int failures, std::mt19937_64& chance) const;
 
   int max_attempts() const { return max_attempts_; }

@@ -55,7 +55,7 @@ struct route {
   std::optional<std::uint8_t> priority;
   std::optional<std::chrono::milliseconds> expiration;
   bool persistent = true;
-  bool mandatory = true;              // else what no queue takes is lost, and counts as published
+  bool mandatory = true;              // if not, unroutable messages are lost, and count as published
   bool deduplication_header = false;  // x-deduplication-header: the event's id
   message_format format = message_format::raw;
 

@@ -14,13 +14,13 @@ namespace outboxd {
 
 class text_template {
  public:
-  // An error says what is wrong with the text, and what is allowed.
+  // An error names the fault of the text, and the allowed form.
   static result<text_template> parse(std::string_view text);
 
   // An error is permanent: the event lacks a header.
   result<std::string> expand(const event& from) const;
 
-  // What it is for every event; nothing if it has a placeholder.
+  // The constant text; nullopt if it has a placeholder.
   std::optional<std::string> fixed_text() const;
 
  private:

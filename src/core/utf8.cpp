@@ -9,7 +9,7 @@ constexpr std::string_view replacement = "?";
 
 struct form {
   std::size_t length;                    // bytes of the character
-  std::uint8_t second_low, second_high;  // what the second one may be
+  std::uint8_t second_low, second_high;  // range of the second byte
 };
 
 // RFC 3629, section 4: no overlong forms, no surrogates, nothing above U+10FFFF.

@@ -15,8 +15,8 @@ class allowed_hosts {
   // IP addresses and localhost, and nothing else.
   allowed_hosts() = default;
 
-  // These names as well, separated by commas; "*" is every name, empty is none. The error says what
-  // is allowed. `setting`: whose value it is, for those who are refused.
+  // These names as well, separated by commas; "*" is every name, empty is none. The error says what is
+  // allowed. `setting`: the name of the setting, for refused clients.
   static result<allowed_hosts> parse(std::string_view text, std::string_view setting = "http.allowed_hosts");
 
   // `host`: the value of the header, with or without a port.

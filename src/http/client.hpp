@@ -27,7 +27,7 @@ struct tls_client {
   // Before the handshake: the name that the certificate is to be for.
   std::function<void(SSL*)> name_peer;
   std::function<bool(bool, boost::asio::ssl::verify_context&)> verify;
-  // Of an error that is about TLS; nothing for any other.
+  // The text of a TLS error; nullopt for any other.
   std::function<std::optional<std::string>(const boost::system::error_code&)> words;
 };
 

@@ -88,7 +88,7 @@ std::string date() {
 
 struct connection::reading {
   explicit reading(std::size_t most) : buffer(most) {}
-  beast::flat_buffer buffer;  // what has come; pipelined requests wait in it
+  beast::flat_buffer buffer;  // received bytes; pipelined requests wait in it
 };
 
 connection::connection(socket_type socket, std::shared_ptr<service> of, bool local)
@@ -144,7 +144,7 @@ asio::awaitable<connection::next> connection::serve_one(std::shared_ptr<connecti
   if (!co_await await_request(self, first)) co_return next::close;
   parser_type parser;
   parser.header_limit(static_cast<std::uint32_t>(self->service_->within.header_bytes));
-  parser.body_limit(boost::none);  // no body is read: one that is announced is refused
+  parser.body_limit(boost::none);  // no body is read: an announced one is refused
   const auto [failed, size] =
       co_await beast::http::async_read_header(self->socket_, self->reading_->buffer, parser, as_result);
   if (failed) {

@@ -15,11 +15,11 @@
 namespace outboxd::http {
 
 struct limits {
-  std::size_t connections = 64;              // at a time; the next one is told 503 and closed
+  std::size_t connections = 64;              // at a time; the next one gets 503 and is closed
   std::size_t header_bytes = 8192;           // of a request, its first line included
   std::size_t body_bytes = 0;                // of a POST; 0: no POST is taken
   std::chrono::milliseconds request{5'000};  // from connecting, or from its first byte, until it has arrived
-  std::chrono::milliseconds answer{30'000};  // for the handler, until it has one
+  std::chrono::milliseconds answer{30'000};  // for the handler's answer
   std::chrono::milliseconds idle{30'000};    // between two requests
   std::chrono::milliseconds write{10'000};   // for a response
   int answers_per_second = 100;              // of all connections

@@ -23,7 +23,7 @@ class listener {
   listener& operator=(const listener&) = delete;
 
   // Once. Answers with the address, with the port that was found for port 0. The file of a Unix socket has
-  // mode 0660; one that nobody listens on any more is replaced.
+  // mode 0660; a socket without a listener is replaced.
   result<address> open(const address& where);
 
   // Removes the file, if it is still this socket's.

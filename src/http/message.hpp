@@ -24,16 +24,17 @@ struct request {
   std::string_view body{};                                               // of POST
   std::string_view peer{};  // the client's IP address; empty: it has connected over a Unix socket
 
-  // The value of a header; nothing, if it is missing or is there more than once: what decides about access
-  // must not be one thing to a proxy and another one here.
+  // The value of a header; nullopt if it is missing or occurs more than once: a header that decides about
+  // access must not mean different things to a proxy and to this server.
   std::optional<std::string_view> header(std::string_view name) const;
 };
 
 struct response {
   int status = 200;
   std::string content_type{plain_text};
-  std::string body{};                                          // left out in the answer to HEAD
-  std::vector<std::pair<std::string, std::string>> headers{};  // each name once; beside those of every one
+  std::string body{};  // left out in the answer to HEAD
+  std::vector<std::pair<std::string, std::string>>
+      headers{};  // each name once; added to those of every answer
 };
 
 // Called on the reactor: it has to be quick.

@@ -64,7 +64,7 @@ void server::state::admit(connection::socket_type socket, bool local) {
     return;
   }
   const auto one = *open.insert(std::make_shared<connection>(std::move(socket), shared, local)).first;
-  // What is thrown there, such as bad_alloc, ends this connection and nothing else.
+  // An exception there, such as bad_alloc, ends only this connection.
   asio::co_spawn(executor, connection::serve(one), [self = shared_from_this(), one](std::exception_ptr) {
     one->close();
     self->open.erase(one);

@@ -73,7 +73,7 @@ void read_proxy(setting_reader& from, console_settings& to) {
   for (const std::string& one : list_of(from.value(addresses).text)) {
     if (!http::is_ipv4(one) && !http::is_ipv6(one))
       return from.refuse(addresses, "IP addresses, such as 127.0.0.1 or fd00::7, or a list of such");
-    // As the peer's address is told.
+    // In the form of the peer's address.
     std::array<unsigned char, sizeof(in6_addr)> bytes{};
     std::array<char, INET6_ADDRSTRLEN> text{};
     const int family = http::is_ipv6(one) ? AF_INET6 : AF_INET;

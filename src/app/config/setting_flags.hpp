@@ -19,7 +19,7 @@ class setting_flags {
   setting_flags(const setting_flags&) = delete;
   setting_flags& operator=(const setting_flags&) = delete;
 
-  // After the parsing: what flags, environment and file say.
+  // After the parsing: the settings from flags, environment and file.
   result<raw_settings> gather() const;
 
   // All of them, as --help lists the common ones.
@@ -35,7 +35,7 @@ class setting_flags {
   };
   void add(CLI::App& app, flag what, const std::string& help);
   std::optional<raw_value> configuration_file()
-      const;  // its path; none if nobody names one and the default is not there
+      const;  // its path; nullopt if none is named and the default does not exist
 
   std::deque<flag> flags_;
   CLI::Option* config_ = nullptr;

@@ -176,7 +176,7 @@ void read_routing(setting_reader& from, settings& out) {
   routing.cloudevents.header_prefix = prefixes.at(from.choice("cloudevents.header_prefix", prefixes));
   const std::string key = "cloudevents.source";
   routing.cloudevents.source = from.value(key).text;
-  // What RFC 3986 has in a URI.
+  // The characters that RFC 3986 allows in a URI.
   constexpr std::string_view others = "-._~:/?#[]@!$&'()*+,;=%";
   const auto is_of_a_uri = [&](unsigned char c) {
     return c < 128 && (std::isalnum(c) != 0 || others.find(static_cast<char>(c)) != std::string_view::npos);

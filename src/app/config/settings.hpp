@@ -35,7 +35,7 @@ struct settings {
   log_settings log;
   // The management API, for check; read anew each time, as any secret. Empty: there is none.
   std::function<result<http::url>()> management_url;
-  raw_settings raw;                   // what they were read from
+  raw_settings raw;                   // the texts and their origins
   std::vector<std::string> sources;   // where any of them came from: a file, the environment, flags
   std::vector<std::string> warnings;  // not wrong, but worth a line in the log
 };

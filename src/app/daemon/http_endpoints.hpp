@@ -13,7 +13,7 @@ namespace outboxd::app {
 // Asked on the reactor, for each request.
 struct endpoints {
   std::function<std::optional<std::string>()>
-      unhealthy;                              // why the process should be restarted; nothing: it is well
+      unhealthy;                              // why the process should be restarted; nullopt: it is healthy
   std::function<nlohmann::json()> readiness;  // {"ready": bool, "reasons": [{"code", "message", "since"}]}
   std::function<std::string()> metrics;       // Prometheus' text format
   std::function<nlohmann::json()> status;

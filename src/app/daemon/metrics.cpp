@@ -61,14 +61,14 @@ class exposition {
     family(std::move(name), std::move(help), MetricType::Gauge,
            {sample(MetricType::Gauge, static_cast<double>(value))});
   }
-  // Left out before the first time: 0 would be 1970.
+  // Omitted before the first time, because 0 would be 1970.
   void time(std::string name, std::string help, std::optional<std::chrono::system_clock::time_point> at) {
     if (at) gauge(std::move(name), std::move(help), seconds(*at));
   }
   void times(std::string name, std::string help, const histogram& from) {
     family(std::move(name), std::move(help), MetricType::Histogram, {sample(from)});
   }
-  // The names of a process carry no prefix of ours: every exporter has the same.
+  // Metrics of the process have no prefix, because all exporters use the same names.
   void process(std::string name, std::string help, MetricType type, double value) {
     all_.push_back({std::move(name), std::move(help), type, {sample(type, value)}});
   }

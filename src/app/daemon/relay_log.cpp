@@ -41,7 +41,7 @@ std::string_view remedy_of(std::string_view reason) {
              : "";
 }
 
-// Of a condition that lasts: each case of it is still said with log.level = debug.
+// For a lasting condition, whose every occurrence is still logged with log.level = debug.
 std::string more_often(std::size_t times) {
   return times == 0 ? std::string() : fmt::format(" ({} times since the last such line)", times);
 }
@@ -63,7 +63,7 @@ void relay_log::say_of(const notice::failed& what, spdlog::level::level_enum lev
   log_->say(level, message, fields);
 }
 
-// Thousands may die together: one is said in a second, and how many others there were.
+// Thousands may die together: one per second is logged, with the number of the others.
 void relay_log::say_dies(const notice::failed& what) {
   const auto level = unsaid_deaths_ ? spdlog::level::debug : spdlog::level::err;
   if (log_->should_log(level))
@@ -83,8 +83,8 @@ void relay_log::say_dies(const notice::failed& what) {
   });
 }
 
-// What waits for its destination is told with that. Of the others, which may be thousands a second, one in a
-// second.
+// Events that wait for a destination are reported with it. Of the others, which may be thousands per second,
+// one per second is logged.
 void relay_log::say_waits(const notice::failed& what) {
   if (what.how.waits_for) {
     if (log_->should_log(spdlog::level::debug))

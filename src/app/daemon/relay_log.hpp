@@ -23,11 +23,11 @@ class relay_log {
       : log_(std::move(log)), deaths_timer_(io) {}
 
   void take(const relay::relay_notice& what);
-  // Says what is still unsaid. Nothing is to be taken after it.
+  // Logs what is still unreported. Call take() no more after it.
   void stop() { deaths_timer_.cancel(); }
 
  private:
-  // One line or none of each; what lasts is not said each time.
+  // Logs one line or none for each notice; a lasting condition is not logged each time.
   void say(const relay::notice::failed& what);
   void say(const relay::notice::stuck& what);
   void say(const relay::notice::changed_after_send& what);
@@ -70,12 +70,12 @@ class relay_log {
   std::shared_ptr<logger> log_;
   std::map<relay::peer, repeated> losses_;
   repeated stuck_;
-  // Of events that wait: when one was said last, and how many since.
+  // Waiting events: when the last one was logged, and how many there were since.
   std::chrono::steady_clock::time_point said_waits_;
   std::size_t unsaid_waits_ = 0;
   // The first death is said at once, and how many followed in a second. They wait for the timer.
   boost::asio::steady_timer deaths_timer_;
-  std::optional<std::size_t> unsaid_deaths_;  // nothing: the timer does not run
+  std::optional<std::size_t> unsaid_deaths_;  // nullopt: the timer does not run
 };
 
 }  // namespace outboxd::app

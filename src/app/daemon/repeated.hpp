@@ -16,8 +16,8 @@ class repeated {
   static constexpr std::chrono::seconds interval{60};
   static constexpr std::size_t most = 100;  // conditions; with more, all are forgotten
 
-  // It has been met once more. Nothing: it is not to be said now. Else how often it was met since it was said
-  // last; 0: it is new.
+  // It has occurred once more. nullopt: do not log it now. Otherwise, how often it has occurred since it was
+  // logged last; 0: it is new.
   std::optional<std::size_t> meet(const std::string& condition, clock::time_point now) {
     if (all_.size() >= most && !all_.contains(condition)) all_.clear();
     const auto [at, is_new] = all_.try_emplace(condition, known{now, 0});
@@ -28,7 +28,7 @@ class repeated {
     return std::exchange(at->second.unsaid, 0);
   }
 
-  // It is over: the next one is new.
+  // It is over: the next occurrence is new.
   void forget() { all_.clear(); }
 
  private:

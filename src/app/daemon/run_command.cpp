@@ -128,7 +128,7 @@ int run_command(const settings& from, const run_options& options) {
   const int status = !relay.failure()                                ? exit_success
                      : relay.failure()->why == cause::schema_version ? exit_usage
                                                                      : exit_failure;
-  // A name look-up that hangs would be waited for by the reactor's end, and nothing is left to save.
+  // The reactor's destructor would wait for a name look-up that hangs, and nothing is left to save.
   if (!clean) ::_exit(status);
   return status;
 }

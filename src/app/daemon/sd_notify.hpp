@@ -13,7 +13,7 @@ namespace outboxd::app {
 // sd_notify(3). It never blocks, and never ends the process.
 class sd_notify {
  public:
-  // `address`: a path, or @ and the name of an abstract socket; empty: nobody wants to know.
+  // `address`: a path, or @ and the name of an abstract socket; empty: no service manager.
   explicit sd_notify(std::string address, std::optional<std::chrono::microseconds> watchdog = std::nullopt);
   ~sd_notify();
   sd_notify(const sd_notify&) = delete;
@@ -24,10 +24,10 @@ class sd_notify {
   static sd_notify from_environment();
 
   bool wanted() const { return !address_.empty(); }
-  // The service is taken for hung when it has not said WATCHDOG=1 for so long; nothing: nobody looks.
+  // The service counts as hung after this time without WATCHDOG=1; nullopt: there is no watchdog.
   std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
 
-  // Lines such as "READY=1\nSTATUS=well". The error is for people, and says what is wrong with the socket.
+  // Lines such as "READY=1\nSTATUS=well". The error describes the fault of the socket for people.
   result<void> send(std::string_view lines) const;
 
  private:

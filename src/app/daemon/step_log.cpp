@@ -37,7 +37,7 @@ step_words words_of_step(flow::step what) {
   return {};
 }
 
-// As the conventions have it for a producer.
+// As OpenTelemetry's conventions name it for a producer.
 std::string destination_name(const flow::destination& to) {
   if (to.exchange.empty() && to.routing_key.empty()) return "amq.default";
   if (to.exchange.empty()) return std::string(to.routing_key);
@@ -75,7 +75,7 @@ void step_log::on_step(const flow::step_taken& what) {
   const auto trace = trace_id_of_headers(of.headers);
   auto fields = fields_with(of, what.to, words.operation, trace);
   if (what.lane != flow::no_lane) fields.push_back({"outboxd.lane", std::int64_t{what.lane}});
-  // What users have chosen comes last: it cannot pass for anything else.
+  // Values chosen by users come last, so that they cannot imitate other fields.
   const auto message = fmt::format(
       "event {} {}: seq={}{}{} aggregate={}/{} exchange={} routing_key={}", to_string(of.id), words.happened,
       of.seq, what.lane != flow::no_lane ? fmt::format(" lane={}", what.lane) : std::string(),
