@@ -208,7 +208,7 @@ TEST_SUITE("alone") {
   TEST_CASE("check names an alarm of the broker, and ends during it") {
     const clinic at;
     memory_alarm alarm;
-    finds(at, "broker.alarm", "warning", "takes no messages for now: low on memory",
+    finds(at, "broker.alarm", "warning", "accepts no messages at the moment: low on memory",
           "rabbitmq-diagnostics alarms");
     alarm.end();
     CHECK(at.check().exited(0));
@@ -252,7 +252,7 @@ TEST_SUITE("alone") {
     eventually(
         "RabbitMQ tells the policy of the new queue", [&] { return at.check().says("drop a message"); },
         time_limit);
-    finds(at, "broker.policies", "warning", "no dead letter exchange: \"loses\" after 5",
+    finds(at, "broker.policies", "warning", "no dead-letter exchange: \"loses\" after 5",
           fmt::format("rabbitmqctl set_policy -p {} --apply-to queues", own.name()));
     set_policy({.name = "dead-letters",
                 .pattern = "^loses$",
@@ -265,7 +265,7 @@ TEST_SUITE("alone") {
     topology.declare_queue("copies", queue_type::classic, {{"x-overflow", "reject-publish-dlx"}});
     topology.bind("copies", "outbox", "#");
     finds(at, "broker.policies", "warning",
-          "while queue \"copies\" is full, its dead letter exchange gets a copy",
+          "while queue \"copies\" is full, its dead-letter exchange gets a copy",
           "x-overflow = reject-publish");
   }
 

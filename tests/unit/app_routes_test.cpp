@@ -152,7 +152,7 @@ TEST_CASE("a bad route is refused with its key, the value, the line and what is 
   CHECK(has(refusal("route = 'x'\n"), "write [[route]]"));
   CHECK(has(refusal("route = [1]\n"), "write [[route]]"));
   CHECK(has(refusal("[[route]]\nname = 'a'\nevent_type='x'\n[[route]]\nname = 'a'\n"),
-            "route[2].name = 'a' (:5) is the name of a route before it, too"));
+            "route[2].name = 'a' (:5) is also the name of an earlier route"));
 }
 
 TEST_CASE("the exchange without a name may be written as in a row, or as RabbitMQ's management does") {
