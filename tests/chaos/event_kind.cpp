@@ -30,7 +30,7 @@ bool explains(event_kind what, std::string_view last_error) {
     case event_kind::long_routing_key:
       return says("routing key") && says("256 bytes");
     case event_kind::cc_header:
-      return says("\"CC\" is refused");
+      return says("\"CC\" is not a list");
     case event_kind::unroutable:
       return says("312 NO_ROUTE");
     case event_kind::missing_exchange:

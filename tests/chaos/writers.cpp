@@ -247,7 +247,7 @@ void writers::one::insert_good_or_bad(const std::string& aggregate) {
       key = std::string(256, 'k');
       break;
     case event_kind::cc_header:
-      headers = R"({"CC": ["chaos.copy"]})";
+      headers = R"({"CC": "chaos.copy"})";
       break;
     case event_kind::unroutable:
       key = "nobody.is.bound";

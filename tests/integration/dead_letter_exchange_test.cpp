@@ -81,7 +81,7 @@ TEST_CASE("a dead letter exchange that is gone is said in the reason and changes
   auto session = on.connect();
   session.exec(
       "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, payload, headers)"
-      " VALUES ('order', '1', $1, '{}', '{\"CC\": [\"x\"]}'), ('order', '1', $1, '{}', '{}'),"
+      " VALUES ('order', '1', $1, '{}', '{\"CC\": \"x\"}'), ('order', '1', $1, '{}', '{}'),"
       " ('order', '2', $1, '{}', '{}')",
       {on.key()});
   relay running{on, {"--dead-letter-exchange", on.queue() + "-gone"}};

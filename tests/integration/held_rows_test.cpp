@@ -128,10 +128,11 @@ TEST_CASE("check finds foreign keys, triggers and indexes that users have put on
   CHECK(at.check().says("the foreign key note_of_event of public.note does not keep events"));
   at.administer(fmt::format(audit_of_updates, ""));
   finds(at, "database.user_triggers", "warning",
-        "the trigger audit of outbox.event fires when an event is marked",
+        "the trigger audit of outbox.event fires when an event is marked as published",
         "ALTER FUNCTION public.audit_event() SECURITY DEFINER");
   at.administer("ALTER FUNCTION audit_event() SECURITY DEFINER");
-  CHECK(at.check().says("audit fires when an event is marked, with the rights of its function's owner"));
+  CHECK(at.check().says(
+      "audit fires when an event is marked as published, with the rights of its function's owner"));
   at.administer("CREATE INDEX by_status ON outbox.event (event_type) WHERE status = 'dead'");
   finds(at, "database.user_indexes", "warning", "the index outbox.by_status depends on status",
         "DROP INDEX CONCURRENTLY outbox.by_status;");

@@ -212,9 +212,6 @@ TEST_CASE("files that are no good are named at the start, each with its remedy")
   starts({{shown, mine.certificate}, {key, at.ours.encrypted(mine)}}, "is encrypted");
   starts({{shown, mine.certificate}, {key, write("damaged.key", "-----BEGIN PRIVATE KEY-----\nAAAA\n")}},
          "holds a damaged key");
-  const auto open = write("open.key", "-----BEGIN PRIVATE KEY-----\n");
-  std::filesystem::permissions(open, std::filesystem::perms::others_read, std::filesystem::perm_options::add);
-  starts({{shown, mine.certificate}, {key, open}}, "everybody can read it");
   starts({{"OUTBOXD_AMQP_AUTH", "external"}}, "set amqp.tls.certificate_file");
   starts({{"OUTBOXD_AMQP_AUTH", "external"},
           {shown, mine.certificate},

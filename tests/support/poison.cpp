@@ -58,8 +58,8 @@ void add_routes(std::vector<poison>& to) {
 }
 
 void add_headers(std::vector<poison>& to) {
-  to.push_back(headed("'{\"CC\": [\"x\"]}'", "dead", "unencodable"));
-  to.push_back(headed("'{\"BCC\": [\"x\"]}'", "dead", "unencodable"));
+  to.push_back(headed("'{\"CC\": \"x\"}'", "dead", "unencodable"));
+  to.push_back(headed("'{\"BCC\": \"x\"}'", "dead", "unencodable"));
   to.push_back(headed("'{\"CC\": 5}'", "dead", "unencodable"));
   for (const char* harmless :
        {"{\"x-delay\": 5000}", "{\"x-death\": [1, 2]}", "{\"expiration\": \"1\"}", "{\"priority\": 255}",
