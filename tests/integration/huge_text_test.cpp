@@ -48,7 +48,7 @@ TEST_CASE("an event whose text no broker takes is dead with its size, and the ot
     CHECK(row[0] == "dead");
     CHECK(row[1] == "unreadable");
     CHECK_MESSAGE(row[2]->find("its texts have 5502") != std::string::npos, *row[2]);
-    CHECK_MESSAGE(row[2]->find("RabbitMQ takes 536870912 at most") != std::string::npos, *row[2]);
+    CHECK_MESSAGE(row[2]->find("RabbitMQ accepts 536870912 at most") != std::string::npos, *row[2]);
   }
   running.stop();
 

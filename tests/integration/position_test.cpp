@@ -294,7 +294,7 @@ TEST_CASE("an outbox that was restored from another server is read from its begi
   copy_in(session, on, 1, 50);
   session.exec("UPDATE outbox.shard SET system_identifier = 1, saved_by = pg_current_xact_id()");
   relay running{on};
-  running.wait_line("the saved position of shard 0 is another server's", time_limit);
+  running.wait_line("the saved position of shard 0 comes from another server", time_limit);
   on.add_events(1, 10);
   check_exact(on, 160);
   running.stop();
@@ -310,7 +310,7 @@ TEST_CASE("a position that was copied here, by a server with the same identifier
   session.exec("UPDATE outbox.shard SET seq = 1000000, seen = pg_current_snapshot()");
   on.add_events(1, 50);
   relay running{on};
-  running.wait_line("the saved position of shard 0 is another server's", time_limit);
+  running.wait_line("the saved position of shard 0 comes from another server", time_limit);
   check_exact(on, 150);
   running.stop();
   CHECK(running.count_lines("reading from the start") == 1);
