@@ -135,7 +135,7 @@ void check_letters(const evidence& from, std::vector<std::string>& violations) {
     if (const auto* odd = odd_row(from, row.id); odd != nullptr && is_born_dead(*odd)) continue;
     const bool written = from.letters->contains(row.id);
     if (row.status == "dead" && !written &&
-        from.reasons.at(row.id).error.find("dead letter") == std::string::npos)
+        from.reasons.at(row.id).error.find("dead-letter message") == std::string::npos)
       wrong.add(fmt::format("event {} is dead and there is no letter", row.id));
     if (row.status != "dead" && written)
       wrong.add(fmt::format("event {} is {} and has a letter", row.id, row.status));
