@@ -10,8 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "amqp/rabbitmq.hpp"
-#include "support/broker_connection.hpp"
+#include "plain_channel.hpp"
 #include "support/database.hpp"
 
 namespace {
@@ -21,10 +20,7 @@ using namespace outboxd::test;
 class worker {
  public:
   worker(const std::string& database_url, const std::string& amqp_url, int batch)
-      : session_(database_url), broker_(amqp_url), batch_(std::to_string(batch)) {
-    amqp_confirm_select(broker_.state(), broker_.channel());
-    broker_.check("asking for confirms");
-  }
+      : session_(database_url), channel_(amqp_url), batch_(std::to_string(batch)) {}
 
   // Returns how many events it has published.
   std::size_t work() {
@@ -35,7 +31,8 @@ class worker {
         {batch_});
     std::string ids;
     for (const auto& row : rows) {
-      publish(*row[0], *row[1], *row[2], *row[3]);
+      channel_.publish(*row[0], *row[1], *row[2], *row[3]);
+      unconfirmed_.insert(++latest_);
       ids += (ids.empty() ? "{" : ",") + *row[0];
     }
     await_confirms();
@@ -49,40 +46,18 @@ class worker {
   }
 
  private:
-  void publish(const std::string& id, const std::string& exchange, const std::string& key,
-               const std::string& body) {
-    amqp_basic_properties_t properties{};
-    properties._flags = AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_DELIVERY_MODE_FLAG |
-                        AMQP_BASIC_MESSAGE_ID_FLAG | AMQP_BASIC_TYPE_FLAG;
-    properties.content_type = bytes("application/json");
-    properties.delivery_mode = 2;
-    properties.message_id = bytes(id);
-    properties.type = bytes(key);
-    const int status = amqp_basic_publish(broker_.state(), broker_.channel(), bytes(exchange), bytes(key),
-                                          /*mandatory=*/1, 0, &properties, bytes(body));
-    if (status != AMQP_STATUS_OK) throw broker_error(amqp_error_string2(status), 0);
-    unconfirmed_.insert(++latest_);
-  }
-
   void await_confirms() {
     while (!unconfirmed_.empty()) {
-      amqp_frame_t frame{};
-      if (const int read = amqp_simple_wait_frame(broker_.state(), &frame); read != AMQP_STATUS_OK)
-        throw broker_error(amqp_error_string2(read), 0);
-      if (frame.frame_type != AMQP_FRAME_METHOD) continue;
-      if (frame.payload.method.id != AMQP_BASIC_ACK_METHOD)
-        throw std::runtime_error(fmt::format("no ack but method {:#x}", frame.payload.method.id));
-      const auto& ack = *static_cast<const amqp_basic_ack_t*>(frame.payload.method.decoded);
+      const auto ack = channel_.await_ack();
       if (ack.multiple != 0)
         unconfirmed_.erase(unconfirmed_.begin(), unconfirmed_.upper_bound(ack.delivery_tag));
       else
         unconfirmed_.erase(ack.delivery_tag);
     }
-    amqp_maybe_release_buffers(broker_.state());
   }
 
   database session_;
-  broker_connection broker_;
+  outboxd::bench::plain_channel channel_;
   std::string batch_;
   std::uint64_t latest_ = 0;  // delivery tag
   std::set<std::uint64_t> unconfirmed_;

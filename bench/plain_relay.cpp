@@ -10,8 +10,7 @@
 #include <mutex>
 #include <thread>
 
-#include "amqp/rabbitmq.hpp"
-#include "support/broker_connection.hpp"
+#include "plain_channel.hpp"
 #include "support/database.hpp"
 
 namespace {
@@ -43,10 +42,7 @@ class work_list {
 class worker {
  public:
   worker(const std::string& database_url, const std::string& amqp_url)
-      : session_(database_url), broker_(amqp_url) {
-    amqp_confirm_select(broker_.state(), broker_.channel());
-    broker_.check("asking for confirms");
-  }
+      : session_(database_url), channel_(amqp_url) {}
 
   void work(work_list& from) {
     for (;;) {
@@ -54,7 +50,8 @@ class worker {
       const auto rows = session_.exec(
           "SELECT exchange, event_type, payload FROM plain.event WHERE id = $1 AND status = 'pending'", {id});
       if (rows.empty()) continue;  // notified and found in the table as well
-      publish(id, *rows[0][0], *rows[0][1], *rows[0][2]);
+      channel_.publish(id, *rows[0][0], *rows[0][1], *rows[0][2]);
+      channel_.await_ack();
       session_.exec(
           "UPDATE plain.event SET status = 'published', published_at = clock_timestamp() WHERE id = $1",
           {id});
@@ -62,30 +59,8 @@ class worker {
   }
 
  private:
-  void publish(const std::string& id, const std::string& exchange, const std::string& key,
-               const std::string& body) {
-    amqp_maybe_release_buffers(broker_.state());
-    amqp_basic_properties_t properties{};
-    properties._flags = AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_DELIVERY_MODE_FLAG |
-                        AMQP_BASIC_MESSAGE_ID_FLAG | AMQP_BASIC_TYPE_FLAG;
-    properties.content_type = bytes("application/json");
-    properties.delivery_mode = 2;
-    properties.message_id = bytes(id);
-    properties.type = bytes(key);
-    const int status = amqp_basic_publish(broker_.state(), broker_.channel(), bytes(exchange), bytes(key),
-                                          /*mandatory=*/1, 0, &properties, bytes(body));
-    if (status != AMQP_STATUS_OK) throw broker_error(amqp_error_string2(status), 0);
-    amqp_frame_t frame{};
-    do {
-      if (const int read = amqp_simple_wait_frame(broker_.state(), &frame); read != AMQP_STATUS_OK)
-        throw broker_error(amqp_error_string2(read), 0);
-    } while (frame.frame_type != AMQP_FRAME_METHOD);
-    if (frame.payload.method.id != AMQP_BASIC_ACK_METHOD)
-      throw std::runtime_error(fmt::format("no ack but method {:#x}", frame.payload.method.id));
-  }
-
   database session_;
-  broker_connection broker_;
+  outboxd::bench::plain_channel channel_;
 };
 
 // What was in the table before anybody listened.
