@@ -17,37 +17,12 @@
 #include "core/event.hpp"
 #include "flow/dispatch/destination.hpp"
 #include "flow/identity.hpp"
+#include "flow/stream/failure_record.hpp"
 #include "flow/stream/pauses.hpp"
 #include "flow/stream/position.hpp"
+#include "flow/stream/stored_event.hpp"
 
 namespace outboxd::flow {
-
-// How an event left the ordinary way from pending to published; the column `exception`.
-enum class exception : std::uint8_t {
-  none,
-  scheduled,    // waiting until available_at; holds nobody back
-  backing_off,  // waiting until available_at after a failure; holds back its aggregate
-  parked,       // waiting behind an earlier event of its aggregate; no due time of its own
-  dead,
-};
-
-// A row as it was read. The views of `what` point into `storage`.
-struct stored_event {
-  event what;
-  exception from = exception::none;
-  // Pending and scheduled for later: it has to be set aside.
-  std::optional<std::chrono::milliseconds> due_in = {};
-  bool withheld = false;  // too large for this answer: its texts have to be fetched
-  bool suspect = false;   // its last failure was a channel or connection that the broker closed over it
-  // The destination that it waits for, and since when it has been failing.
-  std::optional<destination_id> waits_for = {};
-  std::optional<timestamp> first_failed_at = {};
-  bool rests = false;          // read because of that destination: if it fails again, its row stays as it is
-  bool earlier_waits = false;  // due: an earlier event of its aggregate backs off or is parked
-  bool put_off = false;        // fetched: it is to be sent later by now
-  std::int64_t size = 0;       // bytes of its texts; estimated while they are withheld
-  std::shared_ptr<const void> storage;
-};
 
 enum class read_result : std::uint8_t {
   done,
@@ -81,29 +56,6 @@ struct write_answer {
   std::string reason;  // of deferred and refused; quotes no row
   // done, marks by key: published events whose rows were changed after they were sent
   std::vector<event_key> changed{};
-};
-
-// The part of its destination that failed; the column `last_error_scope`.
-enum class failure_scope : std::uint8_t {
-  routing_key,  // the exchange with the routing key
-  exchange,
-  topic,  // the right to write to the exchange with the routing key
-};
-
-// The record of an event that was not published.
-struct failure_record {
-  event_key key;
-  exception to = exception::backing_off;  // any but none
-  bool counts_attempt = false;
-  // backing_off: from now on, or from its first failure if it waits for a destination; nullopt: no time ends
-  // it. scheduled: the row has its time, this one is for the reader.
-  std::optional<std::chrono::milliseconds> delay = std::chrono::milliseconds(0);
-  std::optional<destination_id> waits_for = {};
-  std::string exchange = {};  // of that destination
-  std::string routing_key = {};
-  std::string code;  // empty: last_error, its code and its scope stay as they are
-  std::string reason;
-  failure_scope scope = failure_scope::routing_key;
 };
 
 struct record_request {
