@@ -28,6 +28,10 @@ const char* type_of(ailment what) {
   return "";
 }
 
+const char* aggregate_type_of(flow::aggregate which) {
+  return (which & (flow::aggregate{1} << 40U)) == 0 ? "even" : "odd";
+}
+
 simulated_postgres::simulated_postgres(virtual_world& world, const limits& bounds, const rules& with)
     : world_(world), bounds_(bounds), with_(with), leaders_(bounds.shards), saved_(bounds.shards) {}
 

@@ -70,6 +70,7 @@ constexpr bool closes_something(ailment what) {
   return what == ailment::missing || what == ailment::crashing || what == ailment::cutting;
 }
 const char* type_of(ailment what);
+const char* aggregate_type_of(flow::aggregate which);
 
 // The routing key that goes to an exchange of its own.
 inline constexpr int other_exchange = 3;
