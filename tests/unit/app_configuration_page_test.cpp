@@ -91,7 +91,7 @@ TEST_CASE("docs/configuration.md has a heading for each setting, with its defaul
   for (const setting_key& one : setting_keys) {
     CAPTURE(one.key());
     const auto found = page.find(one.key());
-    if (one.how() == rank::former) {
+    if (one.how() == rank::deprecated) {
       CHECK(found == page.end());
       continue;
     }
@@ -116,7 +116,7 @@ TEST_CASE("docs/configuration.md has no heading for a setting that is unknown") 
     CAPTURE(heading);
     bool known = false;
     for (const setting_key& one : setting_keys)
-      known = known || (one.key() == heading && one.how() != rank::former);
+      known = known || (one.key() == heading && one.how() != rank::deprecated);
     CHECK(known);
   }
 }

@@ -10,8 +10,8 @@
 
 namespace outboxd::app {
 
-// They change at run time, and so do routes: relay::adopt and logger::adopt take them up. To or from
-// retention.published = 0s a relay changes when it is started again.
+// They change at run time, and so do routes: relay::adopt and logger::adopt take them up. A change of
+// retention.published to or from 0s takes effect at the next start.
 inline constexpr std::array<std::string_view, 16> live_keys{
     "amqp.confirm_timeout",
     "relay.sweep_interval",

@@ -17,7 +17,7 @@ const std::string& origin_of_secret(const setting_reader& from, const std::strin
 // Only a file can be unreadable.
 void fail_unreadable(setting_reader& from, const std::string& key, const error& why);
 
-// That there is one of the two, and not both; a file that everybody can read is worth a warning.
+// Fails if both the secret and its file are given, and warns of a file that everybody can read.
 void check_secret_file(setting_reader& from, const std::string& key, std::vector<std::string>& warnings);
 
 }  // namespace outboxd::app

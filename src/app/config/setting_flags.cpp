@@ -51,7 +51,7 @@ void setting_flags::add(CLI::App& app, flag what, const std::string& help) {
 std::string setting_flags::help() const {
   std::vector<const CLI::Option*> all;
   for (const flag& one : flags_)
-    if (one.how != rank::former) all.push_back(one.option);
+    if (one.how != rank::deprecated) all.push_back(one.option);
   return CLI::Formatter().make_group(common_group, false, all);
 }
 

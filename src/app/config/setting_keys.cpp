@@ -55,9 +55,9 @@ rank setting_key::how() const {
   const auto own = key();
   if (std::find(common_settings.begin(), common_settings.end(), own) != common_settings.end())
     return rank::common;
-  const bool gone = std::any_of(former_settings.begin(), former_settings.end(),
-                                [&](const former_setting& one) { return one.key == own; });
-  return gone ? rank::former : rank::advanced;
+  const bool gone = std::any_of(deprecated_settings.begin(), deprecated_settings.end(),
+                                [&](const deprecated_setting& one) { return one.key == own; });
+  return gone ? rank::deprecated : rank::advanced;
 }
 
 bool is_section(std::string_view name) {

@@ -10,9 +10,9 @@
 namespace outboxd::app {
 
 enum class rank {
-  common,    // many installations set it
-  advanced,  // few need it: --help and --print-config name it when they are asked for all
-  former,    // deprecated, and works for one release more
+  common,      // many installations set it
+  advanced,    // few installations set it: `help settings` and `--print-config --all` show it
+  deprecated,  // works for one release more
 };
 
 struct setting_key {
@@ -121,20 +121,20 @@ inline constexpr std::array setting_keys{
     setting_key{"log", "format", "text", "text or json"},
 };
 
-// What most installations set, beside routes.
+// Set by most installations, besides routes.
 inline constexpr std::array<std::string_view, 7> common_settings{
     "database.url",        "amqp.url",    "relay.order", "retention.published",
     "retry.give_up_after", "http.listen", "log.format"};
 
-struct former_setting {
+struct deprecated_setting {
   std::string_view key;
   std::string_view instead;  // what to do
 };
-inline constexpr std::array former_settings{
-    former_setting{"amqp.heartbeat", "remove it: the relay proposes 10s, and RabbitMQ may ask for less"},
-    former_setting{"relay.batch", "set relay.batch_bytes, from which it follows"},
-    former_setting{"relay.after_publish", "set retention.published = \"0s\", which deletes at once"},
-    former_setting{"retry.schedule", "set retry.base, retry.cap and retry.max_attempts"},
+inline constexpr std::array deprecated_settings{
+    deprecated_setting{"amqp.heartbeat", "remove it: the relay proposes 10s, and RabbitMQ may ask for less"},
+    deprecated_setting{"relay.batch", "set relay.batch_bytes, from which it follows"},
+    deprecated_setting{"relay.after_publish", "set retention.published = \"0s\", which deletes at once"},
+    deprecated_setting{"retry.schedule", "set retry.base, retry.cap and retry.max_attempts"},
 };
 
 // How a setting, or the file that holds a secret one, is spelled in the three places.

@@ -290,7 +290,7 @@ result<settings> read_settings(const raw_settings& raw, purpose what_for) {
                .raw = raw,
                .sources = sources_of(raw),
                .warnings = {}};
-  for (const auto& one : former_settings)
+  for (const auto& one : deprecated_settings)
     if (const std::string key(one.key); from.has(key))
       out.warnings.push_back(
           fmt::format("{} ({}) is deprecated: {}", key, from.value(key).origin, one.instead));

@@ -15,7 +15,7 @@ export function make(main) {
       data.sources.length > 0 ? data.sources.map((one) => shown(one)).join(', ') : 'nowhere but the defaults';
     fill(
       from,
-      `The settings of this console, from ${sources}. A relay may have others: outboxd run --print-config shows them.`,
+      `The settings of this console, from ${sources}. A relay may have others: outboxd run --print-config --all shows them.`,
     );
     // Lines stay lines.
     fill(
