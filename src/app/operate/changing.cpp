@@ -39,7 +39,7 @@ std::vector<selected_event> selected_from(const pg::rows& found) {
   return out;
 }
 
-// Texts of a uuid[] and of a bigint[].
+// The ids as text of a uuid[], and the seqs as text of a bigint[].
 std::vector<std::string> arrays_of(events_named events) {
   std::string ids = "{";
   std::string seqs = "{";
@@ -51,7 +51,8 @@ std::vector<std::string> arrays_of(events_named events) {
   return {ids + "}", seqs + "}"};
 }
 
-// Of a portion: how many are not what they were when they were selected, by what they are now.
+// Counts the events of a portion that no longer have the status they were selected with, by their present
+// status.
 outcome<void> count_others(operator_session& session, events_named events, event_set from,
                            change_figures& into) {
   const auto found =
@@ -77,7 +78,7 @@ outcome<bool> somebody_leads(operator_session& session) {
   return found.at(0, 0) == "t";
 }
 
-// A session of ours that PostgreSQL has not given up yet may still commit.
+// Whether our lost session has ended. Until PostgreSQL gives it up, it may still commit.
 outcome<bool> is_over(operator_session& session, const std::string& pid) {
   constexpr auto found_sql =
       "SELECT NOT EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.pid = $1::int"
@@ -91,12 +92,12 @@ class change_work {
   change_work(operator_session& session, const order& given, onlooker& who)
       : session_(session), given_(given), who_(who), from_(given.from()) {}
 
-  // Opens the row of outbox.audit.
+  // Opens the command's row of outbox.audit.
   outcome<void> begin(const std::vector<change_value>& values);
   outcome<change_end> run(const event_source& next, std::chrono::milliseconds patience);
 
  private:
-  // For those changes that tell which events they have changed.
+  // True for changes that report which events they have changed.
   bool tells_which() const { return from_ == event_set::unsent || given_.what == deed::edit; }
   outcome<std::int64_t> apply(events_named events);
   command_failure find_out(command_failure lost, std::int64_t events, std::chrono::milliseconds patience);
@@ -109,10 +110,10 @@ class change_work {
   event_set from_;
   std::string pid_;
   std::string call_;
-  std::vector<std::string> parameters_;  // ids, seqs, audit, and what else is given
+  std::vector<std::string> parameters_;  // ids, seqs, audit, then the values given
   change_figures figures_;
-  std::vector<selected_event> named_;  // of events that had not been sent
-  std::vector<bool> changed_;  // each of those; others had been published, or changed by somebody else
+  std::vector<selected_event> named_;  // the events that had not been sent
+  std::vector<bool> changed_;  // for each of named_; false: published before, or changed by somebody else
 };
 
 outcome<void> change_work::begin(const std::vector<change_value>& values) {
@@ -134,7 +135,7 @@ outcome<void> change_work::begin(const std::vector<change_value>& values) {
   return {};
 }
 
-// Returns how many were changed.
+// Returns the number of changed events.
 outcome<std::int64_t> change_work::apply(events_named events) {
   auto arrays = arrays_of(events);
   std::move(arrays.begin(), arrays.end(), parameters_.begin());
@@ -175,7 +176,8 @@ outcome<change_end> change_work::run(const event_source& next, std::chrono::mill
   return out;
 }
 
-// Whether the portion was done: its count in outbox.audit is of the same transaction.
+// Finds out whether the lost portion was committed: its count in outbox.audit is part of the same
+// transaction.
 command_failure change_work::find_out(command_failure lost, std::int64_t events,
                                       std::chrono::milliseconds patience) {
   constexpr auto every = 1s;
@@ -203,8 +205,9 @@ command_failure change_work::find_out(command_failure lost, std::int64_t events,
   return lost;
 }
 
-// Waits, while a relay leads, until none can send any more what these events were before: it sends what it
-// has read or looked at a second ago. The rest is for the confirm and the mark.
+// While a relay leads, waits until no relay can still send the former version of these events. A relay sends
+// only events that it has read or looked at within the last second. The confirm and the mark of such an event
+// take the rest of the wait.
 outcome<void> change_work::settle(change_end& into) {
   constexpr auto until_settled = 2s;
   constexpr std::size_t at_once = 1'000;
@@ -215,7 +218,7 @@ outcome<void> change_work::settle(change_end& into) {
   return {};
 }
 
-// Too late is what was published before, or goes out as it was before.
+// A change is too late if the event had been published before, or goes out in its former version.
 outcome<void> change_work::look(std::size_t from, std::size_t many, change_end& into) {
   constexpr auto found_sql =
       "SELECT k.id, k.seq, coalesce(e.status::text, 'gone'),"

@@ -1,5 +1,6 @@
-// changing: what becomes of events by an order: they are selected and changed in portions at a pace, each
-// portion in a transaction of its own, under one row of outbox.audit. Whoever waits sees how far that is.
+// changing: applies an order to events. It selects the events and changes them portion by portion at a pace.
+// Each portion is a transaction of its own, under one row of outbox.audit. The caller's onlooker sees the
+// progress.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +21,9 @@ namespace outboxd::app {
 
 inline constexpr std::int64_t most_in_portion = 1000;
 
-// Keeps to a rate: portions of a quarter of a second, and a pause before each for those before it. Without a
-// rate it rests after each portion as long as that took, for writers and relays use the same table.
+// Keeps to a rate: a portion is a quarter of a second's events, and the pause before it makes up for the
+// portions before. Without a rate it pauses after each portion for as long as that portion took, because
+// writers and relays use the same table.
 class pace {
  public:
   using clock = std::chrono::steady_clock;
@@ -31,7 +33,7 @@ class pace {
   std::int64_t most() const {
     return rate_ ? std::clamp<std::int64_t>(*rate_ / 4, 1, most_in_portion) : most_in_portion;
   }
-  // When the next portion may begin; whoever waits until then says so with began().
+  // When the next portion may begin. The caller waits until then and calls began().
   clock::time_point next() const { return next_; }
   void began(clock::time_point now = clock::now()) { next_ = now; }
   void took(std::int64_t events, clock::time_point now = clock::now()) {
@@ -43,53 +45,53 @@ class pace {
   clock::time_point next_;
 };
 
-// In a partitioned outbox others may have the same id.
+// The seq is needed because events of a partitioned outbox may share an id.
 struct selected_event {
   event_id id;
   std::int64_t seq = 0;
   friend auto operator<=>(const selected_event&, const selected_event&) = default;
 };
-// At most so many, in seq order; none: these were all.
+// Returns at most `most` events in seq order. An empty answer means that there are no more.
 using event_source = std::function<outcome<std::vector<selected_event>>(std::int64_t most)>;
 
-// Names the events that an order is about: what comes to match the selectors later is not among them. The
-// server keeps the selection, outside of any transaction, as long as the session. Returns how many events it
-// has.
+// Names the events that an order applies to. Events that match the selectors later are not included. The
+// server keeps the selection outside of any transaction until the session ends. Returns the number of events.
 outcome<std::int64_t> select_events(operator_session& session, const selectors& resolved, event_set from);
-// The next ones of it.
+// The next events of the selection.
 outcome<std::vector<selected_event>> next_selected(operator_session& session, std::int64_t most);
 
-// What `events postpone` and `events edit` write: an argument of the function in SQL. The expression has {}
-// for the number of its parameter.
+// A value that `events postpone` or `events edit` writes: an argument of the SQL function. The expression has
+// {} in place of its parameter's number.
 struct change_value {
   std::string name;
   std::string expression;
   std::string value;
 };
-// Those of this order; none for others. Files are read here, `-` is standard input.
+// The values of a postponement or an edit. Other orders have none. Reads the files that the order names; `-`
+// is standard input.
 outcome<std::vector<change_value>> values_of(operator_session& session, const order& given);
 
-// How much is done.
+// The progress of a change.
 struct change_figures {
-  std::int64_t handled = 0;                         // looked at and, as far as possible, changed
-  std::int64_t changed = 0;                         // of those
-  std::map<std::string, std::int64_t> otherwise{};  // what others were, by status: published, waiting, gone …
-  std::int64_t unsure = 0;  // in the portion in the middle of which PostgreSQL went away: handled or not
+  std::int64_t handled = 0;                         // events looked at and, where possible, changed
+  std::int64_t changed = 0;                         // of the handled events
+  std::map<std::string, std::int64_t> otherwise{};  // unchanged events by status: published, waiting, gone …
+  std::int64_t unsure = 0;  // events of a portion cut off by a lost connection: handled or not
 };
 
-// Of an event that had not been sent: whether the change was in time.
+// An event that had not been sent, and whether the change came in time.
 struct settled_event {
   std::string_view id;
   std::int64_t seq = 0;
-  std::string_view status;  // now; or gone
+  std::string_view status;  // its present status, or gone
   bool in_time = false;
 };
 
-// Who waits for a change.
+// Watches a change and may stop it.
 class onlooker {
  public:
   virtual ~onlooker() = default;
-  // False: it is to stop, between two portions.
+  // Returns false to stop the change between two portions.
   virtual bool wait_until(pace::clock::time_point when) = 0;
   virtual void see(const change_figures& now) = 0;
   virtual void see(const settled_event& /*one*/) {}
@@ -97,14 +99,14 @@ class onlooker {
 
 struct change_end {
   bool stopped = false;
-  std::string audit;         // the id of its row
-  std::int64_t in_time = 0;  // of events that had not been sent
+  std::string audit;         // id of the row of outbox.audit
+  std::int64_t in_time = 0;  // among events that had not been sent
   std::int64_t too_late = 0;
 };
 
-// Changes what `next` names. If the connection is lost in the middle of a portion, it waits for PostgreSQL up
-// to `patience` to find out whether that portion was committed, and fails all the same: the onlooker has seen
-// what is done by then, and the message says what is not known.
+// Changes the events that `next` returns. If the connection is lost in the middle of a portion, the call
+// waits up to `patience` for PostgreSQL, to find out whether that portion was committed. The call fails in
+// either case. By then the onlooker has seen what is done, and the message says what is not known.
 outcome<change_end> change_events(operator_session& session, const order& given,
                                   const std::vector<change_value>& values, const event_source& next,
                                   onlooker& who, std::chrono::milliseconds patience);

@@ -23,7 +23,7 @@ listing empty_listing(event_set of) {
   return out;
 }
 
-// Code points, which is near enough to columns.
+// Counts code points, a good approximation of terminal columns.
 std::size_t width(std::string_view text) {
   std::size_t out = 0;
   for (const char c : text)
@@ -33,7 +33,7 @@ std::size_t width(std::string_view text) {
 
 constexpr std::string_view gap = "  ";
 
-// The cells from `first` to before `last`, each as wide as its column.
+// Joins the cells in [first, last), each padded to the width of its column.
 std::string line_of(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,
                     std::size_t first, std::size_t last) {
   std::string out;
@@ -53,7 +53,7 @@ std::vector<std::size_t> widths_of(const std::vector<std::vector<std::string>>& 
   return widths;
 }
 
-// At most so wide, the end of a longer text replaced by an ellipsis.
+// At most `most` wide. An ellipsis replaces the end of a longer text.
 std::string cut(const std::string& text, std::size_t most) {
   if (width(text) <= most || most == 0) return text;
   std::size_t at = 0;
@@ -64,14 +64,14 @@ std::string cut(const std::string& text, std::size_t most) {
   return text.substr(0, at) + "…";
 }
 
-// The columns of the terminal; none where the table goes to a file or a pipe.
+// The terminal's width in columns; nullopt if standard output is a file or a pipe.
 std::optional<std::size_t> terminal_columns() {
   winsize size{};
   if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return std::nullopt;
   return size.ws_col > 0 ? std::optional<std::size_t>(size.ws_col) : std::nullopt;
 }
 
-// As `listing` has them.
+// The columns in the order that `listing` expects.
 std::string columns_of(event_set of, part_read how) {
   return fmt::format(
       "{}), e.id, to_char({}, 'YYYY-MM-DD HH24:MI:SS\"Z\"'), {}e.attempts, {}, {}", json_of_event(how),
@@ -103,8 +103,8 @@ outcome<std::vector<event_key>> read_keys(operator_session& session, const condi
   return out;
 }
 
-// By halves, down to the single ones that cannot be read whole. An event that somebody changes meanwhile may
-// be missing.
+// Halves the range until only single events fail, and reads those in part. An event that somebody changes
+// meanwhile may be missing.
 outcome<void> read_by_keys(operator_session& session, std::span<const event_key> which, event_set of,
                            listing& to) {
   std::vector<std::string> seqs;
@@ -173,7 +173,7 @@ std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
   std::vector<std::string> out;
   auto widths = widths_of(rows);
   const std::size_t all = widths.size();
-  // Names and reasons are last; before them are columns that nobody can do without.
+  // Names and reasons are the last columns. The columns before them are always needed.
   const auto texts = std::max<std::size_t>(all, 6) - 3;
   const auto natural = std::accumulate(widths.begin(), widths.end(), gap.size() * (all - 1));
   if (!columns || natural <= *columns) {

@@ -1,5 +1,5 @@
-// event_listing: events as an operator sees them, without their payloads and header values, and how lists of
-// them and of other things are printed.
+// event_listing: events as an operator sees them, without payloads and header values, and the printing of
+// lists.
 #pragma once
 
 #include <cstdint>
@@ -13,55 +13,55 @@
 
 namespace outboxd::app {
 
-// How much of an event is read. One that PostgreSQL cannot read, or not say in UTF-8, is dead for that, and
-// to be seen all the same.
+// How much of an event is read. An event that PostgreSQL cannot read or convert to UTF-8 is dead for that
+// reason, and is still listed.
 enum class part_read : std::uint8_t {
-  whole,    // all but its payload and the values of its headers
-  reason,   // neither its names nor its headers
-  numbers,  // nor why it failed
+  whole,    // everything but its payload and the values of its headers
+  reason,   // without its names and headers
+  numbers,  // without the failure reason, too
 };
 
-// A JSON object in SQL of that part of outbox.event AS e, without its closing bracket. What is not read is
-// null, and then `unreadable` is true.
+// SQL for a JSON object of that part of outbox.event AS e, without the closing bracket. Fields that are not
+// read are null, and then `unreadable` is true.
 std::string json_of_event(part_read how);
 
 struct read_in_part {
   pg::rows rows;
   part_read how;
 };
-// Reads less and less, until PostgreSQL can.
+// Calls `read` with smaller and smaller parts until PostgreSQL can read one.
 outcome<read_in_part> read_what_can_be(const std::function<outcome<pg::rows>(part_read how)>& read);
 
 struct listing {
   std::vector<std::string> titles;
   struct row {
     std::string json;
-    std::vector<std::string> cells;  // as they are; printing escapes them
+    std::vector<std::string> cells;  // unescaped; printing escapes them
   };
   std::vector<row> rows;
-  bool more = false;           // there are others
-  std::size_t unreadable = 0;  // of these events: they are not shown whole
+  bool more = false;           // more events match than are listed
+  std::size_t unreadable = 0;  // how many of these events are not shown whole
 
-  // JSON is in the first column, the cells in the others.
+  // The first column is the JSON, the others are the cells.
   void add(const pg::rows& found);
 };
 
-// The first `limit` of the selected events in seq order. What cannot be read of one of them hides no other.
+// The first `limit` selected events in seq order. An unreadable part of an event hides no other event.
 outcome<listing> read_listing(operator_session& session, const selectors& resolved, event_set of, int limit);
 
-// A table, one line for each row. Where that does not fit a terminal, two lines for each, cut to its width.
-// What is not there whole is said on standard error.
+// Prints a table with a line for each row. If the terminal is too narrow, each row takes two lines, cut to
+// its width. Rows that are not shown whole are reported on standard error.
 void print_table(const listing& what);
 void print_table(std::vector<std::vector<std::string>> rows);  // the titles, then the rows
 
-// Its lines. `columns`: of the terminal, none if it is none.
+// The lines of the table. `columns`: the terminal's width; nullopt without a terminal.
 std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
                                      std::optional<std::size_t> columns);
 
-// A JSON array, one row on a line.
+// Prints a JSON array with one row per line.
 void print_json(const listing& what);
 
-// What is known of one thing, one value on a line; not there: no line.
+// Prints one value on a line, or nothing if there is no value.
 void print_field(std::string_view title, const std::optional<std::string>& value);
 
 }  // namespace outboxd::app

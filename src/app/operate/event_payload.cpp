@@ -19,7 +19,7 @@ outcome<std::int64_t> text_size(operator_session& session, const std::string& id
       fmt::format("{} + {} + {}", store::unpacked_size("e.payload"), store::unpacked_size("e.headers"),
                   store::size_of_numbers("e.headers", most));
   if (type.at(0, 0) == "jsonb") size += " + " + store::size_of_numbers("e.payload", most);
-  const auto bytes = ask("max(" + size + ")");  // each event with this id is read
+  const auto bytes = ask("max(" + size + ")");  // `max`: several events may have this id
   if (!bytes && bytes.error().of_a_row) return 0;
   if (!bytes) return tl::make_unexpected(bytes.error());
   return bytes->size() == 0 ? 0 : bytes->number_at(0, 0);
@@ -29,9 +29,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t most_looked_at = 4'000'000;  // bytes of payload and headers as texts
+constexpr std::int64_t most_looked_at = 4'000'000;  // bytes of payload and headers as text
 constexpr int shown_characters = 65'536;
-constexpr int shown_of_headers = 16'384;  // characters
+constexpr int shown_of_headers = 16'384;  // characters of the headers
 constexpr int shown_bytes = 4'096;        // of bytea
 
 json not_shown(std::string why) {

@@ -1,4 +1,4 @@
-// event_payload: what an event carries, for those who ask for it.
+// event_payload: the payload and headers of an event, for operators who ask to see them.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace outboxd::app {
 
-// Bytes of the payload and the headers of the event with this id as texts, about; 0 if that cannot be said,
-// or there is none. A document of more than `most` bytes is not looked through.
+// The approximate size in bytes of the payload and headers as text, for the event with this id. 0 if the size
+// cannot be told, or if there is no such event. Documents of more than `most` bytes are not scanned.
 outcome<std::int64_t> text_size(operator_session& session, const std::string& id, std::int64_t most);
 
 // The beginning of the payload and of the headers of one event, in bounded time and memory: {"type": "jsonb",
-// "bytes": 12, "shown_bytes": 12, "payload": "…", "headers": "…"}. A payload of type bytea is in hexadecimal
-// digits. Null and `why`, if it is too large or cannot be read; null alone, if there is no such event.
+// "bytes": 12, "shown_bytes": 12, "payload": "…", "headers": "…"}. A bytea payload is shown as hexadecimal
+// digits. If the payload is too large or cannot be read, the payload is null and `why` gives the reason. If
+// there is no such event, the payload is null without `why`.
 outcome<nlohmann::json> look_at_payload(operator_session& session, const std::string& id,
                                         const std::string& seq);
 

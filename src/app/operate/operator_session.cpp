@@ -15,12 +15,10 @@
 namespace outboxd::app {
 namespace {
 
-// - timezone: times are read and shown in UTC, wherever the server stands.
-// - statement_timeout: a portion is short, but the selection of all that a command is about may take its
-//   time.
-// - lock_timeout: a row is waited for as long as a mark takes, and not as long as somebody forgets a
-//   transaction.
-// - row_security: with it off, a policy that would hide events is an error instead of silence.
+// - timezone: times are read and shown in UTC, whatever the server's time zone is.
+// - statement_timeout: portions are short, but selecting all events of a command may take long.
+// - lock_timeout: long enough for a mark to release a row, too short to wait for a forgotten transaction.
+// - row_security: when it is off, a policy that hides events causes an error instead of missing rows.
 constexpr std::string_view session_settings =
     "SELECT set_config('timezone', 'UTC', false), set_config('datestyle', 'ISO, MDY', false),"
     " set_config('bytea_output', 'hex', false),"
@@ -66,7 +64,7 @@ outcome<pg::rows> operator_session::execute(std::string_view sql,
 }
 
 // - enable_*: every statement has one right plan, through the indexes.
-// - The timeouts: who looks at an outbox with a problem does not become part of it.
+// - The timeouts: an operator's look at an outbox in trouble must not add to the trouble.
 outcome<void> operator_session::look_only() {
   const auto looking = fmt::format(
       "SELECT set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
@@ -133,7 +131,7 @@ outcome<selectors> operator_session::resolve(selectors given) {
   return given;
 }
 
-// In a transaction that has failed nothing can be asked.
+// PostgreSQL refuses every query in a failed transaction, so the query runs again after a ROLLBACK.
 std::string operator_session::lacks(const std::string& words) {
   const auto question = store::denial_query(schema_, store::operator_role, words);
   auto told = session_.execute(question);
@@ -147,7 +145,7 @@ command_failure operator_session::refusal_of(const pg::refusal& why,
   constexpr std::string_view privilege = "42501";
   constexpr std::string_view lock_timeout = "55P03";
   constexpr std::string_view no_cursor = "34000";
-  constexpr std::string_view cursor_of_another = "42P03";  // who had the session before has left one
+  constexpr std::string_view cursor_of_another = "42P03";  // left by a pooled session's former user
   constexpr std::string_view bad_encoding = "22021";
   if (why.sqlstate.empty())
     return {.status = exit_failure,

@@ -1,4 +1,4 @@
-// operator_session: the outbox as an operator's command sees it: statements, and errors that say what to do.
+// operator_session: a command's session with the outbox: runs statements, and turns errors into advice.
 #pragma once
 
 #include <chrono>
@@ -15,32 +15,32 @@ namespace outboxd::app {
 
 class operator_session {
  public:
-  // `command` is what the server shows as the application's name: "outboxd events list". `from` has to
-  // outlive it.
+  // `command` is the application_name that the server shows, such as "outboxd events list". `from` must
+  // outlive the session.
   static outcome<operator_session> open(const settings& from, const std::string& command);
 
-  // Opened in the same way.
+  // Opens another session with the same settings.
   outcome<operator_session> another() const { return open(*from_, command_); }
 
   const pg::schema_name& schema() const { return schema_; }
 
-  // {0} in the statement is the schema, quoted.
+  // {0} in the statement stands for the quoted schema name.
   outcome<pg::rows> execute(std::string_view sql, const std::vector<std::string>& parameters = {});
 
-  // A statement of sql/status by its name, in short: it waits for no lock and for no long look. The one cell
-  // of each of its rows; or of the first one, if it has any.
+  // Runs the statement of sql/status with this name. It fails soon rather than wait for a lock or for a slow
+  // query. ask_all returns the single cell of every row, and ask that of the first row, if there is one.
   outcome<std::vector<std::string>> ask_all(std::string_view statement,
                                             const std::vector<std::string>& parameters = {});
   outcome<std::optional<std::string>> ask(std::string_view statement,
                                           const std::vector<std::string>& parameters = {});
-  outcome<void> look_only();  // before the first of them
+  outcome<void> look_only();  // call it before the first of them
 
-  // Opens the row of outbox.audit of a command that changes events, and returns its id. `what`: see
+  // Opens the row of outbox.audit for a command that changes events, and returns its id. `what`: see
   // sql/objects/operator.sql.
   outcome<std::string> begin_audit(std::string_view what, const std::string& selection,
                                    const std::optional<std::string>& reason);
 
-  // Times in UTC. `flag`: for the message. A duration counts back from now, or ahead.
+  // Resolves a time to UTC. `flag` is named in the error message. A duration counts back from now, or ahead.
   enum class counted { back, ahead };
   outcome<std::string> resolve_time(std::string_view flag, const std::string& text,
                                     counted durations = counted::back);
@@ -48,9 +48,9 @@ class operator_session {
 
  private:
   operator_session(const settings& from, std::string command);
-  // `parameters`: of the statement.
+  // `parameters`: those of the refused statement.
   command_failure refusal_of(const pg::refusal& why, const std::vector<std::string>& parameters = {});
-  // Behind PostgreSQL's words: what this user lacks, and the statement that gives it.
+  // A suffix for PostgreSQL's message: the right that this user lacks, and the statement that grants it.
   std::string lacks(const std::string& words);
 
   const settings* from_;

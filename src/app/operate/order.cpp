@@ -7,7 +7,7 @@
 namespace outboxd::app {
 namespace {
 
-// They are short strings of AMQP 0-9-1, which are up to 255 bytes long.
+// Names are short strings of AMQP 0-9-1, of at most 255 bytes.
 result<void> check_names(const order& given) {
   constexpr std::size_t longest = 255;
   for (const auto& [flag, value] :
@@ -133,7 +133,7 @@ std::string events(std::int64_t count) {
   return fmt::format("{} {}", count, count == 1 ? "event" : "events");
 }
 
-// No content of a file is shown; what the console was given is called as if it came from one.
+// Leaves out the content of files. A payload from the console is shown as if it came from a file.
 std::string words_of(const order& given) {
   std::string out = words_of(given.which);
   if (given.rate) out += fmt::format(" --rate {}", *given.rate);

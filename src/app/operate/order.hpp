@@ -1,5 +1,4 @@
-// order: what is to become of which events, or what is to be paused, as the command line or the console asks
-// for it, and the words for that.
+// order: a change of events, or a pause, as the command line or the console asks for it, and its wording.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace outboxd::app {
 
-// What `events edit` writes into each event; nothing: it stays as it is.
+// The fields that `events edit` writes into each event. An empty field stays as it is.
 struct event_edit {
   std::optional<std::string> payload_file;
   std::optional<std::string> headers_file;
@@ -21,25 +20,25 @@ struct event_edit {
   std::optional<std::string> event_type;
   std::optional<std::string> exchange;
   std::optional<std::string> routing_key;
-  bool by_route = false;  // exchange and routing key come from routing again
-  bool retry = false;     // dead events, which are retried then; else what has not been sent
+  bool by_route = false;  // exchange and routing key are decided by routing again
+  bool retry = false;     // edits and retries dead events, instead of unsent ones
 };
 
 enum class deed : std::uint8_t { retry, discard, replay, cancel, postpone, edit, pause, resume };
 
 struct order {
   deed what = deed::retry;
-  selectors which{};                      // of a pause only types, destinations or all
+  selectors which{};                      // a pause uses only types, destinations or all
   std::optional<std::string> reason{};    // for outbox.audit
-  std::optional<std::int64_t> rate{};     // of a replay: most events in a second
-  std::optional<std::string> exchange{};  // of a replay: instead of the events' own, also empty
+  std::optional<std::int64_t> rate{};     // replay: the most events per second
+  std::optional<std::string> exchange{};  // replay: used instead of the events' own; may be empty
   std::optional<std::string> routing_key{};
-  std::optional<std::string> until{};  // a time, or how long: postponed events wait, and a pause lasts
+  std::optional<std::string> until{};  // the end of a postponement or a pause: a time or a duration
   event_edit edit{};
 
   bool changes_events() const { return what != deed::pause && what != deed::resume; }
-  event_set from() const;   // what it selects from
-  bool needs_yes() const {  // for many events
+  event_set from() const;   // the events it selects from
+  bool needs_yes() const {  // to change many events
     return changes_events() &&
            (!which.narrowed_within_status() || (what != deed::retry && what != deed::discard));
   }
@@ -47,32 +46,32 @@ struct order {
 
 inline constexpr std::int64_t highest_rate = 1'000'000;
 
-// A reason for outbox.audit is words, and fits into its row. The error names the flag.
+// Checks that the reason is text that fits into a row of outbox.audit. The error names the flag.
 result<void> check_reason(const std::optional<std::string>& given);
 
-// The error names the flag and what is allowed. `command`: as it was called.
+// The error names the flag and the allowed values. `command`: the command as it was called.
 result<void> check_order(const order& given, std::string_view command);
 result<void> check_order(const order& given);
 
-// The commands that change an event of this status.
+// The commands that can change an event of this status.
 std::string_view possible_with(std::string_view status);
 
 struct order_words {
-  std::string_view name;      // in outbox.audit, see sql/objects/operator.sql, and for the console
+  std::string_view name;      // in outbox.audit (see sql/objects/operator.sql) and in the console
   std::string_view command;   // on the command line
   std::string_view function;  // in SQL
-  std::string_view done;      // of the events
+  std::string_view done;      // the past participle, said of the events
 };
 order_words words_of(deed what);
 
 // "1 event", "12 events"
 std::string events(std::int64_t count);
 
-// The selectors and what else was given, but for the reason: as outbox.audit keeps it.
+// The selectors and the other flags except the reason, as stored in outbox.audit.
 std::string words_of(const order& given);
 
-// As it would be typed, with the reason: outboxd events retry --error-code returned --reason 'ticket 4711'.
-// --yes is there where it may be needed.
+// The order as a command line with its reason: outboxd events retry --error-code returned --reason 'ticket
+// 4711'. Includes --yes if the command may need it.
 std::string command_line_of(const order& given);
 
 }  // namespace outboxd::app

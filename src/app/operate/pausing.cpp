@@ -7,7 +7,7 @@
 namespace outboxd::app {
 namespace {
 
-// A glob may be empty, as the name of the default exchange is.
+// A glob may be empty, because the name of the default exchange is.
 std::string name_of(const flow::pause& one) {
   return one.name.empty() ? "''" : escaped(one.name);
 }

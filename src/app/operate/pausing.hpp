@@ -1,4 +1,4 @@
-// pausing: which parts of the outbox relays leave alone, as operators begin and end it, and in words.
+// pausing: begins and ends pauses, which keep relays from parts of the outbox, and describes them.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,27 @@
 
 namespace outboxd::app {
 
-// event type order.created (ticket 4711), until 2026-01-31 14:00:00 UTC
+// Such as: event type order.created (ticket 4711), until 2026-01-31 14:00:00 UTC
 std::string words_of(const flow::pause& one);
 
-// One of those that sql/status/pauses.sql tells.
+// Reads one pause from the JSON of sql/status/pauses.sql.
 flow::pause pause_from(const nlohmann::json& told);
 
-// As sql/status/pauses.sql has them.
+// The JSON of sql/status/pauses.sql.
 outcome<nlohmann::json> pauses_in_force(operator_session& session);
 
-// When the pause is to end: `infinity`, if the order does not say. An error, if that has passed.
+// When the pause ends: `infinity` if the order names no end. A time in the past is an error.
 outcome<std::string> end_of_pause(operator_session& session, const order& given);
 
-// A word of warning for each type that is perhaps misspelled: none of the latest events has it.
+// A warning for each type that none of the latest events has, and that may be misspelled.
 outcome<std::vector<std::string>> unseen_types(operator_session& session, const order& given);
 
 struct pauses {
   std::int64_t ended = 0;
   nlohmann::json in_force;
 };
-// Begins or ends them, in one transaction, which does no harm when it is done once more. `until`: as
-// end_of_pause has it.
+// Begins or ends the pauses in one transaction. Repeating the call does no harm. `until`: the result of
+// end_of_pause.
 outcome<pauses> pause_or_resume(operator_session& session, const order& given, const std::string& until = {});
 
 }  // namespace outboxd::app

@@ -20,7 +20,7 @@ bool is_uuid(std::string_view text) {
                     [](char c, char wanted) { return wanted == '-' ? c == '-' : is_hexadecimal(c); });
 }
 
-// TYPE/ID, neither of them empty.
+// TYPE/ID, where both parts are nonempty.
 bool is_aggregate(std::string_view text) {
   const auto slash = text.find('/', 1);
   return slash != std::string_view::npos && slash + 1 < text.size();
@@ -110,7 +110,7 @@ std::string_view time_column(event_set which) {
 
 namespace {
 
-// Dead events have an index by the column exception, which says the same of them.
+// Dead events are selected by the column exception, which has an index and means the same for them.
 std::string_view status_condition(event_set which) {
   switch (which) {
     case event_set::dead:
@@ -182,7 +182,7 @@ std::string like_pattern(const glob& from) {
   return out;
 }
 
-// COLLATE: by the bytes, whatever the column's collation takes for equal.
+// COLLATE makes the comparison bytewise, even if the column's collation treats different texts as equal.
 std::string matches_one_of(std::string_view text, std::size_t parameter) {
   return fmt::format("{} COLLATE \"C\" LIKE ANY (${}::text[])", text, parameter);
 }

@@ -1,4 +1,4 @@
-// selection: which events a command is about: its selectors, checked, and as a condition in SQL.
+// selection: a command's selectors, which name its events: their checks, and their condition in SQL.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,17 @@
 
 namespace outboxd::app {
 
-// Values of one kind are alternatives; different kinds have to hold together.
+// Values of one kind are alternatives. An event must match every kind that is given.
 struct selectors {
   std::vector<std::string> ids;
   std::vector<std::string> statuses{};
   std::vector<std::string> event_types;
   std::vector<std::string> aggregates;         // order/42
-  std::vector<std::string> aggregate_types{};  // of pauses alone
-  std::vector<std::string> codes;              // last_error_code; none: it is null
-  std::vector<std::string> exchanges;          // globs, as are the next
+  std::vector<std::string> aggregate_types{};  // only for pauses
+  std::vector<std::string> codes;              // last_error_code; `none` matches null
+  std::vector<std::string> exchanges;          // globs, like routing_keys
   std::vector<std::string> routing_keys;
-  std::optional<std::string> since;  // as given; once resolved, a time that PostgreSQL reads
+  std::optional<std::string> since;  // as given; after resolving, a time that PostgreSQL reads
   std::optional<std::string> until;
   bool all = false;
 
@@ -32,10 +32,10 @@ struct selectors {
   }
 };
 
-// The error names the flag, the value and what is allowed.
+// The error names the flag, the value and the allowed values.
 result<void> check_selectors(const selectors& given);
 
-// For a command that changes what it selects, nothing given must not mean everything.
+// Refuses empty selectors: a command that changes events must not take them for all events.
 result<void> require_selectors(const selectors& given, std::string_view command);
 
 enum class event_set {
@@ -44,34 +44,36 @@ enum class event_set {
   unsent,  // pending or waiting
   any,
 };
-// Which of these has all events of these statuses, and as few others as possible.
+// The smallest set that contains all events of these statuses.
 event_set set_of(const std::vector<std::string>& statuses);
 bool has(event_set which, std::string_view status);
 std::string_view name_of(event_set which);
 
-// What --since and --until go by: when a published event was published, when any other was created.
+// The column that --since and --until compare: the publication time of published events, else the creation
+// time.
 std::string_view time_column(event_set which);
 
-// The selectors as a command line gives them, for people: --event-type order.created --since 2h
+// The selectors in the form of command-line flags, for people: --event-type order.created --since 2h
 std::string words_of(const selectors& given);
 
-// The destination of a row of outbox.event AS e, as far as the row tells: where the event was not taken, else
-// where it has been replayed to, else what it names itself, else what it has without a route.
+// The destination of a row of outbox.event AS e, as far as the row tells. The first one known counts: the
+// destination that refused the event, the one it was replayed to, the one it names, the one it has without a
+// route.
 std::string exchange_of_row();
 std::string routing_key_of_row();
 
 // A condition on outbox.event AS e, and its parameters $1, $2 … in text format. --since is inclusive, --until
-// is not.
+// exclusive.
 struct condition {
   std::string sql;
   std::vector<std::string> parameters;
 };
 condition condition_of(const selectors& resolved, event_set which);
 
-// For LIKE with its usual escape character, the backslash, in a database whose encoding is UTF8.
+// A pattern for LIKE with its default escape character, the backslash, in a database with encoding UTF8.
 std::string like_pattern(const glob& from);
 
-// That this text is matched by one of the globs in $`parameter`, which like_patterns has made.
+// SQL: true if one of the globs in $`parameter` matches this text. like_patterns makes that parameter.
 std::string matches_one_of(std::string_view text, std::size_t parameter);
 std::string like_patterns(const std::vector<std::string>& globs);
 

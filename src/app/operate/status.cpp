@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Text of others, or a word in its place.
+// The text of a field, escaped because others wrote it. `otherwise` if the field has no text.
 std::string text(const json& of, const char* key, std::string_view otherwise = "") {
   const auto found = of.find(key);
   if (found == of.end() || !found->is_string()) return std::string(otherwise);
@@ -101,7 +101,7 @@ void show_relays(std::string& out, const json& status) {
   if (status.at("relays").empty()) line(out, "relays", "none");
 }
 
-// Of a session that holds a lead for a relay that has given it up.
+// Describes a session that still holds a lead which its relay has given up.
 std::string silent(const json& one) {
   const auto waits_for = text(one, "waits_for");
   return waits_for.empty() ? "" : ": its relay has given it up, and it waits for " + waits_for;

@@ -1,4 +1,4 @@
-// status: one look at the outbox and its relays, for `outboxd status` and the console; and it as text.
+// status: a snapshot of the outbox and its relays, for `outboxd status` and the console, as JSON and as text.
 #pragma once
 
 #include <array>
@@ -11,16 +11,16 @@
 
 namespace outboxd::app {
 
-// Statements of sql/status.
+// The statements of sql/status that make up the snapshot.
 inline constexpr std::array<std::string_view, 6> status_parts{"events",   "pauses",   "relays",
                                                               "culprits", "snapshot", "table"};
 
-// `session` has to look only. A part that cannot be read, for a lock or a lost connection, is named in the
-// array `errors`. The others are there.
+// `session` must be read-only (look_only). If a part cannot be read, because of a lock or a lost connection,
+// the array `errors` names it. The other parts are there.
 nlohmann::json look_at_outbox(operator_session& session, const relay::postgres_settings& at,
                               std::span<const std::string_view> parts = status_parts);
 
-// Parts that could not be read are missing in `status`, and not shown.
+// Leaves out the parts that could not be read, which are missing in `status`.
 std::string status_view(const nlohmann::json& status);
 
 // 0.5 s, 42 s, 3 min 20 s, 5 h 12 min, 3 d 4 h

@@ -78,7 +78,7 @@ std::string state_of_other(const json& other) {
   return "which is not published yet";
 }
 
-// Of an event that could go out at once, as far as its own row tells.
+// Explains an event that could be published now, as far as its own row tells.
 trace_finding explain_due(const json& event) {
   const auto shard = event.at("shard").get<int>();
   if (event.at("leader").is_null())
@@ -121,7 +121,7 @@ trace_finding explain_behind(const json& behind) {
                       behind.at("seq").dump(), state_of_other(behind))};
 }
 
-// `behind`: of sql/status/behind.sql, null if there is none.
+// `behind`: the result of sql/status/behind.sql, or null.
 trace_finding explain(const json& event, const json& behind) {
   const auto status = text_or_unknown(event, "status");
   if (status == "published")
@@ -152,7 +152,7 @@ json found(json event, json behind, trace_finding finding) {
   return event;
 }
 
-// As much as PostgreSQL can read of the events.
+// Reads as much of the events as PostgreSQL can.
 outcome<std::vector<json>> read_in_parts(operator_session& session, const std::string& id) {
   const auto got = read_what_can_be([&](part_read how) {
     return session.execute(

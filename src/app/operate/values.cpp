@@ -1,4 +1,4 @@
-// changing: the values that events are given: read and checked before anything is changed.
+// changing: reads and checks the values for events before any event is changed.
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ outcome<std::vector<change_value>> postponement(operator_session& session, const
   return std::vector<change_value>{{"until", "${}::timestamptz", std::move(time)}};
 }
 
-// A text of the table's type, and bytes as they are.
+// Casts a text to the column's type, and keeps bytes as they are.
 outcome<std::string> payload_expression(operator_session& session) {
   constexpr auto found_sql =
       "SELECT format_type(a.atttypid, NULL) FROM pg_attribute AS a"
