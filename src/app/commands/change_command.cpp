@@ -1,4 +1,4 @@
-// The commands that change events: what they ask, and what they print.
+// change_command: the commands that change events: their questions and their output.
 #include <fmt/format.h>
 
 #include <memory>
@@ -21,8 +21,8 @@ namespace {
 using nlohmann::json;
 
 struct change_options : order {
-  std::string called;  // events retry; or by the older name
-  bool yes = false;    // also more than a thousand
+  std::string called;  // the command's words: events retry, or an older name
+  bool yes = false;    // change more than a thousand events, too
   bool dry_run = false;
   bool as_json = false;
 };
@@ -30,7 +30,7 @@ struct change_options : order {
 constexpr std::int64_t unasked = 1000;  // more need --yes
 constexpr int shown_by_dry_run = 100;
 
-// The terminal, where somebody waits for a change.
+// Shows a change's progress on the terminal.
 class change_watch : public onlooker {
  public:
   change_watch(const change_options& options, std::int64_t all)
@@ -113,7 +113,7 @@ void tell_changed(const change_options& options, const change_figures& done) {
   fmt::print("{} had been changed by others meanwhile{}\n", events(done.handled - done.changed), now);
 }
 
-// Named events whose status does not allow this; the older names of the commands say nothing of these.
+// Names the events whose status does not allow this change. Commands called by their older names do not.
 outcome<void> tell_impossible(operator_session& session, const change_options& options) {
   if (options.which.ids.empty() || !options.called.starts_with("events ")) return {};
   const auto found = session.execute(

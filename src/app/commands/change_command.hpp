@@ -8,8 +8,8 @@
 
 namespace outboxd::app {
 
-// `called`: its words on the command line. The commands below `events` have more than their older names do:
-// --status, and they name what is possible with an event where this is not.
+// `called`: the command's words on the command line. The commands below `events` offer more than their older
+// names: they have --status, and tell which commands can change an event that this one cannot.
 void add_change(CLI::App& to, command_set& commands, deed what, const std::string& called);
 
 }  // namespace outboxd::app

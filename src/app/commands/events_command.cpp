@@ -1,4 +1,4 @@
-// events list and show: looking. And where all commands of events stand on the command line.
+// events_command: events list and events show, and the order of all event commands on the command line.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,19 +18,19 @@ namespace outboxd::app {
 namespace {
 
 struct list_options {
-  std::string called = "events list";  // or dead list
+  std::string called = "events list";  // or the older name, dead list
   event_set of = event_set::any;
   selectors which{};
-  bool by_reason = false;  // one line for each last_error_code
+  bool by_reason = false;  // print one line for each last_error_code
   int limit = 100;
   bool json = false;
 };
 
 struct show_options {
-  std::string called = "events show";  // or dead show
+  std::string called = "events show";  // or the older name, dead show
   event_set of = event_set::any;
   std::string id{};
-  bool payload = false;  // and the values of headers
+  bool payload = false;  // show the payload and the values of headers
   bool json = false;
 };
 
@@ -45,7 +45,7 @@ void print_listing(const listing& what, event_set of, bool as_json) {
   }
 }
 
-// One line for each last_error_code, those with most events first.
+// Prints one line for each last_error_code, the most frequent first.
 outcome<int> list_by_reason(operator_session& session, const selectors& resolved, event_set of,
                             bool as_json) {
   const auto which = condition_of(resolved, of);
@@ -83,10 +83,10 @@ outcome<int> list(const settings& from, const list_options& options) {
   return exit_success;
 }
 
-// Bytes. More would take PostgreSQL several times as much memory.
+// Bytes. PostgreSQL needs several times as much memory as it shows.
 constexpr std::int64_t most_shown = 64'000'000;
 
-// With the payload as PostgreSQL writes it: bytea as \x and hexadecimal digits.
+// Reads the payload in PostgreSQL's text form. bytea is \x and hexadecimal digits.
 outcome<pg::rows> read_shown(operator_session& session, const show_options& options, part_read how,
                              bool payload) {
   const bool whole = how == part_read::whole;
@@ -214,7 +214,7 @@ void add_events_commands(CLI::App& app, command_set& to) {
   add("postpone", "unsent events go out later", deed::postpone);
   add("edit", "unsent or dead events go out with another payload, headers or names", deed::edit);
 
-  // Their older names: scripts have them.
+  // Existing scripts use these older names.
   CLI::App* const dead = app.add_subcommand("dead", "events that could not be published");
   dead->require_subcommand(1)->group("");
   add_list(*dead->add_subcommand("list", "the oldest dead events and why they are dead"), to,

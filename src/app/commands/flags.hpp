@@ -1,4 +1,4 @@
-// flags: those that several commands have.
+// flags: the flags that several commands share.
 #pragma once
 
 #include <CLI/CLI.hpp>

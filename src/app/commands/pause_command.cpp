@@ -1,4 +1,4 @@
-// pause and resume: what they print.
+// pause_command: pause and resume: their output.
 #include <fmt/format.h>
 
 #include <memory>

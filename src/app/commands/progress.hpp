@@ -1,4 +1,4 @@
-// progress: a line on standard error now and then, for those who wait for a long command.
+// progress: reports the progress of a long command on standard error.
 #pragma once
 
 #include <chrono>
@@ -7,10 +7,10 @@
 
 namespace outboxd::app {
 
-// On a terminal one line that is written over and over; elsewhere a line each five seconds.
+// On a terminal, one line that is overwritten. Elsewhere, a new line every five seconds.
 class progress {
  public:
-  // `command`: "replay". Quiet shows nothing.
+  // `command`: its name, such as "replay". `quiet` prints nothing.
   progress(std::string command, std::int64_t all, bool quiet);
   ~progress();
   progress(const progress&) = delete;
@@ -24,7 +24,7 @@ class progress {
   std::string command_;
   std::int64_t all_;
   place where_;
-  bool line_open_ = false;  // what is written on the terminal has to go
+  bool line_open_ = false;  // a line on the terminal must be cleared
   std::chrono::steady_clock::time_point next_;
 };
 

@@ -1,4 +1,4 @@
-// prune: deletes published events, and the records of processed ones, by age and in portions.
+// prune: deletes published events, and the records of processed events, by age and in portions.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -31,9 +31,9 @@ constexpr std::string_view count_processed =
     "SELECT count(*) FROM {0}.processed_event AS p WHERE p.processed_at < $1::timestamptz";
 
 struct pruned_rows {
-  std::int64_t gone = 0;  // or would be
-  std::int64_t kept = 0;  // somebody holds on to them
-  std::string why;        // the first of those
+  std::int64_t gone = 0;  // deleted, or that would be
+  std::int64_t kept = 0;  // rows that something else refers to or protects
+  std::string why;        // the reason for the first kept row
 };
 
 outcome<pruned_rows> count(operator_session& session, std::string_view what, const std::string& before) {
@@ -83,7 +83,7 @@ outcome<int> run_prune(const settings& from, const prune_options& options) {
                     options.older_than));
   if (const auto good = check_reason(options.reason); !good) return usage_failure(good.error().message);
   OUTBOXD_TRY(auto session, operator_session::open(from, "outboxd prune"));
-  // Once, by the server's clock: what gets old enough while this goes on is left for the next time.
+  // Read once, by the server's clock. Rows that grow old enough during the run are left for the next one.
   OUTBOXD_TRY(const auto before, session.resolve_time("--older-than", options.older_than));
   std::optional<std::string> audit;
   if (!options.dry_run) {

@@ -1,4 +1,4 @@
-// route: which route an event would take, and what message comes out, without any server.
+// route: shows the route of an event and the resulting message, without any server.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -26,14 +26,14 @@ struct route_options {
   std::vector<std::string> headers;  // NAME=VALUE
   std::string payload = "{}";
   std::string payload_type = "jsonb";
-  std::optional<std::string> exchange;  // of the row, also empty
+  std::optional<std::string> exchange;  // the row's own; may be empty
   std::optional<std::string> routing_key;
   bool json = false;
 };
 
-constexpr std::uint32_t usual_frame_max = 131'072;  // bytes, RabbitMQ's
+constexpr std::uint32_t usual_frame_max = 131'072;  // bytes; RabbitMQ's default
 
-// NAME=VALUE, each a text.
+// Parses NAME=VALUE. Every value is a text.
 result<json> headers_of(const std::vector<std::string>& given) {
   json out = json::object();
   for (const std::string& one : given) {
@@ -49,7 +49,7 @@ json value_of(const message_header& one) {
   return std::visit([](const auto& value) { return json(value); }, one.value);
 }
 
-// In the order of field_table.hpp: who comes later replaces.
+// In the order of field_table.hpp: a later header replaces an earlier one.
 json headers_of(const message& what) {
   json out = json::object();
   for (const auto& one : what.default_headers) out[one.name] = value_of(one);

@@ -1,4 +1,4 @@
-// status: one look at the outbox, or one every two seconds.
+// status: prints a snapshot of the outbox, or a new one every two seconds.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ outcome<int> once(const settings& from, const status_options& options) {
   return status.at("errors").empty() ? exit_success : exit_failure;
 }
 
-// Until SIGINT or SIGTERM, which are taken between two looks: then nothing is half-way done.
+// Runs until SIGINT or SIGTERM. Signals are taken between two snapshots, so that none is cut off.
 outcome<int> watch(const settings& from, const status_options& options) {
   sigset_t ends;
   sigemptyset(&ends);
@@ -64,7 +64,7 @@ outcome<int> watch(const settings& from, const status_options& options) {
       status["errors"].push_back(session.error().message);
     if (terminal && !options.json) fmt::print("{}", clear_screen);
     print(status, options.json, -1);
-    // Nothing could be read: the connection is lost, or as good as that.
+    // If no part could be read, the connection is lost or useless.
     if (session && status.at("errors").size() == status_parts.size()) session = open_session(from);
   } while (sigtimedwait(&ends, nullptr, &pause) < 0);
   return exit_success;

@@ -1,4 +1,4 @@
-// trace: what is known of one event, and why it is not out yet.
+// trace: prints the state of one event and why the event is not published yet.
 #include <fmt/format.h>
 
 #include <memory>
