@@ -24,7 +24,7 @@ int number(const pg::rows& in, int column, int otherwise) {
 
 std::string state_query(std::string_view part, const pg::schema_name& schema, const outbox_shape& shape) {
   const bool is_late = part == on_columns;
-  const bool needs_all = is_late || part == "objects" || part == "columns";  // else names and signatures
+  const bool needs_all = is_late || part == "objects" || part == "columns";  // else signatures
   std::string statements;
   for (int number = 0; const auto& one : all_declarations(shape)) {
     const auto head = one.statement.find(one.kind == "function" ? "$outboxd$" : "\n");
@@ -58,7 +58,7 @@ result<std::vector<difference>> find_all_differences(const asking& ask, const pg
   std::vector<difference> out;
   for (const auto& part : state_parts) {
     auto found = find_differences(ask, part, schema, shape);
-    // These read tables, which may be missing, and whose rows this user may not see.
+    // These queries read tables that may be missing, or whose rows this user may not see.
     if (!found && (part == "rows" || part == "sequence")) {
       out.push_back({fmt::format("not looked at: {}: {}", part, found.error().message), {}, false});
       continue;

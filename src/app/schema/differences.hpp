@@ -1,5 +1,5 @@
-// differences: where an outbox is not what `migrate` makes. `migrate` mends each, `migrate --check` and
-// `check` name them.
+// differences: where an outbox differs from what `migrate` makes. `migrate` mends each difference. `migrate
+// --check` and `check` name them.
 #pragma once
 
 #include <array>
@@ -14,37 +14,37 @@
 
 namespace outboxd::app {
 
-// Asks the database, in words of SQL.
+// Runs a query in the database.
 using asking = std::function<result<pg::rows>(const std::string& sql)>;
 
 struct difference {
   std::string what;
-  std::string remedy;  // a statement; empty: somebody has to decide
-  bool hurts = false;  // the relay needs it, or it lets somebody do what he may not
+  std::string remedy;  // a statement that mends it; empty if only a person can decide
+  bool hurts = false;  // the relay needs the remedy, or the difference gives somebody too many rights
 };
 
-// What is compared, and mended, in this order: each part needs those before it. Files of sql/state; that of
-// on_columns is objects.sql, too.
+// The parts that are compared and mended, in this order, because each part needs the parts before it. Each
+// part is a file of sql/state. The file of on_columns is objects.sql, too.
 inline constexpr std::string_view on_columns = "on_columns";
 inline constexpr std::array<std::string_view, 10> state_parts{
     "roles",  "leftovers",    "objects", "columns", on_columns,
     "owners", "row_security", "grants",  "rows",    "sequence"};
 
-// The query that finds the differences of one part.
+// The query that finds the differences in one part.
 std::string state_query(std::string_view part, const pg::schema_name& schema, const outbox_shape& shape);
 result<std::vector<difference>> find_differences(const asking& ask, std::string_view part,
                                                  const pg::schema_name& schema, const outbox_shape& shape);
 
-// All of them, as far as this user can look.
+// The differences in all parts, as far as this user can see.
 result<std::vector<difference>> find_all_differences(const asking& ask, const pg::schema_name& schema,
                                                      const outbox_shape& shape);
 
-// What the outbox has, also when rows of shards are gone: mend_shards knows their number, too. If there is no
-// table its payload has the type `otherwise`.
+// The shape of an existing outbox. If rows of shards are missing, mend_shards still tells how many there
+// were. If there is no table, the payload type is `otherwise`.
 result<outbox_shape> shape_of(const asking& ask, const pg::schema_name& schema,
                               std::string_view otherwise = "jsonb");
 
-// SQL that makes roles and rights, for a schema that has all else.
+// SQL that makes roles and grants rights in a schema that has everything else.
 std::string state_script(const pg::schema_name& schema, const outbox_shape& shape);
 
 }  // namespace outboxd::app

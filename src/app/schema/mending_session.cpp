@@ -29,7 +29,7 @@ error migration_refusal(const pg::refusal& why) {
   return {fault::permanent, fmt::format("{}: {}{}", rolled_back, why.words, sqlstate_of(why))};
 }
 
-// A whole function is no advice.
+// A long statement, such as a whole function, is replaced by the command that runs it.
 std::string advice(const std::string& statement) {
   constexpr std::size_t longest = 500;
   auto line = pg::one_line(statement);
@@ -66,7 +66,7 @@ result<void> mending_session::ask(const pg::schema_name& schema) {
                           " SELECT pg_try_advisory_lock_shared({}, {})",
                           store::lock_class(schema), request_key_));
   if (!asked) return tl::make_unexpected(asked.error());
-  // It may fail, where the queue of notifications is full; leaders look now and then without it.
+  // NOTIFY may fail when the notification queue is full. Leaders look now and then without it.
   (void)execute(fmt::format("SELECT pg_notify({}, 'yield')", schema.literal()));
   return {};
 }
@@ -78,7 +78,7 @@ result<void> mending_session::ask_no_more() {
   return {};
 }
 
-// Asked first: IF NOT EXISTS wants the privilege to create also where there is nothing to create.
+// Asks before it creates: IF NOT EXISTS needs the privilege to create even when there is nothing to create.
 result<void> mending_session::make_record(const pg::schema_name& schema) {
   const auto exists = execute(
       fmt::format("SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = {}), to_regclass({}) IS NOT NULL",
@@ -88,7 +88,7 @@ result<void> mending_session::make_record(const pg::schema_name& schema) {
     return permanent(fmt::format("{}: {}{}; let an administrator run: {}", rolled_back, latest_.words,
                                  sqlstate_of(latest_), administrator));
   };
-  // With the option: the roles get USAGE from this user.
+  // With the grant option, because the roles get USAGE from this user.
   const auto right =
       fmt::format("GRANT USAGE, CREATE ON SCHEMA {} TO {} WITH GRANT OPTION;", schema.identifier(), user_);
   if (!exists) return refused(right);
@@ -104,7 +104,7 @@ result<std::vector<difference>> mending_session::mend(std::string_view part, con
                                                       const outbox_shape& shape) {
   auto found = find_differences(looks(), part, schema, shape);
   if (!found) return found;
-  // Before: in a transaction that has failed nothing can be asked.
+  // Asked before the statement: in a failed transaction PostgreSQL refuses every query.
   const auto owner =
       execute(fmt::format("SELECT quote_ident(pg_get_userbyid(c.relowner)) FROM pg_class AS c WHERE"
                           " c.oid = to_regclass({})",
@@ -115,13 +115,13 @@ result<std::vector<difference>> mending_session::mend(std::string_view part, con
     if ((*found)[i].remedy.empty()) continue;
     const auto done = execute((*found)[i].remedy);
     if (done) continue;
-    // A role of this cluster is made by the migration of another database as well.
+    // The migration of another database in this cluster may create the same role at the same time.
     met_others_ =
         met_others_ || (part == "roles" && (latest_.sqlstate == "42710" || latest_.sqlstate == "23505"));
     return tl::make_unexpected(met_others_ ? done.error() : obstacle(*found, i, owned_by));
   }
   if (found->empty()) return found;
-  // PostgreSQL only warns whoever may not grant or revoke.
+  // PostgreSQL only warns a user who may not grant or revoke.
   const auto left = find_differences(looks(), part, schema, shape);
   if (!left) return left;
   latest_ = {std::string(no_right), fmt::format("{} may not grant it", user_)};

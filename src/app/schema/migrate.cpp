@@ -26,9 +26,10 @@ using namespace std::chrono_literals;
 constexpr auto between_migration_tries = 500ms;
 constexpr auto longest_migration = 60s;
 
-// Each relay's sessions follow a request for three seconds from when they first see it, and the next one
-// after five more. Asked without end, each does that in a time of its own, and their leads are never free
-// together. So we ask for a while, and again when the last one who saw it is ready for another.
+// Each session of a relay follows a request for three seconds from when it first sees it, and the next
+// request only five seconds later. If a request never ended, the sessions would follow it at different times,
+// and their leads would never be free together. So a request lasts for a while, and the next one begins when
+// the last session to see the former is ready again.
 constexpr auto asks_for = 4s;
 constexpr auto between_requests = asks_for + 3s + 5s + 1s;
 
@@ -55,9 +56,9 @@ result<void> check_is_known(int version, const pg::schema_name& schema) {
                                schema.identifier(), version, newest));
 }
 
-// Leaders make way for a moment for who has such a lock and may have the lead; the word makes them look at
-// once. The lock lasts as long as this session, and so would the pauses in delivery: the server ends a
-// session whose program is gone or hangs.
+// Leaders give up their leads for a moment to a session that holds such a lock and may lead. The notification
+// makes them look at once. The lock, and with it the pauses in delivery, lasts until this session ends. The
+// server ends a session whose program is gone or hangs.
 result<void> ask_leaders_to_yield(mending_session& session, const pg::schema_name& schema,
                                   const migrate_wishes& wishes) {
   if (!wishes.shards && !wishes.notifies) return {};
@@ -68,8 +69,8 @@ result<void> ask_leaders_to_yield(mending_session& session, const pg::schema_nam
   return session.ask(schema);
 }
 
-// Whether there is an outbox, also where the record of migrations is gone, as after a restore of the schema
-// without its rows. Tables of an application may be called like ours.
+// Whether an outbox exists. The record of migrations may be gone, as after a restore of the schema without
+// its rows, and an application may have tables of the same names.
 result<bool> is_there(mending_session& session, const pg::schema_name& schema) {
   OUTBOXD_TRY(const auto type,
               one_value(session, fmt::format("SELECT to_regtype({})",
@@ -77,8 +78,8 @@ result<bool> is_there(mending_session& session, const pg::schema_name& schema) {
   return type.has_value();
 }
 
-// Makes an outbox: then true. Or applies the migrations that are not recorded; of the first of them only the
-// record can be missing, where there is an outbox.
+// Creates an outbox and returns true, or applies the migrations that are not recorded. If an outbox exists,
+// only the record of the first migration can be missing.
 result<bool> apply_pending(mending_session& session, const pg::schema_name& schema, migrate_result& out) {
   const int before = std::exchange(out.version, version_of(migrations().back()));
   if (before == out.version) return false;
@@ -99,7 +100,8 @@ result<bool> apply_pending(mending_session& session, const pg::schema_name& sche
   return false;
 }
 
-// All that is not as it should be. What the migrations of this run have left to it is no news.
+// Mends everything that is not as it should be. Roles and rights that this run's migrations need are not
+// reported.
 result<void> mend_all(mending_session& session, const pg::schema_name& schema, const outbox_shape& shape,
                       migrate_result& out) {
   for (const auto& part : state_parts) {
@@ -135,20 +137,20 @@ result<migrate_result> apply(mending_session& session, const pg::schema_name& sc
   if (!is_new && out.now.shards < is.shards)
     return permanent(fmt::format("--shards {}: {} has {} shards already; their number can only grow",
                                  out.now.shards, schema.identifier(), is.shards));
-  // Rows of shards that are gone are made before others take their positions over.
+  // Missing rows of shards are made first, so that the new shards can take over their positions.
   OUTBOXD_TRY_VOID(mend_all(session, schema, is_new ? out.now : is, out));
   if (is_new || (out.now.shards == is.shards && out.now.notifies == is.notifies)) return out;
   OUTBOXD_TRY_VOID(session.execute(reshape(schema, out.now)));
   return out;
 }
 
-// A writer that was open may have kept writers from looking at the bells of all shards: see reshape().
+// True if a writer with an open transaction prevented the change of the doorbell. See reshape().
 bool has_bell_of_before(mending_session& session, const pg::schema_name& schema, const outbox_shape& shape) {
   const auto found = find_differences(session.looks(), "columns", schema, shape);
   return found && !found->empty();
 }
 
-// Who may be in the way.
+// Describes the sessions that may hold the locks.
 std::string lock_holders(mending_session& session, const pg::schema_name& schema) {
   const placeholder most{"@most_shards@", std::to_string(store::most_shards)};
   const auto found = session.execute(fill_in(store::state_text("lock_holders"), schema, {}, {&most, 1}));
@@ -159,7 +161,7 @@ std::string lock_holders(mending_session& session, const pg::schema_name& schema
 result<migrate_result> try_once(mending_session& session, const pg::schema_name& schema,
                                 const migrate_wishes& wishes) {
   OUTBOXD_TRY_VOID(ask_leaders_to_yield(session, schema, wishes));
-  // Whatever the role's or the database's own settings are.
+  // Set explicitly, because the role or the database may have settings of its own.
   const auto begun = session.execute(
       fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0;"
                   " SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = error;"
@@ -173,7 +175,7 @@ result<migrate_result> try_once(mending_session& session, const pg::schema_name&
   return out;
 }
 
-// For a few seconds; then the next `migrate` does it.
+// Tries for a few seconds. If that fails, the next `migrate` does it.
 void mend_bell(mending_session& session, const pg::schema_name& schema, const outbox_shape& shape,
                const std::function<void(const std::string& progress)>& say) {
   constexpr int tries = 5;

@@ -16,13 +16,13 @@ namespace outboxd::app {
 namespace {
 
 struct migrate_options {
-  std::optional<std::string> payload_type;  // none: as it is, or jsonb
+  std::optional<std::string> payload_type;  // if not given: unchanged, or jsonb in a new outbox
   std::optional<int> shards;
   bool print = false;
-  bool check = false;                    // only tell what is pending
-  bool notify = false;                   // writers ring, also if they did not before
-  bool no_notify = false;                // they do not
-  std::optional<std::string> partition;  // daily or hourly; none: as it is
+  bool check = false;                    // only report what is pending
+  bool notify = false;                   // make writers notify, even if they did not before
+  bool no_notify = false;                // make writers not notify
+  std::optional<std::string> partition;  // daily or hourly; if not given: unchanged
 };
 
 std::string_view words_for(bool notifies) {

@@ -26,17 +26,18 @@ std::optional<payload_type> parse_payload_type(std::string_view name) {
 
 namespace {
 
-// Functions for payloads that bytea has none of.
+// Object files that an outbox with bytea payloads does not have.
 constexpr std::string_view not_for_bytea = "emit_any";
 constexpr std::string_view triggers = "triggers";
 constexpr std::string_view doorbell = "doorbell";
 
-// What an untyped payload of emit is taken for: a text is cast to the payload's type.
+// The type that emit assumes for an untyped payload. A text is cast to the payload's type.
 std::string payload_text(const std::string& type) {
   return type == "bytea" ? "bytea" : "text";
 }
 
-// The default of tx, as pg_get_expr shows it on one line: who shares SLEEP of every shard says nothing.
+// The default of tx on one line, as pg_get_expr shows it: a writer that shares SLEEP of every shard does not
+// notify.
 std::string bell(const pg::schema_name& schema, const outbox_shape& shape) {
   std::string shares;
   for (int shard = 0; shard < shape.shards; ++shard)
@@ -47,7 +48,7 @@ std::string bell(const pg::schema_name& schema, const outbox_shape& shape) {
                      schema.identifier());
 }
 
-// How emit gets a payload of any other type into the table.
+// The expression by which emit stores a payload of any other type.
 std::string payload_of_any(const std::string& type) {
   return type == "text" ? "emit.payload::pg_catalog.text"
                         : fmt::format("pg_catalog.to_{}(emit.payload)", type);
@@ -116,8 +117,8 @@ std::string reshape(const pg::schema_name& schema, const outbox_shape& shape) {
   return out + fill_in(store::state_text("reshape"), schema, shape);
 }
 
-// Functions come before the tables whose defaults and indexes call them, so nothing looks for the tables in
-// their bodies yet.
+// Functions come before the tables whose defaults and indexes call them. So the tables that function bodies
+// name must not be checked yet.
 std::string script(const pg::schema_name& schema, const outbox_shape& shape) {
   std::string out = "SET LOCAL check_function_bodies = off;\n";
   const auto add = [&](const sql_file& one) {

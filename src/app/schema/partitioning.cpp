@@ -16,9 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view lock_wait = "100ms";
-// For the lock that only vacuum, ANALYZE and DDL conflict with, so that nobody waits behind it. An autovacuum
-// gives way after deadlock_timeout, 1 s by default; while it has the table no other lock is to be had within
-// lock_wait.
+// The wait for a lock that conflicts only with vacuum, ANALYZE and DDL, so that no writer or reader waits
+// behind it. An autovacuum yields after deadlock_timeout, 1 s by default. While the autovacuum runs, no other
+// lock on the table can be had within lock_wait.
 constexpr std::string_view vacuum_wait = "5s";
 constexpr auto between_lock_tries = 300ms;
 constexpr auto longest_wait = 60s;
@@ -46,14 +46,14 @@ class partition_conversion {
     return {};
   }
 
-  // Empty: it is not partitioned.
+  // The period; empty if the outbox is not partitioned.
   result<std::string> period() {
     const auto found = session_.execute(fmt::format("SELECT p.period FROM {}.partitioning AS p", schema_));
     if (!found) return tl::make_unexpected(partitioning_refusal(found.error()));
     return found->size() == 0 ? std::string() : std::string(found->at(0, 0));
   }
 
-  // All that is in the way of the table's becoming a partition, with what to do about it.
+  // Reports everything that prevents the table from becoming a partition, and what to do about it.
   result<void> look_for_obstacles() {
     const auto found = session_.execute(
         fmt::format("SELECT o.obstacle, o.remedy FROM {}.partition_obstacles() AS o", schema_));
@@ -65,7 +65,7 @@ class partition_conversion {
     return permanent(words);
   }
 
-  // In a transaction of its own, again and again while others hold locks that it needs.
+  // Runs the statement in a transaction of its own, and retries while others hold the locks that it needs.
   result<void> patiently(const std::string& statement, bool without_vacuum = true) {
     const auto deadline = std::chrono::steady_clock::now() + longest_wait;
     const auto first =
@@ -75,7 +75,7 @@ class partition_conversion {
                   vacuum_wait, schema_)
             : std::string();
     for (bool said = false;;) {
-      // Whatever the role's or the database's own settings are.
+      // Set explicitly, because the role or the database may have settings of its own.
       const auto done = session_.execute(
           fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0;"
                       " {}SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = warning; {}; COMMIT",
@@ -104,7 +104,7 @@ std::string validate_sql(const pg::schema_name& schema) {
   return fmt::format("ALTER TABLE {}.event VALIDATE CONSTRAINT event_in_first_partition",
                      schema.identifier());
 }
-// Writers would some day come to the bound, beyond which there are no partitions.
+// If the constraint stayed, writers would one day reach its bound, beyond which there are no partitions.
 std::string undo_sql(const pg::schema_name& schema) {
   return fmt::format("ALTER TABLE {}.event DROP CONSTRAINT IF EXISTS event_in_first_partition",
                      schema.identifier());
@@ -113,7 +113,7 @@ std::string partition_sql(const pg::schema_name& schema, const std::string& peri
   return fmt::format("SELECT {}.partition_by('{}')", schema.identifier(), period);
 }
 
-// The constraint is for the steps behind it alone. On a session of its own: the other one may be lost.
+// Drops the constraint, which only the later steps need. Uses a new session, because the other may be lost.
 error undone(error why, const std::string& connection_string, const pg::schema_name& schema,
              const std::function<void(const std::string& progress)>& say) {
   partition_conversion back(schema, say);

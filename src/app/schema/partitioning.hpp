@@ -1,4 +1,4 @@
-// partitioning: makes the outbox a partitioned one, or changes how long its periods are.
+// partitioning: converts the outbox to a partitioned table, or changes the length of its periods.
 #pragma once
 
 #include <functional>
@@ -10,23 +10,23 @@
 
 namespace outboxd::app {
 
-// daily or hourly; anything else is none of ours.
+// True for daily and hourly.
 bool is_partition_period(std::string_view name);
 
 struct partition_result {
-  std::string before;  // its period until now; empty: it was not partitioned
+  std::string before;  // the period before; empty if the outbox was not partitioned
   std::string now;
 };
 
-// Of an outbox that is up to date. The rows stay where they are: the table becomes the first partition.
-// Writers and relays go on meanwhile, but for some hundredths of a second; no lock is waited for longer than
-// a tenth of one: it then begins anew, for a minute, and says so. Interrupted, it is taken up where it was.
-// Blocks.
+// Partitions an outbox that is up to date. Rows stay where they are, because the table becomes the first
+// partition. Writers and relays continue meanwhile, except for some hundredths of a second. No lock is waited
+// for longer than a tenth of a second. After a lock timeout the step starts again, for up to a minute, and
+// reports that. An interrupted conversion resumes where it stopped. Blocks.
 result<partition_result> partition_outbox(const std::string& connection_string, const pg::schema_name& schema,
                                           const std::string& period,
                                           const std::function<void(const std::string& progress)>& say);
 
-// The same for people who run their own migration tool.
+// The same conversion as a script, for users of another migration tool.
 std::string partition_script(const pg::schema_name& schema, const std::string& period);
 
 }  // namespace outboxd::app
