@@ -1,5 +1,4 @@
-// action: one thing that somebody has previewed, and perhaps has had done: what it is about, and how far it
-// is.
+// action: a previewed change or pause, its state, and the progress and results of its work.
 #pragma once
 
 #include <atomic>
@@ -14,27 +13,27 @@
 
 namespace outboxd::console {
 
-// What a preview has found: this, and nothing else, is what will be done.
+// The findings of a preview. Applying the action does exactly this and nothing else.
 struct action_plan {
   app::order what;
   std::string who;
-  std::vector<app::selected_event> events;  // of a change
-  std::vector<app::change_value> values;    // of a postponement
-  std::string until;                        // of a pause
-  std::int64_t audited_before = 0;          // the newest row of outbox.audit
-  nlohmann::json shown;                     // what the preview shows beside that
+  std::vector<app::selected_event> events;  // for a change
+  std::vector<app::change_value> values;    // for a postponement or an edit
+  std::string until;                        // the end of a pause
+  std::int64_t audited_before = 0;          // id of the newest row of outbox.audit before the preview
+  nlohmann::json shown;                     // other parts of the preview
 };
 
 enum class action_state : std::uint8_t {
   previewed,
   running,
-  done,     // with all of it
+  done,     // completely
   stopped,  // by a person, between two portions
   failed,
 };
 std::string_view name_of(action_state state);
 
-// Begun by the reactor, worked at by a thread, asked by the reactor.
+// The reactor begins and queries an action. A worker thread carries it out.
 class action : public app::onlooker {
  public:
   using clock = std::chrono::steady_clock;
@@ -45,26 +44,26 @@ class action : public app::onlooker {
   const std::string& token() const { return token_; }
   const action_plan& plan() const { return plan_; }
   std::int64_t matched() const { return static_cast<std::int64_t>(plan_.events.size()); }
-  // With the reason.
+  // Includes the reason.
   app::order what() const;
   action_state state() const;
   bool is_running() const;
-  // The latest change of its state.
+  // The time of the latest state change.
   clock::time_point since() const;
 
-  // False: it has begun before, for whatever reason was given then. So nothing is done twice.
+  // Returns false if the action has begun before, whatever reason was given then. So nothing is done twice.
   bool begin(std::string reason, clock::time_point now);
-  // Between two portions.
+  // Takes effect between two portions.
   void stop() { stops_ = true; }
 
-  // For the thread that works at it.
+  // For the thread that carries out the action.
   bool wait_until(clock::time_point when) override;
   void see(const app::change_figures& now) override;
-  void add(const std::string& name, nlohmann::json what);  // another result
+  void add(const std::string& name, nlohmann::json what);  // adds another result
   void end(action_state how, std::string message, clock::time_point now);
   app::change_figures figures() const;
 
-  // All that can be told of it.
+  // The whole action as JSON.
   nlohmann::json told() const;
 
  private:

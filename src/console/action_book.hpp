@@ -1,5 +1,5 @@
-// action_book: the previews that may still be applied, and what became of those that were. A token names one:
-// whoever has it may apply it, once.
+// action_book: the previews that may still be applied, and the results of applied ones. A token names an
+// action. The holder of the token may apply the action once.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@
 namespace outboxd::console {
 
 struct book_limits {
-  std::chrono::seconds preview{std::chrono::minutes(15)};  // then it is to be looked at again
-  std::chrono::seconds result{std::chrono::hours(12)};     // for who asks again
-  std::size_t previews = 20;                               // the oldest makes room
+  std::chrono::seconds preview{std::chrono::minutes(15)};  // how long a preview is valid
+  std::chrono::seconds result{std::chrono::hours(12)};     // how long a result can be asked for
+  std::size_t previews = 20;                               // above this number, the oldest is dropped
   std::size_t results = 200;
   std::size_t events = 2'000'000;  // named by all previews and results together
 };
@@ -29,7 +29,7 @@ class action_book {
 
   std::shared_ptr<action> add(action_plan plan, clock::time_point now);
 
-  // Null: there is none of this token, or its time is up.
+  // Null if no action has this token, or if its time is up.
   std::shared_ptr<action> find(std::string_view token, clock::time_point now);
 
   std::vector<std::shared_ptr<action>> running() const;
@@ -39,7 +39,7 @@ class action_book {
   void make_room(clock::time_point now);
 
   book_limits within_;
-  // By the digest of the token: how long a search takes tells nothing about tokens.
+  // Keyed by the digest of the token, so that the duration of a search reveals nothing about tokens.
   std::map<digest, std::shared_ptr<action>> all_;
 };
 

@@ -1,4 +1,4 @@
-// action_work: previews.
+// action_work: makes previews.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using nlohmann::json;
 constexpr std::size_t listed = 20;
 constexpr std::int64_t fetched_at_once = 10'000;
 constexpr int longest_search = 30;  // seconds
-constexpr int longest_count = 2;    // seconds, of what is only to be known for a pause
+constexpr int longest_count = 2;    // seconds; for counts that only inform, in the preview of a pause
 constexpr std::int64_t most_counted = 100'000;
 
 outcome<void> limit_to(operator_session& session, int seconds) {
@@ -34,7 +34,7 @@ outcome<std::int64_t> newest_audit(operator_session& session) {
   return found.number_at(0, 0);
 }
 
-// The first ones, without their payloads.
+// The first selected events, without their payloads.
 outcome<json> listing(operator_session& session, const std::vector<app::selected_event>& events,
                       app::event_set from) {
   app::selectors first;
@@ -81,7 +81,7 @@ outcome<std::vector<app::selected_event>> select(operator_session& session, cons
   }
 }
 
-// So that what is no JSON is told before anybody confirms it.
+// Tries the values, so that invalid JSON is reported before anybody confirms the change.
 outcome<void> try_values(operator_session& session, const std::vector<app::change_value>& values) {
   for (const auto& one : values) {
     const auto expression = fmt::format(fmt::runtime(one.expression), 1);
@@ -104,7 +104,7 @@ outcome<void> plan_change(operator_session& session, action_plan& to) {
   return {};
 }
 
-// Whether a pause that is in force is among those that are to end.
+// Whether the order ends this pause, which is in force.
 bool ends(const json& one, const app::selectors& given) {
   if (given.all) return true;
   const auto ending = app::pause_from(one);
@@ -126,8 +126,8 @@ bool ends(const json& one, const app::selectors& given) {
   return false;
 }
 
-// How many events wait that the pause would hold back, as far as their rows tell; null: that could not be
-// counted in a moment.
+// The number of waiting events that the pause would hold back, as far as their rows tell. Null if they could
+// not be counted in time.
 json held_back(operator_session& session, const app::selectors& given) {
   if (auto set = limit_to(session, longest_count); !set) return {};
   const auto found = session.execute(
@@ -171,7 +171,7 @@ outcome<operator_session> open_acting(const app::settings& from, const std::stri
 outcome<action_plan> make_plan(const app::settings& from, const app::order& what, const std::string& who) {
   OUTBOXD_TRY(auto session, open_acting(from, who));
   action_plan out{.what = what, .who = who, .events = {}, .values = {}, .until = {}, .shown = json::object()};
-  // Before the selection: what others do from now on may have changed it.
+  // Read before the selection: changes by others from now on may affect the selected events.
   OUTBOXD_TRY(out.audited_before, newest_audit(session));
   OUTBOXD_TRY_VOID(what.changes_events() ? plan_change(session, out) : plan_pause(session, out));
   return out;

@@ -14,7 +14,7 @@ using app::operator_session;
 using app::outcome;
 using nlohmann::json;
 
-// What others have done since the preview, with their names.
+// The changes by others since the preview, with the users' names.
 json meanwhile(operator_session& session, std::int64_t before, const std::string& own) {
   const auto found = session.execute(
       "SELECT coalesce(json_agg(json_build_object('what', a.what, 'who', a.who, 'at', a.at,"
@@ -25,7 +25,7 @@ json meanwhile(operator_session& session, std::int64_t before, const std::string
   return found ? json::parse(found->at(0, 0)) : json::array();
 }
 
-// Returns whether it was stopped.
+// Returns whether the change was stopped.
 outcome<bool> change(operator_session& session, action& of) {
   constexpr std::chrono::minutes patience{15};
   const auto& plan = of.plan();
@@ -49,7 +49,7 @@ outcome<bool> pause_or_resume(operator_session& session, action& of) {
   OUTBOXD_TRY(const auto now, app::pause_or_resume(session, of.what(), plan.until));
   if (plan.what.what == app::deed::resume) of.add("ended", now.ended);
   of.add("paused", now.in_force);
-  // Its own row: the newest that names this application.
+  // The row of this action: the newest that names this application.
   const auto own = session.execute(
       "SELECT coalesce(max(a.id), 0) FROM {0}.audit AS a"
       " WHERE a.id > $1::bigint AND a.what = $2 AND strpos(a.who, current_setting('application_name')) > 0",

@@ -1,5 +1,4 @@
-// action_work: what previews and actions do at PostgreSQL. It waits for the answers, so it needs threads of
-// its own.
+// action_work: runs previews and actions in PostgreSQL. Its calls block, so they need threads of their own.
 #pragma once
 
 #include "app/config/settings.hpp"
@@ -9,17 +8,17 @@ namespace outboxd::console {
 
 inline constexpr std::int64_t most_selected = 1'000'000;
 
-// `who`: as outbox.audit is to have it, in the name of the application.
+// `who`: the user's name for outbox.audit, as part of the application_name.
 app::outcome<app::operator_session> open_acting(const app::settings& from, const std::string& who);
 
-// Names the events, or what is paused, and changes nothing.
+// Selects the events, or the parts that are paused, and changes nothing.
 app::outcome<action_plan> make_plan(const app::settings& from, const app::order& what,
                                     const std::string& who);
 
-// What is left of an action that has stopped or failed.
+// A plan for the rest of an action that was stopped or has failed.
 action_plan rest_of(const action& former, const std::string& who);
 
-// Does it, and has told the action how it ended when it returns.
+// Carries out the action. Before it returns, it records in the action how it ended.
 void work_at(const app::settings& from, action& what);
 
 }  // namespace outboxd::console

@@ -32,7 +32,7 @@ std::string text_in(const json& given, const char* name) {
   return at != given.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-// Made here, and not where it is awaited: see console/api.cpp.
+// The lambda is made here, not in the coroutine that awaits it: see console/api.cpp.
 std::function<desk::answer()> planning(const app::settings& from, const app::order& what,
                                        const std::string& who, const std::shared_ptr<action_plan>& into) {
   return [&from, what, who, into]() -> desk::answer {
@@ -52,7 +52,7 @@ std::function<void()> working(const app::settings& from, const std::shared_ptr<a
   };
 }
 
-// Tells one running action from another, and is no token.
+// Distinguishes running actions from each other. Cannot be used as a token.
 std::string short_name(const action& of) {
   constexpr std::size_t digits = 12;
   return hexadecimal(sha256(of.token())).substr(0, digits);
@@ -122,7 +122,7 @@ http::response actions::apply(const json& given) {
   const auto one = find(text_in(given, "token"));
   if (!one) return unknown();
   const std::optional<std::string> reason = text_in(given, "reason");
-  // A second time: what the first one has come to.
+  // A repeated request gets the result of the first one.
   if (one->state() != action_state::previewed) return shown(*one);
   if (!app::check_reason(reason) || reason->find('\0') != std::string::npos)
     return refused(400, "no_reason", "say why, in up to 1000 bytes, for example: ticket 4711");

@@ -1,4 +1,4 @@
-// actions: previews, and what becomes of them: POST api/action/preview, apply and stop, GET api/action.
+// actions: makes, applies and stops previews: POST api/action/preview, apply and stop, GET api/action.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -17,12 +17,12 @@
 
 namespace outboxd::console {
 
-// For the reactor's thread. Who asks has been let in by the gate, and may act.
+// Runs on the reactor's thread. The gate has already let the user in, and the user may act.
 class actions {
  public:
-  static constexpr int most_at_once = 4;  // changes; a pause finds a thread besides
+  static constexpr int most_at_once = 4;  // changes; a pause gets a thread in addition
 
-  // Both have to outlive it.
+  // Both arguments must outlive this object.
   actions(const app::settings& from, const gate& door)
       : from_(from), gate_(door), previews_(from), threads_(most_at_once + 1) {}
   ~actions();
@@ -33,12 +33,12 @@ class actions {
                                               const principal& by);
   http::response progress(std::string_view token);
 
-  // What is being done at this moment, in short.
+  // A short description of the running actions.
   nlohmann::json running() const;
 
-  // All of them, between two portions; returns those that were running.
+  // Stops all actions between two portions. Returns those that were running.
   std::vector<std::shared_ptr<const action>> stop();
-  // A preview that is being made only reads.
+  // Previews in the making are ignored, because they only read.
   bool idle() const { return book_.running().empty(); }
   bool previews() const { return !previews_.idle(); }
 

@@ -16,14 +16,14 @@ using app::deed;
 
 constexpr std::array deeds{deed::retry,    deed::discard, deed::replay, deed::cancel,
                            deed::postpone, deed::edit,    deed::pause,  deed::resume};
-constexpr std::size_t most_values = 1'000;  // of one selector
+constexpr std::size_t most_values = 1'000;  // per selector
 
-// PostgreSQL has no text with a NUL, and libpq would cut it there.
+// PostgreSQL has no text with a NUL, and libpq would cut the text there.
 bool is_text(const json& value) {
   return value.is_string() && value.get_ref<const std::string&>().find('\0') == std::string::npos;
 }
 
-// Takes the members of an object, and knows which nobody has taken.
+// Takes the members of an object, and knows which members nobody has taken.
 class members {
  public:
   explicit members(const json& of) : of_(of) {}
@@ -56,7 +56,7 @@ class members {
     to = value->get<std::int64_t>();
   }
 
-  // nullopt: everything was valid, and nothing is left.
+  // nullopt if everything was valid and no member is left.
   std::optional<std::string> wrong() const {
     if (wrong_) return wrong_;
     for (const auto& [name, value] : of_.items())

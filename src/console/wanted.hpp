@@ -1,4 +1,4 @@
-// wanted: an order as the page sends it. Pure.
+// wanted: parses an order from the page's JSON. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,8 +7,8 @@
 
 namespace outboxd::console {
 
-// An object with `what` and the flags of the command line, with _ for -: {"what": "retry", "code":
-// ["returned"]}. The error names what is wrong.
+// An object with `what` and the flags of the command line, with _ instead of -: {"what": "retry", "code":
+// ["returned"]}. The error names the invalid part.
 result<app::order> read_wanted(const nlohmann::json& given);
 
 }  // namespace outboxd::console
