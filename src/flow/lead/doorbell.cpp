@@ -52,7 +52,8 @@ void doorbell::on_read_sent() {
   if (state_ == state::granted) state_ = state::last_read;
 }
 
-// Asleep no poll follows. Awake it follows the sooner the less time has passed since something was found.
+// A sleeping leader does not poll. An awake leader polls the sooner, the less time has passed since it found
+// events.
 void doorbell::on_read(std::size_t found, bool complete, clock::time_point now, std::size_t of_all) {
   last_read_ = now;
   if (found > 0) last_find_ = now;
@@ -69,7 +70,8 @@ void doorbell::on_read(std::size_t found, bool complete, clock::time_point now, 
   if (state_ == state::awake && complete) ask_if_calm(now);
 }
 
-// Twice fewer than would wake it up, or it would do nothing but wake up and fall asleep.
+// Calm means at most half the events that would wake the leader. Otherwise the leader would wake up and fall
+// asleep in turns.
 void doorbell::ask_if_calm(clock::time_point now) {
   const bool calm = found_.lately(now, limits_.window) <= enough_to_wake(now) / 2;
   if (obstacles_ != 0 || !calm || now - awake_since_ < limits_.shortest_awake) return;
@@ -78,7 +80,7 @@ void doorbell::ask_if_calm(clock::time_point now) {
 }
 
 void doorbell::on_granted(clock::time_point now) {
-  if (state_ != state::requesting) {  // it has become busy, or may not sleep any more
+  if (state_ != state::requesting) {  // became busy meanwhile, or must not sleep any more
     action_ = action::unlock;
     return;
   }
@@ -86,8 +88,8 @@ void doorbell::on_granted(clock::time_point now) {
   next_poll_ = now;
 }
 
-// Writers ring while it asks. Before it asks again they are silent for a while, so that it sees how many come
-// when none of them waits for another one's notification.
+// Writers notify while the leader requests SLEEP. Before the next request they are silent for a while, so
+// that the leader sees the rate of events when no writer waits for another one's notification.
 void doorbell::on_refused(clock::time_point now) {
   if (state_ != state::requesting) return;
   state_ = state::awake;

@@ -1,5 +1,5 @@
-// doorbell: whether the leader of a shard polls, or sleeps until a writer rings. The writers' part is
-// sql/objects/doorbell.sql.
+// doorbell: decides whether the leader of a shard polls, or sleeps until a writer notifies it. The writers'
+// part is sql/objects/doorbell.sql.
 #pragma once
 
 #include <chrono>
@@ -10,64 +10,65 @@
 
 namespace outboxd::flow {
 
-// Pure. Its owner polls and locks for it.
+// Pure. The leader polls and locks for it.
 class doorbell {
  public:
   enum class state : std::uint8_t {
     awake,       // polls; writers are silent
-    requesting,  // polls, and waits for SLEEP: writers ring already
-    granted,     // has SLEEP, and is to read once more: what silent writers have committed
-    last_read,   // has SLEEP, and that read is on its way
-    asleep,      // has SLEEP; reads when it is rung, and at each sweep
+    requesting,  // polls, and waits for SLEEP; writers notify already
+    granted,     // has SLEEP; must read once more, because silent writers may have committed
+    last_read,   // has SLEEP; that read has been sent
+    asleep,      // has SLEEP; reads when notified, and at each sweep
   };
 
-  // Why it may not sleep.
+  // Why the leader must not sleep.
   enum class obstacle : std::uint8_t {
-    no_lock_session = 1,  // SLEEP cannot be asked for
-    deaf = 2,             // notifications are not proved to arrive
-    no_bell = 4,          // writers do not ring
-    no_reads = 8,         // nothing is read, as without a broker: a ring would be of no use to anybody
-    queue_fills = 16,     // a writer that rings could fail: there may be no room for its notification
+    no_lock_session = 1,  // no session that could ask for SLEEP
+    deaf = 2,             // not proved that notifications arrive
+    no_bell = 4,          // writers do not notify
+    no_reads = 8,         // nothing is read, as without a broker, so notifications are useless
+    queue_fills = 16,     // a notifying writer could fail, because the queue may have no room
   };
 
-  // For the session that has SLEEP.
+  // An action for the session that holds SLEEP.
   enum class action : std::uint8_t {
     none,
-    ask,     // for SLEEP, and wait a bounded time; on_granted or on_refused answers
-    unlock,  // give SLEEP back; no answer
-    probe,  // see whether commits wait for each other's notifications; on_contention answers, or nothing does
+    ask,     // ask for SLEEP, for a bounded time; on_granted or on_refused follows
+    unlock,  // release SLEEP; no answer
+    probe,   // see whether commits wait for each other's notifications; on_contention follows if so
   };
 
   explicit doorbell(const doorbell_limits& limits) : limits_(limits) {}
 
-  // From the next poll on.
+  // Applies from the next poll on.
   void poll_within(std::chrono::milliseconds longest) { limits_.longest_poll = longest; }
 
-  // The lead has just been taken: awake.
+  // The lead has just been taken. The state is awake.
   void start(clock::time_point now);
   void set(obstacle what, bool there, clock::time_point now);
 
-  // True: to be read at once. Awake it polls anyway, and a ring, which may be forged, brings the next poll
-  // forward, but never makes more of them than limits.shortest_rung allows.
+  // True: read at once. An awake leader polls anyway. A notification, which may be forged, brings its next
+  // poll forward, but polls are never closer than limits.shortest_rung.
   bool on_notified(int count, clock::time_point now);
   void on_contention(clock::time_point now) { contention_.until = now + limits_.contention_lasts; }
-  // A read is on its way; it has found so many, and all that was visible or not. `of_all`: so many have come
-  // in all shards, if those are more: all of their writers would ring.
+  // on_read_sent: a read has been sent. on_read: the read found `found` events, and was `complete` if it
+  // found all visible ones. `of_all`: the events found in all shards, if those are more, because all of their
+  // writers would notify.
   void on_read_sent();
   void on_read(std::size_t found, bool complete, clock::time_point now, std::size_t of_all = 0);
   void on_granted(clock::time_point now);
   void on_refused(clock::time_point now);
 
-  // What to do now, once.
+  // Returns each action once.
   action take_action(clock::time_point now);
-  // When to poll unasked; call on_poll() then.
+  // The time of the next regular poll. Call on_poll() then.
   clock::time_point next_poll() const { return next_poll_; }
   void on_poll() { next_poll_ = clock::time_point::max(); }
 
   state now_in() const { return state_; }
 
  private:
-  // How often something happened in the current window and in the one before.
+  // Counts something in the current window and in the one before.
   struct meter {
     clock::time_point since{};
     int count = 0;
@@ -78,7 +79,7 @@ class doorbell {
 
   // Whether commits wait for each other's notifications.
   struct contention {
-    clock::time_point until{};  // what was seen is taken for true
+    clock::time_point until{};  // until then, the result of the last probe counts
     clock::time_point next_probe{};
   };
 
@@ -94,11 +95,11 @@ class doorbell {
   std::uint8_t obstacles_ = 0;
   action action_ = action::none;
   meter notified_;
-  meter found_;  // events of all shards; of what is to be published at once at least as many as commits
+  meter found_;  // events of all shards; due events are at least as many as commits
   clock::time_point awake_since_{};
   clock::time_point last_find_{};
   clock::time_point last_read_{};
-  bool rung_ = false;  // awake, and since the latest read was sent
+  bool rung_ = false;  // while awake, since the latest read was sent
   clock::time_point next_poll_ = clock::time_point::max();
   contention contention_;
 };

@@ -1,5 +1,5 @@
-// fair_share: how many shards one relay leads beside the others, and which of its leaders takes one or gives
-// one up.
+// fair_share: decides how many shards this relay leads beside other relays, and which of its leaders takes or
+// gives up a lead.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,32 @@ namespace outboxd::flow {
 
 class leader;
 
-// Pure. Leaders are not tied to shards: each stands by for any.
+// Pure. Leaders are not tied to shards: each stands by for any shard.
 class fair_share {
  public:
-  // It outlives this.
+  // The leader must outlive this object.
   void add(const leader& one) { all_.push_back(&one); }
 
   void on_shards(int shards) { shards_ = shards; }
-  // So many relays could lead a shard: those of the outbox that have a broker.
+  // The number of the outbox's relays that could lead a shard: those that have a broker.
   void on_counted(int relays);
 
   int shards() const { return shards_; }
   int relays() const { return relays_; }
   int led() const;
   std::vector<std::int64_t> led_shards() const;
-  // There is always one more leader than shards are led, as long as there are shards to lead.
+  // True if a leader must be added. As long as there are shards to lead, a relay has one more leader than it
+  // leads shards.
   bool lacks_leader() const;
 
-  // One at a time, the first that is free.
+  // Only one leader at a time may take a lead: the first free one.
   bool may_lead(const leader& one) const;
-  // The latest one gives up first, of those that may.
+  // True for the latest leader that may make way, if the relay leads too many shards.
   bool has_too_many(const leader& one, clock::time_point now) const;
-  // One of them does for all what concerns the relay, the first that has a session: it shows that the relay
-  // is there, and counts the others.
+  // True for the one leader that acts for the whole relay: the first that has a session. That leader shows
+  // that the relay is present, and counts the other relays.
   bool speaks(const leader& one) const;
-  // The relay is among those that are counted.
+  // Whether the relay is among the counted ones.
   bool is_present() const;
 
  private:

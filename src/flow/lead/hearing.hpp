@@ -13,26 +13,27 @@
 
 namespace outboxd::flow {
 
-// Each group bounds one fault.
+// Each group of limits bounds one fault.
 struct hearing_limits {
-  // Anybody can say "due" or "pause": a leader follows each at once, and then at most this often.
+  // Anybody can send "due" or "pause". A leader follows each at once, and then at most this often.
   std::chrono::milliseconds follow_every{100};
 
-  // LISTEN can die without a sign (a pooler, a proxy): a notification to itself proves that it has not.
+  // LISTEN can die without a sign (a pooler, a proxy). A notification that the leader sends to itself proves
+  // that it still works.
   std::chrono::milliseconds proof_every{10'000};
   std::chrono::milliseconds proof_timeout{3'000};  // how long that notification may take
 
-  // PostgreSQL sends each notification to every leader. A leader that is rung for more often than this polls,
+  // PostgreSQL sends each notification to every leader. Above this rate the leader stops listening and polls,
   // which costs less.
-  int flood = 5'000;  // in a window, of all senders
+  int flood = 5'000;  // notifications per window, from all senders
   std::chrono::milliseconds flood_window{5'000};
-  std::chrono::milliseconds deaf_for{5'000};  // without listening; then it listens, to see whether it goes on
+  std::chrono::milliseconds deaf_for{5'000};  // without listening; then it listens to see if the flood lasts
   std::chrono::milliseconds deaf_at_most{300'000};  // after floods that each cost a session
 
   // All databases of a server share one queue of notifications. A session that listens and sits in a
-  // transaction keeps it from being emptied, and once it is full, every commit with a NOTIFY fails. So
-  // writers have to be silent long before, as they are while the leader is awake. Without such a session the
-  // queue stays far below these parts of it, because listeners read faster than that.
+  // transaction keeps the queue from being emptied. Once the queue is full, every commit with a NOTIFY fails.
+  // So writers must be silent long before, as they are while the leader is awake. Without such a session the
+  // queue stays far below these fractions, because listeners read faster than that.
   double queue_fills_from = 0.1;
   double queue_empty_below = 0.05;
 };
@@ -42,33 +43,34 @@ class hearing {
   explicit hearing(observer tell, const hearing_limits& limits = {})
       : limits_(limits), tell_(std::move(tell)) {}
 
-  // The shard is loaded: nothing is proven yet. The lead is given up or lost.
+  // start: the shard is loaded, and no proof has arrived yet. end: the lead is given up or lost.
   void start(clock::time_point now);
   void end() { queue_ = {}; }
-  // The session is gone. If it has got a flood, that may be why: the next one does not listen at first. If
-  // that one goes in a flood, too, when it listens, the one after it waits for twice as long.
+  // The session is lost. A flood that it got may be the cause, so the next session does not listen at first.
+  // If that session is lost in a flood, too, once it listens, the session after it waits twice as long.
   void on_lost(clock::time_point now);
 
-  // So many notifications of this process of the server have arrived.
+  // `count` notifications of this server process have arrived.
   void add(int sender, int count, clock::time_point now);
-  // Its own proof, however late; or "due" or "pause".
+  // The leader's own proof, however late, or "due" or "pause".
   void hear(word what, clock::time_point now);
   // Whether to follow that word now.
   bool follows(word what, clock::time_point now);
 
-  // At each turn: listen or stop_listening, when a flood is over or begins.
+  // Call it at each turn. Returns listen when a flood is over, and stop_listening when one begins.
   std::optional<leader_task> heed_flood(clock::time_point now);
-  // At each sweep, once what has arrived is heard: this process may have been stopped. Whether to listen
-  // anew, because the proof is overdue; and whether to notify itself now.
+  // Call both at each sweep, after hearing all arrived notifications, because this process may have been
+  // stopped. misses_proof: whether to listen anew, because the proof is overdue. sends_proof: whether to send
+  // the proof now.
   bool misses_proof(clock::time_point now);
   bool sends_proof(clock::time_point now);
-  // That notification could not be sent, which proves nothing: it is due again.
+  // The notification could not be sent, which proves nothing. The proof is due again.
   void on_unsent(clock::time_point now);
 
-  // PostgreSQL says how full its queue is, from 0 to 1.
+  // The usage of PostgreSQL's queue, from 0 to 1.
   void on_queue_usage(double usage);
 
-  // When to look again, though nothing has happened.
+  // The time of the next look, even if nothing happens until then.
   clock::time_point next() const;
 
   bool listens() const { return state_ != state::flooded; }
@@ -78,8 +80,8 @@ class hearing {
 
  private:
   enum class state : std::uint8_t {
-    resting,   // the next proof is due at next_
-    awaiting,  // one is sent, and overdue at next_
+    resting,   // the next proof is sent at next_
+    awaiting,  // a proof has been sent, and is overdue at next_
     flooded,   // does not listen until flood_until_
   };
   struct hint {
@@ -101,17 +103,17 @@ class hearing {
   state state_ = state::resting;
   clock::time_point next_{};
   bool hears_ = false;
-  bool said_deaf_ = false;  // also of sessions before
+  bool said_deaf_ = false;  // also in earlier sessions
   hint due_;
   hint pause_;
 
   clock::time_point senders_since_{};
   std::map<int, int> by_sender_;  // since then
   int from_all_ = 0;
-  int loudest_ = 0;                            // 0: no single process sends most of the flood
-  clock::time_point flood_until_{};            // the latest one
-  clock::time_point lost_until_{};             // the latest one that cost a session
-  std::chrono::milliseconds lost_deaf_for_{};  // after that session
+  int loudest_ = 0;                            // 0: no single process sent most of the flood
+  clock::time_point flood_until_{};            // end of the latest one
+  clock::time_point lost_until_{};             // end of the latest one that cost a session
+  std::chrono::milliseconds lost_deaf_for_{};  // time without listening after that session
 
   queue queue_;
 };

@@ -21,62 +21,63 @@
 
 namespace outboxd::flow {
 
-// Pure: it says what to do next on its session; whoever drives it does that, and tells what came of it. One
-// thing at a time: next(), its answer if it has one, next() again.
+// Pure. It returns the next task on its session. The driver carries the task out and reports the result. One
+// task at a time: next(), the answer if the task has one, next() again.
 class leader {
  public:
-  // steps: told of each step of each event; may be null.
+  // `steps`: hears of each step of each event; may be null.
   leader(lanes& over, fair_share& share, const leader_limits& limits, observer tell,
          step_observer* steps = nullptr);
 
-  // A session is open, with the outbox; it is gone, or is to be closed.
+  // on_session: a session with the outbox is open. on_lost: the session is gone, or about to be closed.
   void on_session(payload_type payload, clock::time_point now);
   void on_lost(clock::time_point now);
 
-  // What to do now. Notifications that have arrived are to be told before.
+  // The next task. Report notifications that have arrived before.
   leader_task next(clock::time_point now);
 
   void on_shown(bool held) { present_ = held; }
-  // The lead of this shard, or of none.
+  // The lead of this shard has been taken, or none.
   void on_taken(std::optional<int> shard);
   void on_loaded(loaded_shard what, clock::time_point now);
   void on_requester(const std::optional<std::string>& who, clock::time_point now);
   void on_counted(int relays, clock::time_point now);
-  // False: not now. No refusal of a notification is worth a session.
+  // sent = false: not now. No refusal of a notification is worth a session.
   void on_notified_self(bool sent, clock::time_point now);
-  // From 0 to 1; nothing: it is not known.
+  // From 0 to 1; nullopt: not known.
   void on_queue_usage(std::optional<double> usage, clock::time_point now);
-  // read_only: the server wants no writes any more, as it says beside the answer.
+  // read_only: the server accepts no more writes, as it reports beside the answer.
   void on_answer(store_answer what, bool read_only, clock::time_point now);
 
-  // At any time.
+  // May be called at any time.
   void hear(word what, int count, clock::time_point now);
   void hear_sender(int process, int count, clock::time_point now);
   void on_sleep_lock(sleep_news news, clock::time_point now);
 
-  // Gives the lead up in order; waits no longer for confirms; is about to lose its session.
+  // stop: gives the lead up in an orderly way. abandon: stops waiting for confirms. say_unmarked: the session
+  // is about to be lost.
   void stop() { lead_.stop(); }
   void abandon();
   void say_unmarked() { say_in_doubt(stream_.unmarked()); }
 
-  // Retries, routes, and how often it sweeps, polls, and tries to take a lead.
+  // Retries, routes, and the intervals of sweeps, polls and tries to take a lead.
   void adopt(const leader_limits& changed, clock::time_point now);
 
   std::optional<int> leads() const { return shard_; }
   bool stopping() const { return lead_.stopping(); }
-  // Since it leads, or leads on: a read has found all that was visible.
+  // Since the lead began or went on, a read has found everything visible.
   bool has_read_all() const { return has_read_all_; }
   bool has_session() const { return lead_.has_session(); }
   bool present() const { return present_; }  // holds PRESENT
   bool may_make_way(clock::time_point now) const { return lead_.may_make_way(now); }
   bool asleep() const { return lead_.has_lead() && doorbell_.now_in() == doorbell::state::asleep; }
   bool hears() const { return hearing_.hears(); }
-  // How full the server's queue of notifications is, from 0 to 1.
+  // The usage of the server's notification queue, from 0 to 1.
   double queue_usage() const { return hearing_.queue_usage(); }
   const stream& events() const { return stream_; }
 
  private:
-  // PostgreSQL puts statements about events off.
+  // Whether PostgreSQL defers statements about events.
   enum class deferral : std::uint8_t {
     none,
     unsaid,  // since deferred_since_
@@ -110,7 +111,7 @@ class leader {
   const std::chrono::milliseconds claim_timeout_;
   std::chrono::milliseconds standby_interval_;
 
-  std::optional<int> shard_;  // whose lead it has
+  std::optional<int> shard_;  // the shard that it leads
   int shards_ = 1;
   payload_type payload_ = payload_type::jsonb;
   bool present_ = false;
@@ -121,22 +122,22 @@ class leader {
   deferral deferral_ = deferral::none;
   clock::time_point deferred_since_{};
 
-  // Of the round trip under way.
+  // The current round trip.
   struct asked {
     bool reads = false;
-    bool tells = false;  // whether reads and marks get through
+    bool tells = false;  // whether it shows that reads and marks get through
     bool writes = false;
   };
   asked asked_;
   bool has_read_all_ = false;
   bool wants_writes_ = false;     // the server has become read-only
-  bool read_told_usage_ = false;  // of the queue, since the latest sweep
+  bool read_told_usage_ = false;  // told the queue's usage, since the latest sweep
   bool sleep_refused_ = false;    // since the latest sweep
   clock::time_point latest_question_{};
   clock::time_point next_sweep_{};
-  clock::time_point next_hang_check_{};  // for leaders that hang
+  clock::time_point next_hang_check_{};  // of the next look for leaders that hang
   clock::time_point next_shard_check_{};
-  clock::time_point now_{};  // of the latest call of next()
+  clock::time_point now_{};  // time of the latest call of next()
   script script_ = serve();
 };
 

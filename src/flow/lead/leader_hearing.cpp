@@ -1,4 +1,4 @@
-// leader_hearing: what a leader hears on the channel, and whether it may sleep.
+// leader_hearing: how a leader reacts to notifications, and whether it may sleep.
 #include <algorithm>
 
 #include "flow/lead/leader.hpp"
@@ -8,12 +8,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A proof of hearing that could not be sent is tried again after so long.
+// The pause before the leader retries a proof of hearing that could not be sent.
 constexpr auto next_turn = 1s;
 
 }  // namespace
 
-// Nothing is done because of a word alone, and no look more often than it is worth.
+// A word alone changes nothing: it only causes a look, and never more often than a look is worth.
 void leader::hear(word what, int count, clock::time_point now) {
   if (!lead_.has_lead()) return;
   switch (what) {
@@ -34,8 +34,8 @@ void leader::hear_sender(int process, int count, clock::time_point now) {
   if (lead_.has_lead()) hearing_.add(process, count, now);
 }
 
-// Without listening, polls, sweeps and a look each second find what notifications would say. Once it listens
-// again, a sweep finds what they said meanwhile.
+// While the leader does not listen, polls, sweeps and a look each second find what notifications would say.
+// When it listens again, a sweep finds what it missed meanwhile.
 std::optional<leader_task> leader::heed_flood() {
   auto out = hearing_.heed_flood(now_);
   if (out && hearing_.listens()) next_sweep_ = now_;
@@ -55,7 +55,8 @@ void leader::on_queue_usage(std::optional<double> usage, clock::time_point now) 
   tell_if_it_hears(now);
 }
 
-// Awake it has writers be silent: so none of them fails when the queue is full in the end.
+// An awake leader makes writers skip NOTIFY, so that none of their commits fails even if the queue becomes
+// full.
 void leader::tell_if_it_hears(clock::time_point now) {
   doorbell_.set(doorbell::obstacle::deaf, !hearing_.hears(), now);
   doorbell_.set(doorbell::obstacle::queue_fills, hearing_.queue_fills(), now);

@@ -1,4 +1,4 @@
-// leader_tasks: what a leader has its driver do on its session, one thing at a time.
+// leader_tasks: the tasks that a leader gives its driver, one at a time, to carry out on its session.
 #pragma once
 
 #include <cstdint>
@@ -15,37 +15,37 @@ namespace outboxd::flow {
 
 namespace task {
 
-// Until then, or until a notification, progress of the lanes, or a call of the leader. No answer.
+// Waits until that time, a notification, progress of the lanes, or a call of the leader. No answer.
 struct wait {
   clock::time_point until;
 };
-// The session is of no more use: the process stops, or the server wants no writes. No answer.
+// Ends a session that is useless: the process stops, or the server accepts no writes. No answer.
 struct end_session {};
 
-// To the session that has SLEEP. No answer; on_sleep_lock tells what comes of it.
+// Passes the action to the session that has SLEEP. No answer; on_sleep_lock reports the result.
 struct use_sleep_lock {
   doorbell::action what = doorbell::action::none;
 };
 
-// To have them done is the answer.
+// The answer is that they are done.
 struct end_hanging_leaders {};
 struct end_former_sleeper {};
 struct name_lock_holders {};
-struct mend_shards {};  // make the rows of shards that are gone
+struct mend_shards {};  // creates missing rows of shards
 struct listen {};       // may be refused: then nothing arrives, and the proof of hearing is missed
 struct stop_listening {};
 struct release_lead {};
 struct allow_writes {};  // on this session
 
 struct show_presence {  // on_shown
-  bool able = false;    // takes PRESENT, or gives it back
+  bool able = false;    // takes PRESENT if true, else gives it back
 };
-struct take_lead {  // of any shard but these: on_taken
+struct take_lead {  // of any shard except these; answer: on_taken
   std::vector<std::int64_t> but;
 };
 struct load {};              // on_loaded
 struct look_for_request {};  // on_requester
-struct count_relays {};      // that have a broker: on_counted
+struct count_relays {};      // counts those that have a broker; answer: on_counted
 struct notify_self {};       // on_notified_self
 struct ask_queue_usage {};   // on_queue_usage
 struct round_trip {          // on_answer
@@ -61,25 +61,25 @@ using leader_task =
                  task::take_lead, task::load, task::look_for_request, task::count_relays, task::notify_self,
                  task::ask_queue_usage, task::round_trip>;
 
-// What is saved of the shard whose lead was taken, and what holds for all of the outbox.
+// The saved state of the shard whose lead was taken, and the settings of the whole outbox.
 struct loaded_shard {
   saved_position from;
   int shards = 1;
-  bool rings = true;  // writers do
+  bool rings = true;  // writers notify
   timestamp server_time;
 };
 
-// What becomes of SLEEP.
+// The result of an action on SLEEP.
 enum class sleep_news : std::uint8_t {
-  up,  // it may be asked for
+  up,  // the session is open, so SLEEP may be asked for
   down,
   granted,
-  refused,    // silent writers were open for as long as it waited
+  refused,    // writers that do not notify kept transactions open during the whole wait
   contended,  // a commit waits for another one's notification
 };
 
-// What the channel says. Anybody can say anything there, so a word only has us look sooner at what is in the
-// table or in the locks.
+// The words of the channel. Anybody can send any of them, so a word only makes the leader look sooner at the
+// table or at the locks.
 enum class word : std::uint8_t {
   own_probe,
   due,

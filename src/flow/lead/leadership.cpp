@@ -12,9 +12,10 @@ constexpr auto after_giving_up = 1s;
 constexpr auto without_broker = 1s;
 constexpr auto between_counts = 1s;
 
-// What is locked, or in flight to a silent queue, may take minutes: who makes way for others leads on after
-// so long without rest, and tries again later. For confirms each try has twice the time: they come, or are
-// overdue. Who can do nothing as a leader gives the lead up beside a lock that has lasted for so long.
+// Locked events, or events in flight to a silent queue, may take minutes. A leader that makes way for another
+// relay therefore leads on if it has not drained after this time, and tries again later. When it waits only
+// for confirms, each try has twice the time of the one before, because confirms arrive or become overdue. A
+// leader that can do nothing gives the lead up in spite of a lock, once that lock has lasted this long.
 constexpr auto first_drain = 1s;
 constexpr int most_doublings = 6;
 constexpr auto between_drains = 5s;
@@ -32,7 +33,7 @@ void leadership::on_session() {
 
 void leadership::on_taken() {
   if (state_ == state::standing_by) state_ = state::taking;
-  if (state_ == state::stopped) state_ = state::stopping;  // told so while it tried
+  if (state_ == state::stopped) state_ = state::stopping;  // stop() was called while it tried
 }
 
 void leadership::on_loaded(clock::time_point now) {
@@ -74,7 +75,7 @@ bool leadership::on_looked(bool asked, clock::time_point now) {
   const auto may = leads ? std::max(next_drain_, next_request_) : next_request_;
   if (now >= may) {
     end_request(now + longest_request);
-  } else if (leads || !is_followed) {  // who leads on while it is followed did not come to rest
+  } else if (leads || !is_followed) {  // leading on during a request means that draining failed
     next_look_ = std::min(next_look_, may);
     return false;
   }
