@@ -1,4 +1,4 @@
-// kept_session: a session with the database that is opened anew whenever it is lost, until it is stopped.
+// kept_session: a session with the database that is reopened whenever it is lost, until it is stopped.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,29 +13,30 @@
 
 namespace outboxd::relay {
 
-// After an error by a lock, a full disk, or a user's trigger or foreign key, the session is still usable.
-// Read-only servers are found when a session is opened.
+// True if an error leaves the session usable: an error from a lock, a full disk, or a user's trigger or
+// foreign key. A read-only server is noticed when a session is opened, not here.
 bool is_of_the_statement(const std::string& sqlstate);
 
-// For work beside the stream.
+// For work beside the stream, on a session of its own.
 class kept_session {
  public:
   using clock = std::chrono::steady_clock;
-  // The work on one session. It ends at an error of the session, or once stopping().
+  // The work on one session. The work ends at an error of the session, or when stopping() is true.
   using service = std::function<boost::asio::awaitable<result<void>>(pg::connection&)>;
 
-  // tell: learns why a session was refused or lost; null where the stream's session says enough.
+  // `tell`: hears why a session was refused or lost. Null where the reports of the stream's session are
+  // enough.
   kept_session(const boost::asio::any_io_executor& on, const postgres_settings& settings,
                link_observer* tell = nullptr);
 
-  // Until stop().
+  // Runs until stop().
   boost::asio::awaitable<void> run(service serve);
   bool stopping() const { return stopping_; }
-  // Until then, or until the session or this one ends.
+  // Waits until `until`, or until the session or this object stops.
   boost::asio::awaitable<void> rest(pg::connection& link, clock::time_point until);
-  // The session has proved useful: after the next loss the wait is short again.
+  // Call it when the session has proved useful: the wait after the next loss is short again.
   void reset_pause() { pause_.reset(); }
-  // Ends a wait on its session.
+  // Ends a wait on the current session.
   void interrupt();
   void stop();
 

@@ -34,7 +34,7 @@ boost::asio::awaitable<void> keep(std::shared_ptr<sleep_lock> lock) {
   co_await lock->run();
 }
 
-// The settings that the flow needs.
+// Picks the settings that the flow needs.
 flow::leader_limits limits_of(const leader_settings& settings) {
   return {.stream = settings.stream,
           .doorbell = settings.doorbell,
@@ -156,7 +156,7 @@ void leader::interrupt() {
 
 void leader::adopt() {
   flow_.adopt(limits_of(settings_), clock::now());
-  if (flow_.has_session()) interrupt();  // not one that is being opened
+  if (flow_.has_session()) interrupt();  // a session that is being opened is not interrupted
 }
 
 void leader::stop() {

@@ -1,4 +1,5 @@
-// leader: drives a flow::leader on a session with PostgreSQL, and opens another one when that is lost.
+// leader: drives a flow::leader on a session with PostgreSQL, and opens a new session when the old one is
+// lost.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -21,13 +22,13 @@
 
 namespace outboxd::relay {
 
-// Whose leaders they are.
+// The owner of the leaders.
 class leader_host : public link_observer {
  public:
   virtual void tell(const relay_notice& what) = 0;
-  // What the leader counts.
+  // The counters that the leader updates.
   virtual counts& so_far() = 0;
-  // Who traces events, or null.
+  // The observer that traces events, or null.
   virtual flow::step_observer* steps() = 0;
 
  protected:
@@ -42,15 +43,15 @@ class leader {
   // Connects, stands by, leads, reconnects, until stop().
   boost::asio::awaitable<void> run();
 
-  // The settings have changed: retries, routes, and how often it polls.
+  // Takes up changed settings: retries, routes, and poll intervals.
   void adopt();
 
-  // The outbox's payload type, once a session has been open.
+  // The outbox's payload type. nullopt until a session has been opened.
   std::optional<payload_type> payload() const { return payload_; }
 
-  // Gives the lead up in order; run() then returns.
+  // Gives the lead up in an orderly way, then run() returns.
   void stop();
-  // Waits no longer for confirms.
+  // Stops waiting for confirms.
   void abandon();
   // Ends the session at once.
   void cut();
@@ -58,15 +59,15 @@ class leader {
   std::optional<int> leads() const { return flow_.leads(); }
   bool asleep() const { return flow_.asleep(); }
   const flow::stream& events() const { return flow_.events(); }
-  // While it leads: how full the server's notification queue is, from 0 to 1, and since when it has been
-  // filling.
+  // While the leader leads: the usage of the server's notification queue, from 0 to 1, and the time since
+  // when the queue has been filling.
   double queue_usage() const { return flow_.queue_usage(); }
   using system_time = std::chrono::system_clock::time_point;
   std::optional<system_time> queue_fills_since() const { return queue_fills_since_; }
-  // Since when notifications have not arrived; nullopt: they arrive, or that is not known yet.
+  // The time since when notifications have not arrived. nullopt: they arrive, or that is not known yet.
   std::optional<system_time> deaf_since() const { return deaf_since_; }
   const lock_holder_watch& lock_holders() const { return lock_holders_; }
-  // When its loop last turned: every wait in it has a timeout.
+  // The time of the leader's latest loop turn. Every wait in the loop has a timeout.
   std::chrono::steady_clock::time_point latest_turn() const { return latest_turn_; }
 
  private:
@@ -100,10 +101,10 @@ class leader {
   done carry_out(pg::connection& link, flow::task::round_trip& what);
 
   boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql);
-  // False: not now.
+  // Returns false if the notification could not be sent now.
   boost::asio::awaitable<result<bool>> notify(pg::connection& link);
 
-  // Notices for the relay are passed on.
+  // Passes a notice on to the relay.
   template <class Notice>
   void take(const Notice& what) {
     host_.tell(what);
@@ -134,8 +135,8 @@ class leader {
   lock_holder_watch lock_holders_;
   std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
   pg::connection* current_ = nullptr;
-  server_session session_;  // the latest one
-  store::open_to_all may_;  // what its user may use there
+  server_session session_;  // the latest session
+  store::open_to_all may_;  // the rights of the session's user
   store::shard_view view_;
   std::optional<payload_type> payload_;  // of the outbox, once a session has been open
   std::optional<system_time> queue_fills_since_;

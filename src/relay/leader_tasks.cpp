@@ -1,4 +1,4 @@
-// leader_tasks: what a leader asks of its session, as statements.
+// leader_tasks: carries out a leader's tasks on its session, as statements.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -82,7 +82,8 @@ leader::done leader::carry_out(pg::connection& link, flow::task::mend_shards&) {
   co_return result<void>();
 }
 
-// The first listener of a database reads through the queue, which may be long, or may be refused.
+// The first listener of a database reads the whole queue, which may be long. The server may also refuse
+// LISTEN.
 leader::done leader::carry_out(pg::connection& link, flow::task::listen&) {
   const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
   if (!listens && link.lost()) co_return tl::make_unexpected(listens.error());
@@ -201,7 +202,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::round_trip& wha
   store::store_session store(link, settings_.database.claim_timeout);
   const auto asked_at = clock::now();
   OUTBOXD_CO_TRY(auto answer, co_await store.execute(*what.what, view_));
-  if (what.what->find<flow::read_request>() != nullptr) pause_.reset();  // what can be read is well
+  if (what.what->find<flow::read_request>() != nullptr) pause_.reset();  // a session that can read is healthy
   count(*what.what, asked_at);
   flow_.on_answer(std::move(answer), link.turned_read_only(), clock::now());
   co_return result<void>();

@@ -72,7 +72,7 @@ boost::asio::awaitable<result<void>> sleep_lock::lock(pg::connection& link) {
                      link, fmt::format("SELECT {}.take_sleep({})", settings_.schema.identifier(), shard_)));
   session_.reset_pause();
   held_ = taken;
-  if (wanted_ == action::unlock) co_return result<void>();  // nobody wants it any more
+  if (wanted_ == action::unlock) co_return result<void>();  // the lock is no longer wanted
   if (wanted_ == action::ask) wanted_ = action::none;
   tell_(held_ ? sleep_news::granted : sleep_news::refused);
   co_return result<void>();
@@ -92,7 +92,7 @@ void sleep_lock::want(action what) {
   session_.interrupt();
 }
 
-// The session's end releases the lock. No listener is told any more.
+// The end of the session releases the lock. `tell` is not called any more.
 void sleep_lock::stop() {
   tell_ = [](sleep_news) {};
   session_.stop();

@@ -1,4 +1,4 @@
-// sleep_lock: a separate session that holds a shard's advisory lock SLEEP, which makes writers ring.
+// sleep_lock: a separate session that holds a shard's advisory lock SLEEP, which makes writers notify.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,24 +13,24 @@ namespace outboxd::relay {
 
 using flow::sleep_news;
 
-// A session lock, held without a transaction: it holds back no vacuum.
+// Holds a session lock without a transaction, so that the lock holds back no vacuum.
 class sleep_lock {
  public:
   using action = flow::doorbell::action;
 
-  // tell: may call want().
+  // `tell`: may call want().
   sleep_lock(const boost::asio::any_io_executor& on, const postgres_settings& settings, int shard,
              link_observer& observer, std::function<void(sleep_news)> tell);
 
   // Connects, serves, reconnects, until stop().
   boost::asio::awaitable<void> run();
 
-  // The latest wish replaces one that has not begun, but a probe replaces nothing.
+  // The latest action replaces one that has not begun. A probe replaces nothing.
   void want(action what);
 
   void stop();
 
-  // At the server; 0 while there is no session.
+  // The server process of the session; 0 without a session.
   int process() const { return process_; }
 
  private:
