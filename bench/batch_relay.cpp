@@ -1,8 +1,9 @@
-// batch_relay: the worker that people write once one event at a time is too slow, as a baseline. It takes a
-// batch of pending rows with FOR UPDATE SKIP LOCKED, publishes all of them, waits for their confirms, marks
-// them with one UPDATE, and commits. It polls while there is nothing. Several workers lock rows of the same
-// aggregate in any order, and a batch that fails is published again as a whole: such workers keep no order.
-// Works on the table plain.event (stage/plain_outbox.hpp) until it is killed.
+// batch_relay: a baseline: the worker that people write when a worker for one event at a time is too slow.
+// Each batch is pending rows locked with FOR UPDATE SKIP LOCKED. The worker publishes all of them, waits for
+// their confirms, marks them with one UPDATE, and commits. When nothing is pending, the worker polls. Such
+// workers do not keep order: several of them lock rows of the same aggregate in any order, and a failed batch
+// is published again as a whole. The worker uses the table plain.event (stage/plain_outbox.hpp) until it is
+// killed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,7 +23,7 @@ class worker {
   worker(const std::string& database_url, const std::string& amqp_url, int batch)
       : session_(database_url), channel_(amqp_url), batch_(std::to_string(batch)) {}
 
-  // Returns how many events it has published.
+  // Returns the number of published events.
   std::size_t work() {
     session_.exec("BEGIN");
     const auto rows = session_.exec(

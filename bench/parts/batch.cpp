@@ -1,5 +1,5 @@
-// batch: outboxd beside the batch relay, the worker that people write with SKIP LOCKED and batched confirms:
-// what it takes to empty a full table, and how long single events take.
+// batch: compares outboxd with the batch relay, the worker that people write with SKIP LOCKED and batched
+// confirms: the cost of emptying a full table, and the latency of single events.
 #include <fmt/format.h>
 
 #include <map>
@@ -12,7 +12,7 @@
 namespace outboxd::bench {
 namespace {
 
-// Of all rounds, in ms, by events per second.
+// The latencies of all rounds in ms, by events per second.
 struct times_at {
   std::map<int, std::vector<double>> p50, p99;
 };
