@@ -22,7 +22,7 @@ int version_command() {
   return exit_success;
 }
 
-// `outboxd help events list`, `outboxd help settings`
+// Handles `outboxd help events list` and `outboxd help settings`.
 int help_command(const CLI::App& app, const setting_flags& flags, const std::vector<std::string>& topic) {
   if (topic == std::vector<std::string>{"settings"}) {
     fmt::print("{}", flags.help());
