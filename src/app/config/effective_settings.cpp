@@ -14,7 +14,7 @@
 namespace outboxd::app {
 namespace {
 
-// A basic string of TOML.
+// Writes a basic string of TOML.
 std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -28,7 +28,7 @@ std::string in_quotes(std::string_view text) {
   return out + "\"";
 }
 
-// A path may have any characters, a comment may not.
+// A path may contain any character, but a comment may not.
 std::string in_comment(std::string_view origin) {
   std::string out(origin);
   std::replace_if(
@@ -45,7 +45,7 @@ std::string as_value(const std::string& text) {
 std::string without_passwords(const std::string& key, const std::string& text) {
   if (key == "database.url") return pg::without_passwords(text);
   if (key.starts_with("console.")) return text.empty() ? text : "***";
-  if (key == "amqp.management_url") return text.empty() ? text : amqp::without_password(text);  // no list
+  if (key == "amqp.management_url") return text.empty() ? text : amqp::without_password(text);  // one URL
   std::string out;
   for (std::size_t begin = 0; begin <= text.size();) {
     const auto end = std::min(text.find(',', begin), text.size());
@@ -59,7 +59,7 @@ std::string without_passwords(const std::string& key, const std::string& text) {
 bool is_shown(const raw_settings& given, const setting_key& one, extent which) {
   const auto key = one.key();
   if (given.contains(key) || given.contains(key + "_file")) return true;
-  // Both together would be refused.
+  // A relay refuses retry.schedule together with these settings.
   if (given.contains("retry.schedule") &&
       (key == "retry.base" || key == "retry.cap" || key == "retry.max_attempts"))
     return false;
@@ -80,12 +80,12 @@ std::string line_of(const raw_settings& given, const setting_key& one) {
   return line_of(one.name, one.secret ? in_quotes(without_passwords(key, text)) : as_value(text), origin);
 }
 
-// Header names may have any characters.
+// Header names may contain any character, so they are quoted.
 std::string line_of_header(std::string_view name, const raw_value& value) {
   return line_of(fmt::format("{}.{}", route_headers, in_quotes(name)), value.text, value.origin);
 }
 
-// JSON's texts, numbers, true and false are TOML's, too.
+// JSON's strings, numbers, true and false are valid TOML, too.
 std::string route_tables(const raw_settings& from) {
   const std::string header_prefix = std::string(route_headers) + ".";
   std::map<std::size_t, std::string> tables;

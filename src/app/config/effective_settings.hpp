@@ -1,4 +1,4 @@
-// effective_settings: the settings in force, each with where it came from, as a TOML file without passwords.
+// effective_settings: writes the settings in force and their origins as a TOML file without passwords.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 namespace outboxd::app {
 
 enum class extent {
-  usual,  // the common settings, and those that are given
+  usual,  // the common settings, and the given ones
   all,
 };
 
-// Fed back as a file it means the same, but for the passwords, which are ***. Each line ends with the origin
-// as a comment.
+// The output means the same when it is read as a configuration file, except for the passwords, which are ***.
+// Each line ends with the origin of the setting as a comment.
 std::string to_toml(const settings& from, extent which);
 
 }  // namespace outboxd::app

@@ -18,7 +18,7 @@ std::vector<std::string_view> live_between(const settings& a, const settings& b)
   return out;
 }
 
-// Where it is written down may change without a meaning.
+// Compares only the texts: a setting may move to another place and keep its meaning.
 bool differs(const raw_settings& a, const raw_settings& b, const std::string& key,
              std::string_view fallback) {
   const auto text_in = [&](const raw_settings& all) {

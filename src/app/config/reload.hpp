@@ -1,4 +1,4 @@
-// reload: what of changed settings a running relay takes up, and what waits for its restart.
+// reload: which changed settings a running relay takes up, and which take effect at its restart.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace outboxd::app {
 
-// They change at run time, and so do routes: relay::adopt and logger::adopt take them up. A change of
-// retention.published to or from 0s takes effect at the next start.
+// These settings and the routes change at run time: relay::adopt and logger::adopt take them up. A change to
+// or from retention.published = 0s takes effect only when the relay is restarted.
 inline constexpr std::array<std::string_view, 16> live_keys{
     "amqp.confirm_timeout",
     "relay.sweep_interval",
@@ -32,15 +32,16 @@ inline constexpr std::array<std::string_view, 16> live_keys{
 };
 
 struct reloaded {
-  settings in_force;                    // those of before, with the changed live ones
+  settings in_force;                    // the former settings with the changed live ones
   std::vector<std::string> taken_up;    // keys
-  std::vector<std::string> at_restart;  // keys that have changed and have no effect before
+  std::vector<std::string> at_restart;  // keys of changed settings that take effect at the next start
 };
 
-// An error if `found` is not good, or if its live settings do not fit those that stay; then nothing changes.
+// Fails if `found` is invalid, or if its live settings do not fit the settings that stay. Then nothing
+// changes.
 result<reloaded> reload(const settings& in_force, const raw_settings& found);
 
-// The text of a setting and where it came from.
+// The text of a setting and its origin.
 raw_value value_of(const settings& from, const std::string& key);
 
 }  // namespace outboxd::app

@@ -14,7 +14,7 @@ constexpr const char* default_file = "/etc/outboxd/outboxd.toml";
 constexpr const char* common_group = "Settings";
 constexpr const char* other_group = "Other settings";
 
-// --help lists the common settings alone.
+// --help lists only the common settings.
 class common_help : public CLI::Formatter {
  public:
   std::string make_group(std::string group, bool positional,

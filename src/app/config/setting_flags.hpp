@@ -1,4 +1,4 @@
-// setting_flags: the flags of all settings, and the settings gathered from the three places.
+// setting_flags: the flags of all settings, and the settings gathered from flags, environment and file.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,15 +14,15 @@ namespace outboxd::app {
 
 class setting_flags {
  public:
-  // CLI11 keeps pointers to the values: this object has to stay where it is, and outlive the parsing.
+  // CLI11 keeps pointers to the values, so this object must not move, and must outlive the parsing.
   explicit setting_flags(CLI::App& app);
   setting_flags(const setting_flags&) = delete;
   setting_flags& operator=(const setting_flags&) = delete;
 
-  // After the parsing: the settings from flags, environment and file.
+  // Call it after the parsing. Returns the settings from flags, environment and file.
   result<raw_settings> gather() const;
 
-  // All of them, as --help lists the common ones.
+  // The help of all settings. --help itself lists the common ones.
   std::string help() const;
 
  private:
@@ -35,7 +35,7 @@ class setting_flags {
   };
   void add(CLI::App& app, flag what, const std::string& help);
   std::optional<raw_value> configuration_file()
-      const;  // its path; nullopt if none is named and the default does not exist
+      const;  // its path; nullopt if no file is named and the default file does not exist
 
   std::deque<flag> flags_;
   CLI::Option* config_ = nullptr;

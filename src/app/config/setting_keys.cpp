@@ -79,7 +79,7 @@ std::string key_of_words(std::string_view words) {
 
 std::optional<setting_names> nearest_setting(std::string_view misspelled) {
   constexpr std::size_t near_enough = 4;
-  // For a name without its section. Short words are easily near to others.
+  // The limit for a name without its section. Short words are near to others by chance.
   const std::size_t near_enough_alone = std::min(near_enough, misspelled.size() / 3 + 1);
   std::optional<setting_names> best;
   std::size_t best_distance = near_enough;

@@ -1,5 +1,5 @@
-// setting_keys: the list of all settings: key, default, and one line of help. Flags, file and environment
-// follow from it.
+// setting_keys: the list of all settings, with key, default and one line of help. Flags, file keys and
+// environment variables are derived from it.
 #pragma once
 
 #include <array>
@@ -128,7 +128,7 @@ inline constexpr std::array<std::string_view, 7> common_settings{
 
 struct deprecated_setting {
   std::string_view key;
-  std::string_view instead;  // what to do
+  std::string_view instead;  // the advice for the user
 };
 inline constexpr std::array deprecated_settings{
     deprecated_setting{"amqp.heartbeat", "remove it: the relay proposes 10s, and RabbitMQ may ask for less"},
@@ -137,7 +137,7 @@ inline constexpr std::array deprecated_settings{
     deprecated_setting{"retry.schedule", "set retry.base, retry.cap and retry.max_attempts"},
 };
 
-// How a setting, or the file that holds a secret one, is spelled in the three places.
+// The names of a setting, or of the file that holds a secret one, in the three places.
 struct setting_names {
   std::string key;
   std::string flag;
@@ -146,12 +146,12 @@ struct setting_names {
 
 bool is_section(std::string_view name);
 
-// relay_batch_bytes → relay.batch_bytes, dead_letter_exchange → dead_letter.exchange. Of an unknown section
-// the first word is taken.
+// relay_batch_bytes → relay.batch_bytes, dead_letter_exchange → dead_letter.exchange. If the section is
+// unknown, the first word is taken as the section.
 std::string key_of_words(std::string_view words);
 
-// What the misspelled key, or a key without its section, was probably meant to be; nothing if none is near.
-// The configuration file has a flag and a variable and no key.
+// The setting that a misspelled key, or a key without its section, probably means. nullopt if none is near.
+// The configuration file's own setting has a flag and a variable, but no key.
 std::optional<setting_names> nearest_setting(std::string_view misspelled);
 
 }  // namespace outboxd::app
