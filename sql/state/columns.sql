@@ -1,13 +1,12 @@
--- Columns that are missing or not as the files of sql/ make them. What PostgreSQL writes behind a literal,
--- such as 'pending'::event_status, is no difference, nor are the lines that it breaks an expression into.
--- What says where an event is and what has become of it cannot be made again: by its default, all events
--- would be pending.
+-- Columns that are missing or differ from the files of sql/. A cast that PostgreSQL adds to a literal, such
+-- as 'pending'::event_status, is no difference, nor are its line breaks in an expression. Columns that tell
+-- where an event is and what became of it cannot be recreated: with the default, all events would be pending.
 WITH @declared@,
 found AS (
   SELECT w.*, a.attnum, a.atttypid, a.attnotnull, a.attidentity,
          ltrim(regexp_replace(pg_catalog.pg_get_expr(d.adbin, d.adrelid), '[[:space:]]+', ' ', 'g'))
            AS is_default,
-         -- Names are quoted there only where they have to be.
+         -- PostgreSQL quotes names only where it must.
          replace(w.fallback, format('"%s".', replace(@schema_text@, '"', '""')),
                  format('%I.', @schema_text@)) AS wanted_default,
          format('ALTER TABLE %I.%I ', @schema_text@, w.relation) AS alter_table,

@@ -1,12 +1,13 @@
--- What the files of sql/ make, taken from their statements: with it other queries of this folder begin. The
--- name of the schema is quoted in a statement, and may be anything else.
+-- The objects that the files of sql/ make, extracted from their statements. Other queries of this folder
+-- begin with this one. The schema's name is quoted in a statement, and may be any name.
 --
--- number, kind, name, statement; of a column that a migration adds its table and its definition.
+-- Columns: number, kind, name, statement. A column that a migration adds has its table as the name, and its
+-- definition as the statement.
 listed (number, kind, name, statement) AS (VALUES @statements@),
 functions AS (
   SELECT l.number, l.name, split_part(l.statement, '$outboxd$', 2) AS body,
          h.head ~ '\sSECURITY DEFINER\s' AS definer,
-         -- As pg_proc.proconfig has them.
+         -- As pg_proc.proconfig stores the settings.
          ARRAY(SELECT s.m[1] || '=' || replace(s.m[2], '''', '')
                FROM regexp_matches(h.head, '\sSET (\w+?) = (.+?)(?=\s+SET\s|\s+AS\s)', 'g') AS s (m)
                ORDER BY s.m[1] COLLATE "C") AS settings,
@@ -21,7 +22,7 @@ functions AS (
   CROSS JOIN LATERAL split_part(l.statement, '$outboxd$', 1) AS h (head)
   WHERE l.kind = 'function'),
 tables AS (SELECT l.name FROM listed AS l WHERE l.kind = 'table'),
--- Columns and constraints: each begins on a line of its own, behind two blanks.
+-- Columns and constraints. Each begins on a line of its own, indented by two blanks.
 definitions (number, relation, definition) AS (
   SELECT l.number, l.name, d.definition
   FROM listed AS l

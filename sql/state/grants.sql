@@ -1,6 +1,6 @@
--- What is granted, compared with rights.sql. `migrate` grants what is missing here, and takes from PUBLIC
--- what a restore without privileges has given it: only of our own objects, for the schema may be shared with
--- the application's. What roles and users have beyond this is left to whoever granted it.
+-- Granted rights, compared with rights.sql. `migrate` grants missing rights here. It also revokes the rights
+-- that a restore without privileges has given to PUBLIC, but only on outboxd's own objects, because an
+-- application may share the schema. Other rights of roles and users are left to whoever granted them.
 WITH @declared@,
 wanted (role, kind, name, what, columns) AS (
 @rights@),
@@ -9,7 +9,7 @@ relations AS (
   FROM pg_catalog.pg_class AS c
   WHERE c.relnamespace = (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = @schema_text@)
     AND c.relname IN (SELECT t.name FROM tables AS t)),
--- What is there: of each object, and of each column that has rights of its own.
+-- The existing rights of each object, and of each column that has rights of its own.
 held AS (
   SELECT 'SCHEMA' AS kind, '' AS name, format('%I', n.nspname) AS object, NULL::name AS col, a.*
   FROM pg_catalog.pg_namespace AS n CROSS JOIN LATERAL aclexplode(n.nspacl) AS a

@@ -1,8 +1,9 @@
--- What the user of this session lacks of a role's rights in rights.sql, and which tables hide their rows
--- from it. Also what PostgreSQL leaves open to everybody and an administrator has closed, as far as it is
--- among the given names: all words of a refusal, which has the name of its object in any language, or of the
--- statements that are to be run. Returns kind, name, privilege, what is said of the user, and the statement
--- that mends it: of our own objects, if so asked, those alone that are among the names, if any is.
+-- The rights of a role in rights.sql that this session's user lacks, and the tables that hide their rows from
+-- the user. Also rights that PostgreSQL gives to everybody and an administrator has revoked, if the given
+-- names include their object. The names are all words of a refusal, which names its object in any language,
+-- or the names in the statements to run. Returns kind, name, privilege, a sentence about the user, and the
+-- statement that mends the fault. For outboxd's own objects, a caller may ask for only those among the names,
+-- if there are any.
 WITH wanted (role, kind, name, what, columns) AS (
 @rights@),
 me AS (

@@ -1,9 +1,9 @@
--- What an outbox has that an earlier outboxd has made, and that what follows would not find. Constraints and
--- triggers go, to be made again; functions had other arguments.
+-- Objects of an earlier outboxd that the other queries of this folder would not find. Constraints and
+-- triggers are dropped and made again. Old functions had other arguments.
 --
--- Before INSERTs went without a trigger: the trigger, the column that it filled, and triggers on UPDATE with
--- conditions of then. Relays of then read that column. So all of it stays while any relay is connected, and
--- harms nobody: writers pay for it, and ring twice.
+-- Before INSERTs worked without a trigger, an outbox had that trigger, the column that it filled, and
+-- triggers on UPDATE with the conditions of that time. Relays of that time read the column. So all of these
+-- stay while any relay is connected, and do no harm: writers only pay for the trigger, and notify twice.
 SELECT 'the trigger event_admit and what belongs to it are of an earlier outboxd',
        format('DROP TRIGGER IF EXISTS event_admit ON %1$s; DROP TRIGGER IF EXISTS event_keep_place ON %1$s;'
               ' DROP TRIGGER IF EXISTS event_agree_on_status ON %1$s; DROP FUNCTION %2$I.admit_event();'
@@ -16,7 +16,7 @@ WHERE to_regprocedure(format('%I.admit_event()', @schema_text@)) IS NOT NULL
     WHERE l.locktype = 'advisory' AND l.classid = @lock_class@::oid AND l.objid = 129 AND l.objsubid = 2
       AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database()))
 UNION ALL
--- Before version 10, and 12.
+-- From versions before 10, and before 12.
 SELECT format('the constraint %s is of an earlier outboxd', k.name),
        format('ALTER TABLE %s DROP CONSTRAINT %I;', c.conrelid::regclass, k.name), true
 FROM (VALUES ('audit', 'audit_what_known', 'cancel'), ('pause', 'pause_part_known', 'exchange'),

@@ -1,6 +1,6 @@
--- Objects that are missing or not as the files of sql/ make them, each behind those that it needs: those that
--- columns need, or those that need columns. A function whose body names another schema is from before ALTER
--- SCHEMA ... RENAME.
+-- Objects that are missing or differ from the files of sql/, each after the objects that it needs. One run
+-- covers objects that columns need, another run objects that need columns. A function whose body names
+-- another schema dates from before ALTER SCHEMA ... RENAME.
 WITH @declared@,
 here AS (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = @schema_text@),
 wanted AS (

@@ -1,9 +1,9 @@
--- Gives an outbox that exists another number of shards, or another doorbell: behind doorbell.sql, which makes
--- the functions that say so. It waits for the leads of all shards, and for no writer.
+-- Changes the number of shards of an existing outbox, or its doorbell. Runs after doorbell.sql, which makes
+-- the functions that depend on them. Waits for the leads of all shards, but for no writer.
 SELECT pg_advisory_xact_lock(@lock_class@, s) FROM generate_series(0, @shards@ - 1) AS s;
 
--- Beside a writer that is open the table's lock is not to be had. Then writers do not look at the new shards
--- yet, and their leaders poll.
+-- While a writer has an open transaction, the table's lock cannot be had. Then writers do not check the new
+-- shards yet, and the leaders of those shards poll.
 DO $bell$
 BEGIN
   ALTER TABLE @schema@.event ALTER tx SET DEFAULT @bell@;
@@ -12,8 +12,9 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $bell$;
 
--- Nothing that a leader of an old shard had not read may be above the position of a new one: the lowest seq,
--- and what all of them had seen. PostgreSQL 14 has no min(xid8).
+-- A new shard starts at the lowest seq of the old shards, with a snapshot of only what all of their leaders
+-- had seen. So no event that an old leader had not read lies before the new position. PostgreSQL 14 has no
+-- min(xid8).
 WITH lowest AS (
   SELECT (SELECT pg_snapshot_xmin(t.seen) AS x FROM @schema@.shard AS t ORDER BY x LIMIT 1) AS xmin,
          (SELECT pg_snapshot_xmax(t.seen) AS x FROM @schema@.shard AS t ORDER BY x LIMIT 1) AS xmax)

@@ -1,13 +1,14 @@
--- Who may do what in the outbox: role, kind, name, privilege, and the columns where it is not for all of
--- them. grants.sql compares this list with what is granted, and lacks.sql with what a user may do.
+-- The rights of each role in the outbox: role, kind, name, privilege, and the columns if the right does not
+-- cover all of them. grants.sql compares this list with the granted rights, and lacks.sql with a user's
+-- rights.
 VALUES
   ('outbox_writer', 'SCHEMA', '', 'USAGE', NULL::text[]),
   ('outbox_relay', 'SCHEMA', '', 'USAGE', NULL),
   ('outbox_operator', 'SCHEMA', '', 'USAGE', NULL),
 
-  -- Producers: the columns that are theirs to set, and emit. To read only what the database has filled in,
-  -- as INSERT ... RETURNING of an ORM asks for it; docs/security.md tells why no more. Other applications'
-  -- payloads are in the table.
+  -- Producers: the columns that they may set, and emit. They may read only the columns that the database
+  -- fills in, as an ORM's INSERT ... RETURNING asks for. The table contains other applications' payloads;
+  -- docs/security.md explains why producers may read no more.
   ('outbox_writer', 'TABLE', 'event', 'INSERT',
    '{id,aggregate_type,aggregate_id,event_type,payload,headers,exchange,routing_key,available_at}'),
   ('outbox_writer', 'TABLE', 'event', 'SELECT', '{id,seq,created_at,available_at}'),
@@ -36,7 +37,7 @@ VALUES
   ('outbox_relay', 'FUNCTION', 'drop_partition', 'EXECUTE', NULL),
   ('outbox_relay', 'FUNCTION', 'next_seq', 'EXECUTE', NULL),
 
-  -- People who look after it: read, retry, discard, replay, prune, pause.
+  -- Operators: read, retry, discard, replay, prune, pause.
   ('outbox_operator', 'TABLE', 'migration', 'SELECT', NULL),
   ('outbox_operator', 'TABLE', 'event', 'SELECT', NULL),
   ('outbox_operator', 'TABLE', 'event', 'DELETE', NULL),

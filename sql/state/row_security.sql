@@ -1,6 +1,6 @@
--- Tables that hide their rows, as where an event trigger enables row-level security on every new table. It is
--- switched off where there is no policy. Policies are somebody's own: they are named as long as they hide
--- rows from a user of a relay or an operator, and left to whoever made them.
+-- Tables that hide their rows, for example because an event trigger enables row-level security on every new
+-- table. Without a policy, row-level security is switched off. Policies belong to somebody else: they are
+-- reported as long as they hide rows from a user of a relay or an operator, and left to whoever made them.
 WITH @declared@,
 ours AS (
   SELECT c.oid, c.relname, c.relrowsecurity, p.policies

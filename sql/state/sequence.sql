@@ -1,6 +1,7 @@
--- A sequence behind the events, as a logical copy leaves it: new events would go out before earlier ones of
--- their aggregates. Beyond the bound somebody has chosen a seq of his own, and the sequence would soon be at
--- its end. Writers that go on meanwhile may be behind it already, so it is never set back.
+-- A sequence that is behind the events, as after a logical copy. New events would be published before earlier
+-- events of their aggregates. A seq beyond the bound was chosen by hand. The sequence does not follow it,
+-- because it would soon be at its end. Writers that continue meanwhile may already be beyond the new value,
+-- so the sequence is never set back.
 SELECT format('the sequence is at %s, and an event has the seq %s', s.next, e.seq),
        format('LOCK TABLE %1$I.event IN SHARE ROW EXCLUSIVE MODE; SELECT setval(pg_get_serial_sequence(%2$L,'
               ' ''seq''), greatest(%3$s, %1$I.next_seq() - 1));', @schema_text@,
