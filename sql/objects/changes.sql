@@ -1,12 +1,13 @@
--- Changes by hand: whoever changes an event need not know of the columns that are the relay's, and cannot
--- break them.
+-- Changes by hand. A user who changes an event need not know the relay's columns, and cannot break them.
 --
--- These are AFTER triggers, and what they mend they mend with another UPDATE: a BEFORE trigger would lock
--- every row once more before the relay's marks. A mark fires neither. The functions find out the rest: an
--- INSERT copies the conditions of all triggers, and a long one costs it as much as an index.
+-- These are AFTER triggers, and they repair a row with another UPDATE, because a BEFORE trigger would lock
+-- every row once more before the relay's marks. A mark fires neither trigger. The functions check the
+-- details, because an INSERT copies the conditions of all triggers, and a long condition costs an INSERT as
+-- much as an index.
 
--- A function that runs with the owner's rights could be put on a table of somebody's own, whose rows would
--- then name any event: where PUBLIC may execute it again, as after a restore without privileges.
+-- Refuses tables other than event. A user could put a trigger function that runs with the owner's rights on a
+-- table of his own, whose rows would then name any event. That needs EXECUTE for PUBLIC, which a restore
+-- without privileges brings back.
 CREATE OR REPLACE FUNCTION @schema@.require_event(which oid) RETURNS void LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -21,10 +22,11 @@ BEGIN
 END
 $outboxd$;
 
--- The place of an event stays what it was when it was inserted: an upsert that writes all columns changes
--- nothing here. An event that is not finished keeps its aggregate, too (23514, check_violation): others of it
--- may be waiting behind it. The UPDATE that mends changes seq and tx as well: it is known by a setting, which
--- the body sets. In the function's SET clause it would take a superuser to make the function.
+-- The place of an event stays what it was at the INSERT, so an upsert that writes all columns changes nothing
+-- here. An unfinished event keeps its aggregate, too (23514, check_violation), because other events of the
+-- aggregate may be waiting behind it. The repairing UPDATE changes seq and tx as well, and is recognized by a
+-- setting. The body sets it, because a setting in the function's SET clause would need a superuser to create
+-- the function.
 CREATE OR REPLACE FUNCTION @schema@.keep_place() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -51,9 +53,9 @@ BEGIN
 END
 $outboxd$;
 
--- Has relays look at once, by a word on the channel; for commands. A NOTIFY fails with its commit, and the
--- command with it, when the queue that all databases of the server share is full. So nothing is said while
--- half of it is full.
+-- Makes relays look at once, by a notification on the channel. For commands. When the queue that all
+-- databases of the server share is full, a NOTIFY fails with its commit, and so would the command. So nothing
+-- is sent while half of the queue is full.
 CREATE OR REPLACE FUNCTION @schema@.tell_relays(word text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -72,9 +74,10 @@ END
 $outboxd$;
 REVOKE ALL ON FUNCTION @schema@.tell_relays(text) FROM PUBLIC;
 
--- Status and exception agree, always. What is set to pending by hand becomes waiting and due: the leader has
--- read past its place, and finds it there. It keeps what it waited for, so that its followers stay behind it.
--- What is pending and put off (available_at) becomes scheduled: the stream takes whatever is pending.
+-- Keeps status and exception consistent. An event that is set to pending by hand becomes waiting and due.
+-- The leader has read past its place, but finds waiting events. The event keeps its kind of wait (exception),
+-- so that its followers stay behind it. A pending event that is put off (available_at) becomes scheduled,
+-- because the stream takes every pending event.
 CREATE OR REPLACE FUNCTION @schema@.agree_on_status() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$

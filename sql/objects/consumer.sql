@@ -1,17 +1,17 @@
--- The consumers' side: an effect once, however often its event is delivered. And what deletes what is old:
--- records of consumers, and published events.
+-- The consumers' side: an effect happens once, however often its event is delivered. Also the functions that
+-- delete old rows: records of consumers, and published events.
 
--- True if this consumer has not processed this event yet; then it is recorded, in the caller's transaction. A
--- consumer calls it in the transaction that applies the event's effect, and applies the effect only if it is
--- true. Whatever rolls the effect back takes the record with it, so true is returned in exactly one
--- transaction that commits.
+-- True if this consumer has not processed this event yet. The event is then recorded as processed, in the
+-- caller's transaction. A consumer calls it in the transaction that applies the event's effect, and applies
+-- the effect only if the result is true. A rollback of the effect also removes the record, so exactly one
+-- committed transaction gets true.
 --
--- While another transaction that got true is still open, the call waits for its end: false if it commits,
--- true if it rolls back. That is READ COMMITTED. In REPEATABLE READ and SERIALIZABLE, where the caller's
--- snapshot may be older than the other's commit, the call fails with 40001 instead of returning false, and
--- the transaction has to be run again, as these levels ask for anyway.
+-- While another transaction that got true is still open, the call waits for its end: the result is false if
+-- that transaction commits, and true if it rolls back. This holds in READ COMMITTED. In REPEATABLE READ and
+-- SERIALIZABLE, where the caller's snapshot may be older than the other's commit, the call fails with 40001
+-- instead of returning false. The transaction must then be run again, as these levels ask for anyway.
 --
--- It runs with the caller's own rights, which need no more than the INSERT: see docs/consuming.md.
+-- Runs with the caller's own rights, which need no more than the INSERT: see docs/consuming.md.
 CREATE OR REPLACE FUNCTION @schema@.first_time(consumer_name text, event_id uuid) RETURNS boolean
 LANGUAGE plpgsql AS $outboxd$
 BEGIN
@@ -23,8 +23,8 @@ END
 $outboxd$;
 
 -- Deletes at most `most` records of events that were processed before older_than and not before `from_time`,
--- the oldest first; those that somebody has locked stay. Says how many, and up to which time: what comes next
--- need not go through what was deleted here once more. For prune_processed, and for the relay
+-- the oldest first. Locked records stay. Returns how many were deleted, and up to which time, so that the
+-- next call need not scan the deleted rows again. For prune_processed, and for the relay
 -- (retention.processed).
 CREATE OR REPLACE FUNCTION @schema@.forget_processed(from_time timestamptz, older_than timestamptz,
   most integer,
@@ -50,7 +50,7 @@ $outboxd$;
 
 -- Deletes at most `most` records of events that were processed before older_than, the oldest first, and
 -- returns how many. An event that is delivered again after its record was pruned is processed again.
--- audit_count is one of operator.sql.
+-- audit_count is in operator.sql.
 CREATE OR REPLACE FUNCTION @schema@.prune_processed(older_than timestamptz, most integer,
   audit bigint DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
@@ -66,14 +66,15 @@ BEGIN
 END
 $outboxd$;
 
--- Deletes the events at these places, with these seqs, that were published before older_than; those that
--- somebody has locked stay. A row may be held on to: by a foreign key that refers to it, or by a trigger that
--- refuses. PostgreSQL then refuses all that it was to delete with it. So fewer are tried, until such a row is
--- alone, and stays; `kept` is how many, and `why` tells of the first of them. A transaction with many
--- subtransactions slows other sessions down: it stops after fifty of them, or two hundred such rows.
--- `reached` is how many places it has been at.
+-- Deletes the events at these places, with these seqs, that were published before older_than. Locked events
+-- stay. A row may also be held, by a foreign key that refers to it or by a trigger that refuses. PostgreSQL
+-- then refuses every row of the same DELETE. So smaller sets are tried, until such a row is alone, and that
+-- row stays. `kept` counts these rows, and `why` is the reason for the first of them. A transaction with many
+-- subtransactions slows other sessions down, so the function stops after fifty of them, or after two hundred
+-- such rows. `reached` is how many places have been tried.
 --
--- It runs with the caller's rights, and names only what the catalog has: a trigger may raise any words.
+-- Runs with the caller's rights. `why` names only objects of the catalog, because a trigger may raise any
+-- text.
 CREATE OR REPLACE FUNCTION @schema@.prune_places(places tid[], seqs bigint[], older_than timestamptz,
   OUT pruned bigint, OUT kept bigint, OUT why text, OUT reached integer)
 LANGUAGE plpgsql
@@ -153,10 +154,10 @@ END
 $outboxd$;
 
 -- Deletes at most `most` events that were published before older_than and come after this seq, the oldest
--- first. Says how many, and up to which seq it has come; 0: there are no more. Events that are pending,
--- waiting or dead are never pruned, however old; one that somebody has locked is left to him. No index lists
--- what is published, which every mark would pay for: it goes through the events in seq order, until a
--- thousand in a row were created too late.
+-- first. Returns how many were deleted, and the seq reached; 0 means that there are no more. Pending, waiting
+-- and dead events are never pruned, however old. Events locked by another session stay. No index lists
+-- published events, because every mark would pay for it. So the function reads the events in seq order, until
+-- a thousand in a row were created too late.
 CREATE OR REPLACE FUNCTION @schema@.prune_from(older_than timestamptz, most integer, audit bigint,
   after bigint,
   OUT pruned bigint, OUT upto bigint, OUT kept bigint, OUT why text)
@@ -208,7 +209,7 @@ BEGIN
 END
 $outboxd$;
 
--- The same from the start, each time: for those who call it in SQL, until it returns 0.
+-- Prunes from the start on each call. For users who call it in SQL until it returns 0.
 CREATE OR REPLACE FUNCTION @schema@.prune_published(older_than timestamptz, most integer,
   audit bigint DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER

@@ -1,22 +1,23 @@
--- The doorbell: how writers ring for a leader that sleeps, and what it does to be rung for. `migrate
--- --shards` and `--notify` put this file in again with other values.
+-- The doorbell: how writers notify a sleeping leader, and how a leader asks for it. `migrate --shards` and
+-- `--notify` apply this file again with other values.
 
--- The doorbell. A commit that carries a NOTIFY takes a lock of the whole cluster and holds it through its
--- flush. So a writer rings only while some leader sleeps: that one holds the advisory lock SLEEP of its shard
--- (key 2 is 64 + shard) exclusively. Who gets all of them shared says nothing, and keeps them until its
--- commit is visible: a leader that goes to sleep gets its lock after that, and then reads once more. Rolled
--- back to a savepoint, a writer loses the locks that it took since then with the events that it wrote.
+-- The writers' half of the doorbell. A commit with a NOTIFY takes a lock of the whole cluster, and holds the
+-- lock through its flush. So a writer notifies only while a leader sleeps. A sleeping leader holds the
+-- advisory lock SLEEP of its shard (key 2 is 64 + shard) exclusively. A writer that gets all of these locks
+-- shared sends nothing. The writer keeps the locks until its commit is visible, so a leader that goes to
+-- sleep gets its own lock after that, and then reads once more. A writer that rolls back to a savepoint loses
+-- the locks taken since then, together with the events that it wrote.
 --
 -- A default sees no other column, so it does not know the shard of its row. Hence a writer takes the locks of
--- all shards, and a ring is for all leaders. This is the other half: for the writer who does not get them.
--- Returns what tx is.
+-- all shards, and a notification is for all leaders. The default of tx tries the locks. This function is for
+-- a writer who does not get them. Returns the value of tx.
 --
--- A NOTIFY fails with its commit when the queue that all databases of the server share is full, and no
--- handler can catch that. A leader wakes up long before. It may hang, so a writer does not ring when half of
--- the queue is full.
+-- When the queue that all databases of the server share is full, a NOTIFY fails with its commit, and no
+-- handler can catch that. A leader wakes up long before. A leader may hang, so a writer does not notify when
+-- half of the queue is full.
 --
--- It runs with the rights and the search_path of whoever inserts, so everything is named with its schema:
--- anybody's operator could be called otherwise.
+-- Runs with the rights and the search_path of the inserting user. Every name has its schema, because a user's
+-- operator could have the same name.
 CREATE OR REPLACE FUNCTION @schema@.ring() RETURNS xid8 LANGUAGE plpgsql AS $outboxd$
 BEGIN
   IF @notifies@
@@ -28,8 +29,9 @@ BEGIN
 END
 $outboxd$;
 
--- Rows of logical replication, and of sessions with session_replication_role = replica, bring the tx of their
--- origin: no default is asked. The trigger that calls this fires there alone, and costs nobody else anything.
+-- Sets tx for rows of logical replication, and of sessions with session_replication_role = replica. Such rows
+-- bring the tx of their origin, and the default is not evaluated. The trigger that calls this function fires
+-- only there, and costs nobody else anything.
 CREATE OR REPLACE FUNCTION @schema@.take_over() RETURNS trigger LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -39,9 +41,9 @@ BEGIN
 END
 $outboxd$;
 
--- Makes rows of shards that are gone, and returns how many: `migrate` has made one for each, but a cleaner of
--- test data or a restore of some tables may have taken them. A new row knows nothing, so its leader reads
--- from the start. For the relay.
+-- Makes missing rows of shards, and returns how many. `migrate` has made a row for each shard, but a cleaner
+-- of test data or a restore of some tables may have removed it. A new row has no position, so its leader
+-- reads from the start. For the relay.
 CREATE OR REPLACE FUNCTION @schema@.mend_shards() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $outboxd$
 DECLARE
@@ -58,9 +60,10 @@ BEGIN
 END
 $outboxd$;
 
--- The leader's half of the doorbell, on a session of its own: waits for SLEEP, and tells whether the session
--- has it now. While it waits writers ring, however many they are, so it does not wait for long. To raise an
--- error would be a line in the server's log each time that a silent writer stays open.
+-- The leader's half of the doorbell, on a session of its own: waits for SLEEP, and returns whether the
+-- session has it now. While the leader waits, writers notify, however many they are, so the wait is short. An
+-- error would add a line to the server's log each time that a silent writer stays open, so the result is
+-- false.
 CREATE OR REPLACE FUNCTION @schema@.take_sleep(shard integer) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' AS $outboxd$
 BEGIN

@@ -1,7 +1,7 @@
 -- The producers' side: emit.
 
--- Whether a text can be cast to jsonb, json or uuid, or is a JSON object. The triggers of `adopt` leave
--- rows alone that cannot become events. Null can. PostgreSQL has a function for it from 16 on.
+-- Whether a text can be cast to jsonb, json or uuid, or is a JSON object. Null can. The triggers of `adopt`
+-- skip rows that cannot become events. PostgreSQL has a function for this from 16 on.
 CREATE OR REPLACE FUNCTION @schema@.can_become(value text, kind text)
 RETURNS boolean LANGUAGE plpgsql IMMUTABLE
 AS $outboxd$
@@ -25,15 +25,15 @@ END
 $outboxd$;
 
 -- Writes one event and returns its id. A plain INSERT into event works just as well.
--- aggregate_id: anything that has a text: a number, a uuid, an enum. payload: whatever becomes one of the
--- table's type. headers: null for none. available_at: not before this time; null for now. id: chosen by the
--- caller, or null; the same id twice is a unique violation (23505).
+-- aggregate_id: any value with a text form: a number, a uuid, an enum. payload: any value that converts to
+-- the table's type. headers: null for none. available_at: not before this time; null for now. id: chosen by
+-- the caller, or null; the same id twice is a unique violation (23505).
 --
--- One function for each pair of types that payload and headers may have, for PostgreSQL casts neither json to
--- jsonb nor jsonb to text by itself. A literal or a parameter without a type fits several of them: then
--- PostgreSQL prefers text, wherever one of them takes it. So each argument takes either text or one type
--- alone. Only the functions whose headers are text may be called without headers: with others beside them
--- such a call would be ambiguous.
+-- There is one function for each pair of types that payload and headers may have, because PostgreSQL casts
+-- neither json to jsonb nor jsonb to text by itself. A literal or a parameter without a type fits several
+-- functions, and PostgreSQL prefers text wherever one of them takes it. So each argument takes either text or
+-- one type alone. Only the functions with text headers may be called without headers, because other such
+-- functions would make that call ambiguous.
 CREATE OR REPLACE FUNCTION @schema@.emit(
   aggregate_type text,
   aggregate_id   anycompatiblenonarray,

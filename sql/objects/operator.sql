@@ -1,7 +1,7 @@
--- The operators' side: evidence, dead letters, replay, pauses, pruning. Each call changes the events that it
--- names in one transaction, best some thousands, in READ COMMITTED.
+-- The operators' side: audit, dead letters, replay, pauses, pruning. Each call changes the events that it
+-- names in one transaction, at best some thousands of them, in READ COMMITTED.
 
--- session_user and not current_user: that is the owner of a function with his rights.
+-- Uses session_user, because current_user is the owner in a function that runs with the owner's rights.
 CREATE OR REPLACE FUNCTION @schema@.audit_who() RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -22,8 +22,8 @@ AS $outboxd$
   RETURNING id;
 $outboxd$;
 
--- Opens the row of a command that changes events portion by portion, and returns its id for the functions
--- below, which count there.
+-- Opens the row of a command that changes events portion by portion, and returns its id. The functions below
+-- add to the counts of that row.
 CREATE OR REPLACE FUNCTION @schema@.audit_begin(what text, selection text, reason text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
@@ -43,10 +43,11 @@ BEGIN
 END
 $outboxd$;
 
--- Counts a portion: in the row that the same session has opened for the same kind of command; without one in
--- a row of its own, unless nothing was changed. `records`: of processed events, which are no events.
--- Rows of earlier sessions are older than the statement that audit_begin prepares, whose time nobody chooses.
--- (pg_stat_activity need not show to the owner of these functions when another user's session began.)
+-- Counts a portion in the row that the same session has opened for the same kind of command. Without such a
+-- row, the portion gets a row of its own, unless nothing was changed. `records`: records of processed events,
+-- which are no events. Rows of earlier sessions are recognized because they are older than the statement that
+-- audit_begin prepares: nobody can choose that statement's time. (pg_stat_activity need not show the owner of
+-- these functions when another user's session began.)
 CREATE OR REPLACE FUNCTION @schema@.audit_count(audit bigint, what text, selection text, events bigint,
   records bigint DEFAULT 0)
 RETURNS bigint LANGUAGE plpgsql
@@ -76,7 +77,7 @@ BEGIN
 END
 $outboxd$;
 
--- What a caller without a command line has selected: the first ids, and how many there are.
+-- The selection of a caller without a command line: the first ids, and how many there are.
 CREATE OR REPLACE FUNCTION @schema@.audit_ids(ids uuid[]) RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -84,9 +85,10 @@ AS $outboxd$
          || CASE WHEN cardinality(ids) > 10 THEN format(' (the first of %s)', cardinality(ids)) ELSE '' END;
 $outboxd$;
 
--- Publishes once more those of these events that have the status `were`, dead or published, and returns how
--- many. `seqs` names the ones that are meant, for in a partitioned outbox others may have their ids. Each
--- keeps id and seq. Once the leader has read it, later events of its aggregate wait behind it.
+-- Publishes once more those of these events that have the status `were` (dead or published), and returns how
+-- many. `seqs` tells which events are meant, because events of a partitioned outbox may share an id. Each
+-- event keeps its id and seq. Once the leader has read such an event, later events of its aggregate wait
+-- behind it.
 CREATE OR REPLACE FUNCTION @schema@.requeue(ids uuid[], were @schema@.event_status,
   to_exchange text DEFAULT NULL,
   to_routing_key text DEFAULT NULL, seqs bigint[] DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql
@@ -115,7 +117,7 @@ BEGIN
 END
 $outboxd$;
 
--- Here and below: `audit` is what audit_begin returned; without it the call has a row of its own.
+-- Here and below: `audit` is the result of audit_begin. Without it, the call gets a row of its own.
 CREATE OR REPLACE FUNCTION @schema@.dead_retry(ids uuid[], audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
@@ -131,8 +133,8 @@ BEGIN
 END
 $outboxd$;
 
--- They are published once more, with the same id and seq: to this exchange and with this routing key, if
--- given, until they are replayed again. Their own ones stay.
+-- Publishes events once more, with the same id and seq. The given exchange and routing key are used until the
+-- events are replayed again. The events' own exchange and routing key stay.
 CREATE OR REPLACE FUNCTION @schema@.replay(ids uuid[], audit bigint DEFAULT NULL, exchange text DEFAULT NULL,
   routing_key text DEFAULT NULL, seqs bigint[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
@@ -148,8 +150,8 @@ BEGIN
 END
 $outboxd$;
 
--- An event as it is kept when it is discarded: without its payload and the values of its headers, texts cut.
--- A row that is dead because PostgreSQL cannot read it can be discarded, too.
+-- The stored form of a discarded event: without its payload and the values of its headers, with texts cut. A
+-- row that is dead because PostgreSQL cannot read it can be discarded, too.
 CREATE OR REPLACE FUNCTION @schema@.without_payload(which uuid, which_seq bigint)
 RETURNS jsonb LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -169,8 +171,8 @@ EXCEPTION WHEN OTHERS THEN
 END
 $outboxd$;
 
--- Deletes the dead ones of these events and returns how many; discarded keeps what is to be known of them.
--- Others wait for a dead one where relay.after_dead is hold: the leader is told.
+-- Deletes the dead ones of these events and returns how many. The table `discarded` keeps a summary of each.
+-- Where relay.after_dead is hold, other events wait for a dead one, so the leader is notified.
 CREATE OR REPLACE FUNCTION @schema@.dead_discard(ids uuid[], audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
@@ -202,7 +204,7 @@ BEGIN
 END
 $outboxd$;
 
--- The parts of these event types and aggregate types, of everything, and of these globs of exchanges and
+-- The parts for these event types and aggregate types, for everything, and for these globs of exchanges and
 -- routing keys.
 CREATE OR REPLACE FUNCTION @schema@.pause_parts(event_types text[], aggregate_types text[],
   everything boolean,
@@ -221,7 +223,7 @@ AS $outboxd$
   SELECT 'routing_key', g FROM unnest(routing_keys) AS g;
 $outboxd$;
 
--- As the command line has them.
+-- The selectors in the form of the command line.
 CREATE OR REPLACE FUNCTION @schema@.pause_words(event_types text[], aggregate_types text[],
   everything boolean,
   exchanges text[], routing_keys text[])
@@ -235,7 +237,7 @@ AS $outboxd$
   FROM @schema@.pause_parts(event_types, aggregate_types, everything, exchanges, routing_keys) AS p;
 $outboxd$;
 
--- One name, or an array as text.
+-- Accepts one name, or an array as text.
 CREATE OR REPLACE FUNCTION @schema@.names_in(given text)
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -244,8 +246,8 @@ AS $outboxd$
 $outboxd$;
 
 -- Keeps relays from publishing events of these types, for these destinations, or any, until `until` or until
--- they are resumed, and returns how many parts that are. What is paused already gets the new end and reason.
--- Events that are under way to the broker still arrive.
+-- they are resumed. Returns the number of paused parts. A part that is paused already gets the new end and
+-- reason. Events that are in flight to the broker still arrive.
 CREATE OR REPLACE FUNCTION @schema@.pause(event_types text[], aggregate_types text[] DEFAULT '{}',
   everything boolean DEFAULT false, until timestamptz DEFAULT NULL, reason text DEFAULT NULL,
   exchanges text[] DEFAULT '{}', routing_keys text[] DEFAULT '{}')
@@ -289,7 +291,7 @@ BEGIN
 END
 $outboxd$;
 
--- The same of one name each. A literal without a type comes here, also one that is an array.
+-- Pauses with one name each. A literal without a type comes here, even one that is an array.
 CREATE OR REPLACE FUNCTION @schema@.pause(event_types text, aggregate_types text DEFAULT '{}',
   everything boolean DEFAULT false, until timestamptz DEFAULT NULL, reason text DEFAULT NULL,
   exchanges text DEFAULT '{}', routing_keys text DEFAULT '{}')
@@ -300,8 +302,8 @@ AS $outboxd$
                         reason, @schema@.names_in(exchanges), @schema@.names_in(routing_keys));
 $outboxd$;
 
--- Ends the pauses of these types and of these globs, as they were given; `everything`: all pauses there are.
--- Returns how many it has ended.
+-- Ends the pauses of these types and of these globs, as they were given. `everything`: ends all pauses.
+-- Returns how many were ended.
 CREATE OR REPLACE FUNCTION @schema@.resume(event_types text[], aggregate_types text[] DEFAULT '{}',
   everything boolean DEFAULT false, reason text DEFAULT NULL, exchanges text[] DEFAULT '{}',
   routing_keys text[] DEFAULT '{}')
@@ -328,7 +330,7 @@ BEGIN
 END
 $outboxd$;
 
--- The same of one name each, as pause has it.
+-- Resumes with one name each, like the pause function above.
 CREATE OR REPLACE FUNCTION @schema@.resume(event_types text, aggregate_types text DEFAULT '{}',
   everything boolean DEFAULT false, reason text DEFAULT NULL, exchanges text DEFAULT '{}',
   routing_keys text DEFAULT '{}')

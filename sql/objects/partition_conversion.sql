@@ -1,7 +1,7 @@
--- The conversion to partitions: what `migrate --partition` calls, for an outbox that is not partitioned yet.
+-- The conversion to partitions: the functions of `migrate --partition` for an outbox without partitions.
 
--- Whatever would stay with the old table when it becomes a partition, and what to do about it: one line each.
--- None once it is one.
+-- The objects that would stay with the old table when it becomes a partition, and what to do about each: one
+-- line per object. Empty for a partitioned outbox.
 CREATE OR REPLACE FUNCTION @schema@.partition_obstacles()
 RETURNS TABLE (obstacle text, remedy text) LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -75,10 +75,10 @@ AS $outboxd$
   WHERE h.seq >> 32 > 2147483646 - 4;
 $outboxd$;
 
--- The three steps of `migrate --partition`, each in a transaction of its own; the second one is
+-- The first of the three steps of `migrate --partition`. Each step is a transaction of its own. The second is
 --   ALTER TABLE event VALIDATE CONSTRAINT event_in_first_partition
--- which reads the whole table, and nobody waits for it. This is the first: from here on all is below the seq
--- where the second partition begins, which is what the table becomes the first partition by, unread.
+-- which reads the whole table while nobody has to wait. From this first step on, every seq is below the start
+-- of the second partition. Because of that constraint, the table becomes the first partition unread.
 CREATE OR REPLACE FUNCTION @schema@.prepare_partitions() RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -105,9 +105,8 @@ BEGIN
 END
 $outboxd$;
 
--- The third: the table becomes the first partition of a new one, which has its name, its triggers, its grants
--- and its indexes. Rows stay where they are. With a period that it has already, or another one, that is all
--- that changes.
+-- The third step: the table becomes the first partition of a new table, which has its name, triggers, grants
+-- and indexes. Rows stay where they are. For an outbox that is partitioned already, only the period changes.
 CREATE OR REPLACE FUNCTION @schema@.partition_by(wanted text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET client_min_messages = warning

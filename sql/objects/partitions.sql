@@ -1,14 +1,14 @@
--- Partitions of the outbox, for who asks for them: `migrate --partition`. Until then nothing here does
--- anything.
+-- Partitions of the outbox, for users who ask for them with `migrate --partition`. Until then nothing here
+-- does anything.
 --
--- Partitions are ranges of seq, and each has the same number of them, 2^32: partition k has those from
--- k << 32 on, and the first one all below, too. A period (a day, an hour) begins when the sequence is moved
--- to the start of the next partition, which has been there for long. So no INSERT ever fails because nobody
--- has made a partition: while no relay runs, rows go into the current one. The last one is 2^31 - 2, so that
--- the start of the one behind it is a bigint, too.
+-- Partitions are ranges of seq, each of 2^32 seqs: partition k has the seqs from k << 32 on, and the first
+-- partition also has all seqs below. A period (a day, an hour) begins when the sequence is moved to the start
+-- of the next partition, which has existed for a long time by then. So no INSERT ever fails because nobody
+-- has made a partition: while no relay runs, rows go into the current partition. The last partition is 2^31 -
+-- 2, so that the start of the one after it is a bigint, too.
 
--- Those that are attached, by their names. What somebody has detached, or has attached under another name, is
--- his.
+-- Attached partitions, by their names. A partition that somebody has detached, or has attached under another
+-- name, belongs to that person.
 CREATE OR REPLACE FUNCTION @schema@.attached_partitions() RETURNS TABLE (number bigint, part regclass)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -20,7 +20,7 @@ AS $outboxd$
       SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = @schema_text@);
 $outboxd$;
 
--- Makes the table of a partition, not attached yet; options are those of an earlier one.
+-- Makes the table of a partition without attaching it. options are those of an earlier partition.
 CREATE OR REPLACE FUNCTION @schema@.make_partition(which bigint, options text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -60,8 +60,8 @@ BEGIN
 END
 $outboxd$;
 
--- The seq that comes next, and where it is to go on. With the owner's rights: whoever looks for a sequence
--- that was set back may not read it.
+-- The next seq of the sequence. Runs with the owner's rights, because a user who checks for a sequence that
+-- was set back may not read it.
 CREATE OR REPLACE FUNCTION @schema@.next_seq() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -74,12 +74,13 @@ BEGIN
 END
 $outboxd$;
 
--- For the relay, once a minute: begins the next period when the current one is over, and makes partitions
--- that are to be ready: two. Mends a sequence that somebody has set to where no partition is, or back. Says
+-- For the relay, once a minute. Begins the next period when the current one is over, and makes partitions so
+-- that two are ready. Mends a sequence that somebody has set back, or set to where no partition is. Returns
 -- what it did: 'began', 'made', 'mended'; and what it leaves alone: 'detached', a partition that somebody has
--- detached, and 'taken', a table event_p<number> that never was a partition; its number is left out.
+-- detached, and 'taken', a table event_p<number> that never was a partition. Its number is left out.
 --
--- What it begins has been there before this transaction: others would not find it yet.
+-- A partition in which a period begins was made before this transaction: otherwise other sessions would not
+-- find it yet.
 CREATE OR REPLACE FUNCTION @schema@.rotate_partition() RETURNS TABLE (what text, number bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -187,15 +188,16 @@ BEGIN
 END
 $outboxd$;
 
--- Drops a partition in which nothing is left to be published or kept, and returns nothing; else why it stays:
--- 'gone', 'written to', or 'unfinished'. Who calls it has seen every row of it to be old and published;
--- `seen` is the snapshot of when he began. Here only what has changed since then is looked for, by indexes;
--- and what is beyond the bounds, if somebody has attached it with others.
+-- Drops a partition that has nothing left to publish or keep, and returns null. Otherwise returns why the
+-- partition stays: 'gone', 'written to', or 'unfinished'. The caller has seen that every row of the partition
+-- is old and published. `seen` is the snapshot from when the caller began. This function looks only for
+-- changes since then, by indexes, and for rows beyond the bounds, if somebody has attached the partition with
+-- others.
 --
--- It looks twice: first while others go on, so that most answers cost nobody anything and the second look
--- finds its pages in memory; then for good, when nobody gets at the outbox. While it waits for that lock,
--- others wait behind it: so it gives up (55P03) after 20 ms. A vacuum of the partition, which would keep it
--- from being dropped, is met before.
+-- The function looks twice. The first look runs while other sessions continue, so that most answers cost
+-- nobody anything and the second look finds its pages in memory. The second look is final, while nobody can
+-- use the outbox. While the function waits for that lock, others wait behind it, so it gives up (55P03) after
+-- 20 ms. A vacuum of the partition, which would prevent the drop, is noticed before.
 CREATE OR REPLACE FUNCTION @schema@.drop_partition(which bigint, seen pg_snapshot) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

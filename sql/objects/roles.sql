@@ -1,12 +1,14 @@
 -- Three roles to grant to your own users: outbox_writer, outbox_relay and outbox_operator. None can log in.
--- Roles belong to the whole cluster. sql/state/roles.sql makes those that are not there, and
--- sql/state/rights.sql says who may do what.
+-- Roles belong to the whole cluster. sql/state/roles.sql makes missing roles, and sql/state/rights.sql lists
+-- their rights.
 
 -- Refuses (42501) a caller who has none of these roles, nor that of the owner of the outbox. Functions that
--- run with the owner's rights ask this first: after a restore without privileges PUBLIC may execute them all.
+-- run with the owner's rights call this first, because after a restore without privileges PUBLIC may execute
+-- them all.
 --
--- The caller is whoever logged in, or the role that the session has been set to: in such a function
--- current_user is the owner. So nobody lends these rights to others by a function of his own.
+-- The caller is the user who logged in, or the role that the session has been set to. current_user does not
+-- help, because it is the owner in such a function. So nobody can lend these rights to others by a function
+-- of his own.
 CREATE OR REPLACE FUNCTION @schema@.require_role(VARIADIC roles text[]) RETURNS void LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$

@@ -1,4 +1,4 @@
--- The triggers of the table of events; the other files tell what their functions are for.
+-- The triggers of the table of events. The other files describe their functions.
 
 CREATE TRIGGER event_take_over BEFORE INSERT ON @schema@.event
   FOR EACH ROW EXECUTE FUNCTION @schema@.take_over();

@@ -1,10 +1,10 @@
--- The operators' side of what has not been sent yet: to give it up, to put it off, to change it. As in
--- operator.sql: each call changes the events that it names in one transaction, best some thousands.
+-- The operators' side of unsent events: to cancel, postpone or change them. As in operator.sql, each call
+-- changes the events that it names in one transaction, at best some thousands of them.
 --
--- A relay that has read such an event already finds out before it sends it, if it has read it more than a
--- second ago; else it may still go out as it was. Then its mark says so (changed_after_send).
+-- A relay that read such an event more than a second ago finds the change before it sends the event.
+-- Otherwise the event may still go out in its former version. Then its mark says so (changed_after_send).
 
--- Each of these events that waits to be sent, locked: what the functions below change.
+-- The events among these that wait to be sent, locked. The functions below change them.
 CREATE OR REPLACE FUNCTION @schema@.unsent(ids uuid[], seqs bigint[]) RETURNS TABLE (id uuid, seq bigint)
 LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
@@ -15,8 +15,8 @@ AS $outboxd$
   ORDER BY w.id, w.seq FOR UPDATE;
 $outboxd$;
 
--- They become dead (`cancelled`), and hold nobody back, whatever relay.after_dead says. `dead_retry` takes
--- that back. Here and below: returns those that had not been published.
+-- The events become dead (`cancelled`), and hold no other event back, whatever relay.after_dead says.
+-- `dead_retry` reverses that. Here and below, the functions return the events that had not been published.
 CREATE OR REPLACE FUNCTION @schema@.events_cancel(ids uuid[], audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL)
 RETURNS TABLE (changed_id uuid, changed_seq bigint) LANGUAGE plpgsql SECURITY DEFINER
@@ -41,7 +41,8 @@ BEGIN
 END
 $outboxd$;
 
--- They become scheduled for this time, and hold nobody back until then, whatever they waited for.
+-- The events become scheduled for this time, and hold no other event back until then, regardless of what they
+-- waited for.
 CREATE OR REPLACE FUNCTION @schema@.events_postpone(ids uuid[], until timestamptz, audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL)
 RETURNS TABLE (changed_id uuid, changed_seq bigint) LANGUAGE plpgsql SECURITY DEFINER
@@ -71,10 +72,11 @@ BEGIN
 END
 $outboxd$;
 
--- They get this payload, these headers, this type, exchange and routing key; null leaves each as it is. Where
--- by_route is true exchange and routing key become null first: then routing decides. One that waits for its
--- destination is tried again at once, for it may have another one now. Where retry is true these are dead
--- events, which are retried then, as by dead_retry; else events that have not been sent.
+-- The events get this payload, these headers, this type, exchange and routing key. Null leaves a value as it
+-- is. Where by_route is true, exchange and routing key become null first, and then routing decides. An event
+-- that waits for its destination is tried again at once, because it may have another destination now. Where
+-- retry is true, the events are dead ones, which are retried as by dead_retry. Otherwise they are events that
+-- have not been sent.
 CREATE OR REPLACE FUNCTION @schema@.events_edit(ids uuid[], payload @payload_type@ DEFAULT NULL,
   headers jsonb DEFAULT NULL, event_type text DEFAULT NULL, exchange text DEFAULT NULL,
   routing_key text DEFAULT NULL, by_route boolean DEFAULT false, audit bigint DEFAULT NULL,
