@@ -134,13 +134,13 @@ TEST_CASE("adopt: of many rows at once those that cannot be events stay, and a b
       " (NULL, 'order', '2', 'e', '{}', NULL");
   session.exec(three);
   const arguments skip = preset + arguments{"--null-payload", "skip", "--unfit", "skip"};
-  CHECK(adopt(on, skip + arguments{"--backlog"}).find("took over 2 rows") != std::string::npos);
+  CHECK(adopt(on, skip + arguments{"--backlog"}).find("copied 2 existing rows") != std::string::npos);
   session.exec(three);
   CHECK(count(session, "outbox.event") == 4);
   CHECK(session.number("SELECT count(*) FROM public.outboxevent WHERE aggregateid = ''") == 2);
   CHECK(count(session, "public.outboxevent") == 2);
   session.exec("UPDATE public.outboxevent SET aggregateid = '3'");
-  CHECK(adopt(on, skip + arguments{"--backlog"}).find("took over 2 rows") != std::string::npos);
+  CHECK(adopt(on, skip + arguments{"--backlog"}).find("copied 2 existing rows") != std::string::npos);
   CHECK(count(session, "public.outboxevent") == 0);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("adopt: whoever uses an id first takes nobody's row away, neither now 
     const auto row = [&](const std::string& id) { return uuid + id + "', 'order', '1', 'e', '{}', NULL"; };
     take("1");
     session.exec(insert(row("1") + "), (" + row("2")));
-    CHECK(adopt(on, skip + arguments{"--backlog"}).find("took over 1 row") != std::string::npos);
+    CHECK(adopt(on, skip + arguments{"--backlog"}).find("copied 1 existing row") != std::string::npos);
     CHECK(session.value("SELECT string_agg(right(id, 1), ',') FROM public.outboxevent") == "1");
     take("3");
     CHECK(sqlstate_of(session, insert(row("3") + "), (" + row("4"))).empty());

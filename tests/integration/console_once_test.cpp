@@ -225,7 +225,7 @@ TEST_CASE_FIXTURE(
   CHECK(failed.at("handled") == 1'000);
   CHECK(failed.at("unsure") == 1'000);
   CHECK(failed.at("message").get<std::string>().find(
-            "whether the last 1000 events were changed is not known, and outbox.audit tells it") !=
+            "it is not known whether the last 1000 events were changed: see outbox.audit") !=
         std::string::npos);
   let_in();
   CHECK(session.number("SELECT events FROM outbox.audit") == 1'000);

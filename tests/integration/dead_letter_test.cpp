@@ -72,7 +72,7 @@ TEST_CASE("dead list shows no more than its limit and says when there are more")
   const auto some = desk.run({"dead", "list", "--limit", "3"});
   CHECK(some.exited(0));
   CHECK(some.lines.size() == 5);
-  CHECK_MESSAGE(some.says("there are more than these 3; --limit"), some.text());
+  CHECK_MESSAGE(some.says("more than these 3 events match; raise --limit"), some.text());
   CHECK(desk.json({"dead", "list", "--limit", "4"}).size() == 4);
   CHECK(desk.text({"dead", "list", "--aggregate", "order/none"}) == "0 dead events");
   CHECK(desk.json({"dead", "list", "--aggregate", "order/none"}).empty());

@@ -66,14 +66,14 @@ void check_seen(const stage& on, const std::string& bad, const std::string& good
   for (const auto& words : {arguments{"dead", "list"}, arguments{"dead", "discard", "--all", "--dry-run"}}) {
     const auto table = desk.text(words);
     for (const std::string& part :
-         {bad, good, std::string("order/good"), std::string("cannot read 1 of these events whole")})
+         {bad, good, std::string("order/good"), std::string("cannot read all of 1 of these events")})
       CHECK_MESSAGE(table.find(part) != std::string::npos, table);
   }
   const auto shown = desk.json({"dead", "show", "--id", bad, "--payload"});
   CHECK(shown.at("aggregate_id").is_null());
   CHECK(shown.at("payload") == nlohmann::json::object());
   const auto text = desk.text({"dead", "show", "--id", bad});
-  CHECK_MESSAGE(text.find("cannot read this event whole") != std::string::npos, text);
+  CHECK_MESSAGE(text.find("cannot read all of this event") != std::string::npos, text);
   const auto traced = desk.json({"trace", "--id", bad});
   CHECK(traced.at("state") == "dead");
   CHECK(traced.at("last_error_code") == "unreadable");

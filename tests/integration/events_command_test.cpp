@@ -151,7 +151,7 @@ TEST_CASE("dead events are edited and retried in one step, and nothing else is")
   // Without --retry dead events are none of its business, and it says so.
   const auto none = desk.run({"events", "edit", "--id", mistyped, "--set-routing-key", key});
   CHECK(none.exited(0));
-  CHECK_MESSAGE(none.text().find("dead ones are edited with --retry") != std::string::npos, none.text());
+  CHECK_MESSAGE(none.text().find("use --retry to edit dead events") != std::string::npos, none.text());
   CHECK(status_of(session, mistyped) == "dead returned");
   const auto edit = [&](const std::string& selector, const std::string& value) {
     return desk.json({"events", "edit", selector, value, "--set-routing-key", key, "--retry"});

@@ -106,7 +106,7 @@ TEST_CASE_FIXTURE(four_events,
   CHECK(status_of("dead") == "waiting");
   CHECK(desk.text({"events", "discard", "--status", "dead"}) == "events discard: 1 event deleted");
   CHECK(desk.text({"events", "replay", "--all", "--dry-run"})
-            .starts_with("events replay would touch 1 event\n"));
+            .starts_with("events replay would change 1 event\n"));
   CHECK(desk.json({"events", "replay", "--status", "published"}).at("changed") == 1);
   CHECK(status_of("published") == "waiting");
   CHECK(session.value("SELECT string_agg(substring(who FROM 'outboxd [a-z ]+') || ': ' || selection, ','"
@@ -122,7 +122,7 @@ TEST_CASE_FIXTURE(four_events, "more than a thousand events of a status are retr
   const arguments words{"events", "retry", "--status", "dead"};
   const auto refused = desk.run(words);
   CHECK(refused.exited(2));
-  CHECK_MESSAGE(refused.says("events retry would touch 1001 events; give --yes"), refused.text());
+  CHECK_MESSAGE(refused.says("events retry would change 1001 events; confirm with --yes"), refused.text());
   CHECK(desk.json({"events", "retry", "--event-type", "many"}).at("changed") == 1'000);
   CHECK(desk.json(words).at("changed") == 1);
 }

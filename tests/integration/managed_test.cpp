@@ -39,8 +39,8 @@ void works(const managed& at, const std::string& user, const std::string& of) {
   at.succeeds(user, of, {"migrate"}, "is up to date");
   at.succeeds(user, of, {"migrate", "--check"}, "is up to date");
   at.succeeds(user, of, {"migrate", "--shards", "4"}, "4 shards instead of 1");
-  at.succeeds(user, of, {"migrate", "--no-notify"}, "writers do not ring from now on");
-  at.succeeds(user, of, {"migrate", "--notify"}, "ring for a leader that sleeps from now on");
+  at.succeeds(user, of, {"migrate", "--no-notify"}, "writers do not notify from now on");
+  at.succeeds(user, of, {"migrate", "--notify"}, "writers notify an idle leader from now on");
   at.succeeds(user, of, {"migrate", "--partition", "daily"}, "partitioned daily");
   at.succeeds(user, of, {"migrate", "--check"}, "is up to date");
   // As after an upgrade whose record is lost.
@@ -136,7 +136,7 @@ TEST_CASE("migrate names the rights on the database or the schema that it lacks,
   refused({"migrate"}, schema_right);
   // Without the option the roles get nothing from this user, which PostgreSQL only warns of.
   shop.exec("GRANT USAGE, CREATE ON SCHEMA outbox TO guest");
-  refused({"migrate"}, "lacks USAGE on outbox, and what mends it is refused: guest may not grant it");
+  refused({"migrate"}, "lacks USAGE on outbox, and PostgreSQL refuses the remedy: guest may not grant it");
   shop.exec(schema_right);
   at.succeeds("guest", "shop", {"migrate"}, "applied");
 

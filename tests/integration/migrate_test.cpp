@@ -252,8 +252,8 @@ TEST_CASE("shards and doorbell change beside an open writer and a relay, and no 
   auto open = on.connect();
   auto other = on.connect();
   other.exec("SET statement_timeout = '30s'");
-  for (const auto& [flag, words] : {std::pair{"--no-notify", "writers do not ring from now on"},
-                                    {"--notify", "writers ring for a leader that sleeps from now on"},
+  for (const auto& [flag, words] : {std::pair{"--no-notify", "writers do not notify from now on"},
+                                    {"--notify", "writers notify an idle leader from now on"},
                                     {"--shards=4", "4 shards instead of 1 "}}) {
     CAPTURE(flag);
     open.exec("BEGIN");

@@ -43,7 +43,7 @@ TEST_CASE("the same period again changes nothing, another one does, and others a
   const partitioned_stage on;
   const auto again = migrate(on, {"--partition", "daily"});
   CHECK_MESSAGE(again.exited(0), again.text());
-  CHECK(again.says("event is partitioned daily already"));
+  CHECK(again.says("event is already partitioned daily"));
   const auto other = migrate(on, {"--partition", "hourly"});
   CHECK_MESSAGE(other.exited(0), other.text());
   CHECK(other.says("partitions of event begin hourly instead of daily"));

@@ -254,15 +254,15 @@ TEST_CASE("a pause is refused in words: without a selector, with an end that has
   const stage on;
   const operator_desk desk{on};
   for (const auto& [words, expected] : std::vector<std::pair<arguments, std::string>>{
-           {{"pause"}, "pause needs to know what"},
-           {{"resume"}, "resume needs to know what"},
-           {{"pause", "--all", "--event-type", "a"}, "--all means everything"},
+           {{"pause"}, "pause needs a selector"},
+           {{"resume"}, "resume needs a selector"},
+           {{"pause", "--all", "--event-type", "a"}, "--all selects everything"},
            {{"pause", "--event-type", ""}, "--event-type has 0 bytes"},
            {{"pause", "--event-type", std::string(1001, 'x')}, "--event-type has 1001 bytes"},
            {{"pause", "--routing-key", std::string(1001, 'x')}, "--routing-key has 1001 bytes"},
-           {{"pause", "--all", "--exchange", "a"}, "--all means everything"},
+           {{"pause", "--all", "--exchange", "a"}, "--all selects everything"},
            {{"pause", "--all", "--until", "2001-01-01"}, "--until '2001-01-01' has passed"},
-           {{"pause", "--all", "--until", "soon"}, "--until 'soon' is no time"}}) {
+           {{"pause", "--all", "--until", "soon"}, "--until 'soon' is not a time"}}) {
     const auto done = desk.run(words);
     CHECK_MESSAGE(done.exited(2), done.text());
     CHECK_MESSAGE(done.text().find(expected) != std::string::npos, done.text());
@@ -271,7 +271,7 @@ TEST_CASE("a pause is refused in words: without a selector, with an end that has
   CHECK_MESSAGE(unknown.exited(0), unknown.text());
   CHECK_MESSAGE(unknown.text().find("none of the latest 10000 events is of this type") != std::string::npos,
                 unknown.text());
-  CHECK(desk.text({"resume", "--event-type", "order.created"}).starts_with("nothing of that was paused"));
+  CHECK(desk.text({"resume", "--event-type", "order.created"}).starts_with("no such pause was in force"));
   CHECK(desk.text({"resume", "--all"}).starts_with("resumed: 1 pause ended"));
   auto session = on.connect();
   CHECK(session.value("SELECT count(*) FROM outbox.audit") == "2");

@@ -18,7 +18,7 @@ TEST_CASE("a replayed event is delivered once more, the same byte for byte, in i
   const auto first = reader.take(100, time_limit);
   const auto rows = session.exec("SELECT id, seq, payload, created_at FROM outbox.event ORDER BY seq");
   CHECK(desk.text({"replay", "--aggregate", "order/3", "--dry-run"})
-            .starts_with("replay would touch 20 events\n"));
+            .starts_with("replay would change 20 events\n"));
   CHECK(on.count("published") == 100);
   CHECK(desk.text({"replay", "--aggregate", "order/3"}) == "replay: 20 events requeued");
   const auto again = reader.take(20, time_limit);

@@ -91,7 +91,7 @@ TEST_CASE("more than a thousand events are replayed, retried or discarded only w
                             arguments{"dead", "retry", "--all"}, arguments{"dead", "discard", "--all"}}) {
     const auto refused = desk.run(words);
     CHECK_MESSAGE(refused.exited(2), refused.text());
-    CHECK_MESSAGE(refused.says("would touch 1001 events; give --yes"), refused.text());
+    CHECK_MESSAGE(refused.says("would change 1001 events; confirm with --yes"), refused.text());
   }
   CHECK(on.count("published") == 1'001);
   CHECK(on.count("dead") == 1'001);

@@ -70,7 +70,7 @@ TEST_CASE("all goes with no other selector, and one of them has to be given wher
   CHECK(require_selectors(ids({some_id}), "replay").has_value());
   const auto nothing = require_selectors({}, "replay");
   REQUIRE_FALSE(nothing.has_value());
-  CHECK(has(nothing.error().message, "replay needs to know which events"));
+  CHECK(has(nothing.error().message, "replay needs a selector"));
   all.since = "";
   CHECK(has(refusal(all), "--all"));
   CHECK(require_selectors(all, "replay").has_value());

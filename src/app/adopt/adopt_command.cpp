@@ -56,8 +56,8 @@ outcome<payload_type> read_payload_type(pg::blocking_session& session, const pg:
 
 outcome<void> check_removal(const source_table& from) {
   const auto refuse = [&](std::string_view why) {
-    return run_failure(fmt::format(
-        "{} {}, so that its rows cannot be removed once they are copied; give --keep", from.shown(), why));
+    return run_failure(fmt::format("{} {}, so its rows cannot be removed after they are copied; give --keep",
+                                   from.shown(), why));
   };
   if (from.primary_key.empty()) return refuse("has no primary key");
   if (from.forces_security) return refuse("forces row security on its owner");
@@ -150,8 +150,8 @@ outcome<bool> takes_backlog(const source_table& from, bool asked) {
   if (!asked || !from.adoption || !from.adoption->kept) return asked;
   if (from.adoption->backlog_taken.empty())
     return run_failure(
-        fmt::format("{} is adopted already, with --keep: which of its rows have been copied cannot be told "
-                    "any more, so no backlog is taken",
+        fmt::format("{} is adopted already, with --keep: it is not known which of its rows have been copied, "
+                    "so no backlog is copied",
                     from.shown()));
   say_error(fmt::format("the backlog of {} was taken at {}; none is taken again", from.shown(),
                         from.adoption->backlog_taken));
@@ -203,7 +203,7 @@ outcome<int> remove(adopting& at, const source_table& from, const adopt_options&
   OUTBOXD_TRY_VOID(at.remove(from));
   OUTBOXD_TRY_VOID(at.commit());
   fmt::print(
-      "removed triggers and functions from {}; nothing is copied any more{}\n", from.shown(),
+      "removed triggers and functions from {}; its rows are no longer copied{}\n", from.shown(),
       from.adoption->kept ? ". Its rows have been copied: a later --backlog would take them again" : "");
   return exit_success;
 }
@@ -224,13 +224,13 @@ outcome<int> make(pg::blocking_session& session, adopting& at, adoption what, co
   OUTBOXD_TRY_VOID(at.become(what.from.owner));
   OUTBOXD_TRY(const auto taken, at.make(what, backlog));
   OUTBOXD_TRY_VOID(at.commit());
-  fmt::print("{} is adopted{}: what is inserted there is copied into {}.event{}\n", what.from.shown(),
+  fmt::print("{} is adopted{}: inserted rows are copied into {}.event{}\n", what.from.shown(),
              what.from.adoption ? " anew" : "", what.outbox.identifier(),
-             what.keeps ? "; its rows stay" : ", and removed there when its transaction ends");
-  if (!what.fits.empty()) fmt::print("rows that cannot become events are not copied, and stay there\n");
+             what.keeps ? "; its rows stay" : ", and removed from the table when their transactions end");
+  if (!what.fits.empty())
+    fmt::print("rows that cannot become events are not copied, and stay in the table\n");
   if (backlog)
-    fmt::print("took over {} rows that were there, in the order of {}\n", taken,
-               fmt::join(what.order_by, ", "));
+    fmt::print("copied {} existing rows, in the order of {}\n", taken, fmt::join(what.order_by, ", "));
   return exit_success;
 }
 

@@ -5,8 +5,8 @@
 namespace outboxd::app {
 
 void add_adopt_command(CLI::App& app, command_set& to) {
-  CLI::App* const adopt = app.add_subcommand(
-      "adopt", "have what is inserted into an outbox table of your own copied into the outbox");
+  CLI::App* const adopt =
+      app.add_subcommand("adopt", "copy rows inserted into your own outbox table into the outbox");
   const auto options = std::make_shared<adopt_options>();
   const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* type,
                             const char* help) {
@@ -19,26 +19,25 @@ void add_adopt_command(CLI::App& app, command_set& to) {
       ->take_last()
       ->type_name("NAME");
   add_list("--map", options->maps, "FIELD=COLUMN",
-           "which column becomes which field of an event; may be given again. 'TEXT' in single quotes: the "
-           "same for all");
-  add_list("--header", options->headers, "NAME=COLUMN", "a column that becomes a header; may be given again");
+           "the column for a field of the event; can be repeated. 'TEXT' in single quotes: the same text for "
+           "all events");
+  add_list("--header", options->headers, "NAME=COLUMN", "a column that becomes a header; can be repeated");
   add_text(*adopt, "--where", options->where,
-           "copy only what meets this condition: \"NEW.type <> 'internal'\"")
+           "copy only rows that meet this condition: \"NEW.type <> 'internal'\"")
       ->take_last()
       ->type_name("SQL");
-  add_text(
-      *adopt, "--null-payload", options->misfits.null_payload,
-      "a row without a payload: skip, json-null, empty or refuse; to be chosen if the column may be null")
+  add_text(*adopt, "--null-payload", options->misfits.null_payload,
+           "rows without a payload: skip, json-null, empty or refuse; required if the column may be null")
       ->take_last()
       ->type_name("CHOICE");
   add_text(*adopt, "--unfit", options->misfits.unfit,
-           "any other row that cannot be an event: skip or refuse; to be chosen if such rows are likely")
+           "other rows that cannot be events: skip or refuse; required if such rows are likely")
       ->take_last()
       ->type_name("CHOICE");
   adopt->add_flag("--keep", options->keep,
-                  "leave the rows in the table, instead of removing them at the commit");
+                  "leave the rows in the table instead of removing them at the commit");
   adopt->add_flag("--backlog", options->backlog, "also take over the rows that are there already, once");
-  add_list("--order-by", options->order_by, "COLUMN", "the order of the backlog; may be given again");
+  add_list("--order-by", options->order_by, "COLUMN", "the order of the backlog; can be repeated");
   adopt->add_flag("--print", options->print, "print the SQL and do nothing");
   adopt->add_flag("--remove", options->remove, "take triggers and functions away again");
   to.push_back(

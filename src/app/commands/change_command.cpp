@@ -76,9 +76,9 @@ outcome<int> preview(operator_session& session, const change_options& options, c
     fmt::print("}}\n");
     return exit_success;
   }
-  fmt::print("{} would touch {}\n", options.called, events(matched));
+  fmt::print("{} would change {}\n", options.called, events(matched));
   if (!listed.rows.empty()) print_table(listed);
-  if (listed.more) fmt::print("and more: these are the first {}\n", listed.rows.size());
+  if (listed.more) fmt::print("and more; these are the first {}\n", listed.rows.size());
   return exit_success;
 }
 
@@ -110,7 +110,7 @@ void tell_changed(const change_options& options, const change_figures& done) {
   if (done.handled == done.changed) return;
   std::string now;
   for (const auto& [status, many] : done.otherwise) now += fmt::format(", {} {}", many, status);
-  fmt::print("{} had been changed by others meanwhile{}\n", events(done.handled - done.changed), now);
+  fmt::print("{} had been changed by others in the meantime{}\n", events(done.handled - done.changed), now);
 }
 
 // Names the events whose status does not allow this change. Commands called by their older names do not.
@@ -140,9 +140,8 @@ outcome<int> run_change(const settings& from, const change_options& options) {
   if (options.dry_run) return preview(session, options, resolved);
   OUTBOXD_TRY(const auto all, select_events(session, resolved, options.from()));
   if (all > unasked && options.needs_yes() && !options.yes)
-    return usage_failure(
-        fmt::format("{} would touch {}; give --yes if you mean it, or --dry-run to see which", options.called,
-                    events(all)));
+    return usage_failure(fmt::format("{} would change {}; confirm with --yes, or list them with --dry-run",
+                                     options.called, events(all)));
   change_watch seen(options, all);
   const auto next = [&](std::int64_t most) { return next_selected(session, most); };
   auto end = change_events(session, options, values, next, seen, hastened(patience));
@@ -152,7 +151,7 @@ outcome<int> run_change(const settings& from, const change_options& options) {
         fmt::format("; {} of {} were {}", seen.figures.changed, events(all), words_of(options.what).done);
   if (!end) return tl::make_unexpected(end.error());
   if (options.what == deed::edit && !options.edit.retry && all == 0)
-    fmt::print(stderr, "no event that is pending or waiting matches; dead ones are edited with --retry\n");
+    fmt::print(stderr, "no pending or waiting event matches; use --retry to edit dead events\n");
   if (options.from() == event_set::unsent)
     tell_timeliness(options.called, *end, seen, options.as_json);
   else
@@ -164,9 +163,9 @@ void add_replay(CLI::App& to, change_options& options, std::optional<std::string
   const auto add = [&](const char* name, std::optional<std::string>& value, const char* help) {
     add_text(to, name, value, help)->take_last()->type_name("");
   };
-  add_text(to, "--rate", rate, "most events in a second [no limit]")->take_last()->type_name("N");
+  add_text(to, "--rate", rate, "most events per second [no limit]")->take_last()->type_name("N");
   add("--to-exchange", options.exchange, "publish them there, and not to their own exchange");
-  add("--to-routing-key", options.routing_key, "publish them with this routing key, and not with their own");
+  add("--to-routing-key", options.routing_key, "publish them with this routing key instead of their own");
 }
 
 void add_edit(CLI::App& to, event_edit& edit) {
@@ -198,7 +197,7 @@ void add_change(CLI::App& to, command_set& commands, deed what, const std::strin
   if (what == deed::replay) add_replay(to, *options, *rate);
   if (what == deed::postpone)
     add_text(to, "--to", options->until,
-             "not before this time ('2026-01-31 14:00' UTC), or so long from now (2h)")
+             "not before this time ('2026-01-31 14:00' UTC), or this long from now (2h)")
         ->take_last()
         ->type_name("");
   if (what == deed::edit) add_edit(to, options->edit);

@@ -78,8 +78,8 @@ outcome<int> list(const settings& from, const list_options& options) {
   OUTBOXD_TRY(const auto events, read_listing(session, which, of, options.limit));
   print_listing(events, of, options.json);
   if (events.more)
-    say_error(fmt::format("there are more than these {}; --limit raises the limit, selectors narrow the list",
-                          events.rows.size()));
+    say_error(
+        fmt::format("more than these {} events match; raise --limit, or add selectors", events.rows.size()));
   return exit_success;
 }
 
@@ -133,9 +133,9 @@ outcome<int> show(const settings& from, const show_options& options) {
     return run_failure(fmt::format("event {} is not dead: it is {}", options.id, found.at(0, 1)));
   if (found.size() > 1)
     say_error(
-        fmt::format("{} events have this id; shown is the one with seq {}", found.size(), found.at(0, 2)));
+        fmt::format("{} events have this id; this is the event with seq {}", found.size(), found.at(0, 2)));
   const auto too_large = fmt::format(
-      "not shown: with the headers it would have {} bytes, and {} are shown at most", size, most_shown);
+      "not shown: payload and headers have {} bytes, more than the limit of {}", size, most_shown);
   if (options.json) {
     if (size > most_shown) say_error("payload: " + too_large);
     fmt::print("{}\n", found.at(0, 0));
@@ -151,13 +151,14 @@ outcome<int> show(const settings& from, const show_options& options) {
     print_field(name, value ? std::optional<std::string>(*value) : std::nullopt);
   }
   if (got->how != part_read::whole)
-    say_error("PostgreSQL cannot read this event whole, or not say it in UTF-8: its names are left out");
+    say_error(
+        "PostgreSQL cannot read all of this event, or cannot convert it to UTF-8: its names are left out");
   if (payload)
     fmt::print("{:<14}{}\n\n{}\n", "headers", found.at(0, column), found.at(0, column + 1));
   else
     print_field("payload", size > most_shown ? too_large
-                           : options.payload ? "PostgreSQL cannot read it, or not say it in UTF-8"
-                                             : "not shown; --payload shows it and the values of the headers");
+                           : options.payload ? "PostgreSQL cannot read it, or cannot convert it to UTF-8"
+                                             : "not shown; --payload shows it with the headers' values");
   return exit_success;
 }
 
@@ -200,33 +201,33 @@ void add_show(CLI::App& to, command_set& commands, const show_options& as) {
 }  // namespace
 
 void add_events_commands(CLI::App& app, command_set& to) {
-  CLI::App* const events = app.add_subcommand("events", "look at events, and change what becomes of them");
+  CLI::App* const events =
+      app.add_subcommand("events", "list, retry, discard, replay, cancel, postpone or edit events");
   events->require_subcommand(1);
   const auto add = [&](const char* name, const char* help, deed what) {
     add_change(*events->add_subcommand(name, help), to, what, std::string("events ") + name);
   };
-  add_list(*events->add_subcommand("list", "the oldest, or those that are selected"), to, {});
-  add_show(*events->add_subcommand("show", "everything about one event"), to, {});
-  add("retry", "dead events are requeued, in their old places", deed::retry);
-  add("discard", "dead events are deleted for good", deed::discard);
-  add("replay", "published events go out once more, with the same ids", deed::replay);
-  add("cancel", "unsent events do not go out: dead, with the code cancelled", deed::cancel);
-  add("postpone", "unsent events go out later", deed::postpone);
-  add("edit", "unsent or dead events go out with another payload, headers or names", deed::edit);
+  add_list(*events->add_subcommand("list", "list events, oldest first"), to, {});
+  add_show(*events->add_subcommand("show", "show one event in full"), to, {});
+  add("retry", "requeue dead events, in their old places", deed::retry);
+  add("discard", "delete dead events for good", deed::discard);
+  add("replay", "publish published events again, with the same ids", deed::replay);
+  add("cancel", "cancel unsent events: they become dead, with the code cancelled", deed::cancel);
+  add("postpone", "publish unsent events later", deed::postpone);
+  add("edit", "change the payload, headers or names of unsent or dead events", deed::edit);
 
   // Existing scripts use these older names.
   CLI::App* const dead = app.add_subcommand("dead", "events that could not be published");
   dead->require_subcommand(1)->group("");
-  add_list(*dead->add_subcommand("list", "the oldest dead events and why they are dead"), to,
+  add_list(*dead->add_subcommand("list", "list dead events, oldest first, with their reasons"), to,
            {.called = "dead list", .of = event_set::dead});
-  add_show(*dead->add_subcommand("show", "everything about one dead event"), to,
+  add_show(*dead->add_subcommand("show", "show one dead event in full"), to,
            {.called = "dead show", .of = event_set::dead});
   add_change(*dead->add_subcommand("retry", "requeue dead events, in their old places"), to, deed::retry,
              "dead retry");
   add_change(*dead->add_subcommand("discard", "delete dead events for good"), to, deed::discard,
              "dead discard");
-  CLI::App* const replay =
-      app.add_subcommand("replay", "publish published events once more, with the same ids");
+  CLI::App* const replay = app.add_subcommand("replay", "publish published events again, with the same ids");
   replay->group("");
   add_change(*replay, to, deed::replay, "replay");
 }

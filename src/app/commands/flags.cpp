@@ -24,16 +24,16 @@ void add_selectors(CLI::App& to, selectors& which, event_set of) {
   const auto add_time = [&](const char* name, std::optional<std::string>& value, const std::string& help) {
     add_text(to, name, value, help)->take_last()->type_name("")->group("Selectors");
   };
-  add_list("--id", which.ids, "the event with this id; may be given again, as may the next five");
+  add_list("--id", which.ids, "the event with this id; this and the next five can be repeated");
   add_list("--event-type", which.event_types, "events of exactly this type");
   add_list("--aggregate", which.aggregates, "events of this aggregate, as TYPE/ID: order/42");
   add_list("--exchange", which.exchanges, "whose exchange this glob matches: 'orders*'");
   add_list("--routing-key", which.routing_keys, "whose routing key this glob matches: 'order.*'");
   add_list("--error-code,--code", which.codes,
-           of == event_set::dead ? "dead for this reason, as `events list --by reason` shows it"
-                                 : "with this last_error_code, such as returned; none: without one");
+           of == event_set::dead ? "dead for this reason, as shown by `events list --by reason`"
+                                 : "with this last_error_code, such as returned; none: without a code");
   add_time("--since", which.since,
-           fmt::format("{} at or after this time ('2026-01-31 14:00' UTC) or so long ago (2h)", time));
+           fmt::format("{} at or after this time ('2026-01-31 14:00' UTC), or this long ago (2h)", time));
   add_time("--until", which.until, fmt::format("{} before this time, in the same forms", time));
   to.add_flag("--all", which.all, "all of them")->group("Selectors");
 }
@@ -47,7 +47,7 @@ void add_json(CLI::App& to, bool& as_json) {
 }
 
 void add_reason(CLI::App& to, std::optional<std::string>& reason) {
-  add_text(to, "--reason", reason, "why, for the row in outbox.audit: 'ticket 4711'")
+  add_text(to, "--reason", reason, "the reason, for outbox.audit: 'ticket 4711'")
       ->take_last()
       ->type_name("TEXT");
 }

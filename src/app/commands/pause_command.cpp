@@ -36,7 +36,7 @@ outcome<int> run_pausing(const settings& from, const pause_options& options) {
     fmt::print("{}\n", out.dump(2));
     return exit_success;
   }
-  if (!begins && now.ended == 0) fmt::print("nothing of that was paused\n");
+  if (!begins && now.ended == 0) fmt::print("no such pause was in force\n");
   if (now.ended > 0) fmt::print("resumed: {} {} ended\n", now.ended, now.ended == 1 ? "pause" : "pauses");
   for (const auto& one : now.in_force) fmt::print("paused: {}\n", words_of(pause_from(one)));
   return exit_success;
@@ -51,16 +51,13 @@ void add_pausing(CLI::App& to, command_set& commands, deed what) {
   };
   add_list("--event-type", which.event_types, "events of exactly this type; may be given again");
   add_list("--aggregate-type", which.aggregate_types,
-           "events of aggregates of exactly this type; may be given again");
-  add_list("--exchange", which.exchanges,
-           "events that go to an exchange which this glob matches; may be given again");
+           "events of aggregates of exactly this type; can be repeated");
+  add_list("--exchange", which.exchanges, "events for an exchange that matches this glob; can be repeated");
   add_list("--routing-key", which.routing_keys,
-           "events that go out with a routing key which this glob matches; may be given again");
-  to.add_flag("--all", which.all, what == deed::pause ? "everything" : "all pauses there are")
-      ->group("Selectors");
+           "events with a routing key that matches this glob; can be repeated");
+  to.add_flag("--all", which.all, what == deed::pause ? "everything" : "all pauses")->group("Selectors");
   if (what == deed::pause)
-    add_text(to, "--until", options->until,
-             "it ends by itself at this time ('2026-01-31 14:00' UTC) or after so long (2h)")
+    add_text(to, "--until", options->until, "end of the pause ('2026-01-31 14:00' UTC), or its duration (2h)")
         ->take_last()
         ->type_name("");
   add_reason(to, options->reason);
@@ -73,9 +70,9 @@ void add_pausing(CLI::App& to, command_set& commands, deed what) {
 
 void add_pausing_commands(CLI::App& app, command_set& to) {
   add_pausing(
-      *app.add_subcommand("pause", "keep relays from publishing events of a type, for a destination, or any"),
-      to, deed::pause);
-  add_pausing(*app.add_subcommand("resume", "have them published again"), to, deed::resume);
+      *app.add_subcommand("pause", "pause publishing, by event type, by destination, or for all events"), to,
+      deed::pause);
+  add_pausing(*app.add_subcommand("resume", "end pauses"), to, deed::resume);
 }
 
 }  // namespace outboxd::app

@@ -132,7 +132,7 @@ int route_command(const settings& from, const route_options& options) {
   const auto taken = resolve(one, by);
   const auto what = to_message(one, *payload, by, taken.get());
   const auto dead = [&](const error& why) {
-    say_error(fmt::format("{}: such an event is dead: {}",
+    say_error(fmt::format("{}: such an event would be dead: {}",
                           taken ? fmt::format("route \"{}\"", taken->by->name) : "no route", why.message));
     return exit_failure;
   };
@@ -159,8 +159,7 @@ int route_command(const settings& from, const route_options& options) {
 }  // namespace
 
 void add_route_command(CLI::App& app, command_set& to) {
-  CLI::App* const route =
-      app.add_subcommand("route", "tell which route an event would take, and what message comes out");
+  CLI::App* const route = app.add_subcommand("route", "show the route and the message of an event");
   const auto options = std::make_shared<route_options>();
   route->add_option("--event-type", options->event_type, "of the event")->required()->type_name("TYPE");
   route->add_option("--aggregate-type", options->aggregate_type, "of the event")->type_name("TYPE");

@@ -73,7 +73,7 @@ outcome<int> watch(const settings& from, const status_options& options) {
 }  // namespace
 
 void add_status_command(CLI::App& app, command_set& to) {
-  CLI::App* const status = app.add_subcommand("status", "how far behind it is, what is stuck, and who leads");
+  CLI::App* const status = app.add_subcommand("status", "show the backlog, stuck events and leaders");
   const auto options = std::make_shared<status_options>();
   status->add_flag("--watch", options->watch, "again every 2 s, until Ctrl-C");
   add_json(*status, options->json);

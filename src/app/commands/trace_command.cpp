@@ -78,7 +78,8 @@ outcome<int> trace(const settings& from, const trace_options& options) {
 }  // namespace
 
 void add_trace_command(CLI::App& app, command_set& to) {
-  CLI::App* const command = app.add_subcommand("trace", "where one event is and why it is not out yet");
+  CLI::App* const command =
+      app.add_subcommand("trace", "show where an event is, and why it is not published");
   const auto options = std::make_shared<trace_options>();
   command->add_option("--id", options->id, "its id, which is the message_id")->take_last()->type_name("");
   add_json(*command, options->json);

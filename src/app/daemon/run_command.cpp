@@ -136,7 +136,7 @@ int run_command(const settings& from, const run_options& options) {
 }  // namespace
 
 void add_run_command(CLI::App& app, const setting_flags& flags, command_set& to) {
-  CLI::App* const run = app.add_subcommand("run", "relay until told to stop");
+  CLI::App* const run = app.add_subcommand("run", "relay events until stopped");
   const auto options = std::make_shared<run_options>();
   options->read_again = [&flags] { return flags.gather(); };
   run->add_flag("--print-config", options->print_config,

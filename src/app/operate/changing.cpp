@@ -200,7 +200,7 @@ command_failure change_work::find_out(command_failure lost, std::int64_t events,
     who_.see(figures_);
     return lost;
   }
-  lost.message += fmt::format("; whether the last {} were changed is not known, and outbox.audit tells it",
+  lost.message += fmt::format("; it is not known whether the last {} were changed: see outbox.audit",
                               app::events(events));
   return lost;
 }

@@ -227,9 +227,10 @@ void print_table(const listing& what) {
   }
   print_table(std::move(lines));
   if (what.unreadable > 0)
-    say_error(fmt::format(
-        "PostgreSQL cannot read {} of these events whole, or not say it in UTF-8: their names are left out",
-        what.unreadable));
+    say_error(
+        fmt::format("PostgreSQL cannot read all of {} of these events, or cannot convert them to UTF-8: "
+                    "their names are left out",
+                    what.unreadable));
 }
 
 void print_table(std::vector<std::vector<std::string>> rows) {

@@ -71,7 +71,8 @@ outcome<json> look_at_payload(operator_session& session, const std::string& id, 
                     "--payload` does",
                     size, most_looked_at));
   const auto found = read(session, std::string(type.at(0, 0)), id, seq);
-  if (!found && found.error().of_a_row) return not_shown("PostgreSQL cannot read it, or not say it in UTF-8");
+  if (!found && found.error().of_a_row)
+    return not_shown("PostgreSQL cannot read it, or cannot convert it to UTF-8");
   if (!found) return tl::make_unexpected(found.error());
   if (found->size() == 0) return json();
   return json{{"type", type.at(0, 0)},

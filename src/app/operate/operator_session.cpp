@@ -117,7 +117,7 @@ outcome<std::string> operator_session::resolve_time(std::string_view flag, const
   if (found) return std::string(found->at(0, 0));
   if (!is_data_exception(found.error().sqlstate)) return tl::make_unexpected(refusal_of(found.error()));
   return usage_failure(fmt::format(
-      "{} '{}' is no time; give one such as '2026-01-31 14:00' (UTC, or with a zone: '… 14:00+02'), "
+      "{} '{}' is not a time; give one such as '2026-01-31 14:00' (UTC, or with a zone: '… 14:00+02'), "
       "or how long{}, such as 2h (ms, s, m, h or d)",
       flag, text, durations == counted::back ? " ago" : ""));
 }
@@ -161,7 +161,7 @@ command_failure operator_session::refusal_of(const pg::refusal& why,
             "a relay, or somebody else, has held these events locked for 60 s; see whether a relay "
             "hangs, and run the command again"};
   if (why.sqlstate == bad_encoding && !std::all_of(parameters.begin(), parameters.end(), is_utf8))
-    return {exit_usage, "a selector or the reason is not text in UTF-8"};
+    return {exit_usage, "a selector or the reason is not valid UTF-8"};
   if (why.sqlstate == bad_encoding)
     return {exit_failure, "an event has bytes that are not text in UTF-8 (SQLSTATE 22021)", true};
   if (why.sqlstate == no_cursor || why.sqlstate == cursor_of_another)

@@ -32,11 +32,11 @@ result<void> check_statuses(const order& given, std::string_view command) {
 result<void> check_paused(const selectors& given, std::string_view command) {
   if (!given.all && !given.narrowed())
     return permanent(
-        fmt::format("{} needs to know what: give --event-type, --aggregate-type, --exchange or "
+        fmt::format("{} needs a selector: give --event-type, --aggregate-type, --exchange or "
                     "--routing-key, or --all for everything",
                     command));
   if (given.all && given.narrowed())
-    return permanent("--all means everything and goes with no other selector; give one or the other");
+    return permanent("--all selects everything and excludes other selectors; give one or the other");
   const auto check = [](std::string_view flag, const std::vector<std::string>& names, std::size_t fewest,
                         std::string_view what) -> result<void> {
     constexpr std::size_t longest = 1000;
@@ -79,7 +79,7 @@ result<void> check_reason(const std::optional<std::string>& given) {
   constexpr std::size_t longest = 1'000;  // bytes
   if (!given) return {};
   if (given->find_first_not_of(" \t\n") == std::string::npos)
-    return permanent("--reason is empty; say why, for example --reason 'ticket 4711', or leave it away");
+    return permanent("--reason is empty; give a reason, for example --reason 'ticket 4711', or leave it out");
   if (given->size() > longest)
     return permanent(fmt::format("--reason has {} bytes; up to {} are allowed", given->size(), longest));
   return {};

@@ -64,8 +64,8 @@ outcome<std::string> end_of_pause(operator_session& session, const order& given)
   if (!resolved) return resolved;
   OUTBOXD_TRY(const auto ahead, session.execute("SELECT $1::timestamptz > clock_timestamp()", {*resolved}));
   if (ahead.at(0, 0) == "f")
-    return usage_failure(
-        fmt::format("--until '{}' has passed; give a time to come, or how long, such as 2h", *given.until));
+    return usage_failure(fmt::format(
+        "--until '{}' is in the past; give a later time, or a duration such as 2h", *given.until));
   return resolved;
 }
 

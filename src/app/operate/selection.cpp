@@ -36,7 +36,7 @@ result<void> check_selectors(const selectors& given) {
   for (const std::string& one : given.statuses)
     if (one != "pending" && one != "waiting" && one != "published" && one != "dead")
       return permanent(
-          fmt::format("--status '{}' is no status; give pending, waiting, published or dead", one));
+          fmt::format("--status '{}' is not a status; give pending, waiting, published or dead", one));
   for (const std::string& one : given.aggregates)
     if (!is_aggregate(one))
       return permanent(
@@ -48,16 +48,16 @@ result<void> check_selectors(const selectors& given) {
       return permanent(
           "--error-code is empty; give one that `outboxd events list --by reason` shows, or none");
   if (given.all && given.narrowed())
-    return permanent("--all means every event and goes with no other selector; give one or the other");
+    return permanent("--all selects every event and excludes other selectors; give one or the other");
   return {};
 }
 
 result<void> require_selectors(const selectors& given, std::string_view command) {
   if (given.all || given.narrowed()) return {};
-  return permanent(fmt::format(
-      "{} needs to know which events: give --id, --event-type, --aggregate, --exchange, --routing-key, "
-      "--error-code, --since or --until, or --all for every one; --dry-run shows which",
-      command));
+  return permanent(
+      fmt::format("{} needs a selector: give --id, --event-type, --aggregate, --exchange, --routing-key, "
+                  "--error-code, --since or --until, or --all for every one; --dry-run shows which",
+                  command));
 }
 
 bool has(event_set which, std::string_view status) {

@@ -46,7 +46,7 @@ void show_events(std::string& out, const json& status) {
   const auto& waiting = events.at("waiting");
   line(out, "pending", counted(events.at("pending")));
   line(out, "waiting",
-       fmt::format("{}  (backing off {}, behind those {}, scheduled {})", counted(waiting),
+       fmt::format("{}  (backing off {}, blocked {}, scheduled {})", counted(waiting),
                    waiting.at("backing_off").get<std::int64_t>(), waiting.at("parked").get<std::int64_t>(),
                    waiting.at("scheduled").get<std::int64_t>()));
   line(out, "dead", counted(events.at("dead")));
@@ -96,7 +96,7 @@ void show_relays(std::string& out, const json& status) {
     for (const auto& shard : relay.at("leads")) leads += fmt::format(" {}", shard.get<int>());
     line(out, "relay",
          fmt::format("{} ({}), {}", text(relay, "name"), place_of(relay, "address"),
-                     leads.empty() ? "stands by" : "leads shard" + leads));
+                     leads.empty() ? "standby" : "leads shard" + leads));
   }
   if (status.at("relays").empty()) line(out, "relays", "none");
 }
@@ -104,7 +104,8 @@ void show_relays(std::string& out, const json& status) {
 // Describes a session that still holds a lead which its relay has given up.
 std::string silent(const json& one) {
   const auto waits_for = text(one, "waits_for");
-  return waits_for.empty() ? "" : ": its relay has given it up, and it waits for " + waits_for;
+  return waits_for.empty() ? ""
+                           : ": its relay has given up the shard, but its session waits for " + waits_for;
 }
 
 void show_culprits(std::string& out, const json& status) {

@@ -54,7 +54,7 @@ std::string waits_words(const json& event) {
                      text_or_unknown(destination, "exchange"), text_or_unknown(destination, "routing_key"),
                      text_or_unknown(event, "first_failed_at"),
                      end == "infinity" ? "no time ends that (retry.give_up_after = never)"
-                                       : fmt::format("it is dead if that lasts {}", until(event)),
+                                       : fmt::format("it is dead if this lasts {}", until(event)),
                      reason(event));
 }
 
@@ -74,7 +74,7 @@ std::string state_of_other(const json& other) {
     return fmt::format("which backs off {} after {}: {}", until(other), attempts(other), reason(other));
   if (other.at("exception") == "backing_off")
     return fmt::format("which is due once more after {}: {}", attempts(other), reason(other));
-  if (other.at("exception") == "parked") return "which waits behind an earlier one itself";
+  if (other.at("exception") == "parked") return "which is blocked itself";
   return "which is not published yet";
 }
 
@@ -89,9 +89,9 @@ trace_finding explain_due(const json& event) {
   const auto leader = fmt::format("{} (pid {})", text_or_unknown(event.at("leader"), "name"),
                                   event.at("leader").at("pid").get<int>());
   if (const auto& holder = event.at("locked_by"); !holder.is_null())
-    return {"locked",
-            fmt::format("its row is locked by pid {} (user {}, application {})", holder.at("pid").dump(),
-                        text_or_unknown(holder, "user"), text_or_unknown(holder, "application"))};
+    return {"locked", fmt::format("another session has locked the row: pid {} (user {}, application {})",
+                                  holder.at("pid").dump(), text_or_unknown(holder, "user"),
+                                  text_or_unknown(holder, "application"))};
   if (event.at("exception").is_string())
     return {"unread",
             fmt::format("it is due, and goes out when the leader of shard {}, {}, looks for what is due",

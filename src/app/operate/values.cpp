@@ -28,8 +28,7 @@ std::string as_bytea(std::string_view bytes) {
 
 outcome<std::vector<change_value>> postponement(operator_session& session, const order& given) {
   if (!given.until)
-    return usage_failure(
-        "events postpone needs to know when: give --to, a time ('2026-01-31 14:00' UTC) or how long (2h)");
+    return usage_failure("events postpone needs --to: a time ('2026-01-31 14:00' UTC) or how long (2h)");
   OUTBOXD_TRY(auto time, session.resolve_time("--to", *given.until, operator_session::counted::ahead));
   const auto ahead =
       session.execute("SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz < 'infinity'", {time});

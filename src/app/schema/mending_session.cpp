@@ -133,7 +133,7 @@ result<std::vector<difference>> mending_session::mend(std::string_view part, con
 error mending_session::obstacle(const std::vector<difference>& all, std::size_t which,
                                 const std::string& owner) const {
   const auto& first = all[which];
-  auto words = fmt::format("{}: {}, and what mends it is refused: {}{}", rolled_back, first.what,
+  auto words = fmt::format("{}: {}, and PostgreSQL refuses the remedy: {}{}", rolled_back, first.what,
                            latest_.words, sqlstate_of(latest_));
   if (latest_.sqlstate != no_right) {
     words += "; " + advice(first.remedy);

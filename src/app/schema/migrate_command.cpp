@@ -26,14 +26,14 @@ struct migrate_options {
 };
 
 std::string_view words_for(bool notifies) {
-  return notifies ? "writers ring for a leader that sleeps" : "writers do not ring";
+  return notifies ? "writers notify an idle leader" : "writers do not notify";
 }
 
 std::string words_for(const migrate_result& done, const pg::schema_name& schema) {
   const auto shards = fmt::format("{} {}", done.now.shards, done.now.shards == 1 ? "shard" : "shards");
   if (done.applied > 0)
-    return fmt::format("schema {}: applied {} migrations, now at version {}; {}, {}", schema.identifier(),
-                       done.applied, done.version, shards, words_for(done.now.notifies));
+    return fmt::format("schema {}: now at version {}; {}, {}", schema.identifier(), done.version, shards,
+                       words_for(done.now.notifies));
   std::string changes;
   if (done.now.shards != done.before.shards)
     changes = fmt::format("{} instead of {}", shards, done.before.shards);
@@ -50,7 +50,7 @@ std::string words_for(const migrate_result& done, const pg::schema_name& schema)
 
 std::string words_for(const partition_result& done, const pg::schema_name& schema) {
   if (done.before == done.now)
-    return fmt::format("schema {}: event is partitioned {} already", schema.identifier(), done.now);
+    return fmt::format("schema {}: event is already partitioned {}", schema.identifier(), done.now);
   if (done.before.empty())
     return fmt::format("schema {}: event is partitioned {}", schema.identifier(), done.now);
   return fmt::format("schema {}: partitions of event begin {} instead of {}", schema.identifier(), done.now,
@@ -143,19 +143,16 @@ void add_migrate_command(CLI::App& app, command_set& to) {
       ->type_name("TYPE");
   const auto shards = std::make_shared<std::optional<std::string>>();
   add_text(*migrate, "--shards", *shards,
-           "streams that relays share out: a power of two up to 64, also later [1]")
+           "number of shards: a power of two up to 64; can be raised later [1]")
       ->take_last()
       ->type_name("N");
-  add_text(*migrate, "--partition", options->partition,
-           "divide the outbox into partitions, also later: daily or hourly")
+  add_text(*migrate, "--partition", options->partition, "partition the outbox, also later: daily or hourly")
       ->take_last()
       ->type_name("PERIOD");
   migrate->add_flag("--print", options->print, "print the SQL and do nothing");
-  migrate->add_flag("--check", options->check,
-                    "tell what is pending, exit 1 if something is, and do nothing");
+  migrate->add_flag("--check", options->check, "list what migrate would change, and exit with 1 if anything");
   migrate->add_flag("--no-notify", options->no_notify, "writers do not notify relays, which poll instead");
-  migrate->add_flag("--notify", options->notify,
-                    "writers notify relays that sleep, also if they did not before");
+  migrate->add_flag("--notify", options->notify, "writers notify idle leaders again");
   to.push_back({migrate, purpose::migration, [options, shards](const settings& from) {
                   if (const auto good = check(*options, *shards); !good) return refuse(good.error().message);
                   if (*shards) options->shards = static_cast<int>(*parse_integer(**shards));
