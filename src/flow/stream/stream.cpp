@@ -8,75 +8,71 @@
 namespace outboxd::flow {
 namespace {
 
-// Answers to questions from before the lead is given up are ignored, except for what they wrote.
-template <class Question>
-constexpr bool is_write = std::is_same_v<Question, record_request> ||
-                          std::is_same_v<Question, mark_request> || std::is_same_v<Question, save_request>;
+// In transactions: a part of those that the next leader scans in one read.
+constexpr xid worth_saving = 5'000;
+
+// Most unmarkable events that are saved by name: further ones are read again by the next leader.
+constexpr std::size_t most_saved_unsettled = 100;
 
 }  // namespace
 
 stream::stream(lanes& over, stream_limits limits, observer tell, step_observer* steps)
-    : lanes_(over),
-      limits_(std::move(limits)),
-      tell_(std::move(tell)),
-      steps_(steps),
-      barriers_(limits_.most_held),
-      reader_(limits_.read),
-      laggards_(limits_.most_overtaking),
-      scanner_(barriers_, limits_.after_dead == after_dead::hold),
-      waiting_(over.destinations()),
-      writes_{.marks = write_queue(limits_.marks),
-              .records = write_queue({}),
-              .fetches = write_queue({}),
-              .looks = write_queue({})},
-      chance_(limits_.seed) {
-  scanner_.give_up_after(limits_.give_up_after);
-}
+    : state_{.over = over, .limits = std::move(limits), .tell = std::move(tell), .steps = steps} {}
 
 void stream::start(saved_position from, payload_type payload) {
-  phase_ = phase::loading;
-  agenda_ = {};
-  agenda_.loads_since = lanes_.now();
-  if (std::exchange(lost_over_texts_, false)) read_by_keys();
-  agenda_.payload = payload;
-  agenda_.saved = from.at;
-  scanner_.start(std::move(from.unsettled), lanes_.now());
-  reader_.start(std::move(from.at), lanes_.now());
-  client_ = lanes_.join(*this);
-  waiting_.start(client_);
+  saved_ = from.at;
+  save_ = false;
+  state_.server_clock = {};
+  load();
+  dispatcher_.start(payload);
+  intake_.start(std::move(from.at), std::move(from.unsettled));
+}
+
+void stream::load() {
+  state_.phase = phase::loading;
+  loads_since_ = state_.now();
 }
 
 void stream::drain() {
-  phase_ = phase::draining;
-  agenda_.save = true;
-  lanes_.withdraw(*this);
+  state_.phase = phase::draining;
+  save_ = true;
+  dispatcher_.withdraw();
   forget_unsent();
 }
 
 void stream::go_on() {
   forget_unsent();
-  phase_ = phase::loading;
-  agenda_.loads_since = lanes_.now();
-  scanner_.start_again(lanes_.now());
-  waiting_.start(client_);
-  reader_.start(reader_.at(), lanes_.now());
+  load();
+  intake_.start_again();
 }
 
 void stream::abandon() {
-  if (phase_ != phase::idle) phase_ = phase::draining;  // a round trip may be under way since before the stop
-  lanes_.leave(*this);
-  std::vector<slot> in_flight;
-  events_.for_each([&](slot which, const unsettled::entry& one) {
-    if (one.is_offered()) in_flight.push_back(which);
-  });
-  for (const slot which : in_flight) on_unsent(which);
+  // A round trip may be under way since before the stop.
+  if (state_.phase != phase::idle) state_.phase = phase::draining;
+  dispatcher_.abandon();
   forget_unsent();
+}
+
+void stream::forget_unsent() {
+  intake_.on_forgotten(dispatcher_.forget_unsent());
+}
+
+void stream::lost() {
+  intake_.lost(asked_ && asked_->makes_texts());
+  dispatcher_.clear();
+  settlement_.clear();
+  state_.phase = phase::idle;
+  state_.events.clear();
+  state_.blocked.clear();
+  state_.asked_at = {};
+  asked_.reset();
+  save_ = false;
 }
 
 template <class Which>
 std::vector<event_key> stream::keys_of(Which which) const {
   std::vector<event_key> out;
-  events_.for_each([&](slot, const unsettled::entry& one) {
+  state_.events.for_each([&](slot, const unsettled::entry& one) {
     if (which(one)) out.push_back(one.it.what.key());
   });
   return out;
@@ -96,163 +92,135 @@ std::vector<event_key> stream::unwritten() const {
   });
 }
 
-// They stay in the table as they are: pending or waiting.
-void stream::forget_unsent() {
-  std::vector<slot> unsent;
-  events_.for_each([&](slot which, const unsettled::entry& one) {
-    if (one.is_unsent()) unsent.push_back(which);
-  });
-  for (const slot which : unsent) {
-    const stored_event& one = events_.at(which).it;
-    if (one.from == exception::none) reader_.forget(one.what.seq);
-    events_.leave_chain(which);
-    events_.erase(which);
-  }
-  writes_.fetches.clear();
-  if (const auto lowest = laggards_.lowest()) reader_.forget(*lowest);
-  laggards_.clear();
-  writes_.looks.clear();
-}
-
 // Except rows that PostgreSQL refuses to write.
 bool stream::all_settled() const {
-  return !agenda_.asked && writes_.idle() &&
-         events_.size() == writes_.marks.refused().size() + writes_.records.refused().size();
+  return !asked_ && settlement_.idle() && state_.events.size() == settlement_.refused().size();
 }
 
 bool stream::drained() const {
-  return phase_ == phase::draining && !agenda_.save && all_settled();
-}
-
-void stream::lost() {
-  // Perhaps it was a text for which the server had no memory.
-  if (agenda_.asked && agenda_.asked->makes_texts()) lost_over_texts_ = true;
-  lanes_.leave(*this);
-  phase_ = phase::idle;
-  events_.clear();
-  barriers_.clear();
-  writes_.marks.clear();
-  writes_.records.clear();
-  writes_.fetches.clear();
-  writes_.looks.clear();
-  laggards_.clear();
-  agenda_ = {};
-}
-
-// A dead event that was retried is due; one that was discarded is gone.
-void stream::ring_due() {
-  reader_.ring_due(lanes_.now());
-  scanner_.ring_dead(lanes_.now());
+  return state_.phase == phase::draining && !save_ && all_settled();
 }
 
 void stream::sweep() {
-  if (phase_ != phase::running) return;
-  agenda_.save = true;
-  reader_.want_summary();
-  scanner_.sweep(watermark(), lanes_.now());
-  reader_.ring();
+  if (!state_.runs()) return;
+  save_ = true;
+  intake_.sweep();
+}
+
+void stream::on_lanes_changed() {
+  if (!state_.runs()) return forget_unsent();
+  dispatcher_.offer_all();
+  intake_.ring();
+}
+
+// While it sends nothing, events that come back from the lanes are for the next leader, or for a later read.
+void stream::on_progress() {
+  if (!state_.runs()) forget_unsent();
+  state_.tell(notice::progress{});
+}
+
+// Nothing is sent until an answer proves the lead, and with full memory there may be no other question.
+bool stream::owes_proof() const {
+  return state_.phase != phase::loading && !may_send() && state_.events.size() > 0;
 }
 
 clock::time_point stream::next_at() const {
   constexpr auto never = clock::time_point::max();
   constexpr auto at_once = clock::time_point::min();
-  if (phase_ == phase::idle || agenda_.asked) return never;
-  if (phase_ == phase::loading) return scanner_.next_to_load();
+  if (state_.phase == phase::idle || asked_) return never;
+  if (state_.phase == phase::loading) return intake_.next_to_load();
   if (owes_proof()) return at_once;
-  const auto to_write = std::min(writes_.marks.due().value_or(never), writes_.records.due().value_or(never));
-  if (phase_ == phase::draining) return all_settled() ? at_once : to_write;
-  const int free = room();
-  const int returning = room_for_returning();
-  if (agenda_.save || (may_release() && barriers_.held.asks())) return at_once;
-  const auto to_fetch = may_fetch() ? writes_.fetches.due().value_or(never) : never;
-  const auto to_laggards = free > 0 && !hungry().empty() ? at_once : never;
-  const auto rested = agenda_.returning_rest_until > lanes_.now() ? agenda_.returning_rest_until : never;
-  const auto to_look = writes_.looks.due().value_or(never);
-  return std::min({to_write, to_fetch, to_laggards, to_look, rested,
-                   reader_.next({.fresh = free, .due = returning}), scanner_.next(returning),
-                   waiting_.next(returning, lanes_.now())});
+  if (state_.phase == phase::draining) return all_settled() ? at_once : settlement_.next();
+  return save_ ? at_once : std::min(settlement_.next(), intake_.next());
+}
+
+shared_request stream::next() {
+  if (state_.phase == phase::idle || asked_) return nullptr;
+  store_request out;
+  if (state_.phase == phase::loading) intake_.ask_to_load(out);
+  // A proof that came with a slow read would be old by its answer.
+  if (state_.runs() && !owes_proof()) intake_.ask(out);
+  const bool may_save = state_.phase != phase::draining || all_settled();
+  if (owes_proof()) saved_.reset();  // any answer will do
+  if (owes_proof() || (save_ && may_save)) {
+    if (may_save) save_ = false;
+    ask_to_save(out);
+  }
+  settlement_.ask(out, intake_.most_marks());
+  if (out.questions.empty()) return nullptr;
+  asked_ = std::make_shared<const store_request>(std::move(out));
+  state_.asked_at = state_.now();
+  return asked_;
+}
+
+// Events that PostgreSQL refuses to mark do not hold it down; they are saved beside it.
+void stream::ask_to_save(store_request& to) const {
+  position now = intake_.at();
+  auto refused = settlement_.refused();
+  if (refused.size() > most_saved_unsettled) refused.resize(most_saved_unsettled);
+  state_.events.for_each([&](slot which, const unsettled::entry& one) {
+    if (one.it.from != exception::none || std::find(refused.begin(), refused.end(), which) != refused.end())
+      return;
+    now.seq = std::min(now.seq, one.it.what.seq - 1);
+  });
+  if (const auto lowest = intake_.lowest_passed_over()) now.seq = std::min(now.seq, *lowest - 1);
+  // Saving is a transaction, too: a slightly newer snapshot is not worth one.
+  if (saved_ && saved_->seq == now.seq && now.seen.xmax < saved_->seen.xmax + worth_saving) return;
+  save_request out{std::move(now)};
+  for (const slot which : refused) {
+    const auto seq = state_.events.at(which).it.what.seq;
+    if (seq <= out.at.seq) out.unsettled.push_back(seq);
+  }
+  to.add(std::move(out));
 }
 
 stream::news stream::on_answer(store_answer answer) {
   // The time of an answer is only known to be after the question: a process that was stopped may find an old
   // answer in its socket after it has lost the lead.
-  agenda_.sure_until = agenda_.asked_at + limits_.lead_lasts;
-  const auto asked = std::exchange(agenda_.asked, nullptr);
+  dispatcher_.trust_lead_until(state_.asked_at + state_.limits.lead_lasts);
+  const auto asked = std::exchange(asked_, nullptr);
   news out;
   for (std::size_t i = 0; i < asked->questions.size(); ++i)
     std::visit(
         [&](const auto& question) {
-          using kind = std::decay_t<decltype(question)>;
-          auto& got = std::get<typename kind::answer>(answer.replies[i]);
-          if constexpr (std::is_same_v<kind, read_request>) {
-            if (phase_ != phase::draining) out = take(question, got);
-          } else if (phase_ != phase::draining || is_write<kind>) {
-            take(question, got);
-          }
+          using answer_to_it = typename std::decay_t<decltype(question)>::answer;
+          take(question, std::get<answer_to_it>(answer.replies[i]), out);
         },
         asked->questions[i]);
-  if (asked->asks_one_of<due_request, release_request, waiting_request>()) rest_returning();
-  if (phase_ == phase::loading && scanner_.knows_barriers(lanes_.now()) && !scanner_.has_left())
-    phase_ = phase::running;
-  lanes_.pump();
+  if (asked->asks_one_of<due_request, release_request, waiting_request>()) intake_.rest_returning();
+  if (state_.phase == phase::loading && intake_.has_loaded()) state_.phase = phase::running;
+  state_.over.pump();
   return out;
 }
 
-void stream::take(const save_request& asked, save_answer& got) {
-  if (got.saved) agenda_.saved = asked.at;
+// Answers to questions from before the lead is given up are ignored, except for what they wrote.
+template <class Question, class Answer>
+void stream::take(const Question& asked, Answer& got, news& out) {
+  if constexpr (std::is_same_v<Question, record_request>) {
+    on_recorded(got);
+  } else if constexpr (std::is_same_v<Question, mark_request>) {
+    settlement_.on_marked(got);
+  } else if constexpr (std::is_same_v<Question, save_request>) {
+    if (got.saved) saved_ = asked.at;
+  } else if (state_.phase != phase::draining) {
+    if constexpr (std::is_same_v<Question, read_request>)
+      out = intake_.take(asked, got);
+    else if constexpr (std::is_same_v<Question, pauses_request>) {
+      if (intake_.take(asked, got)) on_lanes_changed();
+    } else {
+      intake_.take(asked, got);
+    }
+  }
 }
 
-void stream::take(const walk_request&, tried<walk_answer>& got) {
-  reader_.on_walked(got, lanes_.now());
-}
-
-void stream::take(const check_request&, tried<walk_answer>& got) {
-  if (const auto missed = scanner_.on_checked(got, watermark())) reader_.read_again(*missed);
-}
-
-void stream::take(const due_request& asked, tried<due_answer>& got) {
-  reader_.on_due(asked, got, lanes_.now());
-  if (got.wants_keys_only()) read_by_keys();
-  for (stored_event& one : got.answer.rows) admit_due(std::move(one));
-}
-
-void stream::take(const dead_request&, tried<dead_answer>& got) {
-  scanner_.on_dead_page(got, lanes_.now());
-}
-
-void stream::take(const held_request& asked, tried<held_answer>& got) {
-  scanner_.on_held(got, asked.after, phase_ == phase::running, lanes_.now());
-}
-
-std::vector<slot> stream::slots_of(const std::vector<event_key>& keys) const {
-  std::vector<slot> out;
-  out.reserve(keys.size());
-  for (const event_key& key : keys)
-    if (const slot which = events_.find(key); which != no_slot) out.push_back(which);
-  return out;
-}
-
-void stream::on_unsent(slot which) {
-  auto& one = events_.at(which);
-  if (!one.is_offered()) return;
-  if (auto* const dead = std::get_if<stage::letter>(&one.now))
-    dead->offered = false;
-  else
-    one.now = stage::queued{};
-  auto* const chain = events_.find_chain(one.it.what.aggregate);
-  if (chain == nullptr) return;
-  --chain->offered;
-  chain->offered_to = no_slot;
-}
-
-void stream::on_lanes_changed() {
-  if (phase_ != phase::running) return forget_unsent();
-  for (const aggregate of : events_.aggregates()) offer_next(of);
-  reader_.ring();
-}
-
-void stream::on_progress() {
-  tell_(notice::progress{});
+void stream::on_recorded(const write_answer& got) {
+  for (const slot which : settlement_.on_recorded(got)) {
+    const failure_record how = settlement_.record_of(which);
+    if (how.to == exception::dead)
+      dispatcher_.on_recorded_dead(which);
+    else
+      intake_.on_recorded(which, how);
+  }
 }
 
 }  // namespace outboxd::flow

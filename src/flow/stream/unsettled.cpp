@@ -55,6 +55,7 @@ void unsettled::leave_chain(slot which) {
     --returning_.events;
     if (!one.it.withheld) returning_.bytes -= one.it.size;
   }
+  if (one.is_offered()) --in.offered;
   if (in.offered_to == which) in.offered_to = one.before;
   (one.before == no_slot ? in.first : entries_[one.before].after) = one.after;
   (one.after == no_slot ? in.last : entries_[one.after].before) = one.before;

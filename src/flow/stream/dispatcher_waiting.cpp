@@ -1,0 +1,96 @@
+// The part of dispatcher.hpp about events that leave the memory, to wait in the table.
+#include <utility>
+
+#include "flow/stream/dispatcher.hpp"
+
+namespace outboxd::flow {
+
+void dispatcher::rest(slot which) {
+  const aggregate of = events_.aggregate_of(which);
+  lanes_.destinations().on_found(*events_.at(which).it.waits_for, state_.client, state_.now());
+  on_unsent(which);
+  events_.leave_chain(which);
+  events_.erase(which);
+  barriers_.held.begin(of, hold::head_waits);
+  park_rest(of);
+  offer_next(of);
+}
+
+void dispatcher::back_off(slot which, failure_record how, bool sent) {
+  state_.tell(notice::failed{events_.at(which).it.what, state_.destination_of(which), how, sent});
+  wait(which, std::move(how));
+}
+
+// This is no failure, and counts no attempt.
+void dispatcher::hold_back(slot which) {
+  wait(which, {.key = events_.at(which).it.what.key(),
+               .delay = std::nullopt,
+               .code = std::string(paused_code),
+               .reason = "its event type, its aggregate type or its destination is paused"});
+}
+
+void dispatcher::wait(slot which, failure_record how) {
+  const aggregate of = events_.aggregate_of(which);
+  leave_memory(which, std::move(how));
+  barriers_.held.begin(of, hold::head_waits);
+  barriers_.held.on_to_record(of);
+  park_rest(of);
+  offer_next(of);  // a successor whose dead letter is still to be sent was not parked: it goes now
+}
+
+void dispatcher::park(slot which) {
+  state_.trace(step::parked, which);
+  const aggregate of = events_.aggregate_of(which);
+  leave_memory(which,
+               {.key = events_.at(which).it.what.key(), .to = exception::parked, .code = {}, .reason = {}});
+  barriers_.held.on_to_record(of);
+}
+
+// Scheduled for later: it comes back when it is due, and takes its place then. Till then it holds nobody up.
+void dispatcher::set_aside(slot which, std::chrono::milliseconds due_in) {
+  leave_memory(which, {.key = events_.at(which).it.what.key(),
+                       .to = exception::scheduled,
+                       .delay = due_in,
+                       .code = {},
+                       .reason = {}});
+}
+
+void dispatcher::leave_memory(slot which, failure_record how) {
+  drop_probe(which);
+  settlement_.record(which, std::move(how));
+}
+
+// Whether, in pipelined order, an event is at no lane although a later one is at a lane and would overtake
+// it.
+bool dispatcher::has_gap(const unsettled::chain& of) const {
+  bool waits = false;
+  for (slot which = of.first; which != no_slot; which = events_.at(which).after) {
+    if (waits && events_.at(which).is_offered()) return true;
+    waits = waits || events_.at(which).is_unsent();
+  }
+  return false;
+}
+
+void dispatcher::park_rest(aggregate of) {
+  const auto* const chain = events_.find_chain(of);
+  if (chain != nullptr && chain->offered > 0 && has_gap(*chain))
+    lanes_.withdraw(*this, chain->lane, [&](slot which) { return events_.aggregate_of(which) == of; });
+  slot next = chain == nullptr ? no_slot : chain->first;
+  while (next != no_slot) {
+    const slot which = std::exchange(next, events_.at(next).after);
+    auto& one = events_.at(which);
+    if (auto* const fetching = std::get_if<stage::fetching>(&one.now))
+      fetching->waits_then = true;
+    else if (one.is<stage::queued>())
+      park_behind(which);
+  }
+}
+
+// Events that are already parked are only forgotten.
+void dispatcher::park_behind(slot which) {
+  if (events_.at(which).it.from != exception::parked) return park(which);
+  events_.leave_chain(which);
+  events_.erase(which);
+}
+
+}  // namespace outboxd::flow
