@@ -1,7 +1,10 @@
--- These events with their texts, if they are not finished, and are still the rows that were read.
--- $1 largest, $2 mask, $3 shard, $4 ids, $5 seqs, $6 transactions that inserted them, $7 most bytes of texts
--- together. The first event may exceed it. Later ones that exceed $7 come withheld.
--- In the last column: somebody has put it off since it was read.
+-- The given events with their texts. An event that is finished, or whose row was replaced, is left out.
+-- $1 largest, $2 mask, $3 shard: as in read.sql
+-- $4 ids
+-- $5 seqs
+-- $6 transactions that inserted the rows
+-- $7 most bytes of texts together: later events that would exceed it come withheld, the first event does not
+-- Last column: whether somebody has put the event off since it was read.
 SELECT @fetched_columns@, @exception_columns@, @put_off@
 FROM (
   SELECT f.*, @comes@ AS comes

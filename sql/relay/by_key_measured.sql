@@ -1,7 +1,6 @@
--- The same as by_key, but it measures first: an event whose numbers take more than $1 bytes as texts comes
--- withheld, with their sum as its size. Its texts are not made.
--- $1 largest, $2 mask, $3 shard, $4 ids, $5 seqs, $6 transactions that inserted them, $7 most bytes of texts
--- together
+-- Like by_key.sql, but measures numbers first. If the numbers of a payload or of headers take more than $1
+-- bytes as texts, the event comes withheld, and these bytes count as its size. Its texts are not made.
+-- Parameters and columns: as in by_key.sql
 SELECT @fetched_columns@, @exception_columns@, @put_off@
 FROM (
   SELECT f.*, @comes@ AS comes

@@ -1,6 +1,8 @@
--- A page of the dead events of a shard, in seq order: hash and seq. A seq may come twice, so it ends WITH
--- TIES. One that was cancelled holds nobody back.
--- $1 unused, $2 mask, $3 shard, $4 after this seq
+-- A page of a shard's dead events, in seq order. Cancelled events are left out, because they block nothing.
+-- $1 unused
+-- $2 mask, $3 shard: as in read.sql
+-- $4 seq: only later events
+-- Columns: hash, seq. The page ends WITH TIES, because a seq may occur twice.
 SELECT @hash@, e.seq
 FROM @schema@.event AS e
 WHERE e.exception >= 'dead' AND (e.exception, e.seq) > ('dead', $4) AND @in_shard@

@@ -1,9 +1,11 @@
--- Waiting events that are due, in the order of that.
--- $1 largest, $2 mask, $3 shard, $4 and $5 after this available_at and seq, $6 most events, and
--- those that share place and time with the last: a sequence that was set back gives a seq twice.
+-- Waiting events that are due, in the order of available_at and seq.
+-- $1 largest, $2 mask, $3 shard: as in read.sql
+-- $4 available_at, $5 seq: only events after this pair
+-- $6 most events; more only if others have the same pair as the last, because a sequence that was set back
+--    gives a seq twice
 --
--- The head: in how many milliseconds the next one is due. In `behind`: an earlier event of the aggregate
--- waits, too.
+-- Head: `due_in`, the milliseconds until the next event is due.
+-- `behind`: whether an earlier event of the aggregate waits, too.
 WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at)
 SELECT @no_event@, json_build_object('due_in', (
   SELECT @due_in@ FROM @schema@.event AS e

@@ -1,7 +1,9 @@
--- A page of the aggregates that hold back events, of all shards: the hash, and whether an event of it backs
--- off.
--- $1 after this hash. It goes from one aggregate to the next, however many events each has.
--- backing_off is before parked; IN and ORDER BY lead into no index but event_held.
+-- A page of the held aggregates of all shards.
+-- $1 hash: only greater ones
+-- Columns: hash, whether an event of the aggregate backs off, place in the page.
+--
+-- The recursion jumps from aggregate to aggregate, however many events each has. backing_off sorts before
+-- parked. IN and ORDER BY together fit only the index event_held.
 WITH RECURSIVE page(hash, place) AS (
   (SELECT @hash@, 1 FROM @schema@.event AS e
    WHERE e.exception IN ('backing_off', 'parked') AND @hash@ > $1 ORDER BY @hash@ LIMIT 1)

@@ -1,10 +1,14 @@
--- Pending events of aggregates that the stream has left behind, the first of each in seq order.
--- $1 largest, $2 and $3 unused, $4 aggregates, $5 after this seq of each, $6 how many seqs to go through,
--- $7 how many events of each.
+-- Pending events of laggards: the first events of each, in seq order.
+-- $1 largest: as in read.sql
+-- $2, $3 unused
+-- $4 hashes of the aggregates
+-- $5 seq for each: only later events
+-- $6 how many seqs to search for each
+-- $7 most events of each
 --
--- A head for each aggregate: its hash, and the seq up to which all of it has been found, if there may be
--- more. Where no row is left, seqs without one cost nothing. With ties, for a sequence that was set back
--- gives a seq twice.
+-- A head for each aggregate: `hash`; `looked_to`, the seq up to which all its events have been found, or null
+-- if no row is left beyond. `looked_to` may jump to just before the next row, because a seq without a row
+-- costs nothing. WITH TIES, because a sequence that was set back gives a seq twice.
 WITH asked AS MATERIALIZED (
   SELECT a.hash, a.after,
          CASE WHEN a.after > 9223372036854775807 - $6::bigint THEN 9223372036854775807

@@ -1,6 +1,11 @@
--- Which of these rows are still what was read: $1 ids, $2 ctids, $3 seqs, $4 transactions that inserted them,
--- $5 transactions that wrote them last. Returns their numbers, the first is 1.
--- A ctid alone does not tell: after two changes a row may lie where it lay before.
+-- Finds the rows that are still as they were read.
+-- $1 ids
+-- $2 ctids
+-- $3 seqs
+-- $4 transactions that inserted the rows
+-- $5 transactions that wrote the rows last
+-- Column: the row's number among the parameters, from 1.
+-- A ctid alone is not enough: after two changes a row may be back in its old place.
 SELECT k.number
 FROM unnest($1::uuid[], $2::tid[], $3::bigint[], $4::xid8[], $5::xid[]) WITH ORDINALITY
   AS k(id, place, seq, tx, written_by, number), @schema@.event AS e

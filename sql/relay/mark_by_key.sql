@@ -1,8 +1,13 @@
--- Marks what was published, by key: $1 ids, $2 seqs, $3 transactions that inserted the rows, $4 transactions
--- that had written them last when they were read, $5 digests of what was sent. A row that somebody has locked
--- is passed over, and so is one that has taken the place of another: it was never sent.
--- Also one that somebody has given up meanwhile: it is out. Returns the numbers, the first is 1, of those
--- that say something else by now than what was sent.
+-- Marks events as published, by key.
+-- $1 ids
+-- $2 seqs
+-- $3 transactions that inserted the rows
+-- $4 transactions that had written the rows last when they were read
+-- $5 digests of the content that was sent
+-- Columns: the row's number among the parameters, from 1; whether the row has changed since it was sent.
+--
+-- Locked rows are skipped. A row that has replaced another one is skipped, too, because its event was never
+-- sent. An event that somebody has given up meanwhile is marked, because its message is out.
 WITH found AS MATERIALIZED (
   SELECT u.place, k.seq, k.number, u.changed
   FROM unnest($1::uuid[], $2::bigint[], $3::xid8[], $4::xid[], $5::bytea[]) WITH ORDINALITY

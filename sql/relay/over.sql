@@ -1,5 +1,6 @@
--- Retention: partitions that may be dropped when nothing is left in them, the oldest first. $1 how long ago,
--- in milliseconds, the next one began.
+-- Retention: partitions that may be dropped if nothing in them has to stay, the oldest first.
+-- $1 milliseconds: only partitions whose successor began longer ago
+-- Column: number of the partition.
 SELECT p.number
 FROM @schema@.event_partition AS p
 WHERE (SELECT min(n.began_at) FROM @schema@.event_partition AS n

@@ -1,4 +1,6 @@
--- What is paused: part, name of the type or glob, reason, end in words, and milliseconds until then.
+-- The pauses in force.
+-- Columns: part; name of the type, or glob; reason; end, in words; milliseconds until the end, at most a
+-- day's. A pause without an end has null for both.
 SELECT p.part, p.name, p.reason,
        CASE WHEN isfinite(p.until)
          THEN to_char(p.until AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"') END,

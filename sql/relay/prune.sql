@@ -1,9 +1,11 @@
--- Retention: of the next rows in seq order, deletes those that were published long ago. Rows that somebody
--- has locked, or holds on to, stay. $1 seq to go on from, $2 age in milliseconds, $3 most rows to look at,
--- $4 seq up to which to go.
--- Returns how many were deleted, how many were looked at, the last seq of them, the last seq of those that
--- are old, whatever their status, and how many come after that; how many are held on to, and why, and whether
--- it has stopped before its end.
+-- Retention: deletes events that were published long enough ago, among the next rows in seq order. Rows that
+-- somebody has locked or holds stay, see prune_places.
+-- $1 seq: only later rows
+-- $2 age in milliseconds
+-- $3 most rows to look at
+-- $4 seq: only earlier rows
+-- Columns: rows deleted; rows looked at; their last seq; the last seq of an old row, whatever its status;
+-- rows after that; rows that somebody holds; why; whether the statement has stopped early.
 WITH walked AS MATERIALIZED (
   SELECT e.ctid AS place, e.seq,
          e.created_at < now() - $2::bigint * interval '1 millisecond' AS old,

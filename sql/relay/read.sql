@@ -1,21 +1,29 @@
--- What has become visible since a position, in one statement and so in one snapshot. See docs/design.md, "The
--- position".
--- $1 largest, $2 mask, $3 shard: as in every statement that returns events, see event_columns
--- $4 position.seq  $5 xid8[] that were in progress in the position's snapshot  $6 its xmax  $7 xid up to
--- which (c) looks whatever it meets: so it does as a rule. Where there are more transactions, the index on tx
--- says after how many rows to stop, so that transactions without a row cost nothing, however many they are.
--- $8 seq up to which (a) looks  $9 most events  $10 whether with the summary  $11 aggregates that (a) passes
--- over: the laggards, see laggards.sql
--- As long as (c) does not see up to now, (a) brings nothing: it could bring an event before an earlier one of
--- its aggregate.
+-- Events that have become visible since a position, in one statement and so in one snapshot. For the areas
+-- (a), (b) and (c) see docs/design.md, "The position".
+-- $1 largest: most bytes of an event's texts; a larger event comes withheld, see event_columns
+-- $2 mask: number of shards - 1
+-- $3 shard
+-- $4 seq of the position
+-- $5 xid8[] that were in progress in the position's snapshot
+-- $6 xmax of the position's snapshot
+-- $7 xid up to which (c) searches without counting rows
+-- $8 seq up to which (a) searches
+-- $9 most events
+-- $10 whether to return the summary
+-- $11 hashes of the aggregates that (a) skips: the laggards, see laggards.sql
 --
--- The head: the snapshot; `upto`, the xid up to which (c) has looked; `top`, the highest visible seq above
--- $4; `late`, how many rows (b) and (c) find, and their lowest seq: if they are more than $9, no rows come.
--- The summary: `now` in microseconds, how full the `queue` of notifications is (0 to 1), whether some
--- aggregate `holds` back events, and in how many milliseconds a waiting event is due.
+-- As a rule there are no transactions after $7. If there are, (c) stops after 20,000 rows, which the index on
+-- tx finds. So transactions without a row cost nothing, however many they are. If (c) stops early, (a)
+-- returns nothing, because it could return an event before an earlier one of its aggregate.
 --
--- `seq + 0` leads into no index: a plan made on an empty table would take the one on seq, and walk the whole
--- table for ever.
+-- Head: `snapshot`, the current one; `upto`, the xid up to which (c) has searched; `top`, the highest visible
+-- seq above $4; `late`, how many rows (b) and (c) find; `lowest_late`, their lowest seq. If `late` is more
+-- than $9, no events come.
+-- Summary, in the head: `now` in microseconds; `queue`, how full the queue of notifications is (0 to 1);
+-- `holds`, whether some aggregate holds back events; `due_in`, the milliseconds until a waiting event is due.
+--
+-- `seq + 0` rules out the index on seq. A plan made on an empty table would use that index, and would read
+-- the whole table each time.
 WITH looked AS MATERIALIZED (
   SELECT CASE
     WHEN pg_snapshot_xmax(pg_current_snapshot()) <= $7 THEN pg_snapshot_xmax(pg_current_snapshot())

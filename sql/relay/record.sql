@@ -1,11 +1,21 @@
--- Writes why events were not published, and what they wait for: $1 ids, $2 seqs and $3 transactions that
--- inserted them, $4 exceptions, $5 attempts to add, $6 delays in milliseconds, $7 codes, $8 reasons, $9
--- scopes, $10 destinations that they wait for, $11 their exchanges and $12 routing keys. A null code or
--- reason leaves the column as it is, and a null code leaves $9 to $12, too. A delay is from now on, of one
--- that waits for a destination from its first failure; null: no time ends it. Rows that are locked are
--- passed over. Returns the numbers of those that were written, the first is 1. One that somebody has put off
--- since it was read stays put off, unless it is dead. One that is parked or paused is not tried, so the time
--- since its first failure begins anew.
+-- Records why events were not published, and what they wait for.
+-- $1 ids
+-- $2 seqs
+-- $3 transactions that inserted the rows
+-- $4 exceptions
+-- $5 attempts to add
+-- $6 delays in milliseconds: from the first failure if the event waits for a destination, else from now;
+--    null: no time ends the wait
+-- $7 codes; null keeps the row's code, and whatever $9 to $12 set
+-- $8 reasons; null keeps the row's reason
+-- $9 scopes
+-- $10 destinations that the events wait for
+-- $11 exchanges of the destinations
+-- $12 routing keys of the destinations
+-- Column: the number of a written row among the parameters, from 1. Locked rows are skipped.
+--
+-- An event that somebody has put off since it was read stays put off, unless it is dead. A parked or paused
+-- event is not tried, so its time since the first failure begins anew.
 WITH asked AS MATERIALIZED (
   SELECT k.number, k.attempts, k.delay, k.code, k.reason, k.scope, k.waits_for, k.exchange, k.routing_key,
          k.seq, u.place,

@@ -1,12 +1,15 @@
--- Parked events of these aggregates, the first of each in seq order, unless one of the aggregate's events
+-- Parked events of aggregates: the first events of each, in seq order. None if an event of the aggregate
 -- backs off.
--- $1 largest, $2 and $3 unused, $4 aggregates, $5 how many of each
+-- $1 largest: as in read.sql
+-- $2, $3 unused
+-- $4 hashes of the aggregates
+-- $5 most events of each
 --
--- A head for each aggregate: its hash, whether an event of it backs off, and whether there are more than
--- these.
+-- A head for each aggregate: `hash`; `backs_off`, whether an event of the aggregate backs off; `more`,
+-- whether the aggregate has more than $5 parked events.
 --
--- backing_off is before parked. `= 'parked'` would lead into other indexes, too: a plan made on an empty
--- table would take the one on seq, and walk the whole table for ever.
+-- backing_off sorts before parked. `= 'parked'` would allow other indexes, too: a plan made on an empty table
+-- would use the one on seq, and read the whole table each time.
 WITH asked AS MATERIALIZED (
   SELECT a.hash,
          (SELECT e.exception FROM @schema@.event AS e

@@ -1,4 +1,5 @@
--- retention.published = 0s, in the place of mark_by_key.
+-- Replaces mark_by_key.sql if retention.published is 0s: deletes the events. Parameters and columns: as in
+-- mark_by_key.sql
 WITH found AS MATERIALIZED (
   SELECT u.place, k.seq, k.number, u.changed
   FROM unnest($1::uuid[], $2::bigint[], $3::xid8[], $4::xid[], $5::bytea[]) WITH ORDINALITY

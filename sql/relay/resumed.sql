@@ -1,11 +1,16 @@
--- Events that wait for the end of a pause, and the pause has ended; in seq order.
--- $1 largest, $2 mask, $3 shard, $4 after this seq, $5 most rows to look at, $6 event types and $7 aggregate
--- types that the leader knows to be paused. It does not look at the pauses themselves: one that comes and
--- goes before the leader knows of it would leave events behind. Whether a destination is paused is for the
--- leader to judge, for only its routes tell where an event goes: what is still paused comes back as well.
+-- Events whose pause has ended, in seq order.
+-- $1 largest, $2 mask, $3 shard: as in read.sql
+-- $4 seq: only later events
+-- $5 most rows to look at
+-- $6 event types that the leader knows to be paused
+-- $7 aggregate types that the leader knows to be paused
 --
--- The head: up to which seq it has looked, if there may be more. `behind` as in due. `seq + 0`
--- leads into no index, as in read.
+-- The statement does not read the pauses: a pause that begins and ends before the leader learns of it would
+-- leave events behind. Only the leader's routes tell where an event goes. So events of a paused destination
+-- are returned, too, and the leader sorts them out.
+--
+-- Head: `looked_to`, the seq up to which rows were looked at, or null if there are no more. `behind` is as in
+-- due.sql. `seq + 0` is there for the same reason as in read.sql.
 WITH page AS MATERIALIZED (
   SELECT e.ctid AS place, e.seq,
          @in_shard@ AND e.last_error_code = 'paused'

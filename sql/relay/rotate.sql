@@ -1,3 +1,4 @@
--- What there is to do about partitions, and what was done: see rotate_partition. It is not asked of an outbox
--- that is not partitioned, whose relay need not be allowed to.
+-- Maintains partitions, see rotate_partition. Not run on an outbox without partitions, whose relay need not
+-- have the right.
+-- Columns: what was done or left alone; number of the partition.
 SELECT t.what, t.number FROM @schema@.rotate_partition() AS t

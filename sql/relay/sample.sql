@@ -1,14 +1,16 @@
--- What the table holds, for metrics: one row. $1 most rows to look at of each kind: so far numbers are exact.
+-- Figures of the table for metrics, in one row.
+-- $1 most rows to look at of each kind; numbers up to it are exact
 --
--- What is pending lies above the lowest saved position, or is named there as unsettled. What lies there and
--- is published already is walked over, too. Beyond $1 rows the pending ones are estimated: as many as there
--- are numbers up to the end of the sequence, and no more than the table has room for. The first one by seq
--- is taken for the oldest one; if none of the rows looked at is pending, those beyond are taken to be as old
--- as the last of these. An event counts from its available_at on, or from created_at if that is later, as in
--- sql/status/events.sql. Of what backs off or waits behind that, a tenth of $1 rows is asked for its age; of
--- what waits for a destination, as many for their first failure. An infinite time has no age.
+-- Pending events are above the lowest saved position, or listed there as unsettled. The search above the
+-- position also passes events that are published already. The number of pending events beyond $1 rows is
+-- estimated: it is the number of seqs up to the highest one, but no more rows than the table has room for.
+--
+-- The first pending event in seq order counts as the oldest. If none of the rows looked at is pending, the
+-- rows beyond count as being as old as the youngest of them. An event's age counts from available_at, or from
+-- created_at if that is later, as in sql/status/events.sql. oldest_waiting_ms and oldest_failing_ms look at
+-- $1 / 10 rows. An infinite time has no age.
 WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at),
--- Between the partitions there are numbers that no event has.
+-- Ranges of seqs, one for each partition: between the rows of two partitions there are seqs without events.
 ranges AS MATERIALIZED (
   SELECT p.number << 32 AS low, (p.number << 32) + 4294967295 AS high FROM @schema@.event_partition AS p
   WHERE p.number BETWEEN 0 AND 2147483647 AND p.began_at IS NOT NULL

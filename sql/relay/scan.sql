@@ -1,6 +1,9 @@
--- Retention: looks through a partition for rows that are to stay. $1 seq to go on from, $2 seq up to which,
--- $3 age in milliseconds, below 0: every row stays, $4 most rows to look at.
--- Returns how many were looked at, the last seq of them, how many are to stay, and the snapshot.
+-- Retention: looks through a partition for rows that have to stay.
+-- $1 seq: only later rows
+-- $2 seq: only earlier rows
+-- $3 age in milliseconds; below 0: every row has to stay
+-- $4 most rows to look at
+-- Columns: rows looked at; their last seq; rows that have to stay; the snapshot.
 SELECT count(*), max(w.seq), count(*) FILTER (WHERE NOT w.done), pg_current_snapshot()::text
 FROM (
   SELECT e.seq,

@@ -1,5 +1,8 @@
--- Which of these are left: $1 ids, $2 seqs, $3 transactions that inserted them. Returns their numbers, the
--- first is 1.
+-- Finds the unfinished ones among the given events.
+-- $1 ids
+-- $2 seqs
+-- $3 transactions that inserted the rows
+-- Column: the event's number among the parameters, from 1.
 SELECT k.number
 FROM unnest($1::uuid[], $2::bigint[], $3::xid8[]) WITH ORDINALITY AS k(id, seq, tx, number)
 CROSS JOIN LATERAL (

@@ -1,7 +1,8 @@
--- What a former leader has left: pending rows with these seqs. Whatever their ids: up to its position it has
--- read them. It does not ask whether that snapshot sees them: rows of a server that was left behind have
--- transaction ids that no snapshot here sees.
--- $1 largest, $2 mask, $3 shard, $4 seqs
+-- Pending rows that a former leader has left unsettled.
+-- $1 largest, $2 mask, $3 shard: as in read.sql
+-- $4 seqs
+-- Ids are not compared, because the former leader has read every row up to its position. The saved snapshot
+-- is not consulted either, because no snapshot here sees the transaction ids of rows from another server.
 SELECT @event_columns@, @exception_columns@, false
 FROM @event_open@
   SELECT @event_row@

@@ -1,8 +1,12 @@
--- Events that wait for these destinations: to probe one, or because it works again.
--- $1 largest, $2 mask, $3 shard, $4 destinations, $5 after this seq of each, $6 how many of each. No head.
+-- Events that wait for destinations: one to probe a destination, or all because the destination works again.
+-- $1 largest, $2 mask, $3 shard: as in read.sql
+-- $4 destinations
+-- $5 seq for each: only later events
+-- $6 most events for each
+-- There is no head.
 --
--- The row comparison and the order lead into event_waits alone: a plan made on an empty table would else take
--- the index on seq, and walk the whole table for ever.
+-- The row comparison and the order fit only the index event_waits. Otherwise, a plan made on an empty table
+-- would use the index on seq, and read the whole table each time.
 WITH found AS MATERIALIZED (
   SELECT w.place, w.seq
   FROM unnest($4::bigint[], $5::bigint[], $6::bigint[]) AS a(destination, after, events)

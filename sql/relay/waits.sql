@@ -1,8 +1,13 @@
--- A page of the events that wait for destinations, in the order of these.
--- $1 unused, $2 mask, $3 shard, $4 and $5 after this destination and seq, $6 retry.give_up_after in
--- milliseconds; -1: never, $7 whether to change events. Returns the destination and the seq of each, and
--- whether it is of the shard. If $7, an event that was written when retry.give_up_after was another time gets
--- its new one, unless it is locked.
+-- A page of the events that wait for destinations, in the order of destination and seq.
+-- $1 unused
+-- $2 mask, $3 shard: as in read.sql
+-- $4 destination, $5 seq: only events after this pair
+-- $6 retry.give_up_after in milliseconds; -1: never
+-- $7 whether to change events
+-- Columns: destination; seq; whether the event belongs to the shard.
+--
+-- If $7 is true, an event that was recorded with another retry.give_up_after gets the new deadline, unless
+-- the row is locked.
 WITH page AS MATERIALIZED (
   SELECT e.ctid AS place, e.seq, e.waits_for, @in_shard@ AS wanted
   FROM @schema@.event AS e

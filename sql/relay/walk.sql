@@ -1,7 +1,10 @@
--- How far there is nothing pending above a seq: a bounded look at rows that are finished, as a rule.
--- $1 unused, $2 mask, $3 shard, $4 seq, $5 aggregates to pass over. Returns the seq up to which nothing is
--- pending, whether the next row is pending, and whether there may be more rows beyond. With ties, for a
--- sequence that was set back gives a seq twice.
+-- Looks for the first pending row above a seq, in a bounded number of rows. As a rule these are finished.
+-- $1 unused
+-- $2 mask, $3 shard: as in read.sql
+-- $4 seq
+-- $5 hashes of the aggregates to skip
+-- Columns: the seq up to which no row is pending; whether the next row is pending; whether there may be more
+-- rows beyond. WITH TIES, because a sequence that was set back gives a seq twice.
 WITH walked AS MATERIALIZED (
   SELECT e.seq, @is_pending@ AND @in_shard@ AND @hash@ <> ALL ($5::bigint[]) AS pending
   FROM @schema@.event AS e
