@@ -1,4 +1,5 @@
--- What operators have done last: the newest 100 rows, or those below the id $1.
+-- The latest actions of operators, the newest first, at most 100.
+-- $1 id: only older actions; empty: all
 SELECT json_build_object('actions', coalesce(json_agg(json_build_object(
   'id', a.id, 'at', a.at, 'who', a.who, 'what', a.what, 'selection', a.selection, 'events', a.events,
   'reason', a.reason) ORDER BY a.id DESC), '[]'))

@@ -1,7 +1,10 @@
--- The unfinished event that a given one waits behind: $1 its id, $2 its seq. An event that backs off, else
--- one that is parked, else one that is pending; of a parked event else one that is dead (relay.after_dead =
--- hold). Aggregates are told apart by their hashes, as the relay does. Pending ones are looked for above the
--- saved position, in 100,000 rows at most, and among what was not settled.
+-- The unfinished event that a given event waits behind.
+-- $1 id
+-- $2 seq
+--
+-- Preferred is an event that backs off, then a parked one, then a pending one. For a parked event, a dead one
+-- comes last (relay.after_dead = hold). Aggregates are told apart by their hashes, as in the relay. Pending
+-- events are searched above the saved position, in at most 100,000 rows, and among the unsettled ones.
 WITH this AS MATERIALIZED (
   SELECT e.seq, @hash@ AS hash, e.exception, s.seq AS position, s.unsettled
   FROM @schema@.event AS e

@@ -1,4 +1,5 @@
--- Who discarded an event that is not there any more: $1 its id.
+-- When an event was discarded, by whom and why.
+-- $1 id
 SELECT json_build_object('at', a.at, 'who', a.who, 'reason', a.reason)
 FROM @schema@.discarded AS d JOIN @schema@.audit AS a ON a.id = d.audit
 WHERE d.id = $1::uuid ORDER BY a.id DESC LIMIT 1

@@ -1,5 +1,6 @@
--- The names of the headers of the event with the id $1 and the seq $2, without their values: 100 at most,
--- each cut to 300 characters.
+-- The names of an event's headers, without values: at most 100, each cut to 300 characters.
+-- $1 id
+-- $2 seq
 SELECT coalesce(json_agg(left(k.name, 300) ORDER BY k.name), '[]')
 FROM (
   SELECT n.name

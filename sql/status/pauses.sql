@@ -1,4 +1,4 @@
--- What is paused: part, name of the type or glob, since when, until when, why and by whom.
+-- The pauses in force: part, name of the type or glob, start, end, reason and operator.
 SELECT json_build_object('paused', coalesce(json_agg(json_build_object(
   'part', p.part, 'name', CASE WHEN p.part <> 'everything' THEN p.name END, 'since', p.since,
   'until', CASE WHEN isfinite(p.until)

@@ -1,8 +1,10 @@
--- The shards, who leads each, whether he sleeps, and for how many events (100 at most) PostgreSQL did not
--- write what has become of them when the position was saved; and the relays, by how they name themselves and
--- where they come from. A session of a relay holds the lock RELAY (129) and its user may save positions; each
--- relay that could lead holds PRESENT (128) once. What pg_stat_activity hides from this user is null, and
--- `hidden` says so.
+-- The shards and the relays.
+--
+-- A shard shows its leader, its doorbell, and `unwritten`: the number of events (at most 100) whose result
+-- PostgreSQL had not written when the position was saved. Relays are told apart by their names and addresses.
+-- A session of a relay holds the lock RELAY (129), and its user may save positions. Each relay that could
+-- lead holds PRESENT (128) once. Values that pg_stat_activity hides from this user are null, and `hidden` is
+-- then true.
 WITH locks AS MATERIALIZED (
   SELECT l.pid, l.objid::bigint AS key, l.mode
   FROM pg_locks AS l

@@ -1,8 +1,16 @@
--- Events, the newest first, 100 at most: with the status $1, the type $2, the aggregate $3/$4, created (of
--- published ones: published) at or after $5 and before $6, a seq below $7, and the error code $8 (none: it
--- has none). Empty: any. Looks at 100,000 events at most: `looked_to` is the seq of the last one, null if it
--- was the last one there is. Dead and waiting ones are few beside the others, and have indexes of their own;
--- of them `looked_to` is null. Names are cut to 300 characters.
+-- Events, the newest first, at most 100. An empty parameter matches any event.
+-- $1 status
+-- $2 event type
+-- $3 aggregate type
+-- $4 aggregate id, used with $3
+-- $5 created at or after this time (published events: published)
+-- $6 created before this time (published events: published)
+-- $7 seq: only lower ones
+-- $8 error code; `none`: events without a code
+--
+-- Looks at 100,000 events at most. `looked_to` is the seq of the last one, or null if no events are left.
+-- Dead and waiting events are few and have indexes of their own; for them, `looked_to` is null. Names are cut
+-- to 300 characters.
 WITH below AS MATERIALIZED (
   SELECT coalesce(nullif($7, '')::bigint, 9223372036854775807) AS seq),
 found AS MATERIALIZED (

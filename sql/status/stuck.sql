@@ -1,6 +1,6 @@
--- What is stuck: events that are dead or back off, by reason, type and destination, and the aggregates that
--- are held. Looks at 20,000 dead and 20,000 parked events at most, and at the 50,000 that are due first; the
--- flags `…_more` say that there are others. Names are cut to 300 characters, so that no row makes the answer
+-- Stuck events: dead ones and those that back off, by reason, type and destination, and the held aggregates.
+-- Looks at 20,000 dead and 20,000 parked events at most, and at the 50,000 that are due first. The flags
+-- `…_more` tell whether there are others. Names are cut to 300 characters, so that no row makes the answer
 -- large.
 WITH dead AS MATERIALIZED (
   SELECT 'dead' AS state, e.last_error_code AS code, left(e.event_type, 300) AS event_type,

@@ -1,6 +1,6 @@
--- How large the table and its indexes are, partitions together, and how much of it is dead rows, as the
--- statistics have it. And the partitions, if there are any: the oldest one stays while something in it waits
--- or is dead; `next`: since when there is a later one.
+-- The size of the table and its indexes, all partitions together, and the dead rows as statistics count them.
+-- Also the partitions, if there are any. The oldest one stays while an event in it waits or is dead; its
+-- `next` is the time at which the next partition began.
 WITH tables AS MATERIALIZED (
   SELECT format('%I.event', @schema_text@)::regclass::oid AS oid
   UNION ALL

@@ -1,7 +1,9 @@
--- What is known of the events with an id: $1. One, as a rule; in a partitioned outbox each partition may have
--- one. No rows: it is not there, or not visible.
--- `read`: the leader has gone past its place, so it is in his memory, or he has become sure of it since he
--- saved.
+-- The events with an id. There is one as a rule, but a partitioned outbox may have one in each partition. No
+-- row: no such event exists, or it is not visible.
+-- $1 id
+--
+-- `read`: the saved position has passed the event's seq, so the event is in the leader's memory, or has been
+-- settled since.
 WITH locks AS MATERIALIZED (
   SELECT l.pid, l.objid::bigint AS key, l.mode
   FROM pg_locks AS l
@@ -11,7 +13,7 @@ SELECT json_build_object(
   'id', e.id, 'seq', e.seq, 'aggregate_type', e.aggregate_type, 'aggregate_id', e.aggregate_id,
   'event_type', e.event_type, 'exchange', e.exchange, 'routing_key', e.routing_key,
   'replay_exchange', e.replay_exchange, 'replay_routing_key', e.replay_routing_key,
-  -- One that is to be set aside, when it is read, is as good as that.
+  -- A pending event that the relay will set aside when it reads it counts as scheduled already.
   'status', e.status, 'exception', CASE
     WHEN e.status = 'pending' AND @is_scheduled@ THEN 'scheduled'
     ELSE e.exception END,
