@@ -1,4 +1,4 @@
-// act: a dialog in which something is done: what it would touch, why it is done, how far it is, what came of it.
+// act: the dialog of an action: a preview of the selected events, the reason, the progress, the result.
 
 import {command, el, fill, shown, table, visible, write} from './dom.js';
 import {deeds} from './deeds.js';
@@ -11,7 +11,8 @@ const look_every = 500; // milliseconds
 
 const pause = (ms) => new Promise((over) => setTimeout(over, ms));
 
-// A button, where the reader may act. `about` tells a screen reader which one it is.
+// A button that opens the dialog, or null if the user may not act. `about` names the button's object for a
+// screen reader.
 export function button(what, wanted, about, words = `${deeds[what].verb} …`) {
   if (!may_act()) return null;
   return el(
@@ -27,7 +28,7 @@ export function button(what, wanted, about, words = `${deeds[what].verb} …`) {
   );
 }
 
-// What a terminal would obey has no place in what is copied there.
+// Only a command without control characters can be copied, because a terminal would obey them.
 function as_command(words) {
   return visible(words) === words && words.length < 2000
     ? command(words)
@@ -44,7 +45,7 @@ function open(what, wanted) {
       'aria-labelledby': 'act-title',
       onclose: () => {
         dialog.remove();
-        if (begun) dispatchEvent(new Event('hashchange')); // what is shown is not so any more
+        if (begun) dispatchEvent(new Event('hashchange')); // reload the page, whose data has changed
       },
     },
     title,
@@ -123,7 +124,7 @@ function open(what, wanted) {
     return reason.input.focus();
   }
 
-  // The token makes sure that it is done once, however often it is sent.
+  // The token makes the action run once, however often this request is sent.
   async function apply(plan, reason, wrong) {
     for (;;) {
       try {

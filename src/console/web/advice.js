@@ -1,4 +1,4 @@
-// advice: what helps a dead event, by what it failed with: as the runbook's page "Dead events" has it.
+// advice: the remedy for a dead event, by its error code, as in the runbook's page "Dead events".
 
 import {command, el} from './dom.js';
 
@@ -12,12 +12,12 @@ const first = {
   cancelled: 'An operator has cancelled it. To take that back:',
 };
 
-// Whether it would be dead again as it is.
+// Whether an unchanged event would be dead again.
 export function is_at_fault(code) {
   return code === 'unencodable' || code === 'unreadable';
 }
 
-// `which`: the selectors of the command line; `id`: of the event, or of an example.
+// which: selectors for the command line. id: the event's, or an example's.
 export function advice(code, which, id) {
   if (code === 'unreadable')
     return [

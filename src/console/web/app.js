@@ -1,4 +1,4 @@
-// app: which page is shown, and who the reader is.
+// app: shows the page of the address, the navigation and the user.
 
 import {el, fill, shown, write} from './dom.js';
 import {get, post, session, Refused} from './server.js';
@@ -11,11 +11,12 @@ import * as audit from './page_audit.js';
 import * as settings from './page_settings.js';
 import {login} from './login.js';
 
-// Each page: title, path of its data, every(about) so many ms (0: once), make(main) → update(data).
+// Each page exports title; path(about) of its data; every(about), the interval in milliseconds (0: once); and
+// make(main, about, speak), which returns update(data).
 const pages = {now, stuck, event, audit, settings};
 const listed = ['now', 'stuck', 'event', 'audit', 'settings'];
 
-const never = 2 ** 31 - 1; // milliseconds, the longest that a timer waits
+const never = 2 ** 31 - 1; // milliseconds; the longest time of a timer
 
 const main = document.getElementById('main');
 const trouble = document.getElementById('trouble');
@@ -23,7 +24,7 @@ const spoken = document.getElementById('spoken');
 let end = () => {};
 let silent_since = null;
 
-// What a screen reader says, once for each change of what is going on.
+// Has a screen reader say a sentence, once for each change.
 export function speak(words) {
   write(spoken, words);
 }
@@ -104,7 +105,7 @@ function failed(error) {
   return say_trouble(error);
 }
 
-// #/event/6f1c…: the page, and what it is about.
+// In #/event/6f1c…, name is `event`, and about is 6f1c….
 function route() {
   const [, name, ...rest] = location.hash.split('/');
   return {name: Object.hasOwn(pages, name) ? name : 'now', about: rest.join('/')};

@@ -1,4 +1,4 @@
-// chart: figures over the last ten minutes, by uPlot.
+// chart: draws the figures of the last ten minutes with uPlot.
 
 import {el} from './dom.js';
 import {clock, number} from './words.js';
@@ -9,8 +9,8 @@ function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// series: [{label, color: name of a CSS variable, words: (value) => text}]. Returns {element, draw(columns)}:
-// columns are the times in Unix seconds, then the values of each series.
+// series: [{label, color: name of a CSS variable, words: (value) => text}]. Returns {element, draw(values)}.
+// values: an array of times in Unix seconds, then an array of values for each series.
 export function chart(title, series) {
   const place = el('div', {class: 'plot'});
   const told = el('p', {class: 'unseen'});

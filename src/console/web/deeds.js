@@ -1,4 +1,4 @@
-// deeds: what can be done with events and parts of the outbox, in words, and what has to be known for it.
+// deeds: the actions on events and parts of the outbox, with their words and their fields.
 
 import {edit_fields} from './edit.js';
 import {choice, field, tick} from './form.js';
@@ -53,7 +53,8 @@ function pause_fields(wanted) {
   };
 }
 
-// verb: on buttons; done: after "12 events"; fields(wanted): what is asked before the preview.
+// verb: the words of buttons. done: follows "12 events" in the result. means: explains the action.
+// fields(wanted): the fields to fill in before the preview.
 export const deeds = {
   retry: {
     verb: 'Retry',

@@ -1,7 +1,7 @@
-// dom: makes elements. Whatever comes from events or servers goes in as text, never as HTML.
+// dom: makes elements. Everything from events or servers is inserted as text, never as HTML.
 
-// Controls, marks that turn the direction of writing, and what has no width: they could make a text look like
-// another one.
+// Control characters, marks of writing direction and characters without width. With them, a text could look
+// like another one.
 const hidden =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
 const longest = 300;
@@ -10,15 +10,15 @@ export function visible(text) {
   return String(text).replace(hidden, (one) => `\\u${one.codePointAt(0).toString(16).padStart(4, '0')}`);
 }
 
-// A text of others as a reader can take it: nothing hidden, and cut where it is too long.
+// Makes a foreign text safe to show: hidden characters become visible, and a long text is cut.
 export function shown(text, most = longest) {
   const all = [...visible(String(text).slice(0, most * 2))];
   const whole = all.length <= most && String(text).length <= most * 2;
   return whole ? all.join('') : `${all.slice(0, most).join('')}… (${String(text).length} characters)`;
 }
 
-// el('p', {class: 'note'}, 'text', el('b', {}, 'more')). Attributes that are null or false are left out; those
-// that begin with "on" are listeners.
+// Example: el('p', {class: 'note'}, 'text', el('b', {}, 'more')). Attributes that are null, undefined or
+// false are left out. Attributes that begin with "on" are listeners.
 export function el(name, attributes = {}, ...children) {
   const out = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -38,14 +38,14 @@ export function fill(element, ...children) {
   return element;
 }
 
-// Changes a text only if it is another one: a reader's selection stays.
+// Changes a text only if it differs, so that the user's selection stays.
 export function write(element, text) {
   const wanted = visible(text);
   if (element.textContent !== wanted) element.textContent = wanted;
 }
 
-// A table that can be scrolled by keyboard; where there is little room its rows are cards, which the roles keep a
-// table for screen readers. columns: [{title, cell: (row) => …, number: true}]
+// A table that scrolls by keyboard. On a narrow screen its rows are cards; the roles keep the table for
+// screen readers. columns: [{title, cell: (row) => …, number: true}]
 export function table(caption, columns, rows) {
   const kind = (one) => (one.number ? 'number' : null);
   const head = el(
@@ -87,7 +87,7 @@ export function command(words) {
           await navigator.clipboard.writeText(words);
           write(copy, 'Copied');
         } catch {
-          getSelection().selectAllChildren(said); // no clipboard without TLS: it is ready for Ctrl-C
+          getSelection().selectAllChildren(said); // without TLS there is no clipboard, so Ctrl-C has to copy
           write(copy, 'Press Ctrl-C');
         }
       },

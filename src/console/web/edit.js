@@ -1,11 +1,11 @@
-// edit: the fields of an edit. Of one event they show what it has; of several they are empty.
+// edit: the fields of an edit. They show the values of a single event, and are empty for several events.
 
 import {area, field, tick} from './form.js';
 import {get, may_see_payloads} from './server.js';
 
 const most_of_headers = 16384; // characters that the server shows
 
-// `was`: what the event has, as the field shows it.
+// was: the event's value as the field shows it.
 function show(part, value) {
   if (value === null || part.input.value !== '') return;
   part.input.value = value;
@@ -40,7 +40,7 @@ export function edit_fields(wanted, retry) {
   const by_route = tick('edit-by-route', 'Exchange and routing key by its route');
   const {headers, payload, ...names} = parts;
   const texts = may_see_payloads() ? [headers, payload] : [];
-  // What cannot be shown stays empty, and can be written all the same.
+  // A value that cannot be shown leaves its field empty, but can be set.
   if (wanted.id?.length === 1) show_event(wanted.id[0], parts).catch(() => {});
   return {
     elements: [...Object.values(names), by_route, ...texts].map((one) => one.element),

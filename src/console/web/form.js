@@ -2,7 +2,7 @@
 
 import {el} from './dom.js';
 
-// A text field: {element, input}. `more`: attributes of the input.
+// A text field; returns {element, input}. more: attributes of the input.
 export function field(id, label, more = {}) {
   const {value = '', ...attributes} = more;
   const input = el('input', {
@@ -17,7 +17,7 @@ export function field(id, label, more = {}) {
   return {input, element: el('span', {class: 'field'}, el('label', {for: id}, label), input)};
 }
 
-// The same of several lines.
+// Like field, but with several lines.
 export function area(id, label, more = {}) {
   const input = el('textarea', {id, name: id, spellcheck: 'false', autocomplete: 'off', rows: '5', cols: '60', ...more});
   return {input, element: el('span', {class: 'field'}, el('label', {for: id}, label), input)};
@@ -38,7 +38,7 @@ export function tick(id, label) {
   return {input, element: el('span', {class: 'tick'}, input, el('label', {for: id}, label))};
 }
 
-// Sends nothing by itself: `then` is called instead.
+// Calls `then` instead of sending the form.
 export function form(attributes, then, ...children) {
   return el(
     'form',

@@ -1,4 +1,4 @@
-// page_audit: what operators have done.
+// page_audit: the actions of operators.
 
 import {el, fill, shown, table} from './dom.js';
 import {events, number, time} from './words.js';

@@ -1,4 +1,4 @@
-// page_event: where one event is, and why.
+// page_event: the state of one event, and the search for events.
 
 import {button} from './act.js';
 import {advice, is_at_fault} from './advice.js';
@@ -9,12 +9,12 @@ import {choose, doable} from './selection.js';
 import {age, since, time} from './words.js';
 
 export const title = 'Events';
-// A search is made once: it costs more than a look at one event.
+// A search runs only once, because it costs more than a look at one event.
 export const every = (about) => (uuid.test(about) ? 5000 : 0);
 
 const uuid = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 
-// about: empty, an id, or search?status=dead&type=…
+// about: empty, an id, or a search such as search?status=dead&type=…
 export function path(about) {
   if (about === '') return 'events?';
   return about.startsWith('search?')
@@ -46,7 +46,7 @@ function by_id(about) {
   );
 }
 
-// What the search of this page asks for.
+// The parameters of the search in `about`.
 function given_in(about) {
   return Object.fromEntries(
     new URLSearchParams(about.startsWith('search?') ? about.slice('search?'.length) : ''),

@@ -1,4 +1,4 @@
-// page_now: what is going on, in one sentence, figures, and who relays.
+// page_now: the present state in one sentence, the figures, and the relays.
 
 import {button} from './act.js';
 import {chart} from './chart.js';
@@ -162,7 +162,7 @@ export function make(main, _about, speak) {
   let before = '';
   let paused_before = null;
 
-  // Made anew only when something is paused or resumed: focus stays.
+  // Replaces the buttons only after a pause or a resume, so that the focus stays.
   function show_pauses(paused) {
     const now = paused.length > 0;
     if (now === paused_before) return;

@@ -17,7 +17,7 @@ export function make(main) {
       from,
       `The settings of this console, from ${sources}. A relay may have others: outboxd run --print-config --all shows them.`,
     );
-    // Lines stay lines.
+    // shown() would replace line breaks, so each line is an element.
     fill(
       text,
       data.toml.split('\n').flatMap((line) => [el('span', {}, shown(line, 1000)), el('br')]),

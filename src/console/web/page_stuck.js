@@ -1,4 +1,4 @@
-// page_stuck: what does not go out, why, and the command that mends it.
+// page_stuck: the events that are stuck, why, and the commands that help.
 
 import {button} from './act.js';
 import {advice, is_at_fault} from './advice.js';
@@ -21,20 +21,21 @@ function destination(row) {
   return [where, el('br'), el('span', {class: 'note'}, `key ${shown(row.routing_key, 80)}`)];
 }
 
-// Whether a name may go into a command: one that was cut is another one, and what a terminal would obey has no
-// place in what is pasted there.
+// Whether a name may be part of a command. A name that was cut is another name, and a terminal would obey
+// control characters.
 function may_be_typed(name) {
   return name.length < 300 && visible(name) === name;
 }
 
-// By the example alone, where the type cannot be typed: the reason alone would select others, too.
+// If the type cannot be typed, selects only the example, because the reason alone would select other events,
+// too.
 function selectors_of(row) {
   return may_be_typed(row.event_type)
     ? {code: [row.code ?? 'none'], event_type: [row.event_type]}
     : {id: [row.example.id]};
 }
 
-// With a link to the list of these events: by the reason alone, where the type was cut.
+// The number of events, linked to their list. If the type was cut, the link searches by the reason alone.
 function count_of(row) {
   const type = row.event_type.length < 300 ? row.event_type : '';
   const href = search_for({status: row.state === 'dead' ? 'dead' : 'waiting', type, code: row.code ?? 'none'});
@@ -229,7 +230,7 @@ function show_checks(place, findings) {
   );
 }
 
-const check_every = 60_000; // milliseconds; the server asks PostgreSQL as seldom, for all readers together
+const check_every = 60_000; // milliseconds; the server queries PostgreSQL as rarely, for all users together
 
 export function make(main) {
   const parts = [
@@ -275,7 +276,7 @@ export function make(main) {
       total,
       `${events(dead)} dead, ${events(later)} backing off. Nothing is lost: what backs off is tried again, and what is dead waits for you.`,
     );
-    // A table is made anew only when it is another one: focus and selection stay.
+    // Replaces a table only if it has changed, so that focus and selection stay.
     const now = JSON.stringify(data);
     for (const one of parts) {
       if (one.before === now || one.place.contains(document.activeElement)) continue;

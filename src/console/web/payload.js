@@ -1,4 +1,4 @@
-// payload: what an event carries, when a reader who may see it asks for it. As text, never as HTML.
+// payload: shows an event's payload and headers if the user may see them and asks. As text, never as HTML.
 
 import {el, fill, shown, visible} from './dom.js';
 import {get, may_see_payloads} from './server.js';

@@ -1,8 +1,9 @@
-// poll: asks again and again while the page is seen.
+// poll: asks the server repeatedly while the page is visible.
 
-const longest_without = 5000; // milliseconds, after a failure
+const longest_without = 5000; // milliseconds; the longest pause after a failure
 
-// ask: (signal) => promise of an answer; take(answer); fail(error). Returns a function that ends it.
+// every: milliseconds. ask: (signal) => promise of an answer. take(answer), fail(error): receive the result.
+// Returns a function that ends the polling.
 export function poll(every, ask, take, fail) {
   let timer = 0;
   let running = null;
@@ -18,7 +19,7 @@ export function poll(every, ask, take, fail) {
       next = every;
       if (!ended) take(answer);
     } catch (error) {
-      // What was wrong with the question stays wrong; a server that is away comes back.
+      // A refused request (4xx) will be refused again. A server that does not answer may be back soon.
       next = error.status >= 400 && error.status < 500 ? every : Math.min(every, longest_without);
       if (!ended) fail(error);
     } finally {

@@ -1,4 +1,4 @@
-// selection: the events of a search that are ticked, and all that it finds: what can be done with them.
+// selection: buttons for the ticked events of a search, and for all events that match.
 
 import {button} from './act.js';
 import {el, fill} from './dom.js';
@@ -12,13 +12,13 @@ const by_status = {
   waiting: ['cancel', 'postpone', 'edit'],
 };
 
-// What can be done with an event in this state.
+// The actions for an event with this status.
 export function doable(status) {
   return by_status[status] ?? [];
 }
 
-// The search as selectors of a command; null, if these would select others. Those of what has not been sent take
-// pending and waiting together, which the preview says.
+// The search as selectors of a command, without the status. So actions on unsent events select pending and
+// waiting ones together, as the preview says.
 function selectors_of(given) {
   const out = {};
   if (given.type) out.event_type = [given.type];
@@ -29,7 +29,8 @@ function selectors_of(given) {
   return Object.keys(out).length > 0 ? out : {all: true};
 }
 
-// found: rows; given: the search. Returns columns of the table, and what stands before and after it.
+// found: rows. given: the search. Returns further columns of the table, and the buttons: `all` for all events
+// that match, `ticked` for the ticked events.
 export function choose(found, given) {
   if (!may_act()) return {columns: [], all: null, ticked: null};
   const boxes = new Map();

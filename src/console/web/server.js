@@ -1,4 +1,4 @@
-// server: asks the console's own server.
+// server: sends requests to the console's server.
 
 export class Refused extends Error {
   constructor(status, code, message) {
@@ -21,7 +21,7 @@ async function answer_of(response) {
   throw new Refused(response.status, error.code, error.message);
 }
 
-// path: below api/, with the query.
+// path: relative to api/, with the query.
 export async function get(path, signal) {
   return answer_of(await fetch(`api/${path}`, {signal, credentials: 'same-origin', cache: 'no-store'}));
 }
@@ -37,7 +37,7 @@ export async function post(path, body) {
   );
 }
 
-// Who the reader is to the server: {name, may, logged_in, payloads}.
+// Asks the server who the user is: {name, may, logged_in, payloads}.
 export async function session() {
   who = await get('session');
   csrf = who.csrf;

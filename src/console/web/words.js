@@ -1,4 +1,4 @@
-// words: numbers, times and commands as people read them.
+// words: formats numbers, times and commands for people.
 
 import {el} from './dom.js';
 
@@ -13,7 +13,7 @@ export function rate(value) {
   return `${value >= 10 ? number(value) : few.format(value)}/s`;
 }
 
-// {count, exact} of `outboxd status`.
+// of: {count, exact}, as in the JSON of `outboxd status`.
 export function count(of) {
   return (of.exact ? '' : 'about ') + number(of.count);
 }
@@ -22,7 +22,7 @@ export function events(many) {
   return `${number(many)} ${many === 1 ? 'event' : 'events'}`;
 }
 
-// 0.4 s, 42 s, 3 min 20 s, 5 h 12 min, 3 d 4 h
+// Examples: 0.4 s, 42 s, 3 min 20 s, 5 h 12 min, 3 d 4 h
 export function age(seconds) {
   if (seconds === null || seconds === undefined) return 'none';
   const whole = Math.floor(seconds);
@@ -33,7 +33,7 @@ export function age(seconds) {
   return `${Math.floor(whole / 86400)} d ${Math.floor((whole % 86400) / 3600)} h`;
 }
 
-// As a time of PostgreSQL or of a relay; null, if it is none that JavaScript has.
+// Parses a time from PostgreSQL or a relay; null if JavaScript has no such time.
 export function parse_time(text) {
   if (!text) return null;
   const at = new Date(
@@ -44,7 +44,7 @@ export function parse_time(text) {
   return Number.isNaN(at.getTime()) ? null : at;
 }
 
-// In UTC, as the fields for times read it: 2026-01-31 14:00:00.
+// Shows a time in UTC, in the format that input fields take: 2026-01-31 14:00:00.
 export function time(text) {
   const at = parse_time(text);
   if (at === null) return text ? String(text) : 'not known';
@@ -52,7 +52,7 @@ export function time(text) {
   return el('time', {datetime: iso}, iso.slice(0, 19).replace('T', ' '));
 }
 
-// 14:00:00, of Unix seconds.
+// Unix seconds as 14:00:00, in UTC.
 export function clock(seconds) {
   return new Date(seconds * 1000).toISOString().slice(11, 19);
 }
@@ -62,7 +62,7 @@ export function since(text) {
   return at === null ? null : ['since ', time(text), ` (${age((Date.now() - at.getTime()) / 1000)})`];
 }
 
-// A word of a shell, quoted where it has to be.
+// A word for a shell, quoted if needed.
 export function shell_word(text) {
   return /^[A-Za-z0-9\-_./:+,@%=]+$/.test(text) ? text : `'${String(text).replaceAll("'", "'\\''")}'`;
 }
