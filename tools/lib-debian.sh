@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2154 # repo_root is that of lib.sh
 # Minimal Debians for the scripts that need a clean one, or a server of another release. Sourced after lib.sh.
 #
-# They are kept in build/cache, or in OUTBOXD_CACHE_DIR. One without the file `complete` is half-made and is
-# made again.
+# They are kept in build/cache, or in OUTBOXD_CACHE_DIR. A Debian without the file `complete` is half-made,
+# and is made again.
 
 cache_dir=${OUTBOXD_CACHE_DIR:-$repo_root/build/cache}
 debian_mirror=${OUTBOXD_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
-# make_debian RELEASE: makes it with debootstrap, from OUTBOXD_DEBIAN_MIRROR or http://deb.debian.org/debian,
-# and keeps it for the next time. Sets debian_dir. Needs root.
+# make_debian RELEASE: makes the release with debootstrap, from OUTBOXD_DEBIAN_MIRROR or
+# http://deb.debian.org/debian, if it is not in the cache. Sets debian_dir. Needs root.
 make_debian() {
   local release=$1
   debian_dir=$cache_dir/debian-$release
@@ -22,8 +22,8 @@ make_debian() {
   touch "$debian_dir/complete"
 }
 
-# run_debootstrap RELEASE DIRECTORY: in a mount namespace of its own, so that nothing stays mounted. A
-# debootstrap that is older than the release makes it as it makes sid.
+# run_debootstrap RELEASE DIRECTORY: runs debootstrap in a private mount namespace, so that nothing stays
+# mounted. If debootstrap is older than the release, uses its script for sid.
 run_debootstrap() {
   local script=/usr/share/debootstrap/scripts/$1
   if [ ! -e "$script" ]; then script=/usr/share/debootstrap/scripts/sid; fi
@@ -31,8 +31,8 @@ run_debootstrap() {
   supervise unshare --mount debootstrap --variant=minbase "$1" "$2" "$debian_mirror" "$script"
 }
 
-# exec_in_root ROOT DIRECTORY COMMAND...: becomes the command in that root, which sees DIRECTORY and /tmp
-# where they are here. The mounts are gone with the last process.
+# exec_in_root ROOT DIRECTORY COMMAND...: executes the command in that root instead of this shell. DIRECTORY
+# and /tmp are at the same paths there. The mounts end with the last process.
 exec_in_root() {
   # shellcheck disable=SC2016 # for the shell inside
   exec unshare --mount sh -c '
@@ -46,8 +46,8 @@ exec_in_root() {
       exec chroot "$root" "$@"' enter-root "$@"
 }
 
-# copy_debian RELEASE DIRECTORY: a clean one in that directory, which reaches its package server. Sets
-# clean_root. Whoever asks for it removes it.
+# copy_debian RELEASE DIRECTORY: makes a clean Debian in the directory, which can reach its package server.
+# Sets clean_root. The caller removes the directory.
 copy_debian() {
   make_debian "$1"
   clean_root=$2
@@ -55,7 +55,7 @@ copy_debian() {
   mkdir -p "$clean_root"
   cp -a "$debian_dir/." "$clean_root"
   cp /etc/resolv.conf /etc/hosts "$clean_root/etc/"
-  # A mirror that lags behind is good enough for a test.
+  # An outdated mirror is good enough for a test.
   echo 'Acquire::Check-Valid-Until "false";' >"$clean_root/etc/apt/apt.conf.d/90mirror"
   in_clean_root apt-get -q update >"$clean_root.log" 2>&1 || {
     tail -n 5 "$clean_root.log" >&2
@@ -63,8 +63,9 @@ copy_debian() {
   }
 }
 
-# in_clean_root COMMAND...: in clean_root, with processes, memory and terminals of its own. What it has
-# started ends with it. Its root is a mount, so that a script in it can make a clean Debian, too.
+# in_clean_root COMMAND...: runs the command in clean_root, with its own processes, memory and terminals. All
+# its processes end with the command. The root is a mount, so that a script in it can make a clean Debian,
+# too.
 in_clean_root() {
   # shellcheck disable=SC2016 # for the shell inside
   unshare --mount --pid --fork --kill-child sh -c '

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # the variables are shared by what tools/services sources
 # The private PostgreSQL: initialise, start, stop. Sourced by tools/services after lib-services.sh.
-# PostgreSQL refuses to run as root, so root hands it to the user postgres; everybody else runs it as
+# PostgreSQL refuses to run as root. So root runs the server as the user postgres, and other users run it as
 # themselves.
 
 as_postgres() {
@@ -12,11 +12,11 @@ as_postgres() {
   fi
 }
 
-# postgres_is VERSION: what postgres_bin has.
+# postgres_is VERSION: whether postgres_bin has this major version.
 postgres_is() { [[ $("$postgres_bin/postgres" --version) =~ \ $1(\.|[[:alpha:]]|$) ]]; }
 
-# Sets postgres_bin: OUTBOXD_SERVICES_PGBIN, or what it was when the data was made; without either, of the
-# version that the data has, else the newest.
+# Sets postgres_bin: OUTBOXD_SERVICES_PGBIN, else the remembered directory, else the version of the data, else
+# the newest version.
 postgres_locate() {
   local version='' bin named=${OUTBOXD_SERVICES_PGBIN:-$postgres_home}
   if [ -n "$postgres_root" ] && [ -f "$postgres_root/data/PG_VERSION" ]; then
@@ -48,7 +48,7 @@ postgres_paths() {
   postgres_log=$postgres_root/log
 }
 
-# Prints the postmaster's pid if it is alive and works on our data.
+# Prints the postmaster's pid if it is alive and uses the private data.
 postgres_pid() {
   local pid
   [ -n "$postgres_root" ] && pid=$(head -n 1 "$postgres_root/data/postmaster.pid" 2>/dev/null) &&
@@ -56,8 +56,8 @@ postgres_pid() {
   is_alive "$pid" && grep -zqxF -- "$postgres_root/data" "/proc/$pid/cmdline" 2>/dev/null && echo "$pid"
 }
 
-# Sets postgres_root: inside the services directory, or under /var/tmp where the user postgres cannot get
-# there.
+# Sets postgres_root: inside the services directory, or under /var/tmp if the user postgres cannot reach that
+# directory.
 postgres_place() {
   if [ -n "$postgres_root" ] && [ -d "$postgres_root" ]; then return; fi
   postgres_root=$services_dir/postgres
@@ -74,11 +74,12 @@ postgres_place() {
   if is_root; then chown postgres: "$postgres_root"; fi
 }
 
-# A socket's path may have 107 bytes, and a checkout may lie deep: so a short directory, for our user alone.
+# A socket's path may have at most 107 bytes, and the checkout's path may be long. So the socket has a short
+# directory, which only this user can enter.
 postgres_place_socket() {
   local base=/tmp
   if [ -n "$socket_dir" ]; then
-    # The one from last time, so that addresses stay what they were.
+    # Reuse the last directory, so that addresses stay the same.
     if mkdir -m 700 "$socket_dir" 2>/dev/null && is_root; then chown postgres: "$socket_dir"; fi
     if as_postgres test -O "$socket_dir"; then return; fi
   fi
@@ -91,7 +92,8 @@ postgres_place_socket() {
   if is_root; then chown postgres: "$socket_dir"; fi
 }
 
-# Into data.new first: an interrupted initdb leaves nothing that looks like a database.
+# Initialises data.new and renames it, because an interrupted initdb must leave nothing that looks like a
+# database.
 postgres_initialise() {
   local secret=$postgres_root/secret output=$postgres_root/initdb.log
   say "Creating a PostgreSQL database in $postgres_root."
@@ -106,8 +108,8 @@ postgres_initialise() {
   mv "$postgres_data.new" "$postgres_data"
 }
 
-# Durability stays at PostgreSQL's defaults, for what is measured here must survive a crash of the machine. A
-# crash of PostgreSQL needs no fsync: what it wrote is with the kernel.
+# Durability keeps PostgreSQL's defaults, because benchmarks must measure commits that survive a crash of the
+# machine. If only PostgreSQL crashes, no fsync is needed, because the kernel has the data.
 postgres_configure() {
   local fsync=${OUTBOXD_SERVICES_FSYNC:-on}
   case $fsync in
@@ -163,7 +165,7 @@ postgres_start() {
   for attempt in 1 2 3; do
     as_postgres "$postgres_bin/pg_ctl" -D "$postgres_data" -l "$postgres_log" -w -t 60 -s start \
       >/dev/null 2>&1 </dev/null && break
-    # After a kill -9 the old children may need a moment to notice.
+    # After a kill -9, the old children may need a moment to end.
     if [ "$attempt" = 3 ]; then
       fail_with_log "$postgres_log" "PostgreSQL did not start." \
         "Mend what its log says; if the data is damaged, start anew with: tools/services destroy"
@@ -174,7 +176,8 @@ postgres_start() {
   say "PostgreSQL runs on 127.0.0.1:$postgres_port."
 }
 
-# After a reboot the pid in it may belong to someone else, which PostgreSQL takes for a running server.
+# After a reboot, the pid in the file may belong to another process, which PostgreSQL takes for a running
+# server.
 postgres_forget_stale_pid() {
   local file=$postgres_data/postmaster.pid pid
   [ -f "$file" ] || return 0

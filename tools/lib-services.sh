@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # the variables are shared by what tools/services sources
-# What the two private servers have in common: their directory, lock, remembered ports and processes.
-# Sourced by tools/services after lib.sh.
+# For both private servers: their directory, lock, remembered ports and processes. Sourced by tools/services
+# after lib.sh.
 
-# Sets services_dir. Fails (1) when it does not exist and is not to be created.
+# Sets services_dir. Returns 1 if the directory does not exist and should not be created.
 services_locate() {
   services_dir=${OUTBOXD_SERVICES_DIR:-$repo_root/build/services}
   if [ ! -d "$services_dir" ]; then
@@ -18,7 +18,7 @@ services_locate() {
   state_file=$services_dir/state
 }
 
-# One start, stop or restart at a time. The servers must not inherit the lock: launch them with 9>&-.
+# Allows one start, stop or restart at a time. The servers must not inherit the lock, so start them with 9>&-.
 services_lock() {
   exec 9>"$services_dir/lock" ||
     die "Cannot write to $services_dir. Check its permissions and the free disk space."
@@ -28,8 +28,7 @@ services_lock() {
     die "Another tools/services has held $services_dir/lock for three minutes. End it, then try again."
 }
 
-# The state: which ports, names and passwords this pair of servers has. A copied or moved directory starts
-# anew.
+# Loads the ports, names and passwords of this pair of servers. A copied or moved directory gets new ones.
 state_load() {
   made_for='' postgres_port='' socket_dir='' postgres_root=''
   postgres_home='' rabbitmq_root=''
@@ -59,7 +58,8 @@ state_save() {
 }
 random_hex() { od -An -N"$1" -tx1 /dev/urandom | tr -d ' \n'; }
 
-# port_listening PORT: somebody accepts connections there. port_seen PORT: or has it in any use at all.
+# port_listening PORT: whether a program accepts connections there. port_seen PORT: whether the port is in any
+# use.
 port_listening() { port_rows "$1" 0A; }
 port_seen() { port_rows "$1" '..'; }
 port_rows() {
@@ -69,7 +69,7 @@ port_rows() {
     '$2 ~ port && $4 ~ state { hit = 1 } END { exit !hit }' "${tables[@]}"
 }
 
-# Below the range from which the kernel takes ports for outgoing connections.
+# Prints a free port below the range that the kernel uses for outgoing connections.
 free_port() {
   local port attempt
   for attempt in {1..200}; do
@@ -82,8 +82,8 @@ free_port() {
   die "Found no free TCP port between 20000 and 32000."
 }
 
-# settle_port REMEMBERED [VARIABLE]: the port to start on: the one that VARIABLE forces, else the remembered
-# one if free, else a new one.
+# settle_port REMEMBERED [VARIABLE]: prints the port to start on: the value of VARIABLE, else the remembered
+# port if free, else a new port.
 settle_port() {
   local remembered=$1 variable=${2:-} forced=''
   if [ -n "$variable" ]; then forced=${!variable:-}; fi
@@ -102,7 +102,8 @@ settle_port() {
   fi
 }
 
-# Every RabbitMQ process of ours carries this in its environment, so that nobody else's is ever taken for it.
+# Every process of the private RabbitMQ has this mark in its environment, so that no other process is taken
+# for one.
 service_mark() { printf 'OUTBOXD_SERVICES_HOME=%s' "$services_dir"; }
 is_ours() { [ -r "/proc/$1/environ" ] && grep -zqxF -- "$(service_mark)" "/proc/$1/environ" 2>/dev/null; }
 our_processes() {
@@ -113,7 +114,7 @@ our_processes() {
   done
 }
 
-# A zombie is dead: in a container nobody may ever collect it.
+# A zombie counts as dead, because a container may have no process that reaps it.
 is_alive() { [ -r "/proc/$1/stat" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null; }
 wait_gone() {
   local pid=$1 seconds=$2 i
@@ -131,7 +132,7 @@ need_disk() {
     die "Only $((free / 1024)) MB are free on the disk that holds $1. Free at least 256 MB, then try again."
 }
 
-# fail_with_log FILE MESSAGE: the end of a server's log, then the sentence.
+# fail_with_log FILE MESSAGE: prints the end of a server's log and the message, and ends the script.
 fail_with_log() {
   if [ -s "$1" ]; then
     warn "The last lines of $1:"

@@ -1,7 +1,6 @@
 # shellcheck shell=bash
-# What every script under tools/ shares: messages, clean-up at exit, building a preset, borrowing the private
-# services.
-# Source it right after `set -euo pipefail`; it changes no directory and prints nothing.
+# For every script under tools/: messages, clean-up at exit, building a preset, borrowing the private
+# services. Source it right after `set -euo pipefail`. It does not change the directory and prints nothing.
 
 repo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
@@ -15,8 +14,8 @@ usage_error() {
   warn "$* See ${0##*/} --help."
   exit 2
 }
-# whole_number OPTION VALUE, seed_number OPTION VALUE: ends the script unless it is one. Not to be called in
-# $(...), which alone would end.
+# whole_number OPTION VALUE, seed_number OPTION VALUE: end the script if the value is not such a number. Do
+# not call them in $(...), because then only the subshell would end.
 whole_number() {
   [[ ${2:-} =~ ^[1-9][0-9]{0,5}$ ]] ||
     usage_error "$1 needs a whole number from 1 to 999999, not '${2:-}'."
@@ -28,15 +27,15 @@ seed_number() {
 have() { command -v "$1" >/dev/null 2>&1; }
 is_root() { [ "$(id -u)" = 0 ]; }
 
-# Prints the comment block at the top of the calling script (without the #!) as its help.
+# Prints the comment block at the top of the calling script, without the #! line, as its help.
 print_help() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
 
 free_megabytes() { df -Pm "$1" | awk 'NR == 2 { print $4 }'; }
 in_repo() { (cd "$repo_root" && exec "$@"); }
 cores() { nproc 2>/dev/null || echo 2; }
 
-# await WHAT COMMAND...: until the command succeeds, a minute at most. last_words, a function of the script,
-# then shows what its programs said last.
+# await WHAT COMMAND...: repeats the command until it succeeds, for at most a minute. After that, calls
+# last_words, a function of the script that shows the last output of its programs.
 await() {
   local what=$1 end=$((SECONDS + 60))
   shift
@@ -49,8 +48,8 @@ await() {
   done
 }
 
-# at_exit COMMAND...: run it when this script ends, however it ends (success, failure, Ctrl-C, SIGTERM), last
-# one first.
+# at_exit COMMAND...: runs the command when this script ends, by success, failure, Ctrl-C or SIGTERM. The last
+# command runs first.
 at_exit_commands=()
 at_exit() {
   local quoted
@@ -72,8 +71,8 @@ run_at_exit() {
   exit "$status"
 }
 
-# supervise COMMAND...: run it so that a signal to this script ends it at once, with all its children. (A
-# command in the foreground would let a SIGTERM to the script wait until it is through.)
+# supervise COMMAND...: runs the command so that a signal to this script ends the command at once, with all
+# its children. (While a command runs in the foreground, bash would delay a SIGTERM until the command ends.)
 supervised=''
 supervise() {
   local status=0
@@ -99,9 +98,9 @@ end_group() {
   kill -KILL -- "-$1" 2>/dev/null
 }
 
-# beside LOG COMMAND...: run it while this script goes on, one at a time; what it prints goes to the file. A
-# signal to this script ends it, with all its children. await_beside: wait for its end, print what it has
-# printed, and return its status.
+# beside LOG COMMAND...: runs one command in the background, with its output in the file. A signal to this
+# script ends the command with all its children. await_beside: waits for the end, prints the output, and
+# returns the status.
 beside='' beside_log=''
 beside() {
   beside_log=$1
@@ -123,8 +122,8 @@ end_beside() {
   if [ -n "$beside" ]; then end_group "$beside"; fi
 }
 
-# build_preset PRESET [TARGET...]: configure and build it in build/PRESET, with progress; ends the script if
-# that fails.
+# build_preset PRESET [TARGET...]: configures and builds the preset in build/PRESET, and shows the progress.
+# Ends the script if that fails.
 build_preset() {
   local preset=$1 log line
   shift
@@ -144,9 +143,8 @@ build_preset() {
   die "The $preset preset does not build: the compiler's messages are above."
 }
 
-# borrow_services: make sure the private PostgreSQL and RabbitMQ run, export their addresses, and stop at exit
-# what was started here. Servers that ran before are left running. borrow_services --keep: leave everything
-# running.
+# borrow_services: starts the private PostgreSQL and RabbitMQ if needed, exports their addresses, and stops
+# the servers at exit that it has started. borrow_services --keep: leaves all servers running.
 borrow_services() {
   local services=$repo_root/tools/services part
   for part in postgres rabbitmq; do

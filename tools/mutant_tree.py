@@ -1,5 +1,4 @@
-# mutant_tree: the copy of the working tree that tools/mutants works in: its files, build and servers, and
-# whatever runs there.
+# mutant_tree: the copy of the working tree for tools/mutants: its files, build, servers and processes.
 import json
 import os
 import pathlib
@@ -57,7 +56,7 @@ def end_leftovers():
             if os.readlink(process / "exe").startswith(f"{build}/"):
                 os.kill(int(process.name), signal.SIGKILL)
         except OSError:
-            pass  # it has ended, or is somebody else's
+            pass  # the process has ended, or belongs to another user
 
 
 def copy_tree():
@@ -81,7 +80,7 @@ def copy_tree():
 
 def configure(log):
     linker = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold"] if shutil.which("mold") else []
-    # What a mutant leaves unused is no error.
+    # A mutant may leave something unused, which must not fail the build.
     if run(["cmake", "--preset", "dev", "-DOUTBOXD_BENCH=OFF", "-DCMAKE_COMPILE_WARNING_AS_ERROR=OFF",
             *linker], log) != 0:
         die(f"CMake could not configure the copy, see {log}. If a package is missing, run tools/bootstrap.")
@@ -133,7 +132,7 @@ def stop_servers():
             os.kill(int(environment[name]), signal.SIGCONT)  # a test may have frozen it
         except (OSError, ValueError):
             pass
-    # ctest that stops at a failure leaves the servers that some tests have for themselves.
+    # If ctest stops at a failure, the servers of single tests keep running.
     pairs = [{"OUTBOXD_SERVICES_DIR": str(own)} for own in tree.glob("build/services-of-*")]
     for variables in pairs + ([{}] if environment else []):
         subprocess.run(["tools/services", "stop"], cwd=tree, env={**os.environ, **variables},

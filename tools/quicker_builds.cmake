@@ -1,7 +1,7 @@
-# quicker_builds: ccache and a fast linker, where they are installed. A build never needs either. Lines that
-# begin with "note:" are for whoever waits for the build; tools/lib.sh shows them.
+# quicker_builds: uses ccache and a fast linker, if they are installed. A build needs neither. tools/lib.sh
+# shows the lines that begin with "note:" to the user.
 
-# A cache that cannot be written would fail each compilation, so one is tried first.
+# A cache that cannot be written would fail every compilation, so one file is compiled as a test.
 find_program(OUTBOXD_CCACHE_PROGRAM ccache)
 mark_as_advanced(OUTBOXD_CCACHE_PROGRAM)
 if(OUTBOXD_CCACHE AND OUTBOXD_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -16,12 +16,12 @@ if(OUTBOXD_CCACHE AND OUTBOXD_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER
     message(STATUS "note: ccache is installed but does not work, so it is not used: ${words}")
   else()
     set(CMAKE_CXX_COMPILER_LAUNCHER ${with_ccache})
-    # gcc alone would read what it has preprocessed with the precompiled header a second time.
+    # Without this, gcc would read the preprocessed text of the precompiled header a second time.
     add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   endif()
 endif()
 
-# Not for what is shipped: the same bytes come out wherever it is built.
+# Only for debug builds: released programs must have the same bytes wherever they are built.
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   include(CheckLinkerFlag)
   foreach(linker mold lld)

@@ -1,4 +1,4 @@
-# strict_yaml: YAML without what it lets pass: a key that is there twice. For the checks under tools/.
+# strict_yaml: reads YAML, and refuses a key that occurs twice. For the checks under tools/.
 import sys
 
 try:
