@@ -24,7 +24,7 @@ running = None
 
 
 def end_running():
-    """With all that it has started; what left its process group is found by end_leftovers."""
+    """Ends the running command and its process group. Processes that left the group: see end_leftovers."""
     global running
     for how in (signal.SIGTERM, signal.SIGKILL) if running else ():
         try:
@@ -50,7 +50,7 @@ def run(command, log, limit=None, env=None):
 
 
 def end_leftovers():
-    """Whatever runs a program of the copy: a test that was stopped leaves relays behind, frozen ones, too."""
+    """Kills all processes of the copy's programs. A stopped test leaves relays behind, even frozen ones."""
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             if os.readlink(process / "exe").startswith(f"{build}/"):
@@ -60,7 +60,7 @@ def end_leftovers():
 
 
 def copy_tree():
-    """Files that are as they were keep their times, so that they are not built again."""
+    """Copies the working tree. Unchanged files keep their times, so that they are not built again."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root,
                             check=True, capture_output=True, text=True).stdout
     wanted = {name for name in listed.split("\0") if name and (root / name).is_file()}
@@ -92,7 +92,7 @@ def compile_targets(targets, log):
 
 
 def tests():
-    """In ctest's order."""
+    """Returns all tests in ctest's order."""
     told = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True,
                           capture_output=True, text=True).stdout
     return json.loads(told)["tests"]
@@ -104,7 +104,7 @@ def labels_of_tests():
 
 
 def numbers_of_tests(names):
-    """For ctest's -I. Its -R takes no more than some thirty parentheses."""
+    """Returns the argument of ctest's -I. Its -R takes only some thirty parentheses."""
     wanted = set(names)
     return ",".join(["0,0,0"] + [str(number) for number, one in enumerate(tests(), 1) if one["name"] in wanted])
 
@@ -141,7 +141,7 @@ def stop_servers():
 
 
 def run_tests(arguments, log, on_servers, limit, stop=("--stop-on-failure",)):
-    """The tests that failed; those that had not ended within the limit are named, too."""
+    """Returns the failed tests, including those that did not end within the limit."""
     if on_servers:
         start_servers()
     failed = build / "Testing/Temporary/LastTestsFailed.log"
@@ -164,7 +164,7 @@ def run_tests(arguments, log, on_servers, limit, stop=("--stop-on-failure",)):
 
 
 def clear_away():
-    """Nothing may interrupt it any more."""
+    """Ends everything. Ignores signals, so that nothing interrupts this."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     end_running()
