@@ -4,7 +4,7 @@
 -- $5 seqs
 -- $6 transactions that inserted the rows
 -- $7 most bytes of texts together: later events that would exceed it come withheld, the first event does not
--- Last column: whether somebody has put the event off since it was read.
+-- Last column: whether somebody has postponed the event since it was read.
 SELECT @fetched_columns@, @exception_columns@, @put_off@
 FROM (
   SELECT f.*, @comes@ AS comes

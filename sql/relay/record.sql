@@ -14,8 +14,8 @@
 -- $12 routing keys of the destinations
 -- Column: the number of a written row among the parameters, from 1. Locked rows are skipped.
 --
--- An event that somebody has put off since it was read stays put off, unless it is dead. A parked or paused
--- event is not tried, so its time since the first failure begins anew.
+-- An event that somebody has postponed since it was read stays postponed, unless it is dead. A parked or
+-- paused event is not tried, so its time since the first failure begins anew.
 WITH asked AS MATERIALIZED (
   SELECT k.number, k.attempts, k.delay, k.code, k.reason, k.scope, k.waits_for, k.exchange, k.routing_key,
          k.seq, u.place,

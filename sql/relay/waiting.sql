@@ -1,4 +1,4 @@
--- Events that wait for destinations: one to probe a destination, or all because the destination works again.
+-- Events that wait for destinations: one event as a probe, or all events of a destination that works again.
 -- $1 largest, $2 mask, $3 shard: as in read.sql
 -- $4 destinations
 -- $5 seq for each: only later events
