@@ -27,7 +27,7 @@ class dispatcher final : public lane_client {
       : state_(in),
         events_(in.events),
         barriers_(in.blocked),
-        lanes_(in.over),
+        lanes_(in.pool),
         limits_(in.limits),
         settlement_(into),
         owner_(of),

@@ -23,7 +23,7 @@ intake::intake(stream_state& in, const settlement& out, dispatcher& to)
     : state_(in),
       events_(in.events),
       barriers_(in.blocked),
-      lanes_(in.over),
+      lanes_(in.pool),
       limits_(in.limits),
       settlement_(out),
       dispatcher_(to),
@@ -32,7 +32,7 @@ intake::intake(stream_state& in, const settlement& out, dispatcher& to)
       reader_(in.limits.read),
       laggards_(in.limits.most_overtaking),
       scanner_(in.blocked, in.limits.after_dead == after_dead::hold),
-      waiting_(in.over.destinations()) {
+      waiting_(in.pool.destinations()) {
   scanner_.give_up_after(in.limits.give_up_after);
 }
 

@@ -1,4 +1,4 @@
-// The part of intake.hpp that reads rows again: those whose texts are missing, and those that may have changed.
+// The part of intake.hpp that reads rows again: those without texts, and those that may have changed.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -17,7 +17,7 @@ constexpr std::size_t most_saved_unsettled = 100;
 }  // namespace
 
 stream::stream(lanes& over, stream_limits limits, observer tell, step_observer* steps)
-    : state_{.over = over, .limits = std::move(limits), .tell = std::move(tell), .steps = steps} {}
+    : state_{.pool = over, .limits = std::move(limits), .tell = std::move(tell), .steps = steps} {}
 
 void stream::start(saved_position from, payload_type payload) {
   saved_ = from.at;
@@ -189,7 +189,7 @@ stream::news stream::on_answer(store_answer answer) {
         asked->questions[i]);
   if (asked->asks_one_of<due_request, release_request, waiting_request>()) intake_.rest_returning();
   if (state_.phase == phase::loading && intake_.has_loaded()) state_.phase = phase::running;
-  state_.over.pump();
+  state_.pool.pump();
   return out;
 }
 

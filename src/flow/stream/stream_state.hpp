@@ -23,7 +23,7 @@ enum class stream_phase : std::uint8_t {
 };
 
 struct stream_state {
-  lanes& over;
+  lanes& pool;
   stream_limits limits;
   const observer tell;
   step_observer* const steps;  // may be null
@@ -35,7 +35,7 @@ struct stream_state {
   int client = 0;                // its number at the lanes
   clock::time_point asked_at{};  // when the round trip began that is under way or has just ended
 
-  clock::time_point now() const { return over.now(); }
+  clock::time_point now() const { return pool.now(); }
   bool runs() const { return phase == stream_phase::running; }
 
   destination destination_of(slot which) const;
