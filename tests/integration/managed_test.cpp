@@ -35,7 +35,7 @@ struct managed {
 // Each command, and what an outbox is used for.
 void works(const managed& at, const std::string& user, const std::string& of) {
   CAPTURE(user);
-  at.succeeds(user, of, {"migrate"}, "applied");
+  at.succeeds(user, of, {"migrate"}, "now at version");
   at.succeeds(user, of, {"migrate"}, "is up to date");
   at.succeeds(user, of, {"migrate", "--check"}, "is up to date");
   at.succeeds(user, of, {"migrate", "--shards", "4"}, "4 shards instead of 1");
@@ -129,7 +129,7 @@ TEST_CASE("migrate names the rights on the database or the schema that it lacks,
   const std::string database_right = "GRANT CREATE ON DATABASE shop TO guest;";
   refused({"migrate"}, database_right);
   shop.exec(database_right);
-  at.succeeds("guest", "shop", {"migrate", "--schema", "first"}, "applied");
+  at.succeeds("guest", "shop", {"migrate", "--schema", "first"}, "now at version");
 
   shop.exec("REVOKE CREATE ON DATABASE shop FROM guest; CREATE SCHEMA outbox");
   const std::string schema_right = "GRANT USAGE, CREATE ON SCHEMA \"outbox\" TO guest WITH GRANT OPTION;";
@@ -138,7 +138,7 @@ TEST_CASE("migrate names the rights on the database or the schema that it lacks,
   shop.exec("GRANT USAGE, CREATE ON SCHEMA outbox TO guest");
   refused({"migrate"}, "lacks USAGE on outbox, and PostgreSQL refuses the remedy: guest may not grant it");
   shop.exec(schema_right);
-  at.succeeds("guest", "shop", {"migrate"}, "applied");
+  at.succeeds("guest", "shop", {"migrate"}, "now at version");
 
   // Another user who may look: nothing to do is no error, and a difference is the owner's to mend.
   at.admin.exec("CREATE ROLE other LOGIN IN ROLE outbox_operator");
