@@ -138,12 +138,45 @@ std::string script(const pg::schema_name& schema, const outbox_shape& shape) {
   return out;
 }
 
+namespace {
+
+// One statement, so that it is one transaction with any tool, and part of the transaction of a tool that has
+// begun one. The statements of such a tool that follow find the settings as they were.
+constexpr std::string_view script_beginning = R"(DO $migrate$
+DECLARE
+  callers_path   CONSTANT text := pg_catalog.current_setting('search_path');
+  callers_checks CONSTANT text := pg_catalog.current_setting('check_function_bodies');
+  found integer;
+BEGIN
+IF pg_catalog.to_regclass(pg_catalog.format('%I.migration', {0})) IS NOT NULL THEN
+  SELECT pg_catalog.max(m.version) INTO found FROM {1}.migration AS m;
+  IF found = {2} THEN
+    RAISE NOTICE 'schema % is already at version {2}: nothing was changed', {0};
+    RETURN;
+  ELSIF found IS NOT NULL THEN
+    RAISE EXCEPTION 'schema % is at version %, and this script makes version {2}', {0}, found
+      USING HINT = 'Run outboxd migrate.';
+  END IF;
+END IF;
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+CREATE SCHEMA IF NOT EXISTS {1};
+)";
+constexpr std::string_view script_end = R"(
+PERFORM set_config('search_path', callers_path, true),
+        set_config('check_function_bodies', callers_checks, true);
+END
+$migrate$;
+)";
+
+}  // namespace
+
 std::string whole_script(const pg::schema_name& schema, const outbox_shape& shape) {
-  return fmt::format(
-      "BEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\n\nCREATE SCHEMA IF NOT EXISTS {};\n{}\n{}"
-      "\n-- Roles and rights\n\n{}\nCOMMIT;\n",
-      schema.identifier(), fill_in(record_table, schema, shape), script(schema, shape),
-      state_script(schema, shape));
+  return fmt::format(fmt::runtime(script_beginning), schema.literal(), schema.identifier(),
+                     version_of(migrations().back())) +
+         fmt::format("{}\n{}\n-- Roles and rights\n\n{}", fill_in(record_table, schema, shape),
+                     script(schema, shape), state_script(schema, shape)) +
+         std::string(script_end);
 }
 
 }  // namespace outboxd::app

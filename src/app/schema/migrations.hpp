@@ -66,7 +66,8 @@ std::string script(const pg::schema_name& schema, const outbox_shape& shape);
 // wait for the leaders of all shards, which give up their leads at a notification, but for no writer.
 std::string reshape(const pg::schema_name& schema, const outbox_shape& shape);
 
-// Everything that `outboxd migrate` would do to an empty schema, for users of another migration tool.
+// Everything that `outboxd migrate` would do to an empty schema, for users of another migration tool. It does
+// nothing to an outbox of this version, and refuses one of another.
 std::string whole_script(const pg::schema_name& schema, const outbox_shape& shape);
 
 }  // namespace outboxd::app
