@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "clinic.hpp"
 #include "pooler.hpp"
@@ -216,6 +218,38 @@ TEST_CASE("check names where commits of writers are not waited for") {
   finds(at, "database.commits", "warning", "off for database " + database + ":", remedy);
   at.administer(remedy);
   CHECK_FALSE(at.check().says("warning"));
+}
+
+TEST_CASE("check names who has held back vacuum for more than an hour, with how to end it") {
+  const stage on;
+  auto session = on.connect();
+  const std::string rows =
+      "WITH pg_stat_activity AS (SELECT 4711 AS pid, 'shop' AS usename, 'psql' AS "
+      "application_name, '3'::xid AS backend_xmin, NULL AS backend_xid, current_database() AS "
+      "datname, clock_timestamp() - interval '{} s' AS xact_start), pg_prepared_xacts AS ("
+      "SELECT E'gid\\'s' AS gid, current_database() AS database, clock_timestamp() - interval "
+      "'{} s' AS prepared), pg_replication_slots AS (SELECT 'old' AS slot_name, '3'::xid AS "
+      "xmin, {} AS active) SELECT verdict || ': ' || words || ': ' || remedy FROM ({}) AS f "
+      "(verdict, words, remedy)";
+  // The statement, with rows instead of PostgreSQL's views.
+  std::ifstream file{CHECK_STATEMENTS "/snapshots.sql"};
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  REQUIRE_FALSE(text.empty());
+  const auto found = [&](int session_age, int prepared_age, bool slot_used) {
+    return session.value(fmt::format(fmt::runtime(rows), session_age, prepared_age, slot_used, text));
+  };
+  CHECK(found(3590, 3590, true).starts_with("ok: none that holds back vacuum for an hour"));
+  CHECK(
+      found(3610, 3590, true) ==
+      "warning: pid 4711 (user shop, application psql) has been in a transaction for 60 min, and holds back "
+      "vacuum: SELECT pg_terminate_backend(4711);");
+  CHECK(found(3610, 7210, false) ==
+        "warning: transaction 'gid''s' was prepared 120 min ago, and holds back vacuum: ROLLBACK PREPARED "
+        "'gid''s';");
+  const auto slot = found(0, 0, false);
+  CHECK_MESSAGE(slot.starts_with("warning: replication slot 'old' is unused, and holds back vacuum by "),
+                slot);
+  CHECK_MESSAGE(slot.ends_with(" transactions: SELECT pg_drop_replication_slot('old');"), slot);
 }
 
 TEST_CASE("check names a session whose lock is in the way") {

@@ -1,4 +1,4 @@
-// app_check_judges_test: what check makes of clocks, transports and old snapshots.
+// app_check_judges_test: what check makes of clocks and transports.
 #include <doctest/doctest.h>
 
 #include "app/check/checks.hpp"
@@ -48,34 +48,6 @@ TEST_CASE("TLS to another machine has to be there and verified, and to this one 
     }
   for (const char* odd : {"localhost.example:5432", "128.0.0.1:5432"})
     CHECK(judge_transport(odd, false, "prefer").how == verdict::warning);
-}
-
-TEST_CASE("who has held back vacuum for more than an hour is named, with how to end it") {
-  CHECK_FALSE(judge_snapshots({}).has_value());
-  snapshot_holders held;
-  held.open = {1h, "4711", "shop", "psql"};
-  held.prepared = {1h, "'gid''s'"};
-  CHECK_FALSE(judge_snapshots(held).has_value());
-
-  held.open->age += 1s;
-  const auto session = judge_snapshots(held);
-  REQUIRE(session.has_value());
-  CHECK(session->how == verdict::warning);
-  CHECK(has(session->words, "pid 4711 (user shop, application psql) has been in a transaction for 60 min"));
-  CHECK(session->remedy == "SELECT pg_terminate_backend(4711);");
-
-  held.prepared->age = 2h;
-  const auto prepared = judge_snapshots(held);
-  REQUIRE(prepared.has_value());
-  CHECK(has(prepared->words, "transaction 'gid''s' was prepared 120 min ago"));
-  CHECK(prepared->remedy == "ROLLBACK PREPARED 'gid''s';");
-
-  snapshot_holders slots;
-  slots.slot = {"12", "'old_standby'"};
-  const auto slot = judge_snapshots(slots);
-  REQUIRE(slot.has_value());
-  CHECK(slot->how == verdict::warning);
-  CHECK(slot->remedy == "SELECT pg_drop_replication_slot('old_standby');");
 }
 
 }  // namespace app_check_judges_test

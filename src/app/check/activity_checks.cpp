@@ -1,10 +1,8 @@
-// activity_checks: what else goes on in PostgreSQL at this moment: connections, locks that are in the way,
-// old snapshots.
+// activity_checks: what else goes on in PostgreSQL at this moment: notifications, and locks in the way.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 
 #include "app/check/checks.hpp"
 #include "relay/lock_holders.hpp"
@@ -13,10 +11,6 @@ namespace outboxd::app::check {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::int64_t number(const pg::rows& of, int column) {
-  return std::atoll(std::string(of.at(0, column)).c_str());
-}
 
 boost::asio::awaitable<bool> pause(pg::connection& link, std::chrono::milliseconds how_long) {
   const auto until = std::chrono::steady_clock::now() + how_long;
@@ -27,50 +21,72 @@ boost::asio::awaitable<bool> pause(pg::connection& link, std::chrono::millisecon
   co_return true;
 }
 
+// Who holds up the queue, as the server says: from a half on, to one session that notifies in five seconds
+// (async.c, QUEUE_FULL_WARN_INTERVAL). A relay may have been that one. 0: it does not say.
+int named_holder(context& of, int percent) {
+  const auto until = std::chrono::steady_clock::now() + 6s;
+  for (;;) {
+    // Refused where the queue is full, and the server says who holds it up all the same.
+    static_cast<void>(of.ask(fmt::format("NOTIFY outboxd_check_{}", ::getpid())));
+    const int process = of.raw().take_queue_holder();
+    const auto now = std::chrono::steady_clock::now();
+    if (process != 0 || percent < 50 || now >= until || of.raw().lost()) return process;
+    wait_for(of.io(), pause(of.raw(), 500ms));
+  }
+}
+
+// From a tenth on, as relays see it.
+std::optional<finding> judge_queue(context& of) {
+  const auto usage = of.ask("SELECT (100 * pg_notification_queue_usage())::int");
+  const int percent = usage ? std::atoi(std::string(usage->at(0, 0)).c_str()) : 0;
+  if (percent < 10) return std::nullopt;
+  const auto words = fmt::format(
+      "the server's notification queue is {} % full: relays poll, and writers do not notify; when the queue "
+      "is full, commits of other programs that use NOTIFY fail",
+      usage->at(0, 0));
+  std::optional<relay::lock_holder> who;
+  if (of.known.opened_as_relay)
+    if (auto found = wait_for(
+            of.io(), relay::queue_holder_now(of.as_relay(), of.database().schema, named_holder(of, percent))))
+      who = std::move(*found);
+  if (!who)
+    return warning(words,
+                   "SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start LIMIT 5;  "
+                   "-- end the oldest session that listens");
+  return warning(fmt::format("{}; {}", words, who->words),
+                 fmt::format("SELECT pg_terminate_backend({});", who->pid));
+}
+
 }  // namespace
 
-// Sessions of relays that run already are not counted: they would be those that are asked for.
-finding check_connections(context& of) {
-  const auto found = of.ask(
-      "SELECT current_setting('max_connections')::int - "
-      "current_setting('superuser_reserved_connections')::int"
-      "         - coalesce(current_setting('reserved_connections', true)::int, 0)"
-      "         - (SELECT sum(d.numbackends) FROM pg_stat_database AS d) + own.sessions,"
-      "       CASE WHEN r.rolconnlimit < 0 THEN 2147483647 ELSE r.rolconnlimit END"
-      "         - (SELECT count(*) FROM pg_stat_activity AS a WHERE a.usesysid = r.oid) + own.sessions,"
-      "       CASE WHEN d.datconnlimit < 0 THEN 2147483647 ELSE d.datconnlimit END"
-      "         - pg_stat_get_db_numbackends(d.oid) + own.sessions"
-      " FROM pg_roles AS r CROSS JOIN pg_database AS d CROSS JOIN (SELECT count(*) AS sessions FROM "
-      "pg_stat_activity AS a"
-      "   WHERE a.datname = current_database() AND a.usename = current_user AND a.application_name LIKE "
-      "'outboxd%') AS own"
-      " WHERE r.rolname = current_user AND d.datname = current_database()");
-  if (!found || found->size() == 0)
-    return not_checked(found ? "PostgreSQL shows nothing about them" : found.error().message);
-  std::int64_t shards = 1;
-  if (of.known.has_outbox)
-    if (const auto rows = of.ask(fmt::format("SELECT count(*) FROM {}.shard", of.schema())))
-      shards = number(*rows, 0);
-  // Two for each shard, and for the first one the pruner's and the sampler's.
-  const auto needed = 2 * shards + 1 + (of.configured().relay.samples_table ? 1 : 0);
-  struct limit {
-    int column;
-    std::string whose;
-    std::string remedy;
+// On a channel of its own: no relay and no writer is disturbed.
+finding check_notification(context& of) {
+  if (!of.known.sound.contains("database.writable")) return not_checked("the server takes no writes");
+  if (!of.known.sound.contains("database.pooler"))
+    return not_checked("the pooler gives this session to others");
+  constexpr auto hearing_timeout = 5s;
+  if (auto fills = judge_queue(of)) return std::move(*fills);
+  const auto channel = fmt::format("outboxd_check_{}", ::getpid());
+  const auto token = fmt::format("{}", std::chrono::steady_clock::now().time_since_epoch().count());
+  for (const auto& sql : {fmt::format("LISTEN {}", channel), fmt::format("NOTIFY {}, '{}'", channel, token)})
+    if (const auto done = of.ask(sql); !done)
+      return failure(done.error().message, "a server where this user may LISTEN and NOTIFY");
+  const auto begun = std::chrono::steady_clock::now();
+  bool heard = false;
+  const auto listen = [&]() -> boost::asio::awaitable<bool> {
+    for (;;) {
+      heard = of.raw().take_notifications().contains(token);
+      if (heard || of.raw().lost() || std::chrono::steady_clock::now() >= begun + hearing_timeout)
+        co_return heard;
+      co_await of.raw().wait_until(begun + hearing_timeout);
+    }
   };
-  const std::array limits{
-      limit{0, "the server", "ALTER SYSTEM SET max_connections = ...;  -- and restart PostgreSQL"},
-      limit{1, fmt::format("user {}", of.known.user),
-            fmt::format("ALTER ROLE {} CONNECTION LIMIT -1;", sql_name(of.known.user))},
-      limit{2, fmt::format("database {}", of.known.database),
-            fmt::format("ALTER DATABASE {} CONNECTION LIMIT -1;", sql_name(of.known.database))}};
-  for (const limit& one : limits)
-    if (number(*found, one.column) < needed)
-      return warning(
-          fmt::format("{} has {} connections left for relays; a relay that leads all shards needs {}",
-                      one.whose, number(*found, one.column), needed),
-          one.remedy);
-  return ok(fmt::format("{} left; a relay that leads all shards needs {}", number(*found, 0), needed));
+  if (!wait_for(of.io(), listen()))
+    return failure("a test notification did not arrive within 5 s; a leader would have to poll",
+                   "database.url: the server itself, or a proxy and a pool that pass notifications on");
+  static_cast<void>(of.ask(fmt::format("UNLISTEN {}", channel)));  // the session ends soon
+  if (!of.known.shape.notifies) return ok("arrives; but writers send none (migrate --no-notify)");
+  return ok("arrives");
 }
 
 // What is there at two looks, a second apart.
@@ -94,62 +110,6 @@ finding check_locks(context& of) {
                                   : fmt::format("SELECT pg_terminate_backend({});", one.pid));
   }
   return ok("no other session's locks are in the way for long");
-}
-
-finding check_snapshots(context& of) {
-  const auto session = of.ask(
-      "SELECT extract(epoch FROM clock_timestamp() - a.xact_start)::bigint, a.pid, coalesce(a.usename, '?'),"
-      "       coalesce(a.application_name, '')"
-      " FROM pg_stat_activity AS a"
-      " WHERE (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL) AND a.pid <> pg_backend_pid()"
-      "   AND (a.datname = current_database() OR a.datname IS NULL) AND a.xact_start IS NOT NULL"
-      " ORDER BY a.xact_start LIMIT 1");
-  const auto prepared = of.ask(
-      "SELECT extract(epoch FROM clock_timestamp() - p.prepared)::bigint, quote_literal(p.gid) FROM "
-      "pg_prepared_xacts AS p"
-      " WHERE p.database = current_database() ORDER BY p.prepared LIMIT 1");
-  const auto slot = of.ask(
-      "SELECT age(s.xmin), quote_literal(s.slot_name) FROM pg_replication_slots AS s"
-      " WHERE s.xmin IS NOT NULL AND NOT s.active ORDER BY 1 DESC LIMIT 1");
-  const auto sees = of.ask("SELECT pg_has_role('pg_read_all_stats', 'USAGE')");
-  if (!session || !prepared || !slot || !sees)
-    return not_checked("PostgreSQL does not show which sessions hold snapshots");
-  snapshot_holders held;
-  const auto text = [](const pg::rows& rows, int column) { return std::string(rows.at(0, column)); };
-  if (session->size() > 0)
-    held.open = {std::chrono::seconds(number(*session, 0)), text(*session, 1), text(*session, 2),
-                 text(*session, 3)};
-  if (prepared->size() > 0) held.prepared = {std::chrono::seconds(number(*prepared, 0)), text(*prepared, 1)};
-  if (slot->size() > 0) held.slot = {text(*slot, 0), text(*slot, 1)};
-  if (auto bad = judge_snapshots(held)) return std::move(*bad);
-  if (sees->at(0, 0) == "f")
-    return ok(
-        fmt::format("none that holds back vacuum for an hour, of sessions that {} may see (others: GRANT "
-                    "pg_read_all_stats TO {})",
-                    of.known.user, sql_name(of.known.user)));
-  return ok("none that holds back vacuum for an hour");
-}
-
-std::optional<finding> judge_snapshots(const snapshot_holders& held) {
-  constexpr auto long_ago = 1h;
-  const auto minutes = [](std::chrono::seconds age) {
-    return std::chrono::floor<std::chrono::minutes>(age).count();
-  };
-  if (held.prepared && held.prepared->age > long_ago)
-    return warning(fmt::format("transaction {} was prepared {} min ago, and holds back vacuum",
-                               held.prepared->id, minutes(held.prepared->age)),
-                   fmt::format("ROLLBACK PREPARED {};", held.prepared->id));
-  if (held.open && held.open->age > long_ago)
-    return warning(
-        fmt::format(
-            "pid {} (user {}, application {}) has been in a transaction for {} min, and holds back vacuum",
-            held.open->pid, held.open->user, held.open->application, minutes(held.open->age)),
-        fmt::format("SELECT pg_terminate_backend({});", held.open->pid));
-  if (held.slot)
-    return warning(fmt::format("replication slot {} is unused, and holds back vacuum by {} transactions",
-                               held.slot->name, held.slot->transactions),
-                   fmt::format("SELECT pg_drop_replication_slot({});", held.slot->name));
-  return std::nullopt;
 }
 
 }  // namespace outboxd::app::check

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <deque>
 #include <memory>
+#include <variant>
 
 #include "amqp/inquiry.hpp"
 #include "app/check/broker_remedy.hpp"
@@ -17,10 +18,6 @@ namespace outboxd::app::check {
 namespace {
 
 constexpr int most_connections = 8;  // that are tried at once
-
-constexpr std::array<const char*, 7> after_login{"broker.tls",         "broker.tuning", "broker.exchange",
-                                                 "broker.permission",  "broker.alarm",  "broker.connections",
-                                                 "broker.message_size"};
 
 // One broker, and the reactor that its questions run on.
 struct subject {
@@ -73,7 +70,9 @@ finding check_certificate(std::chrono::system_clock::time_point expires, const s
   return ok(fmt::format("{}; the client certificate is valid for {} days", words, days));
 }
 
-finding check_transport(const amqp::url& target, const amqp::inquiry& line, amqp::verification verify) {
+finding check_transport(const subject& at, amqp::inquiry& line) {
+  const auto& target = at.target;
+  const auto verify = at.from.relay.broker.tls.verify;
   const bool here = target.host == "localhost" || target.host == "::1" || target.host.starts_with("127.");
   if (target.tls) {
     const std::string protocol(line.protocol());
@@ -91,7 +90,8 @@ finding check_transport(const amqp::url& target, const amqp::inquiry& line, amqp
                  "amqp.url = \"amqps://...\"  # the broker's TLS port, usually 5671");
 }
 
-finding check_tuning(const amqp::tuning& tuned) {
+finding check_tuning(const subject&, amqp::inquiry& line) {
+  const auto& tuned = line.tuned();
   const auto words =
       fmt::format("frame_max {} bytes, heartbeat {} s", tuned.frame_max, tuned.heartbeat.count());
   if (tuned.heartbeat.count() == 0)
@@ -191,13 +191,13 @@ finding check_permission(const subject& at, amqp::inquiry& line, const place& wh
   }
 }
 
-finding check_alarm(const std::optional<std::string>& blocked) {
-  if (!blocked) return ok("the broker accepts messages");
-  return warning(fmt::format("the broker accepts no messages at the moment: {}", *blocked),
+finding check_alarm(const subject&, amqp::inquiry& line) {
+  if (!line.blocked()) return ok("the broker accepts messages");
+  return warning(fmt::format("the broker accepts no messages at the moment: {}", *line.blocked()),
                  "rabbitmq-diagnostics alarms");
 }
 
-finding check_lanes(const subject& at) {
+finding check_lanes(const subject& at, amqp::inquiry&) {
   const int wanted = std::min(at.from.relay.lanes, most_connections);
   std::deque<amqp::inquiry> more;  // they stay where they are
   std::optional<error> refused;
@@ -212,12 +212,14 @@ finding check_lanes(const subject& at) {
   for (amqp::inquiry& one : more) at.hang_up(one);
   if (refused)
     return warning(fmt::format("{} of {} connections (relay.lanes): {}", got, wanted, refused->message),
-                   limit_remedy(refused->message, at.target));
+                   login_remedy(refused->message, at.target));
   return ok(fmt::format("{} at once, as relay.lanes requires{}", got,
                         at.from.relay.lanes > wanted ? ", the most that check tries" : ""));
 }
 
-finding check_message_size(const settings& from, const amqp::identity& broker) {
+finding check_message_size(const subject& at, amqp::inquiry& line) {
+  const auto& from = at.from;
+  const auto& broker = line.broker();
   constexpr std::size_t of_rabbitmq_4 = std::size_t{16} * 1024 * 1024;
   const auto most = from.relay.broker.max_message_size;
   auto words = fmt::format(
@@ -230,32 +232,43 @@ finding check_message_size(const settings& from, const amqp::identity& broker) {
   return ok(words);
 }
 
+// Of the connection, or of each exchange.
+using question = std::variant<finding (*)(const subject&, amqp::inquiry&),
+                              finding (*)(const subject&, amqp::inquiry&, const place&)>;
+
+constexpr std::array<std::pair<const char*, question>, 7> after_login{
+    {{"broker.tls", check_transport},
+     {"broker.tuning", check_tuning},
+     {"broker.exchange", check_exchange},
+     {"broker.permission", check_permission},
+     {"broker.alarm", check_alarm},
+     {"broker.connections", check_lanes},
+     {"broker.message_size", check_message_size}}};
+
+findings put(const question& how, const subject& at, amqp::inquiry& line) {
+  if (how.index() == 0) return {std::get<0>(how)(at, line)};
+  findings out;
+  for (const place& where : places_of(at.from)) {
+    out.push_back(std::get<1>(how)(at, line, where));
+    out.back().words = fmt::format("\"{}\": {}", where.exchange, out.back().words);
+  }
+  return out;
+}
+
 void check_one(const subject& at, findings& out) {
   auto dialled = at.dial();
   if (!dialled) {
     out.push_back(named("broker.login",
                         failure(dialled.error().message, login_remedy(dialled.error().message, at.target))));
-    for (const char* name : after_login)
+    for (const auto& [name, how] : after_login)
       out.push_back(named(name, not_checked("no login to " + at.target.display())));
     return;
   }
   amqp::inquiry line(std::move(*dialled));
   out.push_back(named("broker.login", ok(fmt::format("{}, {} {}", at.target.display(), line.broker().product,
                                                      line.broker().version))));
-  out.push_back(named("broker.tls", check_transport(at.target, line, at.from.relay.broker.tls.verify)));
-  out.push_back(named("broker.tuning", check_tuning(line.tuned())));
-  const auto of_exchange = [](const place& where, finding one) {
-    one.words = fmt::format("\"{}\": {}", where.exchange, one.words);
-    return one;
-  };
-  const auto places = places_of(at.from);
-  for (const place& one : places)
-    out.push_back(named("broker.exchange", of_exchange(one, check_exchange(at, line, one))));
-  for (const place& one : places)
-    out.push_back(named("broker.permission", of_exchange(one, check_permission(at, line, one))));
-  out.push_back(named("broker.alarm", check_alarm(line.blocked())));
-  out.push_back(named("broker.connections", check_lanes(at)));
-  out.push_back(named("broker.message_size", check_message_size(at.from, line.broker())));
+  for (const auto& [name, how] : after_login)
+    for (finding& one : put(how, at, line)) out.push_back(named(name, std::move(one)));
   at.hang_up(line);
 }
 

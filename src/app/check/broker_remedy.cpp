@@ -1,10 +1,9 @@
 #include "app/check/broker_remedy.hpp"
+#include "app/check/remedy.hpp"
 #include "core/percent_encoding.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace outboxd::app::check {
 namespace {
@@ -28,30 +27,47 @@ std::string ask_for_exchange(std::string_view method, const http::url& api, cons
                                             percent_encoded(exchange))));
 }
 
+constexpr auto look_at_ports = "rabbitmq-diagnostics listeners  # which port is amqp; {port} is not";
+constexpr auto look_at_certificates =
+    "openssl s_client -connect {host}:{port} -showcerts < /dev/null  # the broker's; ours: openssl x509 "
+    "-noout -text -in FILE";
+constexpr auto raise_connection_max = "rabbitmq.conf: connection_max  # raise it";
+
+// RabbitMQ says whose limit it is: of a user, a vhost, or a node; and of connections or channels.
+constexpr std::array broker_refusals{
+    known_refusal{{"limit", "channels", "on node"}, "rabbitmq.conf: channel_max_per_node  # raise it"},
+    known_refusal{
+        {"limit", "channels"},
+        "rabbitmqctl clear_user_limits {user} max-channels  # list_user_limits --user {user} tells; "
+        "a connection of a relay has one channel"},
+    known_refusal{{"limit", "on node"}, raise_connection_max},
+    known_refusal{{"node limit"}, raise_connection_max},
+    known_refusal{{"limit", "access to vhost"},
+                  "rabbitmqctl clear_vhost_limits -p {vhost}  # list_vhost_limits tells"},
+    known_refusal{{"limit"},
+                  "rabbitmqctl clear_user_limits {user} max-connections  # or clear_vhost_limits -p {vhost}; "
+                  "list_user_limits tells"},
+    known_refusal{
+        {"answered 403"},
+        "rabbitmqctl authenticate_user {user}  # then amqp.url, or rabbitmqctl change_password {user}"},
+    known_refusal{{"answered 530", "not found"}, "rabbitmqctl add_vhost {vhost}  # or amqp.url"},
+    known_refusal{{"answered 530"},
+                  "rabbitmqctl set_permissions -p {vhost} {user} '^outbox$' '^outbox$' '^$'"},
+    known_refusal{{"certificate"}, look_at_certificates},
+    known_refusal{{"no TLS of version"}, look_at_certificates},
+    known_refusal{{"TLS"}, look_at_ports},
+    known_refusal{{"HTTP"}, look_at_ports},
+    known_refusal{{"AMQP 0-9-1"}, look_at_ports},
+    known_refusal{{},
+                  "rabbitmq-diagnostics check_port_listener {port}  # there; and here: nc -vz {host} {port}"},
+};
+
 }  // namespace
 
 std::string login_remedy(const std::string& words, const amqp::url& target) {
-  const auto says = [&](std::string_view part) { return words.find(part) != std::string::npos; };
-  const auto user = shell_word(target.user);
-  const auto vhost = shell_word(target.vhost);
-  if (says("limit")) return limit_remedy(words, target);
-  if (says("answered 403"))
-    return fmt::format(
-        "rabbitmqctl authenticate_user {0}  # then amqp.url, or rabbitmqctl change_password {0}", user);
-  if (says("answered 530") && says("not found"))
-    return fmt::format("rabbitmqctl add_vhost {}  # or amqp.url", vhost);
-  if (says("answered 530"))
-    return fmt::format("rabbitmqctl set_permissions -p {} {} '^outbox$' '^outbox$' '^$'", vhost, user);
-  if (says("certificate") || says("no TLS of version"))
-    return fmt::format(
-        "openssl s_client -connect {}:{} -showcerts < /dev/null  # the broker's; ours: openssl x509 -noout "
-        "-text "
-        "-in FILE",
-        shell_word(target.host), target.port);
-  if (says("TLS") || says("HTTP") || says("AMQP 0-9-1"))
-    return fmt::format("rabbitmq-diagnostics listeners  # which port is amqp; {} is not", target.port);
-  return fmt::format("rabbitmq-diagnostics check_port_listener {0}  # there; and here: nc -vz {1} {0}",
-                     target.port, shell_word(target.host));
+  return remedy_of(words, broker_refusals, fmt::arg("user", shell_word(target.user)),
+                   fmt::arg("vhost", shell_word(target.vhost)), fmt::arg("host", shell_word(target.host)),
+                   fmt::arg("port", target.port));
 }
 
 // rabbitmqctl replaces all three patterns.
@@ -62,26 +78,6 @@ std::string permission_remedy(const amqp::url& target, const std::string& exchan
       "shows now",
       shell_word(target.vhost), shell_word(target.user), declares ? pattern : "'^$'", pattern,
       shell_word(target.user));
-}
-
-// RabbitMQ says whose limit it is: of a user, a vhost, or a node; and of connections or channels.
-std::string limit_remedy(const std::string& words, const amqp::url& target) {
-  const auto says = [&](std::string_view part) { return words.find(part) != std::string::npos; };
-  const auto user = shell_word(target.user);
-  if (says("channels"))
-    return says("on node") ? std::string("rabbitmq.conf: channel_max_per_node  # raise it")
-                           : fmt::format(
-                                 "rabbitmqctl clear_user_limits {} max-channels  # list_user_limits "
-                                 "--user {} tells; a connection of a relay has one channel",
-                                 user, user);
-  if (says("on node") || says("node limit")) return "rabbitmq.conf: connection_max  # raise it";
-  if (says("access to vhost"))
-    return fmt::format("rabbitmqctl clear_vhost_limits -p {}  # list_vhost_limits tells",
-                       shell_word(target.vhost));
-  return fmt::format(
-      "rabbitmqctl clear_user_limits {} max-connections  # or clear_vhost_limits -p {}; list_user_limits "
-      "tells",
-      user, shell_word(target.vhost));
 }
 
 std::string missing_exchange_remedy(const http::url& api, const std::string& vhost,

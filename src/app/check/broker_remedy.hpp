@@ -10,14 +10,11 @@
 
 namespace outboxd::app::check {
 
-// words: of the refused login.
+// words: of the refused login, or of one connection too many.
 std::string login_remedy(const std::string& words, const amqp::url& target);
 
 // For writing to the exchange, and for declaring it, too.
 std::string permission_remedy(const amqp::url& target, const std::string& exchange, bool declares);
-
-// More connections.
-std::string limit_remedy(const std::string& words, const amqp::url& target);
 
 // A durable topic exchange. api: RabbitMQ's management API.
 std::string missing_exchange_remedy(const http::url& api, const std::string& vhost,

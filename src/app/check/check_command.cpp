@@ -1,5 +1,6 @@
 // check: looks at everything that a relay needs, changes nothing, and says what to do.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iterator>
 #include <memory>
@@ -12,6 +13,21 @@
 namespace outboxd::app {
 namespace {
 
+// Where the settings come from, and what is unwise about them. What is wrong has ended the command before.
+check::findings check_configuration(const settings& from) {
+  const auto about = [](check::finding one) { return check::named("configuration", std::move(one)); };
+  check::findings out{
+      about(check::ok(from.sources.empty() ? "nothing is set; defaults and PG* variables"
+                                           : fmt::format("from {}", fmt::join(from.sources, ", "))))};
+  // "what is unwise; what to do"
+  for (const std::string& one : from.warnings) {
+    const auto end = one.rfind("; ");
+    out.push_back(
+        about(check::warning(one.substr(0, end), end == std::string::npos ? "" : one.substr(end + 2))));
+  }
+  return out;
+}
+
 int check_command(const settings& from, bool as_json) {
   check::findings all;
   const auto take = [&](check::findings more) {
@@ -19,7 +35,7 @@ int check_command(const settings& from, bool as_json) {
     std::fflush(stdout);  // the next ones may take a while
     std::move(more.begin(), more.end(), std::back_inserter(all));
   };
-  take(check::check_configuration(from));
+  take(check_configuration(from));
   check::context database(from);
   take(check::check_database(database));
   take(check::check_broker(from));

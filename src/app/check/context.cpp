@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "app/schema/differences.hpp"
 #include "relay/database_session.hpp"
+#include "store/relay_statements.hpp"
 
 namespace outboxd::app::check {
 
@@ -17,6 +19,24 @@ std::string sql_name(std::string_view name) {
     out += c;
   }
   return out + '"';
+}
+
+std::string context::statement(const std::string& name) const {
+  const auto text = [](std::string_view of) {
+    const auto all = statements();
+    return std::ranges::find(all, of, &sql_file::name)->sql;
+  };
+  const auto& schema = database().schema;
+  const bool removes = database().after_publish == store::after_publish::remove;
+  const bool compares = text(name).find("@declared@") != std::string_view::npos;
+  const std::array<placeholder, 6> more{
+      {{"@declared@", compares ? declared_objects(schema, known.shape, true) : ""},
+       {"@tables@", fill_in(text("tables"), schema, known.shape)},
+       {"@oldest_server@", std::to_string(store::oldest_server)},
+       {"@user@", text_literal(known.user)},
+       {"@removes@", removes ? "true" : "false"},
+       {"@samples@", configured().relay.samples_table ? "1" : "0"}}};
+  return fill_in(text(name), schema, known.shape, more);
 }
 
 result<void> context::open() {

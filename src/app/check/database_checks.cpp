@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <variant>
 
 #include "app/check/checks.hpp"
 #include "pg/lock_wait.hpp"
@@ -15,58 +16,75 @@ enum class needs { login, outbox };
 // What is said of the session that looks, such as its rights, is so of a relay's login alone.
 enum class looks { as_a_relay, as_anybody };
 
+// A function, or what is said if the statement of the same name in sql/check finds nothing.
+using look = std::variant<finding (*)(context&), const char*>;
+
 struct check {
   const char* name;
   needs first;
-  finding (*look)(context& of);
-  looks who = looks::as_a_relay;
+  looks who;
+  look how;
+
+  std::string statement() const { return std::string(name).substr(std::string_view("database.").size()); }
 };
 
 constexpr std::array in_order{
-    check{"database.version", needs::login, check_version, looks::as_anybody},
-    check{"database.tls", needs::login, check_tls},
-    check{"database.writable", needs::login, check_writable},
-    check{"database.pooler", needs::login, check_pooler},
-    check{"database.schema", needs::login, check_schema, looks::as_anybody},
-    check{"database.state", needs::outbox, check_state, looks::as_anybody},
-    check{"database.privileges", needs::outbox, check_privileges},
-    check{"database.row_security", needs::outbox, check_row_security, looks::as_anybody},
-    check{"database.triggers", needs::outbox, check_triggers, looks::as_anybody},
-    check{"database.rules", needs::outbox, check_rules, looks::as_anybody},
-    check{"database.indexes", needs::outbox, check_indexes, looks::as_anybody},
-    check{"database.references", needs::outbox, check_references, looks::as_anybody},
-    check{"database.user_triggers", needs::outbox, check_user_triggers, looks::as_anybody},
-    check{"database.user_indexes", needs::outbox, check_user_indexes, looks::as_anybody},
-    check{"database.sequence", needs::outbox, check_sequence, looks::as_anybody},
-    check{"database.autovacuum", needs::outbox, check_autovacuum, looks::as_anybody},
-    check{"database.partitions", needs::outbox, check_partitions, looks::as_anybody},
-    check{"database.commits", needs::outbox, check_commits, looks::as_anybody},
-    check{"database.session", needs::outbox, check_relay_session},
-    check{"database.settings", needs::login, check_settings},
-    check{"database.notification", needs::login, check_notification},
-    check{"database.clock", needs::login, check_clock},
-    check{"database.connections", needs::login, check_connections},
-    check{"database.locks", needs::outbox, check_locks},
-    check{"database.snapshots", needs::login, check_snapshots},
+    check{"database.version", needs::login, looks::as_anybody, ""},
+    check{"database.tls", needs::login, looks::as_a_relay, check_tls},
+    check{"database.writable", needs::login, looks::as_a_relay, "a primary that takes writes"},
+    check{"database.pooler", needs::login, looks::as_a_relay, check_pooler},
+    check{"database.schema", needs::login, looks::as_anybody, check_schema},
+    check{"database.state", needs::outbox, looks::as_anybody, check_state},
+    check{"database.privileges", needs::outbox, looks::as_a_relay, check_privileges},
+    check{"database.row_security", needs::outbox, looks::as_anybody, check_row_security},
+    check{"database.triggers", needs::outbox, looks::as_anybody, "all exist, and fire where they should"},
+    check{"database.rules", needs::outbox, looks::as_anybody, "none that changes what a relay writes"},
+    check{"database.indexes", needs::outbox, looks::as_anybody, "all exist and are valid"},
+    check{"database.references", needs::outbox, looks::as_anybody, "no foreign key refers to events"},
+    check{"database.user_triggers", needs::outbox, looks::as_anybody,
+          "none that fires when an event is marked as published or deleted"},
+    check{"database.user_indexes", needs::outbox, looks::as_anybody,
+          "none on a column that changes when an event is published"},
+    check{"database.sequence", needs::outbox, looks::as_anybody, "counts up, uncached"},
+    check{"database.autovacuum", needs::outbox, looks::as_anybody, "on"},
+    check{"database.partitions", needs::outbox, looks::as_anybody, "the outbox is not partitioned"},
+    check{"database.commits", needs::outbox, looks::as_anybody,
+          "are on disk before their events go out, unless a writer says otherwise"},
+    check{"database.session", needs::outbox, looks::as_a_relay, check_relay_session},
+    check{"database.settings", needs::login, looks::as_a_relay, check_settings},
+    check{"database.notification", needs::login, looks::as_a_relay, check_notification},
+    check{"database.clock", needs::login, looks::as_a_relay, check_clock},
+    check{"database.connections", needs::login, looks::as_a_relay, ""},
+    check{"database.locks", needs::outbox, looks::as_a_relay, check_locks},
+    check{"database.snapshots", needs::login, looks::as_a_relay, ""},
 };
+
+finding ask(const check& one, context& of) {
+  if (const auto* function = std::get_if<finding (*)(context&)>(&one.how)) return (*function)(of);
+  const auto found = of.ask(of.statement(one.statement()));
+  if (!found) return not_checked(found.error().message);
+  if (found->size() == 0) return ok(std::get<const char*>(one.how));
+  const auto words = std::string(found->at(0, 1));
+  if (found->at(0, 0) == "ok") return ok(words);
+  return (found->at(0, 0) == "failure" ? failure : warning)(words, std::string(found->at(0, 2)));
+}
 
 }  // namespace
 
 findings check_database(context& of) {
   findings out;
   const auto opened = of.open();
-  if (opened)
-    out.push_back(named("database.login", ok(fmt::format("as {} to database {} at {}", of.known.user,
-                                                         of.known.database, of.raw().server()))));
-  else
-    out.push_back(named("database.login", refused_login(of, opened.error())));
+  out.push_back(named("database.login", opened ? ok(fmt::format("as {} to database {} at {}", of.known.user,
+                                                                of.known.database, of.raw().server()))
+                                               : refused_login(of, opened.error())));
   for (const check& one : in_order) {
     if (!opened)
       out.push_back(named(one.name, not_checked("no login to PostgreSQL")));
     else if (one.first == needs::outbox && !of.known.has_outbox)
       out.push_back(named(one.name, not_checked("there is no outbox that this outboxd supports")));
     else
-      out.push_back(named(one.name, one.look(of)));
+      out.push_back(named(one.name, ask(one, of)));
+    if (out.back().how == verdict::ok) of.known.sound.insert(one.name);
     of.known.failed = of.known.failed || out.back().how == verdict::failure;
   }
   return out;
@@ -83,9 +101,8 @@ tl::expected<findings, error> check_table(context& of, std::chrono::seconds long
   of.known.user = "a relay";
   findings out;
   for (const check& one : in_order) {
-    if (one.who == looks::as_a_relay) continue;
-    if (one.first == needs::outbox && !of.known.has_outbox) continue;
-    auto found = named(one.name, one.look(of));
+    if (one.who == looks::as_a_relay || (one.first == needs::outbox && !of.known.has_outbox)) continue;
+    auto found = named(one.name, ask(one, of));
     if (found.how == verdict::warning || found.how == verdict::failure) out.push_back(std::move(found));
   }
   return out;

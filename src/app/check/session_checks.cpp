@@ -1,8 +1,6 @@
-// session_checks: what a relay's session with PostgreSQL is like: its settings, its clock, and whether it
-// hears.
+// session_checks: what a relay's session with PostgreSQL is like: its settings and its clock.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,8 +8,6 @@
 #include <cstdlib>
 
 #include "app/check/checks.hpp"
-#include "relay/database_session.hpp"
-#include "relay/lock_holders.hpp"
 
 namespace outboxd::app::check {
 namespace {
@@ -83,7 +79,7 @@ finding check_settings(context& of) {
     if (is_timeout(one.name) && std::atoll(one.base.c_str()) < too_soon)
       return warning(fmt::format("{} may end a session before a relay has set its own", said),
                      setting_remedy(one, of.known));
-    if (one.name == "default_transaction_read_only") continue;  // see check_writable
+    if (one.name == "default_transaction_read_only") continue;  // see writable.sql
     if (of.known.opened_as_relay) {
       const auto own = of.ask(of.as_relay(), fmt::format("SELECT current_setting('{}')", one.name));
       if (!own) return not_checked(own.error().message);
@@ -94,83 +90,6 @@ finding check_settings(context& of) {
   }
   if (harmless.empty()) return ok("none that matters to a relay");
   return ok(fmt::format("{}: a relay overrides it, or is not affected", fmt::join(harmless, ", ")));
-}
-
-namespace {
-
-boost::asio::awaitable<bool> pause_until(pg::connection& link, std::chrono::steady_clock::time_point when) {
-  co_await link.wait_until(when);
-  co_return true;
-}
-
-// Who holds up the queue, as the server says: from a half on, to one session that notifies in five seconds
-// (async.c, QUEUE_FULL_WARN_INTERVAL). A relay may have been that one. 0: it does not say.
-int named_holder(context& of, int percent) {
-  const auto until = std::chrono::steady_clock::now() + 6s;
-  for (;;) {
-    // Refused where the queue is full, and the server says who holds it up all the same.
-    static_cast<void>(of.ask(fmt::format("NOTIFY outboxd_check_{}", ::getpid())));
-    const int process = of.raw().take_queue_holder();
-    const auto now = std::chrono::steady_clock::now();
-    if (process != 0 || percent < 50 || now >= until || of.raw().lost()) return process;
-    wait_for(of.io(), pause_until(of.raw(), now + 500ms));
-  }
-}
-
-// From a tenth on, as relays see it.
-std::optional<finding> judge_queue(context& of) {
-  const auto usage = of.ask("SELECT (100 * pg_notification_queue_usage())::int");
-  const int percent = usage ? std::atoi(std::string(usage->at(0, 0)).c_str()) : 0;
-  if (percent < 10) return std::nullopt;
-  const auto words = fmt::format(
-      "the server's notification queue is {} % full: relays poll, and writers do not notify; when the queue "
-      "is full, commits of other programs that use NOTIFY fail",
-      usage->at(0, 0));
-  std::optional<relay::lock_holder> who;
-  if (of.known.opened_as_relay)
-    if (auto found = wait_for(
-            of.io(), relay::queue_holder_now(of.as_relay(), of.database().schema, named_holder(of, percent))))
-      who = std::move(*found);
-  if (!who)
-    return warning(words,
-                   "SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start LIMIT 5;  "
-                   "-- end the oldest session that listens");
-  return warning(fmt::format("{}; {}", words, who->words),
-                 fmt::format("SELECT pg_terminate_backend({});", who->pid));
-}
-
-}  // namespace
-
-// On a channel of its own: no relay and no writer is disturbed.
-finding check_notification(context& of) {
-  if (!of.known.writable) return not_checked("the server takes no writes");
-  if (!of.known.own_session) return not_checked("the pooler gives this session to others");
-  constexpr auto hearing_timeout = 5s;
-  if (auto fills = judge_queue(of)) return std::move(*fills);
-  const auto channel = fmt::format("outboxd_check_{}", ::getpid());
-  const auto token = fmt::format("{}", std::chrono::steady_clock::now().time_since_epoch().count());
-  for (const auto& sql : {fmt::format("LISTEN {}", channel), fmt::format("NOTIFY {}, '{}'", channel, token)})
-    if (const auto done = of.ask(sql); !done)
-      return failure(done.error().message, "a server where this user may LISTEN and NOTIFY");
-  const auto begun = std::chrono::steady_clock::now();
-  bool heard = false;
-  const auto listen = [&]() -> boost::asio::awaitable<bool> {
-    for (;;) {
-      heard = of.raw().take_notifications().contains(token);
-      if (heard || of.raw().lost() || std::chrono::steady_clock::now() >= begun + hearing_timeout)
-        co_return heard;
-      co_await of.raw().wait_until(begun + hearing_timeout);
-    }
-  };
-  if (!wait_for(of.io(), listen()))
-    return failure("a test notification did not arrive within 5 s; a leader would have to poll",
-                   "database.url: the server itself, or a proxy and a pool that pass notifications on");
-  static_cast<void>(of.ask(fmt::format("UNLISTEN {}", channel)));  // the session ends soon
-  const auto rings = of.known.has_outbox
-                         ? of.ask(fmt::format("SELECT bool_or(s.rings) FROM {}.shard AS s", of.schema()))
-                         : tl::make_unexpected(error{});
-  if (rings && rings->at(0, 0) == "f") return ok("arrives; but writers send none (migrate --no-notify)");
-  return ok("arrives");
 }
 
 finding check_clock(context& of) {

@@ -22,9 +22,7 @@ int number(const pg::rows& in, int column, int otherwise) {
 
 }  // namespace
 
-std::string state_query(std::string_view part, const pg::schema_name& schema, const outbox_shape& shape) {
-  const bool is_late = part == on_columns;
-  const bool needs_all = is_late || part == "objects" || part == "columns";  // else signatures
+std::string declared_objects(const pg::schema_name& schema, const outbox_shape& shape, bool needs_all) {
   std::string statements;
   for (int number = 0; const auto& one : all_declarations(shape)) {
     const auto head = one.statement.find(one.kind == "function" ? "$outboxd$" : "\n");
@@ -32,15 +30,20 @@ std::string state_query(std::string_view part, const pg::schema_name& schema, co
     statements += fmt::format("{}({}, '{}', '{}', {})", statements.empty() ? "" : ",\n", number++, one.kind,
                               one.name, text_literal(fill_in(text, schema, shape)));
   }
+  const placeholder listed{"@statements@", statements};
+  return fill_in(store::state_text("declared"), schema, shape, {&listed, 1});
+}
+
+std::string state_query(std::string_view part, const pg::schema_name& schema, const outbox_shape& shape) {
+  const bool is_late = part == on_columns;
+  const bool needs_all = is_late || part == "objects" || part == "columns";
   std::string versions;
   for (const auto& one : migrations())
     versions += fmt::format("{}({}, '{}')", versions.empty() ? "" : ", ", version_of(one), one.name);
-  const placeholder listed{"@statements@", statements};
-  const std::array<placeholder, 4> more{
-      {{"@declared@", fill_in(store::state_text("declared"), schema, shape, {&listed, 1})},
-       {"@rights@", std::string(store::state_text("rights"))},
-       {"@on_columns@", is_late ? "true" : "false"},
-       {"@migrations@", versions}}};
+  const std::array<placeholder, 4> more{{{"@declared@", declared_objects(schema, shape, needs_all)},
+                                         {"@rights@", std::string(store::state_text("rights"))},
+                                         {"@on_columns@", is_late ? "true" : "false"},
+                                         {"@migrations@", versions}}};
   return fill_in(store::state_text(is_late ? "objects" : part), schema, shape, more);
 }
 

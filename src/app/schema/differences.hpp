@@ -30,6 +30,10 @@ inline constexpr std::array<std::string_view, 10> state_parts{
     "roles",  "leftovers",    "objects", "columns", on_columns,
     "owners", "row_security", "grants",  "rows",    "sequence"};
 
+// The beginning of such a query: sql/state/declared.sql. Bodies of functions and columns of tables are left
+// out unless the query needs them all.
+std::string declared_objects(const pg::schema_name& schema, const outbox_shape& shape, bool needs_all);
+
 // The query that finds the differences in one part.
 std::string state_query(std::string_view part, const pg::schema_name& schema, const outbox_shape& shape);
 result<std::vector<difference>> find_differences(const asking& ask, std::string_view part,
