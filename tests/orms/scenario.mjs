@@ -1,5 +1,7 @@
-// What each mapper of Node.js does: takes an order, rolls one back, and takes three at once.
-export const url = process.argv[2];
+// What each mapper of Node.js does: takes an order, rolls one back, and takes three at once. Arguments: produce or
+// consume, a URL of libpq's.
+export const consumes = process.argv[2] === "consume";
+export const url = process.argv[3];
 
 export const eventOf = (id, total) => ({
   aggregate_type: "order", aggregate_id: String(id), event_type: "order.created", payload: { id: Number(id), total },

@@ -1,10 +1,15 @@
-# ActiveRecord: takes an order, rolls one back, and takes three at once. Arguments: the sample, a URL of
-# libpq's.
+# ActiveRecord: takes an order, rolls one back, and takes three at once; or consumes. Arguments: produce or
+# consume, a URL of libpq's.
 require "active_record"
 
-sample, url = ARGV
+what, url = ARGV
 ActiveRecord::Base.establish_connection(url)
-load sample
+require_relative "event"
+require_relative "consumer"
+
+class Invoice < ActiveRecord::Base
+  self.table_name = "shop.invoices"
+end
 Order.table_name = "shop.orders"
 
 # As a new application has it from 7.0 on: all columns are written.
@@ -13,6 +18,8 @@ def write_all_columns
     one.respond_to?(:partial_inserts=) ? one.partial_inserts = false : one.partial_writes = false
   end
 end
+
+consume if what == "consume"
 
 Order.create!(total: 10)
 Order.transaction do

@@ -1,14 +1,11 @@
-# Django: takes an order, rolls one back, and takes three at once. Arguments: the sample, a URL of libpq's.
-import sys, types, urllib.parse
+# Django: takes an order, rolls one back, and takes three at once; or consumes. Arguments: produce or consume, a
+# URL of libpq's.
+import sys, urllib.parse
 
 import django
 from django.conf import settings
 
-sample, url = sys.argv[1], urllib.parse.urlparse(sys.argv[2])
-shop = types.ModuleType("shop")
-shop.__path__ = []
-shop.__file__ = __file__
-sys.modules["shop"] = shop
+url = urllib.parse.urlparse(sys.argv[2])
 settings.configure(
     INSTALLED_APPS=["shop"],
     USE_TZ=True,
@@ -17,29 +14,19 @@ settings.configure(
                            "USER": url.username, "PASSWORD": url.password, "NAME": url.path[1:]}},
 )
 django.setup()
-from django.db import models, transaction
+from django.db import transaction
 
-shop.models = sys.modules["shop.models"] = types.ModuleType("shop.models")
+from shop.consumer import consume
+from shop.events import Event, take_order
+from shop.models import Order
 
+if sys.argv[1] == "consume":
+    consume()
 
-class Order(models.Model):
-    total = models.IntegerField()
-
-    class Meta:
-        app_label = "shop"
-        managed = False
-        db_table = 'shop"."orders'
-
-
-shop.models.Order = Order
-space = {"__name__": "shop.models"}
-exec(compile(open(sample).read(), sample, "exec"), space)
-Event = space["Event"]
-
-space["take_order"](10)
+take_order(10)
 try:
     with transaction.atomic():
-        space["take_order"](11)
+        take_order(11)
         raise LookupError
 except LookupError:
     pass

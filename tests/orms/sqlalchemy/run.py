@@ -1,29 +1,17 @@
-# SQLAlchemy: takes an order, rolls one back, and takes three at once. Arguments: the sample, a URL of libpq's.
-import sys, types
+# SQLAlchemy: takes an order, rolls one back, and takes three at once; or consumes. Arguments: produce or
+# consume, a URL of libpq's.
+import sys
 
-from sqlalchemy import BigInteger, Column, Integer, create_engine
-from sqlalchemy.orm import Session, declarative_base
+from shop.consumer import consume
+from shop.events import Event, take_order
+from shop.models import Order
+from sqlalchemy import create_engine
+from sqlalchemy.orm import Session
 
-sample, url = sys.argv[1:]
-shop = types.ModuleType("shop")
-shop.models = types.ModuleType("shop.models")
-sys.modules.update({"shop": shop, "shop.models": shop.models})
-Base = shop.models.Base = declarative_base()
+engine = create_engine(sys.argv[2])
+if sys.argv[1] == "consume":
+    consume(engine)
 
-
-class Order(Base):
-    __tablename__ = "orders"
-    __table_args__ = {"schema": "shop"}
-    id = Column(BigInteger, primary_key=True)
-    total = Column(Integer, nullable=False)
-
-
-shop.models.Order = Order
-space = {"__name__": "shop.events"}
-exec(compile(open(sample).read(), sample, "exec"), space)
-take_order, Event = space["take_order"], space["Event"]
-
-engine = create_engine(url)
 with Session(engine) as session, session.begin():
     take_order(session, 10)
 try:
