@@ -23,6 +23,8 @@ constexpr std::string_view by_pooler =
     "or a pool in session mode";
 
 constexpr std::array meanings{
+    meaning{"22P02", fault::permanent,
+            "a value has the wrong form for its type, such as a payload that is not JSON"},
     meaning{"28000", fault::permanent, no_login},
     meaning{"28P01", fault::permanent, no_login},
     meaning{"3D000", fault::permanent, "create the database, or check database.url"},

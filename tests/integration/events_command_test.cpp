@@ -185,6 +185,7 @@ TEST_CASE("a file that is no JSON, a time that has passed and an edit of nothing
   const auto bad = desk.run({"events", "edit", "--id", id, "--set-payload", payload.path()});
   CHECK(bad.exited(1));
   CHECK_MESSAGE(bad.text().find("canary-4711") == std::string::npos, bad.text());
+  CHECK_MESSAGE(bad.says("a payload that is not JSON"), bad.text());
   CHECK(desk.run({"events", "edit", "--id", id}).exited(2));
   CHECK(desk.run({"events", "postpone", "--id", id, "--to", "2020-01-01"}).exited(2));
   CHECK(desk.run({"events", "postpone", "--id", id}).exited(2));

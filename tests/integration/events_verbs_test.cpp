@@ -65,6 +65,8 @@ TEST_CASE_FIXTURE(four_events, "events of every status are listed and shown by t
     CHECK(desk.json({"events", "show", "--id", one}).at("status") == status);
     const auto shown = desk.run({"events", "show", "--id", one});
     CHECK_MESSAGE(shown.says("status        " + status), shown.text());
+    CHECK_MESSAGE(shown.says("published     2") == (status == "published"), shown.text());
+    CHECK_MESSAGE(shown.says("available at") == (status != "published"), shown.text());
     CHECK(desk.run({"dead", "show", "--id", one}).exited(status == "dead" ? 0 : 1));
   }
 }

@@ -129,6 +129,7 @@ TEST_CASE("status names the relays, who leads and who stands by, and whether the
   CHECK(other.at("ready_to_lead") == 1);
   const auto text = desk.text({"status"});
   CHECK_MESSAGE(text.find("standby") != std::string::npos, text);
+  CHECK_MESSAGE(text.find("not ready to lead") == std::string::npos, text);
   CHECK_MESSAGE(text.find("asleep") != std::string::npos, text);
   // Who may see them does.
   auto variables = desk.variables();

@@ -97,7 +97,9 @@ outcome<pg::rows> read_shown(operator_session& session, const show_options& opti
     shown += fmt::format(", 'headers', NULL, 'payload', NULL{}", whole ? ", 'unreadable', true" : "");
   return session.execute(
       fmt::format(
-          "SELECT {}), e.status, e.seq, {}, e.attempts, e.created_at, e.available_at, {}, {}{}"
+          "SELECT {}), e.status, e.seq, {}, e.attempts, e.created_at,"
+          " CASE WHEN e.status <> 'published' THEN e.available_at END, e.published_at,"
+          " CASE WHEN e.status <> 'published' THEN {} END, {}{}"
           " FROM {{0}}.event AS e WHERE e.id = $1::uuid ORDER BY e.exception = 'dead' DESC NULLS LAST, e.seq",
           shown,
           whole ? "e.aggregate_type || '/' || e.aggregate_id, e.event_type, e.exchange, e.routing_key"
@@ -143,8 +145,8 @@ outcome<int> show(const settings& from, const show_options& options) {
   }
   print_field("id", options.id);
   if (options.of == event_set::any) print_field("status", std::string(found.at(0, 1)));
-  constexpr std::array names{"seq",      "aggregate", "event type",   "exchange",   "routing key",
-                             "attempts", "created",   "available at", "last error", "header names"};
+  constexpr std::array names{"seq",     "aggregate",    "event type", "exchange",   "routing key", "attempts",
+                             "created", "available at", "published",  "last error", "header names"};
   int column = 2;  // after the JSON and the status
   for (const auto* name : names) {
     const auto value = found.find(0, column++);

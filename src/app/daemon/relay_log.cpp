@@ -37,7 +37,7 @@ std::string name_of(const flow::destination& which) {
 // Messages that RabbitMQ returns have one remedy.
 std::string_view remedy_of(std::string_view reason) {
   return reason.ends_with("NO_ROUTE")
-             ? " (no queue is bound: declare a queue and bind it, see docs/first-session.md)"
+             ? " (no queue is bound: declare a queue and bind it; see \"No queue takes it\" in the runbook)"
              : "";
 }
 
@@ -231,7 +231,7 @@ void relay_log::say(const notice::unblocked&) {
 void relay_log::say(const notice::exchange_created& what) {
   log_->warn(
       "declared the exchange \"{}\", which did not exist: no queue is bound to it yet, so RabbitMQ returns "
-      "events, and they wait; declare a queue and bind it (see docs/first-session.md)",
+      "events, and they wait; declare a queue and bind it (see \"No queue takes it\" in the runbook)",
       what.name);
 }
 

@@ -94,9 +94,13 @@ void show_relays(std::string& out, const json& status) {
   for (const auto& relay : status.at("relays")) {
     std::string leads;
     for (const auto& shard : relay.at("leads")) leads += fmt::format(" {}", shard.get<int>());
+    const auto ready = relay.at("ready_to_lead").get<int>();
     line(out, "relay",
-         fmt::format("{} ({}), {}", text(relay, "name"), place_of(relay, "address"),
-                     leads.empty() ? "standby" : "leads shard" + leads));
+         fmt::format("{} ({}), {}{}", text(relay, "name"), place_of(relay, "address"),
+                     leads.empty() ? "standby" : "leads shard" + leads,
+                     ready == 0  ? ", not ready to lead"
+                     : ready > 1 ? fmt::format(", {} ready to lead", ready)
+                                 : ""));
   }
   if (status.at("relays").empty()) line(out, "relays", "none");
 }

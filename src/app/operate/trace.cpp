@@ -204,8 +204,8 @@ outcome<json> trace_missing(operator_session& session, const std::string& id) {
   std::string why = fmt::format("there is no event {} in schema {}", id, session.schema().name());
   if (!kept) {
     why +=
-        ", as far as committed transactions go: its own may be open, rolled back, or long ago, and the event "
-        "deleted since";
+        ": its transaction may still be open or was rolled back, or the event was deleted after it was "
+        "published";
     return json{{"id", id}, {"state", "unknown"}, {"why", why}};
   }
   const auto discarded = json::parse(*kept);
