@@ -169,7 +169,8 @@ api::answered api::now(const http::request& asked) {
 
 api::answered api::stuck() {
   const desk::question what = [this](app::operator_session& session) -> desk::answer {
-    constexpr std::array<std::string_view, 4> parts{"stuck", "pauses", "culprits", "snapshot"};
+    constexpr std::array<std::string_view, 5> parts{"stuck", "pauses", "lock_holders", "row_holders",
+                                                    "snapshot"};
     auto found = app::look_at_outbox(session, from_.relay.leader.database, parts);
     if (found.at("errors").size() == parts.size())
       return app::run_failure(found.at("errors").front().get<std::string>());

@@ -106,7 +106,7 @@ std::optional<headline> outbox_unread(const json& status) {
   return events_unread(status);
 }
 
-std::optional<headline> in_the_way(const json& status) {
+std::optional<headline> lock_holder(const json& status) {
   for (const auto& one : array_at(status, "culprits")) {
     const auto from = text_at(one, "keeps_from");
     if (from != "writing" && from != "leading") continue;
@@ -114,9 +114,9 @@ std::optional<headline> in_the_way(const json& status) {
     return headline{
         "lock_holder", "bad",
         fmt::format(
-            "A session is in the way: pid {} (user {}, application {}) holds {} and keeps relays from {}; "
-            "{}.",
-            pid, text_at(one, "user", "?"), text_at(one, "application", "?"), text_at(one, "mode"), from,
+            "A session is in the way: pid {} (user {}, application {}) {} {} and keeps relays from {}; {}.",
+            pid, text_at(one, "user", "?"), text_at(one, "application", "?"),
+            one.value("behind", json()).is_null() ? "holds" : "waits for", text_at(one, "mode"), from,
             waiting_words(status)),
         fmt::format("Let it finish, or end it: SELECT pg_terminate_backend({});", pid), ""};
   }
@@ -363,7 +363,7 @@ headline headline_of(const json& now) {
   const auto& status = now.at("status");
   if (auto one = database_away(now)) return *one;
   if (auto one = outbox_unread(status)) return *one;
-  if (auto one = in_the_way(status)) return *one;
+  if (auto one = lock_holder(status)) return *one;
   if (auto one = events_unread(status)) return *one;
   if (auto one = all_paused(status)) return *one;
   if (auto one = shard_missing(status)) return *one;

@@ -17,7 +17,7 @@ using std::chrono::system_clock;
 
 namespace {
 
-constexpr std::array<std::string_view, 4> parts{"events", "pauses", "relays", "culprits"};
+constexpr std::array<std::string_view, 5> parts{"events", "pauses", "relays", "lock_holders", "row_holders"};
 constexpr std::chrono::seconds watched_for{30};   // after a reader has asked
 constexpr std::chrono::seconds silent_after{15};  // a slower look means that PostgreSQL does not answer
 constexpr std::chrono::seconds longest_wait{2};   // of a reader, for the look that the request has started

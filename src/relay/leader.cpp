@@ -230,17 +230,16 @@ void leader::take(const flow::notice::hears_again& what) {
 }
 
 void leader::take(const flow::notice::queue& what) {
-  lock_holders_.set_queue_holder(0);
   queue_fills_since_ = what.fills ? std::optional(std::chrono::system_clock::now()) : std::nullopt;
   host_.tell(what);
 }
 
 void leader::take(const flow::notice::kept& what) {
-  lock_holders_.set(what.from, what.now, clock::now());
+  lock_holders_.set(what.from, what.now);
 }
 
 void leader::take(const flow::notice::loudest& what) {
-  lock_holders_.set_loudest(what.process, clock::now());
+  lock_holders_.set_loudest(what.process);
 }
 
 }  // namespace outboxd::relay

@@ -85,7 +85,7 @@ class leader {
   done carry_out(pg::connection& link, flow::task::use_sleep_lock& what);
   done carry_out(pg::connection& link, flow::task::end_hanging_leaders& what);
   done carry_out(pg::connection& link, flow::task::end_former_sleeper& what);
-  done carry_out(pg::connection& link, flow::task::name_lock_holders& what);
+  done carry_out(pg::connection& link, flow::task::look_for_lock_holders& what);
   done carry_out(pg::connection& link, flow::task::mend_shards& what);
   done carry_out(pg::connection& link, flow::task::listen& what);
   done carry_out(pg::connection& link, flow::task::stop_listening& what);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/text.hpp"
 #include "pg/binary.hpp"
 #include "pg/sqlstate.hpp"
 #include "relay/leader.hpp"
@@ -49,18 +50,11 @@ leader::done leader::carry_out(pg::connection& link, flow::task::end_former_slee
   co_return co_await end_former_sleeper(link, settings_.database, view_.shard, own);
 }
 
-leader::done leader::carry_out(pg::connection& link, flow::task::name_lock_holders&) {
-  if (!may_.sessions || !lock_holders_.due(clock::now())) co_return result<void>();
-  if (flow_.leads() && flow_.queue_usage() >= 0.5 && !lock_holders_.knows_queue_holder()) {
-    // From this level on, the server warns notifying sessions, one every five seconds (async.c,
-    // asyncQueueFillWarning).
-    OUTBOXD_CO_TRY_VOID(co_await notify(link));
-    if (const int process = link.take_queue_holder(); process != 0) lock_holders_.set_queue_holder(process);
-  }
-  const auto words =
-      co_await lock_holders_.search(link, flow_.leads().value_or(0), flow_.events().unwritten());
-  if (!words) co_return tl::make_unexpected(words.error());
-  for (const std::string& one : *words) host_.tell(notice::lock_holder{one});
+leader::done leader::carry_out(pg::connection& link, flow::task::look_for_lock_holders&) {
+  if (!may_.sessions) co_return result<void>();
+  OUTBOXD_CO_TRY(const auto found,
+                 co_await lock_holders_.look(link, flow_.leads().value_or(0), flow_.events().meets_lock()));
+  for (const auto& one : found) host_.tell(notice::lock_held{one.words, one.since});
   co_return result<void>();
 }
 
@@ -146,7 +140,13 @@ leader::done leader::carry_out(pg::connection& link, flow::task::look_for_reques
     flow_.on_requester(std::nullopt, clock::now());
     co_return result<void>();
   }
-  OUTBOXD_CO_TRY(const auto who, co_await lock_holders_.requester(link, view_.shard));
+  pg::pipeline steps;
+  steps.run(std::string(store::statement::requester), {pg::int8(view_.shard)});
+  OUTBOXD_CO_TRY(const auto answer,
+                 co_await link.execute_segments(std::move(steps), settings_.database.claim_timeout));
+  std::optional<std::string> who;
+  if (const auto& only = answer.front(); !only.refusal && only.answers.front().size() > 0)
+    who = printable(only.answers.front().at(0, 0));
   flow_.on_requester(who, clock::now());
   co_return result<void>();
 }

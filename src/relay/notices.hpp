@@ -44,8 +44,9 @@ struct led {  // from now on
 struct shards_mended {  // their rows were gone, and are made again
   std::int64_t shards;
 };
-struct lock_holder {  // somebody's locks have been in the way for ten seconds
+struct lock_held {  // by another session: it has been in the way for ten seconds
   const std::string& words;
+  std::chrono::system_clock::time_point since;
 };
 struct blocked {  // connection.blocked
   std::string_view reason;
@@ -98,7 +99,7 @@ using relay_notice =
                  notice::stands_by, notice::makes_way, notice::deferred, notice::deferral_over, notice::deaf,
                  notice::hears_again, notice::queue, notice::in_doubt, notice::connected,
                  notice::disconnected, notice::open_to_network, notice::goes_without, notice::newer_schema,
-                 notice::led, notice::shards_mended, notice::lock_holder, notice::blocked, notice::unblocked,
+                 notice::led, notice::shards_mended, notice::lock_held, notice::blocked, notice::unblocked,
                  notice::exchange_created, notice::destination_down, notice::destination_still_down,
                  notice::destination_up, notice::pruned, notice::prune_ended, notice::prune_refused,
                  notice::prune_kept, notice::sample_refused, notice::rotated>;

@@ -70,8 +70,8 @@ std::vector<obstacle> relay::obstacles() const {
     out.push_back({"broker_blocked", fmt::format("publishing blocked by RabbitMQ ({})", blocked_because_),
                    blocked_since_});
   for (const auto& one : leaders_)
-    if (const auto* who = one->lock_holders().in_the_way()) {
-      out.push_back({"locked_out", who->words, who->since});
+    if (const auto* found = one->lock_holders().locked_out()) {
+      out.push_back({"locked_out", found->words, found->since});
       break;
     }
   for (const auto& one : leaders_)
@@ -139,12 +139,10 @@ std::vector<obstacle> relay::warnings() const {
   const auto told = std::find_if(leaders_.begin(), leaders_.end(),
                                  [](const auto& one) { return one->leads() && one->queue_fills_since(); });
   if (told != leaders_.end()) {
-    const auto* who = (*told)->lock_holders().holds_queue();
     out.push_back({"notification_queue",
                    fmt::format("PostgreSQL's notification queue is {:.0f} % full, so the leader polls and "
-                               "writers do not notify; {}",
-                               100 * (*told)->queue_usage(),
-                               who != nullptr ? who->words : "looking for the session that holds it up"),
+                               "writers do not notify; `outboxd check` names the session that holds it up",
+                               100 * (*told)->queue_usage()),
                    *(*told)->queue_fills_since()});
   }
   for (const auto& one : leaders_)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -150,6 +151,10 @@ std::string replaced(std::string text, const replacement& what) {
 }
 
 }  // namespace
+
+std::string_view relay_text(std::string_view name) {
+  return std::ranges::find(statement_texts(), name, &statement_text::name)->sql;
+}
 
 std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_type payload,
                                        after_publish then, open_to_all may,

@@ -35,6 +35,7 @@ struct statement_text {
   std::string_view sql;
 };
 std::span<const statement_text> statement_texts();
+std::string_view relay_text(std::string_view name);
 
 // Names of the prepared statements; their parameters and rows are described in sql/relay/<name>.sql.
 namespace statement {
@@ -69,12 +70,7 @@ inline constexpr std::string_view rotate = "rotate";
 inline constexpr std::string_view over = "over";
 inline constexpr std::string_view scan = "scan";
 inline constexpr std::string_view drop = "drop";
-inline constexpr std::string_view lead_holder = "lead_holder";
-inline constexpr std::string_view sleep_holder = "sleep_holder";
-inline constexpr std::string_view table_holder = "table_holder";
-inline constexpr std::string_view row_holder = "row_holder";
-inline constexpr std::string_view notifier = "notifier";
-inline constexpr std::string_view queue_holder = "queue_holder";
+inline constexpr std::string_view lock_holders = "lock_holders";
 inline constexpr std::string_view requester = "requester";
 }  // namespace statement
 

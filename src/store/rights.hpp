@@ -20,9 +20,9 @@ inline constexpr std::string_view operator_role = "outbox_operator";
 
 // Rights of every user that a relay can do without, see open_to_all. Rights that are not named there serve
 // only a log line or a figure.
-inline constexpr std::array<std::string_view, 7> dispensable{
-    "pg_notification_queue_usage", "pg_control_system", "pg_stat_activity", "pg_stat_get_activity",
-    "pg_terminate_backend",        "pg_blocking_pids",  "pg_relation_size"};
+inline constexpr std::array<std::string_view, 6> dispensable{
+    "pg_notification_queue_usage", "pg_control_system",    "pg_stat_activity",
+    "pg_stat_get_activity",        "pg_terminate_backend", "pg_relation_size"};
 
 // Columns of the rows of lacks_query.
 struct lack {

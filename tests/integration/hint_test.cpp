@@ -48,9 +48,7 @@ class stranger {
   stranger(const stranger&) = delete;
   stranger& operator=(const stranger&) = delete;
 
-  std::string pid() {
-    return fmt::format("pid {} (user {}, application stranger", session_.backend_pid(), user_.name());
-  }
+  std::string told() { return fmt::format("pid {} sends them", session_.backend_pid()); }
 
  private:
   void talk() {
@@ -85,7 +83,7 @@ TEST_CASE("a stranger who floods the channel with words stops nobody, and is nam
   const auto leader = on.await_leader();
   stranger other{on, 500};
   on.add_events(20, 20);
-  running.wait_line(other.pid(), time_limit);
+  running.wait_line(other.told(), time_limit);
   on.add_events(20, 20);
   const auto report = on.check_all();
   CHECK_MESSAGE(report.exact(), report.words());

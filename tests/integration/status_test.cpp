@@ -35,7 +35,7 @@ void save_position(database& session) {
 
 }  // namespace
 
-TEST_CASE("an outbox that is empty and that nobody serves has no oldest event, no leader and no culprit") {
+TEST_CASE("an outbox that is empty and not served has no oldest event, no leader and no lock holder") {
   const stage on;
   const operator_desk desk{on};
   const auto status = desk.json({"status"});

@@ -124,7 +124,7 @@ TEST_CASE("a lead that is free is taken: it listens, sees whether somebody asks 
   CHECK(of.next<task::show_presence>().able);
   of.it.on_shown(true);
   of.next<task::end_hanging_leaders>();
-  of.next<task::name_lock_holders>();
+  of.next<task::look_for_lock_holders>();
   of.next<task::mend_shards>();
   CHECK(of.next<task::take_lead>().but.empty());
   of.it.on_taken(0);

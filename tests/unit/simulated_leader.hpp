@@ -122,7 +122,7 @@ class simulated_leader {
   // Nobody hangs without being found, no row of a shard is ever gone, and locks have no names.
   void carry_out(flow::task::end_hanging_leaders&) {}
   void carry_out(flow::task::end_former_sleeper&) {}
-  void carry_out(flow::task::name_lock_holders&) {}
+  void carry_out(flow::task::look_for_lock_holders&) {}
   void carry_out(flow::task::mend_shards&) {}
   void carry_out(flow::task::listen&) { session_.ask(nothing()); }
   void carry_out(flow::task::stop_listening&) { session_.ask(nothing()); }

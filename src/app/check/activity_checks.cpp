@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "app/check/checks.hpp"
-#include "relay/lock_holders.hpp"
+#include "core/text.hpp"
+#include "pg/binary.hpp"
+#include "pg/shown_statement.hpp"
 
 namespace outboxd::app::check {
 namespace {
@@ -35,6 +37,83 @@ int named_holder(context& of, int percent) {
   }
 }
 
+// A session whose lock, or transaction, is in the way.
+struct lock_holder {
+  std::string pid;  // empty: a prepared transaction, which has no process
+  std::string words;
+
+  std::string remedy() const {
+    return pid.empty() ? "SELECT gid FROM pg_prepared_xacts;  -- then ROLLBACK PREPARED 'gid';"
+                       : fmt::format("SELECT pg_terminate_backend({});", pid);
+  }
+};
+
+// Columns of sql/check/{locks,row_locks,queue_holder}.sql; the last two of locks alone.
+struct holder {
+  enum column : int { keeps_from, shard, mode, pid, user, application, query, waits_for, behind };
+};
+
+std::string session_of(const pg::rows& all, int row) {
+  if (all.is_null(row, holder::pid)) return "a prepared transaction (see pg_prepared_xacts)";
+  const auto name = [&](int column) { return printable(all.find(row, column).value_or(""), 100); };
+  const auto statement = all.find(row, holder::query).value_or("");
+  // PostgreSQL shows this to users without pg_read_all_stats.
+  const bool hidden = statement == "<insufficient privilege>";
+  return fmt::format(
+      "pid {} (user {}, application {}, {}{})", all.at(row, holder::pid), name(holder::user),
+      name(holder::application),
+      hidden ? "its statement is visible only to members of pg_read_all_stats" : "latest statement: ",
+      hidden ? "" : pg::shown_statement(statement));
+}
+
+std::string words_of(const std::string& schema, const pg::rows& all, int row) {
+  const auto who = session_of(all, row);
+  if (all.at(row, holder::keeps_from) == "leading" && !all.is_null(row, holder::waits_for))
+    return fmt::format(
+        "no relay can lead shard {} of {}: {} still holds its leader lock for a relay that no longer leads; "
+        "the session was told to end, and waits for {}",
+        all.at(row, holder::shard), schema, who, printable(all.at(row, holder::waits_for), 100));
+  if (all.at(row, holder::keeps_from) == "leading")
+    return fmt::format("no relay can lead shard {} of {}: {} holds its leader lock",
+                       all.at(row, holder::shard), schema, who);
+  if (all.at(row, holder::mode) == "row locks")
+    return fmt::format("events of {} cannot be marked as published: {} has locked their rows", schema, who);
+  if (all.is_null(row, holder::behind))
+    return fmt::format("events of {} cannot be read or marked as published: {} holds {} on the table", schema,
+                       who, all.at(row, holder::mode));
+  return fmt::format(
+      "events of {} cannot be read or marked as published: {} waits for {} on the table, behind pid {}",
+      schema, who, all.at(row, holder::mode), all.at(row, holder::behind));
+}
+
+// Row locks only if nobody has locked the table, because the question would wait for that lock.
+result<std::vector<lock_holder>> lock_holders_now(context& of) {
+  OUTBOXD_TRY(auto found, of.look("locks", {pg::int8(of.database().claim_timeout.count())}));
+  if (found.size() == 0) {
+    OUTBOXD_TRY(found, of.look("row_locks", {}));
+  }
+  std::vector<lock_holder> out;
+  for (int row = 0; row < found.size(); ++row)
+    out.push_back({std::string(found.find(row, holder::pid).value_or("")),
+                   words_of(of.database().schema.name(), found, row)});
+  return out;
+}
+
+// PostgreSQL does not show who listens, so without a name from it the oldest transaction is only a guess.
+std::optional<lock_holder> queue_holder_now(context& of, int process) {
+  const auto found = of.look("queue_holder", {pg::int4(process)});
+  if (!found || found->size() == 0) return std::nullopt;
+  return lock_holder{
+      std::string(found->at(0, holder::pid)),
+      fmt::format("the server's notification queue is not emptied: {} {}; its transaction is open {}. End it "
+                  "(SELECT pg_terminate_backend(PID)), and let that program commit before it waits",
+                  session_of(*found, 0),
+                  found->at(0, holder::keeps_from) == "named"
+                      ? "prevents that"
+                      : "has the oldest transaction, and may be the listener",
+                  found->at(0, holder::mode))};
+}
+
 // From a tenth on, as relays see it.
 std::optional<finding> judge_queue(context& of) {
   const auto usage = of.ask("SELECT (100 * pg_notification_queue_usage())::int");
@@ -44,17 +123,12 @@ std::optional<finding> judge_queue(context& of) {
       "the server's notification queue is {} % full: relays poll, and writers do not notify; when the queue "
       "is full, commits of other programs that use NOTIFY fail",
       usage->at(0, 0));
-  std::optional<relay::lock_holder> who;
-  if (of.known.opened_as_relay)
-    if (auto found = wait_for(
-            of.io(), relay::queue_holder_now(of.as_relay(), of.database().schema, named_holder(of, percent))))
-      who = std::move(*found);
+  const auto who = queue_holder_now(of, named_holder(of, percent));
   if (!who)
     return warning(words,
                    "SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start LIMIT 5;  "
                    "-- end the oldest session that listens");
-  return warning(fmt::format("{}; {}", words, who->words),
-                 fmt::format("SELECT pg_terminate_backend({});", who->pid));
+  return warning(fmt::format("{}; {}", words, who->words), who->remedy());
 }
 
 }  // namespace
@@ -91,24 +165,15 @@ finding check_notification(context& of) {
 
 // What is there at two looks, a second apart.
 finding check_locks(context& of) {
-  if (!of.known.opened_as_relay) return not_checked("no session could be opened as a relay does");
-  const auto look = [&] {
-    return wait_for(
-        of.io(), relay::lock_holders_now(of.as_relay(), of.database().schema, of.database().claim_timeout));
-  };
-  const auto first = look();
+  const auto first = lock_holders_now(of);
   if (!first) return not_checked(first.error().message);
   if (first->empty()) return ok("no other session's locks are in the way");
-  wait_for(of.io(), pause(of.as_relay(), 1s));
-  const auto second = look();
+  wait_for(of.io(), pause(of.raw(), 1s));
+  const auto second = lock_holders_now(of);
   if (!second) return not_checked(second.error().message);
-  for (const relay::lock_holder& one : *second) {
-    if (std::none_of(first->begin(), first->end(), [&](const auto& before) { return before.pid == one.pid; }))
-      continue;
-    return failure(one.words, one.pid == 0
-                                  ? "SELECT gid FROM pg_prepared_xacts;  -- then ROLLBACK PREPARED 'gid';"
-                                  : fmt::format("SELECT pg_terminate_backend({});", one.pid));
-  }
+  for (const lock_holder& one : *second)
+    if (std::ranges::find(*first, one.pid, &lock_holder::pid) != first->end())
+      return failure(one.words, one.remedy());
   return ok("no other session's locks are in the way for long");
 }
 

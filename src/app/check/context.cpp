@@ -29,9 +29,11 @@ std::string context::statement(const std::string& name) const {
   const auto& schema = database().schema;
   const bool removes = database().after_publish == store::after_publish::remove;
   const bool compares = text(name).find("@declared@") != std::string_view::npos;
-  const std::array<placeholder, 6> more{
+  const std::array<placeholder, 8> more{
       {{"@declared@", compares ? declared_objects(schema, known.shape, true) : ""},
        {"@tables@", fill_in(text("tables"), schema, known.shape)},
+       {"@lock_holders@", fill_in(store::relay_text("lock_holders"), schema, known.shape)},
+       {"@row_holders@", fill_in(store::state_text("row_holders"), schema, known.shape)},
        {"@oldest_server@", std::to_string(store::oldest_server)},
        {"@user@", text_literal(known.user)},
        {"@removes@", removes ? "true" : "false"},
@@ -64,20 +66,20 @@ result<void> context::open() {
 result<void> context::open_as_relay() {
   OUTBOXD_TRY(const auto opened,
               wait_for(io_, relay::open_session(own_, database(), relay::session_use::stream)));
-  // Those first that name whoever has a lock: a lock on the table keeps others from being prepared.
-  pg::pipeline steps;
-  pg::pipeline others;
-  constexpr std::array names{store::statement::lead_holder, store::statement::table_holder,
-                             store::statement::queue_holder};
-  for (auto& one :
-       store::relay_statements(database().schema, opened.payload, database().after_publish, opened.may)) {
-    auto& to = std::find(names.begin(), names.end(), one.name) != names.end() ? steps : others;
-    to.prepare(std::move(one.name), std::move(one.sql));
-  }
-  OUTBOXD_TRY_VOID(wait_for(io_, own_.execute(std::move(steps), database().connect_timeout)));
   known.opened_as_relay = true;
-  OUTBOXD_TRY_VOID(wait_for(io_, own_.execute(std::move(others), database().connect_timeout)));
+  pg::pipeline steps;
+  for (auto& one :
+       store::relay_statements(database().schema, opened.payload, database().after_publish, opened.may))
+    steps.prepare(std::move(one.name), std::move(one.sql));
+  OUTBOXD_TRY_VOID(wait_for(io_, own_.execute(std::move(steps), database().connect_timeout)));
   return {};
+}
+
+result<pg::rows> context::look(const std::string& name, std::vector<std::string> parameters) {
+  pg::pipeline steps;
+  steps.run_unnamed(statement(name), std::move(parameters));
+  OUTBOXD_TRY(auto answers, wait_for(io_, raw_.execute(std::move(steps), database().connect_timeout)));
+  return std::move(answers.front());
 }
 
 result<pg::rows> context::ask(pg::connection& on, std::string sql) {

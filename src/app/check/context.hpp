@@ -65,6 +65,8 @@ class context {
   const relay::postgres_settings& database() const { return from_.relay.leader.database; }
   // The statement of sql/check, with its placeholders filled in.
   std::string statement(const std::string& name) const;
+  // Asks it with parameters. They and the answer are in binary format.
+  result<pg::rows> look(const std::string& name, std::vector<std::string> parameters);
   boost::asio::io_context& io() { return io_; }
 
   // A session with the settings that the server, the role and the connection string give it, but for
@@ -89,7 +91,7 @@ class context {
     std::set<std::string> sound;  // checks
     bool failed = false;          // any check
     bool has_outbox = false;
-    bool opened_as_relay = false;  // whether or not all its statements could be prepared
+    bool opened_as_relay = false;
   };
   knowledge known;
 

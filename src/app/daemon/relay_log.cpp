@@ -1,5 +1,6 @@
 #include "app/daemon/relay_log.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -158,7 +159,8 @@ void relay_log::say(const notice::queue& what) {
   if (!what.fills) return log_->info("PostgreSQL: the notification queue has room again");
   log_->warn(
       "PostgreSQL: the notification queue, which all databases of the server share, is {:.0f} % full: a "
-      "session listens and keeps a transaction open. The relay polls, and writers do not notify; when the "
+      "session listens and keeps a transaction open; `outboxd check` names it. The relay polls, and writers "
+      "do not notify; when the "
       "queue is full, commits of other programs that use NOTIFY fail",
       100 * what.usage);
 }
@@ -216,8 +218,9 @@ void relay_log::say(const notice::shards_mended& what) {
       what.shards == 1 ? "a shard" : fmt::format("{} shards", what.shards));
 }
 
-void relay_log::say(const notice::lock_holder& what) {
-  log_->warn("PostgreSQL: {}", what.words);
+void relay_log::say(const notice::lock_held& what) {
+  log_->warn("PostgreSQL: since {:%H:%M:%S} UTC, {}",
+             fmt::gmtime(std::chrono::floor<std::chrono::seconds>(what.since)), what.words);
 }
 
 void relay_log::say(const notice::blocked& what) {

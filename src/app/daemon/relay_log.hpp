@@ -48,7 +48,7 @@ class relay_log {
   void say(const relay::notice::newer_schema& what);
   void say(const relay::notice::led& what);
   void say(const relay::notice::shards_mended& what);
-  void say(const relay::notice::lock_holder& what);
+  void say(const relay::notice::lock_held& what);
   void say(const relay::notice::blocked& what);
   void say(const relay::notice::unblocked& what);
   void say(const relay::notice::exchange_created& what);

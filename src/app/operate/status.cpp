@@ -105,19 +105,21 @@ void show_relays(std::string& out, const json& status) {
   if (status.at("relays").empty()) line(out, "relays", "none");
 }
 
-// Describes a session that still holds a lead which its relay has given up.
-std::string silent(const json& one) {
+// Describes a session that waits for its lock, or still holds a lead which its relay has given up.
+std::string rest_of(const json& one) {
+  if (!one.at("behind").is_null()) return fmt::format(", behind pid {}", one.at("behind").get<int>());
   const auto waits_for = text(one, "waits_for");
   return waits_for.empty() ? ""
                            : ": its relay has given up the shard, but its session waits for " + waits_for;
 }
 
-void show_culprits(std::string& out, const json& status) {
+void show_lock_holders(std::string& out, const json& status) {
   for (const auto& one : status.at("culprits"))
     line(out, "in the way",
-         fmt::format("pid {} (user {}, application {}) holds {} and keeps relays from {}{}",
+         fmt::format("pid {} (user {}, application {}) {} {} and keeps relays from {}{}",
                      one.at("pid").is_null() ? 0 : one.at("pid").get<int>(), text(one, "user", "?"),
-                     text(one, "application", "?"), text(one, "mode"), text(one, "keeps_from"), silent(one)));
+                     text(one, "application", "?"), one.at("behind").is_null() ? "holds" : "waits for",
+                     text(one, "mode"), text(one, "keeps_from"), rest_of(one)));
 }
 
 void show_snapshot(std::string& out, const json& status) {
@@ -167,7 +169,10 @@ json look_at_outbox(operator_session& session, const relay::postgres_settings& a
   json out{{"schema", at.schema.name()}, {"errors", json::array()}};
   for (const std::string_view part : parts) {
     std::vector<std::string> parameters;
-    if (part == "culprits") parameters.push_back(std::to_string(at.claim_timeout.count()));
+    if (part == "lock_holders") parameters.push_back(std::to_string(at.claim_timeout.count()));
+    // It would wait for a lock on the table, and who holds that is named.
+    const auto named = out.value("culprits", json::array());
+    if (part == "row_holders" && !named.empty()) continue;
     const auto answer = session.ask(part, parameters);
     if (!answer) {
       out["errors"].push_back(answer.error().message);
@@ -196,7 +201,7 @@ std::string status_view(const json& status) {
   if (status.contains("events")) show_events(out, status);
   if (status.contains("paused")) show_pauses(out, status);
   if (status.contains("relays")) show_relays(out, status);
-  if (status.contains("culprits")) show_culprits(out, status);
+  if (status.contains("culprits")) show_lock_holders(out, status);
   if (status.contains("oldest_snapshot")) show_snapshot(out, status);
   if (status.contains("table")) show_table(out, status);
   if (status.contains("partitions")) show_partitions(out, status);

@@ -12,8 +12,8 @@
 namespace outboxd::app {
 
 // The statements of sql/status that make up the snapshot.
-inline constexpr std::array<std::string_view, 6> status_parts{"events",   "pauses",   "relays",
-                                                              "culprits", "snapshot", "table"};
+inline constexpr std::array<std::string_view, 7> status_parts{
+    "events", "pauses", "relays", "lock_holders", "row_holders", "snapshot", "table"};
 
 // `session` must be read-only (look_only). If a part cannot be read, because of a lock or a lost connection,
 // the array `errors` names it. The other parts are there.

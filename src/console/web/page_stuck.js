@@ -168,7 +168,7 @@ function show_paused(place, data) {
   );
 }
 
-function show_culprits(place, data) {
+function show_lock_holders(place, data) {
   if (data.culprits === undefined) return fill(place);
   if (data.culprits.length === 0)
     return fill(place, el('p', {class: 'empty'}, 'No session holds a lock that relays need.'));
@@ -180,7 +180,10 @@ function show_culprits(place, data) {
         {title: 'Pid', number: true, cell: (row) => String(row.pid ?? '?')},
         {title: 'User', cell: (row) => shown(row.user ?? 'not known', 80)},
         {title: 'Application', cell: (row) => shown(row.application ?? 'not known', 80)},
-        {title: 'Holds', cell: (row) => row.mode},
+        {
+          title: 'Holds',
+          cell: (row) => (row.behind === null ? row.mode : `${row.mode}, waits behind pid ${row.behind}`),
+        },
         {
           title: 'Keeps relays from',
           cell: (row) => row.keeps_from + (row.shard === null ? '' : ` shard ${row.shard}`),
@@ -237,7 +240,7 @@ export function make(main) {
     ['Failures', show_failures],
     ['Blocked aggregates', show_held],
     ['Paused', show_paused],
-    ['Sessions in the way', show_culprits],
+    ['Sessions in the way', show_lock_holders],
     ['Oldest snapshot', show_snapshot],
   ].map(([name, show]) => ({name, show, place: el('div'), before: ''}));
   const unread = el('ul', {class: 'wrong'});

@@ -105,7 +105,6 @@ void hearing::on_queue_usage(double usage) {
   const bool fills = usage >= (queue_.fills ? limits_.queue_empty_below : limits_.queue_fills_from);
   const bool is_news = fills != queue_.fills;
   queue_ = {usage, fills};
-  tell_(notice::kept{kept_from::ringing, fills});
   if (is_news) tell_(notice::queue{fills, usage});
 }
 

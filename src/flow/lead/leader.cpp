@@ -52,7 +52,7 @@ void leader::end_lead() {
   if (!is_loaded()) return;  // it was only about to lead
   stream_.lost();
   hearing_.end();
-  for (const auto what : {kept_from::sleeping, kept_from::writing, kept_from::quiet, kept_from::ringing})
+  for (const auto what : {keeps_from::sleeping, keeps_from::writing, keeps_from::hearing})
     tell_(notice::kept{what, false});
   tell_(notice::gave_up{*shard});
 }
@@ -71,7 +71,7 @@ script leader::serve() {
     if (now_ >= next_hang_check_) {
       next_hang_check_ = now_ + std::min<std::chrono::milliseconds>(claim_timeout_ / 4, hang_check_interval);
       co_yield task::end_hanging_leaders{};
-      co_yield task::name_lock_holders{};
+      co_yield task::look_for_lock_holders{};
       if (mends_shards()) co_yield task::mend_shards{};
       // This relay's other leaders would not notice that another relay has gone.
       if (share_.led() > 0 && counts_relays()) co_yield task::count_relays{};
@@ -106,7 +106,7 @@ script leader::serve() {
         if (mends_shards()) co_yield task::mend_shards{};
         if (counts_relays()) co_yield task::count_relays{};
         if (std::exchange(sleep_refused_, false)) co_yield task::end_former_sleeper{};
-        co_yield task::name_lock_holders{};
+        co_yield task::look_for_lock_holders{};
         continue;
       }
       const auto what = lead_on();
@@ -154,7 +154,7 @@ void leader::begin_sweep() {
 }
 
 void leader::on_taken(std::optional<int> shard) {
-  tell_(notice::kept{kept_from::leading, !shard});
+  tell_(notice::kept{keeps_from::leading, !shard});
   if (!shard) return tell_(notice::stands_by{});
   shard_ = shard;
   lead_.on_taken();
@@ -258,7 +258,7 @@ void leader::on_answer(store_answer what, bool read_only, clock::time_point now)
   if (was.tells) watch_deferrals(what.deferral(), was.writes, now);
   const auto news = stream_.on_answer(std::move(what));
   if (news.complete) has_read_all_ = true;
-  if (was.tells) tell_(notice::kept{kept_from::writing, put_off || stream_.meets_lock()});
+  if (was.tells) tell_(notice::kept{keeps_from::writing, put_off || stream_.meets_lock()});
   if (news.queue_usage) {
     read_told_usage_ = true;
     on_queue_usage(news.queue_usage, now);

@@ -70,7 +70,7 @@ void leader::tell_doorbell(clock::time_point now) {
 void leader::on_sleep_lock(sleep_news news, clock::time_point now) {
   if (news == sleep_news::contended) return doorbell_.on_contention(now);
   sleep_refused_ = news == sleep_news::refused;
-  tell_(notice::kept{kept_from::sleeping, sleep_refused_});
+  tell_(notice::kept{keeps_from::sleeping, sleep_refused_});
   if (news == sleep_news::granted) return doorbell_.on_granted(now);
   if (news == sleep_news::refused) return doorbell_.on_refused(now);
   doorbell_.set(doorbell::obstacle::no_lock_session, news == sleep_news::down, now);

@@ -30,7 +30,7 @@ struct use_sleep_lock {
 // The answer is that they are done.
 struct end_hanging_leaders {};
 struct end_former_sleeper {};
-struct name_lock_holders {};
+struct look_for_lock_holders {};
 struct mend_shards {};  // creates missing rows of shards
 struct listen {};       // may be refused: then nothing arrives, and the proof of hearing is missed
 struct stop_listening {};
@@ -56,7 +56,7 @@ struct round_trip {          // on_answer
 
 using leader_task =
     std::variant<task::wait, task::end_session, task::use_sleep_lock, task::end_hanging_leaders,
-                 task::end_former_sleeper, task::name_lock_holders, task::mend_shards, task::listen,
+                 task::end_former_sleeper, task::look_for_lock_holders, task::mend_shards, task::listen,
                  task::stop_listening, task::release_lead, task::allow_writes, task::show_presence,
                  task::take_lead, task::load, task::look_for_request, task::count_relays, task::notify_self,
                  task::ask_queue_usage, task::round_trip>;

@@ -16,13 +16,12 @@
 
 namespace outboxd::flow {
 
-// What other sessions can keep a leader from.
-enum class kept_from : std::uint8_t {
+// What a lock holder, or a flood of notifications, keeps a leader from.
+enum class keeps_from : std::uint8_t {
   leading,   // a standby: it gets no lead, usually because another relay leads
   sleeping,  // a leader: it does not get SLEEP
   writing,   // a leader: locks put marks or reads off, or marks change nothing
-  quiet,     // a leader: it is flooded with notifications
-  ringing,   // a leader: the server's notification queue fills, so writers must not notify
+  hearing,   // a leader: one session floods its channel with notifications
 };
 
 // Their references are valid during the call only.
@@ -91,7 +90,7 @@ struct in_doubt {
   std::vector<event_key> keys;
 };
 struct kept {
-  kept_from from = kept_from::leading;
+  keeps_from from = keeps_from::leading;
   bool now = false;
 };
 // The process at the server that floods the channel; 0: nobody does. At each turn.

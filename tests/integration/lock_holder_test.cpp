@@ -1,5 +1,5 @@
-// Who else's locks are in the way for ten seconds is named in the log, once, without a word of any payload;
-// what can go on does.
+// Another session's lock that is in the way for ten seconds is logged, once, and `outboxd status` names the
+// session; what can go on does.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,27 +8,29 @@
 #include "stage.hpp"
 #include "store/relay_statements.hpp"
 
-namespace outboxd::test::culprit_test {
+namespace outboxd::test::lock_holder_test {
 namespace {
 
 constexpr auto canary = "canary-4711";
+constexpr auto rows_locked = "cannot be marked as published: another session has locked their rows";
+constexpr auto table_locked = "cannot be read or marked as published: another session has locked their table";
 
 std::string advisory(std::string_view function, int key) {
   return fmt::format("SELECT {}({}, {})", function, store::lock_class(*pg::schema_name::parse("outbox")),
                      key);
 }
 
-/// A session whose user and application the log can tell.
-struct culprit {
+/// A session whose user and application can be told.
+struct lock_holder {
   const stage& on;
   const login user;
   database session;
 
-  explicit culprit(const stage& where)
+  explicit lock_holder(const stage& where)
       : on{where}, user{""}, session{user.url(on) + "?application_name=backup"} {}
-  ~culprit() { on.connect().exec("DROP OWNED BY " + user.name()); }
-  culprit(const culprit&) = delete;
-  culprit& operator=(const culprit&) = delete;
+  ~lock_holder() { on.connect().exec("DROP OWNED BY " + user.name()); }
+  lock_holder(const lock_holder&) = delete;
+  lock_holder& operator=(const lock_holder&) = delete;
 
   void may_write() const {
     on.connect().exec(
@@ -42,16 +44,16 @@ struct culprit {
 // Longer than what is done while the relay is frozen takes.
 const arguments long_claim{"--relay-claim-timeout", "1m"};
 
-std::string await_named(relay& running, culprit& who) {
-  return running.wait_line(who.pid(), time_limit);
-}
-
-std::ptrdiff_t times_named(const relay& running, culprit& who) {
-  return running.count_lines(who.pid());
-}
-
 bool has(const std::string& line, std::string_view words) {
   return line.find(words) != std::string::npos;
+}
+
+/// The relay tells this, without a name, and `outboxd status` says in these words who it is.
+void await_named(relay& running, lock_holder& who, std::string_view told, std::string_view words) {
+  running.wait_line(std::string(told), time_limit);
+  CHECK(running.count_lines(who.pid()) == 0);
+  const auto status = run_outboxd({"status"}, who.on.variables()).text();
+  CHECK_MESSAGE(has(status, fmt::format("{}) {}", who.pid(), words)), status);
 }
 
 void check_exact(const stage& on) {
@@ -61,27 +63,26 @@ void check_exact(const stage& on) {
 
 }  // namespace
 
-TEST_CASE("a stranger who holds the lead of a shard is named, and the relay leads when he is gone") {
+TEST_CASE("a stranger who holds the lead of a shard is told of, and the relay leads when he is gone") {
   const stage on;
   const login user{"outbox_relay"};
-  culprit thief{on};
+  lock_holder thief{on};
   thief.session.exec(advisory("pg_advisory_lock", store::lead_key));
   on.add_events(5, 10);
   auto variables = hasty;
   variables["OUTBOXD_DATABASE_URL"] = user.url(on);
   relay running{on, {}, variables};
-  const auto line = await_named(running, thief);
-  CHECK_MESSAGE(has(line, "no relay can lead shard 0 of outbox"), line);
-  CHECK_MESSAGE(has(line, "pg_read_all_stats"), line);  // the relay's user may not see the statement
+  constexpr auto told = "no relay can lead shard 0 of outbox";
+  await_named(running, thief, told, "holds ExclusiveLock and keeps relays from leading");
   CHECK(on.count("pending") == 50);
   thief.session.exec("SELECT pg_advisory_unlock_all()");
   running.wait_line("leads shard 0 of 1", time_limit);
   check_exact(on);
-  CHECK(times_named(running, thief) == 1);
+  CHECK(running.count_lines(told) == 1);
   running.stop();
 }
 
-TEST_CASE("another relay that leads is no culprit, and the statement is shown to who may see it") {
+TEST_CASE("another relay that leads is not in the way, and a stranger after it is") {
   const stage on;
   relay first{on, {}, hasty};
   first.wait_line("leads shard 0 of 1", time_limit);
@@ -89,8 +90,8 @@ TEST_CASE("another relay that leads is no culprit, and the statement is shown to
   second.wait_line("standby: another", time_limit);
   first.stop();
   second.wait_line("leads shard 0 of 1", time_limit);
-  // The same one again, now with somebody who is a culprit.
-  culprit thief{on};
+  // The same one again, now with somebody who is no relay.
+  lock_holder thief{on};
   auto asks = on.connect();
   asks.exec(advisory("pg_advisory_lock_shared", store::request_key));
   asks.exec("NOTIFY outbox, 'yield'");
@@ -99,8 +100,8 @@ TEST_CASE("another relay that leads is no culprit, and the statement is shown to
       [&] { return thief.session.value(advisory("pg_try_advisory_lock", store::lead_key)) == "t"; },
       time_limit);
   asks.exec("SELECT pg_advisory_unlock_all()");
-  const auto line = await_named(second, thief);
-  CHECK_MESSAGE(has(line, "latest statement: SELECT pg_try_advisory_lock(..."), line);
+  await_named(second, thief, "no relay can lead shard 0 of outbox",
+              "holds ExclusiveLock and keeps relays from leading");
   CHECK(second.count_lines("no relay can lead") == 1);
   second.stop();
 }
@@ -112,7 +113,7 @@ TEST_CASE(
     CAPTURE(how);
     const stage on;
     REQUIRE(run_outboxd({"migrate", "--shards", "4"}, on.variables()).exited(0));
-    culprit poser{on};
+    lock_holder poser{on};
     poser.session.exec(advisory(how, store::present_key));
     relay running{on, {"--relay-sweep-interval", "50ms"}};
     for (const int shard : {0, 1, 2, 3}) on.await_leader(shard);
@@ -123,15 +124,14 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("who keeps the leader from sleeping is named, and events leave meanwhile") {
+TEST_CASE("who keeps the leader from being idle is named by status, and events leave meanwhile") {
   const stage on;
-  culprit noisy{on};
+  lock_holder noisy{on};
   noisy.session.exec(advisory("pg_advisory_lock", store::sleep_key));
   relay running{on, long_claim, hasty};
   running.await_connected();
-  const auto line = await_named(running, noisy);
-  CHECK_MESSAGE(has(line, "the leader of shard 0 of outbox polls and cannot be idle"), line);
-  CHECK_MESSAGE(has(line, "(ExclusiveLock)"), line);
+  await_named(running, noisy, "the leader of shard 0 of outbox polls and cannot be idle",
+              "holds ExclusiveLock and keeps relays from sleeping");
   on.add_events(5, 10);
   check_exact(on);
   noisy.session.exec("SELECT pg_advisory_unlock_all()");
@@ -140,11 +140,11 @@ TEST_CASE("who keeps the leader from sleeping is named, and events leave meanwhi
 }
 
 TEST_CASE(
-    "who has locked rows that are to be marked is named without his literals, and the others are marked") {
+    "who has locked rows that are to be marked is named by status and check, and the others are marked") {
   const stage on;
   relay running{on, long_claim, hasty};
   running.await_connected();
-  culprit clerk{on};
+  lock_holder clerk{on};
   clerk.may_write();
   running.freeze(on);
   on.add_events(1, 20);
@@ -153,22 +153,24 @@ TEST_CASE(
       "SELECT FROM outbox.event WHERE aggregate_id = '7' AND headers::text <> '{}' FOR UPDATE", canary));
   running.send(SIGCONT);
   on.await_published(19);
-  const auto line = await_named(running, clerk);
-  CHECK_MESSAGE(has(line, "events of outbox cannot be marked"), line);
-  CHECK_MESSAGE(has(line, "latest statement: SELECT FROM outbox.event WHERE aggregate_id = ..."), line);
+  await_named(running, clerk, rows_locked, "holds row locks and keeps relays from writing");
+  const auto check = run_outboxd({"check"}, on.variables()).text();
+  CHECK_MESSAGE(has(check, "events of outbox cannot be marked as published: " + clerk.pid()), check);
+  CHECK_MESSAGE(has(check, "latest statement: SELECT FROM outbox.event WHERE aggregate_id = ..."), check);
+  CHECK_FALSE(has(check, canary));
   CHECK(on.count("pending") == 1);
   clerk.session.exec("COMMIT");
   check_exact(on);
-  CHECK(times_named(running, clerk) == 1);
+  CHECK(running.count_lines(rows_locked) == 1);
   for (const auto& one : running.lines()) CHECK_FALSE(has(one, canary));
   running.stop();
 }
 
-TEST_CASE("rows that several sessions have locked together name one of them") {
+TEST_CASE("sessions that have locked rows together are named by status") {
   const stage on;
   relay running{on, long_claim, hasty};
   running.await_connected();
-  culprit one{on};
+  lock_holder one{on};
   auto other = on.connect();
   one.may_write();
   running.freeze(on);
@@ -176,40 +178,40 @@ TEST_CASE("rows that several sessions have locked together name one of them") {
   one.session.exec("BEGIN; SELECT FROM outbox.event FOR SHARE");
   other.exec("BEGIN; SELECT FROM outbox.event FOR SHARE");
   running.send(SIGCONT);
-  running.wait_line("has locked their rows", time_limit);
+  await_named(running, one, rows_locked, "holds row locks and keeps relays from writing");
   one.session.exec("COMMIT");
   other.exec("COMMIT");
   check_exact(on);
   running.stop();
 }
 
-TEST_CASE("who has locked the table, or waits to, is named, and nothing goes out twice") {
+TEST_CASE("who has locked the table is named by status, and nothing goes out twice") {
   for (const std::string mode : {"SHARE", "ACCESS EXCLUSIVE"}) {
     CAPTURE(mode);
     const stage on;
     relay running{on, long_claim, hasty};
     running.await_connected();
-    culprit dba{on};
+    lock_holder dba{on};
     dba.may_write();
     running.freeze(on);
     on.add_events(5, 10);
     dba.session.exec("BEGIN");
     dba.session.exec(fmt::format("LOCK TABLE outbox.event IN {} MODE", mode));
     running.send(SIGCONT);
-    const auto line = await_named(running, dba);
-    CHECK_MESSAGE(has(line, "cannot be read or marked"), line);
-    CHECK_MESSAGE(has(line, "Lock on the table"), line);
+    await_named(running, dba, table_locked,
+                fmt::format("holds {}Lock and keeps relays from writing",
+                            mode == "SHARE" ? "Share" : "AccessExclusive"));
     dba.session.exec("COMMIT");
     check_exact(on);
     running.stop();
   }
 }
 
-TEST_CASE("a lock on the table is named although what needs no event gets through") {
+TEST_CASE("a lock on the table is told of although what needs no event gets through") {
   const stage on;
   relay running{on, long_claim, hasty};
   running.await_connected();
-  culprit dba{on};
+  lock_holder dba{on};
   dba.may_write();
   running.freeze(on);
   on.add_events(5, 10);
@@ -217,10 +219,10 @@ TEST_CASE("a lock on the table is named although what needs no event gets throug
   running.send(SIGCONT);
   auto asking = on.connect();
   eventually(
-      "who has locked the table is named",
+      "the lock is told of",
       [&] {
         asking.exec("SELECT pg_notify('outbox', 'pause')");  // the relay looks what is paused
-        return times_named(running, dba) > 0;
+        return running.count_lines(table_locked) > 0;
       },
       time_limit);
   for (const auto& one : running.lines()) CHECK_FALSE_MESSAGE(has(one, "reads and marks go on"), one);
@@ -229,11 +231,11 @@ TEST_CASE("a lock on the table is named although what needs no event gets throug
   running.stop();
 }
 
-TEST_CASE("a lock on the table that waits behind a writer names both") {
+TEST_CASE("a lock on the table that waits behind a writer is named by status, and so is the writer") {
   const stage on;
   relay running{on, long_claim, hasty};
   running.await_connected();
-  culprit dba{on};
+  lock_holder dba{on};
   dba.may_write();
   auto writer = on.connect();
   running.freeze(on);
@@ -250,13 +252,13 @@ TEST_CASE("a lock on the table that waits behind a writer names both") {
       },
       time_limit);
   running.send(SIGCONT);
-  const auto line = await_named(running, dba);
-  CHECK_MESSAGE(has(line, "waits for ShareLock"), line);
-  CHECK_MESSAGE(has(line, fmt::format("behind pid {}", writer.backend_pid())), line);
+  await_named(
+      running, dba, table_locked,
+      fmt::format("waits for ShareLock and keeps relays from writing, behind pid {}", writer.backend_pid()));
   writer.exec("COMMIT");
   while (PGresult* const result = PQgetResult(dba.session.handle())) PQclear(result);
   check_exact(on);
   running.stop();
 }
 
-}  // namespace outboxd::test::culprit_test
+}  // namespace outboxd::test::lock_holder_test
