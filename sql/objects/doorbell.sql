@@ -68,8 +68,8 @@ CREATE OR REPLACE FUNCTION @schema@.take_sleep(shard integer) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' AS $outboxd$
 BEGIN
   -- A lock of a session stays if it is granted at the very moment in which the time is up; this one does not.
-  PERFORM pg_advisory_xact_lock(@lock_class@, 64 + shard);
-  PERFORM pg_advisory_lock(@lock_class@, 64 + shard);
+  PERFORM pg_advisory_xact_lock(@lock_class@, @sleep_key@ + shard);
+  PERFORM pg_advisory_lock(@lock_class@, @sleep_key@ + shard);
   RETURN true;
 EXCEPTION WHEN lock_not_available THEN
   RETURN false;

@@ -12,7 +12,8 @@ SELECT CASE WHEN k.known THEN s.seq END, CASE WHEN k.known THEN s.seen::text END
          SELECT FROM pg_attrdef AS d
          JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
          WHERE d.adrelid = format('%I.event', @schema_text@)::regclass AND a.attname = 'tx'
-           AND pg_get_expr(d.adbin, d.adrelid) LIKE format('%%(@lock_class@, %s)%%ring()%%', 64 + s.shard)),
+           AND pg_get_expr(d.adbin, d.adrelid)
+                 LIKE format('%%(@lock_class@, %s)%%ring()%%', @sleep_key@ + s.shard)),
        s.seq IS NOT NULL AND k.known IS NOT TRUE,
        clock_timestamp()
 FROM @schema@.shard AS s

@@ -10,19 +10,19 @@ WITH locks AS MATERIALIZED (
   WHERE l.locktype = 'advisory' AND l.classid = @lock_class@::oid AND l.objsubid = 2 AND l.granted
     AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())),
 holders AS MATERIALIZED (
-  SELECT CASE WHEN l.key < 64 THEN 'leading' ELSE 'sleeping' END AS keeps_from,
-         (l.key % 64)::integer AS shard, l.mode, l.pid, true AS granted,
+  SELECT CASE WHEN l.key < @most_shards@ THEN 'leading' ELSE 'sleeping' END AS keeps_from,
+         (l.key % @most_shards@)::integer AS shard, l.mode, l.pid, true AS granted,
          CASE WHEN s.is_relay THEN coalesce(a.wait_event, 'nothing that PostgreSQL knows') END AS waits_for
   FROM locks AS l
   LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
   CROSS JOIN LATERAL (
-    SELECT EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.key = 129)
+    SELECT EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.key = @relay_key@)
       AND coalesce(has_table_privilege(a.usesysid, format('%I.shard', @schema_text@), 'UPDATE'), false)
       AS is_relay) AS s
-  WHERE (l.key < 64
-         OR l.key < 128 AND (l.mode = 'ExclusiveLock'
+  WHERE (l.key < @most_shards@
+         OR l.key < @present_key@ AND (l.mode = 'ExclusiveLock'
                              OR a.xact_start < clock_timestamp() - interval '10 seconds'))
-    AND (NOT s.is_relay OR l.key < 64 AND a.state_change < clock_timestamp()
+    AND (NOT s.is_relay OR l.key < @most_shards@ AND a.state_change < clock_timestamp()
            - CASE a.state WHEN 'idle' THEN 3 ELSE 1 END * $1::bigint * interval '1 millisecond')
   UNION ALL
   SELECT DISTINCT 'writing', NULL::integer, l.mode, l.pid, l.granted, NULL  -- on the table or its partitions

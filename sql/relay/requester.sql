@@ -5,7 +5,7 @@ SELECT format('pid %s (user %s, application %s) asks to lead shard %s of %s', l.
 FROM pg_locks AS l
 JOIN pg_stat_activity AS a ON a.pid = l.pid
 WHERE l.locktype = 'advisory' AND l.classid = @lock_class@::oid AND l.objsubid = 2
-  AND (l.objid >= 130::oid OR l.objid = $1::bigint::oid AND NOT l.granted)
+  AND (l.objid >= @request_key@::oid OR l.objid = $1::bigint::oid AND NOT l.granted)
   AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
   AND (has_table_privilege(a.usesysid, format('%I.shard', @schema_text@), 'UPDATE')
        OR pg_has_role(a.usesysid, (SELECT c.relowner FROM pg_class AS c

@@ -13,7 +13,8 @@ SELECT 'the trigger event_admit and what belongs to it are of an earlier outboxd
 WHERE to_regprocedure(format('%I.admit_event()', @schema_text@)) IS NOT NULL
   AND NOT EXISTS (
     SELECT FROM pg_catalog.pg_locks AS l
-    WHERE l.locktype = 'advisory' AND l.classid = @lock_class@::oid AND l.objid = 129 AND l.objsubid = 2
+    WHERE l.locktype = 'advisory' AND l.classid = @lock_class@::oid
+      AND l.objid = @relay_key@ AND l.objsubid = 2
       AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database()))
 UNION ALL
 -- From versions before 10, and before 12.

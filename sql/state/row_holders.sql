@@ -19,7 +19,7 @@ lockers AS MATERIALIZED (
   SELECT l.pid, l.transactionid FROM pg_locks AS l WHERE l.locktype = 'transactionid' AND l.granted),
 relays AS MATERIALIZED (
   SELECT l.pid FROM pg_locks AS l
-  WHERE l.locktype = 'advisory' AND l.classid = @lock_class@::oid AND l.objid = 129 AND l.objsubid = 2
+  WHERE l.locktype = 'advisory' AND l.classid = @lock_class@::oid AND l.objid = @relay_key@ AND l.objsubid = 2
     AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())),
 holders AS (
   SELECT l.pid FROM lockers AS l WHERE l.transactionid IN (SELECT r.xmax FROM rows AS r)

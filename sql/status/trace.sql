@@ -36,12 +36,12 @@ SELECT json_build_object(
     WHERE p.part = 'everything' AND (p.until IS NULL OR p.until > clock_timestamp())),
   'doorbell', CASE WHEN NOT s.rings THEN 'off' WHEN EXISTS (
       SELECT FROM locks AS l
-      WHERE l.key = 64 + s.shard AND l.mode = 'ExclusiveLock') THEN 'asleep' ELSE 'awake' END,
+      WHERE l.key = @sleep_key@ + s.shard AND l.mode = 'ExclusiveLock') THEN 'asleep' ELSE 'awake' END,
   'leader', (
     SELECT json_build_object('name', a.application_name, 'pid', a.pid, 'address', host(a.client_addr))
     FROM locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
     WHERE l.key = s.shard AND l.mode = 'ExclusiveLock'
-      AND EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.key = 129)
+      AND EXISTS (SELECT FROM locks AS r WHERE r.pid = l.pid AND r.key = @relay_key@)
       AND coalesce(has_table_privilege(a.usesysid, format('%I.shard', @schema_text@), 'UPDATE'), false)
     LIMIT 1),
   'locked_by', (

@@ -160,7 +160,7 @@ std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_ty
                                        after_publish then, open_to_all may,
                                        std::chrono::milliseconds clock_tolerance) {
   const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are stored as texts
-  const std::array<replacement, 38> replacements{{
+  std::vector<replacement> replacements{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
       {"@measured_open@", std::string(measured_open)},
@@ -198,10 +198,10 @@ std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_ty
       {"@queue_usage@", may.queue_usage ? "pg_notification_queue_usage()" : "NULL::double precision"},
       {"@system_identifier@",
        may.control_system ? "(SELECT c.system_identifier FROM pg_control_system() AS c)" : "NULL::bigint"},
-      {"@lock_class@", std::to_string(lock_class(schema))},
-      {"@schema@", schema.identifier()},
-      {"@schema_text@", schema.literal()},  // after it, because a schema may be named @schema@
-  }};
+  };
+  for (replacement& one : lock_placeholders(schema)) replacements.push_back(std::move(one));
+  replacements.emplace_back("@schema@", schema.identifier());
+  replacements.emplace_back("@schema_text@", schema.literal());  // a schema may be named @schema@
   std::vector<prepared> out;
   for (const statement_text& one : statement_texts()) {
     const bool removes = one.name.starts_with("remove");
@@ -229,6 +229,13 @@ std::int32_t lock_class(const pg::schema_name& schema) {
   std::uint32_t hash = 2166136261U;
   for (const char c : "outboxd " + schema.name()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   return static_cast<std::int32_t>(hash & 0x7FFFFFFFU);  // pg_locks shows it as an oid
+}
+
+std::vector<std::pair<std::string_view, std::string>> lock_placeholders(const pg::schema_name& schema) {
+  return {
+      {"@lock_class@", std::to_string(lock_class(schema))}, {"@most_shards@", std::to_string(most_shards)},
+      {"@sleep_key@", std::to_string(sleep_key)},           {"@present_key@", std::to_string(present_key)},
+      {"@relay_key@", std::to_string(relay_key)},           {"@request_key@", std::to_string(request_key)}};
 }
 
 }  // namespace outboxd::store

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/event.hpp"
@@ -124,5 +125,8 @@ inline constexpr int relay_key = present_key + 1;
 // A session that asks all leaders to hand over holds this key or a higher one: it chooses one that no other
 // session can have locked, because only it knows which.
 inline constexpr int request_key = relay_key + 1;
+
+// Both keys as placeholders of sql/, with their values.
+std::vector<std::pair<std::string_view, std::string>> lock_placeholders(const pg::schema_name& schema);
 
 }  // namespace outboxd::store

@@ -39,13 +39,13 @@ std::string status_statement(std::string_view name, const pg::schema_name& schem
   const std::array<std::pair<std::string_view, std::string_view>, 2> parts{
       {{"@lock_holders@", store::relay_text("lock_holders")},
        {"@row_holders@", store::state_text("row_holders")}}};
-  const std::array<std::pair<std::string_view, std::string>, 5> placeholders{{
-      {"@schema_text@", schema.literal()},
-      {"@schema@", schema.identifier()},
-      {"@hash@", std::string(store::aggregate_hash)},
-      {"@is_scheduled@", store::is_scheduled(clock_tolerance)},
-      {"@lock_class@", std::to_string(store::lock_class(schema))},
-  }};
+  auto placeholders = store::lock_placeholders(schema);
+  placeholders.insert(placeholders.end(), {
+                                              {"@schema_text@", schema.literal()},
+                                              {"@schema@", schema.identifier()},
+                                              {"@hash@", std::string(store::aggregate_hash)},
+                                              {"@is_scheduled@", store::is_scheduled(clock_tolerance)},
+                                          });
   return filled(filled(found->sql, parts), placeholders);
 }
 

@@ -152,8 +152,7 @@ bool has_bell_of_before(mending_session& session, const pg::schema_name& schema,
 
 // Describes the sessions that may hold the locks.
 std::string lock_holders(mending_session& session, const pg::schema_name& schema) {
-  const placeholder most{"@most_shards@", std::to_string(store::most_shards)};
-  const auto found = session.execute(fill_in(store::state_text("lock_holders"), schema, {}, {&most, 1}));
+  const auto found = session.execute(fill_in(store::state_text("lock_holders"), schema, {}));
   if (!found || found->size() == 0 || found->is_null(0, 0)) return "nobody any more";
   return pg::one_line(found->at(0, 0));
 }

@@ -79,10 +79,11 @@ std::string fill_in(std::string_view sql, const pg::schema_name& schema, const o
       {"@payload_text@", payload_text(shape.payload_type)},
       {"@payload_of_any@", payload_of_any(shape.payload_type)},
       {"@shards@", std::to_string(shape.shards)},
-      {"@lock_class@", std::to_string(store::lock_class(schema))},
       {"@notifies@", shape.notifies ? "true" : "false"},
       {"@bell@", bell(schema, shape)},
   };
+  const auto locks = store::lock_placeholders(schema);
+  placeholders.insert(placeholders.end(), locks.begin(), locks.end());
   placeholders.insert(placeholders.end(), more.begin(), more.end());
   std::string out;
   for (auto at = sql.find('@'); at != std::string_view::npos; at = sql.find('@')) {
