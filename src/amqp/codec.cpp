@@ -84,10 +84,28 @@ result<void> codec::append_method(std::string& out, std::uint16_t channel, amqp_
   return {};
 }
 
+// The same extension (https://www.rabbitmq.com/amqp-0-9-1-reference, "connection.update-secret"): a long
+// string and a short one.
+result<void> codec::append_update_secret(std::string& out, std::string_view secret) {
+  constexpr amqp_method_number_t update_secret = 10U << 16U | 70U;
+  constexpr std::string_view reason = "the token ends";
+  std::string payload;
+  append_big_endian(payload, update_secret);
+  append_big_endian(payload, static_cast<std::uint32_t>(secret.size()));
+  payload += secret;
+  payload += static_cast<char>(reason.size());
+  payload += reason;
+  if (payload.size() > frame_max_untuned - frame_overhead)
+    return permanent(fmt::format("a password of {} bytes is larger than AMQP allows", secret.size()));
+  append_frame(out, frame_type::method, 0, payload);
+  return {};
+}
+
 result<method> codec::decode(std::string_view payload) {
   if (payload.size() < 4)
     return transient("the broker sent a method frame of fewer than 4 bytes; the stream is damaged");
   const auto id = static_cast<amqp_method_number_t>(read_big_endian(payload.substr(0, 4)));
+  if (id == update_secret_ok_method) return method{id, nullptr};
   if (!expected_from_broker(id))
     return transient(
         fmt::format("the broker sent method {}, which a publisher does not expect", method_number(id)));

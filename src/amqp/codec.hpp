@@ -36,6 +36,9 @@ class pool {
 // "10.40" for connection.open: how errors name a method whose name is not known here.
 std::string method_number(amqp_method_number_t id);
 
+// connection.update-secret-ok: an extension of RabbitMQ without fields, which rabbitmq-c has from 0.12 on.
+inline constexpr amqp_method_number_t update_secret_ok_method = 10U << 16U | 71U;
+
 struct method {
   amqp_method_number_t id = 0;
   void* fields = nullptr;
@@ -52,6 +55,9 @@ class codec {
   // appended) when it is larger than frame_max_untuned or a short string is longer than 255 bytes.
   static result<void> append_method(std::string& out, std::uint16_t channel, amqp_method_number_t id,
                                     const void* fields);
+
+  // connection.update-secret. Fails as append_method does.
+  static result<void> append_update_secret(std::string& out, std::string_view secret);
 
   // Decodes a method frame's payload. Only methods that a broker may send to a publisher are accepted. The
   // fields point into `payload` and this codec: they live until the next decode or the end of the payload.

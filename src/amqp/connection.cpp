@@ -25,6 +25,9 @@ boost::asio::awaitable<void> connection::close(std::chrono::milliseconds limit) 
 result<accepted> connection::publish(token id, const message& message) {
   return link_->publish(id, message);
 }
+result<void> connection::update_secret(std::string_view secret) {
+  return link_->update_secret(secret);
+}
 std::size_t connection::unconfirmed() const {
   return link_->unconfirmed();
 }

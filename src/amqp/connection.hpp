@@ -50,6 +50,8 @@ class handler {
   // room is left.
   virtual void on_blocked(std::string_view reason) = 0;
   virtual void on_unblocked() = 0;
+  // The broker has taken the password of update_secret().
+  virtual void on_secret_updated() {}
 };
 
 using outboxd::accepted;
@@ -83,6 +85,10 @@ class connection {
   // reactor. An error is this event's own fault (permanent): it cannot be encoded, and nothing was sent. A
   // message larger than max_buffered is accepted when the buffer is empty.
   result<accepted> publish(token id, const message& message);
+
+  // Gives the broker the user's next password, before a token ends (connection.update-secret).
+  // A broker that refuses it closes the connection.
+  result<void> update_secret(std::string_view secret);
 
   std::size_t unconfirmed() const;
 

@@ -113,6 +113,7 @@ void link::take_frames() {
 void link::deliver() {
   if (!news_.outcomes.empty()) owner_->on_outcomes(news_.outcomes);
   if (!end_ && !news_.unknown.empty()) owner_->on_channel_closed(news_.unknown, news_.refused);
+  if (!end_ && news_.secret_updated) owner_->on_secret_updated();
   for (const auto& reason : news_.blocked) {
     if (end_) break;
     if (reason)
@@ -147,6 +148,13 @@ result<accepted> link::publish(token id, const message& message) {
   if (auto ok = session_->publish(id, message, pending_); !ok) return tl::make_unexpected(ok.error());
   flush_soon();
   return accepted::yes;
+}
+
+result<void> link::update_secret(std::string_view secret) {
+  if (end_ || closing_ || !session_) return transient("the connection ends");
+  OUTBOXD_TRY_VOID(session_->update_secret(secret, pending_));
+  flush_soon();
+  return {};
 }
 
 void link::offer_room() {

@@ -24,6 +24,7 @@ class link : public std::enable_shared_from_this<link> {
   static boost::asio::awaitable<void> close(std::shared_ptr<link> self, std::chrono::milliseconds limit);
 
   result<accepted> publish(token id, const message& message);
+  result<void> update_secret(std::string_view secret);
   std::size_t unconfirmed() const { return session_ ? session_->unconfirmed() : 0; }
   std::vector<token> abandon() { return session_ ? session_->abandon() : std::vector<token>(); }
   void abort();

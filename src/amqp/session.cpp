@@ -27,6 +27,7 @@ void session::news::clear() {
   outcomes.clear();
   blocked.clear();
   unknown.clear();
+  secret_updated = false;
 }
 
 session::session(session_settings settings)
@@ -76,6 +77,11 @@ result<void> session::on_method(const method& m, std::uint16_t channel, news& in
     case AMQP_CONNECTION_CLOSE_OK_METHOD:
       if (!closing_) break;
       into.closed = true;
+      return {};
+    case update_secret_ok_method:
+      if (secrets_sent_ == 0) break;
+      --secrets_sent_;
+      into.secret_updated = true;
       return {};
     case AMQP_CONNECTION_BLOCKED_METHOD:
       into.blocked.emplace_back(printable(as_view(m.as<amqp_connection_blocked_t>().reason)));
@@ -149,6 +155,12 @@ result<void> session::on_return_body(std::string_view payload) {
         "the broker sent more body than announced for a returned message; the stream is damaged");
   return_->body_left -= payload.size();
   if (return_->body_left == 0) return_.reset();
+  return {};
+}
+
+result<void> session::update_secret(std::string_view secret, std::string& out) {
+  OUTBOXD_TRY_VOID(codec::append_update_secret(out, secret));
+  ++secrets_sent_;
   return {};
 }
 

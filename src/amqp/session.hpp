@@ -50,7 +50,8 @@ class session {
     // The broker closed the channel over one of these publishes; it is opened again.
     std::vector<token> unknown;
     refusal refused;
-    bool closed = false;  // the broker confirmed our connection.close
+    bool secret_updated = false;  // the broker confirmed update_secret()
+    bool closed = false;          // the broker confirmed our connection.close
     std::optional<std::string>
         fault;  // with an error: the broker gave a code for a fault (is_a_fault(), refusal.hpp)
     void clear();
@@ -59,6 +60,10 @@ class session {
   // Takes one frame; answers that the protocol requires go to `out`. An error (transient) ends the
   // connection: send `out`, then drop the socket. `into` keeps the outcomes from before the error.
   result<void> receive(const frame& f, news& into, std::string& out);
+
+  // Gives the broker the user's next password. It confirms it, or ends the connection. On error nothing is
+  // appended.
+  result<void> update_secret(std::string_view secret, std::string& out);
 
   // Asks the broker to end the connection; publish nothing after it.
   void close(std::string& out);
@@ -79,6 +84,7 @@ class session {
   confirm_ledger ledger_;
   channel_opening opening_;
   std::optional<arriving_return> return_;
+  int secrets_sent_ = 0;  // and not confirmed
   bool reopening_ = false;
   bool closing_ = false;
 };

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "relay/token_life.hpp"
 
 namespace outboxd::relay {
 
@@ -25,6 +26,9 @@ class link_observer {
   virtual void on_exchange_created(const std::string& name) = 0;
   // The client certificate was shown to the broker.
   virtual void on_certificate_shown(std::chrono::system_clock::time_point expires) = 0;
+  // The token of a login to the broker could not be renewed yet, or was renewed.
+  virtual void on_token_not_renewed(wall_time end, const error& why) = 0;
+  virtual void on_token_renewed() = 0;
   // The network can read or change the traffic of a session with PostgreSQL.
   virtual void on_open_to_network(const std::string& why) = 0;
 

@@ -51,7 +51,14 @@ struct lock_held {  // by another session: it has been in the way for ten second
 struct blocked {  // connection.blocked
   std::string_view reason;
 };
-struct unblocked {};       // none of the connections is blocked any more
+struct unblocked {};        // none of the connections is blocked any more
+struct token_not_renewed {  // of a login to RabbitMQ; once per reason
+  wall_time end;
+  const error& why;
+};
+struct token_renewed {
+  bool at_last;  // it was not renewed before
+};
 struct exchange_created {  // nothing is bound to it yet
   const std::string& name;
 };
@@ -100,9 +107,10 @@ using relay_notice =
                  notice::hears_again, notice::queue, notice::in_doubt, notice::connected,
                  notice::disconnected, notice::open_to_network, notice::goes_without, notice::newer_schema,
                  notice::led, notice::shards_mended, notice::lock_held, notice::blocked, notice::unblocked,
-                 notice::exchange_created, notice::destination_down, notice::destination_still_down,
-                 notice::destination_up, notice::pruned, notice::prune_ended, notice::prune_refused,
-                 notice::prune_kept, notice::sample_refused, notice::rotated>;
+                 notice::token_not_renewed, notice::token_renewed, notice::exchange_created,
+                 notice::destination_down, notice::destination_still_down, notice::destination_up,
+                 notice::pruned, notice::prune_ended, notice::prune_refused, notice::prune_kept,
+                 notice::sample_refused, notice::rotated>;
 
 using relay_observer = std::function<void(const relay_notice&)>;
 

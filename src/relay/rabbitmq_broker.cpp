@@ -49,6 +49,7 @@ boost::asio::awaitable<void> rabbitmq_broker::serve() {
   observer_.on_link_up(peer::broker);
   listener_->on_broker_up();
   error why = co_await link_->run(*this);
+  if (renewal_) std::exchange(renewal_, nullptr)->stop();
   up_ = false;
   say_unblocked();
   if (std::chrono::steady_clock::now() - since > reconnect_pause::longest) pause_.reset();
@@ -66,9 +67,11 @@ void rabbitmq_broker::refused(error why) {
 }
 
 boost::asio::awaitable<result<void>> rabbitmq_broker::open() {
-  OUTBOXD_CO_TRY(const auto text, co_await read_secret(settings_.urls[next_url_ % settings_.urls.size()]));
+  const secret& from = settings_.urls[next_url_ % settings_.urls.size()];
+  OUTBOXD_CO_TRY(const auto text, co_await read_secret(from));
   if (stopping_) co_return transient("stopped");
   OUTBOXD_CO_TRY(auto target, amqp::parse_url(text));
+  const auto token_ends = end_of_token(target.password);
   amqp::connection_settings how{
       .target = std::move(target),
       .connection_name = settings_.connection_name,
@@ -82,7 +85,12 @@ boost::asio::awaitable<result<void>> rabbitmq_broker::open() {
       .tls = settings_.tls,
   };
   link_ = std::make_shared<amqp::connection>(executor_, std::move(how));
-  co_return co_await link_->open();
+  OUTBOXD_CO_TRY_VOID(co_await link_->open());
+  if (token_ends) {
+    renewal_ = std::make_shared<token_renewal>(executor_, from, link_, observer_);
+    boost::asio::co_spawn(executor_, token_renewal::run(renewal_, *token_ends), boost::asio::detached);
+  }
+  co_return result<void>();
 }
 
 void rabbitmq_broker::stop() {

@@ -15,6 +15,7 @@
 #include "relay/link_observer.hpp"
 #include "relay/reconnect_pause.hpp"
 #include "relay/settings.hpp"
+#include "relay/token_renewal.hpp"
 
 namespace outboxd::relay {
 
@@ -45,6 +46,7 @@ class rabbitmq_broker final : public flow::broker, private amqp::handler {
   void on_writable() override { listener_->on_writable(); }
   void on_blocked(std::string_view reason) override;
   void on_unblocked() override;
+  void on_secret_updated() override { observer_.on_token_renewed(); }
 
   boost::asio::any_io_executor executor_;
   const rabbitmq_settings& settings_;
@@ -53,6 +55,7 @@ class rabbitmq_broker final : public flow::broker, private amqp::handler {
   reconnect_pause pause_;
   flow::broker_listener* listener_ = nullptr;
   std::shared_ptr<amqp::connection> link_;  // being opened, or up
+  std::shared_ptr<token_renewal> renewal_;  // while it is up, if the password is a token that ends
   bool up_ = false;
   bool blocked_ = false;
   std::string drop_reason_;

@@ -275,7 +275,7 @@ void relay::on_link_up(peer which) {
   state.ever_up = true;
   state.said_up = true;
   state.said_down.clear();
-  if (which == peer::broker) said_created_.clear();
+  if (which == peer::broker) said_created_.clear(), said_token_.clear();
   tell_(notice::connected{which});
 }
 
@@ -287,6 +287,16 @@ void relay::on_open_to_network(const std::string& why) {
 // Several connections may have looked for it at the same time.
 void relay::on_exchange_created(const std::string& name) {
   if (std::exchange(said_created_, name) != name) tell_(notice::exchange_created{name});
+}
+
+// Each connection has a token of its own.
+void relay::on_token_not_renewed(wall_time end, const error& why) {
+  if (stage_ == stage::running && std::exchange(said_token_, why.message) != why.message)
+    tell_(notice::token_not_renewed{end, why});
+}
+
+void relay::on_token_renewed() {
+  tell_(notice::token_renewed{.at_last = !std::exchange(said_token_, {}).empty()});
 }
 
 void relay::on_link_down(peer which, const error& why) {

@@ -62,6 +62,8 @@ class relay final : private leader_host {
   void on_link_blocked(std::string_view reason) override;
   void on_link_unblocked() override;
   void on_exchange_created(const std::string& name) override;
+  void on_token_not_renewed(wall_time end, const error& why) override;
+  void on_token_renewed() override;
   void on_open_to_network(const std::string& why) override;
   void on_certificate_shown(std::chrono::system_clock::time_point expires) override {
     certificate_expires_ = expires;
@@ -144,6 +146,7 @@ class relay final : private leader_host {
   bool queue_fills_ = false;  // of notifications, as one of the leaders has said last
   std::string said_open_;     // why the network can read along
   std::string said_without_;  // what PostgreSQL keeps from our user
+  std::string said_token_;    // why one is not renewed
   std::string said_created_;  // an exchange; since not all lanes were up
   stage stage_ = stage::running;
   link_state database_;

@@ -56,6 +56,7 @@ struct script {
       out += " (" + news.refused.reason + ") ";
     }
     for (const auto& b : news.blocked) out += b ? "blocked(" + *b + ") " : "unblocked ";
+    if (news.secret_updated) out += "updated ";
     if (news.closed) out += "closed ";
     news.clear();
     out += problem;
@@ -193,6 +194,33 @@ TEST_CASE("blocked and unblocked are told in order") {
   script s(0);
   CHECK(s.feed(wire::blocked("low on memory") + wire::unblocked() + wire::blocked("low on disk")) ==
         "blocked(low on memory) unblocked blocked(low on disk) ");
+}
+
+TEST_CASE(
+    "a new password goes out on channel 0, also while the channel is opened again, and is confirmed once") {
+  script s(1);
+  s.feed(wire::channel_close(404, "x"));
+  std::string out;
+  REQUIRE(s.line.update_secret("the next token", out).has_value());
+  const auto sent = wire::frames(out);
+  REQUIRE(sent.size() == 1);
+  CHECK(sent[0].channel == 0);
+  CHECK(sent[0].name() == "10.70");
+  wire::reader fields(std::string_view(sent[0].payload).substr(4));
+  CHECK(fields.long_string() == "the next token");
+  CHECK_FALSE(fields.short_string().empty());
+  CHECK(fields.empty());
+  CHECK(s.feed(wire::update_secret_ok()) == "updated ");
+  CHECK(s.feed("") == "");
+  CHECK(refused(s.feed(wire::update_secret_ok())));
+}
+
+TEST_CASE("a password that no frame holds is not sent") {
+  script s(0);
+  std::string out;
+  CHECK_FALSE(s.line.update_secret(std::string(10'000, 'x'), out).has_value());
+  CHECK(out.empty());
+  CHECK(refused(s.feed(wire::update_secret_ok())));
 }
 
 TEST_CASE("a close of ours ends with the broker's close-ok, and outcomes still come before it") {

@@ -80,6 +80,9 @@ inline std::string channel_close(std::uint64_t code, std::string_view text) {
 inline std::string blocked(std::string_view reason) {
   return method(0, 10, 60, short_string(reason));
 }
+inline std::string update_secret_ok() {
+  return method(0, 10, 71);
+}
 inline std::string unblocked() {
   return method(0, 10, 61);
 }

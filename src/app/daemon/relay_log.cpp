@@ -9,6 +9,7 @@
 
 #include "app/daemon/step_log.hpp"
 #include "app/operate/pausing.hpp"
+#include "core/iso8601.hpp"
 #include "pg/transport_risk.hpp"
 #include "store/relay_statements.hpp"
 
@@ -229,6 +230,18 @@ void relay_log::say(const notice::blocked& what) {
 
 void relay_log::say(const notice::unblocked&) {
   log_->info("publishing unblocked by RabbitMQ");
+}
+
+void relay_log::say(const notice::token_not_renewed& what) {
+  log_->warn(
+      "RabbitMQ: the token of the login ends at {} and is not renewed: {}; trying again. After its end, "
+      "RabbitMQ refuses events until the relay has logged in again",
+      to_iso8601(what.end), what.why.message);
+}
+
+void relay_log::say(const notice::token_renewed& what) {
+  log_->log(what.at_last ? spdlog::level::info : spdlog::level::debug,
+            "RabbitMQ: the token of the login is renewed");
 }
 
 void relay_log::say(const notice::exchange_created& what) {

@@ -51,6 +51,8 @@ class relay_log {
   void say(const relay::notice::lock_held& what);
   void say(const relay::notice::blocked& what);
   void say(const relay::notice::unblocked& what);
+  void say(const relay::notice::token_not_renewed& what);
+  void say(const relay::notice::token_renewed& what);
   void say(const relay::notice::exchange_created& what);
   void say(const relay::notice::destination_down& what);
   void say(const relay::notice::destination_still_down& what);

@@ -1,0 +1,42 @@
+// token_renewal: gives an open connection to RabbitMQ the next token before the one of its login ends.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/system_timer.hpp>
+#include <memory>
+
+#include "amqp/connection.hpp"
+#include "core/backoff.hpp"
+#include "relay/link_observer.hpp"
+#include "relay/secret.hpp"
+#include "relay/token_life.hpp"
+
+namespace outboxd::relay {
+
+class token_renewal {
+ public:
+  // `from`: the URL, which gives the next token when it is read again.
+  token_renewal(const boost::asio::any_io_executor& on, secret from, std::shared_ptr<amqp::connection> link,
+                link_observer& observer);
+
+  // Renews the token that ends at `end`, then those that follow, until stop(), or until a token ends that
+  // could not be renewed: then RabbitMQ refuses messages, and the lane logs in again.
+  static boost::asio::awaitable<void> run(std::shared_ptr<token_renewal> self, wall_time end);
+
+  // With the end of the connection. A program that prints the password may still run; what it prints is
+  // dropped.
+  void stop();
+
+ private:
+  boost::asio::awaitable<result<wall_time>> renew(wall_time end);
+  boost::asio::awaitable<void> wait_until(std::chrono::system_clock::time_point when);
+
+  secret from_;
+  std::shared_ptr<amqp::connection> link_;
+  link_observer* observer_;  // null: stopped
+  boost::asio::system_timer timer_;
+  backoff backoff_;
+};
+
+}  // namespace outboxd::relay
