@@ -31,6 +31,12 @@ bool is_name(std::string_view text) {
   });
 }
 
+// See the header. The long form has the domain that clusters have by default.
+bool is_local(std::string_view name) {
+  return is_name(name) && (name.find('.') == std::string_view::npos || name.ends_with(".svc") ||
+                           name.ends_with(".svc.cluster.local"));
+}
+
 }  // namespace
 
 result<allowed_hosts> allowed_hosts::parse(std::string_view text, std::string_view setting) {
@@ -55,8 +61,7 @@ bool allowed_hosts::allow(std::string_view host) const {
   if (every_) return true;
   const auto name = lower(without_port(host));
   if (name.starts_with('[') && name.ends_with(']')) return is_ipv6(name.substr(1, name.size() - 2));
-  return name == "localhost" || is_ipv4(name) ||
-         std::find(names_.begin(), names_.end(), name) != names_.end();
+  return is_local(name) || is_ipv4(name) || std::find(names_.begin(), names_.end(), name) != names_.end();
 }
 
 }  // namespace outboxd::http

@@ -1,5 +1,6 @@
 // allowed_hosts: which Host header is answered. A web page can make a browser ask 127.0.0.1 under a name of
-// its own (DNS rebinding); it then sends that name.
+// its own (DNS rebinding); it then sends that name. Whoever does this owns the name in the public DNS, so the
+// name has a dot, and does not end like a service's in Kubernetes: `svc` is no top-level domain.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace outboxd::http {
 
 class allowed_hosts {
  public:
-  // IP addresses and localhost, and nothing else.
+  // IP addresses, names without a dot (localhost, a service of Compose), and names of services in Kubernetes.
   allowed_hosts() = default;
 
   // These names as well, separated by commas; "*" is every name, empty is none. The error says what is

@@ -41,7 +41,7 @@ TEST_CASE("without any setting the defaults of the contract hold") {
   REQUIRE(relay.broker.urls.size() == 1);
   CHECK(relay.broker.urls[0].address() == "amqp://localhost");
   CHECK(read->http.listen == std::vector<http::address>{http::tcp_address{"127.0.0.1", 9464}});
-  CHECK_FALSE(read->http.hosts.allow("relay"));
+  CHECK_FALSE(read->http.hosts.allow("relay.internal"));
   CHECK(read->log.level == "info");
   CHECK(read->log.format == log_format::text);
   CHECK(read->warnings.empty());
@@ -95,7 +95,7 @@ TEST_CASE("every setting arrives where it is used") {
                                         {"retention.published", "never"},
                                         {"retention.processed", "3650d"},
                                         {"http.listen", "unix:/a,:1"},
-                                        {"http.allowed_hosts", "relay"},
+                                        {"http.allowed_hosts", "relay.internal"},
                                         {"log.level", "debug"},
                                         {"log.format", "json"}}));
   REQUIRE(read.has_value());
@@ -122,7 +122,7 @@ TEST_CASE("every setting arrives where it is used") {
   CHECK(relay.keep.processed == std::chrono::days(3650));
   CHECK(leader.stream.order == order_mode::pipelined);
   CHECK(read->http.listen == std::vector<http::address>{http::unix_address{"/a"}, http::tcp_address{"", 1}});
-  CHECK(read->http.hosts.allow("relay"));
+  CHECK(read->http.hosts.allow("relay.internal"));
   CHECK(read->log.level == "debug");
   CHECK(read->log.format == log_format::json);
 }

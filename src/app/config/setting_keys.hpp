@@ -101,7 +101,7 @@ inline constexpr std::array setting_keys{
     setting_key{"http", "listen", "127.0.0.1:9464",
                 "health, readiness and metrics: IP:PORT, unix:/path, a list of these, or off"},
     setting_key{"http", "allowed_hosts", "",
-                "host names that requests may use, besides IP addresses and localhost; * for every name"},
+                "host names that requests may use, besides IP addresses and local names; * for every name"},
     setting_key{"console", "listen", "127.0.0.1:9465",
                 "where outboxd console serves its page: IP:PORT, unix:/path, a list of these, or off"},
     setting_key{"console", "access", "read", "what the console allows: off, read or act"},
