@@ -1,4 +1,5 @@
-// docs/first-session.md: what a reader pastes, block after block, ends with the first message.
+// docs/first-session.md, and the lines that docker compose ends with: what a reader pastes ends with the
+// first message.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -26,6 +27,16 @@ std::vector<std::string> shell_blocks(const std::string& file) {
       out.back() += line + "\n";
     }
   }
+  return out;
+}
+
+// The commands of docker-compose.yml's last words.
+std::vector<std::string> lines_of_compose() {
+  const auto root = std::filesystem::path(FIRST_SESSION).parent_path().parent_path();
+  std::ifstream in{root / "deploy/compose/first-event.txt"};
+  std::vector<std::string> out;
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("curl ") || line.starts_with("docker ")) out.push_back(line + "\n");
   return out;
 }
 
@@ -59,7 +70,7 @@ class traces {
     server.exec("DROP DATABASE IF EXISTS shop WITH (FORCE)");
     for (const char* user : {"shop_app", "shop_relay"})
       server.exec(fmt::format("DROP ROLE IF EXISTS {}", user));
-    broker{}.delete_queue("invoices");
+    for (const char* queue : {"invoices", "orders"}) broker{}.delete_queue(queue);
     for (const char* user : {"shop_relay", "guest"}) {
       try {
         delete_user(user);
@@ -118,6 +129,45 @@ TEST_SUITE("alone") {
     for (const char* said : {"connected to RabbitMQ", "connected to PostgreSQL", "leads shard 0 of 1",
                              R"("routing_key":"order.created")", R"("message_id":")", " published "})
       CHECK_MESSAGE(done.says(said), said);
+  }
+
+  TEST_CASE("the lines that docker compose ends with show a message, and an event that an edit repairs") {
+    const traces around;
+    const management_plugin plugin;
+    const stage on;
+    relay running{on};
+    running.await_connected();
+    const auto lines = lines_of_compose();
+    REQUIRE(lines.size() == 4);
+    const auto until = [](const std::string& event, const std::string& state) {
+      return fmt::format(
+          "until [ \"$(psql -Atc \"SELECT status FROM outbox.event WHERE event_type = '{}'\")\" = {} ]; do "
+          "sleep 0.1; done\n",
+          event, state);
+    };
+    // What runs in a container runs here: the words behind "docker compose exec -T postgres".
+    std::string session = "set -eu\ndocker() { shift 4; \"$@\"; }\n" + lines[0] + lines[1] +
+                          until("order.created", "published") + lines[2] + lines[3] +
+                          until("invoice.created", "waiting") +
+                          "outboxd events edit --event-type invoice.created --set-routing-key order.created "
+                          "--reason 'no queue takes it'\n" +
+                          until("invoice.created", "published");
+    replace_all(session, "127.0.0.1:15672", fmt::format("127.0.0.1:{}", plugin.port()));
+    replace_all(session, "-u outboxd:outboxd", "-u guest:guest");
+    replace_all(session, "-U outboxd -d outbox_dev ", "");
+    auto here = variables();
+    here["PGDATABASE"] = on.database_name();
+    here["OUTBOXD_DATABASE_URL"] = on.database_url();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience / 2).count();
+    const auto done = run_program({.program = "/usr/bin/timeout",
+                                   .arguments = {std::to_string(seconds), "bash", "-c", session},
+                                   .environment = here,
+                                   .log_file = {}});
+    CAPTURE(done.text());
+    CHECK(done.exited(0));
+    for (const char* said : {R"("routing_key":"order.created")", R"("payload":"{\"total\": 19.90}")"})
+      CHECK_MESSAGE(done.says(said), said);
+    running.stop();
   }
 }
 
