@@ -1,5 +1,5 @@
-// token_life: until when a password is valid that is a JSON Web Token (RFC 7519), and when to ask for the next
-// one.
+// token_life: until when a password is valid that is a JSON Web Token (RFC 7519), and when to ask for the
+// next one.
 #pragma once
 
 #include <chrono>
