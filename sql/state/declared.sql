@@ -14,7 +14,7 @@ functions AS (
          to_regprocedure(format('%I.%I(%s)', @schema_text@, l.name, (
            SELECT string_agg(a.m[2], ', ' ORDER BY a.n)
            FROM regexp_matches(
-                  substring(h.head FROM '"(?:[^"]|"")+?"\.\w+\((.*?)\)\s+(?:RETURNS|LANGUAGE)\s'),
+                  substring(h.head FROM '"(?:[^"]|"")+?"\.\w+\((.*?)\)\s+(RETURNS|LANGUAGE)\s'),
                   '(OUT )?\w+\s+((?:"(?:[^"]|"")+"\.)?[\w\[\]]+)(?: DEFAULT [^,]+)?\s*(?:,|$)', 'g')
              WITH ORDINALITY AS a (m, n)
            WHERE a.m[1] IS NULL))) AS oid

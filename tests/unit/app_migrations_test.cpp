@@ -116,6 +116,15 @@ TEST_CASE("the printed script is one statement that holds everything once, in or
   }
 }
 
+TEST_CASE("other tools find no parameter of theirs in the printed script") {
+  for (const auto* const payload : {"jsonb", "bytea"}) {
+    const std::string script = whole_script(schema("outbox"), {.payload_type = payload});
+    // Alembic: https://docs.sqlalchemy.org/en/20/core/sqlelement.html#sqlalchemy.sql.expression.text
+    CHECK_FALSE(std::regex_search(script, std::regex(R"((^|[^:\w\\]):\w+(?!\w|:))")));
+    CHECK_FALSE(has(script, "${"));  // Flyway and Liquibase
+  }
+}
+
 TEST_CASE(
     "more shards take the leads of all of them, have writers look at each, and say whether writers ring") {
   const auto odd = schema(R"(O"d)");
