@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <boost/asio/write.hpp>
 
+#include "amqp/as_result.hpp"
 #include "amqp/reach.hpp"
-#include "core/as_result.hpp"
 
 namespace outboxd::amqp {
 namespace asio = boost::asio;

@@ -4,7 +4,7 @@
 
 #include <boost/asio/write.hpp>
 
-#include "core/as_result.hpp"
+#include "amqp/as_result.hpp"
 #include "core/big_endian.hpp"
 #include "core/text.hpp"
 

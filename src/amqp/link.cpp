@@ -7,7 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
-#include "core/as_result.hpp"
+#include "amqp/as_result.hpp"
 #include "core/failpoint.hpp"
 
 namespace outboxd::amqp {

@@ -7,7 +7,7 @@
 #include "app/operate/status.hpp"
 #include "console/headline.hpp"
 #include "console/relay_views.hpp"
-#include "core/as_result.hpp"
+#include "http/as_result.hpp"
 
 namespace outboxd::console {
 namespace asio = boost::asio;
@@ -51,7 +51,7 @@ asio::awaitable<void> outlook::run() {
     const bool watched = steady_clock::now() - asked_ < watched_for;
     if (stopped_) co_return;
     next_.expires_after(pause_between_looks(took_, watched));
-    co_await next_.async_wait(as_result);
+    co_await next_.async_wait(http::as_result);
   }
 }
 
@@ -150,7 +150,7 @@ asio::awaitable<json> outlook::now(double figures_since) {
     // Nobody has looked for a while, so the pauses were long: a look now.
     if (!was_watched) seen_.expires_after(longest_wait);
     next_.cancel();
-    co_await seen_.async_wait(as_result);
+    co_await seen_.async_wait(http::as_result);
   }
   if (status_.is_null() && !error_) {
     json out = current();

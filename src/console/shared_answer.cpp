@@ -1,6 +1,6 @@
 #include "console/shared_answer.hpp"
 
-#include "core/as_result.hpp"
+#include "http/as_result.hpp"
 
 namespace outboxd::console {
 namespace asio = boost::asio;
@@ -11,7 +11,7 @@ shared_answer::shared_answer(const asio::any_io_executor& on, std::chrono::milli
 asio::awaitable<desk::answer> shared_answer::get(const asking& ask) {
   if (kept_ && clock::now() < until_) co_return *kept_;
   if (asking_) {
-    co_await arrived_.async_wait(as_result);
+    co_await arrived_.async_wait(http::as_result);
     if (kept_) co_return *kept_;
     co_return app::run_failure("this could not be asked; try again");
   }

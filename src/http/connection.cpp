@@ -8,7 +8,7 @@
 #include <ctime>
 #include <utility>
 
-#include "core/as_result.hpp"
+#include "http/as_result.hpp"
 
 namespace outboxd::http {
 namespace asio = boost::asio;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/as_result.hpp"
+#include "http/as_result.hpp"
 #include "http/listener.hpp"
 
 namespace outboxd::http {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/as_result.hpp"
+#include "pg/as_result.hpp"
 #include "pg/connection_string.hpp"
 #include "pg/session.hpp"
 

@@ -5,7 +5,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include "core/as_result.hpp"
+#include "pg/as_result.hpp"
 
 namespace outboxd::pg {
 namespace asio = boost::asio;

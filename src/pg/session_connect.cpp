@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "core/as_result.hpp"
+#include "pg/as_result.hpp"
 #include "pg/connection_string.hpp"
 #include "pg/refusal_site.hpp"
 #include "pg/session.hpp"

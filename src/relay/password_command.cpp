@@ -9,20 +9,21 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <optional>
 #include <system_error>
 #include <utility>
-
-#include "core/as_result.hpp"
 
 namespace outboxd::relay {
 namespace asio = boost::asio;
 namespace {
 
 using namespace std::chrono_literals;
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 // Between its last output and its end a program does little.
 constexpr auto poll_interval = 2ms;

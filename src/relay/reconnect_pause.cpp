@@ -1,8 +1,8 @@
 #include "relay/reconnect_pause.hpp"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <random>
-
-#include "core/as_result.hpp"
 
 namespace outboxd::relay {
 namespace {
@@ -20,7 +20,7 @@ boost::asio::awaitable<void> reconnect_pause::wait(fault why) {
   if (stopped_) co_return;
   const auto next = backoff_.next();
   timer_.expires_after(why == fault::permanent ? longest : next);
-  co_await timer_.async_wait(as_result);
+  co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
 }
 
 void reconnect_pause::stop() {

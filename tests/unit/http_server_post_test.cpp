@@ -5,7 +5,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include "core/as_result.hpp"
+#include "http/as_result.hpp"
 #include "running_http_server.hpp"
 
 namespace http_server_post_test {
@@ -106,7 +106,7 @@ TEST_CASE("while an answer takes its time, others are answered") {
     boost::asio::steady_timer turn(co_await boost::asio::this_coro::executor);
     while (!so) {
       turn.expires_after(1ms);
-      co_await turn.async_wait(outboxd::as_result);
+      co_await turn.async_wait(as_result);
     }
   };
   const later_handler slow = [&](const request& asked) -> boost::asio::awaitable<response> {
@@ -130,7 +130,7 @@ TEST_CASE("while an answer takes its time, others are answered") {
 TEST_CASE("a handler that has no answer in time loses its client") {
   const later_handler never = [](const request&) -> boost::asio::awaitable<response> {
     boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, 500ms);
-    co_await timer.async_wait(outboxd::as_result);
+    co_await timer.async_wait(as_result);
     co_return told("late");
   };
   const running_http_server on(never, {.answer = 100ms});
