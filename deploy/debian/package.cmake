@@ -1,8 +1,8 @@
 # The package for Debian, by CPack; tools/package calls it. With SOURCE_DATE_EPOCH the same source gives the
 # same bytes.
 set(maintainer "The outboxd authors <authors@outboxd.example>")
-# A package needs the libraries of the release that it was built on. Its revision tells which, so that those of a
-# version have different names, and the one of the next release of Debian is the newer one: 1+deb12.
+# A package needs the libraries of the Debian release that it was built on. Its revision names the release
+# (1+deb12), so the packages of a version have different names, and the one for the next release is newer.
 set(revision 1)
 file(STRINGS /etc/os-release release REGEX "^(ID|VERSION_ID)=")
 if(release MATCHES "^ID=debian;VERSION_ID=\"([0-9]+)\"|VERSION_ID=\"([0-9]+)\";ID=debian")
