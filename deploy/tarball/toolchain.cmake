@@ -20,6 +20,7 @@ set(ENV{PKG_CONFIG_SYSROOT_DIR} /sysroot)
 set(ENV{PKG_CONFIG_LIBDIR} /sysroot/usr/lib/pkgconfig)
 set(OPENSSL_USE_STATIC_LIBS ON)
 
-# libgcc_eh.a is that of Debian 11: a newer one calls a function of a newer C library.
-set(CMAKE_EXE_LINKER_FLAGS_INIT
-  "-static-libstdc++ -static-libgcc -L/sysroot/unwinder")
+# The C library and its start files come from the sysroot: without these paths, gcc finds those of the machine
+# first. libgcc_eh.a is that of Debian 11: a newer one calls a function of a newer C library.
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-static-libstdc++ -static-libgcc -L/sysroot/unwinder")
+string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -B/sysroot/usr/lib/${triplet} -L/sysroot/lib/${triplet}")
