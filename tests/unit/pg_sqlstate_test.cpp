@@ -76,7 +76,7 @@ TEST_CASE("a server that is away or goes away at the login will be well again by
 
 TEST_CASE(
     "words of a refused statement that may quote a row are left out, and the code and what to do stay") {
-  for (const char* code : {"22P02", "22001", "23505", "23514", "P0001", "P0004"}) {
+  for (const char* code : {"22001", "22003", "23505", "23514", "P0001", "P0004"}) {
     CAPTURE(code);
     CHECK(may_quote_a_row(code));
     const error why = refused_statement(code, "boom {\"canary\": 1}");
@@ -85,6 +85,10 @@ TEST_CASE(
                       " (SQLSTATE ") +
               code + ")");
   }
+  CHECK(refused_statement("22P02", "invalid input syntax for type json: boom").message ==
+        "PostgreSQL refused a statement: its message may quote a row and is left out (SQLSTATE 22P02); a "
+        "value has "
+        "the wrong form for its type, such as a payload that is not JSON");
   CHECK(refused_statement("42501", "permission denied").message ==
         "PostgreSQL refused a statement: permission denied (SQLSTATE 42501)");
   for (const char* code : {"", "2", "28P01", "42P01", "57P01", "XX000"}) {
