@@ -123,6 +123,9 @@ TEST_CASE("check names a user that may not publish, whether the exchange is ther
     finds(at, "broker.permission", "failure", "ACCESS_REFUSED",
           "rabbitmqctl set_permissions -p " + own.name());
   }
+  // One command for all exchanges, because the next one would take back what this one gives.
+  at.variables["OUTBOXD_DEAD_LETTER_EXCHANGE"] = "dead.letters";
+  finds(at, "broker.permission", "failure", "ACCESS_REFUSED", R"(' '^(outbox|dead\.letters)$' '^$')");
 }
 
 TEST_CASE("check names a limit of connections below relay.lanes") {

@@ -121,10 +121,13 @@ class locked_outbox {
     on_.add_events(20, 40);
   }
 
-  void check_named_and_undisturbed() {
-    running_.wait_line(fmt::format("pid {} (", other_.backend_pid()), time_limit);
-    check_undisturbed(on_, running_, leader_);
+  // The log says that there is such a session, and status names it.
+  void check_named() {
+    running_.wait_line("another session has locked their table; `outboxd status` names it", time_limit);
+    const auto status = run_outboxd({"status"}, on_.variables());
+    CHECK_MESSAGE(status.says(fmt::format("pid {} (", other_.backend_pid())), status.text());
   }
+  void check_undisturbed() { lock_test::check_undisturbed(on_, running_, leader_); }
 
  private:
   std::string lock_;
@@ -155,8 +158,9 @@ TEST_CASE("a lock on the table that is held costs no event, no duplicate and not
   await_twice_claim_timeout();
   for (std::size_t i = 0; i < all.size(); ++i) {
     CAPTURE(modes[i]);
+    all[i]->check_named();
     all[i]->write_and_release();
-    all[i]->check_named_and_undisturbed();
+    all[i]->check_undisturbed();
   }
 }
 
@@ -166,8 +170,9 @@ TEST_CASE("a lock on the table that waits behind a writer costs no event, no dup
   await_twice_claim_timeout();
   for (std::size_t i = 0; i < all.size(); ++i) {
     CAPTURE(modes[i]);
+    all[i]->check_named();
     all[i]->let_through();
-    all[i]->check_named_and_undisturbed();
+    all[i]->check_undisturbed();
   }
 }
 

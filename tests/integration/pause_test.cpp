@@ -261,7 +261,7 @@ TEST_CASE("a pause is refused in words: without a selector, with an end that has
            {{"pause", "--event-type", std::string(1001, 'x')}, "--event-type has 1001 bytes"},
            {{"pause", "--routing-key", std::string(1001, 'x')}, "--routing-key has 1001 bytes"},
            {{"pause", "--all", "--exchange", "a"}, "--all selects everything"},
-           {{"pause", "--all", "--until", "2001-01-01"}, "--until '2001-01-01' has passed"},
+           {{"pause", "--all", "--until", "2001-01-01"}, "--until '2001-01-01' is in the past"},
            {{"pause", "--all", "--until", "soon"}, "--until 'soon' is not a time"}}) {
     const auto done = desk.run(words);
     CHECK_MESSAGE(done.exited(2), done.text());

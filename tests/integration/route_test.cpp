@@ -337,7 +337,7 @@ TEST_CASE("outboxd route tells which route an event would take, and what message
   CHECK(json::parse(own.text())["routing_key"] == "q");
   const auto too_long = ask(file, {"--event-type", std::string(300, 'x')});
   CHECK(too_long.exited(1));
-  CHECK(too_long.says("such an event is dead: routing key is 300 bytes long"));
+  CHECK(too_long.says("such an event would be dead: routing key is 300 bytes long"));
   const settings_file shadowed{"[[route]]\nname = 'all'\n[[route]]\nname = 'never'\nevent_type = 'x'\n"};
   CHECK(ask(shadowed, {"--event-type", "x"}).says("route \"never\" is never taken"));
   CHECK(ask(file, {}).exited(2));

@@ -99,6 +99,16 @@ finding check_tuning(const subject&, amqp::inquiry& line) {
   return ok(words);
 }
 
+std::string permissions_for(const subject& at) {
+  std::vector<std::string> writes;
+  std::vector<std::string> declares;
+  for (const place& one : places_of(at.from)) {
+    writes.push_back(one.exchange);
+    if (one.declared) declares.push_back(one.exchange);
+  }
+  return permission_remedy(at.target, writes, declares);
+}
+
 finding check_declared(const subject& at, amqp::inquiry& line, const place& where, bool exists) {
   const auto same =
       wait_for(at.io, exists ? line.same_as_declared(where.exchange) : line.may_declare(where.exchange));
@@ -106,8 +116,7 @@ finding check_declared(const subject& at, amqp::inquiry& line, const place& wher
   if (same->code == AMQP_ACCESS_REFUSED)
     return failure(fmt::format("{}, and the relay could not declare it: {}",
                                exists ? "is there" : "does not exist", same->words),
-                   exists ? "amqp.declare = false  # it is there already"
-                          : permission_remedy(at.target, where.exchange, true));
+                   exists ? "amqp.declare = false  # it is there already" : permissions_for(at));
   if (!exists) return ok("does not exist yet; the relay will declare it");
   if (same->code == 0) return ok("a durable topic exchange");
   return failure(
@@ -185,7 +194,7 @@ finding check_permission(const subject& at, amqp::inquiry& line, const place& wh
     case AMQP_NOT_FOUND:            // looked at behind the permission
       return ok("the user may publish there");
     case AMQP_ACCESS_REFUSED:
-      return failure(said->words, permission_remedy(at.target, where.exchange, false));
+      return failure(said->words, permissions_for(at));
     default:
       return not_checked(fmt::format("{} {}; {}", said->code, said->words, how_it_shows));
   }

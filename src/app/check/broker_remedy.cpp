@@ -8,14 +8,18 @@
 namespace outboxd::app::check {
 namespace {
 
-// A regular expression for this name alone.
-std::string pattern_of(const std::string& name) {
-  std::string out = "^";
-  for (const char c : name) {
-    if (std::string_view(R"(\.[]{}()*+?^$|)").find(c) != std::string_view::npos) out += '\\';
-    out += c;
+// A regular expression for these names alone. Permissions call the default exchange amq.default.
+std::string pattern_of(const std::vector<std::string>& names) {
+  std::vector<std::string> escaped;
+  for (const auto& name : names) {
+    std::string& out = escaped.emplace_back();
+    for (const char c : name.empty() ? "amq.default" : name) {
+      if (std::string_view(R"(\.[]{}()*+?^$|)").find(c) != std::string_view::npos) out += '\\';
+      out += c;
+    }
   }
-  return out + "$";
+  const auto all = fmt::format("{}", fmt::join(escaped, "|"));
+  return names.size() > 1 ? "^(" + all + ")$" : "^" + all + "$";
 }
 
 // rabbitmqctl makes and deletes no exchange, and rabbitmqadmin takes other arguments since RabbitMQ 4. The
@@ -70,14 +74,13 @@ std::string login_remedy(const std::string& words, const amqp::url& target) {
                    fmt::arg("port", target.port));
 }
 
-// rabbitmqctl replaces all three patterns.
-std::string permission_remedy(const amqp::url& target, const std::string& exchange, bool declares) {
-  const auto pattern = shell_word(pattern_of(exchange));
+std::string permission_remedy(const amqp::url& target, const std::vector<std::string>& writes,
+                              const std::vector<std::string>& declares) {
   return fmt::format(
       "rabbitmqctl set_permissions -p {} {} {} {} '^$'  # and what rabbitmqctl list_user_permissions {} "
       "shows now",
-      shell_word(target.vhost), shell_word(target.user), declares ? pattern : "'^$'", pattern,
-      shell_word(target.user));
+      shell_word(target.vhost), shell_word(target.user), shell_word(pattern_of(declares)),
+      shell_word(pattern_of(writes)), shell_word(target.user));
 }
 
 std::string missing_exchange_remedy(const http::url& api, const std::string& vhost,
@@ -102,7 +105,7 @@ std::string dead_letters_remedy(const std::string& vhost, const std::string& que
     return fmt::format(
         "rabbitmqctl set_policy -p {} --apply-to queues dead-letters {} "
         "'{{\"dead-letter-exchange\":\"NAME\"}}'  # an exchange with a queue bound to it",
-        shell_word(vhost), shell_word(pattern_of(queue)));
+        shell_word(vhost), shell_word(pattern_of({queue})));
   return fmt::format(
       "rabbitmqctl list_policies -p {}  # and add dead-letter-exchange to {} with rabbitmqctl set_policy",
       shell_word(vhost), shell_word(policy));

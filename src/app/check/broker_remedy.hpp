@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "amqp/url.hpp"
 #include "core/text.hpp"
@@ -13,8 +14,9 @@ namespace outboxd::app::check {
 // words: of the refused login, or of one connection too many.
 std::string login_remedy(const std::string& words, const amqp::url& target);
 
-// For writing to the exchange, and for declaring it, too.
-std::string permission_remedy(const amqp::url& target, const std::string& exchange, bool declares);
+// For all exchanges at once, because rabbitmqctl replaces the permissions of before.
+std::string permission_remedy(const amqp::url& target, const std::vector<std::string>& writes,
+                              const std::vector<std::string>& declares);
 
 // A durable topic exchange. api: RabbitMQ's management API.
 std::string missing_exchange_remedy(const http::url& api, const std::string& vhost,
