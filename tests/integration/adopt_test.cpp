@@ -252,6 +252,7 @@ TEST_CASE(
 TEST_CASE(
     "adopt: a producer without any right on the outbox, an owner who may only write there, and hostile "
     "names") {
+  { const stage first; }  // makes the role
   const login owner{"outbox_writer"};
   const login producer{""};
   const stage on;
