@@ -1,8 +1,10 @@
 #include "app/command_line.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 
 #include "app/adopt/adopt_options.hpp"
 #include "app/check/check_command.hpp"
@@ -40,6 +42,66 @@ int help_command(const CLI::App& app, const setting_flags& flags, const std::vec
   return exit_success;
 }
 
+std::vector<std::string> names_of(const std::vector<outbox_file>& files) {
+  std::vector<std::string> out;
+  for (const auto& one : files) out.push_back(one.name);
+  return out;
+}
+
+// The outboxes that are meant. Empty: the one of the main settings.
+result<std::vector<outbox_file>> outboxes_for(const command& what, const setting_flags& flags,
+                                              const std::optional<std::string>& name) {
+  if (what.of == scope::process) {
+    if (name) return permanent(fmt::format("`outboxd {}` takes no --outbox", what.parsed_by->get_name()));
+    return {};
+  }
+  OUTBOXD_TRY(auto files, flags.outboxes());
+  if (!name && files.size() < 2) return files;
+  const auto* const watch = what.parsed_by->get_option_no_throw("--watch");
+  const bool any = what.of == scope::any && (watch == nullptr || watch->count() == 0);
+  const auto names = fmt::format("{}", fmt::join(names_of(files), ", "));
+  if (files.empty())
+    return permanent("--outbox is given, but there is no folder of outboxes; name it with --outboxes");
+  if (!name)
+    return permanent(fmt::format("there are several outboxes; give --outbox {}{}",
+                                 any ? "all or one of: " : "with one of: ", names));
+  if (*name == all_outboxes) {
+    if (any) return files;
+    return permanent(
+        fmt::format("`outboxd {}` works on one outbox, not on all of them", what.parsed_by->get_name()));
+  }
+  std::erase_if(files, [&](const auto& one) { return one.name != *name; });
+  if (files.empty()) return permanent(fmt::format("there is no outbox '{}'; there are: {}", *name, names));
+  return files;
+}
+
+int run_for(const command& what, const result<raw_settings>& raw, const std::string& outbox) {
+  if (!raw) return refuse(raw.error().message);
+  auto read = read_settings(*raw, what.what_for);
+  if (!read) return refuse(read.error().message);
+  read->outbox = outbox;
+  return what.run(*read);
+}
+
+// Returns the worst exit status. Before the output of each of several outboxes, standard error has its name.
+int run_for_outboxes(const command& what, const setting_flags& flags,
+                     const std::optional<std::string>& name) {
+  const auto main = flags.gather();
+  if (!main) return refuse(main.error().message);
+  const auto files = outboxes_for(what, flags, name);
+  if (!files) return refuse(files.error().message);
+  if (files->empty()) return run_for(what, main, {});
+  int worst = exit_success;
+  for (const auto& file : *files) {
+    if (files->size() > 1) {
+      std::fflush(stdout);
+      fmt::print(stderr, "outbox {}:\n", file.name);
+    }
+    worst = std::max(worst, run_for(what, settings_of_outbox(file, *main), file.name));
+  }
+  return worst;
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv, add_commands others) {
@@ -50,6 +112,9 @@ int run_command_line(int argc, char** argv, add_commands others) {
       "`outboxd help settings` lists all settings. Each is also a key of the file ([relay] lanes = 4) and a\n"
       "variable (OUTBOXD_RELAY_LANES=4); a flag beats the environment, the environment beats the file.");
   const setting_flags flags(app);
+  std::optional<std::string> outbox;
+  add_text(app, "--outbox", outbox, "with a folder of outboxes: the outbox that a command is for, or all")
+      ->type_name("NAME");
   command_set commands;
   add_run_command(app, flags, commands);
   add_migrate_command(app, commands);
@@ -62,7 +127,7 @@ int run_command_line(int argc, char** argv, add_commands others) {
   add_events_commands(app, commands);
   add_pausing_commands(app, commands);
   add_prune_command(app, commands);
-  others(app, commands);
+  others(app, flags, commands);
   CLI::App* const version =
       app.add_subcommand("version", "print the version, the commit, and the libraries' versions");
   app.set_version_flag("--version", OUTBOXD_VERSION,
@@ -84,14 +149,8 @@ int run_command_line(int argc, char** argv, add_commands others) {
   }
   if (version->parsed()) return version_command();
   if (help->parsed()) return help_command(app, flags, topic);
-  for (const command& one : commands) {
-    if (!one.parsed_by->parsed()) continue;
-    const auto raw = flags.gather();
-    if (!raw) return refuse(raw.error().message);
-    const auto read = read_settings(*raw, one.what_for);
-    if (!read) return refuse(read.error().message);
-    return one.run(*read);
-  }
+  for (const command& one : commands)
+    if (one.parsed_by->parsed()) return run_for_outboxes(one, flags, outbox);
   return refuse("no command given; see `outboxd --help`");
 }
 

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "app/command/command_set.hpp"
+#include "app/config/setting_flags.hpp"
 
 namespace outboxd::app {
 
 // Adds commands that are not of this folder.
-using add_commands = void (*)(CLI::App& app, command_set& to);
+using add_commands = void (*)(CLI::App& app, const setting_flags& flags, command_set& to);
 
 // Reads the command line, the environment and the file, and does what they say. Returns the exit status.
 int run_command_line(int argc, char** argv, add_commands others);

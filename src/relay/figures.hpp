@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/failure.hpp"
 #include "core/histogram.hpp"
 #include "flow/stream/pauses.hpp"
@@ -64,6 +65,9 @@ struct obstacle {
   std::string message;
   std::chrono::system_clock::time_point since;
 };
+
+// The code of a server's refusal; `otherwise` if the cause has none.
+std::string_view reason_of(cause why, std::string_view otherwise);
 
 // How far a relay has come.
 enum class progress {

@@ -56,9 +56,14 @@ leader::leader(const boost::asio::any_io_executor& on, const leader_settings& se
           [this](const flow::any_notice& what) { std::visit([this](const auto& one) { take(one); }, what); },
           host.steps()),
       lock_holders_(settings.database.schema, settings.database.claim_timeout) {
-  view_.largest = std::max<std::int64_t>(1, settings.stream.batch_bytes / settings.stream.read.batch);
-  view_.together = settings.stream.batch_bytes;
   view_.patience = settings.database.claim_timeout;
+  measure_by_settings();
+}
+
+void leader::measure_by_settings() {
+  const auto& stream = settings_.stream;
+  view_.largest = std::max<std::int64_t>(1, stream.batch_bytes / stream.read.batch);
+  view_.together = stream.batch_bytes;
 }
 
 boost::asio::awaitable<void> leader::run() {
@@ -155,6 +160,7 @@ void leader::interrupt() {
 }
 
 void leader::adopt() {
+  measure_by_settings();
   flow_.adopt(limits_of(settings_), clock::now());
   if (flow_.has_session()) interrupt();  // a session that is being opened is not interrupted
 }

@@ -122,6 +122,7 @@ class leader {
   void take(const flow::notice::kept& what);
   void take(const flow::notice::loudest& what);
 
+  void measure_by_settings();
   void count(const flow::store_request& what, clock::time_point asked_at);
   void on_sleep_lock(sleep_news news);
   void interrupt();

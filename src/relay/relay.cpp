@@ -107,6 +107,8 @@ void relay::adopt(const relay_settings& changed) {
   settings_.lane = changed.lane;
   settings_.leader.stream.retry = changed.leader.stream.retry;
   settings_.leader.stream.give_up_after = changed.leader.stream.give_up_after;
+  settings_.leader.stream.batch_bytes = changed.leader.stream.batch_bytes;
+  settings_.leader.stream.read.batch = changed.leader.stream.read.batch;
   settings_.leader.sweep_interval = changed.leader.sweep_interval;
   settings_.leader.standby_interval = changed.leader.standby_interval;
   settings_.leader.doorbell.longest_poll = changed.leader.doorbell.longest_poll;

@@ -36,7 +36,7 @@ class relay final : private leader_host {
   void start(std::function<void(bool clean)> on_stopped);
 
   // Takes up what can change at run time: routes, retries, sweep_interval, standby_interval, confirm_timeout,
-  // shutdown_grace, max_rate and retention.
+  // shutdown_grace, max_rate, retention, and how much is held in memory.
   void adopt(const relay_settings& changed);
 
   // Guarantee 11: no new reads, outstanding confirms up to shutdown_grace, the lead given up. Then the

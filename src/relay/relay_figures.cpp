@@ -30,7 +30,9 @@ std::chrono::system_clock::time_point since(clock::time_point when) {
          std::chrono::duration_cast<std::chrono::system_clock::duration>(clock::now() - when);
 }
 
-std::string_view code_of(cause why, std::string_view otherwise) {
+}  // namespace
+
+std::string_view reason_of(cause why, std::string_view otherwise) {
   switch (why) {
     case cause::login:
       return "login_refused";
@@ -46,8 +48,6 @@ std::string_view code_of(cause why, std::string_view otherwise) {
   return otherwise;
 }
 
-}  // namespace
-
 void relay::on_destination_down(const flow::destination_report& what, std::string_view reason) {
   if (what.which.exchange == settings_.leader.stream.route.exchange && what.which.routing_key.empty()) {
     exchange_missing_ = reason;
@@ -60,7 +60,7 @@ std::vector<obstacle> relay::obstacles() const {
   std::vector<obstacle> out;
   const auto away = [](const link_state& of, std::string_view otherwise) {
     const error& why = of.latest;
-    return obstacle{code_of(why.why, otherwise), why.message.empty() ? "not connected yet" : why.message,
+    return obstacle{reason_of(why.why, otherwise), why.message.empty() ? "not connected yet" : why.message,
                     of.none_since};
   };
   if (stage_ != stage::running) out.push_back({"stopping", "the relay was told to stop", stopped_at_});

@@ -50,7 +50,7 @@ struct told_of {
   std::vector<std::string> unheard;
   service_notices notices{io,
                           service,
-                          {.figures = [this] { return figures; },
+                          {.state = [this] { return state_of(figures); },
                            .stuck = [this] { return trouble; },
                            .unheard = [this](const std::string& why) { unheard.push_back(why); }}};
 };
@@ -133,8 +133,10 @@ TEST_CASE("a service manager that cannot be told is a matter of one warning") {
   boost::asio::io_context io(1);
   const sd_notify service("/nonexistent/notify");
   int warnings = 0;
-  service_notices notices(
-      io, service, {.figures = leading, .stuck = {}, .unheard = [&](const std::string&) { ++warnings; }});
+  service_notices notices(io, service,
+                          {.state = [] { return state_of(leading()); },
+                           .stuck = {},
+                           .unheard = [&](const std::string&) { ++warnings; }});
   notices.start();
   for (int i = 0; i < 3; ++i) notices.look();
   notices.stop();
@@ -154,11 +156,11 @@ TEST_CASE("the status line names what is wrong first") {
   auto figures = leading();
   figures.shards = 4;
   figures.shards_led = 2;
-  CHECK(status_line(figures) == "leads 2 of 4 shards");
+  CHECK(state_of(figures).line == "leads 2 of 4 shards");
   figures.obstacles.push_back({"broker_down", "connection refused", {}});
-  CHECK(status_line(figures) == "not publishing (broker_down): connection refused");
+  CHECK(state_of(figures).line == "not publishing (broker_down): connection refused");
   figures.now_in = relay::progress::stopping;
-  CHECK(status_line(figures) == "stopping: waiting for outstanding confirms");
+  CHECK(state_of(figures).line == "stopping: waiting for outstanding confirms");
 }
 
 }  // namespace app_service_notices_test

@@ -40,8 +40,8 @@ void add_adopt_command(CLI::App& app, command_set& to) {
   add_list("--order-by", options->order_by, "COLUMN", "the order of the backlog; can be repeated");
   adopt->add_flag("--print", options->print, "print the SQL and do nothing");
   adopt->add_flag("--remove", options->remove, "take triggers and functions away again");
-  to.push_back(
-      {adopt, purpose::migration, [options](const settings& from) { return adopt_command(from, *options); }});
+  to.push_back({adopt, purpose::migration,
+                [options](const settings& from) { return adopt_command(from, *options); }, scope::one});
 }
 
 }  // namespace outboxd::app

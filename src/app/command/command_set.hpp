@@ -11,10 +11,18 @@
 
 namespace outboxd::app {
 
+// How many outboxes a command works on, if several are configured.
+enum class scope {
+  process,  // it is not about a single outbox
+  one,
+  any,  // one, or all of them one after another
+};
+
 struct command {
   CLI::App* parsed_by;
   purpose what_for;                         // how much of the settings it needs
   std::function<int(const settings&)> run;  // returns the exit status
+  scope of = scope::any;
 };
 
 using command_set = std::vector<command>;

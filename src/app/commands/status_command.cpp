@@ -38,7 +38,8 @@ void print(const nlohmann::json& status, bool as_json, int indent) {
 
 outcome<int> once(const settings& from, const status_options& options) {
   OUTBOXD_TRY(auto session, open_session(from));
-  const auto status = look_at_outbox(session, from.relay.leader.database);
+  auto status = look_at_outbox(session, from.relay.leader.database);
+  if (!from.outbox.empty()) status["outbox"] = from.outbox;
   fmt::print("{}", options.json ? status.dump(2) + "\n" : status_view(status));
   return status.at("errors").empty() ? exit_success : exit_failure;
 }

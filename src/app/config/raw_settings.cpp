@@ -119,7 +119,7 @@ result<raw_settings> read_environment(char** environment) {
     const auto variable = entry.substr(0, equals);
     const auto value = entry.substr(equals + 1);
     if (!variable.starts_with(variable_prefix) || variable == config_variable ||
-        is_foreign_variable(variable, value))
+        variable == outboxes_variable || is_foreign_variable(variable, value))
       continue;
     const auto key = key_of(variable);
     if (!is_known(key)) return unknown("variable", variable, key, "the environment");

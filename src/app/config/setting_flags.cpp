@@ -11,6 +11,7 @@ namespace outboxd::app {
 namespace {
 
 constexpr const char* default_file = "/etc/outboxd/outboxd.toml";
+constexpr const char* default_folder = "/etc/outboxd/outboxes.d";
 constexpr const char* common_group = "Settings";
 constexpr const char* other_group = "Other settings";
 
@@ -30,6 +31,10 @@ setting_flags::setting_flags(CLI::App& app) {
   app.formatter(std::make_shared<common_help>());
   config_ = app.add_option("--config", file_, fmt::format("TOML file; {} if there is one", default_file))
                 ->type_name("FILE");
+  outboxes_ = app.add_option("--outboxes", folder_,
+                             fmt::format("folder of TOML files that each give one outbox; {} if it has any",
+                                         default_folder))
+                  ->type_name("FOLDER");
   for (const setting_key& one : setting_keys) {
     const auto fallback = one.fallback.empty() ? std::string() : fmt::format(" [{}]", one.fallback);
     add(app, {one.key(), one.flag(), {}, nullptr, one.how()}, std::string(one.help) + fallback);
@@ -67,6 +72,21 @@ result<raw_settings> setting_flags::gather() const {
   auto file = read_file(chosen->text, chosen->origin);
   if (!file) return file;
   return merge(std::move(all), *file);
+}
+
+result<std::vector<outbox_file>> setting_flags::outboxes() const {
+  const char* const variable = std::getenv(outboxes_variable.data());
+  const bool named = outboxes_->count() > 0 || variable != nullptr;
+  if (!named) {
+    if (config_->count() > 0 || std::getenv(config_variable.data()) != nullptr) return {};
+    if (::access(default_folder, F_OK) != 0) return {};
+    return outbox_files_in(default_folder);
+  }
+  const std::string folder = outboxes_->count() > 0 ? folder_ : variable;
+  auto files = outbox_files_in(folder);
+  if (files && files->empty())
+    return permanent(fmt::format("the folder {} of outboxes has no file whose name ends with .toml", folder));
+  return files;
 }
 
 std::optional<raw_value> setting_flags::configuration_file() const {

@@ -5,7 +5,9 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "app/config/outbox_files.hpp"
 #include "app/config/raw_settings.hpp"
 #include "app/config/setting_keys.hpp"
 #include "core/error.hpp"
@@ -21,6 +23,11 @@ class setting_flags {
 
   // Call it after the parsing. Returns the settings from flags, environment and file.
   result<raw_settings> gather() const;
+
+  // The files of --outboxes, of OUTBOXD_OUTBOXES, or of /etc/outboxd/outboxes.d if the main file is the
+  // default one. Empty: there is one outbox, that of the settings. Fails if a folder that is named cannot be
+  // read or has no such file.
+  result<std::vector<outbox_file>> outboxes() const;
 
   // The help of all settings. --help itself lists the common ones.
   std::string help() const;
@@ -39,7 +46,9 @@ class setting_flags {
 
   std::deque<flag> flags_;
   CLI::Option* config_ = nullptr;
+  CLI::Option* outboxes_ = nullptr;
   std::string file_;
+  std::string folder_;
 };
 
 }  // namespace outboxd::app

@@ -9,6 +9,7 @@
 #include "amqp/url.hpp"
 #include "amqp/url_password.hpp"
 #include "app/config/console_setting.hpp"
+#include "app/config/outbox_files.hpp"
 #include "app/config/password_setting.hpp"
 #include "app/config/route_settings.hpp"
 #include "app/config/secret_setting.hpp"
@@ -55,7 +56,7 @@ std::vector<std::string> split_list(std::string_view text) {
 }
 
 // Empty parts are left out: a list that a template wrote may end with a comma.
-std::vector<std::string> split_urls(std::string_view text) {
+std::vector<std::string> parts_of(std::string_view text) {
   auto parts = split_list(text);
   std::erase(parts, "");
   return parts;
@@ -70,7 +71,7 @@ void read_broker_urls(setting_reader& from, settings& out) {
   const auto command = read_password_command(from, "amqp.password_command");
   const auto text = all();
   if (!text) return fail_unreadable(from, key, text.error());
-  const auto urls = split_urls(*text);
+  const auto urls = parts_of(*text);
   if (urls.empty())
     return from.fail(fmt::format("{} ({}) is empty; give amqp://user:password@host:5672/vhost", key, origin));
   for (std::size_t i = 0; i < urls.size(); ++i) {
@@ -82,7 +83,7 @@ void read_broker_urls(setting_reader& from, settings& out) {
     const auto address = [all, i]() -> result<std::string> {
       auto now = all();
       if (!now) return now;
-      const auto list = split_urls(*now);
+      const auto list = parts_of(*now);
       if (list.empty()) return permanent("amqp.url is empty");
       return list[i % list.size()];
     };
@@ -187,17 +188,24 @@ void read_routing(setting_reader& from, settings& out) {
   for (auto& one : route_warnings(routing)) out.warnings.push_back(std::move(one));
 }
 
+constexpr int most_events = 10'000;
+
+// The default of relay.batch.
+int events_for(std::int64_t batch_bytes) {
+  constexpr std::int64_t bytes_for_each = 5'333;  // 1500 events for 8 MB
+  return static_cast<int>(std::clamp<std::int64_t>(batch_bytes / bytes_for_each, 1, most_events));
+}
+
 void read_relay(setting_reader& from, settings& out) {
   auto& relay = out.relay;
   auto& leader = relay.leader;
   relay.lanes = static_cast<int>(from.integer("relay.lanes", 1, 64));
   relay.max_rate = from.integer("relay.max_rate", 0, 1'000'000);
   leader.stream.batch_bytes = from.size("relay.batch_bytes", 1, 1'073'741'824, "up to 1GiB");
-  constexpr std::int64_t bytes_for_each = 5'333;  // 1500 events for 8 MB
-  leader.stream.read.batch =
-      static_cast<int>(from.value("relay.batch").text.empty()
-                           ? std::clamp<std::int64_t>(leader.stream.batch_bytes / bytes_for_each, 1, 10'000)
-                           : from.integer("relay.batch", 1, 10'000));
+  leader.stream.read.batch = from.value("relay.batch").text.empty()
+                                 ? events_for(leader.stream.batch_bytes)
+                                 : static_cast<int>(from.integer("relay.batch", 1, most_events));
+  out.total_bytes = from.size("relay.total_bytes", 1, 1'099'511'627'776, "up to 1024GiB");
   leader.sweep_interval = from.duration("relay.sweep_interval", 10ms, 1h, "10ms to 1h");
   leader.doorbell.longest_poll = leader.sweep_interval;
   relay.shutdown_grace = from.duration("relay.shutdown_grace", 0ms, 1h, "0s to 1h");
@@ -248,6 +256,11 @@ void read_http(setting_reader& from, settings& out) {
     out.http.hosts = std::move(*hosts);
   else
     from.refuse("http.allowed_hosts", hosts.error().message);
+  for (const auto& part : parts_of(from.value("http.ready_requires").text)) {
+    const std::string name(trimmed(part));
+    if (!is_outbox_name(name)) from.refuse("http.ready_requires", "a list of names of outboxes");
+    out.http.ready_requires.push_back(name);
+  }
 }
 
 void read_log(setting_reader& from, settings& out) {
@@ -280,13 +293,15 @@ result<settings> read_settings(const raw_settings& raw, purpose what_for) {
   const auto schema = pg::schema_name::parse(from.value("outbox.schema").text);
   if (!schema)
     return permanent(fmt::format("{} ({})", schema.error().message, from.value("outbox.schema").origin));
-  settings out{.relay = {.leader = {.database = {.url = {}, .schema = *schema}, .stream = {}, .doorbell = {}},
+  settings out{.outbox = {},
+               .relay = {.leader = {.database = {.url = {}, .schema = *schema}, .stream = {}, .doorbell = {}},
                          .broker = {},
                          .lane = {}},
                .http = {},
                .console = {},
                .log = {},
                .management_url = {},
+               .total_bytes = 0,
                .raw = raw,
                .sources = sources_of(raw),
                .warnings = {}};
@@ -308,6 +323,12 @@ result<settings> read_settings(const raw_settings& raw, purpose what_for) {
   read_console(from, what_for == purpose::console, out);
   if (from.failed()) return tl::make_unexpected(*from.failed());
   return out;
+}
+
+void limit_memory(relay::relay_settings& of, std::int64_t bytes) {
+  auto& stream = of.leader.stream;
+  stream.batch_bytes = std::clamp<std::int64_t>(bytes / stream.batches, 1, stream.batch_bytes);
+  stream.read.batch = std::min(stream.read.batch, events_for(stream.batch_bytes));
 }
 
 }  // namespace outboxd::app

@@ -38,8 +38,8 @@ void add_health_command(CLI::App& app, command_set& to) {
   CLI::App* const health = app.add_subcommand("health", "check whether a running relay is healthy");
   const auto ready = std::make_shared<bool>(false);
   health->add_flag("--ready", *ready, "check that it can publish, not only that it is alive");
-  to.push_back(
-      {health, purpose::health, [ready](const settings& from) { return health_command(from, *ready); }});
+  to.push_back({health, purpose::health,
+                [ready](const settings& from) { return health_command(from, *ready); }, scope::process});
 }
 
 }  // namespace outboxd::app

@@ -64,7 +64,8 @@ std::string text_of(const nlohmann::ordered_json& line) {
 
 class json_formatter final : public spdlog::formatter {
  public:
-  explicit json_formatter(std::shared_ptr<const log_fields*> beside) : beside_(std::move(beside)) {}
+  json_formatter(std::string outbox, std::shared_ptr<const log_fields*> beside)
+      : outbox_(std::move(outbox)), beside_(std::move(beside)) {}
 
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
     const auto level = spdlog::level::to_string_view(message.level);
@@ -73,6 +74,7 @@ class json_formatter final : public spdlog::formatter {
         {"level", std::string(level.data(), level.size())},
         {"message", std::string(message.payload.data(), message.payload.size())},
     };
+    if (!outbox_.empty()) line["outboxd.outbox"] = outbox_;
     if (*beside_ != nullptr)
       for (const log_field& one : **beside_)
         std::visit([&](const auto& value) { line[std::string(one.name)] = value; }, one.value);
@@ -86,30 +88,48 @@ class json_formatter final : public spdlog::formatter {
     out.append(text.data(), text.data() + text.size());
   }
   std::unique_ptr<spdlog::formatter> clone() const override {
-    return std::make_unique<json_formatter>(beside_);
+    return std::make_unique<json_formatter>(outbox_, beside_);
   }
 
  private:
+  std::string outbox_;
   std::shared_ptr<const log_fields*> beside_;
 };
 
+// `name` has no %.
+std::unique_ptr<spdlog::formatter> text_formatter(const std::string& name) {
+  return std::make_unique<spdlog::pattern_formatter>(
+      "%Y-%m-%dT%H:%M:%S.%fZ %-7l " + (name.empty() ? "" : name + ": ") + "%v",
+      spdlog::pattern_time_type::utc);
+}
+
 }  // namespace
 
-logger::logger(const log_settings& settings)
+logger::logger(const log_settings& settings, std::string outbox)
     : spdlog::logger("outboxd", std::make_shared<nonblocking_stderr>()),
+      outbox_(std::move(outbox)),
       beside_(std::make_shared<const log_fields*>(nullptr)) {
   adopt(settings);
 }
 
 void logger::adopt(const log_settings& settings) {
   set_level(spdlog::level::from_str(settings.level == "error" ? "err" : settings.level));
-  switch (settings.format) {
+  format_ = settings.format;
+  format_lines();
+}
+
+void logger::of_outbox(std::string name) {
+  outbox_ = std::move(name);
+  format_lines();
+}
+
+void logger::format_lines() {
+  switch (format_) {
     case log_format::json:
-      set_formatter(std::make_unique<json_formatter>(beside_));
+      set_formatter(std::make_unique<json_formatter>(outbox_, beside_));
       break;
     case log_format::text:
-      set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%fZ %-7l %v",
-                                                                spdlog::pattern_time_type::utc));
+      set_formatter(text_formatter(outbox_));
       break;
   }
 }
@@ -120,8 +140,8 @@ void logger::say(spdlog::level::level_enum level, std::string_view message, cons
   *beside_ = nullptr;
 }
 
-std::shared_ptr<logger> make_logger(const log_settings& settings) {
-  return std::make_shared<logger>(settings);
+std::shared_ptr<logger> make_logger(const log_settings& settings, std::string outbox) {
+  return std::make_shared<logger>(settings, std::move(outbox));
 }
 
 }  // namespace outboxd::app

@@ -23,19 +23,25 @@ using log_fields = std::vector<log_field>;
 
 class logger final : public spdlog::logger {
  public:
-  explicit logger(const log_settings& settings);
+  // outbox: its name is in each line; empty: none.
+  explicit logger(const log_settings& settings, std::string outbox = {});
 
   // From the next line on.
   void adopt(const log_settings& settings);
+  void of_outbox(std::string name);
 
   // In text it is the message alone.
   void say(spdlog::level::level_enum level, std::string_view message, const log_fields& beside);
 
  private:
+  void format_lines();
+
+  log_format format_ = log_format::text;
+  std::string outbox_;
   // Of the line that is being written, else null.
   std::shared_ptr<const log_fields*> beside_;
 };
 
-std::shared_ptr<logger> make_logger(const log_settings& settings);
+std::shared_ptr<logger> make_logger(const log_settings& settings, std::string outbox = {});
 
 }  // namespace outboxd::app

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -48,8 +49,11 @@ double seconds(std::chrono::system_clock::time_point at) {
 
 class exposition {
  public:
-  void family(std::string name, std::string help, MetricType type, std::vector<ClientMetric> metrics) {
-    all_.push_back({"outboxd_" + std::move(name), std::move(help), type, std::move(metrics)});
+  // Samples from now on are those of this outbox; empty: of the process, or of the only outbox.
+  void of_outbox(const std::string& name) { outbox_ = name; }
+
+  void family(const std::string& name, std::string help, MetricType type, std::vector<ClientMetric> metrics) {
+    add("outboxd_" + name, std::move(help), type, std::move(metrics));
   }
   template <class Number>
   void counter(std::string name, std::string help, Number value) {
@@ -70,12 +74,24 @@ class exposition {
   }
   // Metrics of the process have no prefix, because all exporters use the same names.
   void process(std::string name, std::string help, MetricType type, double value) {
-    all_.push_back({std::move(name), std::move(help), type, {sample(type, value)}});
+    add(std::move(name), std::move(help), type, {sample(type, value)});
   }
   std::string text() const { return prometheus::TextSerializer().Serialize(all_); }
 
  private:
+  // A family has the samples of all outboxes, as Prometheus' format demands.
+  void add(std::string name, std::string help, MetricType type, std::vector<ClientMetric> metrics) {
+    const auto [at, first] = places_.try_emplace(name, all_.size());
+    if (first) all_.push_back({std::move(name), std::move(help), type, {}});
+    for (auto& one : metrics) {
+      if (!outbox_.empty()) one.label.insert(one.label.begin(), {"outbox", outbox_});
+      all_[at->second].metric.push_back(std::move(one));
+    }
+  }
+
+  std::string outbox_;
   std::vector<MetricFamily> all_;
+  std::unordered_map<std::string, std::size_t> places_;  // of families, in all_
 };
 
 void add_events(exposition& to, const relay::counts& of) {
@@ -194,17 +210,30 @@ void add_process(exposition& to) {
   to.process("process_start_time_seconds", "Start of the process.", MetricType::Gauge, of.start_time);
 }
 
-}  // namespace
+void add_ready(exposition& to, const relay::relay_figures& from) {
+  to.gauge("ready", "1 if events can be published: see /readyz.", from.obstacles.empty());
+}
 
-std::string to_metrics(const relay::relay_figures& from) {
-  exposition to;
+void add_outbox(exposition& to, const relay::relay_figures& from) {
   add_events(to, from.so_far);
   add_database(to, from);
   add_lead(to, from);
   add_broker(to, from);
   add_retention(to, from.so_far);
-  to.gauge("ready", "1 if /readyz answers 200.", from.obstacles.empty());
+  add_ready(to, from);
   if (from.table) add_table(to, *from.table);
+}
+
+}  // namespace
+
+std::string to_metrics(const std::vector<outbox_view>& from) {
+  exposition to;
+  for (const auto& [name, runs, now] : from) {
+    to.of_outbox(name);
+    if (runs) add_outbox(to, now);
+    if (!runs) add_ready(to, now);
+  }
+  to.of_outbox("");
   ClientMetric build = sample(MetricType::Gauge, 1, label("version", OUTBOXD_VERSION));
   to.family("build_info", "Always 1.", MetricType::Gauge, {std::move(build)});
   add_process(to);

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "relay/figures.hpp"
+#include "app/daemon/relay_host.hpp"
 
 namespace outboxd::app {
 
 // Names and meanings: docs/metrics.md. Figures of the table are there while this relay samples
-// it.
-std::string to_metrics(const relay::relay_figures& from);
+// it. Samples of an outbox with a name have the label outbox.
+std::string to_metrics(const std::vector<outbox_view>& from);
 
 }  // namespace outboxd::app

@@ -2,6 +2,8 @@
 
 #include <fmt/chrono.h>
 
+#include <algorithm>
+
 #include "app/daemon/metrics.hpp"
 #include "app/operate/pausing.hpp"
 
@@ -82,12 +84,60 @@ json status_of(const relay::relay_figures& from) {
   return out;
 }
 
-endpoints endpoints_of(const relay::relay& of) {
+json readiness_of(const std::vector<outbox_view>& from, const std::vector<std::string>& required) {
+  json out{{"ready", false},
+           {"reasons", json::array()},
+           {"warnings", json::array()},
+           {"paused", json::array()},
+           {"outboxes", json::object()}};
+  for (const auto& one : from) {
+    const auto of_one = readiness_of(one.now);
+    out["outboxes"][one.name] = of_one.at("ready");
+    for (const char* list : {"reasons", "warnings", "paused"})
+      for (auto each : of_one.at(list)) {
+        each["outbox"] = one.name;
+        out[list].push_back(std::move(each));
+      }
+  }
+  auto& ready = out["outboxes"];
+  for (const auto& name : required)
+    if (!ready.contains(name))
+      out["reasons"].push_back({{"code", "configuration"},
+                                {"message", "http.ready_requires names an outbox that is not configured"},
+                                {"outbox", name}});
+  const auto is_ready = [&](const std::string& name) { return ready.value(name, false); };
+  out["ready"] = required.empty() ? std::any_of(from.begin(), from.end(),
+                                                [&](const auto& one) { return is_ready(one.name); })
+                                  : std::all_of(required.begin(), required.end(), is_ready);
+  return out;
+}
+
+json status_of(const std::vector<outbox_view>& from, const std::vector<std::string>& required) {
+  json out = readiness_of(from, required);
+  out["version"] = OUTBOXD_VERSION;
+  out["outboxes"] = json::object();
+  for (const auto& one : from) {
+    auto of_one = one.runs ? status_of(one.now) : readiness_of(one.now);
+    of_one.erase("version");
+    out["outboxes"][one.name] = std::move(of_one);
+  }
+  return out;
+}
+
+endpoints endpoints_of(const relay_host& of) {
   return {
       .unhealthy = [&of] { return of.stuck(); },
-      .readiness = [&of] { return readiness_of(of.figures()); },
-      .metrics = [&of] { return to_metrics(of.figures()); },
-      .status = [&of] { return status_of(of.figures()); },
+      .readiness =
+          [&of] {
+            const auto all = of.view();
+            return of.many() ? readiness_of(all, of.required()) : readiness_of(all.front().now);
+          },
+      .metrics = [&of] { return to_metrics(of.view()); },
+      .status =
+          [&of] {
+            const auto all = of.view();
+            return of.many() ? status_of(all, of.required()) : status_of(all.front().now);
+          },
   };
 }
 

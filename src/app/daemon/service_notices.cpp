@@ -23,8 +23,6 @@ long long microseconds_of(Duration time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
 }
 
-}  // namespace
-
 std::string status_line(const relay::relay_figures& from) {
   switch (from.now_in) {
     case relay::progress::starting:
@@ -41,6 +39,28 @@ std::string status_line(const relay::relay_figures& from) {
   return fmt::format("leads {} of {} shards", from.shards_led, from.shards);
 }
 
+}  // namespace
+
+service_state state_of(const relay::relay_figures& from) {
+  return {from.now_in, status_line(from)};
+}
+
+service_state state_of(const std::vector<outbox_view>& from) {
+  if (from.size() == 1 && from.front().name.empty()) return state_of(from.front().now);
+  service_state out{relay::progress::running, {}};
+  std::size_t ready = 0;
+  std::string wrong;
+  for (const auto& one : from) {
+    if (one.now.now_in != relay::progress::running) out.now_in = one.now.now_in;
+    if (one.now.obstacles.empty())
+      ++ready;
+    else if (wrong.empty())
+      wrong = fmt::format("; {}: {}", one.name, status_line(one.now));
+  }
+  out.line = fmt::format("{} of {} outboxes are ready{}", ready, from.size(), wrong);
+  return out;
+}
+
 service_notices::service_notices(boost::asio::io_context& io, const sd_notify& to, service_view of)
     : to_(to), of_(std::move(of)), check_timer_(io), watchdog_timer_(io) {}
 
@@ -53,9 +73,9 @@ void service_notices::start() {
 
 void service_notices::look() {
   if (!to_.wanted() || told_ == told::everything) return;
-  const auto figures = of_.figures();
-  tell_state(figures.now_in);
-  tell_status(figures);
+  const auto now = of_.state();
+  tell_state(now.now_in);
+  tell_status(now.line);
   wait();
 }
 
@@ -80,9 +100,9 @@ void service_notices::tell_state(relay::progress now_in) {
   if (told_ == told::nothing && ready && send("READY=1")) told_ = told::ready;
 }
 
-void service_notices::tell_status(const relay::relay_figures& figures) {
+void service_notices::tell_status(const std::string& now) {
   const auto note = settings_refused_ ? "; changed settings were refused, see the log" : "";
-  auto line = one_status_line(status_line(figures) + note);
+  auto line = one_status_line(now + note);
   if (line != status_ && send("STATUS=" + line)) status_ = std::move(line);
 }
 

@@ -6,18 +6,28 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "app/daemon/relay_host.hpp"
 #include "app/daemon/sd_notify.hpp"
 #include "relay/figures.hpp"
 
 namespace outboxd::app {
 
-// "leads shard 0 of 1", "standby: another relay leads", or what is wrong.
-std::string status_line(const relay::relay_figures& from);
+struct service_state {
+  relay::progress now_in = relay::progress::starting;
+  std::string line;
+};
+
+// The line is "leads 1 of 1 shards", "standby: another relay leads", or what is wrong.
+service_state state_of(const relay::relay_figures& from);
+
+// The same for several outboxes: how many are ready, and what is wrong with the first that is not.
+service_state state_of(const std::vector<outbox_view>& from);
 
 // Asked on the reactor.
 struct service_view {
-  std::function<relay::relay_figures()> figures;
+  std::function<service_state()> state;
   std::function<std::optional<std::string>()> stuck;    // the same as /healthz
   std::function<void(const std::string& why)> unheard;  // the service manager cannot be told; once
 };
@@ -52,7 +62,7 @@ class service_notices {
   void wait();
   void feed();
   void tell_state(relay::progress now_in);
-  void tell_status(const relay::relay_figures& figures);
+  void tell_status(const std::string& line);
   bool send(const std::string& lines);
 
   const sd_notify& to_;

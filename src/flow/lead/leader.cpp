@@ -292,6 +292,7 @@ void leader::say_in_doubt(std::vector<event_key> keys) {
 }
 
 void leader::adopt(const leader_limits& changed, clock::time_point now) {
+  stream_.read_at_most(changed.stream.read.batch, changed.stream.batch_bytes);
   stream_.retry_by(changed.stream.retry);
   stream_.give_up_after(changed.stream.give_up_after);
   stream_.route_by(changed.stream.route);

@@ -28,6 +28,11 @@ class stream final : public dispatcher::owner {
   // tell: gets the notices. steps: gets each step of each event; may be null.
   stream(lanes& over, stream_limits limits, observer tell, step_observer* steps = nullptr);
 
+  // From the next read on: rows and payload bytes in a read.
+  void read_at_most(int rows, std::int64_t bytes) {
+    state_.limits.read.batch = rows;
+    state_.limits.batch_bytes = bytes;
+  }
   // From the next failure on.
   void retry_by(retry_policy policy) { state_.limits.retry = std::move(policy); }
   // Also for events that wait already.
