@@ -62,7 +62,7 @@ std::string short_name(const action& of) {
 
 actions::~actions() {
   stop();
-  threads_.join();
+  if (threads_) threads_->join();
 }
 
 std::shared_ptr<action> actions::find(std::string_view token) {
@@ -133,7 +133,8 @@ http::response actions::apply(const json& given) {
     return refused(
         409, "busy",
         fmt::format("{} other actions run; this one can begin when one of them has ended", changes));
-  if (one->begin(*reason, action::clock::now())) asio::post(threads_, working(from_, one));
+  if (!threads_) threads_.emplace(most_at_once + 1);
+  if (one->begin(*reason, action::clock::now())) asio::post(*threads_, working(from_, one));
   return shown(*one);
 }
 

@@ -5,6 +5,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -23,8 +24,7 @@ class actions {
   static constexpr int most_at_once = 4;  // changes; a pause gets a thread in addition
 
   // Both arguments must outlive this object.
-  actions(const app::settings& from, const gate& door)
-      : from_(from), gate_(door), previews_(from), threads_(most_at_once + 1) {}
+  actions(const app::settings& from, const gate& door) : from_(from), gate_(door), previews_(from) {}
   ~actions();
   actions(const actions&) = delete;
   actions& operator=(const actions&) = delete;
@@ -54,7 +54,7 @@ class actions {
   const gate& gate_;
   desk previews_;
   action_book book_;
-  boost::asio::thread_pool threads_;
+  std::optional<boost::asio::thread_pool> threads_;  // since the first change
 };
 
 }  // namespace outboxd::console

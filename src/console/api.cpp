@@ -110,13 +110,6 @@ double number_of(const std::string& text) {
   return failed == std::errc() && end == text.data() + text.size() ? out : 0;
 }
 
-// A proxy may hand on the prefix of the path, or take it off.
-std::string_view without_prefix(std::string_view path, const std::optional<http::url>& public_url) {
-  if (!public_url || public_url->path.empty() || !path.starts_with(public_url->path)) return path;
-  const auto rest = path.substr(public_url->path.size());
-  return rest.starts_with('/') ? rest : path;
-}
-
 }  // namespace
 
 http::later_handler api::handler() {
@@ -132,18 +125,11 @@ api::answered api::answer(const http::request& asked) {
   const auto now = gate::clock::now();
   if (!path.starts_with(api_prefix)) {
     if (asked.method == "POST") co_return refused(405, "method", "GET it");
-    if (auto file = file_at(path)) co_return *std::move(file);
-    // Relative links of the page need the slash at the end of its prefix.
-    if (from_.console.public_url && path == from_.console.public_url->path) {
-      http::response out{308, std::string(http::plain_text), "", {}};
-      out.headers.emplace_back("Location", from_.console.public_url->path + "/");
-      co_return out;
-    }
-    co_return refused(404, "no_page", "there is no such page");
+    co_return page_at(path, from_.console.public_url);
   }
   if (path == "/api/login") co_return gate_.login(asked, now);
   if (path == "/api/logout") co_return gate_.logout(asked);
-  if (path == "/api/session") co_return gate_.session(asked, now);
+  if (path == "/api/session") co_return gate_.session(asked, now, {{"outbox", from_.outbox}});
   const auto decided = gate_.look(asked, now);
   if (const auto* why = std::get_if<http::response>(&decided)) co_return *why;
   if (asked.method == "POST") co_return co_await actions_.post(path, asked, std::get<principal>(decided));

@@ -26,10 +26,12 @@ class api {
 
   http::later_handler handler();
 
- private:
   using answered = boost::asio::awaitable<http::response>;
 
+  // The same without the headers that every answer has.
   answered answer(const http::request& asked);
+
+ private:
   answered data(std::string_view path, const http::request& asked, const principal& by);
   answered now(const http::request& asked);
   answered stuck();

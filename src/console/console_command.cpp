@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -14,10 +15,9 @@
 
 #include "app/command/outcome.hpp"
 #include "app/daemon/log.hpp"
-#include "console/actions.hpp"
-#include "console/api.hpp"
+#include "app/daemon/relay_host.hpp"
 #include "console/audit_name.hpp"
-#include "console/outlook.hpp"
+#include "console/site.hpp"
 #include "http/ip_address.hpp"
 #include "http/server.hpp"
 
@@ -51,36 +51,77 @@ void say_how_far(const action& of, spdlog::logger& log) {
            of.is_running() ? ", in the middle of some; outbox.audit has how many were changed" : "");
 }
 
+using all_pages = site::all_pages;
+
+bool none_acts(const all_pages& pages) {
+  return std::all_of(pages.begin(), pages.end(), [](const auto& one) { return one->acts().idle(); });
+}
+
+bool all_idle(const all_pages& pages) {
+  return std::all_of(pages.begin(), pages.end(), [](const auto& one) {
+    return one->asks().idle() && one->acts().idle() && !one->acts().previews();
+  });
+}
+
 // Actions end with the portion that they are at. What does not answer is not waited for: a question only
 // reads, and a portion is a transaction.
-asio::awaitable<void> leave(const desk& asks, actions& acts, spdlog::logger& log) {
+asio::awaitable<void> leave(all_pages& pages, spdlog::logger& log) {
   constexpr std::chrono::milliseconds look_every{20};
   constexpr std::chrono::seconds longest{5};
-  const auto stopped = acts.stop();
+  std::vector<std::shared_ptr<const action>> stopped;
+  for (const auto& one : pages)
+    for (auto& each : one->acts().stop()) stopped.push_back(std::move(each));
   asio::steady_timer next(co_await asio::this_coro::executor);
   const auto until = std::chrono::steady_clock::now() + longest;
-  while (!acts.idle() && std::chrono::steady_clock::now() < until) {
+  while (!none_acts(pages) && std::chrono::steady_clock::now() < until) {
     next.expires_after(look_every);
     co_await next.async_wait(asio::use_awaitable);
   }
   for (const auto& one : stopped) say_how_far(*one, log);
   log.flush();
-  if (!asks.idle() || !acts.idle() || acts.previews()) ::_exit(app::exit_success);
+  if (!all_idle(pages)) ::_exit(app::exit_success);
 }
 
-int serve(const app::settings& from) {
-  const auto log = app::make_logger(from.log);
-  for (const auto& warning : from.warnings) log->warn(warning);
+// What the console shows: the pages of each outbox, and outboxes whose settings are wrong.
+struct shown_outboxes {
+  all_pages pages;
+  std::vector<site::wrong_outbox> wrong;
+};
+
+shown_outboxes open_pages(const asio::any_io_executor& on, const app::host_plan& plan, logins& of) {
+  shown_outboxes out;
+  const bool many = plan.outboxes.size() > 1;
+  for (const auto& one : plan.outboxes) {
+    auto read = one.raw.and_then(
+        [](const app::raw_settings& raw) { return app::read_settings(raw, app::purpose::console); });
+    if (!read) {
+      out.wrong.push_back({one.name, read.error().message});
+      continue;
+    }
+    if (many) read->outbox = one.name;
+    out.pages.push_back(std::make_unique<outbox_pages>(on, *std::move(read), of));
+  }
+  return out;
+}
+
+int serve(const app::settings& main, const app::setting_flags& flags) {
+  const auto files = flags.outboxes();
+  if (!files) return app::refuse(files.error().message);
+  const auto log = app::make_logger(main.log);
+  for (const auto& warning : main.warnings) log->warn(warning);
   std::signal(SIGPIPE, SIG_IGN);  // a closed log pipe or socket is an error of its write
   asio::io_context io(1);
-  desk asks(from);
-  outlook sees(io.get_executor(), from, asks);
-  gate door(from.console);
-  actions acts(from, door);
-  api answers(io.get_executor(), from, door, asks, sees, acts);
-  http::server server(io.get_executor(), answers.handler(), hosts_of(from.console),
-                      {.body_bytes = longest_body});
-  for (const auto& where : from.console.listen) {
+  logins who;
+  const auto plan = app::plan_of(main.raw, *files);
+  auto shown = open_pages(io.get_executor(), plan, who);
+  for (const auto& one : shown.wrong) log->error("outbox {}: {}", one.name, one.why);
+  if (shown.pages.empty()) return app::exit_usage;
+  const bool many = plan.outboxes.size() > 1;
+  const auto& process = many ? main : shown.pages.front()->from();
+  site all(process, who, shown.pages, shown.wrong);
+  http::server server(io.get_executor(), many ? all.handler() : shown.pages.front()->answers().handler(),
+                      hosts_of(process.console), {.body_bytes = longest_body});
+  for (const auto& where : process.console.listen) {
     const auto found = server.listen(where);
     if (!found) {
       log->error(found.error().message);
@@ -88,27 +129,29 @@ int serve(const app::settings& from) {
     }
     log->info("the console is at {}", http::url_of(*found));
   }
-  say_access(from.console, *log);
+  say_access(process.console, *log);
   asio::signal_set signals(io, SIGINT, SIGTERM);
   signals.async_wait([&](const boost::system::error_code& cancelled, int) {
     if (cancelled) return;
     log->info("stopping");
     server.stop();
-    sees.stop();
-    asio::co_spawn(io, leave(asks, acts, *log), asio::detached);
+    for (const auto& one : shown.pages) one->sees().stop();
+    asio::co_spawn(io, leave(shown.pages, *log), asio::detached);
   });
-  asio::co_spawn(io, sees.run(), [](std::exception_ptr thrown) {
-    if (thrown) std::rethrow_exception(thrown);
-  });
+  for (const auto& one : shown.pages)
+    asio::co_spawn(io, one->sees().run(), [](std::exception_ptr thrown) {
+      if (thrown) std::rethrow_exception(thrown);
+    });
   io.run();
   return app::exit_success;
 }
 
 }  // namespace
 
-void add_console_command(CLI::App& app, app::command_set& to) {
+void add_console_command(CLI::App& app, const app::setting_flags& flags, app::command_set& to) {
   CLI::App* const console = app.add_subcommand("console", "serve a web page to look at the outbox");
-  to.push_back({console, app::purpose::console, serve});
+  to.push_back({console, app::purpose::console,
+                [&flags](const app::settings& main) { return serve(main, flags); }, app::scope::process});
 }
 
 }  // namespace outboxd::console

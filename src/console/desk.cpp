@@ -2,7 +2,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <optional>
 #include <utility>
 
 namespace outboxd::console {
@@ -17,8 +16,9 @@ asio::awaitable<desk::answer> run(std::function<desk::answer()> what) {
 }  // namespace
 
 desk::~desk() {
-  threads_.stop();
-  threads_.join();
+  if (!threads_) return;
+  threads_->stop();
+  threads_->join();
 }
 
 asio::awaitable<desk::answer> desk::work(std::function<answer()> what) {
@@ -30,8 +30,9 @@ asio::awaitable<desk::answer> desk::work(std::function<answer()> what) {
     int& count;
     ~at_end() { --count; }
   } const counted{waiting_};
+  if (!threads_) threads_.emplace(threads);
   auto asking = run(std::move(what));
-  answer found = co_await asio::co_spawn(threads_, std::move(asking), asio::use_awaitable);
+  answer found = co_await asio::co_spawn(*threads_, std::move(asking), asio::use_awaitable);
   co_return found;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "app/operate/operator_session.hpp"
@@ -23,7 +24,7 @@ class desk {
   static constexpr int most_waiting = 32;  // questions; further ones are refused at once
 
   // `from` has to outlive it.
-  explicit desk(const app::settings& from) : from_(from), threads_(threads) {}
+  explicit desk(const app::settings& from) : from_(from) {}
   // Waits for questions under way.
   ~desk();
   desk(const desk&) = delete;
@@ -43,9 +44,9 @@ class desk {
 
   const app::settings& from_;
   std::mutex guard_;
-  std::vector<app::operator_session> kept_;  // unused at the moment
-  int waiting_ = 0;                          // of the reactor's thread
-  boost::asio::thread_pool threads_;
+  std::vector<app::operator_session> kept_;          // unused at the moment
+  int waiting_ = 0;                                  // of the reactor's thread
+  std::optional<boost::asio::thread_pool> threads_;  // since the first question
 };
 
 }  // namespace outboxd::console

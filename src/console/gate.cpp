@@ -43,7 +43,7 @@ http::response refused(int status, std::string_view code, std::string_view messa
   return as_json(status, {{"error", {{"code", code}, {"message", message}}}});
 }
 
-gate::gate(const app::console_settings& on) : on_(on), key_(random_secret()) {}
+logins::logins() : key(random_secret()) {}
 
 level gate::at_most(level may) const {
   return on_.access == app::console_access::act ? may : level::read;
@@ -179,15 +179,17 @@ http::response gate::logout(const http::request& asked) {
   return out;
 }
 
-http::response gate::session(const http::request& asked, clock::time_point now) {
+http::response gate::session(const http::request& asked, clock::time_point now, const json& more) {
   const auto found = look(asked, now);
   if (const auto* why = std::get_if<http::response>(&found)) return *why;
   const auto& by = std::get<principal>(found);
-  return as_json(200, {{"name", by.name},
-                       {"may", word_of(by.may)},
-                       {"logged_in", by.how == shown_by::session},
-                       {"payloads", may_see_payloads(by)},
-                       {"csrf", csrf_token(by)}});
+  json out{{"name", by.name},
+           {"may", word_of(by.may)},
+           {"logged_in", by.how == shown_by::session},
+           {"payloads", may_see_payloads(by)},
+           {"csrf", csrf_token(by)}};
+  out.update(more);
+  return as_json(200, out);
 }
 
 bool gate::may_see_payloads(const principal& by) const {

@@ -1,6 +1,7 @@
 // gate: who is let in. It looks at each request before anything else does.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <variant>
@@ -16,13 +17,23 @@ namespace outboxd::console {
 // {"error": {"code": …, "message": …}}, as every refusal of the console.
 http::response refused(int status, std::string_view code, std::string_view message);
 
+// Who is logged in. Several gates may share it.
+struct logins {
+  logins();
+
+  const std::string key;  // of this process
+  sessions open;
+  login_pace pace;
+};
+
 class gate {
  public:
   using clock = std::chrono::steady_clock;
   using decision = std::variant<principal, http::response>;
 
-  // `on` has to outlive it.
-  explicit gate(const app::console_settings& on);
+  // Both have to outlive it.
+  gate(const app::console_settings& on, logins& of)
+      : on_(on), key_(of.key), sessions_(of.open), pace_(of.pace) {}
 
   // For a request for data or a change: the user, or the refusal.
   decision look(const http::request& asked, clock::time_point now);
@@ -34,8 +45,8 @@ class gate {
   // Whether the user may see payloads.
   bool may_see_payloads(const principal& by) const;
 
-  // The user as the page shows it, and the CSRF token of its POSTs.
-  http::response session(const http::request& asked, clock::time_point now);
+  // The user as the page shows it, the CSRF token of its POSTs, and what `more` has.
+  http::response session(const http::request& asked, clock::time_point now, const nlohmann::json& more);
 
  private:
   std::optional<level> level_of(std::string_view token) const;
@@ -49,9 +60,9 @@ class gate {
   std::string cookie_line(const http::request& asked, std::string_view value, bool ends) const;
 
   const app::console_settings& on_;
-  const std::string key_;  // of this process
-  sessions sessions_;
-  login_pace pace_;
+  const std::string& key_;
+  sessions& sessions_;
+  login_pace& pace_;
 };
 
 }  // namespace outboxd::console

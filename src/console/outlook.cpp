@@ -143,25 +143,33 @@ json outlook::current() const {
   return out;
 }
 
+json outlook::without_answer() const {
+  json out = current();
+  out["database"] = {{"up", false}, {"error", "it has not answered yet"}};
+  out["headline"] = {{"code", "database_away"},
+                     {"level", "bad"},
+                     {"text", "PostgreSQL has not answered yet."},
+                     {"todo", "The page continues when it does."},
+                     {"since", ""}};
+  return out;
+}
+
+json outlook::glance() {
+  const bool was_watched = steady_clock::now() - std::exchange(asked_, steady_clock::now()) < watched_for;
+  if (!stopped_ && !was_watched) next_.cancel();
+  return has_answer() ? current() : without_answer();
+}
+
 asio::awaitable<json> outlook::now(double figures_since) {
   const bool was_watched = steady_clock::now() - asked_ < watched_for;
   asked_ = steady_clock::now();
-  if (!stopped_ && (!was_watched || (status_.is_null() && !error_))) {
+  if (!stopped_ && (!was_watched || !has_answer())) {
     // Nobody has looked for a while, so the pauses were long: a look now.
     if (!was_watched) seen_.expires_after(longest_wait);
     next_.cancel();
     co_await seen_.async_wait(http::as_result);
   }
-  if (status_.is_null() && !error_) {
-    json out = current();
-    out["database"] = {{"up", false}, {"error", "it has not answered yet"}};
-    out["headline"] = {{"code", "database_away"},
-                       {"level", "bad"},
-                       {"text", "PostgreSQL has not answered yet."},
-                       {"todo", "The page continues when it does."},
-                       {"since", ""}};
-    co_return out;
-  }
+  if (!has_answer()) co_return without_answer();
   json out = current();
   json points = json::array();
   for (const figures& one : history_.all()) {

@@ -28,7 +28,12 @@ class outlook {
   // reader for a while waits for a new look, and not for long.
   boost::asio::awaitable<nlohmann::json> now(double figures_since);
 
+  // The latest look with the headline, without waiting. Counts as a reader, so that looks become frequent.
+  nlohmann::json glance();
+
  private:
+  bool has_answer() const { return !status_.is_null() || error_.has_value(); }
+  nlohmann::json without_answer() const;
   boost::asio::awaitable<void> look();
   void take(nlohmann::json seen);
   void failed(std::string why);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "console/assets.hpp"
+#include "console/gate.hpp"
 
 namespace outboxd::console {
 namespace {
@@ -43,6 +44,23 @@ std::optional<http::response> file_at(std::string_view path) {
                         std::string(type == types.end() ? http::plain_text : type->second),
                         std::string(found->content),
                         {}};
+}
+
+std::string_view without_prefix(std::string_view path, const std::optional<http::url>& public_url) {
+  if (!public_url || public_url->path.empty() || !path.starts_with(public_url->path)) return path;
+  const auto rest = path.substr(public_url->path.size());
+  return rest.starts_with('/') ? rest : path;
+}
+
+http::response page_at(std::string_view path, const std::optional<http::url>& public_url) {
+  if (auto file = file_at(path)) return *std::move(file);
+  // Relative links of the page need the slash at the end of its prefix.
+  if (public_url && path == public_url->path) {
+    http::response out{308, std::string(http::plain_text), "", {}};
+    out.headers.emplace_back("Location", public_url->path + "/");
+    return out;
+  }
+  return refused(404, "no_page", "there is no such page");
 }
 
 void add_guards(http::response& to) {

@@ -10,6 +10,10 @@ std::string_view path_of(std::string_view target) {
   return target.substr(0, target.find('?'));
 }
 
+std::string_view query_of(std::string_view target) {
+  return target.substr(std::min(target.find('?'), target.size()));
+}
+
 std::string parameter(std::string_view target, std::string_view name) {
   const auto mark = target.find('?');
   if (mark == std::string_view::npos) return {};

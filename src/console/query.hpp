@@ -9,6 +9,9 @@ namespace outboxd::console {
 // What stands before the question mark.
 std::string_view path_of(std::string_view target);
 
+// From the question mark on; empty, if there is none.
+std::string_view query_of(std::string_view target);
+
 // The first value of this name, decoded; empty, if there is none or it cannot be decoded.
 std::string parameter(std::string_view target, std::string_view name);
 

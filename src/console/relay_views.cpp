@@ -13,7 +13,15 @@ using nlohmann::json;
 
 constexpr std::chrono::milliseconds answer_limit{1'000};
 
-json view_of(const std::string& url, const result<http::answer>& heard) {
+// A process with several outboxes has an object for each.
+json status_of(const json& answer, const std::string& outbox) {
+  const auto all = answer.find("outboxes");
+  if (all == answer.end()) return answer;
+  const auto own = all->find(outbox);
+  return own != all->end() && own->is_object() ? *own : json();
+}
+
+json view_of(const std::string& url, const std::string& outbox, const result<http::answer>& heard) {
   json out{{"url", url}, {"status", nullptr}, {"error", nullptr}};
   if (!heard) {
     out["error"] = heard.error().message;
@@ -21,7 +29,8 @@ json view_of(const std::string& url, const result<http::answer>& heard) {
     out["error"] = fmt::format("{} answers with HTTP status {}{}", url, heard->status,
                                heard->status == 421 ? ": its http.allowed_hosts has to name this host" : "");
   } else if (auto status = json::parse(heard->body, nullptr, false); status.is_object()) {
-    out["status"] = std::move(status);
+    out["status"] = status_of(status, outbox);
+    if (out["status"].is_null()) out["error"] = fmt::format("{} does not relay the outbox {}", url, outbox);
   } else {
     out["error"] = fmt::format("{} does not answer with the /status of a relay", url);
   }
@@ -38,11 +47,11 @@ bool has_port(const http::address& where) {
 json ask_relays(const app::settings& from) {
   json out = json::array();
   for (const http::url& one : from.console.relay_urls)
-    out.push_back(view_of(one.display(), http::get(one, "/status", {}, answer_limit)));
+    out.push_back(view_of(one.display(), from.outbox, http::get(one, "/status", {}, answer_limit)));
   if (!from.console.relay_urls.empty() || from.http.listen.empty()) return out;
   const auto& near = from.http.listen.front();
   if (!has_port(near)) return out;
-  auto view = view_of(http::url_of(near), http::get(near, "/status", answer_limit));
+  auto view = view_of(http::url_of(near), from.outbox, http::get(near, "/status", answer_limit));
   // No relay is configured, so none is missed.
   if (view.at("status").is_object()) out.push_back(std::move(view));
   return out;

@@ -6,6 +6,7 @@ import {createServer} from 'node:http';
 import {mkdirSync} from 'node:fs';
 import {look_at_actions} from './act.mjs';
 import {look_at_causes} from './causes.mjs';
+import {look_at_outboxes} from './outboxes.mjs';
 import {
   browser,
   check,
@@ -325,6 +326,7 @@ const parts = {
   look_at_views,
   look_at_causes,
   look_at_actions,
+  look_at_outboxes,
   log_in,
   use_keyboard,
   hide,

@@ -84,7 +84,7 @@ headers cookie_of(const http::response& from) {
 }
 
 std::string csrf_of(gate& door, const asking& who) {
-  const auto told = door.session(who.request(), start);
+  const auto told = door.session(who.request(), start, nlohmann::json::object());
   REQUIRE(told.status == 200);
   return nlohmann::json::parse(told.body).at("csrf").get<std::string>();
 }
@@ -94,7 +94,8 @@ std::string csrf_of(gate& door, const asking& who) {
 TEST_CASE("without any credential everybody may look, and nobody may act, whatever console.access says") {
   console_settings on;
   on.access = console_access::act;
-  gate door(on);
+  logins known;
+  gate door(on, known);
   CHECK(status_of(door.look(asking{}.request(), start)) == 200);
   const asking post{"POST", own_page};
   CHECK(status_of(door.look(post.request(), start)) == 403);
@@ -102,7 +103,8 @@ TEST_CASE("without any credential everybody may look, and nobody may act, whatev
 
 TEST_CASE("with a credential nobody is let in without one, and each token gives its own rights") {
   const auto on = both_tokens();
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const auto refused = door.look(asking{}.request(), start);
   REQUIRE(status_of(refused) == 401);
   CHECK(header_of(std::get<http::response>(refused), "WWW-Authenticate").starts_with("Bearer"));
@@ -126,17 +128,20 @@ TEST_CASE("what is near a token is none") {
                             std::string("Bearer"), token, "Token " + token, without_user,
                             std::string("Basic ===="), "Bearer " + std::string(1'000'000, 'a')}) {
     CAPTURE(wrong.substr(0, 60));
-    gate door(on);
+    logins known;
+    gate door(on, known);
     CHECK(status_of(door.look(asking{.with = {{"Authorization", wrong}}}.request(), start)) == 401);
   }
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const auto twice = bearer(act_token) + bearer(act_token);
   CHECK(status_of(door.look(asking{.with = twice}.request(), start)) == 401);
 }
 
 TEST_CASE("console.access = read lets nobody act, not even who has the token for it") {
   const auto on = both_tokens(console_access::read);
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const asking who{.with = bearer(act_token)};
   CHECK(std::get<principal>(door.look(who.request(), start)).may == level::read);
   const asking post{"POST", bearer(act_token) + own_page};
@@ -145,7 +150,8 @@ TEST_CASE("console.access = read lets nobody act, not even who has the token for
 
 TEST_CASE("after ten wrong tokens none is looked at for a while, and a session goes on") {
   const auto on = both_tokens();
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const auto logged_in = door.login(login_with(read_token).request(), start);
   REQUIRE(logged_in.status == 200);
   int wrong = 0;
@@ -162,7 +168,8 @@ TEST_CASE("after ten wrong tokens none is looked at for a while, and a session g
 
 TEST_CASE("a login makes a session that lasts while it is used, and not for ever") {
   const auto on = both_tokens();
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const auto logged_in = door.login(login_with(act_token).request(), start);
   REQUIRE(logged_in.status == 200);
   const asking who{.with = cookie_of(logged_in)};
@@ -173,7 +180,8 @@ TEST_CASE("a login makes a session that lasts while it is used, and not for ever
 
 TEST_CASE("an idle session ends, and so does one that is logged out") {
   const auto on = both_tokens();
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const asking idle{.with = cookie_of(door.login(login_with(act_token).request(), start))};
   CHECK(status_of(door.look(idle.request(), start + 59min)) == 200);
   CHECK(status_of(door.look(idle.request(), start + 3h)) == 401);
@@ -188,7 +196,8 @@ TEST_CASE("a session ends when the token that began it is changed") {
   std::string token(act_token);
   console_settings on;
   on.act_token = [&]() -> result<std::string> { return token; };
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const asking who{.with = cookie_of(door.login(login_with(act_token).request(), start))};
   CHECK(status_of(door.look(who.request(), start)) == 200);
   token = "another-another-another";
@@ -199,7 +208,8 @@ TEST_CASE("a session ends when the token that began it is changed") {
 
 TEST_CASE("a session that was known before the login is not the one after it") {
   const auto on = both_tokens();
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const headers planted{{"Cookie", "outboxd_console=0123456789abcdef"}};
   const auto logged_in = door.login(login_with(act_token, own_page + planted).request(), start);
   REQUIRE(logged_in.status == 200);
@@ -216,7 +226,8 @@ TEST_CASE("a session that was known before the login is not the one after it") {
 TEST_CASE("the cookie is for no script and no other site, and for TLS alone where there is some") {
   auto on = both_tokens();
   on.public_url = *http::parse_url("https://ops.example/outbox", 80, 443);
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const auto plain = header_of(door.login(login_with(act_token).request(), start), "Set-Cookie");
   CHECK(plain.ends_with("; Path=/; HttpOnly; SameSite=Strict"));
   const headers proxied{
@@ -227,7 +238,8 @@ TEST_CASE("the cookie is for no script and no other site, and for TLS alone wher
 
 TEST_CASE("a POST needs the console's own origin, JSON, the right to act, and the token of this reader") {
   const auto on = both_tokens();
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const auto cookie = cookie_of(door.login(login_with(act_token).request(), start));
   const auto csrf = csrf_of(door, asking{.with = cookie});
   const auto reader = cookie_of(door.login(login_with(read_token).request(), start));
@@ -259,7 +271,8 @@ TEST_CASE("a POST needs the console's own origin, JSON, the right to act, and th
 
 TEST_CASE("a program that sends its token itself need not be a page, and a page that does must be ours") {
   const auto on = both_tokens();
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const auto with =
       bearer(act_token) + headers{{"Host", "127.0.0.1:9465"}, {"Content-Type", "application/json"}};
   const headers csrf{{"X-CSRF-Token", csrf_of(door, asking{.with = bearer(act_token)})}};
@@ -273,7 +286,8 @@ TEST_CASE("a program that sends its token itself need not be a page, and a page 
 
 TEST_CASE("a page of another site gets no data and no login") {
   const auto on = both_tokens();
-  gate door(on);
+  logins known;
+  gate door(on, known);
   for (const auto* site : {"cross-site", "same-site", "anything"}) {
     const auto with = bearer(act_token) + headers{{"Sec-Fetch-Site", site}};
     CHECK(status_of(door.look(asking{.with = with}.request(), start)) == 403);
@@ -286,7 +300,8 @@ TEST_CASE("a page of another site gets no data and no login") {
 
 TEST_CASE("a login that is none says what one is, and a GET is none") {
   const auto on = both_tokens();
-  gate door(on);
+  logins known;
+  gate door(on, known);
   for (const auto* body : {"", "{", "[]", "{}", "{\"token\": 1}", "\"token\"", "null"})
     CHECK(door.login(asking{"POST", own_page, body}.request(), start).status == 400);
   CHECK(door.login(asking{"GET", own_page, ""}.request(), start).status == 405);
@@ -299,7 +314,8 @@ TEST_CASE("a name in the proxy's header counts from the proxy alone") {
   on.proxy_header = "X-Remote-User";
   on.proxy_addresses = {"10.0.0.7"};
   on.act_users = {"alice"};
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const headers alice{{"x-remote-user", "alice"}};
   const auto found = door.look(asking{.with = alice, .peer = "10.0.0.7"}.request(), start);
   CHECK(std::get<principal>(found).name == "alice");
@@ -319,7 +335,8 @@ TEST_CASE("a name in the proxy's header counts from the proxy alone") {
 
 TEST_CASE("a refusal tells nothing of what the tokens are") {
   const auto on = both_tokens();
-  gate door(on);
+  logins known;
+  gate door(on, known);
   const auto found = door.look(asking{.with = bearer("guess-guess-guess-guess")}.request(), start);
   const auto& body = std::get<http::response>(found).body;
   CHECK(body.find("guess") == std::string::npos);

@@ -9,12 +9,16 @@ import * as stuck from './page_stuck.js';
 import * as event from './page_event.js';
 import * as audit from './page_audit.js';
 import * as settings from './page_settings.js';
+import * as outboxes from './page_outboxes.js';
 import {login} from './login.js';
 
 // Each page exports title; path(about) of its data; every(about), the interval in milliseconds (0: once); and
 // make(main, about, speak), which returns update(data).
-const pages = {now, stuck, event, audit, settings};
-const listed = ['now', 'stuck', 'event', 'audit', 'settings'];
+const pages_of_outbox = {now, stuck, event, audit, settings};
+// The start page of a console with several outboxes. The pages of each are below outbox/NAME/.
+const pages_of_list = {outboxes};
+let pages = pages_of_outbox;
+let outbox = ''; // its name, if there are several
 
 const never = 2 ** 31 - 1; // milliseconds; the longest time of a timer
 
@@ -35,7 +39,8 @@ function show_navigation(current) {
     el(
       'ul',
       {},
-      listed.map((name) =>
+      outbox ? el('li', {}, el('a', {href: '../../'}, outboxes.title)) : null,
+      Object.keys(pages).map((name) =>
         el(
           'li',
           {},
@@ -47,6 +52,8 @@ function show_navigation(current) {
 }
 
 function show_who(who) {
+  pages = who.lists_outboxes ? pages_of_list : pages_of_outbox;
+  outbox = who.outbox ?? '';
   const out = who.logged_in
     ? el(
         'button',
@@ -108,7 +115,7 @@ function failed(error) {
 // In #/event/6f1c…, name is `event`, and about is 6f1c….
 function route() {
   const [, name, ...rest] = location.hash.split('/');
-  return {name: Object.hasOwn(pages, name) ? name : 'now', about: rest.join('/')};
+  return {name: Object.hasOwn(pages, name) ? name : Object.keys(pages)[0], about: rest.join('/')};
 }
 
 function show() {
@@ -116,7 +123,8 @@ function show() {
   const page = pages[name];
   end();
   no_trouble();
-  document.title = `${page.title} · outboxd`;
+  document.title = `${page.title} · ${outbox || 'outboxd'}`;
+  write(document.getElementById('brand'), outbox || 'outboxd');
   show_navigation(name);
   fill(main, el('h1', {tabindex: '-1'}, page.title));
   const update = page.make(main, about, speak);
