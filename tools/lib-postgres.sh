@@ -121,7 +121,7 @@ postgres_configure() {
 listen_addresses = '127.0.0.1'
 port = $postgres_port
 unix_socket_directories = '$socket_dir'
-max_connections = 200
+max_connections = 400
 max_prepared_transactions = 1000
 fsync = $fsync
 full_page_writes = $fsync

@@ -26,6 +26,7 @@ std::vector<std::unique_ptr<part>> all_parts() {
   all.push_back(adopt_part());
   all.push_back(tls_part());
   all.push_back(poison_part());
+  all.push_back(many_part());
   return all;
 }
 

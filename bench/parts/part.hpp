@@ -43,6 +43,7 @@ std::unique_ptr<part> tls_part();
 std::unique_ptr<part> poison_part();
 std::unique_ptr<part> hot_part();
 std::unique_ptr<part> replay_part();
+std::unique_ptr<part> many_part();
 
 // In the order in which they run when none is named.
 std::vector<std::unique_ptr<part>> all_parts();

@@ -109,6 +109,14 @@ inline constexpr std::array bars{
         "p99 of good events while events wait for 3,000 queues that are gone / alone"},
     bar{"gone_queues_publishes", direction::at_most, 25, "poison",
         "publishes a second to 3,000 queues that are gone"},
+    bar{"many_drain_ratio", direction::at_least, 0.8, "many",
+        "drain of fifty outboxes by one process / of one outbox with as many events"},
+    bar{"many_memory_ratio", direction::at_most, 0.2, "many",
+        "memory of one idle process for fifty outboxes / of a process for each"},
+    bar{"many_p99_ratio", direction::at_most, 2, "many",
+        "p99 at 200/s in one outbox: while another one of the process drains / alone"},
+    bar{"many_takeover_ms", direction::at_most, 1000, "many",
+        "until a second process leads all fifty outboxes, after SIGKILL, the longest, in ms"},
 };
 
 std::optional<bar> bar_of(std::string_view key);
