@@ -1,4 +1,4 @@
-// backoff: how long to wait before the next attempt, growing, capped, with full jitter.
+// backoff: the pause before the next attempt: it grows with each failure up to a cap, with full jitter.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,9 @@
 
 namespace outboxd {
 
-// Full jitter: evenly between nothing and min(cap, base * 2^n) after n failures, so that many clients that
-// lost the same server do not come back together ("Exponential Backoff And Jitter", AWS Architecture Blog).
+// Full jitter: after n failures the pause is random, uniform between 0 and min(cap, base * 2^n), so that
+// clients which lost the same server do not all reconnect at once ("Exponential Backoff And Jitter", AWS
+// Architecture Blog).
 class backoff {
  public:
   using duration = std::chrono::milliseconds;

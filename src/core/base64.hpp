@@ -1,4 +1,4 @@
-// base64: bytes as text (RFC 4648, section 4).
+// base64: encodes bytes as text (RFC 4648, section 4).
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace outboxd {
 
-// With padding, in one line.
+// With padding and without line breaks.
 void append_base64(std::string& to, std::string_view bytes);
 
 }  // namespace outboxd

@@ -1,4 +1,4 @@
-// big_endian: whole numbers as both protocols write them, the most significant byte first.
+// big_endian: integers in network byte order, which both protocols use.
 #pragma once
 
 #include <boost/endian/conversion.hpp>

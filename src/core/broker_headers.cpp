@@ -1,4 +1,4 @@
-// broker_headers: see the header.
+// broker_headers: each name, with the part of RabbitMQ that writes it.
 #include "core/broker_headers.hpp"
 
 #include <algorithm>
@@ -15,21 +15,21 @@ constexpr std::array<std::string_view, 14> names{
     "x-received-from",        // federation
     "x-shovelled",            // shovel: rabbit_shovel_util
     "x-shovelled-timestamp",  // shovel
-    "x-invalid-headers",      // rabbit_basic keeps a header there that it cannot read
+    "x-invalid-headers",      // rabbit_basic moves headers there that it cannot parse
     "x-mqtt-publish-qos",     // MQTT: rabbit_mqtt_processor
     "x-mqtt-dup",             // MQTT
     "x-message-id-type",      // streams: rabbit_msg_record
     "x-correlation-id-type",  // streams: rabbit_msg_record
     "x-opt-mqtt-client-id",   // MQTT, from 4.2 on
-    "x-opt-deaths",           // dead lettering as AMQP 1.0 has it: mc_amqp
+    "x-opt-deaths",           // dead lettering in AMQP 1.0 format: mc_amqp
 };
 
 constexpr std::array<std::string_view, 5> prefixes{
     "x-first-death-",   // dead lettering
     "x-last-death-",    // dead lettering, from 3.13 on
-    "x-amqp-1.0-",      // parts of an AMQP 1.0 message as bytes: mc_amqpl
-    "x-basic-",         // properties of a message in a stream: mc_amqpl
-    "x-opt-rabbitmq-",  // when a message came and went: message interceptors, from 3.13 on
+    "x-amqp-1.0-",      // sections of an AMQP 1.0 message as bytes: mc_amqpl
+    "x-basic-",         // message properties in a stream: mc_amqpl
+    "x-opt-rabbitmq-",  // timestamps of receipt and delivery: message interceptors, from 3.13 on
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ struct attribute {
   std::string value;
 };
 
-// The type String of the specification has no U+0000 to U+001F and no U+007F to U+009F.
+// The String type of CloudEvents excludes U+0000 to U+001F and U+007F to U+009F.
 bool has_control_characters(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const auto byte = static_cast<unsigned char>(text[at]);

@@ -1,4 +1,4 @@
-// cloud_event: an event as CloudEvents 1.0 has it (https://github.com/cloudevents/spec): structured mode in
+// cloud_event: converts an event to CloudEvents 1.0 (https://github.com/cloudevents/spec): structured mode in
 // the JSON format, and binary mode of the AMQP binding.
 #pragma once
 
@@ -13,19 +13,20 @@
 
 namespace outboxd {
 
-// Attributes: id, source (of the settings), type (event_type), subject (aggregate_id), time (created_at),
+// Attributes: id, source (from the settings), type (event_type), subject (aggregate_id), time (created_at),
 // datacontenttype; the extensions sequence (seq, 19 digits), partitionkey (aggregate_id), aggregatetype; and
-// traceparent and tracestate of the row's headers. Payloads that are JSON, by their type or by
-// `content_type`, are `data` as they are, other texts `data` as a string, bytes `data_base64`.
-// An error is permanent: the type or the subject has control characters, the type is empty, or the payload is
-// not the JSON that content_type says.
+// traceparent and tracestate from the row's headers. A payload that is JSON, by its column type or by
+// `content_type`, becomes `data` unchanged; any other text becomes `data` as a JSON string; bytes become
+// `data_base64`.
+// Errors are permanent: the type or the subject contains control characters, the type is empty, or
+// content_type says JSON and the payload is not JSON.
 result<std::string> structured_cloud_event(const event& from, payload_type payload,
                                            const cloudevents_settings& by, std::string_view content_type);
 
-// The same attributes but for datacontenttype, each name behind the prefix of the settings.
+// The same attributes except datacontenttype, each name prefixed with the setting header_prefix.
 result<std::vector<message_header>> cloud_event_headers(const event& from, const cloudevents_settings& by);
 
-// application/json and types that end with +json, parameters or not.
+// True for application/json, text/json and types ending in +json, with or without parameters.
 bool is_json_type(std::string_view content_type);
 
 }  // namespace outboxd

@@ -1,4 +1,4 @@
-// error: what went wrong, in one sentence, and whose move it is.
+// error: what went wrong, in one sentence, and who has to act.
 #pragma once
 
 #include <string>
@@ -8,22 +8,22 @@
 namespace outboxd {
 
 enum class fault {
-  transient,  // the peer is away, busy or restarting: reconnect with backoff
-  permanent,  // nothing changes until somebody acts (password, schema, privilege): do not start with it
+  transient,  // the peer is unavailable, busy or restarting: reconnect with backoff
+  permanent,  // persists until somebody fixes it (password, schema, privilege): refuse to start
 };
 
-// What readiness tells apart.
+// The causes that readiness distinguishes.
 enum class cause {
   other,
-  login,           // user, password or permission
-  read_only,       // a standby server, or a read-only one
-  schema_missing,  // there is no outbox
-  schema_version,  // a version that this program does not support
+  login,           // wrong user or password, or missing permission
+  read_only,       // the server is a standby or read-only
+  schema_missing,  // the database has no outbox
+  schema_version,  // this program does not support the version of the schema
 };
 
 struct error {
   fault kind = fault::transient;
-  std::string message;  // what happened, to what, and what to do; never a secret, never a payload
+  std::string message;  // what happened, to what, and what to do; never contains a secret or a payload
   cause why = cause::other;
 };
 
@@ -39,8 +39,8 @@ inline tl::unexpected<error> permanent(std::string message, cause why = cause::o
 
 }  // namespace outboxd
 
-// Hands an error on. OUTBOXD_TRY(auto x, f()) declares x as what f() returns; or the function returns the
-// error. OUTBOXD_TRY_VOID(f()) does so where nothing else is returned. In a coroutine: OUTBOXD_CO_TRY and
+// Propagate an error. OUTBOXD_TRY(auto x, f()) declares x as the value of f(), or returns the error from the
+// function. OUTBOXD_TRY_VOID(f()) is for a result without a value. In a coroutine, use OUTBOXD_CO_TRY and
 // OUTBOXD_CO_TRY_VOID.
 #define OUTBOXD_TRY_NAME_(line) outboxd_tried_##line
 #define OUTBOXD_TRY_NAME(line) OUTBOXD_TRY_NAME_(line)

@@ -5,7 +5,7 @@
 namespace outboxd {
 namespace {
 
-// Takes one value out of a JSON object and reads no further.
+// Extracts one value from a JSON object and stops parsing there.
 class header_finder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit header_finder(std::string_view name) : name_(name) {}
@@ -55,7 +55,7 @@ class header_finder final : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 std::optional<header_value> find_header(std::string_view headers, std::string_view name) {
-  // A name without escapes appears literally; a name that JSON has to escape needs the parser.
+  // Without escapes the name appears literally in the text; a name that JSON has to escape needs the parser.
   const bool plain = name.find_first_of("\"\\") == std::string_view::npos;
   if (headers == "{}" ||
       (plain && headers.find('\\') == std::string_view::npos && headers.find(name) == std::string_view::npos))

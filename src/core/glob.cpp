@@ -5,7 +5,7 @@
 namespace outboxd {
 namespace {
 
-// Where the character that begins at `at` ends (UTF-8).
+// Returns the end of the UTF-8 character that begins at `at`.
 std::size_t end_of_character(std::string_view text, std::size_t at) {
   do ++at;
   while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U);
@@ -14,7 +14,7 @@ std::size_t end_of_character(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-// The last * takes one character more whenever what follows it does not fit.
+// On a mismatch, the last * takes one more character.
 bool glob::matches(std::string_view name) const {
   std::size_t at = 0;
   std::size_t in_name = 0;
@@ -42,7 +42,7 @@ bool glob::matches(std::string_view name) const {
 
 bool glob::covers(const glob& other) const {
   const std::string& of = other.pattern_;
-  // fits[i][j]: the rest of this at i matches everything that the rest of the other at j matches.
+  // fits[i][j]: this pattern from i on matches every name that the other pattern from j on matches.
   std::vector<std::vector<bool>> fits(pattern_.size() + 1, std::vector<bool>(of.size() + 1));
   fits[pattern_.size()][of.size()] = true;
   for (std::size_t i = pattern_.size(); i-- > 0;) {

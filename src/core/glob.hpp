@@ -1,4 +1,4 @@
-// glob: a pattern over names: * stands for any characters or none, ? for one character.
+// glob: a pattern for names: * matches any number of characters, ? matches one.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@ class glob {
 
   bool matches(std::string_view name) const;
 
-  // True: it matches everything that `other` matches. False is not certain where ? is next to *.
+  // True if this pattern matches every name that `other` matches. May return false wrongly where ? is next to
+  // *.
   bool covers(const glob& other) const;
 
   const std::string& text() const { return pattern_; }

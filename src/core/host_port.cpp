@@ -15,7 +15,7 @@ bool in_host_name(char c) {
          c == '_';
 }
 
-// A zone may follow, as in fe80::1%eth0 (RFC 6874).
+// A zone index may follow the address, as in fe80::1%eth0 (RFC 6874).
 bool like_ipv6(std::string_view host) {
   return host.find(':') != std::string_view::npos &&
          host.substr(0, host.find('%')).find_first_not_of("0123456789abcdefABCDEF:.") ==

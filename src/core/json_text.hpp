@@ -1,4 +1,4 @@
-// json_text: texts as JSON writes them.
+// json_text: writes text as JSON.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace outboxd {
 
-// Appends the text as a JSON string, quotes included; what is no UTF-8 becomes U+FFFD.
+// Appends the text as a JSON string with its quotes; invalid UTF-8 becomes U+FFFD.
 void append_json_string(std::string& to, std::string_view text);
 
 }  // namespace outboxd

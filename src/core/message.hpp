@@ -1,4 +1,4 @@
-// message: what one event becomes on the wire (contract, "The message").
+// message: an event in the form in which it is published.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,15 @@ struct message_header {
   std::variant<bool, std::int64_t, double, std::string> value;
 };
 
-// Views point into what was read and into its route, and live as long as the event does.
+// Views point into the event's buffer and its route, and are valid as long as the event is.
 struct message {
   std::string_view exchange;      // empty: the default exchange
   std::string_view routing_key;   // at most 255 bytes on the wire
   std::string message_id;         // the event's id in its usual text form
   std::string_view type;          // event_type
   std::string_view content_type;  // for example application/json
-  // created_at in seconds since 1970-01-01 UTC, if it is of 1970 to 9999: clients fail over other times.
+  // created_at in seconds since 1970-01-01 UTC; only for the years 1970 to 9999, since clients fail on
+  // others.
   std::optional<std::uint64_t> timestamp;
   std::string_view aggregate_type;
   std::string_view aggregate_id;
@@ -31,21 +32,21 @@ struct message {
   std::string occurred_at;   // created_at, ISO 8601 in UTC with microseconds
   std::string_view headers;  // the row's own headers: the text of a JSON object
   std::string_view body;     // the payload as stored, or made_body
-  // Only a route sets these.
+  // Only routes set these fields.
   std::string_view correlation_id{};    // empty: none
   std::string_view content_encoding{};  // empty: none
-  std::string expiration{};             // milliseconds as text; empty: never
+  std::string expiration{};             // milliseconds as text; empty: never expires
   std::optional<std::uint8_t> priority{};
-  bool persistent = true;                          // delivery_mode 2, else 1
-  bool mandatory = true;                           // it is returned if no queue takes it
-  std::vector<message_header> format_headers{};    // they replace the row's of the same name
-  std::vector<message_header> default_headers{};   // the row's of the same name replace them
-  std::shared_ptr<const std::string> made_body{};  // of a format that is not raw
-  // A dead letter says why it is dead, and its original destination; headers dead_reason, dead_exchange,
-  // dead_routing_key.
+  bool persistent = true;                          // delivery_mode 2; otherwise 1
+  bool mandatory = true;                           // the broker returns an unroutable message
+  std::vector<message_header> format_headers{};    // override the row's headers of the same name
+  std::vector<message_header> default_headers{};   // overridden by the row's headers of the same name
+  std::shared_ptr<const std::string> made_body{};  // the body, for formats other than raw
+  // A dead letter says why the event is dead, and names its original destination, in the headers dead_reason,
+  // dead_exchange and dead_routing_key.
   std::string_view dead_reason{};  // empty: not a dead letter
   std::string_view dead_exchange{};
-  std::string_view dead_routing_key{};  // empty: cannot be said
+  std::string_view dead_routing_key{};  // empty: left out, since it could not be sent
 };
 
 }  // namespace outboxd

@@ -1,11 +1,11 @@
-// order_mode: how strictly an aggregate's events follow each other.
+// order_mode: how strictly the events of an aggregate keep their order.
 #pragma once
 
 namespace outboxd {
 
 enum class order_mode {
-  strict,     // at most one unconfirmed event of an aggregate; the rest is pipelined
-  pipelined,  // all at once: a successor may overtake an event that the broker refuses
+  strict,     // at most one unconfirmed event per aggregate; other aggregates are pipelined
+  pipelined,  // no waiting for confirms: a later event may overtake one that the broker refuses
 };
 
 }  // namespace outboxd

@@ -7,10 +7,10 @@
 
 namespace outboxd {
 
-// Nothing if a '%' is not followed by two hexadecimal digits.
+// Returns nullopt if a '%' is not followed by two hexadecimal digits.
 std::optional<std::string> percent_decoded(std::string_view text);
 
-// All but letters, digits, "-._~" and `plain_as_well`.
+// Encodes all characters except letters, digits, "-._~" and those in `plain_as_well`.
 std::string percent_encoded(std::string_view text, std::string_view plain_as_well = "");
 
 }  // namespace outboxd

@@ -13,7 +13,7 @@ duration jittered(duration base, duration cap, int failures, std::mt19937_64& ch
   duration ceiling = std::min(base, cap);
   for (int i = 1; i < std::min(failures, enough_doublings) && ceiling < cap; ++i)
     ceiling = ceiling > cap / 2 ? cap : ceiling * 2;
-  // Not zero: an event that is due at once would come back with the next read.
+  // Never zero: an event that is due at once would be read again by the next read.
   return duration(
       std::uniform_int_distribution<duration::rep>(1, std::max<duration::rep>(1, ceiling.count()))(chance));
 }

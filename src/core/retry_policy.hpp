@@ -1,4 +1,4 @@
-// retry_policy: when an event that was refused is tried again, and when it is given up.
+// retry_policy: when a refused event is retried, and when outboxd gives up.
 #pragma once
 
 #include <chrono>
@@ -12,16 +12,16 @@ class retry_policy {
  public:
   using duration = std::chrono::milliseconds;
 
-  // After the n-th failure evenly between nothing and min(cap, base * 2^(n-1)): full jitter ("Exponential
-  // Backoff And Jitter", AWS Architecture Blog). Dead with failure number max_attempts. All above zero, cap
-  // not below base.
+  // The delay after the n-th failure is random, uniform between 1 ms and min(cap, base * 2^(n-1)): full
+  // jitter ("Exponential Backoff And Jitter", AWS Architecture Blog). The event is dead after max_attempts
+  // failures. All arguments must be positive, and cap at least base.
   static retry_policy exponential(duration base, duration cap, int max_attempts);
 
-  // After the n-th failure exactly the n-th delay; dead with the failure after the last. Not empty, all above
-  // zero.
+  // The delay after the n-th failure is the n-th in the list; the event is dead after one more failure than
+  // there are delays. The list must not be empty, and all delays must be positive.
   static retry_policy scheduled(std::vector<duration> delays);
 
-  // `failures`: so far, including the latest. nullopt: the event is given up.
+  // `failures`: the failures so far, including the latest. nullopt: outboxd gives up on the event.
   std::optional<duration> delay_after(int failures, std::mt19937_64& chance) const;
 
   int max_attempts() const { return max_attempts_; }

@@ -93,7 +93,7 @@ std::vector<std::string> fixed_exchanges(const routing& of) {
 }
 
 bool is_mandatory(const routing& of, std::string_view exchange) {
-  if (exchange == of.exchange) return true;  // events without a route go there
+  if (exchange == of.exchange) return true;  // the destination of events without a route
   return std::any_of(of.routes.begin(), of.routes.end(), [&](const auto& one) {
     return one->mandatory && one->exchange && one->exchange->fixed_text() == exchange;
   });

@@ -1,4 +1,5 @@
-// size_limit: the largest body that the broker takes. The broker does not tell it before it refuses one.
+// size_limit: the largest body that the broker accepts. It is known only after the broker has refused a
+// larger one.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +10,14 @@
 
 namespace outboxd {
 
-// All connections of a relay share one. It holds for the broker that they are connected to: a new connection
-// may be to another broker, or to one that takes more since it was started again.
+// All connections of a relay share one limit. The limit applies to the broker they are connected to: a new
+// connection may reach another broker, or the same broker restarted with a higher limit.
 class size_limit {
  public:
   void set(std::size_t bytes) { most_ = bytes; }
   void forget() { most_.reset(); }
 
-  // An error is permanent and the event's own fault; it names the size and the limit.
+  // An error is permanent and the event's own fault; the error names the size and the limit.
   result<void> check(std::size_t body) const;
 
  private:

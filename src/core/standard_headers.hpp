@@ -1,4 +1,4 @@
-// standard_headers: the headers that every message has (contract, "The message"), beside the row's own.
+// standard_headers: the headers that every message has besides the row's own.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace outboxd {
 
-// take(name, value), in the order of the wire; a value is a text or an integer.
+// Calls take(name, value) for each header in wire order; a value is a text or an integer.
 template <class Take>
 void visit_standard_headers(const message& of, Take&& take) {
   take("aggregate_type", of.aggregate_type);
@@ -20,7 +20,7 @@ void visit_standard_headers(const message& of, Take&& take) {
   if (!of.dead_routing_key.empty()) take("dead_routing_key", of.dead_routing_key);
 }
 
-// Whether every message has it, also one that is no dead letter.
+// True for headers that every message has, not only dead letters.
 inline bool is_standard_header(std::string_view name) {
   bool found = false;
   visit_standard_headers({}, [&](std::string_view one, const auto&) { found = found || one == name; });

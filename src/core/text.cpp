@@ -19,7 +19,7 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   std::size_t end = std::min(text.size(), max_bytes);
   if (end < text.size()) {
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
-      --end;  // not inside a character
+      --end;  // not in the middle of a character
   }
   std::string out(text.substr(0, end));
   std::replace_if(
@@ -35,7 +35,7 @@ std::string escaped(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
-    if (c == 0xC2U && next >= 0x80U && next < 0xA0U) {  // a control character of Latin-1 in UTF-8
+    if (c == 0xC2U && next >= 0x80U && next < 0xA0U) {  // a C1 control character, encoded as UTF-8
       out += fmt::format("\\u{:04x}", next);
       ++i;
     } else if (c == '\n') {

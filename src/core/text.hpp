@@ -1,4 +1,4 @@
-// text: words from elsewhere (a broker, a row, a file) made fit to be shown, and pieces of them.
+// text: makes text from elsewhere (a broker, a row, a file) safe to print, and splits it.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,17 @@
 
 namespace outboxd {
 
-// Without blanks at both ends.
+// Removes spaces and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 
-// For an error message: control characters replaced by '?', cut at a UTF-8 boundary to `max_bytes`, with
-// "..." when cut.
+// For an error message: replaces control characters with '?' and truncates to `max_bytes` at a UTF-8
+// boundary, adding "..." if truncated.
 std::string printable(std::string_view text, std::size_t max_bytes = 255);
 
-// For a terminal: what it would obey is escaped: \n, \x1b.
+// For a terminal: escapes control characters, as in \n and \x1b.
 std::string escaped(std::string_view text);
 
-// Quoted if a shell would take it for anything but one word.
+// Quotes the text unless a shell would take it as one plain word anyway.
 std::string shell_word(std::string_view text);
 
 }  // namespace outboxd

@@ -1,4 +1,4 @@
-// text_template: a text with placeholders for what an event carries: {event_type}, {aggregate_type},
+// text_template: a text with placeholders for fields of an event: {event_type}, {aggregate_type},
 // {aggregate_id}, {header:NAME}. {{ and }} stand for single braces.
 #pragma once
 
@@ -14,20 +14,20 @@ namespace outboxd {
 
 class text_template {
  public:
-  // An error names the fault of the text, and the allowed form.
+  // The error says what is wrong with the text and which form is allowed.
   static result<text_template> parse(std::string_view text);
 
-  // An error is permanent: the event lacks a header.
+  // Fails with a permanent error if the event lacks a header.
   result<std::string> expand(const event& from) const;
 
-  // The constant text; nullopt if it has a placeholder.
+  // The text if it has no placeholders; otherwise nullopt.
   std::optional<std::string> fixed_text() const;
 
  private:
   enum class source { literal, event_type, aggregate_type, aggregate_id, header };
   struct part {
     source from = source::literal;
-    std::string text;  // the literal, or the name of the header
+    std::string text;  // the literal, or the header's name
   };
 
   static result<part> placeholder(std::string_view name);

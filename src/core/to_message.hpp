@@ -1,4 +1,4 @@
-// to_message: turns an event into the message that the contract promises, or that its route asks for.
+// to_message: turns an event into the message to publish.
 #pragma once
 
 #include "core/error.hpp"
@@ -8,11 +8,11 @@
 
 namespace outboxd {
 
-// As without any route. The message's views point into what was read and into the routing.
+// The message without any route. Its views point into the event's buffer and into the routing.
 message to_message(const event& from, payload_type payload, const routing& by);
 
-// By its route; null: as without one. An error is permanent and the event's own fault: it lacks a header that
-// the route needs, or its format cannot say it.
+// The message by its route; null means no route. An error is permanent and the event's own fault: it lacks a
+// header that the route needs, or its format cannot represent the event.
 result<message> to_message(const event& from, payload_type payload, const routing& by, const routed* how);
 
 }  // namespace outboxd

@@ -5,7 +5,7 @@
 namespace outboxd {
 namespace {
 
-// Lower case only, as the recommendation has it.
+// Lower case only, as the W3C recommendation requires.
 bool is_hex(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
@@ -28,7 +28,7 @@ std::optional<std::string_view> trace_id_of(std::string_view traceparent) {
   for (const auto part : {version, trace, span, flags})
     if (!is_hex(part)) return std::nullopt;
   if (version == "ff" || is_zero(trace) || is_zero(span)) return std::nullopt;
-  // A later version may say more, after another dash.
+  // A later version may append more fields after another dash.
   if (traceparent.size() > length && (version == "00" || traceparent[length] != '-')) return std::nullopt;
   return trace;
 }

@@ -1,4 +1,4 @@
-// trace_parent: the trace that an event belongs to, by its header traceparent (W3C Trace Context). Pure.
+// trace_parent: the trace ID of an event, from its header traceparent (W3C Trace Context).
 #pragma once
 
 #include <optional>
@@ -7,10 +7,10 @@
 
 namespace outboxd {
 
-// The 32 hexadecimal digits, if the header's value is valid: version-traceid-spanid-flags.
+// Returns the 32 hexadecimal digits of the trace ID if the value is valid: version-traceid-spanid-flags.
 std::optional<std::string_view> trace_id_of(std::string_view traceparent);
 
-// The same from the headers of an event, which are the text of a JSON object.
+// Looks up traceparent in an event's headers, the text of a JSON object.
 std::optional<std::string> trace_id_of_headers(std::string_view headers);
 
 }  // namespace outboxd

@@ -8,8 +8,8 @@ namespace {
 constexpr std::string_view replacement = "?";
 
 struct form {
-  std::size_t length;                    // bytes of the character
-  std::uint8_t second_low, second_high;  // range of the second byte
+  std::size_t length;                    // length of the character in bytes
+  std::uint8_t second_low, second_high;  // allowed range of the second byte
 };
 
 // RFC 3629, section 4: no overlong forms, no surrogates, nothing above U+10FFFF.
@@ -25,7 +25,7 @@ form form_of(std::uint8_t first) {
   return {0, 0, 0};
 }
 
-// Of the valid character at the beginning; 0: there is none.
+// Length of the valid character at the start of the text; 0 if there is none.
 std::size_t length_of_first(std::string_view text) {
   const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(text[at]); };
   const form is = form_of(byte(0));

@@ -1,4 +1,4 @@
-// utf8: text that PostgreSQL and a terminal take, whatever a peer has sent.
+// utf8: makes any text from a peer acceptable to PostgreSQL and a terminal.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace outboxd {
 
-// Each byte that is no part of a valid character (RFC 3629) becomes '?', which every encoding of a database
-// has; and so does NUL, which PostgreSQL stores in no text.
+// Replaces each byte that is not part of a valid UTF-8 character (RFC 3629) with '?', which every database
+// encoding has; also NUL, which PostgreSQL cannot store in a text.
 std::string valid_utf8(std::string_view text);
 
-// The beginning of a valid text: at most so many bytes, and no part of a character.
+// The longest prefix of a valid text that has at most `bytes` bytes and ends at a character boundary.
 std::string_view whole_characters(std::string_view text, std::size_t bytes);
 
 }  // namespace outboxd
