@@ -1,4 +1,4 @@
-// clock: the clock whose time pure parts are told; it never goes back.
+// clock: the monotonic clock that supplies the time to pure components.
 #pragma once
 
 #include <chrono>

@@ -5,11 +5,11 @@
 
 namespace outboxd::flow {
 
-// The place of an event in a stream's memory.
+// The index of an event in a stream's memory.
 using slot = std::uint32_t;
 inline constexpr slot no_slot = static_cast<slot>(-1);
 
-// The hash of its type and id, by which the table identifies it.
+// The hash of the aggregate's type and id, with which the table identifies it.
 using aggregate = std::int64_t;
 
 }  // namespace outboxd::flow

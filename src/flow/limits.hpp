@@ -1,4 +1,4 @@
-// limits: how much the flow reads, holds and sends, and for how long it waits.
+// limits: how much the flow reads, keeps in memory and sends, and how long it waits.
 #pragma once
 
 #include <chrono>
@@ -13,18 +13,19 @@
 
 namespace outboxd::flow {
 
-// RabbitMQ's largest possible message: max_message_size has this maximum since 3.8.
+// The largest message that RabbitMQ accepts in any configuration: the upper bound of max_message_size since
+// 3.8.
 inline constexpr std::int64_t largest_message = 536'870'912;
 
 struct read_limits {
-  int batch = 1'500;               // most rows in one read
-  std::int64_t seq_span = 20'000;  // how far (a) goes in one read
+  int batch = 1'500;               // maximum rows per read
+  std::int64_t seq_span = 20'000;  // seq range that part (a) of read.sql scans per read
 };
 
 struct write_limits {
-  std::size_t enough = 1;               // so many are worth a statement
-  std::chrono::microseconds linger{0};  // and so is the oldest after this long
-  std::size_t most = 10'000;            // in one statement
+  std::size_t enough = 1;               // this many rows justify a statement
+  std::chrono::microseconds linger{0};  // and so does one row that has waited this long
+  std::size_t most = 10'000;            // maximum rows per statement
 };
 
 struct lane_limits {
@@ -32,57 +33,58 @@ struct lane_limits {
 };
 
 struct doorbell_limits {
-  // With this many notifications in a window, the leader polls instead. Notifications are faster than polls,
-  // and cost little as long as commits do not wait for each other. The limit is lower for a while after such
-  // waits were seen.
+  // After this many notifications in one window, the leader polls instead. Notifications are faster than
+  // polls, and cheap as long as commits do not wait for each other. After such waits were observed, the lower
+  // limit busy_contended applies for contention_lasts.
   std::chrono::milliseconds window{100};
   int busy = 50;
   int busy_contended = 10;
   std::chrono::milliseconds contention_lasts{60'000};
-  // From this many on, the leader asks whether commits wait for each other, at most once in this time.
+  // From this many notifications on, the leader checks whether commits wait for each other, at most once per
+  // contention_probe.
   int probe_rate = 5;
   std::chrono::milliseconds contention_probe{1'000};
-  // The leader stays awake for at least this long. Then it may sleep once a window has half as many events as
-  // would wake it up again, or fewer.
+  // The leader stays awake for at least this long. Then it may become idle once a window has at most half as
+  // many events as would wake it again.
   std::chrono::milliseconds shortest_awake{250};
-  // The pause between two polls is a part of the time since the last find, within bounds; the longest is the
-  // sweep interval.
+  // The pause between two polls is 1/poll_share of the time since events were last found, within these
+  // bounds; the longest pause is the sweep interval.
   int poll_share = 8;
   std::chrono::microseconds shortest_poll{1'000};
   std::chrono::milliseconds longest_poll{1'000};
-  std::chrono::milliseconds shortest_rung{10};  // between a read and a poll after a ring
+  std::chrono::milliseconds shortest_rung{10};  // between a read and the poll that a notification causes
 };
 
-// What a dead event means for the later ones of its aggregate.
+// What a dead event means for later events of its aggregate.
 enum class after_dead : std::uint8_t {
   go_on,
-  hold,  // they wait until it is retried or discarded
+  hold,  // they wait until the dead event is retried or discarded
 };
 
 struct stream_limits {
   read_limits read;
   std::int64_t batch_bytes = 8'000'000;
-  int batches = 4;  // limit of unsettled events and bytes in memory
+  int batches = 4;  // unsettled events and bytes in memory, in batches
   write_limits marks{.enough = 500, .linger = std::chrono::milliseconds(10), .most = 10'000};
-  // Most events of one aggregate in memory; also limited to a batch and to a second's worth of max_rate. An
+  // Maximum events of one aggregate in memory; also limited to one batch and to one second of max_rate. An
   // aggregate with more becomes a laggard (laggards.hpp).
   std::uint32_t longest_chain = 500;
-  // After this many later events of other aggregates were read, a laggard's events are parked.
+  // A laggard's events are parked after this many later events of other aggregates were read.
   std::size_t most_overtaking = 100'000;
-  // An event that was read longer ago is checked again before it is sent, because its row may have changed.
+  // An event read longer ago than this is checked again before it is sent, because its row may have changed.
   std::chrono::milliseconds fresh_for{1'000};
-  std::size_t most_held = 200'000;  // most held aggregates that are remembered one by one
+  std::size_t most_held = 200'000;  // maximum number of held aggregates that are remembered individually
   order_mode order = order_mode::strict;
   flow::after_dead after_dead = flow::after_dead::go_on;
   routing route;
   retry_policy retry = retry_policy::exponential(std::chrono::seconds(1), std::chrono::minutes(5), 20);
-  // An event is dead this long after its first failure at its destination. nullopt: never.
+  // An event that fails because of its destination is dead this long after its first failure. nullopt: never.
   std::optional<std::chrono::milliseconds> give_up_after = std::chrono::hours(24);
   std::string dead_letter_exchange;  // empty: none
-  // A process that was stopped may have lost the lead. When the latest answered question is older than this,
-  // it sends nothing before the next answer.
+  // A relay process that was suspended may have lost the lead. If the last answered request is older than
+  // this, the leader sends nothing before the next answer.
   std::chrono::milliseconds lead_lasts{3'600'000};
-  std::uint64_t seed = 1;  // of the retries' jitter
+  std::uint64_t seed = 1;  // for the jitter of retries
 };
 
 struct leader_limits {
@@ -90,8 +92,8 @@ struct leader_limits {
   doorbell_limits doorbell;
   std::chrono::milliseconds sweep_interval{1'000};
   std::chrono::milliseconds claim_timeout{
-      10'000};  // the server ends a session after this long without a question
-  // How often a standby tries to take a lead that may have become free.
+      10'000};  // the server ends a session that sends no request for this long
+  // How often a standby tries to take the lead when it may have become free.
   std::chrono::milliseconds standby_interval{100};
 };
 

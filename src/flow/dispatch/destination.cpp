@@ -3,7 +3,7 @@
 namespace outboxd::flow {
 namespace {
 
-// FNV-1a: the same in each build, on each machine.
+// FNV-1a: gives the same result in each build and on each machine.
 std::uint32_t hash_of(std::string_view text) {
   std::uint32_t out = 2'166'136'261U;
   for (const char each : text) out = (out ^ static_cast<unsigned char>(each)) * 16'777'619U;

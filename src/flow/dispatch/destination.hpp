@@ -1,4 +1,4 @@
-// destination: where a message goes, and the number of this destination in the outbox.
+// destination: where a message is sent, and the number that identifies this destination in the outbox.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ struct destination {
   std::string_view routing_key;
 };
 
-// A hash of the exchange in the upper half, of the routing key in the lower one, which is 0 for the exchange
-// with all of its routing keys. The table keeps it (waits_for), so it never changes. Two destinations with
-// the same number are probed together.
+// The upper half is a hash of the exchange; the lower half is a hash of the routing key, or 0 for the
+// exchange with all routing keys. The table stores this number (waits_for), so its computation must never
+// change. Two destinations that have the same number are probed together.
 enum class destination_id : std::int64_t {};
 
-// Of the exchange with this routing key.
+// The number of the exchange with this routing key.
 destination_id id_of(const destination& which);
-// Of the exchange with all of its routing keys.
+// The number of the exchange with all routing keys.
 destination_id exchange_id_of(const destination& which);
 
 constexpr std::uint32_t exchange_part(destination_id which) {

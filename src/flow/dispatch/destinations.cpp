@@ -36,7 +36,8 @@ bool destinations::may_go(destination_id of, std::int64_t seq) const {
   return works(of) || troubles_.find(of)->second.probe == seq;
 }
 
-// Nothing if there are too many: the events that wait for it are found in the table once there are fewer.
+// Returns null if too many destinations are tracked: the events that wait for this one are found in the table
+// later, when there are fewer.
 destinations::trouble* destinations::begin(destination_id which, condition as, clock::time_point now,
                                            clock::time_point next) {
   if (troubles_.size() >= limits_.most) return nullptr;
@@ -91,12 +92,12 @@ void destinations::leave(int client) {
   for (auto& [which, one] : troubles_)
     if ((one.waits_in &= ~bit(client)) == 0) gone.push_back(which);
   for (const destination_id each : gone) {
-    reports_[report_key(each)].say_at.reset();  // nothing is known of how it ended
+    reports_[report_key(each)].say_at.reset();  // the outcome is unknown, so nothing is reported
     forget(each, false, {});
   }
 }
 
-// Sends the first report about an exchange, or the next one.
+// Sends the first or the next report about an exchange.
 void destinations::say(destination_id which, const destination& to, std::string_view reason,
                        clock::time_point now) {
   report& in = reports_[report_key(which)];
@@ -117,13 +118,13 @@ void destinations::say(destination_id which, const destination& to, std::string_
   if (!first && hooks_.on_still_down) hooks_.on_still_down(words);
 }
 
-// The waiting events are read once more at this time.
+// At this time, all events that wait for the destination are read again.
 void destinations::begin_to_work(destination_id which, trouble& one, clock::time_point at) {
   enter(which, one, condition::works);
   schedule(which, one, at);
 }
 
-// An exchange whose keys all failed accepts one of them again, so it may accept the others, too.
+// If an exchange whose routing keys all failed accepts one of them again, it may accept the others, too.
 void destinations::probe_all_keys_of(destination_id which, clock::time_point now) {
   report& in = reports_[report_key(which)];
   if (is_exchange(which) ||
@@ -161,7 +162,7 @@ void destinations::on_delivered(const destination& to, const sent_event& what, c
     case condition::blocked:
       return on_probe_delivered(which, *one, now);
     case condition::doubtful:
-      // Another event got through although this one fails, so this one waits for its own next attempt.
+      // Another event got through although this one failed, so the failed one waits for its own next attempt.
       return is_probe ? on_probe_delivered(which, *one, now) : begin_to_work(which, *one, one->next);
     case condition::works:
       if (what.waited_for && !is_probe) one->pause = limits_.first_probe;
@@ -173,7 +174,7 @@ destination_id destinations::on_failed(const destination& to, failure why, const
                                        std::string_view reason, clock::time_point now) {
   const bool of_exchange = concerns_exchange(why);
   const auto which = of_exchange ? exchange_id_of(to) : id_of(to);
-  // A failure of a key shows that the exchange exists.
+  // A failure that concerns the routing key shows that the exchange exists.
   if (trouble* const exchange = of_exchange ? nullptr : find(exchange_id_of(to));
       exchange != nullptr && exchange->now != condition::works)
     on_probe_delivered(exchange_id_of(to), *exchange, now);
@@ -220,7 +221,7 @@ void destinations::on_recorded(destination_id for_what, int client, clock::time_
   if (one == nullptr || (one->waits_in & bit(client)) == 0) on_found(for_what, client, now);
 }
 
-// It may work by now: new events are sent, and if they fail they block it.
+// The destination may work by now, so new events are sent; if they fail, they block it.
 void destinations::on_found(destination_id what, int client, clock::time_point now) {
   trouble* one = find(what);
   if (one == nullptr) one = begin(what, condition::doubtful, now, now);
@@ -245,7 +246,7 @@ std::vector<destinations::look_up> destinations::take_due(int client, std::size_
         else
           forget(which, true, now);
       } else if (!is_exchange(which) && find_blocked(exchange_of(which)) != nullptr) {
-        schedule(which, one, now + one.pause);  // the probe of its exchange tells more
+        schedule(which, one, now + one.pause);  // a probe of its exchange tells more
       } else if (waits_here) {
         if (!budget_.allows(now)) return out;
         budget_.count(now);

@@ -1,4 +1,4 @@
-// destinations: which destinations fail now, and when to probe each with one of its events.
+// destinations: which destinations fail at present, and when to probe each of them with one of its events.
 #pragma once
 
 #include <array>
@@ -22,81 +22,80 @@
 namespace outboxd::flow {
 
 struct destination_limits {
-  std::size_t most =
-      100'000;  // failing destinations that are tracked; events of further ones wait until some of these work
-  // Between two probes of one destination; each pause is twice the one before.
+  std::size_t most = 100'000;  // failing destinations tracked; events for others wait until there is room
+  // The pause between two probes of one destination; each pause is twice the one before.
   std::chrono::milliseconds first_probe{500};
   std::chrono::milliseconds longest_probe{60'000};
-  // After this time, a lost probe is replaced by another one. Usually longer than confirm_timeout.
+  // After this time, another probe replaces a lost one. Usually longer than confirm_timeout.
   std::chrono::milliseconds lost_probe{15'000};
-  // How long a working destination is remembered as having failed.
+  // How long the failure of a destination is remembered after it works again.
   std::chrono::milliseconds remembered{5'000};
-  // Between two reports of a failing destination; each pause is ten times the one before.
+  // The pause between two reports about a failing destination; each pause is ten times the one before.
   std::chrono::milliseconds first_word{60'000};
 };
 
-// A report about an exchange or about its routing keys: once when it begins to fail, at growing intervals
-// while it fails, and once when it works again.
+// A report about an exchange or about its routing keys: sent once when it begins to fail, then at growing
+// intervals while it fails, and once when it works again.
 struct destination_report {
   const destination& which;  // without a routing key: the exchange itself; else the first key that failed
-  std::size_t keys = 0;      // that fail now
-  std::size_t events = 0;    // that began to wait since then
+  std::size_t keys = 0;      // failing routing keys
+  std::size_t events = 0;    // events that have begun to wait since then
   std::chrono::milliseconds lasts{0};
 };
 
 struct destination_hooks {
   std::function<void(const destination_report&, std::string_view reason)> on_down;
   std::function<void(const destination_report&)> on_still_down;
-  // works: else no event waits for it any more.
+  // works = false: only that no event waits for it any more.
   std::function<void(const destination_report&, bool works)> on_up;
 };
 
-// Pure. A missing exchange or a missing right concerns the exchange; any other failure concerns the exchange
-// with the routing key. Earlier successes do not matter.
+// Pure. A missing exchange or permission concerns the exchange; any other failure concerns the exchange with
+// that routing key. Earlier successes are not considered.
 class destinations {
  public:
   explicit destinations(destination_hooks hooks, const destination_limits& limits = {})
       : limits_(limits), hooks_(std::move(hooks)) {}
 
-  // A client is a stream, with a number below 64. Waiting events are tracked per client.
+  // A client is a stream, identified by a number below 64. Waiting events are tracked for each client.
   void leave(int client);
 
   // The part of a message that concerns its destination.
   struct sent_event {
     std::int64_t seq = 0;
-    std::optional<destination_id> waited_for{};  // it was read because of this one
+    std::optional<destination_id> waited_for{};  // the destination for which it was read
   };
 
-  // The destination that a new event has to wait for, and why; nullopt: send it.
+  // The destination that a new event has to wait for, and why; nullopt: the event can be sent.
   struct block {
     destination_id of;
     failure why;
-    std::string_view reason;  // of the latest failure; valid until the next call that is not const
+    std::string_view reason;  // of the last failure; valid until the next non-const call
   };
   std::optional<block> find_block(const destination& to) const;
-  // Whether an event that was read because of this destination may still be sent: it is the probe, or others
-  // have got through.
+  // Whether an event that was read for this destination may still be sent: because it is the probe, or
+  // because other events got through.
   bool may_go(destination_id of, std::int64_t seq) const;
-  // As if it were blocked.
+  // Describes a block by this destination, even if it is not blocked.
   block block_of(destination_id which) const;
-  // No failure of it is known.
+  // True if no failure of the destination is known.
   bool works(destination_id which) const {
     const auto found = troubles_.find(which);
     return found == troubles_.end() || found->second.now == condition::works;
   }
 
   void on_delivered(const destination& to, const sent_event& what, clock::time_point now);
-  // The message was refused, for a reason that calls for waiting. Returns the destination that it waits for.
+  // The message was refused, and the event has to wait. Returns the destination for which it waits.
   destination_id on_failed(const destination& to, failure why, const sent_event& what, int client,
                            std::string_view reason, clock::time_point now);
-  // One more event of this client waits for the destination, unsent.
+  // One more event of this client waits unsent for the destination.
   void on_waits(destination_id for_what, int client);
-  // The record of an event that waits for the destination was written.
+  // The record of an event that waits for the destination has been written.
   void on_recorded(destination_id for_what, int client, clock::time_point now);
   // The table has events of this client that wait for the destination.
   void on_found(destination_id what, int client, clock::time_point now);
 
-  // What to read from the table: one event after this seq as a probe; or all waiting events, because the
+  // What to read from the table: one event after this seq, as a probe; or all waiting events, because the
   // destination works again.
   struct look_up {
     destination_id of;
@@ -104,19 +103,19 @@ class destinations {
     bool all;
   };
   std::vector<look_up> take_due(int client, std::size_t most, clock::time_point now);
-  // When there is something to take.
+  // When take_due will have something to return.
   clock::time_point next_due(int client, clock::time_point now) const;
-  // The answer to a look-up for a probe: this event is the probe; none was found; or the waiting events now
-  // go elsewhere.
+  // The results of a look-up for a probe: this event is the probe; there is none; or the waiting events now
+  // have another destination.
   void on_probe(destination_id of, std::int64_t seq);
   void on_no_probe(destination_id of, int client, clock::time_point now);
   // If this event is the probe, it is not sent, because it is paused or has to wait for another event.
   void on_unsent(destination_id of, std::int64_t seq, clock::time_point now);
   void on_moved(destination_id of, clock::time_point now);
 
-  // A new connection is up: a queue may accept on a new channel what it has refused before.
+  // A new connection is open: a queue may accept messages on a new channel that it refused on the old one.
   void on_lane_up(clock::time_point now);
-  // How many do not take messages now.
+  // The number of destinations that accept no messages at present.
   std::size_t down() const { return down_; }
   const probe_budget& budget() const { return budget_; }
 
@@ -124,24 +123,24 @@ class destinations {
   static constexpr std::int64_t before_all = std::numeric_limits<std::int64_t>::min();
 
   enum class condition : std::uint8_t {
-    doubtful,  // one event has failed: new ones are sent as before, and the next one that fails blocks them
-    blocked,   // new events wait unsent
-    works,     // a message has got through: new ones are sent, and at `next` all that wait are read
+    doubtful,  // one event has failed: new events are still sent, and the next failure blocks the destination
+    blocked,   // new events wait without being sent
+    works,     // a message got through: new events are sent, and all waiting events are read at `next`
   };
-  // Due probes go in this order, because the budget may not suffice for destinations that have failed for
-  // long.
+  // Due probes are sent in this order, because the budget may not suffice for destinations that have failed
+  // for long.
   enum class turn : std::uint8_t { works, young, old };
   struct trouble {
     condition now = condition::doubtful;
-    failure why = failure::nacked;  // of the latest
+    failure why = failure::nacked;  // of the last failure
     std::string reason{};
-    std::uint64_t waits_in = 0;       // bits of the clients whose events wait for it
-    std::int64_t probe = before_all;  // seq of the latest one
+    std::uint64_t waits_in = 0;       // the clients whose events wait for it, one bit each
+    std::int64_t probe = before_all;  // seq of the last probe
     std::chrono::milliseconds pause{0};
     clock::time_point next{};
     turn in{};
   };
-  // By exchange: of itself, or of its routing keys.
+  // One per exchange for the exchange itself, and one for its routing keys.
   struct report {
     std::string exchange;
     std::string routing_key;
@@ -149,9 +148,9 @@ class destinations {
     std::size_t down = 0;
     std::size_t events = 0;
     clock::time_point since{};
-    clock::time_point spread_at{};  // its other keys were made due
+    clock::time_point spread_at{};  // when its other keys were made due
     std::chrono::milliseconds say_pause{0};
-    std::optional<clock::time_point> say_at{};  // the next word; nothing was said yet
+    std::optional<clock::time_point> say_at{};  // time of the next report; nullopt: nothing was reported yet
   };
   using troubles = boost::unordered_flat_map<destination_id, trouble>;
 
@@ -175,7 +174,7 @@ class destinations {
   destination_limits limits_;
   destination_hooks hooks_;
   troubles troubles_;
-  using schedule_of_turn = std::set<std::pair<clock::time_point, destination_id>>;  // by `next`
+  using schedule_of_turn = std::set<std::pair<clock::time_point, destination_id>>;  // ordered by `next`
   schedule_of_turn& queue_of(turn which) { return schedule_.at(static_cast<std::size_t>(which)); }
   turn turn_of(const trouble& one) const;
   std::array<schedule_of_turn, 3> schedule_;  // each trouble is in one of them

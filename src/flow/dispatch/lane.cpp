@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// An older login may lack a right that a new login has, because a token has expired.
+// A connection opened earlier may lack a permission that a new one has, because its token has expired.
 constexpr auto fresh_login = 10s;
 
 // How long to wait for outstanding confirms before a connection is renewed. If they do not arrive, the
@@ -19,11 +19,11 @@ constexpr auto renewal_limit = 1s;
 
 // A node that is cut off from its cluster accepts messages but confirms none until it notices, and a new
 // channel may wait for a dead node. So a silent connection is dropped early if there is another node, or if
-// it has confirmed nothing yet. The limit doubles when no node of the list has helped.
+// this connection has confirmed nothing yet. The limit doubles after all nodes of the list have been tried.
 constexpr clock::duration first_silence_limit = 3'500ms;
 
-// Most returning events in flight: as many as a broker confirms in some milliseconds, because new events are
-// confirmed behind them.
+// Maximum returning events in flight: about as many as a broker confirms in a few milliseconds, because new
+// events are confirmed after them.
 constexpr std::size_t most_returning_in_flight = 256;
 
 }  // namespace
@@ -75,17 +75,17 @@ void lane::forget(const lane_client& whose) {
   sent_.forget(whose);
 }
 
-// A slow broker confirms in order, however long that takes: only confirms of later messages show that one is
-// missing. Nothing is sent behind a message that travels alone.
+// A slow broker confirms in order, however long that takes, so only a confirm of a later message shows that
+// an earlier one is missing. Nothing is sent after a message that travels alone.
 clock::time_point lane::late_at(const sent_messages::sent& one) const {
   if (one.overtaken) return *one.overtaken + limits_.confirm_timeout;
   if (one.what.alone) return one.at + limits_.confirm_timeout;
-  // A channel may wait for seconds before each nack, so nacks are no sign of life.
+  // A channel may wait for seconds before each nack, so nacks do not show that the connection is alive.
   if (!nacks_.is_proven()) return one.at + silence_limit();
   return std::max(one.at, latest_outcome_) + silence_limit();
 }
 
-// An overtaken message may wait longer than the connection may be silent.
+// The limit for an overtaken message is longer than the limit for a silent connection.
 clock::time_point lane::first_late_at() const {
   const auto oldest = late_at(sent_.oldest());
   const auto* const in_turn = sent_.oldest_in_turn();
@@ -93,7 +93,7 @@ clock::time_point lane::first_late_at() const {
 }
 
 clock::duration lane::silence_limit() const {
-  constexpr int enough_doublings = 12;  // more than an hour
+  constexpr int enough_doublings = 12;  // a limit of more than an hour
   if (nacks_.is_proven() && broker_.urls() == 1) return limits_.confirm_timeout;
   return std::min<clock::duration>(
       limits_.confirm_timeout,
@@ -110,7 +110,7 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
     const auto after_sent = latest_outcome_ - was->at;
     if (one.what == verdict::acked) {
       owner_.on_acknowledged(after_sent);
-      // A later ack may come from a slow broker: it does not reset the learned silence limit.
+      // A slower ack does not reset the learned silence limit, because the broker may be slow.
       if (after_sent < first_silence_limit) silent_ends_ = 0;
     }
     if (what.whose != nullptr) note_refusal(what, one.what);
@@ -126,7 +126,7 @@ void lane::note_refusal(const queued_message& what, verdict said) {
   if (said == verdict::acked && nacks_.waits_for_ack()) nacks_.on_acked(what.whose->target_of(what.which));
 }
 
-// Messages in flight must not be sent twice because of a renewal.
+// A renewal must not cause messages in flight to be sent twice.
 void lane::renew_if_refused() {
   if (state_ == state::open && nacks_.worth_renewing(latest_outcome_)) {
     nacks_.on_renewal(latest_outcome_);
@@ -150,8 +150,8 @@ void lane::on_channel_closed(std::span<const token>, const refusal& why) {
   renew_if_refused();
 }
 
-// Gives back everything, so that messages that may have been sent are offered again before their successors.
-// `alone`: only one message was in flight.
+// Returns all messages to their owners, so that those which may have been sent are offered again before their
+// successors. `alone`: only one message was in flight.
 void lane::give_back(const interruption& why, bool alone) {
   const auto unsent = waiting_.take_all();
   const auto was_sent = sent_.take_all();
@@ -174,7 +174,7 @@ void lane::on_blocked(bool blocked) {
   if (state_ == state::down || state_ == state::dropped) return;
   state_ = blocked ? state::blocked : state::open;
   latest_outcome_ = owner_.now();
-  // The time while it was blocked does not count.
+  // Time during which the lane was blocked does not count.
   sent_.postpone(latest_outcome_);
   if (full_since_) full_since_ = latest_outcome_;
   owner_.on_lane_changed();
@@ -186,12 +186,13 @@ void lane::on_broker_down(const interruption& why) {
   owner_.on_lane_changed();
 }
 
-// A broker that blocks publishers is healthy: a new connection would only send it the same messages again.
+// No deadline applies while the broker blocks publishers: it is healthy, and a new connection would only send
+// it the same messages again.
 std::optional<clock::time_point> lane::deadline() const {
   if (state_ == state::renewing && !sent_.empty()) return std::min(renewing_until_, first_late_at());
   if (state_ != state::open) return std::nullopt;
   if (!sent_.empty()) return first_late_at();
-  // Only messages whose outcome nobody awaits take up its room.
+  // The window is full, but only with messages whose outcome nobody awaits any more.
   if (full_since_) return *full_since_ + limits_.confirm_timeout;
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// lane: one AMQP connection of the pool, as the flow sees it: what waits for it, and what is in flight on it.
+// lane: one AMQP connection of the pool: which messages are queued for it, and which are in flight on it.
 #pragma once
 
 #include <functional>
@@ -17,19 +17,19 @@ class lane final : public broker_listener {
  public:
   enum class state {
     down,      // no connection
-    open,      // sends
-    renewing,  // sends nothing more; gets a new connection when nothing is in flight
-    blocked,   // connected, but the broker accepts nothing for now
-    dropped,   // dropped for its silence; its end follows
+    open,      // sends messages
+    renewing,  // sends no more messages; is reconnected when nothing is in flight
+    blocked,   // connected, but the broker accepts no messages at present
+    dropped,   // dropped because no confirms came; on_broker_down follows
   };
 
   class owner {
    public:
     virtual clock::time_point now() const = 0;
     virtual void on_lane_up() = 0;
-    // The lane is down, blocked or unblocked, or its channel was closed; its messages were given back.
+    // The lane is down, blocked or unblocked, or its channel was closed; its messages were returned.
     virtual void on_lane_changed() = 0;
-    virtual void on_lane_progress() = 0;  // outcomes have come
+    virtual void on_lane_progress() = 0;  // outcomes have arrived
     virtual void on_acknowledged(clock::duration after_sent) = 0;
 
    protected:
@@ -38,29 +38,30 @@ class lane final : public broker_listener {
 
   lane(broker& to, owner& of, const lane_limits& limits) : broker_(to), owner_(of), limits_(limits) {}
 
-  // Also applies to messages in flight.
+  // Also applies to messages that are already in flight.
   void adopt(const lane_limits& limits) { limits_ = limits; }
 
   void offer(queued_message one) { waiting_.add(one); }
-  // Sends what may be sent now. Call it after offers.
+  // Sends all messages that may be sent now. Call this after offers.
   void pump();
-  // Sends one message; false if there is none, or it may not be sent now.
+  // Sends one message; returns false if there is none, or none may be sent now.
   bool send_next();
-  // Gives the unsent messages of this lane_client that `which` selects back to it.
+  // Returns the unsent messages of this lane_client that `which` selects to it.
   void withdraw(lane_client& whose, const std::function<bool(slot)>& which);
-  // Drops all unsent messages of this lane_client without telling it, and ignores the outcomes of sent ones.
+  // Drops all unsent messages of this lane_client without telling it, and ignores the outcomes of those that
+  // were sent.
   void forget(const lane_client& whose);
 
   state now_in() const { return state_; }
   std::size_t in_flight() const { return sent_.in_flight(); }
-  // When the oldest message without an outcome was sent. The time while the broker accepted nothing does not
-  // count.
+  // When the oldest message without an outcome was sent. Time during which the broker accepted no messages
+  // does not count.
   std::optional<clock::time_point> oldest_in_flight() const {
     return sent_.empty() ? std::nullopt : std::optional(sent_.oldest().at);
   }
   std::size_t waiting() const { return waiting_.size(); }
 
-  // When check() wants to be called: a confirm, or room for another publish, is overdue then.
+  // When to call check(): the time at which a confirm, or room for another message, is overdue.
   std::optional<clock::time_point> deadline() const;
   void check();
 
@@ -91,10 +92,10 @@ class lane final : public broker_listener {
   clock::time_point latest_outcome_{};
   clock::time_point up_since_{};
   nack_tracker nacks_;
-  int silent_ends_ = 0;  // connections in a row that were dropped for their silence
+  int silent_ends_ = 0;  // consecutive connections that were dropped because no confirms came
   clock::time_point renewing_until_{};
   std::optional<clock::time_point> full_since_;
-  bool told_full_ = false;  // and has not become writable since
+  bool told_full_ = false;  // publish() returned full, and on_writable has not followed
 };
 
 }  // namespace outboxd::flow

@@ -1,4 +1,4 @@
-// lane_client: the owner of events that lanes carry, as a lane sees it.
+// lane_client: the owner of events that lanes publish, as a lane sees it.
 #pragma once
 
 #include <string>
@@ -10,48 +10,48 @@
 
 namespace outboxd::flow {
 
-// The owner of events that lanes carry: a stream.
+// The owner of events that lanes publish: a stream.
 class lane_client {
  public:
-  // Whether it may send at the moment; if not, nothing is sent until lanes::pump().
+  // Whether the owner may send at present; if not, nothing is sent until lanes::pump() is called.
   virtual bool may_send() const { return true; }
-  // Whether the event was read recently enough to be sent, and overtakes no other. If not, the lane drops it:
-  // on_stale.
+  // Whether the event was read recently enough to be sent, and would overtake no other. If not, the lane
+  // drops the event and calls on_stale.
   virtual bool is_fresh(slot, clock::time_point) const { return true; }
   virtual void on_stale(slot, clock::time_point) {}
-  // The message to send now; it is used at once. An error is the event's own fault: it cannot become a
-  // message.
+  // The message to send now, which the caller uses at once. An error is the event's own fault: it cannot be
+  // encoded as a message.
   virtual result<message> letter_of(slot which) = 0;
-  // Where that message goes. Valid until the next change of the lane_client.
+  // The destination of that message. Valid until the lane_client changes.
   virtual destination target_of(slot which) const = 0;
   virtual void on_sent(slot which) = 0;
   virtual void on_outcome(slot which, const outcome& what) = 0;
-  // It cannot be encoded, and nothing was sent.
+  // The message cannot be encoded, and nothing was sent.
   virtual void on_unencodable(slot which, std::string reason) = 0;
-  // It was sent, but its channel or connection ended before its confirm. alone: nothing else was in flight
-  // there. The connection had been there since up_since.
+  // The message was sent, but its channel or connection ended before its confirm. alone: nothing else was in
+  // flight on that connection. up_since: when the connection was opened.
   virtual void on_interrupted(slot which, const interruption& why, bool alone,
                               clock::time_point up_since) = 0;
   // Later messages on this lane are confirmed, but not this one; the lane no longer waits for its confirm.
   virtual void on_overdue(slot which) = 0;
-  // It was not sent, and has to be offered again.
+  // The message was not sent, and has to be offered again.
   virtual void on_unsent(slot which) = 0;
-  // A lane has come up or gone down, or given back what it had, after all of the above.
+  // A lane was connected or lost, or returned its messages; called after all of the above.
   virtual void on_lanes_changed() = 0;
-  // Outcomes have come: there may be something to write, and room to read.
+  // Outcomes have arrived, so there may be something to write, and room to read.
   virtual void on_progress() = 0;
 
  protected:
   ~lane_client() = default;
 };
 
-// An event that a lane is to carry. It travels alone if the broker may close the channel or the connection
-// over it: then no other event is in doubt.
+// An event that is queued for a lane. An event travels alone if the broker may close the channel or
+// connection because of it, so that no other event is in doubt then.
 struct queued_message {
-  lane_client* whose = nullptr;  // null: nobody waits for its outcome any more
+  lane_client* whose = nullptr;  // null: nobody waits for the outcome any more
   slot which = no_slot;
   bool alone = false;
-  bool returning = false;  // it had waited in the table, or follows an event that had; new events go first
+  bool returning = false;  // it waited in the table, or follows one that did; new events go first
 };
 
 }  // namespace outboxd::flow

@@ -5,7 +5,7 @@
 namespace outboxd::flow {
 namespace {
 
-// New events that may go before a returning one.
+// Maximum new events sent in a row before a returning one.
 constexpr int most_in_a_row = 7;
 
 template <class Queue>

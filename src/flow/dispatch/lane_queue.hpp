@@ -1,4 +1,4 @@
-// lane_queue: messages that wait for a lane, in sending order.
+// lane_queue: the messages queued for a lane, in sending order.
 #pragma once
 
 #include <array>
@@ -12,24 +12,24 @@
 
 namespace outboxd::flow {
 
-// Pure. Three queues. New events go first, but each eighth place is for a returning event, so that those
-// finish, too. Events that travel alone take turns with all others, so that neither group waits for the whole
-// other group.
+// Pure. There are three queues. New events are sent first, but every eighth place is for a returning event,
+// so that those make progress, too. Events that travel alone alternate with all others, so that neither group
+// waits for the whole other group.
 class lane_queue {
  public:
   void add(queued_message one) { queue_of(one).push_back(one); }
-  // The kinds of messages that the lane has room for.
+  // The kinds of messages that the lane can send now.
   struct room {
-    bool idle = false;          // nothing is in flight, so the next may travel alone
-    bool for_returning = true;  // not too many of those are in flight
+    bool idle = false;          // nothing is in flight, so the next message may travel alone
+    bool for_returning = true;  // few enough returning events are in flight
   };
-  // The message to send now; its lane_client may send.
+  // The message to send now, from a lane_client that may send.
   std::optional<queued_message> next(const room& now) const;
-  // It goes.
+  // Removes a message that is about to be sent.
   void take(const queued_message& one);
   std::size_t size() const { return fresh_.size() + returning_.size() + alone_.size(); }
 
-  // Removes messages of this lane_client: those that `which` selects, or all.
+  // Removes the messages of this lane_client that `which` selects.
   std::vector<slot> withdraw(const lane_client& whose, const std::function<bool(slot)>& which);
   std::vector<queued_message> take_all();
 
@@ -44,7 +44,7 @@ class lane_queue {
   queue returning_;
   queue alone_;
   int fresh_in_a_row_ = 0;
-  std::size_t others_left_ = 0;  // that go before the next of alone_
+  std::size_t others_left_ = 0;  // messages to send before the next of alone_
 };
 
 }  // namespace outboxd::flow

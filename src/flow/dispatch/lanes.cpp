@@ -30,7 +30,7 @@ void lanes::withdraw(lane_client& one, int lane, const std::function<bool(slot)>
 
 std::optional<int> lanes::offer(const queued_message& what, aggregate of, int stays_on) {
   const auto count = all_.size();
-  // The lower bits choose the shard.
+  // Use the upper bits, because the lower bits choose the shard.
   const auto home = static_cast<std::size_t>((static_cast<std::uint64_t>(of) >> 32U) % count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = stays_on >= 0 ? static_cast<std::size_t>(stays_on) : (home + i) % count;
@@ -58,7 +58,7 @@ void lanes::limit_to(rate_limit limit) {
   pump();
 }
 
-// One message per lane in turn, so that the first lane does not use up the rate limit.
+// Sends one message per lane in turn, so that the first lane does not use up the rate limit.
 void lanes::pump_in_turns() {
   next_pump_.reset();
   for (std::size_t idle = 0; idle < all_.size();) {

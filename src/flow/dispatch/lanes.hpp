@@ -1,4 +1,4 @@
-// lanes: the pool of AMQP connections: which of them takes an aggregate's events.
+// lanes: the pool of AMQP connections; chooses the connection for the events of an aggregate.
 #pragma once
 
 #include <functional>
@@ -24,35 +24,36 @@ class lanes final : public lane::owner {
         limit_(limit) {}
 
   void add(lane& one) { all_.push_back(&one); }
-  // Adds a stream that leads a shard, or removes one that no longer does. Returns its number, which is below
-  // 64.
+  // Adds a stream that has begun to lead a shard, or removes one that has ceased to lead. join returns the
+  // stream's number, which is below 64.
   int join(lane_client& one);
   void leave(lane_client& one);
-  // Gives its unsent messages back; it still gets the outcomes of sent ones.
+  // Returns the stream's unsent messages to it; it still receives the outcomes of sent ones.
   void withdraw(lane_client& one);
-  // The same for messages at this lane that `which` selects.
+  // The same for the messages on this lane that `which` selects.
   void withdraw(lane_client& one, int lane, const std::function<bool(slot)>& which);
 
-  // An aggregate's events use the lane chosen by its hash as long as that is up, else the next one. Returns
-  // it, or nothing if no lane is up. `stays_on`: the lane that its earlier ones are on, or -1.
+  // The hash of an aggregate chooses the lane for its events; if that lane is down, they use the next one.
+  // Returns the lane, or nullopt if no lane is up. `stays_on`: the lane on which earlier events of the
+  // aggregate are, or -1.
   std::optional<int> offer(const queued_message& what, aggregate of, int stays_on);
 
-  // Sends what may be sent now. Call it after offers.
+  // Sends all messages that may be sent now. Call this after offers.
   void pump();
-  // When to call it again, if the rate limit holds something back.
+  // When to call pump() again, if the rate limit delays messages.
   std::optional<clock::time_point> next_pump() const { return next_pump_; }
   const rate_limit& limit() const { return limit_; }
-  // Applies from now on. Messages that the previous limit held back may go at once.
+  // Applies from now on. Messages that the previous limit delayed may be sent at once.
   void limit_to(rate_limit limit);
 
-  // Some lane is connected; some lane sends.
+  // True if at least one lane is connected.
   bool any_up() const;
   std::size_t in_flight() const;
   std::size_t count(lane::state in) const;
   // When the oldest message without an outcome was sent.
   std::optional<clock::time_point> oldest_in_flight() const;
 
-  // Tracks which destinations fail.
+  // The destinations that fail.
   class destinations& destinations() {
     return known_;
   }
@@ -67,7 +68,7 @@ class lanes final : public lane::owner {
   void on_lane_progress() override;
   void on_acknowledged(clock::duration after_sent) override { publish_times_.add(after_sent); }
 
-  // From a publish to its confirm.
+  // The time from each publish to its confirm.
   const histogram& publish_times() const { return publish_times_; }
 
  private:
@@ -85,7 +86,7 @@ class lanes final : public lane::owner {
   std::optional<clock::time_point> next_pump_;
   std::size_t turn_ = 0;  // the lane that sent last
   std::vector<lane*> all_;
-  std::vector<lane_client*> clients_;  // by number; null: nobody has it
+  std::vector<lane_client*> clients_;  // by number; null: the number is free
   histogram publish_times_;
 };
 

@@ -1,12 +1,12 @@
-// probe_budget: how many probes per second a relay sends, for all destinations together.
+// probe_budget: how many probes per second a relay sends to all destinations together.
 #pragma once
 
 #include "flow/dispatch/rate_limit.hpp"
 
 namespace outboxd::flow {
 
-// Pure. Each probe that gets through doubles the rate, each that does not halves it. So destinations that
-// stay down cost little, and recovered ones are found quickly.
+// Pure. Each probe that succeeds doubles the rate, and each that fails halves it. So destinations that stay
+// down cost little, and recovered ones are found quickly.
 class probe_budget {
  public:
   static constexpr std::int64_t least = 20;

@@ -1,4 +1,4 @@
-// sent_messages: the messages that a lane has sent, from the oldest without an outcome on.
+// sent_messages: the messages that a lane has sent, starting with the oldest without an outcome.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace outboxd::flow {
 
-// Pure. The tokens of the messages number them.
+// Pure. Their tokens are consecutive numbers.
 class sent_messages {
  public:
   struct sent {
     queued_message what;
     clock::time_point at;
-    bool open = true;                              // no outcome yet
-    std::optional<clock::time_point> overtaken{};  // since when a later message has an outcome
+    bool open = true;                              // has no outcome yet
+    std::optional<clock::time_point> overtaken{};  // when a later message first got its outcome
   };
 
-  // The token of the next message, which is then added.
+  // The token for the next message; call add() after that.
   token next() const { return first_ + all_.size(); }
   void add(const queued_message& what, clock::time_point now) {
     all_.push_back({.what = what, .at = now});
@@ -31,32 +31,33 @@ class sent_messages {
   }
 
   bool empty() const { return all_.empty(); }
-  // How many have no outcome.
+  // The number of messages without an outcome.
   std::size_t in_flight() const { return open_; }
-  // Of those, how many had waited in the table before.
+  // The number of those whose event had waited in the table.
   std::size_t returning() const { return returning_; }
   const sent& oldest() const { return all_.front(); }
-  // The oldest message that is not overtaken; nullptr: there is none.
+  // The oldest message that was not overtaken, or nullptr.
   const sent* oldest_in_turn() const {
     auto at = all_.begin() + static_cast<std::ptrdiff_t>(std::max(overtaken_to_, first_) - first_);
     while (at != all_.end() && !at->open) ++at;
     return at == all_.end() ? nullptr : &*at;
   }
-  // Nothing is sent behind a message that travels alone, so that is the latest.
+  // Nothing is sent after a message that travels alone, so such a message is the last.
   bool is_alone() const { return open_ > 0 && all_.back().open && all_.back().what.alone; }
 
-  // Takes an outcome; earlier messages count as overtaken. nullopt: it already had one, or nobody awaits it.
+  // Takes an outcome; earlier messages without one are now overtaken. Returns nullopt if the message already
+  // had an outcome, or nobody waits for it.
   std::optional<sent> close(token name, clock::time_point now);
-  // Removes messages with an outcome, from the oldest on.
+  // Removes messages with an outcome, from the front.
   void drop_closed();
   // Removes the oldest message, whose outcome nobody awaits any more.
   sent pop_oldest();
-  // Takes all messages, because the channel is gone.
+  // Removes and returns all messages, because the channel is gone.
   std::deque<sent> take_all();
 
-  // Ignores the outcomes of this lane_client's messages from now on.
+  // From now on, ignores the outcomes of this lane_client's messages.
   void forget(const lane_client& whose);
-  // Counts all as sent, or overtaken, at this time.
+  // Restarts all time limits: counts all messages as sent, or overtaken, at this time.
   void postpone(clock::time_point now);
 
  private:
@@ -66,10 +67,10 @@ class sent_messages {
   }
 
   std::deque<sent> all_;
-  token first_ = 1;         // of all_
-  token overtaken_to_ = 1;  // all before it are overtaken
+  token first_ = 1;         // token of the first message in all_
+  token overtaken_to_ = 1;  // all messages before it are overtaken
   std::size_t open_ = 0;
-  std::size_t returning_ = 0;  // of those
+  std::size_t returning_ = 0;  // those of open_ that are returning events
 };
 
 }  // namespace outboxd::flow

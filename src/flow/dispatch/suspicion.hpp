@@ -1,4 +1,4 @@
-// suspicion: whether an event makes the broker end channels or connections; suspects are sent alone to find
+// suspicion: whether an event makes the broker close channels or connections; suspects are sent alone to find
 // out.
 #pragma once
 
@@ -8,25 +8,25 @@
 
 namespace outboxd::flow {
 
-// A single loss of the broker blames no event. An event that was in flight at two losses is a suspect, on
-// whatever connection.
+// No event is blamed for a single lost connection. An event that was in flight at two losses, on any
+// connections, is a suspect.
 enum class suspicion : std::uint8_t {
   none,
   once,     // it was in flight, among others, when a connection ended
-  suspect,  // twice, or by itself, or when a channel was closed: it travels alone
-  dropped,  // the connection ended without a reason while it was alone; once more, and it is to blame
+  suspect,  // after a second loss, a loss while alone, or a closed channel: it travels alone
+  dropped,  // the connection ended without a reason while it was alone; if that happens again, it is to blame
 };
 
-// When a broker dies, its connections end one after another, so an event may move from one to the next and
-// lose each.
+// When a broker dies, its connections end one after another, so an event may be moved from one to the next
+// and be interrupted on each.
 enum class incident : std::uint8_t {
   another,
-  perhaps_known,  // the connection was there before the event was interrupted the last time
+  perhaps_known,  // the connection was opened before the event was last interrupted
 };
 
 struct suspicion_change {
   suspicion now = suspicion::none;
-  bool blamed = false;  // it has failed an attempt
+  bool blamed = false;  // the event has failed an attempt
 };
 
 // `alone`: nothing else was in flight.

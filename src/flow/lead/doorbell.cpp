@@ -29,7 +29,7 @@ void doorbell::set(obstacle what, bool there, clock::time_point now) {
   obstacles_ = static_cast<std::uint8_t>(there ? obstacles_ | bit : obstacles_ & ~bit);
   if (!there || state_ == state::awake) return;
   wake(now);
-  if (what == obstacle::no_lock_session) action_ = action::none;  // the lock is gone with its session
+  if (what == obstacle::no_lock_session) action_ = action::none;  // the session has released its lock
 }
 
 void doorbell::wake(clock::time_point now) {
@@ -52,8 +52,7 @@ void doorbell::on_read_sent() {
   if (state_ == state::granted) state_ = state::last_read;
 }
 
-// A sleeping leader does not poll. An awake leader polls the sooner, the less time has passed since it found
-// events.
+// An idle leader does not poll. The more recently an awake leader found events, the sooner it polls.
 void doorbell::on_read(std::size_t found, bool complete, clock::time_point now, std::size_t of_all) {
   last_read_ = now;
   if (found > 0) last_find_ = now;
@@ -70,8 +69,8 @@ void doorbell::on_read(std::size_t found, bool complete, clock::time_point now, 
   if (state_ == state::awake && complete) ask_if_calm(now);
 }
 
-// Calm means at most half the events that would wake the leader. Otherwise the leader would wake up and fall
-// asleep in turns.
+// Calm means at most half as many events as would wake the leader. With a higher limit, the leader would
+// alternate between idle and awake.
 void doorbell::ask_if_calm(clock::time_point now) {
   const bool calm = found_.lately(now, limits_.window) <= enough_to_wake(now) / 2;
   if (obstacles_ != 0 || !calm || now - awake_since_ < limits_.shortest_awake) return;
@@ -80,7 +79,7 @@ void doorbell::ask_if_calm(clock::time_point now) {
 }
 
 void doorbell::on_granted(clock::time_point now) {
-  if (state_ != state::requesting) {  // became busy meanwhile, or must not sleep any more
+  if (state_ != state::requesting) {  // busy again, or no longer allowed to be idle
     action_ = action::unlock;
     return;
   }
@@ -88,8 +87,8 @@ void doorbell::on_granted(clock::time_point now) {
   next_poll_ = now;
 }
 
-// Writers notify while the leader requests SLEEP. Before the next request they are silent for a while, so
-// that the leader sees the rate of events when no writer waits for another one's notification.
+// Writers notify while the leader requests SLEEP. They do not notify for a while before the next request, so
+// that the leader can measure the rate of events when no writer waits for another one's notification.
 void doorbell::on_refused(clock::time_point now) {
   if (state_ != state::requesting) return;
   state_ = state::awake;

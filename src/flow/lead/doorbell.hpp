@@ -1,5 +1,5 @@
-// doorbell: decides whether the leader of a shard polls, or sleeps until a writer notifies it. The writers'
-// part is sql/objects/doorbell.sql.
+// doorbell: decides whether the leader of a shard polls or is idle until a writer notifies it. The writers'
+// part is in sql/objects/doorbell.sql.
 #pragma once
 
 #include <chrono>
@@ -10,56 +10,57 @@
 
 namespace outboxd::flow {
 
-// Pure. The leader polls and locks for it.
+// Pure. The leader polls and takes locks on its behalf.
 class doorbell {
  public:
   enum class state : std::uint8_t {
-    awake,       // polls; writers are silent
-    requesting,  // polls, and waits for SLEEP; writers notify already
-    granted,     // has SLEEP; must read once more, because silent writers may have committed
+    awake,       // polls; writers do not notify
+    requesting,  // polls while it waits for SLEEP; writers already notify
+    granted,     // has SLEEP; must read once more, because writers that did not notify may have committed
     last_read,   // has SLEEP; that read has been sent
     asleep,      // has SLEEP; reads when notified, and at each sweep
   };
 
-  // Why the leader must not sleep.
+  // Why the leader must not become idle.
   enum class obstacle : std::uint8_t {
-    no_lock_session = 1,  // no session that could ask for SLEEP
-    deaf = 2,             // not proved that notifications arrive
+    no_lock_session = 1,  // there is no session that could request SLEEP
+    deaf = 2,             // no proof that notifications arrive
     no_bell = 4,          // writers do not notify
-    no_reads = 8,         // nothing is read, as without a broker, so notifications are useless
-    queue_fills = 16,     // a notifying writer could fail, because the queue may have no room
+    no_reads = 8,         // the leader does not read (no broker, for example), so notifications are useless
+    queue_fills = 16,     // PostgreSQL's queue is filling up, so NOTIFY could fail in writers
   };
 
   // An action for the session that holds SLEEP.
   enum class action : std::uint8_t {
     none,
-    ask,     // ask for SLEEP, for a bounded time; on_granted or on_refused follows
-    unlock,  // release SLEEP; no answer
-    probe,   // see whether commits wait for each other's notifications; on_contention follows if so
+    ask,     // request SLEEP, for a limited time; on_granted or on_refused follows
+    unlock,  // release SLEEP; no answer follows
+    probe,   // check whether commits wait for each other's notifications; if so, on_contention follows
   };
 
   explicit doorbell(const doorbell_limits& limits) : limits_(limits) {}
 
-  // Applies from the next poll on.
+  // Sets the longest pause between polls, from the next poll on.
   void poll_within(std::chrono::milliseconds longest) { limits_.longest_poll = longest; }
 
-  // The lead has just been taken. The state is awake.
+  // The lead has just been acquired. The state becomes awake.
   void start(clock::time_point now);
   void set(obstacle what, bool there, clock::time_point now);
 
-  // True: read at once. An awake leader polls anyway. A notification, which may be forged, brings its next
-  // poll forward, but polls are never closer than limits.shortest_rung.
+  // Returns true if the leader should read at once. An awake leader polls anyway, so a notification, which
+  // anybody may send, only brings the next poll forward, to limits.shortest_rung after the last read at the
+  // earliest.
   bool on_notified(int count, clock::time_point now);
   void on_contention(clock::time_point now) { contention_.until = now + limits_.contention_lasts; }
-  // on_read_sent: a read has been sent. on_read: the read found `found` events, and was `complete` if it
-  // found all visible ones. `of_all`: the events found in all shards, if those are more, because all of their
-  // writers would notify.
+  // on_read_sent: a read was sent. on_read: the read returned `found` events; `complete` means that these
+  // were all visible events. `of_all`: the events found in all shards, used if larger, because the writers of
+  // all shards would notify.
   void on_read_sent();
   void on_read(std::size_t found, bool complete, clock::time_point now, std::size_t of_all = 0);
   void on_granted(clock::time_point now);
   void on_refused(clock::time_point now);
 
-  // Returns each action once.
+  // Returns each action only once.
   action take_action(clock::time_point now);
   // The time of the next regular poll. Call on_poll() then.
   clock::time_point next_poll() const { return next_poll_; }
@@ -68,7 +69,7 @@ class doorbell {
   state now_in() const { return state_; }
 
  private:
-  // Counts something in the current window and in the one before.
+  // Counts events in the current window and in the one before.
   struct meter {
     clock::time_point since{};
     int count = 0;
@@ -79,7 +80,7 @@ class doorbell {
 
   // Whether commits wait for each other's notifications.
   struct contention {
-    clock::time_point until{};  // until then, the result of the last probe counts
+    clock::time_point until{};  // the result of the last probe is valid until then
     clock::time_point next_probe{};
   };
 
@@ -95,11 +96,11 @@ class doorbell {
   std::uint8_t obstacles_ = 0;
   action action_ = action::none;
   meter notified_;
-  meter found_;  // events of all shards; due events are at least as many as commits
+  meter found_;  // events of all shards; there are at least as many due events as commits
   clock::time_point awake_since_{};
   clock::time_point last_find_{};
   clock::time_point last_read_{};
-  bool rung_ = false;  // while awake, since the latest read was sent
+  bool rung_ = false;  // notified while awake, since the last read was sent
   clock::time_point next_poll_ = clock::time_point::max();
   contention contention_;
 };

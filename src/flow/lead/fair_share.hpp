@@ -1,5 +1,5 @@
-// fair_share: decides how many shards this relay leads beside other relays, and which of its leaders takes or
-// gives up a lead.
+// fair_share: decides how many shards this relay leads, next to other relays, and which of its leaders takes
+// or gives up a lead.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@ class fair_share {
   void add(const leader& one) { all_.push_back(&one); }
 
   void on_shards(int shards) { shards_ = shards; }
-  // The number of the outbox's relays that could lead a shard: those that have a broker.
+  // The number of relays of this outbox that could lead a shard: those with a connection to the broker.
   void on_counted(int relays);
 
   int shards() const { return shards_; }
   int relays() const { return relays_; }
   int led() const;
   std::vector<std::int64_t> led_shards() const;
-  // True if a leader must be added. As long as there are shards to lead, a relay has one more leader than it
-  // leads shards.
+  // True if a leader must be added. While there are shards to lead, a relay has one leader more than it leads
+  // shards.
   bool lacks_leader() const;
 
   // Only one leader at a time may take a lead: the first free one.
   bool may_lead(const leader& one) const;
-  // True for the latest leader that may make way, if the relay leads too many shards.
+  // True for the last leader that may make way, if the relay leads too many shards.
   bool has_too_many(const leader& one, clock::time_point now) const;
-  // True for the one leader that acts for the whole relay: the first that has a session. That leader shows
-  // that the relay is present, and counts the other relays.
+  // True for the one leader that acts for the whole relay: the first that has a session. That leader
+  // registers the relay as present, and counts the other relays.
   bool speaks(const leader& one) const;
-  // Whether the relay is among the counted ones.
+  // True if the other relays count this one.
   bool is_present() const;
 
  private:

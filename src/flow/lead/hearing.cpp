@@ -60,14 +60,15 @@ std::optional<leader_task> hearing::heed_flood(clock::time_point now) {
     forget_senders(now);
     state_ = state::resting;
     start(now);
-    due_.heard = pause_.heard = true;  // they may have been sent meanwhile
+    due_.heard = pause_.heard = true;  // they may have been sent in the meantime
     out = task::listen{};
   }
   tell_(notice::loudest{!listens() || flood_is_just_over(now) ? loudest_ : 0});
   return out;
 }
 
-// A sender is to blame if it sent most of a flood that went on while the leader did not listen.
+// One sender is to blame if it sent most of the notifications of a flood that continued while the leader did
+// not listen.
 void hearing::stop_listening(clock::time_point now, std::chrono::milliseconds deaf_for) {
   const auto most = std::max_element(by_sender_.begin(), by_sender_.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });

@@ -8,13 +8,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The interval between looks for leaders that hang.
+// The interval between checks for leaders that hang.
 constexpr auto hang_check_interval = 500ms;
 
 // The interval between checks that each shard has a row.
 constexpr auto shard_check_interval = 5s;
 
-// A lock is usually held for less time.
+// Most locks are held for less time.
 constexpr auto deferral_worth_saying = 1s;
 
 }  // namespace
@@ -49,7 +49,7 @@ void leader::on_lost(clock::time_point now) {
 
 void leader::end_lead() {
   const auto shard = std::exchange(shard_, std::nullopt);
-  if (!is_loaded()) return;  // it was only about to lead
+  if (!is_loaded()) return;  // it had not begun to lead yet
   stream_.lost();
   hearing_.end();
   for (const auto what : {keeps_from::sleeping, keeps_from::writing, keeps_from::hearing})
@@ -62,8 +62,8 @@ leader_task leader::next(clock::time_point now) {
   return script_.next().value_or(task::end_session{});
 }
 
-// The leader's tasks on a session, from top to bottom. When the script continues after a task, its answer is
-// there.
+// The leader's tasks on a session, from top to bottom. When the script resumes after a task, the task's
+// answer has been reported.
 script leader::serve() {
   while (!lead_.stopping()) {
     // Stands by.
@@ -73,7 +73,7 @@ script leader::serve() {
       co_yield task::end_hanging_leaders{};
       co_yield task::look_for_lock_holders{};
       if (mends_shards()) co_yield task::mend_shards{};
-      // This relay's other leaders would not notice that another relay has gone.
+      // The other leaders of this relay would not notice that another relay is gone.
       if (share_.led() > 0 && counts_relays()) co_yield task::count_relays{};
     }
     if (lanes_.any_up() && lead_.may_try(now_) && share_.may_lead(*this)) {
@@ -85,8 +85,8 @@ script leader::serve() {
       continue;
     }
 
-    // Has the lock. LISTEN takes effect when its transaction ends, so the look for requests and the first
-    // read must begin after that.
+    // Has the lock. LISTEN takes effect when its transaction ends, so the check for requests and the first
+    // read must start after that.
     if (hearing_.listens()) co_yield task::listen{};
     co_yield task::look_for_request{};
     if (lead_.has_lead()) {
@@ -114,7 +114,7 @@ script leader::serve() {
     }
     if (lead_.leaving()) co_return;
 
-    // Hands the lead back.
+    // Gives up the lead.
     if (lead_.has_lead()) lead_.on_given_up(now_);
     co_yield task::release_lead{};
     co_yield task::stop_listening{};
@@ -123,13 +123,13 @@ script leader::serve() {
 }
 
 // A relay that could lead holds PRESENT once. The leader never waits for PRESENT, because another session may
-// hold it.
+// hold that lock.
 bool leader::could_lead() const {
   return share_.speaks(*this) && lanes_.any_up() && !lead_.stopping();
 }
 
-// A shard without a row has no leader, and nobody would notice. If a shard with a leader loses its row, the
-// next leader needs the row.
+// A shard without a row would have no leader, and nobody would notice. If a shard that has a leader loses its
+// row, the next leader needs the row.
 bool leader::mends_shards() {
   if (now_ < next_shard_check_ || (shard_ && !share_.speaks(*this))) return false;
   next_shard_check_ = now_ + shard_check_interval;
@@ -148,7 +148,7 @@ leader_task leader::ask_queue_usage() {
 void leader::begin_sweep() {
   next_sweep_ = now_ + sweep_interval_;
   stream_.sweep();
-  if (hearing_.queue_fills()) stream_.ring_pauses();  // operators' sessions do not notify
+  if (hearing_.queue_fills()) stream_.ring_pauses();  // operators' sessions do not notify then
   tell_(notice::swept{});
   tell_doorbell(now_);
 }
@@ -176,7 +176,7 @@ void leader::on_loaded(loaded_shard what, clock::time_point now) {
   tell_(notice::leads{});
 }
 
-// Whether to end the lead: the leader has drained, or gives up with events in flight.
+// Whether to end the lead: the leader has drained, or gives up while events are in flight.
 bool leader::comes_to_rest() {
   if (stream_.drained()) return true;
   lead_.on_broker(lanes_.any_up(), now_);
@@ -185,7 +185,7 @@ bool leader::comes_to_rest() {
       return false;
     case leadership::action::drain:
       drain(now_);
-      return stream_.drained();  // with nothing in flight, draining is already over
+      return stream_.drained();  // if nothing is in flight, draining ends at once
     case leadership::action::lead_on:
       has_read_all_ = false;
       stream_.go_on();
@@ -221,8 +221,7 @@ std::optional<leader_task> leader::lead_on() {
     return task::round_trip{std::move(request)};
   }
   if (stream_.drained()) return std::nullopt;
-  // The server ends a session that sends nothing for claim_timeout, because it takes the session for a
-  // hanging one.
+  // The server ends a session that sends nothing for claim_timeout, because such a session seems to hang.
   if (now_ >= next_question()) return ask_queue_usage();
   return task::wait{std::min({stream_.next_at(), doorbell_.next_poll(), next_sweep_, hearing_.next(),
                               lead_.next(stream_.meets_lock()), next_question()})};
@@ -248,8 +247,9 @@ void leader::on_counted(int relays, clock::time_point now) {
 void leader::on_answer(store_answer what, bool read_only, clock::time_point now) {
   const asked was = std::exchange(asked_, {});
   if (read_only) {
-    // Nothing more is read or sent. Sent events are still marked, or the next leader would send them again.
-    // Marks work because the read-only setting is only the default of new transactions.
+    // From now on nothing is read or sent. Events that were sent are still marked, because the next leader
+    // would send unmarked ones again. Marks still work, because read-only is only the default for new
+    // transactions.
     lead_.leave();
     drain(now);
     wants_writes_ = true;
@@ -266,8 +266,8 @@ void leader::on_answer(store_answer what, bool read_only, clock::time_point now)
   if (was.reads) doorbell_.on_read(news.found, news.complete, now, shards_ > 1 ? news.passed : 0);
 }
 
-// Deferrals are over when something is written again. Reads alone do not end them, because deferred events
-// wait for their pauses meanwhile.
+// Deferrals end with the next successful write. A read alone does not end them, because deferred events wait
+// for their retry in the meantime.
 void leader::watch_deferrals(std::string_view reason, bool wrote, clock::time_point now) {
   if (!reason.empty()) {
     if (deferral_ == deferral::none) {

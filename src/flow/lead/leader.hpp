@@ -1,4 +1,4 @@
-// leader: stands by until it has the lead of a shard, relays the shard's events, and gives the lead up.
+// leader: stands by until it has the lead of a shard, relays that shard's events, and gives the lead up.
 #pragma once
 
 #include <chrono>
@@ -21,51 +21,53 @@
 
 namespace outboxd::flow {
 
-// Pure. It returns the next task on its session. The driver carries the task out and reports the result. One
-// task at a time: next(), the answer if the task has one, next() again.
+// Pure. It returns the next task for its session. The driver carries out the task and reports the result.
+// There is one task at a time: call next(), report the answer if the task has one, call next() again.
 class leader {
  public:
-  // `steps`: hears of each step of each event; may be null.
+  // `steps`: notified of each step of each event; may be null.
   leader(lanes& over, fair_share& share, const leader_limits& limits, observer tell,
          step_observer* steps = nullptr);
 
-  // on_session: a session with the outbox is open. on_lost: the session is gone, or about to be closed.
+  // on_session: a session with the outbox has been opened. on_lost: the session was lost, or is about to be
+  // closed.
   void on_session(payload_type payload, clock::time_point now);
   void on_lost(clock::time_point now);
 
-  // The next task. Report notifications that have arrived before.
+  // Returns the next task. Report all notifications that have arrived before the call.
   leader_task next(clock::time_point now);
 
   void on_shown(bool held) { present_ = held; }
-  // The lead of this shard has been taken, or none.
+  // The lead of this shard was acquired; nullopt: of none.
   void on_taken(std::optional<int> shard);
   void on_loaded(loaded_shard what, clock::time_point now);
   void on_requester(const std::optional<std::string>& who, clock::time_point now);
   void on_counted(int relays, clock::time_point now);
-  // sent = false: not now. No refusal of a notification is worth a session.
+  // sent = false: sending failed, and is retried later. A notification that PostgreSQL rejects is no reason
+  // to close the session.
   void on_notified_self(bool sent, clock::time_point now);
-  // From 0 to 1; nullopt: not known.
+  // From 0 to 1; nullopt: unknown.
   void on_queue_usage(std::optional<double> usage, clock::time_point now);
-  // read_only: the server accepts no more writes, as it reports beside the answer.
+  // read_only: the server reported together with the answer that it no longer accepts writes.
   void on_answer(store_answer what, bool read_only, clock::time_point now);
 
-  // May be called at any time.
+  // These three may be called at any time.
   void hear(word what, int count, clock::time_point now);
   void hear_sender(int process, int count, clock::time_point now);
   void on_sleep_lock(sleep_news news, clock::time_point now);
 
-  // stop: gives the lead up in an orderly way. abandon: stops waiting for confirms. say_unmarked: the session
-  // is about to be lost.
+  // stop: gives up the lead in an orderly way. abandon: stops waiting for confirms. say_unmarked: reports
+  // unmarked events, because the session is about to be lost.
   void stop() { lead_.stop(); }
   void abandon();
   void say_unmarked() { say_in_doubt(stream_.unmarked()); }
 
-  // Retries, routes, and the intervals of sweeps, polls and tries to take a lead.
+  // Adopts changed retries and routes, and the intervals of sweeps, polls and attempts to take a lead.
   void adopt(const leader_limits& changed, clock::time_point now);
 
   std::optional<int> leads() const { return shard_; }
   bool stopping() const { return lead_.stopping(); }
-  // Since the lead began or went on, a read has found everything visible.
+  // True if a read has found all visible events since the lead was acquired or resumed.
   bool has_read_all() const { return has_read_all_; }
   bool has_session() const { return lead_.has_session(); }
   bool present() const { return present_; }  // holds PRESENT
@@ -77,10 +79,10 @@ class leader {
   const stream& events() const { return stream_; }
 
  private:
-  // Whether PostgreSQL defers statements about events.
+  // Whether PostgreSQL defers statements about events, because of locks for example.
   enum class deferral : std::uint8_t {
     none,
-    unsaid,  // since deferred_since_
+    unsaid,  // since deferred_since_, not reported yet
     said,
   };
 
@@ -125,19 +127,19 @@ class leader {
   // The current round trip.
   struct asked {
     bool reads = false;
-    bool tells = false;  // whether it shows that reads and marks get through
+    bool tells = false;  // whether its answer shows that reads and marks work
     bool writes = false;
   };
   asked asked_;
   bool has_read_all_ = false;
   bool wants_writes_ = false;     // the server has become read-only
-  bool read_told_usage_ = false;  // told the queue's usage, since the latest sweep
-  bool sleep_refused_ = false;    // since the latest sweep
+  bool read_told_usage_ = false;  // a read has returned the queue's usage since the last sweep
+  bool sleep_refused_ = false;    // since the last sweep
   clock::time_point latest_question_{};
   clock::time_point next_sweep_{};
-  clock::time_point next_hang_check_{};  // of the next look for leaders that hang
+  clock::time_point next_hang_check_{};  // time of the next check for leaders that hang
   clock::time_point next_shard_check_{};
-  clock::time_point now_{};  // time of the latest call of next()
+  clock::time_point now_{};  // time of the last call of next()
   script script_ = serve();
 };
 

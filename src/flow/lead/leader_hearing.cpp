@@ -1,4 +1,4 @@
-// leader_hearing: how a leader reacts to notifications, and whether it may sleep.
+// leader_hearing: how a leader reacts to notifications, and whether it may be idle.
 #include <algorithm>
 
 #include "flow/lead/leader.hpp"
@@ -8,12 +8,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The pause before the leader retries a proof of hearing that could not be sent.
+// The pause before the leader retries sending a proof of hearing.
 constexpr auto next_turn = 1s;
 
 }  // namespace
 
-// A word alone changes nothing: it only causes a look, and never more often than a look is worth.
+// A notification by itself changes nothing: it only causes a check, and checks are limited in rate.
 void leader::hear(word what, int count, clock::time_point now) {
   if (!lead_.has_lead()) return;
   switch (what) {
@@ -34,8 +34,8 @@ void leader::hear_sender(int process, int count, clock::time_point now) {
   if (lead_.has_lead()) hearing_.add(process, count, now);
 }
 
-// While the leader does not listen, polls, sweeps and a look each second find what notifications would say.
-// When it listens again, a sweep finds what it missed meanwhile.
+// While the leader does not listen, polls, sweeps and a check per second find what notifications would
+// report. When it listens again, a sweep finds what it missed in the meantime.
 std::optional<leader_task> leader::heed_flood() {
   auto out = hearing_.heed_flood(now_);
   if (out && hearing_.listens()) next_sweep_ = now_;
@@ -55,8 +55,7 @@ void leader::on_queue_usage(std::optional<double> usage, clock::time_point now) 
   tell_if_it_hears(now);
 }
 
-// An awake leader makes writers skip NOTIFY, so that none of their commits fails even if the queue becomes
-// full.
+// An awake leader makes writers skip NOTIFY, so that no commit fails even if the queue becomes full.
 void leader::tell_if_it_hears(clock::time_point now) {
   doorbell_.set(doorbell::obstacle::deaf, !hearing_.hears(), now);
   doorbell_.set(doorbell::obstacle::queue_fills, hearing_.queue_fills(), now);

@@ -12,10 +12,11 @@ constexpr auto after_giving_up = 1s;
 constexpr auto without_broker = 1s;
 constexpr auto between_counts = 1s;
 
-// Locked events, or events in flight to a silent queue, may take minutes. A leader that makes way for another
-// relay therefore leads on if it has not drained after this time, and tries again later. When it waits only
-// for confirms, each try has twice the time of the one before, because confirms arrive or become overdue. A
-// leader that can do nothing gives the lead up in spite of a lock, once that lock has lasted this long.
+// Events that are locked, or in flight to a hanging queue, may take minutes. A leader that makes way for
+// another relay therefore resumes leading if it has not drained after first_drain, and tries again later. If
+// it waits only for confirms, each attempt may take twice as long as the one before, because confirms arrive
+// or become overdue. A leader that cannot do anything useful gives up the lead in spite of a lock, once the
+// lock has lasted for first_drain.
 constexpr auto first_drain = 1s;
 constexpr int most_doublings = 6;
 constexpr auto between_drains = 5s;
@@ -33,7 +34,7 @@ void leadership::on_session() {
 
 void leadership::on_taken() {
   if (state_ == state::standing_by) state_ = state::taking;
-  if (state_ == state::stopped) state_ = state::stopping;  // stop() was called while it tried
+  if (state_ == state::stopped) state_ = state::stopping;  // stop() was called while the lead was requested
 }
 
 void leadership::on_loaded(clock::time_point now) {
@@ -75,7 +76,7 @@ bool leadership::on_looked(bool asked, clock::time_point now) {
   const auto may = leads ? std::max(next_drain_, next_request_) : next_request_;
   if (now >= may) {
     end_request(now + longest_request);
-  } else if (leads || !is_followed) {  // leading on during a request means that draining failed
+  } else if (leads || !is_followed) {  // leading during a request means that draining failed
     next_look_ = std::min(next_look_, may);
     return false;
   }

@@ -8,25 +8,26 @@
 
 namespace outboxd::flow {
 
-// Pure. It decides. Its driver acts and reports the result.
+// Pure. This class decides, and its driver acts and reports the result.
 class leadership {
  public:
   enum class state : std::uint8_t {
     away,         // no session
-    standing_by,  // another relay leads, or none yet
-    taking,       // has the lock; looks for requests, and loads
+    standing_by,  // another relay leads, or none does yet
+    taking,       // has the lock; checks for requests, and loads
     leading,      // reads, sends and marks
-    making_way,   // drains for another relay; leads on if draining takes too long
-    leaving,      // drains, because the server wants no writes
-    stopping,     // drains, for good
-    stopped,      // has no lead, for good
+    making_way,   // drains for another relay; resumes leading if draining takes too long
+    leaving,      // drains, because the server accepts no writes
+    stopping,     // drains, and will not lead again
+    stopped,      // has no lead, and will not lead again
   };
 
   enum class action : std::uint8_t {
     none,
-    drain,  // read and send nothing more; may be returned repeatedly
+    drain,  // stop reading and sending; may be returned repeatedly
     lead_on,
-    // Give up now, without draining. Locked events are sent again, and everything else goes on.
+    // Give up the lead now, without draining. Locked events are sent again by the next leader; all other
+    // events are not affected.
     give_up,
   };
 
@@ -39,43 +40,44 @@ class leadership {
   // Whether to try to take the lead.
   bool may_try(clock::time_point now) const { return state_ == state::standing_by && now >= next_try_; }
 
-  // A session is open; or it is lost, and its lead with it.
+  // A session was opened; or it was lost, and the lead with it.
   void on_session();
   void on_lost() { state_ = stopping() ? state::stopped : state::away; }
-  // The lock is taken; the shard is loaded; the lead is given up in an orderly way, and other relays have the
-  // next second to take it.
+  // The lock was acquired; the shard was loaded; the lead was given up in an orderly way, so other relays
+  // have the next second to take it.
   void on_taken();
   void on_loaded(clock::time_point now);
   void on_given_up(clock::time_point now);
 
   void stop() { state_ = has_lead() ? state::stopping : state::stopped; }
   void leave();
-  // A notification says that the lead is requested. Anybody can send it, so it is a hint, worth at most one
-  // look per second.
+  // A notification says that somebody requests the lead. Anybody can send one, so it is only a hint, and
+  // causes at most one check per second.
   void hear_request(clock::time_point now);
-  // Whether to look for a request, which shows as a lock of the requester; on_looked follows. Without a hint
-  // it looks now and then, because notifications can be lost.
+  // Whether to check for a request, which the requester shows by holding a lock; on_looked follows. The
+  // leader also checks from time to time without a hint, because notifications can be lost.
   bool wants_look(clock::time_point now) const;
-  // asked: by somebody who may request leads. True: the lead is given up. A leader makes way, and a relay
-  // that has just taken the lock gives it back. Leaders drain at different moments, and the requester may
-  // want all leads at once. So nobody takes or keeps a requested lead for three seconds. After that nobody
-  // gives a lead up for five seconds, even if the request goes on.
+  // asked: somebody who is allowed to request leads has done so. Returns true if the lead is given up. A
+  // leader makes way, and a relay that has just acquired the lock releases it. Leaders finish draining at
+  // different times, and the requester may want all leads at once. So no leader takes or keeps a requested
+  // lead for three seconds. After that, no leader gives up a lead for five seconds, even if the request
+  // persists.
   bool on_looked(bool asked, clock::time_point now);
 
-  // Call it at each turn. After a second without a broker, the leader makes way for a relay that has one.
+  // Call this on each turn. After a second without a broker, the leader makes way for a relay that has one.
   void on_broker(bool is_there, clock::time_point now);
   // Whether to count the other relays that could lead; on_counted follows.
   bool wants_count(clock::time_point now) const;
   void on_counted(int others, clock::time_point now);
 
-  // Call it at each turn. `too_many`: this relay leads more shards than its share, and this lead is the one
-  // to give up. `meets_lock`: other sessions' locks keep the leader from draining.
+  // Call this on each turn. `too_many`: this relay leads more shards than its share, and should give up this
+  // one. `meets_lock`: locks of other sessions prevent the leader from draining.
   action step(bool too_many, bool meets_lock, clock::time_point now);
-  // The time at which step or wants_count may change their answer without any event. `too_many` is passed
-  // anew at each turn.
+  // When step or wants_count may change their result without any event. `too_many` is not considered, because
+  // it is passed on each turn.
   clock::time_point next(bool meets_lock) const;
 
-  // For other relays. False for a while after draining failed.
+  // Whether this leader may make way for other relays. False for a while after draining failed.
   bool may_make_way(clock::time_point now) const { return now >= next_drain_; }
 
  private:
@@ -90,13 +92,13 @@ class leadership {
   clock::time_point next_drain_{};
   clock::time_point looked_at_{};
   clock::time_point next_look_{};
-  clock::time_point request_ends_{};  // the latest request is followed until then
-  clock::time_point next_request_{};  // the next request is followed from then on
-  int failed_drains_ = 0;             // since the lead was taken
+  clock::time_point request_ends_{};  // the current request is obeyed until then
+  clock::time_point next_request_{};  // the next request is obeyed from then on
+  int failed_drains_ = 0;             // since the lead was acquired
   std::optional<clock::time_point> locked_since_;
   std::optional<clock::time_point> broker_gone_since_;
   clock::time_point next_count_{};
-  int others_ = 0;  // other relays that could lead, as counted without a broker
+  int others_ = 0;  // other relays that could lead, as counted while this one had no broker
 };
 
 }  // namespace outboxd::flow

@@ -1,4 +1,4 @@
-// script: a coroutine that yields one task at a time, and continues when the next task is requested.
+// script: a coroutine that yields one task at a time, and resumes when the next task is requested.
 #pragma once
 
 #include <coroutine>
@@ -9,7 +9,7 @@
 
 namespace outboxd::flow {
 
-// Starts at the first call of next(). Destroying the script ends it at the point where it waits.
+// The coroutine starts at the first call of next(). Destroying the script ends it where it is suspended.
 class script {
  public:
   struct promise_type {
@@ -35,7 +35,7 @@ class script {
     if (at_) at_.destroy();
   }
 
-  // nullopt: the script has ended.
+  // Returns nullopt if the script has ended.
   std::optional<leader_task> next() {
     if (!at_.done()) at_.resume();
     return std::exchange(at_.promise().said, std::nullopt);

@@ -12,7 +12,7 @@ prune_pace::duration prune_pace::after(duration took, load now) {
   return std::min(took * (now == load::backlog ? yielding_share : resting_share), longest_rest);
 }
 
-// Fewer rows meet fewer locks, and take less time.
+// A statement for fewer rows meets fewer locks and takes less time.
 prune_pace::duration prune_pace::after_refusal() {
   ++refusals_;
   rows_ = std::max(rows_ / 2, least_rows);

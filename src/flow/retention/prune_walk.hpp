@@ -1,4 +1,4 @@
-// prune_walk: where retention looks for old events: it walks the table in seq order, some rows at a time.
+// prune_walk: which rows retention scans for old events: the table in seq order, a range of rows at a time.
 #pragma once
 
 #include <chrono>
@@ -9,35 +9,35 @@
 
 namespace outboxd::flow {
 
-// No index lists published events, because every mark would pay for it. So a walk goes through old events and
-// ends where all are young; the next walk begins there. Events that a walk leaves behind (waiting, dead, or
-// published late) are looked at again by occasional walks from the start of the table.
+// No index covers published events, because every mark would have to update it. So a walk scans old events
+// and ends where all events are young; the next walk starts there. Events that a walk leaves behind (waiting,
+// dead, or published late) are scanned again by occasional walks from the start of the table.
 class prune_walk {
  public:
   using clock = std::chrono::steady_clock;
 
-  // Long transactions and cached sequences put young events among old ones, so a walk ends after this many
-  // young events in a row.
+  // Long transactions and cached sequence values place young events among old ones, so a walk ends only after
+  // this many young events in a row.
   static constexpr std::int64_t enough_young = 1'000;
   static constexpr clock::duration soonest_restart = std::chrono::minutes(1);
   static constexpr clock::duration latest_restart = std::chrono::hours(1);
-  // Walks from the start may take only a small part of the time.
+  // Walks from the start may take at most 1/restart_share of the time.
   static constexpr int restart_share = 20;
 
-  // One statement's answer.
+  // The answer of one statement.
   struct stretch {
-    std::int64_t rows = 0;                     // looked at
-    bool full = false;                         // there may be more
-    std::int64_t last = position::before_all;  // seq
-    std::optional<std::int64_t> last_old{};    // seq of the last one that was created long enough ago
-    std::int64_t young = 0;                    // rows after that
+    std::int64_t rows = 0;                     // rows scanned
+    bool full = false;                         // there may be more rows
+    std::int64_t last = position::before_all;  // the last seq scanned
+    std::optional<std::int64_t> last_old{};    // seq of the last event that is old enough to delete
+    std::int64_t young = 0;                    // rows after last_old
   };
 
-  // `keep`: how long published events are kept.
+  // `keep`: the retention period of published events.
   explicit prune_walk(std::chrono::milliseconds keep) : keep_(keep) {}
 
   void begin(clock::time_point now);
-  // Whether there is more to look at. If so, from() has the seq to continue after.
+  // Returns true if there are more rows to scan; from() is then the seq to continue after.
   bool on_walked(const stretch& found, clock::time_point now);
   std::int64_t from() const { return from_; }
 
@@ -46,11 +46,11 @@ class prune_walk {
 
   std::chrono::milliseconds keep_;
   std::int64_t from_ = position::before_all;
-  std::int64_t old_up_to_ = position::before_all;   // the next walk begins behind this seq
-  std::int64_t young_ = 0;                          // in a row
+  std::int64_t old_up_to_ = position::before_all;   // the next walk starts after this seq
+  std::int64_t young_ = 0;                          // consecutive young events
   std::optional<clock::time_point> from_start_at_;  // when the latest walk from the start began
-  bool from_start_ = false;                         // this one is such a walk
-  clock::duration took_{};                          // the latest one of them
+  bool from_start_ = false;                         // the current walk started there
+  clock::duration took_{};                          // duration of the latest of those walks
 };
 
 }  // namespace outboxd::flow

@@ -1,4 +1,4 @@
-// barriers: what keeps the events of an aggregate, of a type, or all from leaving.
+// barriers: what prevents the events of an aggregate, of a type, or all events from being sent.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace outboxd::flow {
 struct barriers {
   explicit barriers(std::size_t most_held) : held(most_held) {}
 
-  held_aggregates held;  // behind an event that backs off or is parked
-  dead_aggregates dead;  // behind a dead event, where that holds back
+  held_aggregates held;  // blocked by an event that backs off or is parked
+  dead_aggregates dead;  // blocked by a dead event, if dead events block later ones
   pauses paused;
 
   bool hold(aggregate which) const { return held.holds(which) || dead.holds(which); }

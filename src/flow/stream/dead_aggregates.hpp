@@ -1,4 +1,4 @@
-// dead_aggregates: the aggregates that have a dead event, where such an event holds back the later ones.
+// dead_aggregates: the aggregates that have a dead event, if dead events block later ones.
 #pragma once
 
 #include <boost/unordered/unordered_flat_set.hpp>
@@ -9,7 +9,7 @@
 
 namespace outboxd::flow {
 
-// Pure. All are known by name: some 20 bytes each.
+// Pure. All such aggregates are kept in memory, at some 20 bytes each.
 class dead_aggregates {
  public:
   bool holds(aggregate which) const { return held_.contains(which); }
@@ -21,10 +21,11 @@ class dead_aggregates {
     return out;
   }
 
-  // An event of it has died.
+  // An event of this aggregate has become dead.
   void add(aggregate which);
 
-  // A scan of all dead events of the table, in pages. end_scan tells whose dead events are gone.
+  // A scan reads all dead events of the table, page by page. end_scan returns the aggregates that have no
+  // dead event any more.
   void begin_scan() { seen_.clear(); }
   void on_page(const std::vector<aggregate>& page);
   std::vector<aggregate> end_scan();

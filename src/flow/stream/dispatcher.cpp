@@ -1,4 +1,4 @@
-// The part of dispatcher.hpp before a publish: which event goes to a lane, and when.
+// The part of dispatcher.hpp before a message is sent: which event is offered to a lane, and when.
 #include "flow/stream/dispatcher.hpp"
 
 #include <algorithm>
@@ -33,8 +33,8 @@ void dispatcher::offer_next(aggregate of) {
         fetches_.add(which, state_.now());
         return;
       }
-      // A backing-off event goes before all others. So an event backs off only after the earlier ones are
-      // settled.
+      // An event that backs off returns before all others of its aggregate. So it may back off only after the
+      // earlier ones are settled.
       const bool is_head = which == chain->first;
       if (one.goes_as_first && !is_head) return;
       if (letter == nullptr && state_.is_paused(which)) return is_head ? hold_back(which) : void();
@@ -60,8 +60,8 @@ void dispatcher::offer_next(aggregate of) {
   }
 }
 
-// Why it may not be sent. Dead letters go to their own exchange. An event that was read to probe its
-// destination, or because that works again, may now have another destination.
+// Returns why the event may not be sent. Dead letters go to their own exchange, which is never blocked. The
+// destination of an event that was read for its destination may have changed since.
 std::optional<destinations::block> dispatcher::find_block(slot which) {
   auto& one = events_.at(which);
   if (one.is<stage::letter>()) return std::nullopt;
@@ -83,9 +83,9 @@ bool dispatcher::travels_alone(slot which) const {
   return one.so_far.suspected >= suspicion::suspect || one.is<stage::letter>();
 }
 
-// A dead letter has the content that failed, whatever the row says by now. An event that was read because its
-// destination works is not sent when that fails again. In pipelined order one that waits for a look is not
-// overtaken by those behind it, which their lane has already.
+// A dead letter has the content that failed, even if the row was changed since. An event that was read
+// because its destination works again is not sent if that destination fails once more. In pipelined order, an
+// event that waits for a check must not be overtaken by its successors, which are already queued on the lane.
 bool dispatcher::is_fresh(slot which, clock::time_point now) const {
   const auto& one = events_.at(which);
   if (one.is<stage::letter>()) return true;
@@ -97,7 +97,7 @@ bool dispatcher::is_young(const unsettled::entry& one, clock::time_point now) co
   return now - one.seen_at <= limits_.fresh_for;
 }
 
-// The event before it was withdrawn from their lane, to wait or to go to the end of its queue.
+// The preceding event was withdrawn from the lane, either to wait or to be queued again at the end.
 bool dispatcher::overtakes(const unsettled::entry& one) const {
   if (limits_.order == order_mode::strict || one.before == no_slot) return false;
   const auto& before = events_.at(one.before);
@@ -179,7 +179,7 @@ void dispatcher::clear() {
   sure_until_ = {};
 }
 
-// Its texts have come, or its row has been looked at.
+// The event's texts were fetched, or its row was checked.
 void dispatcher::on_fetched(slot which) {
   const aggregate of = events_.aggregate_of(which);
   auto& stage = events_.at(which).now;

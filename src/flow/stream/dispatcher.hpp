@@ -1,5 +1,4 @@
-// dispatcher: the events in memory on their way to the broker: which goes to a lane next, and what becomes of
-// it after an outcome.
+// dispatcher: decides which events in memory are sent next, and what each outcome means for its event.
 #pragma once
 
 #include <optional>
@@ -33,38 +32,38 @@ class dispatcher final : public lane_client {
         owner_(of),
         chance_(in.limits.seed) {}
 
-  // The lead is taken.
+  // The lead was acquired.
   void start(payload_type payload);
-  // A server's answer proves the lead up to this time; nothing is sent later.
+  // An answer of the server proves the lead up to this time; nothing is sent later.
   void trust_lead_until(clock::time_point until) { sure_until_ = until; }
-  // Gives up what waits for the lanes; sent events still get their outcomes.
+  // Takes back messages that wait in the lanes; sent messages still get their outcomes.
   void withdraw() { lanes_.withdraw(*this); }
-  // Waits for no outcome any more: events in flight count as not sent.
+  // Stops waiting for outcomes: events in flight count as unsent.
   void abandon();
-  // Removes the events that are not sent, which stay in the table as they are. Returns the lowest seq of
-  // those that are pending.
+  // Removes unsent events from memory; their rows do not change. Returns the lowest seq of those that are
+  // pending in the table.
   std::optional<std::int64_t> forget_unsent();
   void clear();
 
-  // Sends what is next in its chain to a lane: in strict order the first only.
+  // Offers the next events of this chain to a lane; in strict order, only the first.
   void offer_next(aggregate of);
   void offer_all();
-  // It waits behind an earlier event of its aggregate.
+  // Parks the event behind an earlier event of its aggregate.
   void park(slot which);
-  // It waits for its time.
+  // Records that the event is scheduled for later.
   void set_aside(slot which, std::chrono::milliseconds due_in);
   void die(slot which, failure why, std::string reason);
   void on_recorded_dead(slot which);
 
-  // Events whose texts have to be fetched, and rows that may have changed; on_fetched, on_gone or die
+  // Events whose texts have to be fetched, and events whose rows may have changed; on_fetched, on_gone or die
   // follows.
   write_queue& fetches() { return fetches_; }
   const write_queue& fetches() const { return fetches_; }
   write_queue& looks() { return looks_; }
   const write_queue& looks() const { return looks_; }
   void on_fetched(slot which);
-  // Its row is not there any more, or no longer to be sent. put_off: it backs off for longer, and its
-  // aggregate waits for it still.
+  // The row was deleted, or must not be sent any more. put_off: the event backs off for longer, and still
+  // blocks its aggregate.
   void on_gone(slot which, bool put_off);
 
   bool may_send() const override { return state_.now() < sure_until_; }
@@ -106,7 +105,7 @@ class dispatcher final : public lane_client {
   void wait(slot which, failure_record how);
   void leave_memory(slot which, failure_record how);
   bool has_gap(const unsettled::chain& of) const;
-  // What is not sent yet waits behind the one that failed.
+  // Parks the unsent events behind the one that failed.
   void park_rest(aggregate of);
   void park_behind(slot which);
 

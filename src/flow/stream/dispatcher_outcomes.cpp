@@ -1,4 +1,4 @@
-// The part of dispatcher.hpp behind a publish: what an outcome means for an event.
+// The part of dispatcher.hpp after a message was sent: what an outcome means for its event.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +10,11 @@
 namespace outboxd::flow {
 namespace {
 
-// The forms of a dead letter: as the event was, without what may not be encodable, and without its body.
+// The forms of a dead letter: the original message, without anything that may not be encodable, and also
+// without body.
 constexpr int letter_forms = 3;
 
-// Chosen by the refused part of the destination.
+// The failure that matches the part of the destination that was refused.
 failure failure_at(refused_part part) {
   switch (part) {
     case refused_part::permission:
@@ -78,8 +79,8 @@ void dispatcher::on_unencodable(slot which, std::string reason) {
 void dispatcher::on_interrupted(slot which, const interruption& why, bool alone, clock::time_point up_since) {
   state_.trace(step::interrupted, which);
   auto& one = events_.at(which);
-  // Its queue may be silent, not the node: without a limit it would be sent for ever while nothing else is
-  // read.
+  // The queue may hang, not the node. Without this limit, the event would be sent again and again while
+  // nothing else is read.
   if (why.how == ending::unconfirmed && (std::exchange(one.so_far.unconfirmed, true) || one.it.rests))
     return give_up_waiting(which, "no confirm in time, on two connections");
   const bool channel = why.how == ending::channel_closed;
@@ -116,7 +117,8 @@ void dispatcher::fail(slot which, failure why, std::string reason) {
   wait_for_destination(which, of, why, std::move(reason), true);
 }
 
-// If it backed off now and the earlier events were lost in flight, it would return before them.
+// The event may back off only as the first of its chain: if earlier events were lost in flight, it would
+// otherwise return before them.
 void dispatcher::try_as_first(slot which) {
   events_.at(which).goes_as_first = true;
   on_unsent(which);
@@ -136,7 +138,7 @@ void dispatcher::count_attempt(slot which, failure why, std::string reason) {
                    .reason = std::move(reason)});
 }
 
-// By PostgreSQL's clock, which the stream estimates.
+// Compares with PostgreSQL's clock, which the stream estimates.
 bool dispatcher::is_given_up(const stored_event& one) const {
   constexpr std::chrono::milliseconds precision{100};
   if (!limits_.give_up_after || !one.first_failed_at) return false;
@@ -152,7 +154,7 @@ void dispatcher::wait_unsent(slot which, const destinations::block& by) {
       false);
 }
 
-// If it was read for that reason, its row already says that it waits, and for what.
+// If the event was read for this destination, its row already says that it waits, and for which destination.
 void dispatcher::wait_for_destination(slot which, destination_id for_what, failure why, std::string reason,
                                       bool sent) {
   const stored_event& one = events_.at(which).it;
@@ -177,9 +179,9 @@ void dispatcher::wait_for_destination(slot which, destination_id for_what, failu
   rest(which);
 }
 
-// With a dead letter exchange its letter is sent first. It stays in its chain until it is recorded: if that
-// is lost, it comes back before its successors. While the lead is given up nothing more is sent: the next
-// leader finds the same, and sends the letter.
+// If a dead-letter exchange is set, the dead letter is sent first. The event stays in its chain until it is
+// recorded: if the session is lost before, the event is read again before its successors. While the lead is
+// given up, nothing is sent: the next leader comes to the same result and sends the dead letter.
 void dispatcher::die(slot which, failure why, std::string reason) {
   const bool has_letter = !limits_.dead_letter_exchange.empty() && why != failure::unreadable;
   if (has_letter && !state_.runs())
@@ -197,7 +199,7 @@ void dispatcher::die(slot which, failure why, std::string reason) {
   offer_next(events_.aggregate_of(which));
 }
 
-// The event is dead in any case; a failed dead letter is only reported.
+// The event is dead in any case; if its dead letter fails, that is only reported.
 void dispatcher::end_letter(slot which, std::string_view trouble) {
   failure_record how = std::move(*std::get<stage::letter>(events_.at(which).now).how);
   if (!trouble.empty()) how.reason += fmt::format("; its dead-letter message failed: {}", trouble);

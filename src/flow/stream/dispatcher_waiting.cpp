@@ -1,4 +1,4 @@
-// The part of dispatcher.hpp about events that leave the memory, to wait in the table.
+// The part of dispatcher.hpp about events that leave memory and wait in the table.
 #include <utility>
 
 #include "flow/stream/dispatcher.hpp"
@@ -21,7 +21,7 @@ void dispatcher::back_off(slot which, failure_record how, bool sent) {
   wait(which, std::move(how));
 }
 
-// This is no failure, and counts no attempt.
+// A pause is not a failure, and no attempt is counted.
 void dispatcher::hold_back(slot which) {
   wait(which, {.key = events_.at(which).it.what.key(),
                .delay = std::nullopt,
@@ -35,7 +35,7 @@ void dispatcher::wait(slot which, failure_record how) {
   barriers_.held.begin(of, hold::head_waits);
   barriers_.held.on_to_record(of);
   park_rest(of);
-  offer_next(of);  // a successor whose dead letter is still to be sent was not parked: it goes now
+  offer_next(of);  // a successor that became a dead letter was not parked, and is sent now
 }
 
 void dispatcher::park(slot which) {
@@ -46,7 +46,8 @@ void dispatcher::park(slot which) {
   barriers_.held.on_to_record(of);
 }
 
-// Scheduled for later: it comes back when it is due, and takes its place then. Till then it holds nobody up.
+// A scheduled event is read again when it is due, and takes its place in the order then. Until then it blocks
+// no other events.
 void dispatcher::set_aside(slot which, std::chrono::milliseconds due_in) {
   leave_memory(which, {.key = events_.at(which).it.what.key(),
                        .to = exception::scheduled,
@@ -60,8 +61,7 @@ void dispatcher::leave_memory(slot which, failure_record how) {
   settlement_.record(which, std::move(how));
 }
 
-// Whether, in pipelined order, an event is at no lane although a later one is at a lane and would overtake
-// it.
+// True if, in pipelined order, an unsent event has a later event on a lane, which would overtake it.
 bool dispatcher::has_gap(const unsettled::chain& of) const {
   bool waits = false;
   for (slot which = of.first; which != no_slot; which = events_.at(which).after) {
@@ -86,7 +86,7 @@ void dispatcher::park_rest(aggregate of) {
   }
 }
 
-// Events that are already parked are only forgotten.
+// An event that is already parked in the table is only removed from memory.
 void dispatcher::park_behind(slot which) {
   if (events_.at(which).it.from != exception::parked) return park(which);
   events_.leave_chain(which);

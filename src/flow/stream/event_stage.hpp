@@ -1,4 +1,4 @@
-// event_stage: the stages of an event from read to settled.
+// event_stage: the stages of an event in memory, from read to settled.
 #pragma once
 
 #include <memory>
@@ -9,30 +9,31 @@
 
 namespace outboxd::flow {
 
-// An event that leaves its chain lets its successor go.
+// When an event leaves its chain, its successor can be sent.
 namespace stage {
 
-// In its chain, at no lane: behind a predecessor, or no lane is up.
+// In its chain and on no lane: a predecessor is not settled, or no lane is up.
 struct queued {};
-// In its chain, at no lane: its texts, or the check of whether its row has changed, are on their way.
+// In its chain and on no lane: a fetch of its texts, or a check of its row, is under way.
 struct fetching {
-  bool waits_then = false;  // one before it backs off
+  bool waits_then = false;  // park it afterwards, because an earlier event backs off
 };
-// In its chain, at a lane: waiting there or in flight.
+// In its chain and on a lane: queued there or in flight.
 struct offered {};
-// In its chain: recorded as dead once its dead letter, which is queued or offered, is confirmed or fails.
+// In its chain: recorded as dead after its dead letter, which is queued or offered, was confirmed or has
+// failed.
 struct letter {
   std::unique_ptr<failure_record> how;
-  int form = 1;  // of the letter: simpler ones may be encodable
+  int form = 1;  // the letter's form: a simpler one may be encodable
   bool offered = false;
 };
-// In its chain: to be recorded as dead; its successor waits for that.
+// In its chain: to be recorded as dead; its successor waits until then.
 struct dying {
   std::unique_ptr<failure_record> how;
 };
-// Out of the chain: acknowledged, to be marked.
+// Out of its chain: acknowledged, to be marked.
 struct confirmed {};
-// Out of the chain: to be recorded as backing off, parked or scheduled.
+// Out of its chain: to be recorded as backing off, parked or scheduled.
 struct leaving {
   std::unique_ptr<failure_record> how;
 };

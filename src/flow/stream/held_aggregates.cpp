@@ -5,7 +5,7 @@
 
 namespace outboxd::flow {
 
-// Does nothing if there is no room for it.
+// Returns null if there is no room for the aggregate.
 hold* held_aggregates::track(aggregate which) {
   if (const auto found = held_.find(which); found != held_.end()) return &found->second;
   if (held_.size() < most_) return &held_.emplace(which, hold::draining).first->second;
@@ -48,10 +48,10 @@ void held_aggregates::on_all_released(aggregate which) {
   if (!to_record_.contains(which))
     held_.erase(found);
   else
-    found->second = hold::draining;  // recorded, it is looked up again
+    found->second = hold::draining;  // looked up again once those are recorded
 }
 
-// An aggregate that is not remembered, and whose events are not recorded yet, may be missing on the pages.
+// The pages may lack an aggregate that is not tracked here and whose events are not recorded yet.
 void held_aggregates::on_page(const std::vector<held_aggregate>& page, aggregate after, aggregate last) {
   constexpr auto ends = std::numeric_limits<aggregate>();
   if (after == ends.min())
@@ -71,7 +71,7 @@ void held_aggregates::on_page(const std::vector<held_aggregate>& page, aggregate
   if (last == ends.max() && clean_pass_) overflown_ = false;
 }
 
-// An aggregate without room here is found again by the pages.
+// If there is no room for the aggregate here, the pages find it again.
 void held_aggregates::ask(aggregate which) {
   if (asked_.contains(which)) return;
   if (asks_.size() >= most_ && !held_.contains(which)) {

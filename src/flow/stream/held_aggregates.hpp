@@ -1,5 +1,5 @@
-// held_aggregates: the aggregates whose later events are blocked, and when to look for those that may
-// continue.
+// held_aggregates: the aggregates whose later events are blocked, and when to look up events that are no
+// longer blocked.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -14,12 +14,12 @@
 namespace outboxd::flow {
 
 enum class hold : std::uint8_t {
-  head_waits,  // an event of it backs off
-  draining,    // only parked events are left: they are looked up in portions
+  head_waits,  // one of its events backs off
+  draining,    // it has only parked events left, which are looked up in portions
 };
 
-// Bounded. Above the bound, every aggregate counts as held: its events are parked, which costs a write, and
-// are looked up later, at once or page by page.
+// Limited in size. Above the limit, every aggregate counts as held: its events are parked, which costs a
+// write, and looked up later, at once or page by page.
 class held_aggregates {
  public:
   explicit held_aggregates(std::size_t most) : most_(most) {}
@@ -30,18 +30,19 @@ class held_aggregates {
   std::size_t size() const { return held_.size(); }
   bool knows(aggregate which) const { return held_.contains(which); }
 
-  // An event of it backs off, or parked ones were found: then they are looked up.
+  // An event of this aggregate backs off; or parked ones were found, which are then looked up.
   void begin(aggregate which, hold how);
 
-  // The event that it waited for is published, dead or gone.
+  // The event that blocked this aggregate was published, has become dead, or was deleted.
   void on_head_settled(aggregate which);
 
-  // An event of it will be recorded as parked or backing off; it was recorded.
+  // on_to_record: an event of this aggregate will be recorded as parked or backing off; on_recorded: that has
+  // happened.
   void on_to_record(aggregate which);
   void on_recorded(aggregate which);
 
-  // Aggregates to look up now, up to a limit; `busy`: it has events in memory, which go first and then ask
-  // for a look-up.
+  // Returns the aggregates to look up now, at most `most`. `busy`: whether an aggregate has events in memory;
+  // these are sent first, and a look-up is requested after them.
   template <class Busy>
   std::vector<aggregate> take(std::size_t most, Busy&& busy) {
     std::vector<aggregate> out;
@@ -55,13 +56,14 @@ class held_aggregates {
   }
   bool asks() const { return !asks_.empty(); }
 
-  // Answers to a look-up.
+  // The answers to a look-up.
   void on_head_waits(aggregate which);
-  // All its parked events were read. Events that are still to be recorded are looked up afterwards.
+  // All parked events of this aggregate were read. If some of its events are not recorded yet, it is looked
+  // up again afterwards.
   void on_all_released(aggregate which);
 
-  // A page of the table: all waiting aggregates after `after`, up to `last`. Known ones that are missing are
-  // looked up.
+  // A page of the table lists all waiting aggregates above `after`, up to `last`. Aggregates that are held
+  // here but not listed are looked up.
   void on_page(const std::vector<held_aggregate>& page, aggregate after, aggregate last);
 
   void clear();
@@ -72,11 +74,11 @@ class held_aggregates {
 
   std::size_t most_;
   boost::unordered_flat_map<aggregate, hold> held_;
-  boost::unordered_flat_map<aggregate, std::uint32_t> to_record_;  // how many events of it
+  boost::unordered_flat_map<aggregate, std::uint32_t> to_record_;  // number of its events to record
   std::deque<aggregate> asks_;
-  boost::unordered_flat_set<aggregate> asked_;  // the same
-  bool overflown_ = false;                      // some held aggregates are not remembered
-  // All pages since the first were complete, and no aggregate has escaped them.
+  boost::unordered_flat_set<aggregate> asked_;  // the elements of asks_
+  bool overflown_ = false;                      // some held aggregates did not fit
+  // All pages since the first one were complete, and no aggregate can be missing on them.
   bool clean_pass_ = false;
 };
 

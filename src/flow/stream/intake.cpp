@@ -1,4 +1,4 @@
-// The part of intake.hpp before a round trip: what is asked next, and how much room there is.
+// The part of intake.hpp before a round trip: what to request next, and how much memory there is.
 #include "flow/stream/intake.hpp"
 
 #include <algorithm>
@@ -9,12 +9,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Look-ups in one round trip, and how many parked events each may bring.
+// Maximum look-ups per round trip, and parked events per look-up.
 constexpr int most_lookups = 500;
 constexpr int released_at_once = 200;
 
-// After a row could not be read, rows come without their texts for so long, and those are measured before
-// they are made: time to find out which one it is.
+// After a failed read of a row, rows are fetched without texts for this long, and texts are measured before
+// they are fetched, so that the row at fault can be identified.
 constexpr auto by_keys_for = 10s;
 
 }  // namespace
@@ -62,7 +62,7 @@ void intake::on_forgotten(std::optional<std::int64_t> lowest) {
   laggards_.clear();
 }
 
-// A dead event that was retried is due; one that was discarded is gone.
+// A dead event that was retried is due now; one that was discarded is deleted.
 void intake::ring_due() {
   reader_.ring_due(state_.now());
   scanner_.ring_dead(state_.now());
@@ -79,7 +79,7 @@ std::uint32_t intake::longest_chain() const {
                   static_cast<std::uint32_t>(lanes_.limit().worth_reading(limits_.read.batch)));
 }
 
-// All events up to here that were read as pending are settled.
+// All events with a seq up to the result that were read as pending are settled.
 std::int64_t intake::watermark() const {
   std::int64_t out = reader_.at().seq;
   events_.for_each([&](slot, const unsettled::entry& one) {
@@ -92,13 +92,13 @@ bool intake::memory_is_full() const {
   return events_.bytes() >= limits_.batch_bytes * limits_.batches;
 }
 
-// Until a first read, parked events may have pending ones before them.
+// Before the first read is complete, there may be unread pending events before a parked one.
 bool intake::may_release() const {
   return room_for_returning() > 0 && reader_.has_read();
 }
 
-// Full memory would stay full if it had only events behind ones without texts, and rows that PostgreSQL
-// refuses to write.
+// Memory would never empty if it held only rows that PostgreSQL refuses to write and events blocked by others
+// without texts, so texts are then fetched even into full memory.
 bool intake::may_fetch() const {
   if (!memory_is_full()) return true;
   std::size_t moving = 0;
@@ -108,9 +108,9 @@ bool intake::may_fetch() const {
   return moving <= settlement_.put_off() && lanes_.any_up();
 }
 
-// Unsettled events are bounded, by number and by bytes; without a broker nothing is read. Many small reads
-// cost more than one large read. But rows that PostgreSQL refuses to write may leave room for small reads
-// only, and do not count for a rate limit.
+// Unsettled events are limited in number and bytes; without a broker, nothing is read. Reads wait until there
+// is room for a whole batch, because many small reads cost more than one large read. Rows that PostgreSQL
+// refuses to write may leave room only for small reads, and do not count against a rate limit.
 int intake::room() const {
   if (!state_.runs() || !lanes_.any_up() || barriers_.paused.everything()) return 0;
   if (memory_is_full()) return 0;
@@ -120,8 +120,8 @@ int intake::room() const {
   return free < batch ? 0 : std::max(0, std::min(free, limits_.read.batch * limits_.batches - in_memory));
 }
 
-// A new event waits for the round trip under way, so while new events come, returning ones take little of
-// each round trip.
+// A new event waits for the end of the current round trip, so while new events arrive, each round trip reads
+// only few returning ones.
 int intake::portion() const {
   const int batch = lanes_.limit().worth_reading(limits_.read.batch);
   const bool beside_new_ones = new_ones_come() && (events_.returning().events > 0 || !pace_.behind);
@@ -134,7 +134,7 @@ std::size_t intake::most_marks() const {
 }
 
 // Returning events use at most half of the memory, so that a replay, or many events that become due together,
-// never keep new events from being read.
+// never prevents new events from being read.
 int intake::room_for_returning() const {
   if (state_.now() < pace_.returning_rest_until) return 0;
   const auto& back = events_.returning();
@@ -145,8 +145,8 @@ int intake::room_for_returning() const {
   return free < piece ? 0 : std::min({free, piece, room()});
 }
 
-// The rest after a round trip with returning events: they use at most 1/8 of the time while new events arrive
-// and are all read. Otherwise a busy machine would delay all events.
+// Pauses after a round trip with returning events, so that they use at most 1/8 of the time while new events
+// arrive and are all read. Without the pause, a busy machine would delay all events.
 void intake::rest_returning() {
   const auto now = state_.now();
   if (new_ones_come() && !pace_.behind) pace_.returning_rest_until = now + 7 * (now - state_.asked_at);

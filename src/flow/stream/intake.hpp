@@ -1,4 +1,4 @@
-// intake: what a stream reads next, how much of it, and where the events that were read take their places.
+// intake: decides what a stream reads next, and how much, and puts the events read into their chains.
 #pragma once
 
 #include <chrono>
@@ -15,26 +15,27 @@
 
 namespace outboxd::flow {
 
-// What a read of new events has brought.
+// The result of a read of new events.
 struct read_news {
   bool read = false;      // new events were looked for
-  bool complete = false;  // and all that was visible has been found
+  bool complete = false;  // all visible events were found
   std::size_t found = 0;
-  std::size_t passed = 0;               // seqs above the former position, of all shards
-  std::optional<double> queue_usage{};  // how full the server's queue of notifications is, from 0 to 1
+  std::size_t passed = 0;               // number of seqs above the former position, of all shards
+  std::optional<double> queue_usage{};  // usage of the server's notification queue, from 0 to 1
 };
 
 class intake {
  public:
   intake(stream_state& in, const settlement& out, dispatcher& to);
 
-  // The lead is taken. left: seqs of events that a former leader could not settle.
+  // The lead was acquired. left: seqs of events that a former leader could not settle.
   void start(position from, std::vector<std::int64_t> left);
-  // The same, but for what is known.
+  // Starts again, but remembers which events a former leader left.
   void start_again();
-  // The lead is lost. over_texts: texts were asked for then; perhaps the server had no memory for one.
+  // The lead was lost. over_texts: the request under way read texts; perhaps the server had too little memory
+  // for them.
   void lost(bool over_texts);
-  // Events that were not sent are forgotten; the lowest pending one had this seq.
+  // Unsent events were removed from memory; `lowest`: the lowest seq of those that are pending.
   void on_forgotten(std::optional<std::int64_t> lowest);
 
   void ring() { reader_.ring(); }
@@ -44,15 +45,15 @@ class intake {
   void resume() { scanner_.resume(); }
   void give_up_after(std::optional<std::chrono::milliseconds> to) { scanner_.give_up_after(to); }
 
-  // Adds what is to be read before the first send, and after it.
+  // Add what to read before the first event is sent, and what to read later.
   void ask_to_load(store_request& to);
   void ask(store_request& to);
   clock::time_point next_to_load() const { return scanner_.next_to_load(); }
   clock::time_point next() const;
-  // All obstacles of events are known, and the events that a former leader has left are read.
+  // All obstacles are known, and all events that a former leader left are read.
   bool has_loaded() const { return scanner_.knows_barriers(state_.now()) && !scanner_.has_left(); }
 
-  // What an answer means.
+  // Each processes one answer.
   read_news take(const read_request& asked, tried<read_answer>& got);
   void take(const look_request& asked, tried<std::vector<event_key>>& got);
   void take(const fetch_request& asked, tried<std::vector<stored_event>>& got);
@@ -67,30 +68,30 @@ class intake {
   void take(const waits_request&, tried<waits_answer>& got);
   void take(const waiting_request& asked, tried<waiting_answer>& got);
   void take(const resume_request&, tried<resumed_answer>& got);
-  // Whether other parts of the outbox are paused than before.
+  // Returns true if the paused parts of the outbox have changed.
   bool take(const pauses_request&, tried<pauses_answer>& got);
-  // It waits in the table now, as `how` says.
+  // The event now waits in the table, as `how` says.
   void on_recorded(slot which, const failure_record& how);
-  // The round trip that has just ended had returning events.
+  // The last round trip had returning events.
   void rest_returning();
 
   const position& at() const { return reader_.at(); }
-  // The first seq that was passed over and is still to be read.
+  // The lowest seq that was skipped and has yet to be read.
   std::optional<std::int64_t> lowest_passed_over() const { return laggards_.lowest(); }
   bool passes_over(aggregate which, std::int64_t seq) const { return laggards_.passes_over(which, seq); }
   std::optional<reader::search> searching() const { return reader_.searching(); }
-  // Marks in one statement.
+  // Maximum marks per statement.
   std::size_t most_marks() const;
 
  private:
-  // While it leads.
+  // Valid while this relay leads.
   struct pace {
     clock::time_point keys_only_until{};
-    clock::time_point new_ones_until{};  // they come, and do not wait
-    bool behind = false;                 // the latest read has left some of them
+    clock::time_point new_ones_until{};  // new events arrive, and have priority
+    bool behind = false;                 // the last read did not find all new events
     clock::time_point returning_rest_until{};
-    clock::time_point laggards_not_before{};  // a read of them has failed
-    std::size_t found_of_laggards = 0;        // since the latest read
+    clock::time_point laggards_not_before{};  // a read of laggards has failed
+    std::size_t found_of_laggards = 0;        // since the last read
   };
 
   std::uint32_t longest_chain() const;
@@ -114,7 +115,7 @@ class intake {
 
   bool admit(stored_event one);
   void admit_due(stored_event one);
-  // due_in: it is scheduled, and nobody has set it aside yet.
+  // due_in: the event is scheduled, and its row does not say so yet.
   void take_place(slot which, std::optional<std::chrono::milliseconds> due_in, bool parked);
   void on_texts(slot which);
   void on_still_withheld(slot which, std::int64_t size);
@@ -135,7 +136,7 @@ class intake {
   scanner scanner_;
   waiting waiting_;
   pace pace_;
-  bool lost_over_texts_ = false;  // the latest session ended while texts were asked for
+  bool lost_over_texts_ = false;  // the last session ended during a request for texts
 };
 
 }  // namespace outboxd::flow

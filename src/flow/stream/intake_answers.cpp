@@ -1,4 +1,4 @@
-// The part of intake.hpp behind a round trip: events that were read take their places.
+// The part of intake.hpp after a round trip: the events read are put into their chains.
 #include <algorithm>
 #include <utility>
 
@@ -9,10 +9,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For this long after a new event, others are expected.
+// For this long after a new event, more new events are expected.
 constexpr auto new_ones_follow_for = 1s;
 
-// A sequence may span all of bigint. Beyond a million, the exact number does not matter.
+// A sequence may span all of bigint. Above a million, the exact number does not matter.
 std::size_t seqs_between(std::int64_t low, std::int64_t high) {
   constexpr std::uint64_t enough = 1'000'000;
   return std::min(static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low), enough);
@@ -33,7 +33,7 @@ read_news intake::take(const read_request& asked, tried<read_answer>& got) {
   if (asked.with_summary && (got.answer.holds || barriers_.held.size() > 0)) scanner_.scan_held();
   if (got.answer.late > asked.events) return out;
   for (stored_event& one : got.answer.rows) {
-    // The rest of (c) may find an earlier event.
+    // The rest of area (c) may contain an earlier event.
     if (!got.answer.saw_all && one.what.seq > asked.from.seq) break;
     if (admit(std::move(one))) ++out.found;
   }
@@ -60,7 +60,7 @@ void intake::on_texts(slot which) {
   state_.trace(step::read, which);
 }
 
-// True if the event is new.
+// Returns true if the event is new.
 bool intake::admit(stored_event one) {
   const aggregate of = one.what.aggregate;
   const auto due_in = one.due_in;
@@ -89,14 +89,14 @@ void intake::take_place(slot which, std::optional<std::chrono::milliseconds> due
     dispatcher_.offer_next(events_.aggregate_of(which));
 }
 
-// The first of its aggregate that backs off goes out before all others of it; a scheduled one takes its place
-// behind them.
+// The first event of an aggregate that backs off is sent before all others of the aggregate; a scheduled
+// event takes its place behind them.
 void intake::admit_due(stored_event one) {
   const aggregate of = one.what.aggregate;
   const bool heads = one.from == exception::backing_off;
   const bool parked = one.earlier_waits || (!heads && (barriers_.hold(of) || is_full(of)));
   if (heads && !barriers_.held.holds(of))
-    barriers_.held.begin(of, hold::head_waits);  // somebody has requeued it by hand
+    barriers_.held.begin(of, hold::head_waits);  // an operator has requeued it
   const auto added = events_.add(std::move(one));
   if (!added) return;
   on_texts(*added);
@@ -108,7 +108,7 @@ void intake::admit_due(stored_event one) {
 
 void intake::take(const release_request& asked, tried<release_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
-  if (got.result != read_result::done) return;  // the next sweep asks again
+  if (got.result != read_result::done) return;  // the next sweep repeats the request
   auto& it = got.answer;
   std::vector<aggregate> more = std::move(it.more);
   std::vector<aggregate> taken;
@@ -116,8 +116,7 @@ void intake::take(const release_request& asked, tried<release_answer>& got) {
   for (stored_event& one : it.rows) {
     const aggregate of = one.what.aggregate;
     const auto before = to_record.find(of);
-    // Parked events that the reading has not passed since the lead was taken may have pending ones before
-    // them.
+    // Pending events may precede parked ones in rows that were not read since the lead was acquired.
     if (one.what.seq > reader_.read_to() || laggards_.passes_over(of, one.what.seq) ||
         (before != to_record.end() && one.what.seq > before->second)) {
       more.push_back(of);
@@ -143,7 +142,7 @@ void intake::take(const waits_request&, tried<waits_answer>& got) {
     lanes_.destinations().on_found(one, state_.client, state_.now());
 }
 
-// The broker closes a channel over a message for a missing exchange, so such a message travels alone.
+// The broker closes the channel if a message names a missing exchange, so such a message travels alone.
 void intake::take(const waiting_request& asked, tried<waiting_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   waiting_.on_answer(asked, got, state_.now());
@@ -157,7 +156,7 @@ void intake::take(const waiting_request& asked, tried<waiting_answer>& got) {
   }
 }
 
-// Unsent messages come back from the lanes, because a lane may be blocked for long.
+// Unsent messages are withdrawn from the lanes, because a lane may be blocked for long.
 bool intake::take(const pauses_request&, tried<pauses_answer>& got) {
   if (!scanner_.on_pauses(got, state_.runs(), state_.now())) return false;
   const auto changed = barriers_.paused.set(std::move(got.answer.in_force));
@@ -168,16 +167,16 @@ bool intake::take(const pauses_request&, tried<pauses_answer>& got) {
   return true;
 }
 
-// The store looks at the types alone. An event without its texts has no destination yet, and is judged when
-// they have come.
+// The store checks only the types. An event without texts has no destination yet; it is checked after its
+// texts have been fetched.
 bool intake::is_still_paused(const stored_event& one) const {
   if (one.withheld || !barriers_.paused.by_destination()) return false;
   const auto route = resolve(one.what, limits_.route);
   return barriers_.paused.holds(one.what, state_.destination_of(one.what, route.get()));
 }
 
-// They count as due. Nothing is written about that: the next leader finds them again. Events that are still
-// paused stay as they are.
+// Events whose pause has ended count as due. Nothing is recorded about that; the next leader finds them
+// again. Events that are still paused do not change.
 void intake::take(const resume_request&, tried<resumed_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   if (!scanner_.on_resumed(got, state_.now())) return;
@@ -210,7 +209,7 @@ void intake::take(const held_request& asked, tried<held_answer>& got) {
 void intake::on_recorded(slot which, const failure_record& how) {
   const aggregate of = events_.aggregate_of(which);
   const bool is_over = how.code == paused_code && !state_.is_paused(which);
-  // While it was not written yet, nothing was found in the table that waits there.
+  // Until the record was written, a look-up for this destination could not find the event.
   if (how.waits_for && state_.runs())
     lanes_.destinations().on_recorded(*how.waits_for, state_.client, state_.now());
   events_.erase(which);

@@ -1,4 +1,4 @@
-// The part of intake.hpp that reads each laggard by itself.
+// The part of intake.hpp that reads each laggard separately.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ constexpr auto laggards_pause = 20ms;
 
 }  // namespace
 
-// Half of the memory is for laggards, the rest for the others.
+// Laggards get half of the memory, all other aggregates the rest.
 std::uint32_t intake::share_of_laggard() const {
   const int half = lanes_.limit().worth_reading(limits_.read.batch) * limits_.batches / 2;
   return std::max(1U, static_cast<std::uint32_t>(half) / static_cast<std::uint32_t>(laggards_.size()));
@@ -26,7 +26,8 @@ bool intake::is_full(aggregate which) const {
   return laggards_.state_of(which) != lag::follows || length >= share_of_laggard();
 }
 
-// Laggards whose chains are worth filling up. Events to be parked need no chain.
+// Returns the laggards whose chains are worth filling. If a laggard's events will be parked anyway, its chain
+// does not matter.
 std::vector<left_behind> intake::hungry() const {
   if (laggards_.empty() || state_.now() < pace_.laggards_not_before) return {};
   return laggards_.where([this](aggregate which, lag how) {
@@ -45,16 +46,16 @@ void intake::ask_for_laggards(store_request& to) {
       laggards_request{.of = std::move(of), .seq_span = limits_.read.seq_span, .events = std::max(1, each)});
 }
 
-// In seq order, not one aggregate after the other, because all may have been delayed. Events beyond the
-// position come with the others. Below it some wait as well: something earlier of the same aggregate,
-// committed late, may be still to be read.
+// Rows come in seq order, not by aggregate, because all of them may have been delayed. Rows beyond the
+// position are left for the regular read. Rows below it may have to wait, too: an earlier event of the
+// aggregate may have been committed late, and may not be read yet.
 void intake::take(const laggards_request&, tried<laggards_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   if (got.result != read_result::done) {
     pace_.laggards_not_before = state_.now() + laggards_pause;
     return;
   }
-  std::optional<std::int64_t> waits;  // and all above it
+  std::optional<std::int64_t> waits;  // this seq and all above it
   for (stored_event& one : got.answer.rows) {
     if (one.what.seq > reader_.passed()) break;
     if (!reader_.knows_what_is_before(one.what.seq, one.what.tx)) {
@@ -75,7 +76,7 @@ void intake::take(const laggards_request&, tried<laggards_answer>& got) {
   for (auto [which, to] : got.answer.looked_to) {
     if (waits) to = std::min(to.value_or(*waits), *waits - 1);
     laggards_.on_read(which, to, reader_.passed());
-    // What is parked of it may have waited for that.
+    // The laggard's parked events may have waited for that.
     if (!laggards_.state_of(which) && events_.length_of(which) == 0) barriers_.held.on_head_settled(which);
   }
 }

@@ -1,4 +1,4 @@
-// The part of intake.hpp that reads rows again: those without texts, and those that may have changed.
+// The part of intake.hpp that reads rows again: to fetch texts, and to check whether rows have changed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,15 +11,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the pauses between reads of an event grow while the disk cannot be read: half a minute in all.
+// While the disk cannot be read, the pauses between reads of an event grow to this limit, for half a minute
+// in all.
 constexpr auto disk_retries_for = 32s;
 
-// Rows in one look: usually sent within a second.
+// Maximum rows per check: usually the events of less than a second.
 constexpr std::size_t most_looks = 500;
 
 }  // namespace
 
-// Together little more than a batch, but at least one; and only while there is memory.
+// Fetches rows of little more than one batch in total, but at least one row, and only while there is memory.
 void intake::ask_to_fetch(store_request& to) {
   if (!may_fetch()) return;
   std::size_t fitting = 0;
@@ -46,12 +47,12 @@ void intake::take(const fetch_request& asked, tried<std::vector<stored_event>>& 
   if (got.result == read_result::too_dear) read_by_keys();
   auto done = fetches_.end(how, {}, state_.now());
   if (const auto bad = fetches_.stuck()) {
-    // A slow server is not the event's fault.
+    // The event is not at fault if the server is slow.
     if (got.result == read_result::too_dear || (got.may_pass && fetches_.stuck_for() < disk_retries_for))
       return state_.say_stuck(fetches_, "cannot be read by PostgreSQL at the moment", got.reason);
     fetches_.drop_stuck();
     if (asked.measured && !got.may_pass && !std::exchange(events_.at(*bad).immeasurable, true))
-      return fetches_.add(*bad, state_.now());  // it may be read all the same
+      return fetches_.add(*bad, state_.now());  // the texts may be readable even if their size is not
     return die_unread(*bad, got.reason);
   }
   std::vector<slot> put_off;
@@ -71,11 +72,11 @@ void intake::take(const fetch_request& asked, tried<std::vector<stored_event>>& 
     std::erase(done, which);
     dispatcher_.on_fetched(which);
   }
-  for (const slot which : done)  // not there any more, another one by now, or finished or put off by hand
+  for (const slot which : done)  // deleted, replaced, finished, or put off by an operator
     dispatcher_.on_gone(which, std::find(put_off.begin(), put_off.end(), which) != put_off.end());
 }
 
-// Other events came first, or no broker would take it.
+// Either other events filled the answer, or the event is larger than any broker accepts.
 void intake::on_still_withheld(slot which, std::int64_t size) {
   events_.at(which).it.size = size;
   if (size <= largest_message) return fetches_.add(which, state_.now());
@@ -88,7 +89,7 @@ void intake::die_unread(slot which, std::string reason) {
   dispatcher_.die(which, failure::unreadable, std::move(reason));
 }
 
-// Those behind it in its chain will have waited as long when it is their turn.
+// Also checks the successors in the chain that would be stale when their turn comes.
 void intake::ask_to_look(store_request& to) {
   const auto now = state_.now();
   const auto* const group = looks_.begin_fitting(now, most_looks);
@@ -113,7 +114,7 @@ void intake::take(const look_request& asked, tried<std::vector<event_key>>& got)
   const bool later = got.result == read_result::deferred;
   const auto done = looks_.end(later ? write_result::deferred : write_result::done, {}, state_.now());
   if (later) return;
-  auto& same = got.answer;  // empty if it could not be read: then each is fetched
+  auto& same = got.answer;  // empty if the check failed: then each row is fetched
   std::sort(same.begin(), same.end());
   for (const row_version& one : asked.rows) {
     const slot which = events_.find(one.key);

@@ -1,5 +1,5 @@
-// laggards: aggregates with more events than a chain may hold. The stream continues without them, and reads
-// each at its own pace.
+// laggards: the aggregates with more events than a chain may hold. The stream continues without them, and
+// reads each of them separately.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,28 @@ namespace outboxd::flow {
 
 enum class lag : std::uint8_t {
   follows,   // its events stay pending in the table until its chain has room
-  overtaken  // too many other events went by: its events are parked, as in a held aggregate
+  overtaken  // too many other events were read in the meantime: its events are parked, as in a held aggregate
 };
 
-// Pure. Their number is small, because each read and walk skips their events.
+// Pure. Their number is limited, because each read and walk has to skip their events.
 class laggards {
  public:
   explicit laggards(std::size_t most_overtaking) : most_overtaking_(most_overtaking) {}
 
-  // The aggregate becomes a laggard, because the chain is full for this event, which will be read again.
-  // False if there are too many laggards: the event has to be parked.
+  // The aggregate becomes a laggard, because its chain has no room for this event; the event will be read
+  // again. Returns false if there are too many laggards; the event has to be parked then.
   bool leave_behind(aggregate which, std::int64_t seq);
-  // Whether the stream has to leave this event in the table.
+  // True if the stream has to leave this event in the table.
   bool passes_over(aggregate which, std::int64_t seq) const;
   std::optional<lag> state_of(aggregate which) const;
-  // An event of another aggregate went by. The next leader would have to walk over all such events.
+  // An event of another aggregate was read. A limit applies, because the next leader has to walk over all
+  // such events.
   void on_overtaking();
 
   bool empty() const { return all_.empty(); }
   std::size_t size() const { return all_.size(); }
   std::vector<aggregate> names() const;
-  // The cursors of the laggards that `wants` selects.
+  // Returns the cursors of the laggards that `wants` selects.
   template <class Wants>
   std::vector<left_behind> where(Wants&& wants) const {
     std::vector<left_behind> out;
@@ -42,12 +43,13 @@ class laggards {
     return out;
   }
 
-  // The laggard has been read up to this seq, or to its end. `passed`: the seq that the stream has passed; up
-  // to there it may have left events of the laggard.
+  // The laggard was read up to this seq; nullopt: to its end. `passed`: the seq that the stream has passed;
+  // up to there it may have left events of this laggard.
   void on_read(aggregate which, std::optional<std::int64_t> to, std::int64_t passed);
-  // The position went back to this: laggards that were read further are read again with all others.
+  // The position moved back to `passed`: laggards that were read further are read again with all other
+  // events.
   void on_passed(std::int64_t passed);
-  // The first seq that was left in the table; nullopt if there is none.
+  // The lowest seq that was left in the table; nullopt if there is none.
   std::optional<std::int64_t> lowest() const;
   void clear() { all_.clear(); }
 
@@ -55,7 +57,7 @@ class laggards {
   struct laggard {
     left_behind at;
     lag state = lag::follows;
-    std::size_t overtaking = 0;  // events since it was left behind
+    std::size_t overtaking = 0;  // events read since it became a laggard
   };
   const laggard* find(aggregate which) const;
 

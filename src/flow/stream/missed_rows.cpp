@@ -3,7 +3,7 @@
 namespace outboxd::flow {
 namespace {
 
-// A walk looks at 10,000 rows, which takes milliseconds.
+// A walk checks 10,000 rows, which takes milliseconds.
 constexpr int sweeps_between_walks = 10;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// missed_rows: a slow walk over rows below the position, for pending rows that no read can find.
+// missed_rows: a slow walk over rows below the position, to find pending rows that no read can find.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,27 @@
 
 namespace outboxd::flow {
 
-// Rows that were copied from another outbox with their xids, without the trigger, have a seq and a
-// transaction that count as read. From time to time, 10,000 rows are checked, from the lowest seq up to the
-// low watermark. Below that, all rows that were read as pending are settled, so none may be pending.
+// Rows that were copied from another outbox with their transaction IDs, without the trigger, have a seq and a
+// transaction that count as read already. From time to time, 10,000 rows are checked, starting with the
+// lowest seq and ending at the low watermark. Below the watermark, all rows that were read as pending are
+// settled, so no pending row should be there.
 class missed_rows {
  public:
-  // The lead has been taken. The walk continues where it was, because a lead may be too short for a whole
-  // walk.
+  // The lead was acquired. The walk continues where it was, because a lead may be too short for a whole walk.
   void start() { met_.reset(); }
 
-  // At each sweep: where to continue, if this sweep walks. `watermark`: all events up to here that were read
-  // as pending are settled.
+  // Called at each sweep; returns the seq to continue after, if this sweep walks. `watermark`: all events up
+  // to here that were read as pending are settled.
   std::optional<std::int64_t> next(std::int64_t watermark);
 
-  // Returns the seq of a row that is pending, and was at the sweep before: read from there again.
+  // Returns the seq of a row that is pending and was pending at the sweep before: everything from there on
+  // must be read again.
   std::optional<std::int64_t> on_walked(const walk_answer& got, std::int64_t watermark);
 
  private:
   std::int64_t from_ = position::before_all;
   std::optional<std::int64_t>
-      met_;  // pending; a row that was just committed is, too, but is read before the next sweep
+      met_;  // a pending row; it may have just been committed, and is read before the next sweep then
   int sweeps_ = 0;
 };
 

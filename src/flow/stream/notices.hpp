@@ -1,4 +1,4 @@
-// notices: all notices of a leader and its stream, in one variant.
+// notices: all notices of a leader and its stream, as one variant.
 #pragma once
 
 #include <chrono>
@@ -16,76 +16,77 @@
 
 namespace outboxd::flow {
 
-// What a lock holder, or a flood of notifications, keeps a leader from.
+// What a lock holder, or a flood of notifications, prevents a leader from doing.
 enum class keeps_from : std::uint8_t {
-  leading,   // a standby: it gets no lead, usually because another relay leads
-  sleeping,  // a leader: it does not get SLEEP
-  writing,   // a leader: locks put marks or reads off, or marks change nothing
+  leading,   // a standby: cannot take the lead, usually because another relay leads
+  sleeping,  // a leader: cannot acquire SLEEP
+  writing,   // a leader: locks delay marks or reads, or marks change nothing
   hearing,   // a leader: one session floods its channel with notifications
 };
 
-// Their references are valid during the call only.
+// References in notices are valid only during the call.
 namespace notice {
 
-// The next request of a stream may be due earlier than it said.
+// The next request of a stream may be due earlier than it has reported.
 struct progress {};
-// By one route; empty: by none.
+// Events marked published by one route; empty: without a route.
 struct published {
   std::size_t events = 0;
   const std::string& route;
 };
-// Acknowledged, this long after the start of the transaction that inserted it; below 0 if the server's clock
-// was set back.
+// An event was acknowledged, this long after the start of the transaction that inserted it; negative if the
+// server's clock was set back.
 struct delivered {
   std::chrono::microseconds after;
 };
-// It could not be published. `to` is the event's own destination, never the dead-letter exchange.
+// An event could not be published. `to` is the event's own destination, never the dead-letter exchange.
 struct failed {
   const event& which;
   const destination& to;
   const failure_record& how;
-  bool sent = true;  // else it was not sent, because its destination fails
+  bool sent = true;  // false: not sent, because its destination fails
 };
-// PostgreSQL refuses to write its outcome, or cannot read it at the moment.
+// PostgreSQL refuses to write the event's outcome, or cannot read the event at present.
 struct stuck {
   const event& which;
   const std::string& reason;
 };
-// It is published, but its row was changed after it was sent.
+// The event was published, but its row was changed after it was sent.
 struct changed_after_send {
   const event& which;
 };
-// Other parts of the outbox are paused than before, or none.
+// The paused parts of the outbox have changed; may be empty.
 struct paused {
   const std::vector<pause>& in_force;
 };
 
-struct leads {};  // from now on
-struct gave_up {  // with or without its session
+struct leads {};  // the leader starts to lead
+struct gave_up {  // in an orderly way, or because the session was lost
   int shard = 0;
 };
-struct stands_by {};  // others lead
+struct stands_by {};  // other relays lead
 struct makes_way {
-  std::string who;  // asks for the lead
+  std::string who;  // who requests the lead
 };
 struct swept {};
 struct rung {
   int count = 0;
 };
-// Statements about events have been deferred for longer than a lock usually takes; they succeed again.
+// Statements about events have been deferred for longer than a lock usually lasts; deferral_over: they
+// succeed again.
 struct deferred {
   std::string_view reason;
 };
 struct deferral_over {};
-// Notifications do not arrive; they arrive again.
+// deaf: notifications do not arrive; hears_again: they arrive again.
 struct deaf {};
 struct hears_again {};
-// The server's queue of notifications has begun to fill, up to so much of it from 0 to 1, or fills no longer.
+// The server's notification queue has begun to fill up, or no longer fills up; usage: from 0 to 1.
 struct queue {
   bool fills = false;
   double usage = 0;
 };
-// The lead ends before the stream is drained: these events were sent but not marked.
+// The lead ends before the stream has drained: these events were sent but not marked.
 struct in_doubt {
   std::vector<event_key> keys;
 };
@@ -93,7 +94,7 @@ struct kept {
   keeps_from from = keeps_from::leading;
   bool now = false;
 };
-// The process at the server that floods the channel; 0: nobody does. At each turn.
+// The server process that floods the channel; 0: none. Sent on each turn.
 struct loudest {
   int process = 0;
 };

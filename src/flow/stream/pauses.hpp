@@ -17,34 +17,34 @@ namespace outboxd::flow {
 // The column `part` of outbox.pause.
 enum class paused_part : std::uint8_t { everything, event_type, aggregate_type, exchange, routing_key };
 
-// An unknown part counts as everything: pausing too much is better than too little.
+// An unknown part counts as everything, because pausing too much is safer than pausing too little.
 paused_part part_named(std::string_view name);
 
-// A row of outbox.pause that is in force.
+// An active row of outbox.pause.
 struct pause {
   paused_part part = paused_part::everything;
-  std::string name;    // of the type, or a glob; empty for everything
-  std::string reason;  // of the operator, or empty
-  std::string until;   // a time in words, or empty
+  std::string name;    // a type's name, or a glob; empty for everything
+  std::string reason;  // given by the operator, or empty
+  std::string until;   // a formatted time, or empty
 
   bool operator==(const pause&) const = default;
 };
 
-// The code of an event that waits for the end of a pause.
+// The error code of an event that waits for the end of a pause.
 inline constexpr std::string_view paused_code = "paused";
 
 class pauses {
  public:
   struct change {
-    bool more = false;   // something is paused that was not
-    bool fewer = false;  // something is not paused any more
+    bool more = false;   // something was paused that was not paused before
+    bool fewer = false;  // something is no longer paused
   };
   change set(std::vector<pause> in_force);
 
   bool everything() const { return everything_; }
-  // Whether an exchange or a routing key is paused.
+  // True if an exchange or a routing key is paused.
   bool by_destination() const { return !exchanges_.empty() || !routing_keys_.empty(); }
-  // Whether this event's type, its aggregate's type, or the destination to which it goes is paused.
+  // True if the event's type, its aggregate's type, or its destination is paused.
   bool holds(const event& one, const destination& to) const;
   const std::vector<pause>& in_force() const { return in_force_; }
 

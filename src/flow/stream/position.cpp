@@ -6,7 +6,7 @@
 namespace outboxd::flow {
 namespace {
 
-// Takes a number off the front of the text.
+// Parses a number at the start of the text and removes it.
 bool take_number(std::string_view& text, xid& into) {
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), into);
   if (failed != std::errc()) return false;
@@ -63,7 +63,7 @@ void position::advance(std::int64_t to, snapshot now) {
   seen = std::move(now);
 }
 
-// All rows before it that are visible by now have been read.
+// All earlier rows that are visible by now have been read.
 void position::go_back(std::int64_t lowest, snapshot now) {
   seq = std::min(seq, lowest - 1);
   seen = std::move(now);

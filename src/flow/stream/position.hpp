@@ -1,5 +1,4 @@
-// position: how far a shard has been read, exactly: every row up to `seq` that is visible in `seen` has been
-// read.
+// position: how far a shard was read: every row up to `seq` that is visible in `seen` has been read.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +10,24 @@
 
 namespace outboxd::flow {
 
-// A transaction's id as PostgreSQL's xid8: never reused by one server.
+// A transaction ID of PostgreSQL's type xid8, which one server never reuses.
 using xid = std::uint64_t;
 
-// pg_snapshot (PostgreSQL manual, "Transaction ID and Snapshot Information Functions"): what was committed
-// before xmax and is not listed as in progress is visible.
+// A pg_snapshot (PostgreSQL manual, "Transaction ID and Snapshot Information Functions"): transactions below
+// xmax that are not listed as in progress are visible.
 struct snapshot {
   xid xmin = 3;
   xid xmax = 3;
-  std::vector<xid> in_progress;  // rising, at least xmin, below xmax
+  std::vector<xid> in_progress;  // ascending, at least xmin and below xmax
 
-  // "10:20:10,14,15", as pg_snapshot is written; nothing for anything else.
+  // Parses the text form of pg_snapshot, such as "10:20:10,14,15"; returns nullopt for any other text.
   static std::optional<snapshot> parse(std::string_view text);
   std::string text() const;
 
-  // Whether this transaction, which has committed by now, is visible.
+  // True if this transaction, which has committed by now, is visible.
   bool sees(xid tx) const;
 
-  // The same snapshot, cut off at `upper`.
+  // The same snapshot with `upper` as xmax.
   snapshot cut_at(xid upper) const;
 
   bool operator==(const snapshot&) const = default;
@@ -40,14 +39,14 @@ struct position {
   std::int64_t seq = before_all;
   snapshot seen;
 
-  // Nothing has been read: true of any snapshot.
+  // The position before any read, which is valid with every snapshot.
   static position start(snapshot now) { return {before_all, std::move(now)}; }
 
-  // A read has returned all rows that have become visible since, up to this seq.
+  // A read has returned all rows up to this seq that became visible since the last one.
   void advance(std::int64_t to, snapshot now);
 
-  // More rows became visible below the position than one read may return, the lowest at this seq: everything
-  // from there on is read again.
+  // More rows became visible below the position than one read may return; `lowest` is their lowest seq, and
+  // everything from there on is read again.
   void go_back(std::int64_t lowest, snapshot now);
 
   bool operator==(const position&) const = default;

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr auto shortest_pause = 20ms;
 constexpr auto longest_pause = 1'000ms;
-// An event may be due in the year 294276: steady_clock, in nanoseconds, ends after 292 years.
+// An event may be due in the year 294276, but steady_clock, with nanoseconds, ends after 292 years.
 constexpr std::chrono::milliseconds longest_wait = 1h;
 
 std::int64_t plus(std::int64_t seq, std::int64_t span) {
@@ -25,7 +25,7 @@ void reader::start(position from, clock::time_point now) {
   *this = reader(limits_);
   at_ = std::move(from);
   wanted_ = true;
-  walks_ = true;  // it may be old
+  walks_ = true;  // the saved position may be old
   due_at_ = now;
 }
 
@@ -45,7 +45,7 @@ void reader::read_again(std::int64_t seq) {
   wanted_ = walks_ = true;
 }
 
-// Goes back to a position with an older snapshot, which finds again rows that have become visible meanwhile.
+// Returns to a position with an older snapshot, so that rows that have become visible since are found again.
 bool reader::resume() {
   auto back = std::exchange(resume_at_, std::nullopt);
   if (!back || back->seq <= at_.seq) return false;
@@ -66,7 +66,7 @@ void reader::add_to(store_request& to, room in, clock::time_point now) {
                         .seq_limit = plus(at_.seq, limits_.seq_span),
                         .events = std::min(in.fresh, limits_.batch),
                         .with_summary = std::exchange(summary_wanted_, false)});
-    wanted_ = false;  // a later ring may come too late for this read
+    wanted_ = false;  // a later ring may not be covered by this read
   }
   if (now >= due_at_ && in.due > 0) {
     to.add(due_request{due_after_, std::min(in.due, limits_.batch)});
@@ -89,7 +89,7 @@ reader::outcome reader::pause(clock::time_point now) {
   return outcome::failed;
 }
 
-// An answer had no event, and there is more to look through.
+// An answer contained no event, and there are more rows to search.
 reader::outcome reader::search_on(clock::time_point now) {
   if (!searching_since_) searching_since_ = now;
   return outcome::incomplete;
@@ -143,7 +143,7 @@ reader::outcome reader::on_read(const read_request& asked, const tried<read_answ
   return outcome::incomplete;
 }
 
-// The snapshot stays as before, so that the next read finds rows that have become visible meanwhile.
+// Keeps the snapshot, so that the next read finds rows that have become visible since.
 void reader::on_walked(const tried<walk_answer>& got, clock::time_point now) {
   if (got.result != read_result::done) {
     pause(now);

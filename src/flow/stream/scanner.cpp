@@ -10,11 +10,11 @@ using namespace std::chrono_literals;
 
 constexpr auto never = clock::time_point::max();
 
-// Between two reads of the pauses, and two scans of dead events. Commands ring, but changes of the tables by
-// hand do not.
+// Between two reads of the pauses, and between two scans of dead events. Commands notify the leader, but
+// manual changes of the tables do not.
 constexpr auto scan_interval = 10s;
 
-// After a read of what is paused has failed.
+// After a failed read of the pauses.
 constexpr auto pauses_retry = 1s;
 
 // Between two pages of events that wait for destinations, in the first walk and in later ones; and between
@@ -23,7 +23,7 @@ constexpr auto waits_pause = 20ms;
 constexpr auto waits_pause_later = 1s;
 constexpr auto waits_again = 10s;
 
-// After a scan has failed.
+// After a failed look-up.
 constexpr auto page_pause = 20ms;
 
 }  // namespace
@@ -36,7 +36,7 @@ void scanner::start(std::vector<std::int64_t> left, clock::time_point now) {
   if (dead_hold_) begin_scan_of_dead(now);
   waits_ = waits(waits_.give_up_after);
   pauses_ = {};
-  resume_ = {.wanted = true, .after = {}};  // of pauses that have ended while nobody led
+  resume_ = {.wanted = true, .after = {}};  // for pauses that ended while no relay led
   missed_rows_.start();
   check_from_.reset();
 }
@@ -115,8 +115,8 @@ void scanner::give_up_after(std::optional<std::chrono::milliseconds> to) {
   waits_ = waits(to);
 }
 
-// Page by page, with pauses in which other events are read. The next walk retries events that a lock or
-// PostgreSQL kept from being changed.
+// The walk goes page by page, with pauses in which other events are read. The next walk retries events that
+// could not be changed because of a lock or an error.
 bool scanner::on_waits(const tried<waits_answer>& got, clock::time_point now) {
   if (got.result != read_result::done) {
     const bool again_at_once = got.result == read_result::refused && !waits_.only_reads;

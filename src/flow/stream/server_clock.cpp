@@ -3,7 +3,7 @@
 namespace outboxd::flow {
 namespace {
 
-// Two clocks drift apart by at most 200 parts per million, as NTP assumes, too.
+// Assumes that two clocks drift apart by at most 200 parts per million, as NTP does.
 constexpr auto drift = 5'000;
 
 }  // namespace

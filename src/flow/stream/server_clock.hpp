@@ -9,19 +9,19 @@
 
 namespace outboxd::flow {
 
-// Pure. The server has read its clock at some time between a question and its answer; so the error is half
-// the time between them, and grows with its age, because the clocks drift apart. The best answer is kept.
+// Pure. The server read its clock somewhere between request and answer, so the error is at most half the
+// round trip, and grows over time as the clocks drift. The best estimate is kept.
 class server_clock {
  public:
   void on_answer(clock::time_point asked, clock::time_point answered, timestamp told);
-  // Nothing before the first answer.
+  // nullopt before the first answer.
   std::optional<timestamp> at(clock::time_point now) const;
 
  private:
   struct reading {
     clock::time_point when;
     timestamp told;
-    clock::duration error;  // when it was read
+    clock::duration error;  // at the time of the reading
   };
 
   std::optional<reading> best_;

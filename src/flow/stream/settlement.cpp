@@ -64,7 +64,7 @@ void settlement::ask_to_mark(store_request& to, std::size_t most) {
   to.add(std::move(out));
 }
 
-// Writes what the answer says, and returns the events that were written.
+// Processes the answer, and returns the events that were written.
 std::vector<slot> settlement::end(write_queue& of, const write_answer& got) {
   if (!of.under_way()) return {};
   auto done = of.end(got.result, slots_of(got.left), state_.now());

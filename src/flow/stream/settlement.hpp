@@ -1,4 +1,4 @@
-// settlement: outcomes of events on their way into the table: marks as published, and records of failures.
+// settlement: writes the outcomes of events into the table: marks as published, and records of failures.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -11,11 +11,11 @@
 
 namespace outboxd::flow {
 
-// PostgreSQL refuses to write the outcome of some events.
+// Outcomes that PostgreSQL refuses to write.
 struct refused_writes {
   std::size_t events = 0;
   clock::time_point since;
-  bool all = false;  // since then it has written nothing else
+  bool all = false;  // no other outcome has been written since then
   std::string reason;
 };
 
@@ -24,33 +24,33 @@ class settlement {
   explicit settlement(stream_state& in)
       : state_(in), events_(in.events), barriers_(in.blocked), marks_(in.limits.marks), records_({}) {}
 
-  // It leaves its chain, to be marked as published.
+  // The event leaves its chain, to be marked as published.
   void mark(slot which);
-  // It leaves its chain, to be recorded as backing off, parked or scheduled.
+  // The event leaves its chain, to be recorded as backing off, parked or scheduled.
   void record(slot which, failure_record how);
-  // It stays in its chain until it is recorded as dead.
+  // The event stays in its chain until it is recorded as dead.
   void record_dead(slot which, failure_record how);
 
-  // most_marks: in one statement.
+  // most_marks: maximum marks per statement.
   void ask(store_request& to, std::size_t most_marks);
-  // The events are settled, and forgotten.
+  // Settles the marked events and removes them from memory.
   void on_marked(const write_answer& got);
-  // The recorded events; what follows from their records is for the caller.
+  // Returns the recorded events; the caller handles the consequences of their records.
   std::vector<slot> on_recorded(const write_answer& got);
   const failure_record& record_of(slot which) const;
 
-  // When there is something to write.
+  // When there will be something to write.
   clock::time_point next() const;
-  // Only rows that PostgreSQL refuses to write are left.
+  // True if nothing is left to write, except rows that PostgreSQL refuses to write.
   bool idle() const { return marks_.idle() && records_.idle(); }
   std::vector<slot> refused() const;
   std::optional<refused_writes> refuses() const;
-  // A lock keeps it from writing some outcomes.
+  // True if a lock prevents some outcomes from being written.
   bool meets_lock() const { return marks_.meets_lock() || records_.meets_lock(); }
-  // How many events wait until PostgreSQL writes their outcome.
+  // The number of events whose outcome PostgreSQL does not write at present.
   std::size_t put_off() const { return marks_.put_off() + records_.put_off(); }
-  // Per aggregate: events parked above that seq may not go before it. Events that will back off go before
-  // all.
+  // Per aggregate, the lowest seq of its events to record: parked events above that seq must not be sent
+  // before it. Events that will back off precede all others.
   boost::unordered_flat_map<aggregate, std::int64_t> lowest_to_record() const;
   void clear();
 
@@ -66,8 +66,8 @@ class settlement {
   barriers& barriers_;
   write_queue marks_;
   write_queue records_;
-  std::optional<clock::time_point> written_at_;  // the latest of marks and records
-  std::string refusal_;                          // the latest reason why a row is not written
+  std::optional<clock::time_point> written_at_;  // when a mark or record was last written
+  std::string refusal_;                          // why a row was last refused
 };
 
 }  // namespace outboxd::flow

@@ -1,4 +1,5 @@
-// step_observer: is told of each step of each event, for tracing; usually there is no observer.
+// step_observer: the interface that is notified of each step of each event, for tracing; usually there is
+// none.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ enum class step : std::uint8_t {
   nacked,
   interrupted,  // its channel or connection ended before its confirm
   parked,       // it waits behind an earlier event of its aggregate
-  marked,       // published, in the table
+  marked,       // as published in the table
 };
 
 inline constexpr int no_lane = -1;
@@ -26,14 +27,14 @@ struct step_taken {
   step what;
   const event& of;
   destination to;
-  int lane = no_lane;  // that it was offered to last
+  int lane = no_lane;  // the last lane to which it was offered
 };
 
 class step_observer {
  public:
-  // Asked before each step, so that steps without a listener cost little.
+  // Checked before each step, so that steps cost little if nobody listens.
   bool listens() const { return listens_; }
-  // What is told is valid during the call only.
+  // References in `what` are valid only during the call.
   virtual void on_step(const step_taken& what) = 0;
 
  protected:

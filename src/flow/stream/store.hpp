@@ -1,5 +1,5 @@
-// store: what a stream asks of PostgreSQL in one round trip, and the answers. Each question is a type beside
-// that of its answer.
+// store: the requests of a stream to PostgreSQL in one round trip, and the answers. Each question type names
+// the type of its answer.
 #pragma once
 
 #include <algorithm>
@@ -28,32 +28,32 @@ enum class read_result : std::uint8_t {
   done,
   deferred,
   refused,
-  too_dear,  // it took too long or too much memory; fewer rows, or rows without texts, may work
+  too_dear,  // it took too long or too much memory; fewer rows, or rows without texts, may succeed
 };
 
 template <class Answer>
 struct tried {
   read_result result = read_result::done;
-  bool may_pass = false;  // refused, but may succeed later, such as after a disk fault
-  std::string reason;     // of all but done; quotes no row
+  bool may_pass = false;  // refused, but may succeed later, for example after a disk fault
+  std::string reason;     // set unless done; quotes no row
   Answer answer;
 
-  // For rows with texts: they may be readable without them.
+  // For rows with texts: true if they may be readable without texts.
   bool wants_keys_only() const { return result == read_result::refused || result == read_result::too_dear; }
 };
 
 enum class write_result : std::uint8_t {
   done,
-  missed,    // by_place: some rows have moved or are gone; which ones is not known
-  deferred,  // a lock, a full disk, a deadlock: the same again later
-  refused,   // PostgreSQL will not write one of these rows, however often it is asked
+  missed,    // by_place: some rows have moved or are deleted; unknown which
+  deferred,  // a lock, a full disk or a deadlock: try the same again later
+  refused,   // PostgreSQL will never write one of these rows
 };
 
 struct write_answer {
   write_result result = write_result::done;
-  // done, unlocked or failures: events still unfinished because their rows are locked
+  // done, unlocked or failures: events that are still unfinished because their rows are locked
   std::vector<event_key> left;
-  std::string reason;  // of deferred and refused; quotes no row
+  std::string reason;  // for deferred and refused; quotes no row
   // done, marks by key: published events whose rows were changed after they were sent
   std::vector<event_key> changed{};
 };
@@ -66,10 +66,10 @@ struct record_request {
 enum class mark_mode : std::uint8_t {
   by_place,  // by the ctid that was read: cheapest, but misses rows that have moved
   by_key,
-  unlocked,  // by key, without locked rows
+  unlocked,  // by key, skipping locked rows
 };
 
-// The content that was sent. The views are valid until the answer.
+// The content as sent. The views are valid until the answer.
 struct sent_content {
   std::uint32_t written_by = 0;
   std::string_view event_type;
@@ -82,11 +82,11 @@ struct sent_content {
 struct mark_request {
   using answer = write_answer;
   std::vector<event_key> keys;
-  std::vector<row_place> places;  // by_place: of each; and so are these, the bounds of their seqs
+  std::vector<row_place> places;  // by_place: one per key; lowest and highest are the bounds of their seqs
   std::int64_t lowest = 0;
   std::int64_t highest = 0;
   mark_mode mode = mark_mode::by_place;
-  std::vector<sent_content> sent{};  // by key: of each
+  std::vector<sent_content> sent{};  // by key: one per key
 };
 
 struct save_answer {
@@ -96,10 +96,10 @@ struct save_answer {
 struct save_request {
   using answer = save_answer;
   position at;
-  std::vector<std::int64_t> unsettled{};  // seqs up to it of events that are not settled
+  std::vector<std::int64_t> unsettled{};  // seqs, up to the position, of unsettled events
 };
 
-// A row as it was read. It is unchanged if its place and its last writer are the same.
+// Identifies a version of a row. The row is unchanged if its place and its last writer are the same.
 struct row_version {
   event_key key;
   row_place place;
@@ -107,56 +107,56 @@ struct row_version {
 };
 
 struct look_request {
-  using answer = tried<std::vector<event_key>>;  // the unchanged ones
+  using answer = tried<std::vector<event_key>>;  // the rows that are unchanged
   std::vector<row_version> rows;
 };
 
-// Texts of withheld events: of the first, and of as many others as fit into memory. The rest come withheld,
-// with their size.
+// Fetches the texts of withheld events: of the first, and of as many others as fit into the answer. The rest
+// are returned withheld, with their sizes.
 struct fetch_request {
   using answer = tried<std::vector<stored_event>>;
   std::vector<event_key> keys;
-  bool measured = false;  // their sizes are asked first
+  bool measured = false;  // queries the sizes first
 };
 
 struct walk_answer {
-  std::int64_t walked_to = position::before_all;  // no pending row up to here that was visible
+  std::int64_t walked_to = position::before_all;  // no visible pending row up to here
   bool met = false;                               // the next row is pending
-  bool more = false;                              // there are rows beyond that were not looked at
+  bool more = false;                              // there are more rows, which were not checked
 };
 
-// Where the first pending row above a seq is, looking at a bounded number of rows.
+// Looks for the first pending row above a seq, in a limited number of rows.
 struct walk_request {
   using answer = tried<walk_answer>;
   std::int64_t from = 0;
 };
 
 struct read_answer {
-  snapshot now;                          // cut at where (c) ended
-  xid xmax = 0;                          // before it was cut
-  bool saw_all = false;                  // (c) went up to now; else (a) is not looked at
+  snapshot now;                          // cut off where (c) ended
+  xid xmax = 0;                          // before the snapshot was cut off
+  bool saw_all = false;                  // (c) was read completely; otherwise (a) was not read
   std::optional<std::int64_t> top;       // the highest visible seq above the position
-  std::int64_t late = 0;                 // rows of (b) and (c)
+  std::int64_t late = 0;                 // number of rows of (b) and (c)
   std::optional<std::int64_t> late_low;  // their lowest seq
-  std::vector<stored_event> rows;        // in seq order; none if late is more than was asked for
-  // With the summary: until an event is due, if any ever is, whether some aggregate holds back events, the
-  // time, and how full the server's queue of notifications is, from 0 to 1.
+  std::vector<stored_event> rows;        // in seq order; empty if late exceeds the requested number
+  // With the summary: the time until an event is due, nullopt if none ever is; whether an aggregate blocks
+  // events; the server's time; and the usage of the server's notification queue, from 0 to 1.
   std::optional<std::chrono::milliseconds> next_due = std::chrono::milliseconds(0);
   bool holds = true;
   std::optional<timestamp> server_time;
   std::optional<double> queue_usage{};
 };
 
-// (a), (b) and (c) of docs/design.md, "The position", in one statement.
+// Areas (a), (b) and (c) of docs/design.md, "The position", in one statement.
 struct read_request {
   using answer = tried<read_answer>;
   position from;
-  std::int64_t seq_limit = 0;  // how far (a) goes
-  int events = 0;              // most rows
-  bool with_summary = false;   // also tells what is due and what waits
+  std::int64_t seq_limit = 0;  // the last seq of (a)
+  int events = 0;              // maximum rows
+  bool with_summary = false;   // also returns what is due and what waits
 };
 
-// A walk over what has been read.
+// A walk over rows that were already read.
 struct check_request {
   using answer = tried<walk_answer>;
   std::int64_t from = 0;
@@ -170,55 +170,55 @@ struct due_cursor {
 
 struct due_answer {
   std::vector<stored_event> rows;                 // waiting and due, by available_at
-  due_cursor last;                                // of the rows
-  std::optional<std::chrono::milliseconds> next;  // until another one is due
+  due_cursor last;                                // position of the last row
+  std::optional<std::chrono::milliseconds> next;  // time until another row is due
 };
 
 struct due_request {
   using answer = tried<due_answer>;
   due_cursor after;
-  int events = 0;  // most rows
+  int events = 0;  // maximum rows
 };
 
-// A laggard: its events up to this seq have been read.
+// A laggard, whose events up to `after` have been read.
 struct left_behind {
   aggregate which = 0;
   std::int64_t after = 0;
 };
 
 struct laggards_answer {
-  std::vector<stored_event> rows;  // pending ones, in seq order
-  // For each: the seq up to which it was read; nullopt: there is no more.
+  std::vector<stored_event> rows;  // pending rows, in seq order
+  // For each laggard, the seq up to which it was read; nullopt: to its end.
   std::vector<std::pair<aggregate, std::optional<std::int64_t>>> looked_to;
 };
 
-// Runs after the read, so that it sees everything that the read has seen and left out.
+// Executed after the read, so that it sees everything that the read saw and skipped.
 struct laggards_request {
   using answer = tried<laggards_answer>;
   std::vector<left_behind> of;
-  std::int64_t seq_span = 0;  // how far each is looked for in one read
-  int events = 0;             // most rows of each
+  std::int64_t seq_span = 0;  // range of seqs searched per laggard and read
+  int events = 0;             // maximum rows per laggard
 };
 
-// Pending rows with one of these seqs, which a former leader has left unsettled up to its position.
+// Pending rows with these seqs, which a former leader left unsettled below its position.
 struct left_request {
   using answer = tried<std::vector<stored_event>>;
   std::vector<std::int64_t> seqs;
 };
 
 struct release_answer {
-  std::vector<stored_event> rows;    // parked ones, in seq order within each aggregate
-  std::vector<aggregate> backs_off;  // these still have an event that backs off, so nothing was looked for
-  std::vector<aggregate> more;       // these have more parked rows than came
+  std::vector<stored_event> rows;    // parked rows, in seq order within each aggregate
+  std::vector<aggregate> backs_off;  // one of their events backs off; parked rows not read
+  std::vector<aggregate> more;       // these aggregates have more parked rows than were returned
 };
 
 struct release_request {
   using answer = tried<release_answer>;
   std::vector<aggregate> of;
-  int events = 0;  // most parked rows of each
+  int events = 0;  // maximum parked rows per aggregate
 };
 
-// What is paused, and when the first of these pauses ends by itself.
+// The pauses in force, and when the first of them ends by itself.
 struct pauses_answer {
   std::vector<pause> in_force;
   std::optional<std::chrono::milliseconds> next_end;
@@ -233,30 +233,30 @@ struct dead_answer {
   std::optional<std::int64_t> upto;  // there may be more after this seq
 };
 
-// A page of the aggregates with dead events.
+// A page of the aggregates that have dead events.
 struct dead_request {
   using answer = tried<dead_answer>;
-  std::int64_t after = 0;  // this seq
+  std::int64_t after = 0;  // seq
 };
 
 // An aggregate with blocked events.
 struct held_aggregate {
   aggregate which = 0;
-  bool head_waits = false;  // one of its events backs off; else only parked ones are left
+  bool head_waits = false;  // one of its events backs off; otherwise it has only parked ones
 };
 
 struct held_answer {
-  std::vector<held_aggregate> rows;  // in their order
-  std::optional<aggregate> upto;     // there may be more after this one; nothing: that was the last page
+  std::vector<held_aggregate> rows;  // in ascending order
+  std::optional<aggregate> upto;     // there may be more after this one; nullopt: this was the last page
 };
 
-// A page of the aggregates that wait, in their order.
+// One page of the waiting aggregates, in order of their hashes.
 struct held_request {
   using answer = tried<held_answer>;
   aggregate after = 0;
 };
 
-// A place among the events that wait for destinations, which are in the order of these.
+// A cursor into the events that wait for destinations, in order of destination and seq.
 struct waits_cursor {
   destination_id of{std::numeric_limits<std::int64_t>::min()};
   std::int64_t seq = position::before_all;
@@ -264,12 +264,12 @@ struct waits_cursor {
 };
 
 struct waits_answer {
-  std::vector<destination_id> found;  // of this shard's events, each once
+  std::vector<destination_id> found;  // destinations of this shard's waiting events, each once
   std::optional<waits_cursor> upto;   // there may be more after this one
 };
 
-// A page of the events that wait for destinations: which destinations those are. An event for which
-// retry.give_up_after was another time gets its new one, unless `only_reads`.
+// Reads one page of the events that wait for destinations, and returns these destinations. If an event was
+// recorded with another retry.give_up_after, its time is adjusted, unless `only_reads`.
 struct waits_request {
   using answer = tried<waits_answer>;
   waits_cursor after;
@@ -287,8 +287,8 @@ struct waiting_request {
   struct look_up {
     destination_id of{};
     std::int64_t after = position::before_all;
-    int events = 1;    // most rows
-    bool all = false;  // it works again; else the one is its probe
+    int events = 1;    // maximum rows
+    bool all = false;  // the destination works again; otherwise the one row is its probe
   };
   std::vector<look_up> of;
 };
@@ -298,18 +298,18 @@ struct resumed_answer {
   std::optional<std::int64_t> upto;  // there may be more after this seq
 };
 
-// Events that wait for a pause that has ended. The store uses the pauses that the stream knows, not those in
-// force: otherwise, a pause that begins and ends unnoticed would leave events behind.
+// Reads events that wait for a pause that has ended. The store uses the pauses that the stream knows, not
+// those in force: otherwise, a pause that starts and ends unnoticed would leave events behind.
 struct resume_request {
   using answer = tried<resumed_answer>;
-  std::int64_t after = 0;  // this seq
-  int events = 0;          // most rows to look at
+  std::int64_t after = 0;  // seq
+  int events = 0;          // maximum rows to check
   std::vector<pause> paused;
 };
 
-// In the order of execution. Writes may fail because of a lock, and come before all questions that return
-// rows: if the relay hangs and does not read the rows, PostgreSQL cannot be told to end the session while it
-// sends an error behind them (postgres.c holds interrupts off meanwhile).
+// In order of execution. Writes, which may fail because of a lock, come before all questions that return
+// rows: if the relay hangs and does not read these rows, PostgreSQL could not end the session while it tries
+// to send an error after them (postgres.c holds off interrupts at that time).
 using store_question = std::variant<record_request, mark_request, save_request, waits_request, look_request,
                                     fetch_request, walk_request, read_request, check_request, due_request,
                                     laggards_request, left_request, release_request, pauses_request,
@@ -317,16 +317,16 @@ using store_question = std::variant<record_request, mark_request, save_request, 
 
 // The questions of one round trip, at most one of each kind.
 struct store_request {
-  bool keys_only = false;  // rows come without texts, because reading texts has failed for some row
-  std::vector<aggregate> passing_over{};  // (a) of the read, and walks, skip events of these
+  bool keys_only = false;  // return rows without texts, because reading the texts of some row has failed
+  std::vector<aggregate> passing_over{};  // area (a) and walks skip the events of these aggregates
   std::vector<store_question> questions{};
 
-  // Puts it into its place.
+  // Inserts the question in the order of execution.
   void add(store_question one) {
     const auto at = std::ranges::upper_bound(questions, one.index(), {}, &store_question::index);
     questions.insert(at, std::move(one));
   }
-  // Null if that is not asked.
+  // Returns null if the request has no such question.
   template <class Question>
   const Question* find() const {
     for (const store_question& one : questions)
@@ -337,20 +337,20 @@ struct store_request {
   bool asks_one_of() const {
     return ((find<Question>() != nullptr) || ...);
   }
-  // For rows whose size is not known.
+  // True if it returns texts of rows whose size is not known.
   bool makes_texts() const {
     const auto* const fetch = find<fetch_request>();
     return (fetch != nullptr && !fetch->measured) ||
            (!keys_only && asks_one_of<read_request, due_request, laggards_request, resume_request,
                                       left_request, release_request, waiting_request>());
   }
-  // Whether its answer shows that reads and marks succeed; other questions may succeed while the table is
+  // True if the answer shows whether reads and marks work; other questions may succeed while the table is
   // locked.
   bool reads_or_writes_events() const {
     return asks_one_of<record_request, mark_request, read_request, due_request>();
   }
 };
-// A stream keeps it until its answer.
+// The stream keeps the request until its answer.
 using shared_request = std::shared_ptr<const store_request>;
 
 using store_reply =
@@ -359,11 +359,11 @@ using store_reply =
                  tried<release_answer>, tried<pauses_answer>, tried<dead_answer>, tried<held_answer>,
                  tried<waits_answer>, tried<resumed_answer>, tried<waiting_answer>>;
 
-// Of each question, in their order.
+// One reply per question, in the same order.
 struct store_answer {
   std::vector<store_reply> replies;
 
-  // Why some part of what reads_or_writes_events was put off, or empty.
+  // Why part of what reads_or_writes_events names was deferred; empty if nothing was.
   std::string_view deferral() const;
 };
 

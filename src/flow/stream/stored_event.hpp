@@ -1,4 +1,4 @@
-// stored_event: a row of the outbox as it was read, and how it left the ordinary way.
+// stored_event: an outbox row as read, and why it departed from normal processing.
 #pragma once
 
 #include <chrono>
@@ -11,30 +11,31 @@
 
 namespace outboxd::flow {
 
-// How an event left the ordinary way from pending to published; the column `exception`.
+// How an event departed from the normal path from pending to published; the column `exception`.
 enum class exception : std::uint8_t {
   none,
-  scheduled,    // waiting until available_at; holds nobody back
-  backing_off,  // waiting until available_at after a failure; holds back its aggregate
-  parked,       // waiting behind an earlier event of its aggregate; no due time of its own
+  scheduled,    // waits until available_at; blocks no other events
+  backing_off,  // waits until available_at after a failure; blocks its aggregate
+  parked,       // waits behind an earlier event of its aggregate; has no due time of its own
   dead,
 };
 
-// A row as it was read. The views of `what` point into `storage`.
+// A row as read. The views of `what` point into `storage`.
 struct stored_event {
   event what;
   exception from = exception::none;
-  // Pending and scheduled for later: it has to be set aside.
+  // For a pending event that is scheduled for later: the time until it is due; the row has to be changed to
+  // scheduled.
   std::optional<std::chrono::milliseconds> due_in = {};
   bool withheld = false;  // too large for this answer: its texts have to be fetched
-  bool suspect = false;   // its last failure was a channel or connection that the broker closed over it
-  // The destination that it waits for, and since when it has been failing.
+  bool suspect = false;   // at its last failure the broker closed the channel or connection because of it
+  // The destination for which it waits, and since when that destination has failed.
   std::optional<destination_id> waits_for = {};
   std::optional<timestamp> first_failed_at = {};
-  bool rests = false;          // read because of that destination: if it fails again, its row stays as it is
-  bool earlier_waits = false;  // due: an earlier event of its aggregate backs off or is parked
-  bool put_off = false;        // fetched: it is to be sent later by now
-  std::int64_t size = 0;       // bytes of its texts; estimated while they are withheld
+  bool rests = false;          // read for that destination: if it fails again, the row does not change
+  bool earlier_waits = false;  // due, but an earlier event of its aggregate backs off or is parked
+  bool put_off = false;        // fetched, but was put off in the meantime
+  std::int64_t size = 0;       // bytes of its texts; an estimate while they are withheld
   std::shared_ptr<const void> storage;
 };
 

@@ -8,10 +8,10 @@
 namespace outboxd::flow {
 namespace {
 
-// In transactions: a part of those that the next leader scans in one read.
+// In transactions: a fraction of those that the next leader scans in one read.
 constexpr xid worth_saving = 5'000;
 
-// Most unmarkable events that are saved by name: further ones are read again by the next leader.
+// Maximum unmarkable events that are saved individually; the next leader reads the others again.
 constexpr std::size_t most_saved_unsettled = 100;
 
 }  // namespace
@@ -47,7 +47,7 @@ void stream::go_on() {
 }
 
 void stream::abandon() {
-  // A round trip may be under way since before the stop.
+  // A round trip may have been under way since before the stop.
   if (state_.phase != phase::idle) state_.phase = phase::draining;
   dispatcher_.abandon();
   forget_unsent();
@@ -92,7 +92,7 @@ std::vector<event_key> stream::unwritten() const {
   });
 }
 
-// Except rows that PostgreSQL refuses to write.
+// All events are settled, except rows that PostgreSQL refuses to write.
 bool stream::all_settled() const {
   return !asked_ && settlement_.idle() && state_.events.size() == settlement_.refused().size();
 }
@@ -113,13 +113,14 @@ void stream::on_lanes_changed() {
   intake_.ring();
 }
 
-// While it sends nothing, events that come back from the lanes are for the next leader, or for a later read.
+// While nothing is sent, events returned by the lanes are left for the next leader or a later read.
 void stream::on_progress() {
   if (!state_.runs()) forget_unsent();
   state_.tell(notice::progress{});
 }
 
-// Nothing is sent until an answer proves the lead, and with full memory there may be no other question.
+// True if nothing may be sent until a reply proves the lead; then a request is needed even if there is
+// nothing else to ask, as with full memory.
 bool stream::owes_proof() const {
   return state_.phase != phase::loading && !may_send() && state_.events.size() > 0;
 }
@@ -138,10 +139,10 @@ shared_request stream::next() {
   if (state_.phase == phase::idle || asked_) return nullptr;
   store_request out;
   if (state_.phase == phase::loading) intake_.ask_to_load(out);
-  // A proof that came with a slow read would be old by its answer.
+  // If a slow read delayed the proof, the proof would already be old.
   if (state_.runs() && !owes_proof()) intake_.ask(out);
   const bool may_save = state_.phase != phase::draining || all_settled();
-  if (owes_proof()) saved_.reset();  // any answer will do
+  if (owes_proof()) saved_.reset();  // any reply will do
   if (owes_proof() || (save_ && may_save)) {
     if (may_save) save_ = false;
     ask_to_save(out);
@@ -153,7 +154,7 @@ shared_request stream::next() {
   return asked_;
 }
 
-// Events that PostgreSQL refuses to mark do not hold it down; they are saved beside it.
+// Events that PostgreSQL refuses to mark do not keep the saved position low; they are listed beside it.
 void stream::ask_to_save(store_request& to) const {
   position now = intake_.at();
   auto refused = settlement_.refused();
@@ -164,7 +165,7 @@ void stream::ask_to_save(store_request& to) const {
     now.seq = std::min(now.seq, one.it.what.seq - 1);
   });
   if (const auto lowest = intake_.lowest_passed_over()) now.seq = std::min(now.seq, *lowest - 1);
-  // Saving is a transaction, too: a slightly newer snapshot is not worth one.
+  // Saving takes a transaction, and a slightly newer snapshot is not worth one.
   if (saved_ && saved_->seq == now.seq && now.seen.xmax < saved_->seen.xmax + worth_saving) return;
   save_request out{std::move(now)};
   for (const slot which : refused) {
@@ -175,7 +176,7 @@ void stream::ask_to_save(store_request& to) const {
 }
 
 stream::news stream::on_answer(store_answer answer) {
-  // The time of an answer is only known to be after the question: a process that was stopped may find an old
+  // All that is known is that the answer was sent after the request: a suspended process may find an old
   // answer in its socket after it has lost the lead.
   dispatcher_.trust_lead_until(state_.asked_at + state_.limits.lead_lasts);
   const auto asked = std::exchange(asked_, nullptr);
@@ -193,7 +194,7 @@ stream::news stream::on_answer(store_answer answer) {
   return out;
 }
 
-// Answers to questions from before the lead is given up are ignored, except for what they wrote.
+// Answers to requests from before a drain are ignored, except for what they wrote.
 template <class Question, class Answer>
 void stream::take(const Question& asked, Answer& got, news& out) {
   if constexpr (std::is_same_v<Question, record_request>) {

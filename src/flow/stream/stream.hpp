@@ -1,4 +1,4 @@
-// stream: the events of one shard at its leader: read, offered to the lanes, and marked.
+// stream: the events of one shard at its leader: reads them, offers them to the lanes, and marks them.
 #pragma once
 
 #include <optional>
@@ -14,18 +14,19 @@ namespace outboxd::flow {
 
 struct saved_position {
   position at;
-  std::vector<std::int64_t> unsettled;  // seqs up to it of events that are not settled
+  std::vector<std::int64_t> unsettled;  // seqs, up to the position, of unsettled events
 };
 
-// Pure: time, database and broker come from outside, and nothing here blocks or throws. It has three parts:
-// intake reads and admits events, the dispatcher brings them to the lanes and judges their outcomes, and
-// settlement writes these into the table. Here are the phases, and the one round trip at a time.
+// Pure: the caller supplies time, database and broker, and nothing here blocks or throws. A stream has three
+// parts: intake reads and admits events, the dispatcher offers them to the lanes and evaluates their
+// outcomes, and settlement writes the outcomes into the table. This class has the phases, and sends one round
+// trip at a time.
 class stream final : public dispatcher::owner {
  public:
   using phase = stream_phase;
   using news = read_news;
 
-  // tell: gets the notices. steps: gets each step of each event; may be null.
+  // tell: receives the notices. steps: receives each step of each event; may be null.
   stream(lanes& over, stream_limits limits, observer tell, step_observer* steps = nullptr);
 
   // From the next read on: rows and payload bytes in a read.
@@ -35,47 +36,49 @@ class stream final : public dispatcher::owner {
   }
   // From the next failure on.
   void retry_by(retry_policy policy) { state_.limits.retry = std::move(policy); }
-  // Also for events that wait already.
+  // Also applies to events that already wait.
   void give_up_after(std::optional<std::chrono::milliseconds> to) {
     state_.limits.give_up_after = to;
     intake_.give_up_after(to);
   }
-  // From the next event on that is read.
+  // Applies from the next event read.
   void route_by(routing routes) {
     state_.limits.route = std::move(routes);
-    if (state_.blocked.paused.by_destination()) intake_.resume();  // some may go elsewhere by them
+    if (state_.blocked.paused.by_destination()) intake_.resume();  // some may have another destination now
   }
 
-  // The lead is taken.
+  // The lead was acquired.
   void start(saved_position from, payload_type payload);
-  // The server has told its time; later reads with a summary do so, too.
+  // The server reported its time; later reads with a summary do so, too.
   void on_server_time(clock::time_point asked, timestamp told) {
     state_.server_clock.on_answer(asked, state_.now(), told);
   }
-  // Reads and sends nothing more; drained() follows when all that is in flight is settled.
+  // Stops reading and sending; drained() becomes true when everything in flight is settled.
   void drain();
-  // Continues to lead after drain(), between two requests: sends and reads again, as after a takeover. Events
-  // in flight or to be written stay so.
+  // Resumes leading after drain(), between two requests: sends and reads again, as after a takeover. Events
+  // in flight or to be written are not affected.
   void go_on();
-  // Waits no longer for confirms.
+  // Stops waiting for confirms.
   void abandon();
-  // If a draining stream ends now, these events may be sent again: those in flight, and those confirmed but
-  // not marked.
+  // Events that may be sent again if a draining stream ends now: those in flight, and those confirmed but not
+  // marked.
   std::vector<event_key> in_flight() const;
   std::vector<event_key> unmarked() const;
-  // Events whose mark or record is to be written.
+  // Events whose mark or record has yet to be written.
   std::vector<event_key> unwritten() const;
   bool drained() const;
-  // The lead is lost; memory is cleared.
+  // The lead was lost; clears the memory.
   void lost();
 
-  // There may be new events; there may be due ones; it is time to look at everything.
+  // ring: there may be new events; ring_due: events may be due; ring_pauses: pauses may have changed; sweep:
+  // check everything.
   void ring() { intake_.ring(); }
   void ring_due() { intake_.ring_due(); }
   void ring_pauses() { intake_.ring_pauses(); }
   void sweep();
 
-  // What to ask the store for now; null: nothing. One request at a time: on_answer or lost() follows.
+  // Returns the next request for the store; null: none now. There is one request at a time: on_answer or
+  // lost() must follow.
   shared_request next();
   clock::time_point next_at() const;
   news on_answer(store_answer answer);
@@ -83,13 +86,13 @@ class stream final : public dispatcher::owner {
   phase now_in() const { return state_.phase; }
   const unsettled& events() const { return state_.events; }
   const position& at() const { return intake_.at(); }
-  // Whether this event is below the position but still to be read.
+  // True if this event is below the position but has yet to be read.
   bool passes_over(aggregate which, std::int64_t seq) const { return intake_.passes_over(which, seq); }
-  // Why it does not send although it leads: it searches earlier rows, or it still loads obstacles.
+  // Why a leader does not send: it searches earlier rows, or still loads obstacles.
   std::optional<reader::search> searching() const {
     return state_.runs() ? intake_.searching() : std::nullopt;
   }
-  // The read that is under way was asked for at this time.
+  // When the read under way was requested.
   std::optional<clock::time_point> reads_since() const {
     const bool reads = asked_ && asked_->asks_one_of<read_request, walk_request>();
     return reads ? std::optional(state_.asked_at) : std::nullopt;
@@ -99,7 +102,7 @@ class stream final : public dispatcher::owner {
   }
   std::size_t held() const { return state_.blocked.aggregates(); }
   bool is_paused() const { return state_.blocked.paused.everything(); }
-  // A lock keeps it from writing the outcome of some events.
+  // True if a lock prevents the outcomes of some events from being written.
   bool meets_lock() const { return settlement_.meets_lock(); }
   std::optional<refused_writes> refuses() const { return settlement_.refuses(); }
   bool may_send() const { return dispatcher_.may_send(); }
@@ -126,7 +129,7 @@ class stream final : public dispatcher::owner {
   shared_request asked_;  // the round trip under way
   clock::time_point loads_since_{};
   std::optional<position> saved_;
-  bool save_ = false;  // with the next round trip
+  bool save_ = false;  // in the next round trip
 };
 
 }  // namespace outboxd::flow

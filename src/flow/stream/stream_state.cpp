@@ -23,7 +23,7 @@ destination stream_state::target_of(slot which) const {
   return out;
 }
 
-// By type or by destination.
+// Considers its types and its destination.
 bool stream_state::is_paused(slot which) const {
   return blocked.paused.holds(events.at(which).it.what, destination_of(which));
 }

@@ -1,4 +1,5 @@
-// stream_state: what the parts of a stream share: its phase, the events in memory, and what blocks them.
+// stream_state: the state that the parts of a stream share: its phase, the events in memory, and what blocks
+// them.
 #pragma once
 
 #include <string>
@@ -16,10 +17,10 @@
 namespace outboxd::flow {
 
 enum class stream_phase : std::uint8_t {
-  idle,      // somebody else leads the shard
-  loading,   // leads; loads obstacles and the rest of a former leader before it sends
+  idle,      // another relay leads the shard
+  loading,   // leads; loads obstacles and the events left by a former leader before it sends
   running,   // reads, sends, marks
-  draining,  // gives the lead up: waits for confirms and writes the outcomes
+  draining,  // gives up the lead: waits for confirms and writes the outcomes
 };
 
 struct stream_state {
@@ -32,24 +33,24 @@ struct stream_state {
   unsettled events{};
   barriers blocked{limits.most_held};
   flow::server_clock server_clock{};
-  int client = 0;                // its number at the lanes
-  clock::time_point asked_at{};  // when the round trip began that is under way or has just ended
+  int client = 0;                // its number in the lanes
+  clock::time_point asked_at{};  // when the current or the last round trip began
 
   clock::time_point now() const { return pool.now(); }
   bool runs() const { return phase == stream_phase::running; }
 
   destination destination_of(slot which) const;
   destination destination_of(const event& one, const routed* route) const;
-  // Where its message goes: a dead letter goes to the exchange for dead letters.
+  // Where its message is sent: for a dead letter, the dead-letter exchange.
   destination target_of(slot which) const;
-  // By type or by destination.
+  // Considers its types and its destination.
   bool is_paused(slot which) const;
 
   void trace(step what, slot which) const {
     if (steps != nullptr && steps->listens()) say_step(what, which);
   }
   void say_step(step what, slot which) const;
-  // Tells of the row that PostgreSQL refuses, if there is one.
+  // Reports the row that PostgreSQL refuses, if there is one.
   void say_stuck(const write_queue& what, std::string_view trouble, const std::string& reason) const;
 };
 

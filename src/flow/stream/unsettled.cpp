@@ -7,7 +7,7 @@
 
 namespace outboxd::flow {
 
-// Ids are random already, for most; mixed by the map.
+// Most ids are random already, and the map mixes the result.
 std::size_t unsettled::key_hash::operator()(const event_key& key) const {
   std::uint64_t halves[2];
   std::memcpy(halves, key.id.bytes.data(), sizeof halves);
@@ -123,7 +123,7 @@ bool unsettled::complete(slot which, stored_event with) {
       with.what.aggregate != it.what.aggregate)
     return false;
   with.from = it.from;
-  with.rests = it.rests && with.waits_for == it.waits_for;  // else somebody has changed where it goes
+  with.rests = it.rests && with.waits_for == it.waits_for;  // false: waits for another one
   with.withheld = false;
   count_bytes(with, with.size);
   it = std::move(with);

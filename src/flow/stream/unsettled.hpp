@@ -1,5 +1,4 @@
-// unsettled: the events that a stream has read and not yet settled: their states, and their aggregates as
-// chains.
+// unsettled: the events that a stream has read but not settled: their stages, and a chain for each aggregate.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -19,55 +18,57 @@ namespace outboxd::flow {
 
 class unsettled {
  public:
-  // The connections over which it was in flight when they ended.
+  // The channels and connections that ended while the event was in flight.
   struct interruptions {
     suspicion suspected = suspicion::none;
-    bool unconfirmed = false;  // one was given up for its silence
+    bool unconfirmed = false;  // one was dropped because no confirms came
     std::chrono::steady_clock::time_point latest{};
   };
 
   struct entry {
     stored_event it;
     event_stage now;
-    slot before = no_slot;  // in its chain
+    slot before = no_slot;  // neighbours in its chain
     slot after = no_slot;
     interruptions so_far;
-    bool immeasurable = false;                        // the size of its texts could not be had
-    bool goes_as_first = false;                       // of its chain: it was refused behind an unsettled one
-    std::chrono::steady_clock::time_point seen_at{};  // its row said this then, or later
-    std::int16_t lane = -1;                           // that it was offered to last
-    std::uint64_t turn = 0;                           // of that offer among all offers
-    std::shared_ptr<const routed> route;              // null: none, or its texts are not here
+    bool immeasurable = false;                        // measuring the size of its texts has failed
+    bool goes_as_first = false;                       // to be sent as the first, after it failed as a later
+                                                      // one
+    std::chrono::steady_clock::time_point seen_at{};  // the row had this content at this time or later
+    std::int16_t lane = -1;                           // the last lane to which it was offered
+    std::uint64_t turn = 0;                           // number of that offer among all offers
+    std::shared_ptr<const routed> route;              // null: no route, or its texts are not fetched
 
     template <class Stage>
     bool is() const {
       return std::holds_alternative<Stage>(now);
     }
-    // At a lane: it or its dead letter.
+    // On a lane: the event or its dead letter.
     bool is_offered() const {
       const auto* const dead = std::get_if<stage::letter>(&now);
       return dead != nullptr ? dead->offered : is<stage::offered>();
     }
-    // In its chain and at no lane: it or its dead letter.
+    // In its chain and on no lane: the event or its dead letter.
     bool is_queued() const { return is<stage::queued>() || (is<stage::letter>() && !is_offered()); }
     bool is_unsent() const { return is_queued() || is<stage::fetching>(); }
   };
 
-  // An aggregate's events in the order in which they go out.
+  // The events of an aggregate in sending order.
   struct chain {
     slot first = no_slot;
     slot last = no_slot;
     std::uint32_t length = 0;
-    std::uint32_t offered = 0;  // of them
-    std::int32_t lane = -1;     // that they were offered to
-    bool returns = false;       // they go as events that had waited in the table do; decided by the first
-    slot offered_to = no_slot;  // all up to this one are offered, and none travels alone; or it is not known
+    std::uint32_t offered = 0;  // number of events on a lane
+    std::int32_t lane = -1;     // the lane to which they were offered
+    bool returns = false;       // they are sent as returning events; the first one decides
+    slot offered_to = no_slot;  // all up to this one are offered, and none travels alone; no_slot: unknown
   };
 
-  // Puts it into its chain, by seq among those that have no lane yet. Nothing if it is there already.
+  // Adds the event to its chain, by seq among the events that are not on a lane. Returns nullopt if the event
+  // is already there.
   std::optional<slot> add(stored_event one);
 
-  // Ends its time in the chain; the chain goes with its last event.
+  // Removes the event from its chain; the chain ends with its last event.
   void leave_chain(slot which);
   void erase(slot which);
   void clear();
@@ -78,21 +79,20 @@ class unsettled {
   slot find(const event_key& key) const;
   chain* find_chain(aggregate which);
   std::uint32_t length_of(aggregate which) const;
-  std::vector<aggregate> aggregates() const;  // that have a chain: by the seq of their first event
+  std::vector<aggregate> aggregates() const;  // those with a chain, by the seq of their first event
 
   std::size_t size() const { return by_key_.size(); }
-  // Of the texts that are here.
+  // Bytes of all texts in memory.
   std::int64_t bytes() const { return bytes_; }
-  // Those in chains that had waited in the table: for their time, behind another one, for the end of an
-  // outage.
+  // Returning events in chains: those that were scheduled, blocked, or waiting for a destination.
   struct share {
     std::size_t events = 0;
     std::int64_t bytes = 0;
   };
   const share& returning() const { return returning_; }
-  // Its row has changed: its texts have to be fetched.
+  // The row has changed: its texts have to be fetched.
   void withhold(slot which);
-  // The texts of a withheld event have come. False if they are of another event.
+  // The texts of a withheld event were fetched. Returns false if they belong to another event.
   bool complete(slot which, stored_event with);
 
   template <class Visit>

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t most_look_ups = 200;
 
-// After a read has failed.
+// The pause after a failed read.
 constexpr auto read_again = 20ms;
 
 }  // namespace
@@ -23,7 +23,7 @@ void waiting::start(int client) {
 
 void waiting::add_to(store_request& to, int room, clock::time_point now) {
   if (room <= 0 || now < not_before_) return;
-  // It has failed again: it is probed first.
+  // A destination that fails again is probed first.
   std::erase_if(wakes_, [&](const wake& one) {
     if (known_.works(one.of)) return false;
     known_.on_found(one.of, client_, now);

@@ -1,4 +1,5 @@
-// waiting: the next reads of events that wait for a destination: one as a probe, or all when it works again.
+// waiting: reads events that wait for a destination: one as a probe, or all after the destination works
+// again.
 #pragma once
 
 #include <deque>
@@ -8,23 +9,23 @@
 
 namespace outboxd::flow {
 
-// Pure. Nothing is written of what is read here: an event whose destination fails again leaves the memory,
-// and its row stays as it is.
+// Pure. Reading them changes no rows: an event whose destination fails again leaves memory, and its row stays
+// as it is.
 class waiting {
  public:
   explicit waiting(destinations& known) : known_(known) {}
 
-  // The lead has been taken. `client`: the number that destinations know the stream by.
+  // The lead was acquired. `client`: the number of the stream in destinations.
   void start(int client);
 
-  // room: for so many more events.
+  // room: the number of events for which there is memory.
   void add_to(store_request& to, int room, clock::time_point now);
   void on_answer(const waiting_request& asked, const tried<waiting_answer>& got, clock::time_point now);
-  // When there is something to read.
+  // When there will be something to read.
   clock::time_point next(int room, clock::time_point now) const;
 
  private:
-  // A destination works again: its events after this seq are still to be read.
+  // A destination that works again; its events after this seq have yet to be read.
   struct wake {
     destination_id of;
     std::int64_t after;
@@ -33,7 +34,7 @@ class waiting {
   destinations& known_;
   int client_ = 0;
   std::deque<wake> wakes_;
-  clock::time_point not_before_{};  // a read has failed
+  clock::time_point not_before_{};  // set after a failed read
 };
 
 }  // namespace outboxd::flow

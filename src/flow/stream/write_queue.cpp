@@ -9,16 +9,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A lock is short, as a rule.
+// Most locks are short.
 constexpr auto locked_at_first = 20ms;
 constexpr auto locked_at_most = 900ms;
 
-// A row that is refused stays refused until somebody acts.
+// A refused row stays refused until somebody fixes the cause.
 constexpr auto refused_at_first = 1'000ms;
 constexpr auto refused_at_most = 60'000ms;
 
-// If nothing at all was written for this long, the rows were not the reason: a right was missing, or the
-// server accepted no transactions. The first success ends that.
+// If nothing at all was written for this long, the rows were not at fault: a privilege was missing, or the
+// server accepted no transactions. The first success ends the pauses.
 constexpr auto quiet_for = 5'000ms;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// write_queue: writes to the outbox, in groups, which are gathered for a short time and split when PostgreSQL
+// write_queue: groups writes to the outbox, collects them for a short time, and splits a group if PostgreSQL
 // refuses a row.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace outboxd::flow {
 
-// A group is one statement. A refused group is halved until the refused row is alone. That row is tried again
+// A group is one statement. A refused group is halved until the refused row is alone. That row is retried
 // with growing pauses, as are locked rows. No other row waits for them.
 class write_queue {
  public:
@@ -23,10 +23,10 @@ class write_queue {
     std::vector<slot> slots;
     mark_mode mode = mark_mode::by_place;
     clock::time_point not_before{};
-    std::chrono::milliseconds pause{0};             // the latest one
-    std::optional<clock::time_point> refused_at{};  // when it was first refused, alone
+    std::chrono::milliseconds pause{0};             // the last pause
+    std::optional<clock::time_point> refused_at{};  // when it was first refused as a single row
 
-    // Of a group that was refused it is what is left.
+    // True if it is the rest of a refused group.
     bool is_single_again() const {
       return slots.size() == 1 && (mode == mark_mode::by_key || pause.count() > 0);
     }
@@ -36,33 +36,34 @@ class write_queue {
 
   void add(slot which, clock::time_point now);
 
-  // When there will be something to write; nothing while a group is on its way.
+  // When there will be something to write; nullopt while a group is under way.
   std::optional<clock::time_point> due() const;
 
-  // The group to write now, or nothing. `all`: without lingering. It is on its way until end(). `fitting`: at
-  // most so many of the fresh ones; 0: only what is tried again.
+  // Returns the group to write now, or null. `all`: without waiting for more events. The group is under way
+  // until end(). `fitting`: at most this many fresh events; 0: only retries.
   const group* begin(clock::time_point now, bool all = false, std::size_t most = SIZE_MAX);
   const group* begin_fitting(clock::time_point now, std::size_t fitting);
   const std::vector<slot>& fresh() const { return fresh_; }
 
-  // Takes the answer to the group. `left`: with done, the locked rows. Returns the written ones.
+  // Processes the answer for the group. `left`: if done, the locked rows. Returns the events that were
+  // written.
   std::vector<slot> end(write_result result, std::span<const slot> left, clock::time_point now);
 
-  // The row that cannot be written, after an end() with `refused` that concerned one alone.
+  // The row that cannot be written, after end() with `refused` for a group of one row.
   std::optional<slot> stuck() const { return stuck_; }
-  // How long its latest pause is.
+  // The length of its last pause.
   std::chrono::milliseconds stuck_for() const { return again_.back().pause; }
-  // It is not to be tried again.
+  // Gives up retrying that row.
   void drop_stuck() { again_.pop_back(); }
   bool under_way() const { return under_way_.has_value(); }
 
-  // How many are to be tried again, because they are locked or refused.
+  // The number of events to retry, because they are locked or refused.
   std::size_t put_off() const;
-  // Somebody's lock keeps it from writing some of it.
+  // True if another session's lock prevents some writes.
   bool meets_lock() const;
-  // Only rows that PostgreSQL refuses to write are left.
+  // True if nothing is left to write, except rows that PostgreSQL refuses.
   bool idle() const;
-  // Those rows, and since when the first of them is refused.
+  // The refused rows, and since when the first of them has been refused.
   std::vector<slot> refused() const;
   std::optional<clock::time_point> refused_since() const;
   void clear();
@@ -74,11 +75,11 @@ class write_queue {
 
   write_limits limits_;
   std::vector<slot> fresh_;
-  clock::time_point oldest_;  // of the fresh ones
+  clock::time_point oldest_;  // when the oldest fresh event was added
   std::deque<group> again_;
   std::optional<group> under_way_;
   std::optional<slot> stuck_;
-  std::optional<clock::time_point> written_at_;  // the latest success
+  std::optional<clock::time_point> written_at_;  // time of the last success
 };
 
 }  // namespace outboxd::flow
