@@ -32,8 +32,7 @@ class unsettled {
     slot after = no_slot;
     interruptions so_far;
     bool immeasurable = false;                        // measuring the size of its texts has failed
-    bool goes_as_first = false;                       // to be sent as the first, after it failed as a later
-                                                      // one
+    bool goes_as_first = false;                       // failed as a later one; to be sent as the first
     std::chrono::steady_clock::time_point seen_at{};  // the row had this content at this time or later
     std::int16_t lane = -1;                           // the last lane to which it was offered
     std::uint64_t turn = 0;                           // number of that offer among all offers
