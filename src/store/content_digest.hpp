@@ -1,4 +1,4 @@
-// content_digest: a digest of the content that was sent, for a comparison with the event's row.
+// content_digest: a digest of the content that was sent, to compare it with the event's row.
 #pragma once
 
 #include <string>

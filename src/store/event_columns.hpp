@@ -1,12 +1,12 @@
-// event_columns: the columns of an event in the table and in answers. relay_statements inserts the SQL;
-// event_rows reads the answer.
+// event_columns: the columns of an event in the table and in answers. relay_statements inserts this SQL into
+// statements; event_rows reads the answers.
 #pragma once
 
 #include <string_view>
 
 namespace outboxd::store {
 
-// From `e`, a row of the table. Columns are named, because users may add others.
+// Columns that are read from `e`, a row of the table. They are listed by name, because users may add columns.
 inline constexpr std::string_view event_row =
     R"(e.ctid AS place, e.xmin AS written_by, e.id, e.seq, e.tx, @hash@ AS hash, e.created_at,
     coalesce(e.available_at, e.created_at) AS available_at, e.attempts, e.exception,
@@ -19,7 +19,8 @@ inline constexpr std::string_view event_row =
       + coalesce(octet_length(coalesce(e.replay_exchange, e.exchange)), 0)
       + coalesce(octet_length(coalesce(e.replay_routing_key, e.routing_key)), 0) AS names)";
 
-// The columns of an event. Counts of 0, the usual case, are null, because a null costs next to nothing.
+// The columns of an event in an answer. A count of 0, the usual case, is returned as null, because a null
+// costs almost nothing.
 inline constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash, f.created_at,
   CASE WHEN @names_fit@ THEN f.aggregate_type END, CASE WHEN @names_fit@ THEN f.aggregate_id END,
   CASE WHEN @names_fit@ THEN f.event_type END,
@@ -35,11 +36,11 @@ inline constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx,
            ELSE 9223372036854775807 END END,
   CASE WHEN f.written_by <> xid(f.tx) THEN f.written_by::text END)";
 
-// Further columns of an event with an exception; event_behind or false follows.
+// More columns of an event that has an exception; they are followed by event_behind or false.
 inline constexpr std::string_view exception_columns =
     "f.exception::text, f.last_error_code, f.waits_for, f.first_failed_at, f.available_at";
 
-// Columns of every statement that returns events, in order.
+// The columns of every statement that returns events, in order.
 enum class event_column : int {
   id,
   place,
@@ -47,27 +48,27 @@ enum class event_column : int {
   tx,
   hash,
   created_at,
-  aggregate_type,  // null, and so are all texts: withheld
+  aggregate_type,  // null if the texts are withheld, as are all other texts
   aggregate_id,
   event_type,
   payload,
   headers,
   exchange,
   routing_key,
-  size,      // of the texts, if they exceed $1 together and so are withheld; -1: payload or headers are
-             // NULL in the table; else null
+  size,      // of the texts, if they exceed $1 together and are therefore withheld; -1: payload or headers
+             // are NULL in the table; otherwise null
   attempts,  // null: 0
-  due_in,    // for a pending scheduled event: milliseconds until it is due; else null
+  due_in,    // for a pending scheduled event: milliseconds until it is due; otherwise null
   // In rows without an id, which come first: other results of the statement, as a JSON object. In events: the
-  // transaction that wrote the row last, without its epoch, if another one inserted it.
+  // transaction that last wrote the row, without its epoch, if that is not the one that inserted it.
   head,
-  // In all statements but `read`, whose events have no exception:
+  // In all statements except `read`, whose events have no exception:
   exception,
-  failure,          // the latest one's code
-  waits_for,        // null: for no destination
+  failure,          // code of the last failure
+  waits_for,        // null: it waits for no destination
   first_failed_at,  // null: it has not failed
   available_at,
-  behind,  // in `due`, `resumed` and `waiting`; in `by_key`: put off
+  behind,  // in `due`, `resumed` and `waiting`; in `by_key`: whether it was put off
 };
 
 }  // namespace outboxd::store

@@ -1,5 +1,5 @@
-// event_rows: checks an answer with events, and turns its rows into the flow's events without copying their
-// texts.
+// event_rows: checks an answer that contains events, and converts its rows to flow events without copying
+// their texts.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,19 +13,19 @@
 
 namespace outboxd::store {
 
-// How it differs from an answer with events (heads first, then events); nullopt if it does not. Like misfit
-// in pg/answer_shape.hpp. with_exceptions: for all statements but `read`, see event_column.
+// Returns how the answer differs from the expected shape (heads first, then events), or nullopt. Similar to
+// misfit in pg/answer_shape.hpp. with_exceptions: for all statements except `read`, see event_column.
 std::optional<std::string> misfit_of_events(const pg::rows& from, bool with_exceptions);
 
-// Rows without an id are heads, see sql/relay: they are left out here.
+// Skips rows without an id, which are heads (see sql/relay).
 std::vector<flow::stored_event> read_events(const pg::rows& from);
 
-// The content of a head; an empty object if that row is none.
+// Returns the content of a head; an empty object if the row is not a head.
 nlohmann::json read_head(const pg::rows& from, int row);
-// Of a head: null is nothing.
+// Returns a number of a head; nullopt for null.
 std::optional<std::int64_t> number_in(const nlohmann::json& head, const char* name);
 
-// The type of the payload column, by its oid; nullopt if this version does not know it.
+// The type of the payload column, from its OID; nullopt if this version does not support that type.
 std::optional<payload_type> payload_type_of(Oid type);
 
 }  // namespace outboxd::store

@@ -12,13 +12,13 @@
 namespace outboxd::store {
 namespace {
 
-// The columns of every statement that returns events. Texts are made once, and are returned if an event's
-// texts together do not exceed $1. Then its size is null, because the texts show it. Otherwise it is exact,
-// except for a payload that exceeds $1 before it is a text: that counts with its stored size, eightfold if it
-// is compressed and stored larger than $1. OFFSET 0 keeps the planner from making the texts again for each
-// use.
+// The columns of every statement that returns events. Each text is computed once, and returned if all texts
+// of the event together do not exceed $1 bytes. The size is null in that case, because the texts show it.
+// Otherwise the size is exact, unless the payload exceeds $1 even before it is converted to text: then its
+// stored size counts, eightfold if it is compressed. OFFSET 0 prevents the planner from computing the texts
+// again for each use.
 //
-// The rows are between event_open and event_close, each with the columns of event_row.
+// The rows are selected between event_open and event_close, each with the columns of event_row.
 constexpr std::string_view event_open = R"((
   SELECT e.*,
          CASE WHEN pg_column_size(e.stored_payload) > $1::bigint THEN NULL
@@ -33,8 +33,8 @@ constexpr std::string_view event_open = R"((
 constexpr std::string_view event_close = R"() AS e
   OFFSET 0) AS f)";
 
-// The same, but it measures a row's numbers before it makes texts, which is several times as expensive. A
-// larger document than this is not measured.
+// The same, but measures the numbers of a row before it converts them to text, which costs several times as
+// much. Documents larger than this are not measured.
 constexpr std::int64_t most_measured = 8'000'000;
 constexpr std::string_view measured_open = R"((
   SELECT e.*,
@@ -51,7 +51,7 @@ constexpr std::string_view names_fit = "f.names <= $1::bigint";
 constexpr std::string_view all_fits =
     "(octet_length(f.payload) + octet_length(f.headers) + f.names <= $1::bigint)";
 
-// For a row that is a head: the columns before the head, and those after it.
+// For a row that is a head: the columns before `head`, and those after it.
 std::string no_event() {
   std::string out = "NULL";
   for (int i = 1; i < static_cast<int>(event_column::head); ++i) out += ", NULL";
@@ -59,7 +59,7 @@ std::string no_event() {
 }
 constexpr std::string_view no_exception = "NULL, NULL, NULL, NULL, NULL, NULL";
 
-// Whether an earlier event of its aggregate waits, too. backing_off sorts before parked.
+// True if an earlier event of the aggregate also waits. backing_off sorts before parked.
 constexpr std::string_view event_behind = R"(coalesce((
          SELECT e.seq FROM @schema@.event AS e
          WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = f.hash
@@ -69,23 +69,23 @@ constexpr std::string_view event_behind = R"(coalesce((
          WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = f.hash AND e.exception >= 'parked'
          ORDER BY e.exception, e.seq LIMIT 1) < f.seq, false))";
 
-// For a row that was read as one to send: it has been postponed since. Events that wait for a destination or
+// True if an event that was read for sending has been postponed since. Events that wait for a destination or
 // for the end of a pause count as due.
 constexpr std::string_view is_put_off = R"((e.available_at > clock_timestamp()
        AND (e.exception = 'scheduled'
             OR e.exception = 'backing_off' AND e.waits_for IS NULL
               AND e.last_error_code IS DISTINCT FROM 'paused')) IS TRUE)";
 
-// Everything in an event that makes its message, except its aggregate, which cannot change: the same as in
-// store/content_digest.
+// A digest of everything in an event that affects its message, except the aggregate, which cannot change;
+// store/content_digest computes the same.
 constexpr std::string_view content_digest = R"(sha256(textsend(e.event_type) || '\x00'
       || coalesce('\x01' || textsend(coalesce(e.replay_exchange, e.exchange)), '') || '\x00'
       || coalesce('\x01' || textsend(coalesce(e.replay_routing_key, e.routing_key)), '') || '\x00'
       || textsend(coalesce(e.headers, '{}')::text) || '\x00' || @payload_bytes@))";
 
-// Whether the row `e` differs from what was sent, as `k` tells: given up, postponed, or with other content. A
-// row without a later writer does not differ. A value that is stored in more than a page, or compressed, may
-// be huge as a text, so no text is made of it: a later writer is enough.
+// True if row `e` differs from what was sent, as `k` describes it: it was given up, postponed, or has other
+// content. A row without a later writer does not differ. A value that is stored compressed or in more than a
+// page may be huge as text, so it is not converted: a later writer suffices then.
 constexpr std::string_view changed = R"((e.xmin <> k.written_by AND (
       e.status = 'dead' OR @is_put_off@
       OR CASE WHEN pg_column_size(e.payload) + coalesce(pg_column_size(e.headers), 0) > 8192
@@ -93,28 +93,30 @@ constexpr std::string_view changed = R"((e.xmin <> k.written_by AND (
                 OR pg_column_compression(e.headers) IS NOT NULL
            THEN true ELSE @content_digest@ <> k.sent END)) IS TRUE)";
 
-// Until the event `e` is due, in milliseconds, rounded up; null: never. An infinite time has no difference.
+// Time until event `e` is due, in milliseconds, rounded up; null: never. PostgreSQL cannot subtract infinite
+// timestamps.
 constexpr std::string_view due_in = R"(CASE WHEN e.available_at < 'infinity'
     THEN ceil(extract(epoch FROM greatest(e.available_at, now()) - now()) * 1000)::bigint END)";
 
-// Rows that the statement has found before, by place: `k` has their ctid as place, and their seq. In a
-// partitioned outbox each partition may have a row with this ctid; the seq selects the partition.
+// Selects rows that the statement has already found, by place: `k` has their ctid as place, and their seq. In
+// a partitioned outbox each partition may have a row with this ctid; the seq selects the partition.
 constexpr std::string_view event_at = "e.ctid = k.place AND e.seq = k.seq AND (k.seq & 0) = 0 AND @few@";
 
-// The row that `k` was read from, see event_key in core/event.hpp: at most one. The seq selects the
-// partition; `IS TRUE` keeps the planner from an index. It is in a LATERAL subquery that cannot be merged,
-// for one `k` at a time: otherwise a plan made on an empty table would go through the whole index.
+// Selects the row from which `k` was read, at most one; see event_key in core/event.hpp. The seq selects the
+// partition; `IS TRUE` prevents the planner from using the index on tx. The condition is used in a LATERAL
+// subquery that cannot be flattened, for one `k` at a time: otherwise a plan made on an empty table would
+// scan the whole index.
 constexpr std::string_view event_key = "e.id = k.id AND e.seq = k.seq AND (e.tx = k.tx) IS TRUE";
 
-// Whether `e` has no exception; a row that its owner inserted as waiting, without a reason, has none either.
+// True if `e` is in normal processing; this includes rows inserted as waiting without an exception.
 constexpr std::string_view is_pending =
     "(e.status = 'pending' OR e.status = 'waiting' AND e.exception IS NULL)";
 
-// Whether `e` belongs to the shard $3; $2 is the mask. A single shard has all events, and need not look at
-// names.
+// True if `e` belongs to shard $3; $2 is the mask. If there is only one shard, it has all events, and the
+// names are not hashed.
 constexpr std::string_view in_shard = "($2::bigint = 0 OR (@hash@ & $2) = $3::bigint)";
 
-// Of by_key and by_key_measured: the rows, and which of them come with their texts.
+// For by_key and by_key_measured: the rows, and which of them are returned with their texts.
 constexpr std::string_view row_of_key = R"(SELECT u.*
     FROM unnest($4::uuid[], $5::bigint[], $6::xid8[]) AS k(id, seq, tx)
     CROSS JOIN LATERAL (
@@ -127,13 +129,13 @@ constexpr std::string_view comes =
     AND (row_number() OVER w = 1
          OR sum(octet_length(f.payload)::bigint + octet_length(f.headers) + f.names) OVER w <= $7::bigint))";
 
-// This is always true, and makes the planner expect few places (as does `& 0`). Otherwise a plan made on an
-// empty table would look up each in the index on seq, or scan all of it.
+// This condition is always true, and makes the planner estimate few rows (as does `& 0`). Otherwise a plan
+// made on an empty table would look up each row in the index on seq, or scan the whole index.
 constexpr std::string_view few = "k.place BETWEEN '(0,0)' AND '(4294967295,65535)'";
 
-// The payload's bytes. Almost any type can be cast to text, so there is also a cast that is never executed.
-// PostgreSQL refuses it when the column's type has become bytea, or no longer is: then a new session learns
-// the type.
+// The payload's bytes. Almost any type can be cast to text, so the expression also contains a cast that is
+// never executed. PostgreSQL rejects that cast if the column's type has become bytea, or is no longer bytea;
+// a new session then reads the type again.
 std::string octets_of(payload_type payload) {
   return fmt::format(
       "(CASE WHEN false THEN {} ELSE e.stored_payload::{} END)",
@@ -159,7 +161,7 @@ std::string_view relay_text(std::string_view name) {
 std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_type payload,
                                        after_publish then, open_to_all may,
                                        std::chrono::milliseconds clock_tolerance) {
-  const bool may_hold_numbers = payload == payload_type::jsonb;  // the others are stored as texts
+  const bool may_hold_numbers = payload == payload_type::jsonb;  // the other types are stored as text
   std::vector<replacement> replacements{
       {"@event_open@", std::string(event_open)},
       {"@event_close@", std::string(event_close)},
@@ -201,7 +203,7 @@ std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_ty
   };
   for (replacement& one : lock_placeholders(schema)) replacements.push_back(std::move(one));
   replacements.emplace_back("@schema@", schema.identifier());
-  replacements.emplace_back("@schema_text@", schema.literal());  // a schema may be named @schema@
+  replacements.emplace_back("@schema_text@", schema.literal());  // last: a schema may be named @schema@
   std::vector<prepared> out;
   for (const statement_text& one : statement_texts()) {
     const bool removes = one.name.starts_with("remove");
@@ -215,8 +217,7 @@ std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_ty
   return out;
 }
 
-// It subtracts, and only from a future time, because an addition to created_at may leave the range of a
-// timestamp.
+// Subtracts from a future time, because an addition to created_at might exceed the range of a timestamp.
 std::string is_scheduled(std::chrono::milliseconds clock_tolerance) {
   return fmt::format(
       "(CASE WHEN available_at > clock_timestamp()"
@@ -224,11 +225,11 @@ std::string is_scheduled(std::chrono::milliseconds clock_tolerance) {
       clock_tolerance.count());
 }
 
-// FNV-1a, so that the SQL of a migration and the relay have the same from the name alone.
+// FNV-1a: the SQL of a migration and the relay compute the same value from the name alone.
 std::int32_t lock_class(const pg::schema_name& schema) {
   std::uint32_t hash = 2166136261U;
   for (const char c : "outboxd " + schema.name()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  return static_cast<std::int32_t>(hash & 0x7FFFFFFFU);  // pg_locks shows it as an oid
+  return static_cast<std::int32_t>(hash & 0x7FFFFFFFU);  // positive: pg_locks shows it as an OID
 }
 
 std::vector<std::pair<std::string_view, std::string>> lock_placeholders(const pg::schema_name& schema) {

@@ -9,7 +9,7 @@
 namespace outboxd::store {
 namespace {
 
-// An array of all that could be a name of PostgreSQL's or ours. It needs no quoting, whatever the text is.
+// An SQL array of all words that could be names of objects. The words need no quoting, whatever the text is.
 std::string names_in(std::string_view text) {
   const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
   std::string out = "'{";
@@ -28,7 +28,7 @@ std::string lacks(const pg::schema_name& schema, std::string_view role, std::str
       {"@role@", fmt::format("'{}'", role)},
       {"@names@", names_in(text)},
       {"@only_named@", only_named ? "true" : "false"},
-      {"@schema_text@", schema.literal()},  // behind the others: a schema may be named @role@
+      {"@schema_text@", schema.literal()},  // after the others, because a schema may be named @role@
   }};
   std::string out(state_text("lacks"));
   for (const auto& [what, by] : replacements)

@@ -1,4 +1,4 @@
-// rights: the rights of a role that the user of a session lacks, as sql/state/rights.sql lists them.
+// rights: the privileges of a role that a session's user lacks, as listed in sql/state/rights.sql.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ std::string_view state_text(std::string_view name);
 inline constexpr std::string_view relay_role = "outbox_relay";
 inline constexpr std::string_view operator_role = "outbox_operator";
 
-// Rights of every user that a relay can do without, see open_to_all. Rights that are not named there serve
-// only a log line or a figure.
+// Default privileges that a relay can do without, see open_to_all. The ones not listed there affect only a
+// log line or a metric.
 inline constexpr std::array<std::string_view, 6> dispensable{
     "pg_notification_queue_usage", "pg_control_system",    "pg_stat_activity",
     "pg_stat_get_activity",        "pg_terminate_backend", "pg_relation_size"};
@@ -29,12 +29,12 @@ struct lack {
   enum column : int { kind, name, privilege, words, remedy };
 };
 
-// All rights of the role that the user lacks, and rights on PostgreSQL's own objects that these statements
-// name.
+// A query for all privileges of the role that the user lacks, including those on PostgreSQL's own objects
+// that `statements` names.
 std::string lacks_query(const pg::schema_name& schema, std::string_view role, std::string_view statements);
 
-// One text to append to PostgreSQL's message when it refuses a statement for a missing right: the missing
-// right and the statement that grants it. Null: none is known.
+// A query for one text to append to PostgreSQL's message when it rejects a statement with "permission
+// denied": the missing privilege and the statement that grants it. Null: unknown.
 std::string denial_query(const pg::schema_name& schema, std::string_view role, std::string_view words);
 
 }  // namespace outboxd::store

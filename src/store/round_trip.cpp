@@ -1,4 +1,4 @@
-// The statements that write; see round_trip_reads.cpp for those that read.
+// The statements that write; round_trip_reads.cpp has those that read.
 #include "store/round_trip.hpp"
 
 #include <fmt/format.h>
@@ -124,8 +124,8 @@ std::vector<std::string> round_trip::events_of(std::int64_t largest) const {
   return {pg::int8(largest), pg::int8(of_.shards - 1), pg::int8(of_.shard)};
 }
 
-// The size of rows as texts is known only once they are texts. Several such statements fit into one round
-// trip.
+// The size of a row as text is known only after the conversion, so the statement gets a time limit. The limit
+// allows for several such statements in one round trip.
 std::vector<std::string> round_trip::event_parameters() {
   if (what_.keys_only) return events_of(-1);
   limit_time(of_.patience / 5);
@@ -133,12 +133,12 @@ std::vector<std::string> round_trip::event_parameters() {
 }
 
 void round_trip::limit_time(std::chrono::milliseconds to) {
-  const auto whole = std::max(to, std::chrono::milliseconds(1));  // 0 would be no limit
+  const auto whole = std::max(to, std::chrono::milliseconds(1));  // 0 would mean no limit
   steps_.run(std::string(statement::time_limit), {std::to_string(whole.count())});
 }
 
-// The record of a dead event must survive a crash, or its successors would again be published before it. But
-// it does not wait for a standby server, because a lost one would stop all events.
+// The record of a dead event must survive a crash; otherwise its successors would be published before it is
+// dead again. But the commit does not wait for a standby, because a lost standby would stop all events.
 void round_trip::add(const flow::record_request& asked, flow::write_answer& into) {
   std::vector<event_key> keys;
   std::vector<std::optional<std::string>> exceptions, codes, reasons, scopes, exchanges, routing_keys;
@@ -166,7 +166,7 @@ void round_trip::add(const flow::record_request& asked, flow::write_answer& into
                       pg::text_array(codes), pg::text_array(reasons), pg::text_array(scopes),
                       pg::int8_array(destinations), pg::text_array(exchanges), pg::text_array(routing_keys)});
   steps_.run(std::string(statement::record), std::move(parameters));
-  // left = unfinished rows that `record` did not return, because others have locked them.
+  // left = unfinished rows that `record` did not return, because other sessions have locked them.
   ask(statement::unfinished, key_parameters(keys), [this, keys, &into](segment& got) {
     if (!is_written(got, into)) return;
     const auto recorded = numbers_in(got.answers[got.answers.size() - 2], keys.size());
@@ -213,7 +213,7 @@ void round_trip::add_mark_by_place(const flow::mark_request& asked, flow::write_
   });
 }
 
-// Of rows that are marked by key.
+// Processes the answer of a mark by key.
 bool round_trip::note_changed(const pg::rows& marked, const flow::mark_request& asked,
                               flow::write_answer& into) {
   const auto& keys = asked.keys;
@@ -243,7 +243,7 @@ void round_trip::add(const flow::waits_request& asked, flow::waits_request::answ
          {pg::int8(static_cast<std::int64_t>(asked.after.of)), pg::int8(asked.after.seq),
           pg::int8(asked.give_up_after ? asked.give_up_after->count() : -1), pg::boolean(!asked.only_reads)});
   ask(statement::waits, std::move(parameters), [this, &into](segment& got) {
-    flow::write_answer changed;  // it writes, and fails like a write
+    flow::write_answer changed;  // this statement writes, and fails like a write
     if (!is_written(got, changed)) {
       into.result = changed.result == flow::write_result::refused ? flow::read_result::refused
                                                                   : flow::read_result::deferred;

@@ -1,4 +1,4 @@
-// round_trip: the statements of a request, in one pipeline, and the meaning of their answers.
+// round_trip: converts a request into statements in one pipeline, and interprets their answers.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace outboxd::store {
 
-// It must not move from steps() to answer().
+// The object must not be moved between steps() and answer().
 class round_trip {
  public:
   round_trip(const flow::store_request& what, const shard_view& of) : what_(what), of_(of) {}
@@ -26,7 +26,8 @@ class round_trip {
 
  private:
   using segment = pg::connection::segment;
-  // A segment under way: its last statement, and the function that takes the answers.
+  // A pipeline segment under way: the name of its last statement, and the function that processes its
+  // answers.
   struct question {
     std::string_view statement;
     std::function<void(segment&)> then;
@@ -37,31 +38,32 @@ class round_trip {
   // Three parameters: ids, seqs and transactions.
   static std::vector<std::string> key_parameters(const std::vector<event_key>& keys);
   static void append(std::vector<std::string>& to, std::vector<std::string> more);
-  // Adds a statement that returns events, with their texts unless these are withheld, and with a time limit.
+  // event_parameters: parameters of a statement that returns events, with their texts unless these are
+  // withheld; also adds a time limit.
   std::vector<std::string> event_parameters();
   void limit_time(std::chrono::milliseconds to);
   std::vector<std::string> events_of(std::int64_t largest) const;
 
-  // Whether an answer can be used; if not, what it means for the flow.
+  // Returns true if an answer can be used; otherwise sets what it means for the flow.
   template <class Answer>
   bool is_read(const segment& from, const pg::answer_shape& shape, flow::tried<Answer>& into);
   template <class Answer>
   bool is_answered(const segment& from, flow::tried<Answer>& into);
   bool is_written(const segment& from, flow::write_answer& into);
-  // The same of events; they are all of this shard.
+  // The same for events, which must all belong to this shard.
   template <class Answer>
   std::optional<std::vector<flow::stored_event>> events_in(const segment& from, flow::tried<Answer>& into,
                                                            bool with_exceptions = true);
-  // The last answer has this shape.
+  // True if the last answer has this shape.
   bool has_shape(const pg::rows& from, const pg::answer_shape& shape);
-  // PostgreSQL has sent an unexpected answer: the session is closed. Always false.
+  // PostgreSQL has sent an unexpected answer: causes the session to be closed. Always returns false.
   bool refuse(std::string_view what);
-  // The events that an answer names by numbers from 1 on; nullopt if it names others.
+  // The events that an answer identifies by numbers, starting with 1; nullopt if a number is out of range.
   std::optional<std::vector<bool>> numbers_in(const pg::rows& from, std::size_t most);
 
   bool note_changed(const pg::rows& marked, const flow::mark_request& asked, flow::write_answer& into);
 
-  // Adds the statements of a question; `into` receives its answer.
+  // Adds the statements of a question; `into` will receive its answer.
   void add(const flow::record_request& asked, flow::write_answer& into);
   void add(const flow::mark_request& asked, flow::write_answer& into);
   void add_mark_by_place(const flow::mark_request& asked, flow::write_answer& into);
@@ -87,7 +89,7 @@ class round_trip {
   const shard_view& of_;
   pg::pipeline steps_;
   std::vector<question> questions_;
-  std::string_view answered_;  // the statement whose answer is looked at
+  std::string_view answered_;  // the statement whose answer is being processed
   flow::store_answer out_;
   std::optional<error> broken_;
 };

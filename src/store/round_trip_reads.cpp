@@ -1,4 +1,4 @@
-// The statements that read: the other part of round_trip.hpp.
+// The SELECT statements; the counterpart of round_trip.cpp.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -19,8 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using column = event_column;
 
-// In one read, (c) of docs/design.md goes through this many transactions without asking how many rows they
-// have.
+// In one read, area (c) of docs/design.md scans this many transactions without first counting their rows.
 constexpr flow::xid xids_at_once = 20'000;
 
 std::optional<std::chrono::milliseconds> due_in(const nlohmann::json& head) {
@@ -28,7 +27,8 @@ std::optional<std::chrono::milliseconds> due_in(const nlohmann::json& head) {
   return found ? std::optional(std::chrono::milliseconds(*found)) : std::nullopt;
 }
 
-// A text, because a JSON number would not do beyond 2^63. 0: it is not a number.
+// Transaction IDs are sent as text, because JSON numbers are not exact above 2^63. Returns 0 if the text is
+// not a number.
 flow::xid xid_in(const nlohmann::json& head, const char* name) {
   flow::xid out = 0;
   const auto found = head.find(name);
@@ -179,7 +179,8 @@ void round_trip::add(const flow::look_request& asked, flow::look_request::answer
   });
 }
 
-// PostgreSQL stops only between two texts, not within one. Statements that measure first may take longer.
+// PostgreSQL can be interrupted only between the conversions of two values to text. Statements that measure
+// first may take longer.
 void round_trip::add(const flow::fetch_request& asked, flow::fetch_request::answer& into) {
   limit_time(asked.measured ? of_.patience / 2 : of_.patience / 20);
   auto parameters = events_of(flow::largest_message);

@@ -1,4 +1,4 @@
-// store_session: runs a stream's requests as statements on one PostgreSQL session, and returns the answers.
+// store_session: executes a stream's requests as statements in a PostgreSQL session, and returns the answers.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -13,28 +13,29 @@
 
 namespace outboxd::store {
 
-// Which shard, of how many, and how large an event in a read may be.
+// The shard, the number of shards, and the limits on the size of events.
 struct shard_view {
   int shard = 0;
   int shards = 1;
-  bool rings = true;                           // writers do, for this shard
-  bool afresh = false;                         // the saved position cannot be used: everything is read
-  std::int64_t largest = 0;                    // bytes of one event's texts
-  std::int64_t together = 0;                   // limit for events fetched together, except the first
-  std::chrono::milliseconds patience{10'000};  // with one statement, at most
-  timestamp server_time;                       // when it was loaded
+  bool rings = true;                           // the writers of this shard notify
+  bool afresh = false;                         // the saved position is not usable: everything is read again
+  std::int64_t largest = 0;                    // maximum bytes of the texts of one event
+  std::int64_t together = 0;                   // maximum bytes of events fetched together, except the first
+  std::chrono::milliseconds patience{10'000};  // maximum time for one statement
+  timestamp server_time;                       // when the shard was loaded
 };
 
-// The statements of relay_statements are prepared on the session.
+// The session must have the statements of relay_statements prepared.
 class store_session {
  public:
   store_session(pg::connection& link, std::chrono::milliseconds timeout) : link_(link), timeout_(timeout) {}
 
-  // Loads where the last leader stopped. Call it while the lead is held. Sets the number of shards, and
-  // whether writers ring.
+  // Loads the position at which the last leader stopped. Call this while the lead is held. Sets the number of
+  // shards, and whether writers notify.
   boost::asio::awaitable<result<flow::saved_position>> load(shard_view& of);
 
-  // One round trip, each part in a transaction of its own. After an error, the session is unusable.
+  // Executes one round trip, with each part in a transaction of its own. After an error, the session is
+  // unusable.
   boost::asio::awaitable<result<flow::store_answer>> execute(const flow::store_request& what,
                                                              const shard_view& of);
 

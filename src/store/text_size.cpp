@@ -11,8 +11,8 @@ std::string unpacked_size(std::string_view column) {
       column);
 }
 
-// lax would go through each array twice: by ** and by the filter. jsonb_path_query takes the square of the
-// number of its rows.
+// Lax mode would visit each array twice, by ** and by the filter. The time of jsonb_path_query is quadratic
+// in its number of rows.
 std::string size_of_numbers(std::string_view column, std::int64_t most) {
   return fmt::format(
       R"(CASE WHEN {1} <= {2} THEN coalesce((

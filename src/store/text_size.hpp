@@ -1,4 +1,5 @@
-// text_size: SQL for the size of a column before and after it becomes a text, without making the text.
+// text_size: SQL expressions for the size of a column before and after conversion to text, without converting
+// it.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +8,15 @@
 
 namespace outboxd::store {
 
-// Bytes of its value before it is a text. An uncompressed value has its stored size; a compressed one has to
-// be unpacked.
+// The size of a value before conversion to text, in bytes. For an uncompressed value this is the stored size;
+// a compressed value has to be decompressed.
 std::string unpacked_size(std::string_view column);
 
-// Bytes of the texts of all numbers of a jsonb column, one text at a time. A number may have 131,072 digits
-// before its point and 16,383 behind it, and takes a few bytes as it is stored (PostgreSQL manual, 8.1):
-// nothing else in a document grows by more than sixfold. Time and memory grow with the numbers, so a document
-// of more than `most` bytes counts as 0. It fails (54001) for a document that is nested too deeply for
-// PostgreSQL.
+// The bytes of all numbers of a jsonb column as text, converting one at a time. A number may have 131,072
+// digits before and 16,383 digits after the decimal point, and is stored in a few bytes (PostgreSQL manual,
+// 8.1); nothing else in a document grows more than sixfold. Time and memory grow with the count of numbers,
+// so the result for a document of more than `most` bytes is 0. Fails (54001) if the document is nested too
+// deeply for PostgreSQL.
 std::string size_of_numbers(std::string_view column, std::int64_t most);
 
 }  // namespace outboxd::store
