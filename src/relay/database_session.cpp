@@ -24,22 +24,22 @@ boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string s
   co_return std::move(answers.front());
 }
 
-// The first statement of a session: from here on a name that is not qualified is PostgreSQL's own, whoever
-// may create others.
+// The first statement of a session: from then on, unqualified names are PostgreSQL's own, whoever may create
+// others.
 constexpr std::string_view own_search_path =
     "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)";
 
-// - synchronous_commit: a mark that a crash of PostgreSQL loses is made again after the event was published
-//   again, which guarantee 4 allows; so no mark waits for a flush or for a standby.
-// - row_security: with it off, a policy that would hide events is an error instead of silence.
-// - lock_timeout: a mark that meets a lock must not delay the statements behind it.
+// - synchronous_commit: if PostgreSQL crashes and loses a mark, the event is published and marked again,
+//   which guarantee 4 allows; so no mark waits for a flush or for a standby.
+// - row_security: if off, a policy that would hide events causes an error.
+// - lock_timeout: a mark that meets a lock must not delay the statements after it.
 // - idle_session_timeout: a relay that hangs loses the lead, and no longer counts as one that could lead. A
-//   healthy session is never silent for so long, whether the relay leads or not.
-// - transaction_timeout, from PostgreSQL 17 on: a value set for the database is meant for applications; here
-//   it would cost the lead.
-// - tcp_*, client_connection_check_interval: find a relay whose host or process vanished.
-// - The lock RELAY distinguishes relays' sessions from others that hold our locks. If another session holds
-//   it exclusively, our session looks like a foreign one.
+//   healthy session is never silent that long, whether the relay leads or not.
+// - transaction_timeout, from PostgreSQL 17 on: a database-wide value is meant for applications; here it
+//   would cost the lead.
+// - tcp_*, client_connection_check_interval: detect a relay whose host or process has vanished.
+// - The lock RELAY distinguishes relays' sessions from others that hold the same locks. If another session
+//   holds RELAY exclusively, a relay's session cannot be recognised as such.
 std::string session_settings(const postgres_settings& with, session_use use) {
   constexpr std::chrono::milliseconds mark_wait{20};
   const auto idle = use == session_use::stream ? with.claim_timeout : std::chrono::milliseconds(0);
@@ -90,7 +90,7 @@ boost::asio::awaitable<result<void>> look_what_is_open(pg::connection& link, con
       " has_function_privilege('pg_stat_get_activity(integer)', 'EXECUTE')"
       " AND has_function_privilege('pg_terminate_backend(integer, bigint)', 'EXECUTE')"
       " AND has_table_privilege('pg_stat_activity', 'SELECT'),"
-      // Refused here, because a session that found it out later would count as working.
+      // Checked here, because a session that failed to read pg_locks later would count as working.
       " EXISTS (SELECT FROM pg_locks)";
   OUTBOXD_CO_TRY(const auto open, co_await ask(link, open_sql, with.connect_timeout));
   into.may = {.queue_usage = open.at(0, 0) == "t",
@@ -140,8 +140,8 @@ boost::asio::awaitable<result<outbox_facts>> check_outbox(pg::connection& link,
 
 }  // namespace
 
-// A pooler greets with a process number of its own, to recognise cancel requests. In transaction mode, the
-// next client may get the same server session.
+// A pooler sends a process number of its own at connection start, to recognise cancel requests. In
+// transaction mode, the next client may get the same server session.
 boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, const postgres_settings& with,
                                                        std::string pid) {
   if (pid == std::to_string(link.backend_pid())) co_return result<void>();
@@ -212,8 +212,8 @@ error is_read_only(const pg::connection& link) {
 }
 
 // A relay closes a session that does not answer for claim_timeout, and by then the server has ended every
-// statement that it can end. So no relay uses a session that holds a lead and has been in the same state for
-// longer. Other programs that may hold a lead, such as migrate, do not hold RELAY.
+// statement that it can end. So if a session holds a lead and has been in the same state for longer, no relay
+// uses it any more. Other programs that may hold a lead, such as migrate, do not hold RELAY.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link,
                                                          const postgres_settings& with) {
   constexpr auto sql =

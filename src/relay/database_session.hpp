@@ -1,4 +1,4 @@
-// database_session: opens a session with the outbox's database, and refuses unsuitable servers.
+// database_session: opens a session with the outbox's database, and rejects unsuitable servers.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -14,61 +14,63 @@
 namespace outboxd::relay {
 
 enum class session_use {
-  stream,  // reads and marks: nothing on it waits for a lock for long
-  // Waits for an advisory lock, then holds it while idle. Waiting holds a snapshot and so holds back vacuum,
-  // but only while another session holds the lock.
+  stream,  // reads and marks: statements wait only briefly for locks
+  // Waits for an advisory lock, then holds it while the session is idle. While waiting, the session has a
+  // snapshot, which holds back vacuum, but only as long as another session holds the lock.
   lock,
 };
 
-// What a session finds.
+// What open_session finds in the database.
 struct outbox_facts {
   payload_type payload = payload_type::jsonb;
-  std::int64_t version = store::schema_version;  // of the schema
-  store::open_to_all may;                        // what this user may use
-  std::string goes_without;                      // missing rights, and the GRANT; empty: none
+  std::int64_t version = store::schema_version;  // version of the schema
+  store::open_to_all may;                        // which default privileges the user has
+  std::string goes_without;                      // missing privileges, and the GRANT for them; empty: none
 };
 
-// Refused for good: a server older than 14, a pooler that changes the session between transactions, a
-// schema that this version does not know. A standby or a read-only server is refused
-// for now: it comes back as a primary, or another host does. For `lock` nothing is found.
+// Fails permanently for a server older than 14, a pooler that changes the session between transactions, and a
+// schema that this version does not support. Fails temporarily for a standby or read-only server: it may
+// become the primary, or another host is. For `lock`, the returned facts are empty.
+// For `lock` nothing is found.
 boost::asio::awaitable<result<outbox_facts>> open_session(pg::connection& link, const postgres_settings& with,
                                                           session_use use);
 
-// The server's number for the session. Behind a pooler it is not the one of the greeting
-// (pg::connection::backend_pid).
+// The process number of the session's server. Behind a pooler, it differs from the number sent at connection
+// start (pg::connection::backend_pid).
 boost::asio::awaitable<result<int>> server_process(pg::connection& link, const postgres_settings& with);
 
-// Refuses (permanent) a pooler that changes the session between transactions. `pid`: what pg_backend_pid()
-// says on the session.
+// Rejects (permanent) a pooler that changes the session between transactions. `pid`: the result of
+// pg_backend_pid() in the session.
 boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, const postgres_settings& with,
                                                        std::string pid);
 
-// Refuses (permanent) a schema that this version does not work with; 0: there is none. It works with its own
-// and the next one: a schema is migrated before its relays are replaced.
+// Rejects (permanent) a schema version that this program does not support; 0: there is no schema. Supported
+// are the program's own version and the next one, because a schema is migrated before its relays are
+// replaced.
 result<void> check_version(const pg::schema_name& schema, std::int64_t version);
 
-// Why a session with a server that wants no writes is closed.
+// The error for closing a session with a server that accepts no writes.
 error is_read_only(const pg::connection& link);
 
-// Ends the session of a leader that has stopped half-way through a statement, or whose statement waits for
-// something that no timeout ends, such as a lost standby server: the session's own timeout runs only between
-// statements. Only sessions of the same user are ended.
+// Ends the session of a leader that has stopped in the middle of a statement, or whose statement waits for
+// something that no timeout ends, such as a lost standby: the session's own timeout applies only between
+// statements. Ends only sessions of the same user.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link, const postgres_settings& with);
 
-// A session as the server knows it. Process numbers are reused, so the start time belongs to it.
+// Identifies a session of a server. The start time is needed because process numbers are reused.
 struct server_session {
   int pid = 0;
   std::string began;  // seconds since 1970
 };
 
-// Ends this one's predecessor at the server if it still exists: this process has closed it, but the server
-// may not have noticed. Returns this session.
+// Ends the predecessor of this session if it still exists at the server: this process has closed it, but the
+// server may not have noticed. Returns the current session.
 boost::asio::awaitable<result<server_session>> succeed(pg::connection& link, const postgres_settings& with,
                                                        const server_session& former, store::open_to_all may);
 
-// Called by the new leader of the shard: ends the session that holds SLEEP for a hung leader that has lost
-// the lead. That session has no timeout of its own, because a healthy leader may be idle for days. `own` is
-// the server's process of the session that is to have SLEEP.
+// Called by the new leader of a shard: ends the session that holds SLEEP for a hung leader that has lost the
+// lead. A session that holds SLEEP has no timeout of its own, because a healthy leader may be idle for days.
+// `own`: the server process of the session that will hold SLEEP.
 boost::asio::awaitable<result<void>> end_former_sleeper(pg::connection& link, const postgres_settings& with,
                                                         int shard, int own);
 

@@ -1,4 +1,4 @@
-// figures: what a relay can tell of itself at a moment, for metrics, readiness and status.
+// figures: the current state and counters of a relay, for metrics, readiness and status.
 #pragma once
 
 #include <array>
@@ -20,17 +20,17 @@ namespace outboxd::relay {
 
 // Since the relay's start.
 struct counts {
-  std::uint64_t published = 0;                                       // marked, or deleted
-  std::map<std::string, std::uint64_t> published_by_route{{"", 0}};  // "": by none
-  std::uint64_t retried = 0;  // backing off: failed, or the broker could not take it
+  std::uint64_t published = 0;                                       // marked as published, or deleted
+  std::map<std::string, std::uint64_t> published_by_route{{"", 0}};  // "": without a route
+  std::uint64_t retried = 0;  // started to back off: failed, or could not be sent
   std::uint64_t dead = 0;
-  std::uint64_t changed_after_send = 0;                       // of the published
+  std::uint64_t changed_after_send = 0;                       // of the published events
   std::array<std::uint64_t, all_failures.size()> failures{};  // in the order of all_failures
   std::uint64_t reads = 0;                                    // round trips with a read of new events
   std::uint64_t marks = 0;                                    // round trips with a mark
   std::uint64_t notifications = 0;
   std::uint64_t sweeps = 0;
-  std::uint64_t takeovers = 0;  // leads taken
+  std::uint64_t takeovers = 0;  // leads acquired
   std::uint64_t database_losses = 0;
   std::uint64_t broker_losses = 0;
   histogram read_times;
@@ -38,7 +38,7 @@ struct counts {
   std::optional<std::chrono::system_clock::time_point> last_published;
   std::optional<std::chrono::system_clock::time_point> last_sweep;
   std::array<std::uint64_t, all_prunable.size()> pruned{};  // rows that retention has deleted
-  // When it last had nothing old left to delete.
+  // When retention last had nothing old left to delete.
   std::array<std::optional<std::chrono::system_clock::time_point>, all_prunable.size()> last_pruned{};
 };
 
@@ -49,19 +49,19 @@ struct table_sample {
 
   std::chrono::system_clock::time_point at;
   std::int64_t pending = 0;
-  std::int64_t backlog = 0;  // pending, and waiting and due
+  std::int64_t backlog = 0;  // pending events, and waiting events that are due
   bool backlog_is_estimate = false;
   std::int64_t waiting = 0;
   std::int64_t dead = 0;
   std::int64_t published = 0;  // estimated from PostgreSQL's statistics
   double oldest_due_seconds = 0;
-  double oldest_waiting_seconds = 0;  // of events that back off or are blocked by one
+  double oldest_waiting_seconds = 0;  // of events that back off, or are blocked by one that does
   double oldest_failing_seconds = 0;  // since the first failure of an event that waits for a destination
 };
 
-// Why a relay cannot relay, or could not lead.
+// Why a relay does not relay events, or could not lead.
 struct obstacle {
-  std::string_view code;  // from a closed list, see docs/runbook.md
+  std::string_view code;  // one of a fixed list, see docs/runbook.md
   std::string message;
   std::chrono::system_clock::time_point since;
 };
@@ -69,10 +69,10 @@ struct obstacle {
 // The code of a server's refusal; `otherwise` if the cause has none.
 std::string_view reason_of(cause why, std::string_view otherwise);
 
-// How far a relay has come.
+// The progress of a relay from start to stop.
 enum class progress {
-  starting,  // one of the servers has not been tried yet
-  running,   // it leads, stands by, or waits for a server that is away
+  starting,  // has not tried to connect to both servers yet
+  running,   // leads, stands by, or waits for a server that is unavailable
   stopping,
 };
 
@@ -83,23 +83,23 @@ struct relay_figures {
   std::size_t lanes_open = 0;
   std::size_t lanes_blocked = 0;
   std::size_t lanes_down = 0;
-  std::size_t in_flight = 0;  // published and not confirmed
-  std::size_t unsettled = 0;  // read, and not yet published, recorded or given up
+  std::size_t in_flight = 0;  // sent but not confirmed
+  std::size_t unsettled = 0;  // read, but not yet published, recorded or given up
   std::size_t held_aggregates = 0;
   std::size_t destinations_down = 0;
   int shards = 1;
   int shards_led = 0;
   int relays = 1;
-  int asleep = 0;  // shards led that wait for the doorbell
+  int asleep = 0;  // shards led whose leader is idle
   bool database_up = false;
   bool broker_up = false;
   bool broker_blocked = false;
   std::vector<obstacle> obstacles;
-  std::vector<obstacle> warnings;                  // they do not stop the relay
-  std::optional<double> notification_queue_usage;  // leaders only, from 0 to 1
-  // The certificate that was last shown to the broker.
+  std::vector<obstacle> warnings;                  // problems that do not stop the relay
+  std::optional<double> notification_queue_usage;  // leaders only; from 0 to 1
+  // When the client certificate last presented to the broker expires.
   std::optional<std::chrono::system_clock::time_point> certificate_expires;
-  std::optional<table_sample> table;  // only if it samples
+  std::optional<table_sample> table;  // only on the relay that samples the table
   std::vector<flow::pause> paused;    // leaders only
 };
 

@@ -1,4 +1,4 @@
-// kept_session: a session with the database that is reopened whenever it is lost, until it is stopped.
+// kept_session: a database session that is reopened whenever it is lost, until it is stopped.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,19 +13,18 @@
 
 namespace outboxd::relay {
 
-// True if an error leaves the session usable: an error from a lock, a full disk, or a user's trigger or
-// foreign key. A read-only server is noticed when a session is opened, not here.
+// True if the session is still usable after the error, which a lock, a full disk, or a user's trigger or
+// foreign key has caused. A read-only server is noticed when a session is opened, not here.
 bool is_of_the_statement(const std::string& sqlstate);
 
-// For work beside the stream, on a session of its own.
+// For work that runs next to the stream, in a session of its own.
 class kept_session {
  public:
   using clock = std::chrono::steady_clock;
-  // The work on one session. The work ends at an error of the session, or when stopping() is true.
+  // The work in one session. It returns after an error of the session, or when stopping() is true.
   using service = std::function<boost::asio::awaitable<result<void>>(pg::connection&)>;
 
-  // `tell`: hears why a session was refused or lost. Null where the reports of the stream's session are
-  // enough.
+  // `tell`: is told why a session was refused or lost. Null if the reports of the stream's session suffice.
   kept_session(const boost::asio::any_io_executor& on, const postgres_settings& settings,
                link_observer* tell = nullptr);
 
@@ -34,7 +33,7 @@ class kept_session {
   bool stopping() const { return stopping_; }
   // Waits until `until`, or until the session or this object stops.
   boost::asio::awaitable<void> rest(pg::connection& link, clock::time_point until);
-  // Call it when the session has proved useful: the wait after the next loss is short again.
+  // Call this when the session has proved useful: the pause after the next loss is short again.
   void reset_pause() { pause_.reset(); }
   // Ends a wait on the current session.
   void interrupt();

@@ -13,7 +13,8 @@
 namespace outboxd::relay {
 namespace {
 
-// Runs each writing statement once, for no event: a missing privilege shows now, not at the first event.
+// Executes each writing statement once, for no event, so that a missing privilege shows now and not at the
+// first event.
 void add_privilege_probe(pg::pipeline& to) {
   const auto none = pg::uuid_array({});
   const auto no_tx = pg::xid8_array({});
@@ -34,7 +35,7 @@ boost::asio::awaitable<void> keep(std::shared_ptr<sleep_lock> lock) {
   co_await lock->run();
 }
 
-// Picks the settings that the flow needs.
+// Selects the settings that the flow needs.
 flow::leader_limits limits_of(const leader_settings& settings) {
   return {.stream = settings.stream,
           .doorbell = settings.doorbell,
@@ -162,7 +163,7 @@ void leader::interrupt() {
 void leader::adopt() {
   measure_by_settings();
   flow_.adopt(limits_of(settings_), clock::now());
-  if (flow_.has_session()) interrupt();  // a session that is being opened is not interrupted
+  if (flow_.has_session()) interrupt();  // does not interrupt the opening of a session
 }
 
 void leader::stop() {

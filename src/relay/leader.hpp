@@ -1,5 +1,4 @@
-// leader: drives a flow::leader on a session with PostgreSQL, and opens a new session when the old one is
-// lost.
+// leader: drives a flow::leader on a PostgreSQL session, and opens a new session when the old one is lost.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -40,34 +39,34 @@ class leader {
   leader(const boost::asio::any_io_executor& on, const leader_settings& settings, flow::lanes& lanes,
          flow::fair_share& share, leader_host& host);
 
-  // Connects, stands by, leads, reconnects, until stop().
+  // Connects, stands by, leads and reconnects, until stop().
   boost::asio::awaitable<void> run();
 
-  // Takes up changed settings: retries, routes, and poll intervals.
+  // Adopts changed settings: retries, routes, and poll intervals.
   void adopt();
 
   // The outbox's payload type. nullopt until a session has been opened.
   std::optional<payload_type> payload() const { return payload_; }
 
-  // Gives the lead up in an orderly way, then run() returns.
+  // Gives up the lead in an orderly way; then run() returns.
   void stop();
   // Stops waiting for confirms.
   void abandon();
-  // Ends the session at once.
+  // Ends the session immediately.
   void cut();
 
   std::optional<int> leads() const { return flow_.leads(); }
   bool asleep() const { return flow_.asleep(); }
   const flow::stream& events() const { return flow_.events(); }
-  // While the leader leads: the usage of the server's notification queue, from 0 to 1, and the time since
-  // when the queue has been filling.
+  // While the leader leads: the usage of the server's notification queue, from 0 to 1, and since when the
+  // queue has been filling up.
   double queue_usage() const { return flow_.queue_usage(); }
   using system_time = std::chrono::system_clock::time_point;
   std::optional<system_time> queue_fills_since() const { return queue_fills_since_; }
-  // The time since when notifications have not arrived. nullopt: they arrive, or that is not known yet.
+  // Since when notifications have not arrived. nullopt: they arrive, or that is unknown yet.
   std::optional<system_time> deaf_since() const { return deaf_since_; }
   const lock_holder_watch& lock_holders() const { return lock_holders_; }
-  // The time of the leader's latest loop turn. Every wait in the loop has a timeout.
+  // When the leader's loop last began a turn. Every wait in the loop has a timeout.
   std::chrono::steady_clock::time_point latest_turn() const { return latest_turn_; }
 
  private:
@@ -101,10 +100,10 @@ class leader {
   done carry_out(pg::connection& link, flow::task::round_trip& what);
 
   boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string sql);
-  // Returns false if the notification could not be sent now.
+  // Returns false if the notification could not be sent at present.
   boost::asio::awaitable<result<bool>> notify(pg::connection& link);
 
-  // Passes a notice on to the relay.
+  // Passes a notice to the relay.
   template <class Notice>
   void take(const Notice& what) {
     host_.tell(what);
@@ -136,10 +135,10 @@ class leader {
   lock_holder_watch lock_holders_;
   std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
   pg::connection* current_ = nullptr;
-  server_session session_;  // the latest session
-  store::open_to_all may_;  // the rights of the session's user
+  server_session session_;  // the last session
+  store::open_to_all may_;  // privileges of the session's user
   store::shard_view view_;
-  std::optional<payload_type> payload_;  // of the outbox, once a session has been open
+  std::optional<payload_type> payload_;  // of the outbox, known after the first session was opened
   std::optional<system_time> queue_fills_since_;
   std::optional<system_time> deaf_since_;
   clock::time_point latest_turn_ = clock::now();

@@ -1,4 +1,4 @@
-// leader_tasks: carries out a leader's tasks on its session, as statements.
+// leader_tasks: carries out a leader's tasks as statements on its session.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -58,7 +58,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::look_for_lock_h
   co_return result<void>();
 }
 
-// A relay that may not repair the table continues as long as it finds any row.
+// A relay that is not allowed to repair the table continues as long as it finds any row.
 leader::done leader::carry_out(pg::connection& link, flow::task::mend_shards&) {
   const auto found = co_await ask(
       link, fmt::format("SELECT count(*), coalesce(has_function_privilege(to_regprocedure(format("
@@ -69,15 +69,15 @@ leader::done leader::carry_out(pg::connection& link, flow::task::mend_shards&) {
   if (found->at(0, 1) == "f" && found->at(0, 0) != "0") co_return result<void>();
   const auto made =
       co_await ask(link, fmt::format("SELECT {}.mend_shards()", settings_.database.schema.identifier()));
-  // A refusal is ignored: existing rows have their leaders, and check names the fault.
+  // An error is ignored if there are rows: these have their leaders, and `check` reports the fault.
   if (!made && !link.lost() && found->at(0, 0) != "0") co_return result<void>();
   if (!made) co_return tl::make_unexpected(made.error());
   if (const auto shards = number_of(*made); shards > 0) host_.tell(notice::shards_mended{shards});
   co_return result<void>();
 }
 
-// The first listener of a database reads the whole queue, which may be long. The server may also refuse
-// LISTEN.
+// The first listener of a database reads the whole notification queue, which may be long. The server may also
+// reject LISTEN.
 leader::done leader::carry_out(pg::connection& link, flow::task::listen&) {
   const auto listens = co_await ask(link, fmt::format("LISTEN {}", settings_.database.schema.identifier()));
   if (!listens && link.lost()) co_return tl::make_unexpected(listens.error());
@@ -151,7 +151,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::look_for_reques
   co_return result<void>();
 }
 
-// Only sessions whose user may lead count, as far as that is known, because any user can take the lock.
+// Counts only sessions whose user may lead, as far as that is known, because any user can take the lock.
 leader::done leader::carry_out(pg::connection& link, flow::task::count_relays&) {
   constexpr auto counted_sql =
       "SELECT count(*) FROM pg_locks AS l{} WHERE l.locktype = 'advisory' AND l.classid = {} AND l.objid = {}"
@@ -177,8 +177,8 @@ leader::done leader::carry_out(pg::connection& link, flow::task::notify_self&) {
   co_return result<void>();
 }
 
-// All commits of the server that notify take one lock in turn, so slow commits may delay ours beyond the
-// timeout. The queue or another table of the server may also be full.
+// Commits with a NOTIFY take one lock of the server in turn, so slow commits may delay this one beyond the
+// timeout. The notification queue or another table of the server may also be full.
 boost::asio::awaitable<result<bool>> leader::notify(pg::connection& link) {
   const auto sent = co_await ask(
       link, fmt::format("SELECT pg_notify({}, '{}')", settings_.database.schema.literal(), own_probe()));

@@ -1,4 +1,5 @@
-// link_observer: learns that a connection to PostgreSQL or RabbitMQ was made or lost.
+// link_observer: the interface that is notified when a connection to PostgreSQL or RabbitMQ is opened or
+// lost.
 #pragma once
 
 #include <chrono>
@@ -18,18 +19,18 @@ class link_observer {
   virtual void on_link_down(peer which, const error& why) = 0;
   // An attempt to connect failed.
   virtual void on_link_refused(peer which, const error& why) = 0;
-  // The broker blocks or unblocks a connection (connection.blocked); the end of a connection unblocks it,
-  // too.
+  // The broker has blocked or unblocked a connection (connection.blocked); the end of a connection also
+  // unblocks it.
   virtual void on_link_blocked(std::string_view reason) = 0;
   virtual void on_link_unblocked() = 0;
-  // The relay has declared this missing exchange: no queue is bound to it yet.
+  // The relay has declared this missing exchange; no queue is bound to it yet.
   virtual void on_exchange_created(const std::string& name) = 0;
-  // The client certificate was shown to the broker.
+  // The client certificate was presented to the broker.
   virtual void on_certificate_shown(std::chrono::system_clock::time_point expires) = 0;
-  // The token of a login to the broker could not be renewed yet, or was renewed.
+  // The token of a connection to the broker could not be renewed yet, or was renewed.
   virtual void on_token_not_renewed(wall_time end, const error& why) = 0;
   virtual void on_token_renewed() = 0;
-  // The network can read or change the traffic of a session with PostgreSQL.
+  // An attacker on the network could read or change the traffic of a session with PostgreSQL.
   virtual void on_open_to_network(const std::string& why) = 0;
 
  protected:

@@ -14,17 +14,17 @@ namespace {
 using namespace std::chrono_literals;
 using flow::keeps_from;
 
-// Two looks take ten seconds: shorter obstacles are not logged.
+// An obstacle must be found by two looks, ten seconds after it began: shorter ones are not logged.
 constexpr auto between_looks = 5s;
 constexpr auto longest_look = 10s;
 
 constexpr std::array all_kinds{keeps_from::leading, keeps_from::sleeping, keeps_from::writing,
                                keeps_from::hearing};
 
-// A statement that was planned while a rule turned it into nothing depends on no table any more, so
-// PostgreSQL never plans it again (seen in 15; DISCARD PLANS does not help either). Each statement is first
-// parsed unnamed: that takes all locks, so a refusal for a lock or a rule comes before anything is
-// deallocated. The next look tries again.
+// If a rule replaced a statement with nothing when the statement was planned, its plan depends on no table,
+// so PostgreSQL never plans it again (observed in 15; DISCARD PLANS does not help either). Each statement is
+// first parsed unnamed: that takes all locks, so an error because of a lock or a rule occurs before anything
+// is deallocated. The next look tries again.
 boost::asio::awaitable<result<void>> prepare_anew(pg::connection& link) {
   pg::pipeline ask;
   ask.text("SELECT name, statement FROM pg_prepared_statements WHERE name <> ''");
@@ -71,7 +71,7 @@ boost::asio::awaitable<result<std::vector<lock_holder_watch::obstacle>>> lock_ho
     if (!one.next_look || *one.next_look > now) continue;
     const auto found = co_await find(link, what, shard, rows_stay);
     if (!found) co_return tl::make_unexpected(found.error());
-    if (!one.next_look) continue;  // over meanwhile
+    if (!one.next_look) continue;  // the obstacle has ended in the meantime
     one.next_look = now + hastened(between_looks);
     if (!*found) {
       one.looks = 0;
@@ -89,7 +89,7 @@ boost::asio::awaitable<result<lock_holder_watch::words>> lock_holder_watch::find
                                                                                  keeps_from what, int shard,
                                                                                  bool rows_stay) {
   switch (what) {
-    case keeps_from::leading: {  // usually by another relay, which leads
+    case keeps_from::leading: {  // held by the leader, in most cases
       OUTBOXD_CO_TRY(const auto held, co_await find_holder(link, "leading"));
       if (!held) co_return words();
       co_return fmt::format(
@@ -109,7 +109,7 @@ boost::asio::awaitable<result<lock_holder_watch::words>> lock_holder_watch::find
     case keeps_from::writing:
       break;
   }
-  // Statements are also put off for other reasons, such as a full disk.
+  // Statements are also deferred for other reasons, such as a full disk.
   OUTBOXD_CO_TRY(const auto table_held, co_await find_holder(link, "writing"));
   if (table_held)
     co_return fmt::format(
@@ -124,7 +124,7 @@ boost::asio::awaitable<result<lock_holder_watch::words>> lock_holder_watch::find
       schema_.name());
 }
 
-// A look that PostgreSQL refuses finds nothing.
+// If PostgreSQL rejects the query, nothing is found.
 boost::asio::awaitable<result<std::optional<int>>> lock_holder_watch::find_holder(pg::connection& link,
                                                                                   std::string_view what) {
   pg::pipeline steps;

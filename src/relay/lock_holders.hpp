@@ -1,4 +1,4 @@
-// lock_holders: whether other sessions' locks, or their notifications, have been in the way for ten seconds.
+// lock_holders: whether other sessions' locks or notifications have obstructed the leader for ten seconds.
 // `outboxd status` and `outboxd check` name the sessions.
 #pragma once
 
@@ -16,38 +16,40 @@
 
 namespace outboxd::relay {
 
-// PostgreSQL has no lock that only a relay could take, and any user may lock what he may see or change.
+// PostgreSQL has no lock that only a relay could take, and any user may lock an object that the user may read
+// or change.
 class lock_holder_watch {
  public:
   using clock = std::chrono::steady_clock;
   using system_time = std::chrono::system_clock::time_point;
 
-  // claim_timeout: a relay that is not heard of for so long leads no more, whatever its session holds.
+  // claim_timeout: a relay that has been silent for this long does not lead any more, whatever its session
+  // holds.
   lock_holder_watch(const pg::schema_name& schema, std::chrono::milliseconds claim_timeout)
       : schema_(schema), claim_timeout_(claim_timeout) {}
 
-  // Whether the leader is kept from this now.
+  // Whether the leader is prevented from this now.
   void set(flow::keeps_from what, bool now_kept);
-  // The process at the server that floods the channel with notifications; 0: nobody does.
+  // The server process that floods the channel with notifications; 0: none.
   void set_loudest(int process);
 
-  // What has been in the way for ten seconds.
+  // An obstacle that has lasted for ten seconds.
   struct obstacle {
     std::string words;
     system_time since;
   };
-  // Takes a look if it is time for one, on a session with the relay's statements. Returns what to log. shard:
-  // that it leads. rows_stay: marks are written, and leave some rows as they are.
+  // Looks for obstacles if a look is due, on a session with the relay's statements. Returns what to log.
+  // shard: the shard that the relay leads. rows_stay: marks succeed, but leave some rows unchanged.
   boost::asio::awaitable<result<std::vector<obstacle>>> look(pg::connection& link, int shard, bool rows_stay);
 
-  // An obstacle to leading or writing. A leader that only cannot be idle does its work.
+  // An obstacle to leading or writing; null: none. A leader that only cannot become idle still does its work.
   const obstacle* locked_out() const;
 
  private:
   struct watch {
-    std::optional<clock::time_point> next_look;  // while it is kept from it
+    std::optional<clock::time_point> next_look;  // set while the leader is prevented
     system_time since;
-    int looks = 0;  // in succession that have found it
+    int looks = 0;  // successive looks that found an obstacle
     std::optional<obstacle> told;
   };
 
@@ -56,7 +58,7 @@ class lock_holder_watch {
   using words = std::optional<std::string>;
   boost::asio::awaitable<result<words>> find(pg::connection& link, flow::keeps_from what, int shard,
                                              bool rows_stay);
-  // Of a lock holder that keeps relays from this; the shard, or 0.
+  // Looks for a lock holder that prevents relays from this; returns the shard, or 0.
   boost::asio::awaitable<result<std::optional<int>>> find_holder(pg::connection& link, std::string_view what);
 
   const pg::schema_name& schema_;

@@ -1,4 +1,4 @@
-// notices: what there is to tell of a relay, in one variant. It is told on the reactor.
+// notices: all notices of a relay, as one variant. They are sent on the reactor's thread.
 #pragma once
 
 #include <chrono>
@@ -17,53 +17,53 @@
 
 namespace outboxd::relay {
 
-// What they refer to is there for the call only.
+// References in notices are valid only during the call.
 namespace notice {
 
 using namespace flow::notice;
 
-struct connected {  // all sessions with this server are up
+struct connected {  // all sessions with this server are open
   peer to;
 };
 struct disconnected {  // once per new reason
   peer from;
   const error& why;
 };
-struct open_to_network {  // between us and PostgreSQL
+struct open_to_network {  // the network between the relay and PostgreSQL is not secured
   const std::string& why;
 };
-struct goes_without {  // what PostgreSQL shows to every user, and not to ours
+struct goes_without {  // default privileges that the relay's user lacks
   const std::string& words;
 };
-struct newer_schema {  // than this version's own; it works with it
+struct newer_schema {  // the schema is newer than the program, but supported
   std::int64_t version;
 };
-struct led {  // from now on
+struct led {  // the relay starts to lead
   const store::shard_view& what;
 };
-struct shards_mended {  // their rows were gone, and are made again
+struct shards_mended {  // their rows were missing, and were created again
   std::int64_t shards;
 };
-struct lock_held {  // by another session: it has been in the way for ten seconds
+struct lock_held {  // by another session, which has obstructed the leader for ten seconds
   const std::string& words;
   std::chrono::system_clock::time_point since;
 };
 struct blocked {  // connection.blocked
   std::string_view reason;
 };
-struct unblocked {};        // none of the connections is blocked any more
-struct token_not_renewed {  // of a login to RabbitMQ; once per reason
+struct unblocked {};        // no connection is blocked any more
+struct token_not_renewed {  // token of a connection to RabbitMQ; once per reason
   wall_time end;
   const error& why;
 };
 struct token_renewed {
-  bool at_last;  // it was not renewed before
+  bool at_last;  // earlier attempts had failed
 };
-struct exchange_created {  // nothing is bound to it yet
+struct exchange_created {  // no queue is bound to it yet
   const std::string& name;
 };
-// An exchange, or routing keys of one, do not take events; still do not; and do again, or no event waits for
-// them any more.
+// An exchange, or some of its routing keys, began to fail; still fails; or works again or has no waiting
+// events any more.
 struct destination_down {
   const flow::destination_report& what;
   std::string_view reason;
@@ -91,10 +91,10 @@ struct prune_kept {
   std::int64_t rows;
   std::string_view why;
 };
-struct sample_refused {  // the table is not counted for metrics
+struct sample_refused {  // PostgreSQL rejected the sample for metrics
   const error& why;
 };
-struct rotated {  // a partition: see rotate_partition in sql/objects/partitions.sql
+struct rotated {  // the partitions have changed: see rotate_partition in sql/objects/partitions.sql
   std::string_view what;
   std::int64_t number;
 };

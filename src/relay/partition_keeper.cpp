@@ -11,14 +11,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// This many refusals in a row end a run and are logged.
+// After this many consecutive errors, the run ends and the error is logged.
 constexpr int most_refused_drops = 3;
 
-// A partition that is kept by something is looked through again after this long, and not all of the time.
+// A partition with rows to keep is scanned again after this time, and such scans use only 1/look_share of the
+// time.
 constexpr auto look_again = 10min;
 constexpr int look_share = 20;
 
-constexpr int width_bits = 32;  // of a partition, see sql/objects/partitions.sql
+constexpr int width_bits = 32;  // log2 of the seqs per partition, see sql/objects/partitions.sql
 
 constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
 
@@ -89,7 +90,7 @@ boost::asio::awaitable<result<bool>> partition_keeper::rotate(pg::connection& li
   co_return true;
 }
 
-// The first partition has all seqs below its own, too. What there was of earlier ones is gone.
+// The range of the first partition includes all lower seqs. Rows of earlier partitions no longer exist.
 partition_keeper::range partition_keeper::range_of(std::int64_t which, bool is_first) {
   const auto end = which + 1 > (std::numeric_limits<std::int64_t>::max() >> width_bits)
                        ? std::numeric_limits<std::int64_t>::max()

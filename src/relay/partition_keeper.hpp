@@ -1,4 +1,4 @@
-// partition_keeper: begins partitions of the outbox, and drops those in which nothing is left to be kept.
+// partition_keeper: starts new partitions of the outbox, and drops those that contain no row to keep.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -16,38 +16,38 @@
 
 namespace outboxd::relay {
 
-// For the pruner, on its session. The SQL functions of sql/objects/partitions.sql do what there is to do in
-// one step; here is when, and the look at a whole partition before it is dropped, in stretches as retention
-// deletes.
+// Used by the pruner, on its session. The SQL functions in sql/objects/partitions.sql do each step; this
+// class decides when, and scans a whole partition before it is dropped, in ranges of rows as retention does.
 class partition_keeper {
  public:
   partition_keeper(kept_session& session, const postgres_settings& settings, retention_settings::age keep,
                    const prune_report& report);
 
-  // Begins the next period if it is time for that, and makes the partitions that are to be ready. Whether the
-  // outbox is partitioned at all. An error is one of the session, here and below.
+  // Starts the next period if it is time for that, and creates the partitions that have to exist in advance.
+  // Returns whether the outbox is partitioned. In this and the next function, an error is one of the session.
   boost::asio::awaitable<result<bool>> rotate(pg::connection& link);
 
-  // Drops what is old and done. Where something has to stay, what need not is deleted row by row.
+  // Drops partitions that are old and contain only finished events. In a partition that has rows to keep, the
+  // other rows are deleted one by one.
   boost::asio::awaitable<result<void>> retire(pg::connection& link);
 
  private:
   using clock = kept_session::clock;
   using answer =
-      result<std::optional<pg::rows>>;  // none: PostgreSQL refuses it, and has done so for long enough
+      result<std::optional<pg::rows>>;  // nullopt: PostgreSQL has rejected the statement repeatedly
 
-  // Seqs of a partition: above `after` and below `end`.
+  // The seqs of a partition: above `after` and below `end`.
   struct range {
     std::int64_t after = 0;
     std::int64_t end = 0;
   };
   struct finding {
     bool all_done = false;
-    std::string seen;  // the snapshot of when it began
+    std::string seen;  // the snapshot in which the scan began
   };
   using found = result<std::optional<finding>>;
 
-  // Once more after a refusal, with growing pauses, some times.
+  // Retries the statement several times after an error, with growing pauses.
   boost::asio::awaitable<answer> ask(pg::connection& link, const std::string& sql,
                                      std::vector<std::string> parameters);
   boost::asio::awaitable<found> look_through(pg::connection& link, range all);
@@ -61,9 +61,9 @@ class partition_keeper {
   const prune_report& report_;
   std::string layout_, rotate_, over_, scan_, drop_, prune_;  // SQL
   flow::prune_pace pace_;
-  std::string said_;                                          // the latest refusal that was reported
-  std::set<std::pair<std::string, std::int64_t>> mentioned_;  // what is left alone, once each
-  std::map<std::int64_t, clock::time_point> not_before_;      // partitions that are kept by something
+  std::string said_;                                          // the last error that was reported
+  std::set<std::pair<std::string, std::int64_t>> mentioned_;  // left alone; reported once each
+  std::map<std::int64_t, clock::time_point> not_before_;      // partitions with rows to keep
 };
 
 }  // namespace outboxd::relay

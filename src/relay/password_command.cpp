@@ -25,9 +25,9 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
-// Between its last output and its end a program does little.
+// A program usually exits right after its last output.
 constexpr auto poll_interval = 2ms;
-// One that even SIGKILL does not end is left behind.
+// A process that survives even SIGKILL is abandoned.
 constexpr int polls_after_kill = 500;
 
 std::string words_of(int system_error) {
@@ -36,7 +36,7 @@ std::string words_of(int system_error) {
 
 class spawn_actions {
  public:
-  // Its output comes through `out`; nothing else of ours gets there.
+  // The program writes its output to `out` and inherits no other descriptors.
   explicit spawn_actions(int out) {
     ::posix_spawn_file_actions_init(&files_);
     ::posix_spawn_file_actions_adddup2(&files_, out, STDOUT_FILENO);
@@ -59,11 +59,11 @@ class spawn_actions {
   spawn_actions(const spawn_actions&) = delete;
   spawn_actions& operator=(const spawn_actions&) = delete;
 
-  // 0, or the system's error.
+  // Returns 0, or the system error.
   int spawn(pid_t& pid, const std::vector<std::string>& words) const {
     std::vector<char*> arguments;
     for (const auto& one : words)
-      arguments.push_back(const_cast<char*>(one.c_str()));  // NOLINT: as POSIX has it
+      arguments.push_back(const_cast<char*>(one.c_str()));  // NOLINT: required by POSIX
     arguments.push_back(nullptr);
     return ::posix_spawn(&pid, arguments.front(), &files_, &how_, arguments.data(), environ);
   }
@@ -75,7 +75,7 @@ class spawn_actions {
 
 }  // namespace
 
-// One process, killed when the object goes.
+// One process; the destructor kills it.
 class password_command::child {
  public:
   enum class cut { none, late, too_long, stopped };
@@ -85,10 +85,10 @@ class password_command::child {
   child(const child&) = delete;
   child& operator=(const child&) = delete;
 
-  // The system's error, or 0.
+  // Returns 0, or the system error.
   int start(const std::vector<std::string>& words) {
     ::signal(SIGCHLD,
-             SIG_DFL);  // whoever started us may have it ignored, and then nobody learns how it ended
+             SIG_DFL);  // if it was inherited as ignored, the exit status would be lost
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno;
     pipe_.assign(ends[0]);
@@ -110,7 +110,7 @@ class password_command::child {
     co_return output;
   }
 
-  // Its status, as waitpid has it; nothing if it cannot be had.
+  // Returns the status from waitpid; nullopt if it is not available.
   static asio::awaitable<std::optional<int>> wait(std::shared_ptr<child> self) {
     for (int after_kill = 0; after_kill < polls_after_kill;) {
       int status = 0;
@@ -137,7 +137,7 @@ class password_command::child {
     if (cut_ == cut::none) cut_ = why;
     kill();
     boost::system::error_code ignored;
-    pipe_.cancel(ignored);  // a process that it has started may keep the other end open
+    pipe_.cancel(ignored);  // a child of the program may keep the other end open
   }
 
   cut why() const { return cut_; }
@@ -150,7 +150,7 @@ class password_command::child {
   asio::posix::stream_descriptor pipe_;
   asio::steady_timer limit_;
   asio::steady_timer poll_;
-  pid_t pid_ = 0;  // 0: none that could be killed
+  pid_t pid_ = 0;  // 0: no process to kill
   cut cut_ = cut::none;
 };
 

@@ -1,4 +1,4 @@
-// password_command: a program of the user's that prints a password, run anew for every connection.
+// password_command: a user's program that prints a password; it is executed for every new connection.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -17,27 +17,28 @@ struct command_limits {
   std::size_t output = 65'536;  // bytes
 };
 
-// For one thread. Errors name the setting and the program, never an argument or anything that it printed.
+// For use by one thread. Errors name the setting and the program, but never an argument or any output.
 class password_command {
  public:
-  // `words`: the program's absolute path and its arguments. No shell looks at them.
+  // `words`: the program's absolute path and its arguments. They are not interpreted by a shell.
   password_command(std::string setting, std::vector<std::string> words, command_limits limits = {});
   ~password_command();
   password_command(const password_command&) = delete;
   password_command& operator=(const password_command&) = delete;
 
-  // What it printed, without the newline at the end. It runs in a process group of its own, with no other
-  // descriptor of ours, its standard error and input being /dev/null; after `limits.time` the group is
-  // killed. Errors are transient: what the program asks may be away.
+  // Returns the program's output, without the final newline. The program runs in its own process group, with
+  // /dev/null as standard input and error, and inherits no other descriptors; after `limits.time`, the
+  // process group is killed. Errors are transient, because the service that the program asks may be
+  // unavailable.
   boost::asio::awaitable<result<std::string>> run();
 
-  // Kills those that run; each later run() is refused.
+  // Kills running programs; later calls of run() fail.
   void stop();
 
  private:
   class child;
 
-  std::string called() const;  // for messages
+  std::string called() const;  // name in messages
 
   std::string setting_;
   std::vector<std::string> words_;

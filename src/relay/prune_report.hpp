@@ -1,4 +1,4 @@
-// prune_report: what the pruner tells the relay of its work.
+// prune_report: the callbacks with which the pruner reports its work to the relay.
 #pragma once
 
 #include <chrono>
@@ -13,23 +13,23 @@
 
 namespace outboxd::relay {
 
-// A run ends when nothing old is left, or when PostgreSQL has refused too often.
+// A run ends when nothing old is left, or after too many errors from PostgreSQL.
 struct prune_run {
   prunable what = prunable::published;
-  std::int64_t rows = 0;  // deleted; or partitions dropped
+  std::int64_t rows = 0;  // deleted rows, or dropped partitions
   std::chrono::milliseconds took{};
-  std::int64_t kept = 0;   // old rows that others lock or refer to
-  std::string why_kept{};  // the first of them
+  std::int64_t kept = 0;   // old rows that others lock or reference
+  std::string why_kept{};  // the reason for the first of them
   bool complete = false;
 };
 
 struct prune_report {
-  std::function<void(prunable, std::int64_t rows)> deleted;  // by one statement
+  std::function<void(prunable, std::int64_t rows)> deleted;  // rows deleted by one statement
   std::function<void(const prune_run&)> ended;
-  std::function<void(prunable, const error&)> refused;  // repeatedly; once for each reason
-  // Others lock or refer to this many old rows; once for each reason.
+  std::function<void(prunable, const error&)> refused;  // after repeated errors; once for each reason
+  // This many old rows are locked or referenced by others; called once for each reason.
   std::function<void(prunable, std::int64_t rows, std::string_view why)> kept;
-  // A partition has begun, was made, or is left alone: `what` as in rotate_partition.
+  // A partition was started, created, or left alone; `what` as in rotate_partition.
   std::function<void(std::string_view what, std::int64_t number)> rotated;
   std::function<flow::prune_pace::load()> load;
 };

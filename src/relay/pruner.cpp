@@ -16,10 +16,10 @@ using namespace std::chrono_literals;
 // Others may lock the table for as long as they like; the pruner tries again later.
 constexpr auto lock_wait = 20ms;
 
-// This many refusals in a row end a run and are logged.
+// After this many consecutive errors, the run ends and the error is logged.
 constexpr int most_refused_deletes = 3;
 
-// A new run from the oldest record finds records that were locked, or were written later with an old time.
+// A new run from the oldest record on finds records that were locked, or written late with an old time.
 constexpr auto from_oldest_interval = 1h;
 
 }  // namespace
@@ -108,7 +108,7 @@ boost::asio::awaitable<result<void>> pruner::prune(pg::connection& link, prunabl
   co_return out;
 }
 
-// A run that begins after the kept rows does not meet them, and so reports nothing new.
+// A run that begins after the kept rows does not see them, and so does not report them again.
 void pruner::end(const prune_run& run) {
   work& its = of(run.what);
   if (run.kept > 0 && std::exchange(its.said_kept, run.why_kept) != run.why_kept)
@@ -150,7 +150,7 @@ pg::pipeline pruner::next_statement(prunable what) {
   return out;
 }
 
-// The pace still has the size with which the statement was sent.
+// The pace still has the number of rows with which the statement was sent.
 pruner::portion pruner::read(prunable what, const pg::rows& answer) {
   const auto number = [&](int index) { return pg::read_int8(answer.at(0, index)); };
   const auto most = of(what).pace.rows();
@@ -175,7 +175,7 @@ pruner::portion pruner::read(prunable what, const pg::rows& answer) {
   return {};
 }
 
-// Whether to try again in this run.
+// Whether to retry in this run.
 bool pruner::tolerates(prunable what, const error& refusal) {
   work& its = of(what);
   if (its.pace.refusals() < most_refused_deletes) return true;

@@ -1,5 +1,5 @@
-// pruner: deletes what retention.published and retention.processed no longer keep, and keeps partitions, on a
-// session of its own.
+// pruner: deletes rows that retention.published and retention.processed no longer keep, and maintains
+// partitions, on a session of its own.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -19,37 +19,37 @@
 
 namespace outboxd::relay {
 
-// How often it looks for what has become old.
+// How often to look for old rows.
 inline constexpr std::chrono::seconds prune_interval{60};
 
-// Beside the stream, and in small statements with a pause after each, so that the events under way hardly
-// notice. It waits for no lock. Shared: its coroutine holds it.
+// Works next to the stream, in small statements with a pause after each, so that events are hardly delayed.
+// The pruner waits for no lock. The object is shared, because its coroutine keeps a reference to it.
 class pruner {
  public:
   pruner(const boost::asio::any_io_executor& on, const postgres_settings& settings,
          const retention_settings& keep, prune_report report);
 
-  // Until stop().
+  // Runs until stop().
   boost::asio::awaitable<void> run();
   void stop() { session_.stop(); }
 
  private:
   using clock = std::chrono::steady_clock;
 
-  // What a statement has come to.
+  // The result of one statement.
   struct portion {
     std::int64_t deleted = 0;
-    std::int64_t kept = 0;  // held on to by somebody
+    std::int64_t kept = 0;  // old rows that others lock or reference
     std::string why_kept;
     bool more = false;
   };
 
-  // One kind of rows: its state outlives the session.
+  // The state for one kind of rows, which outlives the session.
   struct work {
-    std::string sql;  // not prepared: that would ask for the table's lock once more
+    std::string sql;  // not prepared, because preparing would lock the table once more
     flow::prune_pace pace;
-    std::string said;       // the latest refusal that was reported
-    std::string said_kept;  // the latest reason why rows stay
+    std::string said;       // the last error that was reported
+    std::string said_kept;  // the last reported reason why rows are kept
   };
 
   boost::asio::awaitable<result<void>> serve(pg::connection& link);
@@ -68,9 +68,9 @@ class pruner {
   kept_session session_;
   partition_keeper partitions_;
   std::array<work, all_prunable.size()> works_;
-  flow::prune_walk walk_;                         // of events
-  timestamp reached_ = timestamp::min();          // of records: older ones are deleted
-  std::optional<clock::time_point> from_oldest_;  // of records: the latest run that began at the oldest
+  flow::prune_walk walk_;                         // for events
+  timestamp reached_ = timestamp::min();          // for records: older ones are deleted
+  std::optional<clock::time_point> from_oldest_;  // for records: when the last run from the oldest one began
 };
 
 }  // namespace outboxd::relay

@@ -37,8 +37,8 @@ boost::asio::awaitable<void> rabbitmq_broker::run(flow::broker_listener& listene
   }
 }
 
-// A broker may accept the connection and close it at once, again and again: connecting alone does not make
-// the pause short.
+// A broker may accept connections and close them at once, so connecting alone does not make the pause short
+// again.
 boost::asio::awaitable<void> rabbitmq_broker::serve() {
   up_ = true;
   largest_.forget();
@@ -58,7 +58,7 @@ boost::asio::awaitable<void> rabbitmq_broker::serve() {
   observer_.on_link_down(peer::broker, why);
 }
 
-// Permanent only when no URL of the list works.
+// The error is permanent only if no URL of the list works.
 void rabbitmq_broker::refused(error why) {
   ++next_url_;
   refused_for_good_ = why.kind == fault::permanent ? refused_for_good_ + 1 : 0;
@@ -109,7 +109,7 @@ result<accepted> rabbitmq_broker::publish(token name, const message& what) {
   return link_->publish(name, what);
 }
 
-// An unhealthy node may still accept connections, so the next attempt goes to another node, if there is one.
+// An unhealthy node may still accept connections, so the next attempt uses another node, if there is one.
 void rabbitmq_broker::drop(std::string_view why) {
   if (!up_) return;
   ++next_url_;

@@ -1,4 +1,5 @@
-// rabbitmq_broker: a lane's channel to RabbitMQ on a connection of its own, reconnected for ever.
+// rabbitmq_broker: the channel of a lane on its own connection to RabbitMQ, which is reconnected until
+// stopped.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -25,10 +26,10 @@ class rabbitmq_broker final : public flow::broker, private amqp::handler {
   rabbitmq_broker(const boost::asio::any_io_executor& on, const rabbitmq_settings& settings,
                   size_limit& largest, link_observer& observer);
 
-  // Connects, serves, reconnects, until stop().
+  // Connects, serves and reconnects, until stop().
   boost::asio::awaitable<void> run(flow::broker_listener& listener);
 
-  // Closes the connection orderly; run() then returns.
+  // Closes the connection in an orderly way; then run() returns.
   void stop();
 
   result<accepted> publish(token name, const message& what) override;
@@ -54,13 +55,13 @@ class rabbitmq_broker final : public flow::broker, private amqp::handler {
   link_observer& observer_;
   reconnect_pause pause_;
   flow::broker_listener* listener_ = nullptr;
-  std::shared_ptr<amqp::connection> link_;  // being opened, or up
-  std::shared_ptr<token_renewal> renewal_;  // while it is up, if the password is a token that ends
+  std::shared_ptr<amqp::connection> link_;  // connecting or connected
+  std::shared_ptr<token_renewal> renewal_;  // while connected, if the password is a token that expires
   bool up_ = false;
   bool blocked_ = false;
   std::string drop_reason_;
   std::size_t next_url_ = 0;
-  std::size_t refused_for_good_ = 0;  // permanent refusals in a row
+  std::size_t refused_for_good_ = 0;  // consecutive permanent errors
   bool stopping_ = false;
 };
 

@@ -1,4 +1,4 @@
-// read_secret: a secret for a connection that is about to be made, on a reactor.
+// read_secret: reads a secret for a new connection, on a reactor.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

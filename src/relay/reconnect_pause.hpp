@@ -1,4 +1,4 @@
-// reconnect_pause: the wait between two attempts to reach a server, which can be cut short.
+// reconnect_pause: the pause between two attempts to connect to a server; it can be cut short.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -12,19 +12,19 @@ namespace outboxd::relay {
 
 class reconnect_pause {
  public:
-  // The cap: low enough that delivery resumes within seconds of the server.
+  // The cap, which is low enough that delivery resumes seconds after the server is back.
   static constexpr backoff::duration longest = std::chrono::seconds(3);
 
   explicit reconnect_pause(const boost::asio::any_io_executor& on);
 
-  // A random time, growing with each call up to a few seconds. A fault that needs an operator waits for that
-  // longest time at once.
+  // Waits for a random time, which grows with each call up to `longest`. After a fault that needs an
+  // operator, it waits for `longest` at once.
   boost::asio::awaitable<void> wait(fault why = fault::transient);
 
-  // The connection has proved useful: the next wait is short again.
+  // The connection has proved useful: the next pause is short again.
   void reset() { backoff_.reset(); }
 
-  // Ends this wait and makes every later one empty.
+  // Ends the current pause, and makes all later ones return immediately.
   void stop();
 
  private:

@@ -11,10 +11,10 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// After the grace, what is known is still written: the time that PostgreSQL gets for it.
+// The time for PostgreSQL after the grace period, to write the outcomes known by then.
 constexpr auto last_writes = 2s;
 
-// The same for the orderly close of the connections.
+// The time for closing the connections in an orderly way.
 constexpr auto last_close = 2s;
 
 boost::asio::awaitable<void> keep(std::shared_ptr<sampler> one) {
@@ -23,7 +23,7 @@ boost::asio::awaitable<void> keep(std::shared_ptr<sampler> one) {
 
 }  // namespace
 
-// A lane and the connection behind it.
+// A lane and its connection.
 struct relay::pipe {
   pipe(boost::asio::io_context& io, const relay_settings& settings, size_limit& largest, flow::lanes& of,
        link_observer& observer)
@@ -75,7 +75,7 @@ void relay::start(std::function<void(bool)> on_stopped) {
   add_leader();
 }
 
-// There is always one leader more than shards led, as long as shards are left: it is the standby.
+// While there are shards to lead, the relay has one leader more than it leads shards: the standby.
 void relay::add_leader() {
   leader_host& host = *this;
   auto& one = *leaders_.emplace_back(
@@ -86,8 +86,7 @@ void relay::add_leader() {
   });
 }
 
-// A coroutine of the relay never throws on purpose: an exception is a programming error, and ends the
-// process.
+// The relay's coroutines never throw on purpose: an exception is a programming error, and ends the process.
 void relay::spawn(boost::asio::awaitable<void> activity, std::function<void()> then) {
   ++active_;
   boost::asio::co_spawn(io_, std::move(activity), [this, then = std::move(then)](std::exception_ptr thrown) {
@@ -119,10 +118,10 @@ void relay::adopt(const relay_settings& changed) {
   if (std::exchange(settings_.max_rate, changed.max_rate) != changed.max_rate)
     lanes_.limit_to(flow::rate_limit(settings_.max_rate));
   if (std::exchange(settings_.keep, changed.keep) != changed.keep && leads_first()) begin_pruning();
-  deadline_timer_.cancel();  // the next deadline may be an earlier one
+  deadline_timer_.cancel();  // the next deadline may be earlier
 }
 
-// Each route has its counter from the start.
+// Each route has a counter from the start.
 void relay::take_routes() {
   const routing& all = settings_.leader.stream.route;
   for (const auto& one : all.routes) counts_.published_by_route.try_emplace(one->name, 0);
@@ -163,13 +162,14 @@ void relay::close_lanes() {
   });
 }
 
-// One timer for all lanes, set only while something is in flight, and not moved for every publish.
+// There is one timer for all lanes, which is set only while messages are in flight, and not changed for every
+// message.
 void relay::watch_deadlines() {
   if (stage_ == stage::closing) return;
   const auto next = lanes_.next_deadline();
   if (!next) return;
   if (watching_) {
-    if (*next < deadline_timer_.expiry()) deadline_timer_.cancel();  // its end sets it anew
+    if (*next < deadline_timer_.expiry()) deadline_timer_.cancel();  // its handler sets the timer again
     return;
   }
   watching_ = true;
@@ -224,7 +224,7 @@ void relay::end_sampling() {
   table_.reset();
 }
 
-// Each session finds these two.
+// Each session reports these two.
 void relay::take(const notice::goes_without& what) {
   if (std::exchange(said_without_, what.words) != what.words) tell_(what);
 }
@@ -253,7 +253,7 @@ void relay::take(const notice::gave_up& what) {
   if (stage_ == stage::running) tell_(what);
 }
 
-// Each leader finds them for itself.
+// Each leader reports the pauses.
 void relay::take(const notice::paused& what) {
   if (std::exchange(paused_, what.in_force) != what.in_force) tell_(what);
 }
@@ -281,17 +281,17 @@ void relay::on_link_up(peer which) {
   tell_(notice::connected{which});
 }
 
-// Once for each server and reason: every session of a shard meets it.
+// Reported once for each server and reason, because every session of a shard finds it.
 void relay::on_open_to_network(const std::string& why) {
   if (std::exchange(said_open_, why) != why) tell_(notice::open_to_network{why});
 }
 
-// Several connections may have looked for it at the same time.
+// Several connections may have declared the exchange at the same time.
 void relay::on_exchange_created(const std::string& name) {
   if (std::exchange(said_created_, name) != name) tell_(notice::exchange_created{name});
 }
 
-// Each connection has a token of its own.
+// Each connection has its own token.
 void relay::on_token_not_renewed(wall_time end, const error& why) {
   if (stage_ == stage::running && std::exchange(said_token_, why.message) != why.message)
     tell_(notice::token_not_renewed{end, why});
@@ -326,7 +326,7 @@ void relay::on_link_unblocked() {
   if (--blocked_ == 0 && stage_ == stage::running) tell_(notice::unblocked{});
 }
 
-// Several sessions meet the same fault; it is worth one line.
+// Several sessions report the same fault, which is worth only one line.
 void relay::say_down(peer which, const error& why) {
   link_state& state = state_of(which);
   state.latest = why;

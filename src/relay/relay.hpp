@@ -1,4 +1,4 @@
-// relay: the lanes and the leaders of shards, put together on one reactor.
+// relay: combines the lanes and the leaders of shards on one reactor.
 #pragma once
 
 #include <algorithm>
@@ -20,36 +20,36 @@
 
 namespace outboxd::relay {
 
-// The leader of this shard does the work for the whole table: its figures and retention.
+// The leader of this shard also does the work for the whole table: samples and retention.
 inline constexpr int first_shard = 0;
 
-// Runs until stop(). For one thread; the io_context has to outlive it.
+// Runs until stop(). To be used by one thread; the io_context has to outlive the relay.
 class relay final : private leader_host {
  public:
-  // steps: told of each step of each event; may be null, and outlives the relay.
+  // steps: notified of each step of each event; may be null; must outlive the relay.
   relay(boost::asio::io_context& io, relay_settings settings, relay_observer tell,
         flow::step_observer* steps = nullptr);
   ~relay();
 
-  // on_stopped: the sessions are closed, or the time for that is up; false then, and something may still hold
-  // on to the reactor.
+  // on_stopped: called when all sessions are closed (clean), or when the time for that is over: then
+  // something may still keep the reactor busy.
   void start(std::function<void(bool clean)> on_stopped);
 
-  // Takes up what can change at run time: routes, retries, sweep_interval, standby_interval, confirm_timeout,
-  // shutdown_grace, max_rate, retention, and how much is held in memory.
+  // Adopts settings that can change at run time: routes, retries, sweep_interval, standby_interval,
+  // confirm_timeout, shutdown_grace, max_rate, retention and the limits of memory.
   void adopt(const relay_settings& changed);
 
-  // Guarantee 11: no new reads, outstanding confirms up to shutdown_grace, the lead given up. Then the
-  // reactor runs out of work.
+  // Guarantee 11: stops reading, waits for outstanding confirms up to shutdown_grace, and gives up the leads.
+  // Afterwards the reactor runs out of work.
   void stop();
 
-  // Set when the relay has stopped by itself, because it met a permanent error before it ever was connected.
+  // Set if the relay has stopped by itself, because of a permanent error before it was ever connected.
   const std::optional<error>& failure() const { return failure_; }
   const counts& totals() const { return counts_; }
-  // Of the outbox, once it is known.
+  // The outbox's payload type; nullopt until it is known.
   std::optional<payload_type> payload() const;
   relay_figures figures() const;
-  // Why it makes no progress although it waits for nothing; nullopt: it does.
+  // Why the relay makes no progress although it waits for nothing; nullopt if it makes progress.
   std::optional<std::string> stuck() const;
 
  private:
@@ -72,7 +72,7 @@ class relay final : private leader_host {
   void tell(const relay_notice& what) override;
   counts& so_far() override { return counts_; }
   flow::step_observer* steps() override { return steps_; }
-  // The notices that it takes note of; all are passed on, except repeated ones.
+  // Notices that the relay itself uses; all notices are passed on, except repeated ones.
   template <class Notice>
   void take(const Notice& what) {
     tell_(what);
@@ -111,19 +111,19 @@ class relay final : private leader_host {
   struct link_state {
     int wanted = 0;
     int up = 0;
-    bool ever_up = false;  // all at once
+    bool ever_up = false;  // all connections at the same time
     bool said_up = false;
     std::string said_down;
-    error latest;  // why it is not up
+    error latest;  // why a connection is down
     std::chrono::system_clock::time_point none_since = std::chrono::system_clock::now();
   };
   link_state& state_of(peer which) { return which == peer::database ? database_ : broker_; }
 
-  // How far a stop has come.
+  // The progress of a stop.
   enum class stage {
     running,
-    draining,  // leaders give up; confirms are awaited
-    closing,   // only connections are left to be closed
+    draining,  // leaders give up their leads and wait for confirms
+    closing,   // only the closing of connections is left
   };
 
   boost::asio::io_context& io_;
@@ -140,33 +140,33 @@ class relay final : private leader_host {
   boost::asio::steady_timer grace_timer_;
   bool watching_ = false;
   bool waits_for_rate_ = false;
-  bool said_stands_by_ = false;  // since it led last
+  bool said_stands_by_ = false;  // since the relay last led
   std::int64_t said_schema_ = 0;
   std::chrono::system_clock::time_point newer_since_;
-  bool queue_fills_ = false;  // of notifications, as one of the leaders has said last
-  std::string said_open_;     // why the network can read along
-  std::string said_without_;  // what PostgreSQL keeps from our user
-  std::string said_token_;    // why one is not renewed
-  std::string said_created_;  // an exchange; since not all lanes were up
+  bool queue_fills_ = false;  // the notification queue fills up, as last reported by a leader
+  std::string said_open_;     // the reported reason why traffic with PostgreSQL is not secure
+  std::string said_without_;  // the reported missing default privileges
+  std::string said_token_;    // the reported reason why a token was not renewed
+  std::string said_created_;  // the reported exchange; cleared when all lanes are up
   stage stage_ = stage::running;
   link_state database_;
   link_state broker_;
   std::function<void(bool)> on_stopped_;
-  int active_ = 0;   // coroutines
-  int leading_ = 0;  // of them, those of leaders
-  int blocked_ = 0;  // connections
+  int active_ = 0;   // number of coroutines
+  int leading_ = 0;  // number of leaders' coroutines
+  int blocked_ = 0;  // number of blocked connections
   std::string blocked_because_;
   std::chrono::system_clock::time_point blocked_since_;
-  std::chrono::system_clock::time_point missing_since_;  // the exchange
+  std::chrono::system_clock::time_point missing_since_;  // since when the exchange is missing
   std::chrono::system_clock::time_point stopped_at_;
-  std::string exchange_missing_;  // why messages for the default exchange failed the latest time
+  std::string exchange_missing_;  // why messages for the default exchange last failed
   std::optional<error> failure_;
   counts counts_;
-  std::shared_ptr<sampler> sampler_;  // while it leads shard 0
-  std::shared_ptr<pruner> pruner_;    // the same
+  std::shared_ptr<sampler> sampler_;  // while the relay leads shard 0
+  std::shared_ptr<pruner> pruner_;    // while the relay leads shard 0
   std::optional<table_sample> table_;
   std::optional<std::chrono::system_clock::time_point> certificate_expires_;
-  std::vector<flow::pause> paused_;  // while it leads a shard
+  std::vector<flow::pause> paused_;  // while the relay leads a shard
 };
 
 }  // namespace outboxd::relay

@@ -1,4 +1,4 @@
-// What a relay tells of itself: the part of relay.hpp that is asked by metrics, health and readiness.
+// The part of relay.hpp that answers queries from metrics, health and readiness.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,14 +12,14 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// A confirm is overdue after this time, which is far longer than a healthy broker takes, and much shorter
-// than confirm_timeout.
+// After this time a confirm is overdue: it is far longer than a healthy broker takes, and much shorter than
+// confirm_timeout.
 constexpr auto overdue_after = 3s;
 
-// After this time, readiness says what keeps the leader busy.
+// After this time, readiness reports what keeps the leader busy.
 constexpr auto slow_after = 5s;
 
-// A refusal that lasts this long will not end with the next try.
+// A refusal that lasts this long will not go away by itself.
 constexpr auto refused_for = 10s;
 
 // Longer than every timeout of a step.
@@ -77,7 +77,7 @@ std::vector<obstacle> relay::obstacles() const {
   for (const auto& one : leaders_)
     if (auto why = catching_up(*one)) out.push_back(std::move(*why));
   if (auto why = refused_writes(true)) out.push_back(std::move(*why));
-  // A relay that leads nothing publishes nothing, and so would not notice that the exchange is back.
+  // A relay that leads no shard publishes nothing, so it would not notice that the exchange exists again.
   const auto block = lanes_.destinations().find_block(
       {.exchange = settings_.leader.stream.route.exchange, .routing_key = {}});
   if (block && flow::is_exchange(block->of) && share_.led() > 0)
@@ -91,7 +91,7 @@ std::vector<obstacle> relay::obstacles() const {
   return out;
 }
 
-// Due events may wait meanwhile, because the shard's whole stream waits for this.
+// Due events may have to wait, because the whole stream of the shard is busy with this.
 std::optional<obstacle> relay::catching_up(const leader& one) const {
   if (!one.leads()) return std::nullopt;
   const auto late = [](clock::time_point from) { return clock::now() - from > slow_after; };
@@ -117,7 +117,7 @@ std::optional<obstacle> relay::catching_up(const leader& one) const {
                   since(found->since)};
 }
 
-// all: no other event is written, either.
+// all: no other outcome is written, either.
 std::optional<obstacle> relay::refused_writes(bool all) const {
   for (const auto& one : leaders_) {
     const auto found = one->leads() ? one->events().refuses() : std::nullopt;

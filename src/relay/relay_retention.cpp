@@ -24,7 +24,7 @@ bool relay::leads_first() const {
                      [](const auto& one) { return one->leads() == first_shard; });
 }
 
-// It also runs if nothing is to be deleted, because it begins new partitions.
+// The pruner also runs if no row is ever deleted, because it starts new partitions.
 void relay::begin_pruning() {
   end_pruning();
   pruner_ = std::make_shared<pruner>(
@@ -62,7 +62,7 @@ void relay::on_prune_ended(const prune_run& run) {
   tell_(notice::prune_ended{run});
 }
 
-// Memory holds more events than one read returns, so the table had more than one read.
+// More events are in memory than one read returns, so the table had more than one read.
 flow::prune_pace::load relay::load() const {
   std::size_t unsettled = 0;
   for (const auto& one : leaders_)

@@ -10,15 +10,15 @@
 namespace outboxd::relay {
 
 struct retention_settings {
-  using age = std::optional<std::chrono::milliseconds>;  // none: for ever
+  using age = std::optional<std::chrono::milliseconds>;  // nullopt: for ever
 
-  age published;  // events
-  age processed;  // records of consumers
+  age published;  // of events
+  age processed;  // of consumers' records
 
   friend bool operator==(const retention_settings&, const retention_settings&) = default;
 };
 
-// What gets old.
+// What retention deletes.
 enum class prunable { published, processed, partitions };
 inline constexpr std::array all_prunable{prunable::published, prunable::processed, prunable::partitions};
 

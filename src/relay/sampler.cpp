@@ -10,7 +10,7 @@
 namespace outboxd::relay {
 namespace {
 
-// A server that needs longer is busy with more important work.
+// A server that needs longer has more important work.
 constexpr auto longest_sample = std::chrono::seconds(1);
 
 table_sample read_sample(const pg::rows& from) {

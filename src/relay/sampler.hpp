@@ -1,4 +1,4 @@
-// sampler: samples the table periodically, on a session of its own, for metrics.
+// sampler: samples the table periodically for metrics, on a session of its own.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -14,16 +14,16 @@ namespace outboxd::relay {
 
 inline constexpr std::chrono::seconds sample_interval{15};
 
-// Beside the stream, which a sample of up to 50 ms would keep from its events. Shared: its coroutine holds
-// it.
+// A separate session, because a sample may take 50 ms, in which the stream could not read events. The object
+// is shared, because its coroutine keeps a reference to it.
 class sampler {
  public:
-  // Gets each sample, and each new refusal by PostgreSQL once.
+  // Receives each sample, and each new error from PostgreSQL once.
   using teller = std::function<void(const result<table_sample>&)>;
 
   sampler(const boost::asio::any_io_executor& on, const postgres_settings& settings, teller tell);
 
-  // Until stop().
+  // Runs until stop().
   boost::asio::awaitable<void> run();
   void stop() { session_.stop(); }
 
@@ -33,7 +33,7 @@ class sampler {
   const postgres_settings& settings_;
   teller tell_;
   kept_session session_;
-  std::string said_;  // of the latest refusal
+  std::string said_;  // the last reported error
 };
 
 }  // namespace outboxd::relay

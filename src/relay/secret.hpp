@@ -1,5 +1,5 @@
-// secret: a connection string that is read anew for every connection, so that a changed password needs no
-// restart; its password may be what a program of the user's prints. read_secret.hpp reads it on a reactor.
+// secret: a connection string that is read again for every connection, so that a changed password needs no
+// restart; a user's program may supply the password. read_secret.hpp reads it on a reactor.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class password_command;
 class secret {
  public:
   using text = std::function<result<std::string>()>;
-  // The connection string with this password in it.
+  // Returns the connection string with this password.
   using join = result<std::string> (*)(const std::string& address, const std::string& password);
 
   secret() = default;
@@ -23,21 +23,21 @@ class secret {
   secret(text address, std::shared_ptr<password_command> command, join with)
       : address_(std::move(address)), command_(std::move(command)), join_(with) {}
 
-  // As it is written; without the password that the command would print.
+  // The connection string as configured, without the password that the command would print.
   result<std::string> address() const { return address_(); }
 
-  // Prints the password; null: the password, if any, is in the address.
+  // The command that prints the password; null: the connection string contains the password, if any.
   const std::shared_ptr<password_command>& command() const { return command_; }
 
-  // The address with what the command has printed.
+  // The connection string with the password that the command printed.
   result<std::string> with_password(const std::string& address, const std::string& password) const {
     return join_(address, password);
   }
 
-  // For a connection that is about to be made, in a program without a reactor: waits for the command.
+  // For connecting in a program without a reactor: blocks until the command finishes.
   result<std::string> read_blocking() const;
 
-  // Ends a command that runs, and lets no other begin.
+  // Cancels the running command and prevents new ones from starting.
   void stop() const;
 
  private:

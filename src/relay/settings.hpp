@@ -1,5 +1,5 @@
-// settings: what a relay is made with, as the program reads it from files, the environment and flags. Without
-// Asio, so that code that only reads settings need not compile the reactor.
+// settings: the settings of a relay, which the program reads from files, the environment and flags. This
+// header does not include Asio, so that code which only reads settings need not compile it.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ struct rabbitmq_settings {
   std::string connection_name = "outboxd";
   std::chrono::seconds heartbeat{10};
   std::chrono::milliseconds connect_timeout{10'000};
-  std::vector<std::string> declare_exchanges;  // durable, of type topic
+  std::vector<std::string> declare_exchanges;  // created as durable topic exchanges
   std::size_t max_message_size = 134'217'728;  // bytes of a body
   std::size_t max_unconfirmed = 4096;
   std::size_t max_buffered = 65'536;  // bytes
@@ -53,13 +53,14 @@ struct relay_settings {
   rabbitmq_settings broker;
   flow::lane_limits lane;
   int lanes = 2;
-  std::int64_t max_rate = 0;  // messages a second; 0: no limit
-  bool samples_table = true;  // somebody can see it
+  std::int64_t max_rate = 0;  // messages per second; 0: no limit
+  bool samples_table = true;  // true if the metrics are exposed
   retention_settings keep{};
   std::chrono::milliseconds shutdown_grace{10'000};
 };
 
-// The rows that are deleted by age: with retention.published = 0s, no published event stays that long.
+// The age limits for deleting rows: if retention.published = 0s, published events are deleted at once, so no
+// limit applies to them.
 retention_settings retention_of(const relay_settings& from);
 
 }  // namespace outboxd::relay

@@ -10,7 +10,7 @@
 namespace outboxd::relay {
 namespace {
 
-// NOTIFY takes the lock on object 0 of no database (async.c, PreCommit_Notify).
+// NOTIFY takes the lock on object 0 of database 0 (async.c, PreCommit_Notify).
 constexpr std::string_view commits_wait =
     "SELECT EXISTS (SELECT FROM pg_locks AS l WHERE l.locktype = 'object' AND l.database = 0"
     " AND l.classid = 'pg_database'::regclass AND l.objid = 0 AND NOT l.granted)";
@@ -72,7 +72,7 @@ boost::asio::awaitable<result<void>> sleep_lock::lock(pg::connection& link) {
                      link, fmt::format("SELECT {}.take_sleep({})", settings_.schema.identifier(), shard_)));
   session_.reset_pause();
   held_ = taken;
-  if (wanted_ == action::unlock) co_return result<void>();  // the lock is no longer wanted
+  if (wanted_ == action::unlock) co_return result<void>();  // the lock is not wanted any more
   if (wanted_ == action::ask) wanted_ = action::none;
   tell_(held_ ? sleep_news::granted : sleep_news::refused);
   co_return result<void>();
@@ -92,7 +92,7 @@ void sleep_lock::want(action what) {
   session_.interrupt();
 }
 
-// The end of the session releases the lock. `tell` is not called any more.
+// The end of the session releases the lock. `tell` is not called again.
 void sleep_lock::stop() {
   tell_ = [](sleep_news) {};
   session_.stop();

@@ -13,24 +13,24 @@ namespace outboxd::relay {
 
 using flow::sleep_news;
 
-// Holds a session lock without a transaction, so that the lock holds back no vacuum.
+// Holds a session-level lock outside a transaction, so that the lock does not hold back vacuum.
 class sleep_lock {
  public:
   using action = flow::doorbell::action;
 
-  // `tell`: may call want().
+  // `tell` may call want().
   sleep_lock(const boost::asio::any_io_executor& on, const postgres_settings& settings, int shard,
              link_observer& observer, std::function<void(sleep_news)> tell);
 
-  // Connects, serves, reconnects, until stop().
+  // Connects, serves and reconnects, until stop().
   boost::asio::awaitable<void> run();
 
-  // The latest action replaces one that has not begun. A probe replaces nothing.
+  // A new action replaces one that has not begun. A probe replaces nothing.
   void want(action what);
 
   void stop();
 
-  // The server process of the session; 0 without a session.
+  // The server process of the session; 0 if there is none.
   int process() const { return process_; }
 
  private:

@@ -9,10 +9,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Later ends are as good as none.
+// A token that expires later counts as one that does not expire.
 constexpr wall_time latest_end = std::chrono::sys_days(std::chrono::year(2200) / 1 / 1);
 
-// Base64 for URLs, without padding (RFC 4648, section 5). Empty if it is anything else.
+// Decodes base64url without padding (RFC 4648, section 5). Returns an empty text for anything else.
 std::string base64url_decoded(std::string_view text) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   std::string out;
@@ -30,7 +30,8 @@ std::string base64url_decoded(std::string_view text) {
   return out;
 }
 
-// The second of three parts (RFC 7515, section 7.1). Empty if there are fewer or more.
+// Returns the second of three parts (RFC 7515, section 7.1). Returns an empty text if there are fewer or more
+// parts.
 std::string_view claims_of(std::string_view token) {
   const auto first = token.find('.');
   if (first == std::string_view::npos) return {};

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using std::chrono::system_clock;
 
 constexpr backoff::duration first_pause = 1s;
-constexpr backoff::duration longest_pause = 15s;  // some tries in the minute before a token's end
+constexpr backoff::duration longest_pause = 15s;  // several attempts in the last minute of a token
 
 }  // namespace
 
@@ -50,7 +50,7 @@ boost::asio::awaitable<result<wall_time>> token_renewal::renew(wall_time end) {
   OUTBOXD_CO_TRY(const auto target, amqp::parse_url(text));
   const auto next = end_of_token(target.password);
   if (!next) co_return transient("the new password is no JSON Web Token with the claim exp");
-  // RabbitMQ would close the connection over one that has ended.
+  // RabbitMQ would close the connection if the new token had expired.
   if (*next <= end)
     co_return transient(
         "the new token ends no later; let amqp.password_command ask for a new token each time");

@@ -1,4 +1,4 @@
-// token_renewal: gives an open connection to RabbitMQ the next token before the one of its login ends.
+// token_renewal: sends the next token to RabbitMQ on an open connection, before the current token expires.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -16,16 +16,16 @@ namespace outboxd::relay {
 
 class token_renewal {
  public:
-  // `from`: the URL, which gives the next token when it is read again.
+  // `from`: the URL, which contains the next token when it is read again.
   token_renewal(const boost::asio::any_io_executor& on, secret from, std::shared_ptr<amqp::connection> link,
                 link_observer& observer);
 
-  // Renews the token that ends at `end`, then those that follow, until stop(), or until a token ends that
-  // could not be renewed: then RabbitMQ refuses messages, and the lane logs in again.
+  // Renews the token that expires at `end`, and then the following ones, until stop(), or until a token
+  // expires that could not be renewed: then RabbitMQ refuses messages, and the lane reconnects.
   static boost::asio::awaitable<void> run(std::shared_ptr<token_renewal> self, wall_time end);
 
-  // With the end of the connection. A program that prints the password may still run; what it prints is
-  // dropped.
+  // Called when the connection ends. A program that prints the password may still be running; its output is
+  // ignored.
   void stop();
 
  private:
@@ -34,7 +34,7 @@ class token_renewal {
 
   secret from_;
   std::shared_ptr<amqp::connection> link_;
-  link_observer* observer_;  // null: stopped
+  link_observer* observer_;  // null after stop()
   boost::asio::system_timer timer_;
   backoff backoff_;
 };
