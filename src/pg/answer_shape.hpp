@@ -1,4 +1,4 @@
-// answer_shape: the required shape of a statement's answer. The server may have another version, be behind a
+// answer_shape: the expected shape of a statement's answer. The server may have another version, be behind a
 // proxy, or be out of step, so every answer is checked before it is read.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace outboxd::pg {
 
 struct cell_shape {
-  int bytes = -1;  // below 0: any number
+  int bytes = -1;  // negative: any number
   bool may_be_null = false;
 };
 inline constexpr cell_shape number_cell{.bytes = 8};  // bigint, xid8, timestamptz
@@ -27,10 +27,10 @@ struct answer_shape {
   int most_rows = std::numeric_limits<int>::max();
 };
 
-// How its shape differs; nullopt if it does not.
+// Returns how the shape differs, or nullopt.
 std::optional<std::string> misfit(const rows& from, const answer_shape& wanted);
 
-// The same of one row, and of the number of columns.
+// The same for one row, and for the number of columns.
 std::optional<std::string> misfit_of_row(const rows& from, int row, std::span<const cell_shape> cells);
 std::optional<std::string> misfit_of_columns(const rows& from, std::size_t wanted);
 

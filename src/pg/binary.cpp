@@ -17,13 +17,14 @@ constexpr std::int32_t oid_xid = 28;
 constexpr std::int32_t oid_uuid = 2950;
 constexpr std::int32_t oid_xid8 = 5069;
 
-// The beginning of the field; 0 if it is too short.
+// Reads an integer at the beginning of the field; 0 if the field is too short.
 template <class Integer>
 Integer read(std::string_view field) {
   return field.size() >= sizeof(Integer) ? load_big_endian<Integer>(field.data()) : 0;
 }
 
-// array_recv: dimensions, has-nulls flag, element type, then length and lower bound of each dimension.
+// The format of array_recv: number of dimensions, has-nulls flag, element type, then length and lower bound
+// of each dimension.
 std::string array_header(std::int32_t element_type, std::size_t size, bool nulls) {
   std::string out;
   append_big_endian<std::int32_t>(out, size == 0 ? 0 : 1);
@@ -51,7 +52,7 @@ std::string nullable_array(std::int32_t element_type, std::span<const std::optio
   return out;
 }
 
-// Elements all have this size; `store` writes one to its place.
+// All elements have this size; `store` writes an element at its position.
 template <std::size_t size, class Value, class Store>
 std::string fixed_array(std::int32_t element_type, std::span<const Value> values, Store&& store) {
   std::string out = array_header(element_type, values.size(), false);
@@ -144,7 +145,8 @@ std::int32_t read_int4(std::string_view field) {
 std::int64_t read_int8(std::string_view field) {
   return read<std::int64_t>(field);
 }
-// array_send: dimensions, flags, type; size and lower bound; then each with its length.
+// The format of array_send: dimensions, flags, type; size and lower bound; then each element after its
+// length.
 std::vector<std::int64_t> read_int8_array(std::string_view field) {
   constexpr std::size_t header = 20;
   constexpr std::size_t element = 4 + 8;

@@ -10,9 +10,8 @@
 namespace outboxd::pg {
 namespace {
 
-// - search_path: an unqualified name is PostgreSQL's own, even if users can create objects.
-// - idle_session_timeout: a command may take its time between two statements. (PostgreSQL 14; before that
-//   there is none.)
+// - search_path: an unqualified name refers to PostgreSQL's own object, even if users can create objects.
+// - idle_session_timeout (PostgreSQL 14 and newer): off, because a command may pause between two statements.
 constexpr const char* session_settings =
     "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);"
     "SELECT set_config('idle_session_timeout', '0', false)"
@@ -21,8 +20,8 @@ constexpr const char* session_settings =
 }  // namespace
 
 result<void> blocking_session::open(const std::string& connection_string, const char* application_name) {
-  // A lost machine or network is noticed within half a minute, however long a statement takes, because the
-  // kernel of a busy server still answers. The connection string may change that.
+  // These options detect a lost machine or network within half a minute, however long a statement takes,
+  // because the kernel of a busy server still answers. The connection string may override them.
   const std::array<const char*, 9> keywords{"fallback_application_name",
                                             "connect_timeout",
                                             "tcp_user_timeout",

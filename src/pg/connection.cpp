@@ -13,16 +13,16 @@ namespace {
 
 using time_point = std::chrono::steady_clock::time_point;
 
-// A host that never answers leaves time for the next ones.
+// Leaves time for the other hosts if one never answers.
 time_point share_of(time_point deadline, std::size_t among) {
   const auto now = std::chrono::steady_clock::now();
   return now + (deadline - now) / static_cast<int>(among);
 }
 
-// A dead machine does not answer at all: with others left to try, it may cost no more than this.
+// A dead machine does not answer at all: if other addresses are left, it may take at most this long.
 constexpr auto reach_limit = std::chrono::milliseconds(1500);
 
-// Why no host was suitable.
+// Collects why no host was suitable.
 class refusals {
  public:
   void add(const error& why) {
@@ -38,7 +38,7 @@ class refusals {
 
  private:
   bool for_good_ = true;
-  cause cause_ = cause::other;  // of the first host that has one; an unreachable host says less
+  cause cause_ = cause::other;  // of the first host that reported one, because an unreachable host says less
   std::string words_;
 };
 
@@ -54,7 +54,7 @@ asio::awaitable<result<void>> connection::open(std::string connection_string,
                                                std::chrono::milliseconds within) {
   const auto self = session_;
   const auto deadline = std::chrono::steady_clock::now() + within;
-  // A secret may have changed since the start. libpq's own words about a bad one would quote it.
+  // The secret may have changed since startup. The message of libpq for an invalid string would quote it.
   if (const auto good = check_connection_string(connection_string); !good)
     co_return permanent("cannot connect to PostgreSQL: database.url " + good.error().message);
   const auto hosts = hosts_of(connection_string);
@@ -65,7 +65,7 @@ asio::awaitable<result<void>> connection::open(std::string connection_string,
     std::vector<endpoint> endpoints{{}};
     if (!hosts.empty()) {
       auto found = co_await resolve_host(hosts[i], until, {self, &self->changed});
-      if (self->lost) co_return tl::make_unexpected(*self->lost);  // closed meanwhile
+      if (self->lost) co_return tl::make_unexpected(*self->lost);  // closed in the meantime
       if (!found) all.add(found.error());
       endpoints = found ? std::move(*found) : std::vector<endpoint>();
     }
@@ -79,7 +79,7 @@ asio::awaitable<result<void>> connection::open(std::string connection_string,
       if (self->lost) co_return tl::make_unexpected(*self->lost);
       all.add(opened.error());
       if (opened.error().kind == fault::permanent)
-        break;  // another address of that host would answer the same
+        break;  // other addresses of that host would answer the same
     }
   }
   co_return tl::make_unexpected(all.summary(connection_string));
@@ -137,7 +137,7 @@ asio::awaitable<result<std::vector<rows>>> connection::execute(pipeline steps,
   const auto self = session_;
   auto all = co_await execute_segments(std::move(steps), within);
   self->last_sqlstate.clear();
-  // A server that ends the session sends the reason in an answer, which says more than the socket's error.
+  // A server that ends the session sends the reason as an answer, which says more than the socket's error.
   if (!all && !self->segments.empty() && self->segments.front().refusal) {
     self->last_sqlstate = self->segments.front().sqlstate;
     co_return tl::make_unexpected(*self->segments.front().refusal);

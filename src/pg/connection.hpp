@@ -1,4 +1,4 @@
-// connection: one libpq session on an Asio reactor; nothing in it blocks.
+// connection: one libpq session on an Asio reactor; none of its functions blocks.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -20,7 +20,8 @@ namespace outboxd::pg {
 
 namespace asio = boost::asio;
 
-// For one thread. A coroutine that waits here must end before the connection is destroyed.
+// To be used by one thread. A coroutine that waits for a connection must end before that connection is
+// destroyed.
 class connection {
  public:
   explicit connection(const asio::any_io_executor& on);
@@ -29,37 +30,37 @@ class connection {
   connection& operator=(const connection&) = delete;
 
   // Connects and enters pipeline mode. Names are resolved without blocking. Every address of every host is
-  // tried in turn, each with its share of the time. With several hosts, only one that accepts writes is
-  // suitable, unless the string has a target_session_attrs of its own.
+  // tried in turn, each with its share of the time. If there are several hosts, only one that accepts writes
+  // is suitable, unless the string sets target_session_attrs.
   asio::awaitable<result<void>> open(std::string connection_string, std::chrono::milliseconds within);
 
-  // Sends the steps in one go and waits for all answers: one rows per step, or the first error. An error of
-  // the connection itself, or no answer in time, also ends the connection: see lost().
+  // Sends all steps at once and waits for their answers: returns one `rows` per step, or the first error. An
+  // error of the connection itself, or a timeout, also ends the connection: see lost().
   asio::awaitable<result<std::vector<rows>>> execute(pipeline steps, std::chrono::milliseconds within);
 
-  // The same for a pipeline of several segments: returns the result of each. An error of the connection
-  // itself is returned.
+  // The same for a pipeline of several segments: returns the result of each segment. An error of the
+  // connection itself is returned as error.
   struct segment {
     std::vector<rows> answers;
-    std::optional<error> refusal;  // of its first failed step
-    std::string sqlstate;          // of that
-    bool is_denied = false;        // its user lacks a right
+    std::optional<error> refusal;  // the error of the first failed step
+    std::string sqlstate;          // of that error
+    bool is_denied = false;        // the session's user lacks a privilege
   };
   asio::awaitable<result<std::vector<segment>>> execute_segments(pipeline steps,
                                                                  std::chrono::milliseconds within);
 
-  // From now on, when this user lacks a right, the server is asked how to grant it: `query` makes the
-  // question from the server's message, and the answer is appended to it.
+  // From now on, if the user lacks a privilege, the server is asked how to grant it: `query` creates a query
+  // from the server's message, and its answer is appended to the message.
   void explain_denials(std::function<std::string(std::string_view words)> query);
 
-  // Waits until something happens: a notification, the end of the connection, interrupt(), or the deadline.
+  // Waits for an event: a notification, the end of the connection, interrupt(), or the deadline.
   asio::awaitable<void> wait_until(std::chrono::steady_clock::time_point deadline);
   asio::awaitable<void> wait();
 
-  // Ends a wait(), now or the next one.
+  // Ends the current wait(), or the next one.
   void interrupt();
 
-  // The payloads of the notifications that have arrived since the last call, and how many there were of each.
+  // The payloads of the notifications that have arrived since the last call, and the number of each.
   using payloads = std::map<std::string, int, std::less<>>;
   payloads take_notifications();
 
@@ -67,31 +68,34 @@ class connection {
   // them would fill the memory while an answer is awaited.
   void heed_only(std::vector<std::string> words);
 
-  // How many have arrived since the last call, by the server process that sent them; -1: further processes.
+  // The number of notifications since the last call, by the server process that sent them; -1 collects
+  // further processes.
   using senders = std::map<int, int>;
   senders take_senders();
 
   asio::any_io_executor executor() const;
 
-  // Why the connection ended; none while it is open.
+  // Why the connection ended; nullopt while it is open.
   const std::optional<error>& lost() const;
 
-  // The code of the error that the last execute() returned, empty if it was none of the server's.
+  // The SQLSTATE of the error that the last execute() returned; empty if the error was not the server's.
   const std::string& last_sqlstate() const;
 
-  // The server process that keeps the notification queue from being emptied, from the server's latest warning
-  // to this session's NOTIFY: when the queue is half full, it warns one session every five seconds. 0: no
-  // warning since the last call.
+  // The server process that prevents the notification queue from being emptied, from the server's last
+  // warning to a NOTIFY of this session: if the queue is more than half full, the server warns one session
+  // every five seconds. 0: no warning since the last call.
   int take_queue_holder();
 
-  // Since the login, the server has become read-only (default_transaction_read_only, which PostgreSQL reports
-  // with each answer). The greeting does not count, because a pooler may have an old one.
+  // True if the server has become read-only since login (default_transaction_read_only, which PostgreSQL
+  // reports with each answer). The value at connection start does not count, because a pooler may send an
+  // outdated one.
   bool turned_read_only() const;
 
-  // While it is open: the host and port that it reached, and the process there, as the greeting had it.
+  // While the connection is open: its server's host and port, and the server process reported at connection
+  // start.
   std::string server() const;
   int backend_pid() const;
-  // Whether TLS protects it, and the sslmode that it was opened with, wherever that came from.
+  // Whether TLS protects the connection, and the sslmode with which it was opened, whatever set it.
   bool encrypted() const;
   std::string sslmode() const;
 

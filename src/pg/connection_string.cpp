@@ -21,7 +21,7 @@ bool is_uri(std::string_view text) {
   return text.starts_with("postgresql://") || text.starts_with("postgres://");
 }
 
-// After an unencoded @ or / in a password, libpq takes the rest as host, port or database, which are shown.
+// After an unencoded @ or / in a password, libpq takes the rest as host, port or database, which are printed.
 bool has_stray_at(std::string_view text) {
   if (!is_uri(text)) return false;
   text.remove_prefix(text.find("://") + 3);
@@ -34,7 +34,7 @@ options parse(const std::string& text) {
   if (has_stray_at(text)) return {nullptr, &PQconninfoFree};
   char* words = nullptr;
   options parsed(PQconninfoParse(text.c_str(), &words), &PQconninfoFree);
-  PQfreemem(words);  // may quote the string, password and all: never shown
+  PQfreemem(words);  // never shown, because it may quote the string with the password
   return parsed;
 }
 
@@ -46,12 +46,12 @@ std::string find(const PQconninfoOption* from, std::string_view keyword) {
 
 constexpr std::string_view password_mask = "***";
 
-// libpq marks what a dialogue would show as asterisks.
+// libpq flags the options that a dialog should display as asterisks.
 bool is_password(const PQconninfoOption& one) {
   return one.dispchar != nullptr && *one.dispchar == '*';
 }
 
-// One that can be read, that is.
+// True if the string contains a password that is not masked.
 bool holds_password(const options& parsed) {
   for (const PQconninfoOption* one = parsed.get(); one != nullptr && one->keyword != nullptr; ++one)
     if (is_password(*one) && one->val != nullptr && *one->val != '\0' && one->val != password_mask)
@@ -59,7 +59,7 @@ bool holds_password(const options& parsed) {
   return false;
 }
 
-// postgresql://user:password@host
+// For postgresql://user:password@host
 std::string mask_userinfo(const std::string& text) {
   const auto scheme = text.find("://");
   if (scheme == std::string::npos) return text;
@@ -70,7 +70,7 @@ std::string mask_userinfo(const std::string& text) {
   return text.substr(0, colon + 1) + std::string(password_mask) + text.substr(end);
 }
 
-// A value of key=value pairs (manual, "Keyword/Value Connection Strings").
+// Quotes a value for key=value pairs (manual, "Keyword/Value Connection Strings").
 std::string keyword_value(std::string_view value) {
   std::string out = "'";
   for (const char c : value) {
@@ -93,14 +93,14 @@ std::vector<std::string> split(std::string_view list) {
 constexpr std::array<std::string_view, 6> ssl_modes{"disable", "allow",     "prefer",
                                                     "require", "verify-ca", "verify-full"};
 
-// Parameters that other drivers know, but not libpq: Prisma's, JDBC's, pgx's and Rails'.
+// Parameters of other drivers that libpq does not know: Prisma's, JDBC's, pgx's and Rails'.
 constexpr std::array<std::string_view, 20> foreign_parameters{
     "schema",           "connection_limit",        "pool_timeout",  "pgbouncer",           "socket_timeout",
     "sslaccept",        "statement_cache_size",    "currentSchema", "ApplicationName",     "stringtype",
     "prepareThreshold", "socketTimeout",           "loginTimeout",  "search_path",         "pool_max_conns",
     "pool_min_conns",   "default_query_exec_mode", "pool",          "prepared_statements", "encoding"};
 
-// Which of them a URI has. No other name is shown: it could be a part of a password.
+// Returns which of them a URI contains. No other name is shown, because it could be part of a password.
 std::string_view foreign_parameter(std::string_view text) {
   const auto begin = text.find('?');
   if (!is_uri(text) || begin == std::string_view::npos) return {};
@@ -170,7 +170,7 @@ std::vector<host_entry> hosts_of(const std::string& text) {
   return entries;
 }
 
-// Without libpq's defaults, which have a value where none was given.
+// Does not use libpq's defaults, which would always provide a value.
 bool says_session_attrs(const std::string& text) {
   const options parsed = parse(text);
   return !find(parsed.get(), "target_session_attrs").empty() ||

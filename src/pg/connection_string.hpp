@@ -1,4 +1,4 @@
-// connection_string: libpq's connection string, checked before use, without a secret in any message.
+// connection_string: libpq's connection strings: checks them before use, and keeps secrets out of messages.
 #pragma once
 
 #include <string>
@@ -10,51 +10,50 @@
 namespace outboxd::pg {
 
 struct host_entry {
-  std::string host;     // empty or a path: a Unix-domain socket
+  std::string host;     // empty or a path: Unix-domain socket
   std::string port;     // empty: the default
-  std::string address;  // hostaddr: there is no name to look up
+  std::string address;  // hostaddr: no name has to be resolved
 };
 
-// A URI (postgresql://…) or key=value pairs, as libpq takes them (manual, "Connection Strings"); empty: PG*
-// variables. The error names neither the string nor a part of it, for it may hold a password.
+// Accepts what libpq accepts: a URI (postgresql://…) or key=value pairs (manual, "Connection Strings");
+// empty: PG* variables. The error does not quote the string or any part of it, because that may be a
+// password.
 result<void> check_connection_string(std::string_view text);
 
-// The hosts that libpq would try, in their order, from the string and the PG* variables. Empty: libpq's
-// default, or something that libpq should resolve itself (a service file) or refuse (lists that do not
-// match).
+// The hosts that libpq would try, in order, from the string and the PG* variables. Empty: libpq's default, or
+// something that libpq should resolve (a service file) or reject (lists of different lengths).
 std::vector<host_entry> hosts_of(const std::string& text);
 
-// Does the string, or PGTARGETSESSIONATTRS, choose a kind of server?
+// Whether the string, or PGTARGETSESSIONATTRS, sets target_session_attrs.
 bool says_session_attrs(const std::string& text);
 
-// The user, server and database of a login, as far as they are known without trying; several hosts are a
-// list, as given.
+// The user, server and database of a login, as far as they are known without connecting; several hosts are
+// returned as the list given.
 struct login_target {
   std::string user;
-  std::string host;  // or address; empty: the local socket
+  std::string host;  // host name or address; empty: the local socket
   std::string port;
   std::string database;
 };
 login_target target_of(const std::string& text);
 
-// For logs: user, host, port and database, never the password.
+// For logs: user, host, port and database, but never the password.
 std::string display(const std::string& text);
 
-// The same string with *** for each password; if a password is not where one usually is, key=value pairs with
-// the same meaning.
+// The same string with *** for each password; if the password is in an unusual place, equivalent key=value
+// pairs.
 std::string without_passwords(const std::string& text);
 
-// Does the string have a password that is not empty?
+// Whether the string contains a non-empty password.
 bool has_password(const std::string& text);
 
-// The same string with this password, for one without. `text` is one that check_connection_string takes.
+// Adds this password to a string that has none. `text` must pass check_connection_string.
 std::string with_password(const std::string& text, std::string_view password);
 
-// libpq's message on one line: "connection to server at … failed: Connection refused".
+// The message of libpq on one line: "connection to server at … failed: Connection refused".
 std::string one_line(std::string_view words);
 
-// The SQLSTATE in a message of PQERRORS_VERBOSE ("FATAL:  28P01: …"), empty if there is none, and the words
-// behind it.
+// The SQLSTATE in a message of PQERRORS_VERBOSE ("FATAL:  28P01: …"), or empty, and the text after it.
 struct login_refusal {
   std::string sqlstate;
   std::string words;

@@ -12,7 +12,7 @@ inline std::string_view field(const PGresult* of, int code) {
   return text != nullptr ? text : "";
 }
 
-// Views into the result.
+// The fields are views into the result.
 inline error_fields fields_of(const PGresult* from) {
   return {.sqlstate = field(from, PG_DIAG_SQLSTATE),
           .message = field(from, PG_DIAG_MESSAGE_PRIMARY),

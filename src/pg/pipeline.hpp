@@ -1,4 +1,4 @@
-// pipeline: statements that go to the server together and are answered together.
+// pipeline: statements that are sent to the server together and answered together.
 #pragma once
 
 #include <string>
@@ -13,18 +13,18 @@ struct step {
   std::string name;                     // prepare, prepared
   std::string sql;                      // prepare, unnamed, text
   std::vector<std::string> parameters;  // prepared, unnamed: in binary format
-  const char* failpoint = nullptr;      // prepared: passed when it is sent, and what follows is not
+  const char* failpoint = nullptr;      // prepared: reached when this step has been sent, but no later one
 };
 
-// One result per step. The first failure ends its segment, and the next segment continues. Outside of BEGIN
-// and COMMIT the steps of a segment are one transaction.
+// Each step has one result. The first error ends its segment; the next segment is still executed. Outside
+// BEGIN and COMMIT, the steps of a segment are one transaction.
 class pipeline {
  public:
   pipeline& prepare(std::string name, std::string sql) {
     steps_.push_back({step::kind::prepare, std::move(name), std::move(sql), {}, nullptr});
     return *this;
   }
-  // Results come in binary format.
+  // Results are in binary format.
   pipeline& run(std::string name, std::vector<std::string> parameters = {}) {
     steps_.push_back({step::kind::prepared, std::move(name), {}, std::move(parameters), nullptr});
     return *this;
@@ -33,18 +33,18 @@ class pipeline {
     steps_.back().failpoint = name;
     return *this;
   }
-  // The same for a statement that is not prepared: parsed and planned each time.
+  // The same for a statement that is not prepared, and therefore parsed and planned each time.
   pipeline& run_unnamed(std::string sql, std::vector<std::string> parameters = {}) {
     steps_.push_back({step::kind::unnamed, {}, std::move(sql), std::move(parameters), nullptr});
     return *this;
   }
-  // Results come in text format.
+  // Results are in text format.
   pipeline& text(std::string sql) {
     steps_.push_back({step::kind::text, {}, std::move(sql), {}, nullptr});
     return *this;
   }
 
-  // Ends a segment; the last one need not be ended.
+  // Ends a segment; not needed after the last one.
   pipeline& end_segment() {
     steps_.push_back({step::kind::end, {}, {}, {}, nullptr});
     return *this;

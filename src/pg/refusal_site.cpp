@@ -33,7 +33,8 @@ std::string quoted(std::string_view name) {
   return out + "\"";
 }
 
-// The action of a function's statement, by its first word. Its text may contain anything.
+// The privilege for a function's statement, from the statement's first word. The rest of the text may contain
+// anything.
 std::string_view right_of_statement(std::string_view context) {
   const auto word = first_word(after(context, "SQL statement \""));
   constexpr std::array rights{"SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE"};
@@ -44,7 +45,7 @@ std::string_view right_of_statement(std::string_view context) {
   return known != rights.end() ? *known : "ALL";
 }
 
-// aclcheck_error of PostgreSQL: "permission denied for table NAME", in English.
+// The message of PostgreSQL's aclcheck_error: "permission denied for table NAME", in English.
 std::string missing_grant(const error_fields& from, std::string_view user) {
   const auto object = after(from.message, "permission denied for ");
   const auto kind = first_word(object);
@@ -62,7 +63,7 @@ std::string missing_grant(const error_fields& from, std::string_view user) {
   return fmt::format("GRANT {} ON {} {} TO {}", right, upper, quoted(name), quoted(user));
 }
 
-// PostgreSQL's RewriteQuery: a statement that a rule replaces returns nothing.
+// From PostgreSQL's RewriteQuery: a statement that a rule replaces cannot return rows.
 bool is_of_a_rule(const error_fields& from) {
   return from.sqlstate == "0A000" && from.message.starts_with("cannot perform ") &&
          from.message.find(" RETURNING on relation ") != from.message.npos;
@@ -70,7 +71,8 @@ bool is_of_a_rule(const error_fields& from) {
 
 }  // namespace
 
-// The outermost line is the last one: lines above may be the text of a statement, which ends with a quote.
+// The last line is the outermost context: lines above may be the text of a statement, which ends with a
+// quote.
 std::string_view function_of(std::string_view context) {
   const auto line = context.substr(context.rfind('\n') + 1);
   const auto function = after(line, "PL/pgSQL function ");

@@ -1,5 +1,5 @@
-// refusal_site: where in the database a statement was refused, and the remedy. It contains names from the
-// catalog only, and no data of a row.
+// refusal_site: where in the database a statement was rejected, and the remedy. The text contains only names
+// from the catalog, and no data of a row.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace outboxd::pg {
 
-// Fields of an error: PG_DIAG_* of PQresultErrorField.
+// The fields of an error: PG_DIAG_* of PQresultErrorField.
 struct error_fields {
   std::string_view sqlstate{};
   std::string_view message{};      // PG_DIAG_MESSAGE_PRIMARY
@@ -17,18 +17,19 @@ struct error_fields {
   std::string_view schema{}, table{}, constraint{};
 };
 
-// Appended to the server's message: "; in function audit(): GRANT INSERT ON TABLE audit_log TO relay, or
-// ...". Empty: nothing is known. user: the refused user.
+// Text to append to the server's message: "; in function audit(): GRANT INSERT ON TABLE audit_log TO relay,
+// or ...". Empty: unknown. user: the user whose statement was rejected.
 std::string site_of(const error_fields& from, std::string_view user);
 
-// The same for a login: a user who may not connect to the database. PostgreSQL names it, in any language.
+// The same for a login: the user is not allowed to connect to the database. PostgreSQL names the database, in
+// any language.
 std::string site_of_login(std::string_view sqlstate, std::string_view words, std::string_view database,
                           std::string_view user);
 
-// Whether the session's own user lacks a right, as opposed to a statement in a user's function.
+// True if the session's own user lacks a privilege; false if a statement in a user's function failed.
 bool is_denial(const error_fields& from);
 
-// The user's function, such as a trigger's, in which a statement was refused; empty: none.
+// The user's function, for example a trigger function, in which a statement was rejected; empty: none.
 std::string_view function_of(std::string_view context);
 
 }  // namespace outboxd::pg

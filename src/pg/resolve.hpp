@@ -1,4 +1,5 @@
-// resolve: resolves a host of the connection string to addresses, without blocking, in libpq's form.
+// resolve: resolves a host of the connection string to addresses without blocking, in the form that libpq
+// needs.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -13,15 +14,17 @@
 
 namespace outboxd::pg {
 
-// libpq's parameters host, hostaddr and port, for one attempt. All empty: whatever libpq finds in the string.
+// The parameters host, hostaddr and port of libpq, for one attempt. If all are empty, libpq uses those in the
+// string.
 struct endpoint {
   std::string host;
   std::string hostaddr;
   std::string port;
 };
 
-// libpq resolves names inside PQconnectPoll, which blocks; with hostaddr it does not. Cancelling the timer
-// interrupts it: a look-up that hangs in the system's resolver is abandoned. Never empty.
+// libpq would resolve names in PQconnectPoll, which blocks then; if hostaddr is set, it does not. Cancelling
+// the timer interrupts this function: a look-up that hangs in the system's resolver is abandoned. The result
+// is never empty.
 boost::asio::awaitable<result<std::vector<endpoint>>> resolve_host(
     host_entry host, std::chrono::steady_clock::time_point deadline,
     std::shared_ptr<boost::asio::steady_timer> timer);

@@ -1,4 +1,4 @@
-// rows: what one statement returned.
+// rows: the answer of one statement.
 #pragma once
 
 #include <libpq-fe.h>
@@ -11,14 +11,14 @@
 
 namespace outboxd::pg {
 
-// Owns a PGresult. Views into it live as long as it does.
+// Owns a PGresult. Views into it are valid as long as it exists.
 class rows {
  public:
   explicit rows(PGresult* owned) : result_(owned, &PQclear) {}
 
   int size() const { return PQntuples(result_.get()); }
   int columns() const { return PQnfields(result_.get()); }
-  // How many rows an INSERT, UPDATE or DELETE has met.
+  // The number of rows affected by an INSERT, UPDATE or DELETE.
   std::int64_t affected() const { return std::strtoll(PQcmdTuples(result_.get()), nullptr, 10); }
   Oid type(int column) const { return PQftype(result_.get(), column); }
   bool is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
@@ -26,7 +26,7 @@ class rows {
     return {PQgetvalue(result_.get(), row, column),
             static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
   }
-  // Of a whole number that came as text; 0 if it is null.
+  // An integer in text format; 0 if it is null.
   std::int64_t number_at(int row, int column) const {
     return std::strtoll(PQgetvalue(result_.get(), row, column), nullptr, 10);
   }
@@ -35,7 +35,7 @@ class rows {
     return at(row, column);
   }
 
-  // The rows themselves, for views that have to outlive this object.
+  // Keeps the rows alive for views that outlive this object.
   std::shared_ptr<const void> storage() const { return result_; }
 
  private:

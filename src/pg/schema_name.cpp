@@ -6,7 +6,7 @@ namespace outboxd::pg {
 namespace {
 
 constexpr std::size_t longest_identifier = 63;
-constexpr std::string_view body_quote = "$outboxd$";  // what the function bodies in sql/ are quoted with
+constexpr std::string_view body_quote = "$outboxd$";  // quotes the function bodies in sql/
 
 std::string within_quotes(std::string_view text, char quote) {
   std::string out(1, quote);
@@ -37,7 +37,7 @@ std::string schema_name::identifier() const {
   return within_quotes(name_, '"');
 }
 
-// With a backslash it is an escape string, so that standard_conforming_strings does not matter.
+// If there is a backslash, uses an escape string, so that standard_conforming_strings does not matter.
 std::string schema_name::literal() const {
   if (name_.find('\\') == std::string::npos) return within_quotes(name_, '\'');
   std::string doubled;

@@ -1,4 +1,4 @@
-// schema_name: the outbox's schema, quoted as SQL needs it.
+// schema_name: the outbox's schema, quoted for SQL.
 #pragma once
 
 #include <string>

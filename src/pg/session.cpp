@@ -18,12 +18,12 @@ namespace {
 constexpr int binary_format = 1;
 constexpr int text_format = 0;
 
-// Most server processes whose notifications are counted separately.
+// Maximum server processes whose notifications are counted separately.
 constexpr std::size_t most_senders = 256;
 
-// A server process sends all notifications there are before it reads a command (ProcessNotifyInterrupt in
-// PostgreSQL's async.c). If they arrive as fast as it sends them, it never reads one. After this many without
-// an answer, the session is closed.
+// A server process sends all available notifications before it reads a command (ProcessNotifyInterrupt in
+// PostgreSQL's async.c). If they arrive as fast as it sends them, it never reads a command. After this many
+// without an answer, the session is closed.
 constexpr std::size_t most_unanswered = 500'000;
 
 bool has(const std::vector<std::string>& words, std::string_view one) {
@@ -37,7 +37,7 @@ void connection::session::watch_socket() {
   if (fd >= 0 && !socket_) socket_.emplace(executor, fd);
 }
 
-// libpq owns the descriptor: the reactor only borrows it.
+// libpq owns the descriptor, which is only lent to the reactor.
 void connection::session::release_socket() {
   if (socket_) socket_->release();
   socket_.reset();
@@ -58,8 +58,8 @@ void connection::session::fail(error why) {
   changed.cancel();
 }
 
-// One wait for read is always out; a second one for write only while libpq could not send everything (manual,
-// PQflush).
+// A wait for reading is always pending; a wait for writing is added only while libpq could not send
+// everything (manual, PQflush).
 void connection::session::await_readable() {
   socket_->async_wait(asio::posix::descriptor_base::wait_read,
                       [self = shared_from_this()](const boost::system::error_code& failed) {
@@ -94,7 +94,7 @@ void connection::session::on_readable() {
   if (busy() && notified_unanswered_ >= most_unanswered)
     fail({fault::transient,
           fmt::format("PostgreSQL has sent {} notifications and no answer", notified_unanswered_)});
-  if (busy()) failpoint("half_received");  // a small answer arrives whole
+  if (busy()) failpoint("half_received");  // a small answer arrives as a whole
   if (conn_ != nullptr && (!alive || PQstatus(conn_) != CONNECTION_OK))
     fail({fault::transient,
           fmt::format("the connection to PostgreSQL ended: {}", one_line(PQerrorMessage(conn_)))});
@@ -115,8 +115,8 @@ void connection::session::read_notifications() {
   }
 }
 
-// A dying server may never send the sync, and PQgetResult then returns null for ever: two in a row without a
-// result between them end the loop.
+// A dying server may never send the sync message, and PQgetResult then returns null for ever, so two nulls in
+// a row end the loop.
 void connection::session::read_results() {
   int nulls = 0;
   while (busy() && nulls < 2 && PQisBusy(conn_) == 0) {
@@ -217,7 +217,7 @@ void connection::session::begin(const pipeline& steps) {
 
 void connection::session::on_notice(void* self, const PGresult* notice) {
   const auto severity = field(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-  // In every language, the only number in the detail is the process.
+  // In every language, the only number in the detail is the process number.
   if (field(notice, PG_DIAG_SOURCE_FUNCTION) == "asyncQueueFillWarning") {
     const auto detail = field(notice, PG_DIAG_MESSAGE_DETAIL);
     const auto* const digit =

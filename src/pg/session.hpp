@@ -1,5 +1,4 @@
-// session: the libpq object, its socket on the reactor, and the pipeline that is under way. Private to
-// connection.
+// session: the libpq object, its socket on the reactor, and the pipeline under way. Private to connection.
 #pragma once
 
 #include <libpq-fe.h>
@@ -21,27 +20,27 @@ struct connection::session : std::enable_shared_from_this<session> {
   explicit session(const asio::any_io_executor& on) : executor(on), changed(on) {}
   ~session() { end(); }
 
-  // One attempt, to be done by the deadline, and to have reached the machine by then, too. The error has only
-  // the server's words. writable: only a server that accepts writes is suitable, unless the string says
-  // otherwise.
+  // Makes one attempt, which has to end by the deadline and to reach the machine by `reached_by`. The error
+  // contains only the server's text. writable: only a server that accepts writes is suitable, unless the
+  // string says otherwise.
   asio::awaitable<result<void>> connect(const std::string& text, const endpoint& to, bool writable,
                                         std::chrono::steady_clock::time_point reached_by,
                                         std::chrono::steady_clock::time_point deadline);
   void begin(const pipeline& steps);
 
-  // Ends the connection with this reason, unless it has ended already.
+  // Ends the connection for this reason, unless it has ended already.
   void fail(error why);
   void end();
 
   asio::any_io_executor executor;
-  asio::steady_timer changed;  // cancelled when there is something to look at
+  asio::steady_timer changed;  // cancelled when the state has changed
   std::optional<error> lost;
   payloads notified;
   senders notified_by;
-  std::vector<std::string> heeded;  // words; none: all
+  std::vector<std::string> heeded;  // accepted payloads; empty: all
   bool interrupted = false;
 
-  std::size_t outstanding = 0;  // segments of the pipeline that is under way
+  std::size_t outstanding = 0;  // unanswered segments of the pipeline under way
   std::vector<segment> segments;
   std::function<std::string(std::string_view words)> denial_query;
   std::string last_sqlstate;  // of the last execute()
@@ -71,12 +70,12 @@ struct connection::session : std::enable_shared_from_this<session> {
 
   PGconn* conn_ = nullptr;
   std::optional<asio::posix::stream_descriptor> socket_;
-  unsigned attempt_ = 0;                 // to connect; timers of earlier attempts are ignored
-  bool late_ = false;                    // the deadline of this attempt has passed before
+  unsigned attempt_ = 0;                 // number of the attempt; timers of earlier attempts are ignored
+  bool late_ = false;                    // the deadline of this attempt has passed
   bool greeted_read_only_ = false;       // and no other value was reported since
-  bool writing_ = false;                 // a wait for write is out
-  std::size_t notified_unanswered_ = 0;  // notifications since the latest question or answer
-  std::string last_fatal_;               // the server's parting words
+  bool writing_ = false;                 // a wait for the socket to become writable is pending
+  std::size_t notified_unanswered_ = 0;  // notifications since the last request or answer
+  std::string last_fatal_;               // the server's last error message
 };
 
 }  // namespace outboxd::pg

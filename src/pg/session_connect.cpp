@@ -1,4 +1,4 @@
-// session_connect: one attempt to log in, of the session in session.hpp.
+// session_connect: one attempt to log in; part of session.hpp.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 namespace outboxd::pg {
 namespace {
 
-// The name of this relay's sessions in pg_stat_activity. PostgreSQL cuts a name at 63 bytes.
+// The application_name of this relay's sessions in pg_stat_activity. PostgreSQL truncates names to 63 bytes.
 std::string own_name() {
   constexpr std::size_t longest = 63;
   std::array<char, 256> host{};
@@ -24,7 +24,7 @@ std::string own_name() {
   return name.substr(0, longest);
 }
 
-// libpq 17 has no message for a socket that it cannot make: then the system's error says why.
+// libpq 17 has no message if creating the socket fails, so the system error is used.
 error refused_login(const PGconn* to, int system_error) {
   const std::string_view words = to != nullptr ? PQerrorMessage(to) : "out of memory";
   if (words.empty() && system_error != 0) return failed_login(std::generic_category().message(system_error));
@@ -44,7 +44,7 @@ bool connection::session::start(const std::string& text, const endpoint& to, boo
     keywords.push_back(keyword);
     values.push_back(value);
   };
-  // Ours first, so that the string may say otherwise.
+  // These come first, so that the string can override them.
   static const std::string name = own_name();
   add("fallback_application_name", name.c_str());
   add("keepalives_idle", "10");
@@ -54,7 +54,7 @@ bool connection::session::start(const std::string& text, const endpoint& to, boo
   if (writable) add("target_session_attrs", "read-write");
   add("dbname", text.c_str());
   add("client_encoding", "UTF8");
-  // One of the string's hosts, in the place of all.
+  // One of the string's hosts, instead of all.
   if (!to.host.empty() || !to.hostaddr.empty()) {
     add("host", to.host.c_str());
     add("hostaddr", to.hostaddr.c_str());
@@ -64,7 +64,7 @@ bool connection::session::start(const std::string& text, const endpoint& to, boo
   values.push_back(nullptr);
   conn_ = PQconnectStartParams(keywords.data(), values.data(), 1);
   if (conn_ == nullptr) return false;
-  PQsetErrorVerbosity(conn_, PQERRORS_VERBOSE);  // puts the SQLSTATE into a refused login's message
+  PQsetErrorVerbosity(conn_, PQERRORS_VERBOSE);  // includes the SQLSTATE in the message of a rejected login
   PQsetNoticeReceiver(conn_, &session::on_notice, this);
   return PQstatus(conn_) != CONNECTION_BAD;
 }
@@ -83,7 +83,7 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
   reach_timer.async_wait([self = shared_from_this(), attempt](const boost::system::error_code& cancelled) {
     if (!cancelled && PQstatus(self->conn_) == CONNECTION_STARTED) self->give_up(attempt);
   });
-  if (lost) co_return tl::make_unexpected(*lost);  // closed meanwhile
+  if (lost) co_return tl::make_unexpected(*lost);  // closed in the meantime
   errno = 0;
   PostgresPollingStatusType next = start(text, to, writable) ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED;
   int system_error = errno;
@@ -93,8 +93,8 @@ asio::awaitable<result<void>> connection::session::connect(const std::string& te
                                                                : asio::posix::descriptor_base::wait_write,
                                  as_result);
     if (lost) co_return tl::make_unexpected(*lost);
-    // libpq may close its socket here and open another with the same number, so the reactor has to forget it
-    // first.
+    // libpq may now close its socket and open another one with the same number, so the reactor must release
+    // it first.
     release_socket();
     if (late_) continue;
     errno = 0;
@@ -143,7 +143,7 @@ std::string connection::session::sslmode() const {
   return {};
 }
 
-// A timer's handler may be queued already when its attempt ends.
+// The handler of a timer may already be queued when its attempt ends.
 void connection::session::give_up(unsigned attempt) {
   if (attempt_ != attempt) return;
   late_ = true;

@@ -1,4 +1,4 @@
-// shown_statement: the part of another session's SQL that may be logged.
+// shown_statement: the part of another session's SQL that is safe to log.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace outboxd::pg {
 
-// On one line, up to the first literal, parameter or comment, and 200 bytes at most: the rest may hold a
-// payload. "..." shows that there was more.
+// Returns one line, up to the first literal, parameter or comment, and at most 200 bytes, because the rest
+// may contain a payload. If the text was cut, "..." is appended.
 std::string shown_statement(std::string_view sql);
 
 }  // namespace outboxd::pg

@@ -45,7 +45,8 @@ constexpr std::array meanings{
 };
 
 // Messages of libpq 13 to 17, in fe-connect.c, fe-auth.c and fe-secure-openssl.c, about faults on the
-// client's side. They are in English, because libpq translates only for programs that call setlocale.
+// client's side. They are in English, because libpq translates messages only for programs that call
+// setlocale.
 struct local_mistake {
   std::string_view words;
   std::string_view remedy;
@@ -103,8 +104,8 @@ bool is_class(std::string_view sqlstate, std::initializer_list<std::string_view>
 
 }  // namespace
 
-// 22 data exception, 54 program limit exceeded, 58 system error: a block that cannot be read, XX internal
-// error: a corrupted row.
+// 22: data exception; 54: program limit exceeded; 58: system error, such as an unreadable block; XX: internal
+// error, such as a corrupted row.
 statement_failure read_failure(std::string_view sqlstate) {
   if (sqlstate == "57014" || sqlstate == "53200") return statement_failure::too_dear;
   if (is_class(sqlstate, {"40", "53", "55"})) return statement_failure::later;
@@ -117,7 +118,7 @@ bool may_pass(std::string_view sqlstate) {
 }
 
 // Users have triggers and foreign keys on the table, so almost any error may concern a single row. 25006,
-// read-only: a leader whose server becomes read-only still marks what it has sent.
+// read-only: a leader whose server becomes read-only still marks the events that it has sent.
 statement_failure write_failure(std::string_view sqlstate) {
   if (sqlstate == "25006" || is_class(sqlstate, {"40", "53", "55", "58"}) || sqlstate == "57014")
     return statement_failure::later;
@@ -159,8 +160,8 @@ error failed_login(std::string_view words) {
   return {fault::permanent, fmt::format("{}; {}", words, known->remedy)};
 }
 
-// The procedural languages of PostgreSQL and PLV8 raise errors in these files. PostgreSQL quotes a function's
-// statement, which may contain anything, if it cannot parse it.
+// The procedural languages of PostgreSQL, and PLV8, raise errors in these files. If PostgreSQL cannot parse a
+// function's statement, it quotes the statement, which may contain anything.
 spoken_by speaker(std::string_view source_file, std::string_view inner_query) {
   constexpr std::array languages{"pl_exec.", "plpy_", "plperl.", "pltcl.", "plv8"};
   const bool raised = std::any_of(languages.begin(), languages.end(), [&](std::string_view language) {

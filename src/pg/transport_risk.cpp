@@ -1,4 +1,4 @@
-// transport_risk: only verify-full leaves none.
+// transport_risk: only verify-full leaves no risk.
 #include "pg/transport_risk.hpp"
 
 #include <fmt/format.h>

@@ -6,15 +6,15 @@
 
 namespace outboxd::pg {
 
-// Why others may read or change a session's traffic; nullopt if the server is on this machine, or has proven
-// its identity (libpq, "SSL Support", sslmode=verify-full). server: as connection::server() has it.
+// Why others may read or change a session's traffic; nullopt if the server is on this machine, or has proved
+// its identity (libpq, "SSL Support", sslmode=verify-full). server: the result of connection::server().
 std::optional<std::string> transport_risk(const std::string& server, bool encrypted,
                                           const std::string& sslmode);
 
-// Whether connection::server() is a socket file or a loopback address.
+// True if connection::server() is a Unix-domain socket or a loopback address.
 bool on_this_machine(const std::string& server);
 
-// The setting against that risk.
+// The setting that removes the risk.
 inline constexpr auto transport_remedy =
     "database.url: sslmode=verify-full&sslrootcert=FILE, with the server's ssl = on";
 
