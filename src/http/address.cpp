@@ -24,7 +24,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
   return port;
 }
 
-// The IP address that is meant; empty: every one.
+// Returns the IP address; empty: all addresses.
 std::optional<std::string> parse_host(std::string_view text) {
   if (text.empty()) return std::string();
   if (text == "localhost") return "127.0.0.1";
@@ -63,7 +63,7 @@ result<std::vector<address>> parse_addresses(std::string_view text) {
   for (;;) {
     const auto comma = text.find(',');
     OUTBOXD_TRY(auto one, parse_address(trimmed(text.substr(0, comma))));
-    // Port 0 is a different port each time.
+    // Each use of port 0 selects a different port, so it may be repeated.
     const auto* tcp = std::get_if<tcp_address>(&one);
     const bool again = std::find(out.begin(), out.end(), one) != out.end();
     if (again && (tcp == nullptr || tcp->port != 0)) return permanent("each address once");

@@ -1,4 +1,4 @@
-// address: where the server listens: an address and port of TCP, or the path of a Unix socket.
+// address: where the server listens: a TCP address and port, or the path of a Unix-domain socket.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace outboxd::http {
 
 struct tcp_address {
-  std::string host;        // an IP address without brackets; empty: every address of this machine
-  std::uint16_t port = 0;  // 0: any that is free
+  std::string host;        // an IP address without brackets; empty: all addresses of this machine
+  std::uint16_t port = 0;  // 0: any free port
   bool operator==(const tcp_address&) const = default;
 };
 
@@ -24,14 +24,14 @@ struct unix_address {
 
 using address = std::variant<tcp_address, unix_address>;
 
-// 127.0.0.1:9464, [::1]:9464, localhost:9464 (which is 127.0.0.1), :9464 (every address), unix:/path. The
-// error says only what is allowed: whoever asks knows the setting and its origin.
+// 127.0.0.1:9464, [::1]:9464, localhost:9464 (which is 127.0.0.1), :9464 (all addresses), unix:/path. The
+// error says only what is allowed; the caller adds the setting and its origin.
 result<address> parse_address(std::string_view text);
 
-// One or several with commas between them, or "off": none.
+// One or several addresses, separated by commas; "off": none.
 result<std::vector<address>> parse_addresses(std::string_view text);
 
-// http://127.0.0.1:9464 or unix:/path, for logs and errors.
+// The form for logs and errors: http://127.0.0.1:9464 or unix:/path.
 std::string url_of(const address& where);
 
 }  // namespace outboxd::http

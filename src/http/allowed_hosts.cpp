@@ -16,7 +16,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// [::1] keeps its brackets, which tell it from a name.
+// [::1] keeps its brackets, which distinguish it from a name.
 std::string_view without_port(std::string_view host) {
   const auto colon = host.rfind(':');
   if (colon == std::string_view::npos || host.ends_with(']')) return host;
@@ -31,7 +31,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-// See the header. The long form has the domain that clusters have by default.
+// Local names as described in the header. The long form contains the default domain of clusters.
 bool is_local(std::string_view name) {
   return is_name(name) && (name.find('.') == std::string_view::npos || name.ends_with(".svc") ||
                            name.ends_with(".svc.cluster.local"));

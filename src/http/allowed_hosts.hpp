@@ -1,6 +1,7 @@
-// allowed_hosts: which Host header is answered. A web page can make a browser ask 127.0.0.1 under a name of
-// its own (DNS rebinding); it then sends that name. Whoever does this owns the name in the public DNS, so the
-// name has a dot, and does not end like a service's in Kubernetes: `svc` is no top-level domain.
+// allowed_hosts: which values of the Host header are accepted. A web page can make a browser send requests to
+// 127.0.0.1 under the page's own host name (DNS rebinding), which appears in that header. The attacker owns
+// that name in the public DNS, so it contains a dot, and does not end like the name of a Kubernetes service:
+// `svc` is not a top-level domain.
 #pragma once
 
 #include <string>
@@ -13,11 +14,12 @@ namespace outboxd::http {
 
 class allowed_hosts {
  public:
-  // IP addresses, names without a dot (localhost, a service of Compose), and names of services in Kubernetes.
+  // Accepts IP addresses, names without a dot (localhost, a Compose service), and names of Kubernetes
+  // services.
   allowed_hosts() = default;
 
-  // These names as well, separated by commas; "*" is every name, empty is none. The error says what is
-  // allowed. `setting`: the name of the setting, for refused clients.
+  // Also accepts these names, separated by commas; "*" means all names, and empty means none. The error says
+  // what is allowed. `setting`: the name of the setting, for messages to rejected clients.
   static result<allowed_hosts> parse(std::string_view text, std::string_view setting = "http.allowed_hosts");
 
   // `host`: the value of the header, with or without a port.

@@ -66,7 +66,7 @@ class question {
                         [this](const error_code& failed, const protocol::endpoint&) { connected(failed); });
   }
 
-  // Empty: not yet.
+  // nullopt: not ended yet.
   const std::optional<error_code>& ended() const { return ended_; }
   answer heard() { return {static_cast<int>(parser_.get().result_int()), std::move(parser_.get().body())}; }
 

@@ -1,4 +1,4 @@
-// client: asks one question of an HTTP server, of a relay or of somebody else's, and waits for the answer.
+// client: sends one request to an HTTP server and waits for the answer.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
@@ -21,23 +21,24 @@ struct answer {
   std::string body;
 };
 
-// What there is to say about TLS for a URL with https.
+// TLS for a URL with https.
 struct tls_client {
   boost::asio::ssl::context context;
-  // Before the handshake: the name that the certificate is to be for.
+  // Called before the handshake to set the name that the certificate must have.
   std::function<void(SSL*)> name_peer;
   std::function<bool(bool, boost::asio::ssl::verify_context&)> verify;
-  // The text of a TLS error; nullopt for any other.
+  // Returns the text for a TLS error; nullopt for any other error.
   std::function<std::optional<std::string>(const boost::system::error_code&)> words;
 };
 
-// Both block, for as long as `limit` at most, and take an answer of 1 MiB at most. The look-up of a name
-// cannot be interrupted: it may add the resolver's own time.
+// Both functions block, at most for `limit`, and accept an answer of at most 1 MiB. A name look-up cannot be
+// interrupted, and may add the resolver's own timeout.
 
-// An address that stands for every one is asked at the loopback.
+// If the address stands for all addresses, the request is sent to the loopback address.
 result<answer> get(const address& from, std::string_view target, std::chrono::milliseconds limit);
 
-// target: below the URL's path. authorization: the header's value; empty: none. tls: for a URL with https.
+// target: appended to the URL's path. authorization: the value of the header; empty: none. tls: for a URL
+// with https.
 result<answer> get(const url& from, std::string_view target, const std::string& authorization,
                    std::chrono::milliseconds limit, tls_client* tls = nullptr);
 

@@ -1,4 +1,4 @@
-// Beast is included here and in client.cpp alone.
+// Only this file and client.cpp include Beast.
 #include "http/connection.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -17,15 +17,15 @@ using boost::system::error_code;
 
 namespace {
 
-// A close while the client still sends would be a reset, which can overtake the answer.
+// Closing while the client still sends would cause a reset, which can overtake the response.
 constexpr std::chrono::milliseconds linger_for{1'000};
 constexpr std::size_t linger_bytes = 256 * 1024;
 
-// Of the header. A body is read by another one, once it is known to be taken.
+// Parses the header. The body is read by another parser, after the request has been accepted.
 using parser_type = beast::http::request_parser<beast::http::empty_body>;
 using body_parser = beast::http::request_parser<beast::http::string_body>;
 
-// Empty: nothing to be said, the client is gone.
+// nullopt: nothing to answer, because the client is gone.
 std::optional<response> refusal_of(const error_code& failed) {
   using beast::http::error;
   if (failed == error::end_of_stream || failed == error::partial_message) return std::nullopt;
@@ -44,7 +44,7 @@ response method_refused(std::string allowed) {
           {{std::string(beast::http::to_string(beast::http::field::allow)), allowed}}};
 }
 
-// The body of a POST says its length first, which is all of it that is read before it is refused.
+// A POST must state the length of its body, so that a body that is too long is rejected unread.
 std::optional<response> refusal_of_body(const parser_type& parser, std::size_t most) {
   const auto announced = parser.content_length();
   if (!announced) return response{411, std::string(plain_text), "a POST needs a Content-Length\n"};
@@ -54,7 +54,7 @@ std::optional<response> refusal_of_body(const parser_type& parser, std::size_t m
   return std::nullopt;
 }
 
-// The same for a request that is HTTP, and not for us.
+// The same for a valid HTTP request that is not acceptable.
 std::optional<response> refusal_of(const parser_type& parser, const service& of, bool local) {
   using beast::http::verb;
   const auto& asked = parser.get();
@@ -88,7 +88,7 @@ std::string date() {
 
 struct connection::reading {
   explicit reading(std::size_t most) : buffer(most) {}
-  beast::flat_buffer buffer;  // received bytes; pipelined requests wait in it
+  beast::flat_buffer buffer;  // received bytes, including pipelined requests
 };
 
 connection::connection(socket_type socket, std::shared_ptr<service> of, bool local)
@@ -112,7 +112,7 @@ void connection::limit(std::chrono::milliseconds within) {
   limit_timer_.expires_after(within);
   limit_timer_.async_wait([self = weak_from_this()](const error_code& cancelled) {
     const auto alive = self.lock();
-    // A handler may be queued already when the next limit is set.
+    // The handler may already be queued when the next limit is set.
     if (cancelled || !alive || alive->limit_timer_.expiry() > asio::steady_timer::clock_type::now()) return;
     alive->close();
   });
@@ -125,7 +125,7 @@ asio::awaitable<void> connection::serve(std::shared_ptr<connection> self) {
   self->close();
 }
 
-// False: the client has closed the connection, or the time was up.
+// Returns false if the client has closed the connection, or the time is over.
 asio::awaitable<bool> connection::await_request(std::shared_ptr<connection> self, bool first) {
   auto& buffer = self->reading_->buffer;
   const limits& within = self->service_->within;
@@ -144,7 +144,7 @@ asio::awaitable<connection::next> connection::serve_one(std::shared_ptr<connecti
   if (!co_await await_request(self, first)) co_return next::close;
   parser_type parser;
   parser.header_limit(static_cast<std::uint32_t>(self->service_->within.header_bytes));
-  parser.body_limit(boost::none);  // no body is read: an announced one is refused
+  parser.body_limit(boost::none);  // no body is read here: an announced one is rejected
   const auto [failed, size] =
       co_await beast::http::async_read_header(self->socket_, self->reading_->buffer, parser, as_result);
   if (failed) {
@@ -152,7 +152,7 @@ asio::awaitable<connection::next> connection::serve_one(std::shared_ptr<connecti
     if (refused) co_await respond(self, std::move(*refused), false, false);
     co_return next::close;
   }
-  // Its turn: others are answered meanwhile, and so is the relay's own work.
+  // Waits for its turn, so that other clients are served, and the relay can work.
   self->limit(self->service_->within.write);
   const auto now = pace::clock::now();
   if (const auto turn = self->service_->turns.next(now); turn > now) {
@@ -190,7 +190,7 @@ asio::awaitable<response> connection::answer(std::shared_ptr<connection> self, c
   co_return response{500, std::string(plain_text), "this could not be answered\n"};
 }
 
-// Of IPv4 over a socket of IPv6 as well.
+// Returns an IPv4 address also if the client connected to an IPv6 socket.
 std::string connection::peer() const {
   if (local_) return {};
   error_code failed;
@@ -233,7 +233,7 @@ asio::awaitable<connection::next> connection::respond(std::shared_ptr<connection
   co_return next::close;
 }
 
-// Until the client has closed its side, too, but not for long.
+// Waits until the client has closed its side, too, but only for a short time.
 asio::awaitable<void> connection::linger(std::shared_ptr<connection> self) {
   error_code failed;
   self->socket_.shutdown(socket_type::shutdown_send, failed);

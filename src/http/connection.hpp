@@ -1,4 +1,4 @@
-// connection: one client: its requests in turn, each within its limits.
+// connection: one client's requests, one after another, each within the limits.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -15,17 +15,17 @@
 namespace outboxd::http {
 
 struct limits {
-  std::size_t connections = 64;              // at a time; the next one gets 503 and is closed
-  std::size_t header_bytes = 8192;           // of a request, its first line included
-  std::size_t body_bytes = 0;                // of a POST; 0: no POST is taken
-  std::chrono::milliseconds request{5'000};  // from connecting, or from its first byte, until it has arrived
-  std::chrono::milliseconds answer{30'000};  // for the handler's answer
+  std::size_t connections = 64;              // concurrent ones; the next client gets 503 and is disconnected
+  std::size_t header_bytes = 8192;           // of a request, including its first line
+  std::size_t body_bytes = 0;                // of a POST; 0: POST is rejected
+  std::chrono::milliseconds request{5'000};  // from connect, or from its first byte, until it is complete
+  std::chrono::milliseconds answer{30'000};  // for the handler
   std::chrono::milliseconds idle{30'000};    // between two requests
-  std::chrono::milliseconds write{10'000};   // for a response
-  int answers_per_second = 100;              // of all connections
+  std::chrono::milliseconds write{10'000};   // for sending a response
+  int answers_per_second = 100;              // for all connections together
 };
 
-// What all connections of a server share.
+// State that all connections of a server share.
 struct service {
   later_handler answer;
   allowed_hosts hosts;
@@ -37,11 +37,11 @@ class connection : public std::enable_shared_from_this<connection> {
  public:
   using socket_type = boost::asio::generic::stream_protocol::socket;
 
-  // `local`: over a Unix socket, which no web page can reach, so any Host is answered.
+  // `local`: over a Unix-domain socket, which no web page can reach, so any Host is accepted.
   connection(socket_type socket, std::shared_ptr<service> of, bool local);
   ~connection();
 
-  // Once, until the connection is closed.
+  // To be called once; returns when the connection is closed.
   static boost::asio::awaitable<void> serve(std::shared_ptr<connection> self);
 
   void close();
@@ -57,7 +57,7 @@ class connection : public std::enable_shared_from_this<connection> {
                                               bool without_body, bool keep_alive);
   std::string peer() const;
   static boost::asio::awaitable<void> linger(std::shared_ptr<connection> self);
-  // The connection is closed when this has passed and no other limit was set.
+  // Closes the connection after this time, unless another limit is set before.
   void limit(std::chrono::milliseconds within);
 
   socket_type socket_;

@@ -17,7 +17,8 @@ using boost::system::error_code;
 
 namespace {
 
-// 0660 for the socket's file from the moment that it is there. For the start, when there is one thread.
+// Gives the socket's file mode 0660 from its creation on. Only for startup, when there is one thread, because
+// umask applies to the process.
 class group_only {
  public:
   group_only() : before_(::umask(0117)) {}
@@ -41,7 +42,7 @@ at_path look_at(const std::string& path) {
   asking.open(asio::local::stream_protocol(), failed);
   asking.native_non_blocking(true, failed);
   const asio::local::stream_protocol::endpoint there(path);
-  // Not Asio's connect, which would wait where the backlog is full.
+  // Asio's connect would wait if the backlog is full.
   const int refused = ::connect(asking.native_handle(), there.data(), static_cast<socklen_t>(there.size()));
   return refused != 0 && errno == ECONNREFUSED ? at_path::a_dead_socket : at_path::a_live_socket;
 }
@@ -56,7 +57,7 @@ std::string words_for(const error_code& failed) {
   return failed.message();
 }
 
-// Every address: IPv6 takes IPv4, too. Without IPv6 in the kernel, IPv4 alone.
+// For all addresses, an IPv6 socket also accepts IPv4. If the kernel has no IPv6, uses IPv4 alone.
 tcp::endpoint endpoint_of(const tcp_address& where, bool has_ipv6) {
   if (!where.host.empty()) return {asio::ip::make_address(where.host), where.port};
   return {has_ipv6 ? tcp::v6() : tcp::v4(), where.port};

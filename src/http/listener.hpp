@@ -1,4 +1,4 @@
-// listener: a socket that listens on one address, and the file that a Unix socket leaves.
+// listener: a socket that listens on one address, and the file of a Unix-domain socket.
 #pragma once
 
 #include <sys/stat.h>
@@ -22,11 +22,11 @@ class listener {
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
 
-  // Once. Answers with the address, with the port that was found for port 0. The file of a Unix socket has
-  // mode 0660; a socket without a listener is replaced.
+  // To be called once. Returns the address, with the port that was chosen for port 0. The file of a
+  // Unix-domain socket has mode 0660; a stale socket file is replaced.
   result<address> open(const address& where);
 
-  // Removes the file, if it is still this socket's.
+  // Removes the file if it still belongs to this socket.
   void close();
 
   acceptor_type& acceptor() { return acceptor_; }
@@ -37,8 +37,8 @@ class listener {
   result<address> open_unix(const unix_address& where);
 
   acceptor_type acceptor_;
-  std::string path_;     // empty: no Unix socket
-  struct stat file_ {};  // what was made there
+  std::string path_;     // empty: not a Unix-domain socket
+  struct stat file_ {};  // identity of the created file
 };
 
 }  // namespace outboxd::http

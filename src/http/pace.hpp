@@ -1,5 +1,5 @@
-// pace: how many answers are given in a second. Whoever asks without a pause waits and does not keep the
-// reactor busy.
+// pace: limits the number of answers per second. A client that sends requests without pause has to wait, and
+// does not keep the reactor busy.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@ class pace {
  public:
   using clock = std::chrono::steady_clock;
 
-  // At least 1. One second's worth may be given at once.
+  // per_second must be at least 1. Up to one second's worth of answers may be sent at once.
   explicit pace(int per_second) : interval_(clock::duration(std::chrono::seconds(1)) / per_second) {}
 
-  // Takes the next turn, and says when it is.
+  // Reserves the next turn, and returns its time.
   clock::time_point next(clock::time_point now) {
     next_ = std::max(next_, now - std::chrono::seconds(1)) + interval_;
     return std::max(next_, now);

@@ -15,7 +15,7 @@ using boost::system::error_code;
 
 namespace {
 
-// No descriptor is left, or the like: nothing that passes at once.
+// For example if no file descriptor is left, which does not change at once.
 constexpr std::chrono::milliseconds pause_after_failure{100};
 
 constexpr std::string_view too_many =
@@ -64,7 +64,7 @@ void server::state::admit(connection::socket_type socket, bool local) {
     return;
   }
   const auto one = *open.insert(std::make_shared<connection>(std::move(socket), shared, local)).first;
-  // An exception there, such as bad_alloc, ends only this connection.
+  // An exception in the connection, such as bad_alloc, ends only this connection.
   asio::co_spawn(executor, connection::serve(one), [self = shared_from_this(), one](std::exception_ptr) {
     one->close();
     self->open.erase(one);

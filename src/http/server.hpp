@@ -1,5 +1,5 @@
-// server: answers HTTP/1.1 on the program's own reactor. GET and HEAD, and POST if the limits have room for a
-// body; whatever a client does is bounded.
+// server: an HTTP/1.1 server on the program's own reactor. It handles GET and HEAD, and POST if the limits
+// allow a body; all client input is limited.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -12,7 +12,7 @@
 
 namespace outboxd::http {
 
-// For one thread. The reactor does not run out of work before stop().
+// To be used by one thread. The reactor does not run out of work before stop().
 class server {
  public:
   server(boost::asio::any_io_executor executor, later_handler answer, allowed_hosts hosts = {},
@@ -22,10 +22,10 @@ class server {
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
-  // May be called for several addresses. Answers with the address, with the port that was found for port 0.
+  // May be called for several addresses. Returns the address, with the port that was chosen for port 0.
   result<address> listen(const address& where);
 
-  // Closes everything, and removes the files of Unix sockets.
+  // Closes everything, and removes the files of Unix-domain sockets.
   void stop();
 
  private:

@@ -1,4 +1,4 @@
-// url: where somebody else's HTTP server is, and who we are to it.
+// url: the address of another HTTP server, and the credentials for it.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ struct credentials {
   std::string password;
 };
 
-// Percent-decoded parts. Holds the password: print display(), never the members.
+// The parts, percent-decoded. Contains the password: print display(), never the members.
 struct url {
   std::optional<credentials> login;
   bool tls = false;  // https
   std::string host;  // a name or an address; IPv6 without brackets
   std::uint16_t port = 0;
-  std::string path;  // as it was written, without a slash at its end
+  std::string path;  // as written, without a trailing slash
 
-  // http://host:port/path, or https://; no user, no password.
+  // http://host:port/path, or https://; without user and password.
   std::string display() const;
 };
 
-// http://[user[:password]@]host[:port][/path], or https://; what is missing as the port is given. Errors
-// quote nothing of the text: a password that was not encoded can end up in any part.
+// http://[user[:password]@]host[:port][/path], or https://; without a port, the default is used. Errors quote
+// no part of the text, because an unencoded password can end up in any part.
 result<url> parse_url(std::string_view text, std::uint16_t default_port, std::uint16_t default_tls_port);
 
-// The value of an Authorization header: Basic (RFC 7617).
+// The value of the Authorization header for Basic authentication (RFC 7617).
 std::string basic_authorization(const credentials& of);
 
 }  // namespace outboxd::http
