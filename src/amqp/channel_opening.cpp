@@ -1,4 +1,4 @@
-// channel_opening: see the header.
+// channel_opening: see channel_opening.hpp.
 #include "amqp/channel_opening.hpp"
 
 #include <fmt/format.h>

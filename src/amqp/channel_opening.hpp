@@ -1,4 +1,4 @@
-// channel_opening: from a closed channel to one in confirm mode whose exchanges exist.
+// channel_opening: opens a channel, puts it into confirm mode, and makes sure that its exchanges exist.
 #pragma once
 
 #include <cstdint>
@@ -11,47 +11,49 @@
 
 namespace outboxd::amqp {
 
-// channel.open, confirm.select (https://www.rabbitmq.com/docs/confirms), and exchange.declare for each
-// exchange: durable, of type topic. Used for the first opening, and after the broker has closed the channel.
-// AMQP cannot tell what is bound to an exchange, but a new exchange has no bindings. So the first opening
-// checks whether each one exists (a passive declare); the broker closes the channel over a missing one.
+// Sends channel.open, confirm.select (https://www.rabbitmq.com/docs/confirms), and exchange.declare for each
+// exchange: durable, of type topic. Used when a connection is opened, and after the broker has closed the
+// channel. AMQP cannot list the bindings of an exchange, but a new exchange has none. So when the connection
+// is opened, a passive declare first checks whether each exchange exists; the broker closes the channel if it
+// does not.
 class channel_opening {
  public:
   enum class manner : std::uint8_t {
-    looks_first,  // looks for each exchange, and declares the missing ones
-    declares,     // declares each exchange unseen
+    looks_first,  // checks whether each exchange exists, and declares missing ones
+    declares,     // declares each exchange without a check
   };
 
   channel_opening(std::uint16_t channel, std::vector<std::string> exchanges, manner how)
       : channel_(channel), exchanges_(std::move(exchanges)), manner_(how) {}
 
-  // Appends the first request. May begin again after done() or a failure.
+  // Appends the first request. May be called again after done() or a failure.
   result<void> begin(std::string& out);
 
-  // Takes the broker's answer and appends the next request. Transient error: an unexpected answer.
+  // Processes the broker's answer, and appends the next request. Transient error: an unexpected answer.
   result<void> take(const method& answer, std::string& out);
 
-  // Takes a channel.close over a missing exchange: answers it, opens the channel again and declares that
-  // exchange. False: no exchange was looked for, or the close has another reason.
+  // Processes a channel.close because of a missing exchange: answers it, opens the channel again, and
+  // declares that exchange. Returns false if no check was under way, or the channel was closed for another
+  // reason.
   result<bool> take_missing(const amqp_channel_close_t& close, std::string& out);
 
   bool done() const { return step_ == step::done; }
-  // Exchanges that were newly declared.
+  // Exchanges that did not exist before.
   const std::vector<std::string>& created() const { return created_; }
-  // For messages: what is awaited now.
+  // For messages: the answer that is awaited.
   std::string_view awaited() const;
-  // The exchange that is being declared; empty if none is.
+  // The exchange that is being declared; empty if none.
   std::string_view declaring() const;
 
  private:
-  // What is awaited from the broker.
+  // The answer that is awaited from the broker.
   enum class step {
-    idle,     // nothing has been asked
+    idle,     // none; nothing was sent yet
     channel,  // channel.open-ok
     confirm,  // confirm.select-ok
-    look,     // exchange.declare-ok of a passive declare; a channel.close says that it is missing
+    look,     // exchange.declare-ok for a passive declare; channel.close if the exchange is missing
     declare,  // exchange.declare-ok
-    done,     // nothing more
+    done,     // none; the channel is open
   };
 
   result<void> open(std::string& out);
@@ -62,7 +64,7 @@ class channel_opening {
   std::vector<std::string> exchanges_;
   manner manner_;
   std::size_t declared_ = 0;
-  bool missing_ = false;  // the next one to declare
+  bool missing_ = false;  // the next exchange to declare did not exist
   std::vector<std::string> created_;
   step step_ = step::idle;
 };

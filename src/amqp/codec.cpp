@@ -1,4 +1,4 @@
-// codec: see the header.
+// codec: see codec.hpp.
 #include "amqp/codec.hpp"
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 namespace outboxd::amqp {
 namespace {
 
-// connection.start is the only one with a table. decode() bounds its size, and so its nesting: rabbitmq-c
-// recurses without a limit.
+// Of these methods, only connection.start has a table. decode() limits the size of that table, and thereby
+// its nesting, because rabbitmq-c recurses without a limit.
 bool expected_from_broker(amqp_method_number_t id) {
   switch (id) {
     case AMQP_CONNECTION_START_METHOD:
@@ -37,8 +37,8 @@ bool expected_from_broker(amqp_method_number_t id) {
   }
 }
 
-// Takes fields off the front of a payload. After a field that does not fit, everything is empty and ok() is
-// false.
+// Reads fields from the beginning of a payload. After a field that exceeds the payload, all further fields
+// are empty and ok() is false.
 class reader {
  public:
   explicit reader(std::string_view bytes) : rest_(bytes) {}
@@ -73,7 +73,7 @@ result<void> codec::append_method(std::string& out, std::uint16_t channel, amqp_
   std::string head;
   append_big_endian(head, id);
   const amqp_bytes_t room{scratch.size() - head.size(), scratch.data() + head.size()};
-  // Returns the length, not 0 as its documentation says.
+  // Returns the length, not 0 as documented.
   const int length = amqp_encode_method(id, const_cast<void*>(fields), room);
   if (length < 0)
     return permanent(fmt::format("method {} does not fit: a text is longer than AMQP allows ({})",
@@ -84,8 +84,8 @@ result<void> codec::append_method(std::string& out, std::uint16_t channel, amqp_
   return {};
 }
 
-// The same extension (https://www.rabbitmq.com/amqp-0-9-1-reference, "connection.update-secret"): a long
-// string and a short one.
+// See https://www.rabbitmq.com/amqp-0-9-1-reference, "connection.update-secret": a long string and a short
+// string.
 result<void> codec::append_update_secret(std::string& out, std::string_view secret) {
   constexpr amqp_method_number_t update_secret = 10U << 16U | 70U;
   constexpr std::string_view reason = "the token ends";
@@ -128,7 +128,7 @@ result<content_header> decode_content_header(std::string_view payload) {
   out.body_size = in.number(8);
   const auto flags = in.number(2);
   constexpr std::uint64_t flags_go_on =
-      1;  // no class has so many properties, and they could not be told apart
+      1;  // set if more flags follow; no class has that many properties, so they cannot be decoded
   if (flags & AMQP_BASIC_CONTENT_TYPE_FLAG) in.short_string();
   if (flags & AMQP_BASIC_CONTENT_ENCODING_FLAG) in.short_string();
   if (flags & AMQP_BASIC_HEADERS_FLAG) in.take(static_cast<std::size_t>(in.number(4)));

@@ -1,4 +1,4 @@
-// codec: AMQP methods to frames and back, through rabbitmq-c's codec; no socket.
+// codec: encodes and decodes AMQP methods with rabbitmq-c's codec; no socket.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace outboxd::amqp {
 
-// A view as rabbitmq-c takes it. Nothing is copied; rabbitmq-c does not write through it.
+// Converts a view to rabbitmq-c's type. Nothing is copied, and rabbitmq-c does not write through the pointer.
 inline amqp_bytes_t as_bytes(std::string_view text) {
   return {text.size(), const_cast<char*>(text.data())};
 }
@@ -18,7 +18,7 @@ inline std::string_view as_view(amqp_bytes_t bytes) {
   return {static_cast<const char*>(bytes.bytes), bytes.len};
 }
 
-// Memory that decoded fields and tables live in until recycle().
+// The memory for decoded fields and tables, which are valid until recycle().
 class pool {
  public:
   pool() { init_amqp_pool(&pool_, 4096); }
@@ -33,16 +33,16 @@ class pool {
   amqp_pool_t pool_{};
 };
 
-// "10.40" for connection.open: how errors name a method whose name is not known here.
+// For example "10.40" for connection.open: the form in which errors name a method whose name is unknown.
 std::string method_number(amqp_method_number_t id);
 
-// connection.update-secret-ok: an extension of RabbitMQ without fields, which rabbitmq-c has from 0.12 on.
+// connection.update-secret-ok: an extension of RabbitMQ without fields, known to rabbitmq-c since 0.12.
 inline constexpr amqp_method_number_t update_secret_ok_method = 10U << 16U | 71U;
 
 struct method {
   amqp_method_number_t id = 0;
   void* fields = nullptr;
-  // Fields is the struct of amqp_framing.h that belongs to `id`.
+  // Fields must be the struct of amqp_framing.h that belongs to `id`.
   template <class Fields>
   const Fields& as() const {
     return *static_cast<const Fields*>(fields);
@@ -51,29 +51,31 @@ struct method {
 
 class codec {
  public:
-  // Appends one method frame. `fields` is the struct that belongs to `id`. Fails (permanent, nothing
-  // appended) when it is larger than frame_max_untuned or a short string is longer than 255 bytes.
+  // Appends one method frame. `fields` is the struct that belongs to `id`. Fails (permanent, nothing is
+  // appended) if the frame is larger than frame_max_untuned or a short string is longer than 255 bytes.
   static result<void> append_method(std::string& out, std::uint16_t channel, amqp_method_number_t id,
                                     const void* fields);
 
-  // connection.update-secret. Fails as append_method does.
+  // connection.update-secret. Fails like append_method.
   static result<void> append_update_secret(std::string& out, std::string_view secret);
 
-  // Decodes a method frame's payload. Only methods that a broker may send to a publisher are accepted. The
-  // fields point into `payload` and this codec: they live until the next decode or the end of the payload.
+  // Decodes the payload of a method frame. Accepts only methods that a broker may send to a publisher. The
+  // fields point into `payload` and this codec: they are valid until the next decode, or as long as the
+  // payload.
   result<method> decode(std::string_view payload);
 
  private:
   pool pool_;
 };
 
-// What a returned message's content header says (section 4.2.6.1); the views point into the payload.
+// The content header of a returned message (section 4.2.6.1); the views point into the payload.
 struct content_header {
   std::uint64_t body_size = 0;
   std::string_view message_id;
 };
 
-// Reads past everything else, the headers table too: rabbitmq-c would recurse into it without a limit.
+// Skips everything else, including the headers table, because rabbitmq-c would decode it recursively without
+// a depth limit.
 result<content_header> decode_content_header(std::string_view payload);
 
 }  // namespace outboxd::amqp

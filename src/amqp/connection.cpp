@@ -1,4 +1,5 @@
-// connection: see the header. link does the work; it lives as long as anything on the reactor refers to it.
+// connection: see connection.hpp. The work is done by link, which lives as long as any operation on the
+// reactor refers to it.
 #include "amqp/connection.hpp"
 
 #include "amqp/link.hpp"

@@ -1,4 +1,4 @@
-// connection: one AMQP connection with one confirm channel, on Asio; publishes in, outcomes out.
+// connection: an AMQP connection with one channel in confirm mode, on Asio: sends messages, reports outcomes.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -24,33 +24,34 @@ namespace outboxd::amqp {
 struct connection_settings {
   url target;
   std::string connection_name = "outboxd";            // shown by the broker's tools
-  std::chrono::seconds heartbeat{10};                 // proposed; 0 takes the broker's
-  std::chrono::milliseconds connect_timeout{10'000};  // name look-up, TCP and handshake together
+  std::chrono::seconds heartbeat{10};                 // the proposed interval; 0: use the broker's
+  std::chrono::milliseconds connect_timeout{10'000};  // for name look-up, TCP and handshake together
   std::vector<std::string> declare_exchanges;         // durable, of type topic
   std::size_t max_message_size = 134'217'728;         // bytes of a body
-  std::size_t max_unconfirmed = 4096;                 // publishes without an answer
-  // Bytes accepted and not yet handed to a write; a write under way holds as much again.
+  std::size_t max_unconfirmed = 4096;                 // maximum messages without an outcome
+  // Maximum bytes accepted but not passed to a write; a write under way may hold as many again.
   std::size_t max_buffered = std::size_t{1024} * 1024;
   login_by login = login_by::plain;
-  tls_settings tls;  // for a target with amqps://
+  tls_settings tls;  // for an amqps:// URL
 };
 
-// What a running connection tells its owner, on the connection's executor, never from inside publish().
+// Callbacks of a running connection, called on its executor, and never during publish().
 class handler {
  public:
   virtual ~handler() = default;
-  // All outcomes of one read.
+  // All outcomes of one socket read.
   virtual void on_outcomes(std::span<const outcome> outcomes) = 0;
-  // The broker closed the channel over one of these publishes, oldest first (is_about_a_message(),
-  // refusal.hpp); the fate of each is unknown. It is opened again; until then publish() says full.
+  // The broker closed the channel because of one of these messages, listed oldest first
+  // (is_about_a_message(), refusal.hpp); their outcomes are unknown. The channel is opened again; until then,
+  // publish() returns full.
   virtual void on_channel_closed(std::span<const token> unknown, const refusal& why) = 0;
-  // There is room again after publish() said full.
+  // There is room again after publish() returned full.
   virtual void on_writable() = 0;
-  // The broker accepts nothing until on_unblocked (memory or disk alarm). Publishes are still accepted while
-  // room is left.
+  // The broker accepts no messages until on_unblocked, because of a memory or disk alarm. publish() still
+  // accepts messages while there is room.
   virtual void on_blocked(std::string_view reason) = 0;
   virtual void on_unblocked() = 0;
-  // The broker has taken the password of update_secret().
+  // The broker has accepted the password of update_secret().
   virtual void on_secret_updated() {}
 };
 
@@ -58,9 +59,9 @@ using outboxd::accepted;
 
 class link;
 
-// Used once: open, run, and a new object for the next connection. One thread: the executor's.
-// Destroy it at any time; a run() that still goes on then ends as after abort(), and its handler must live
-// until it has returned.
+// To be used once: open, run, and a new object for the next connection. Only for the executor's thread.
+// An object may be destroyed at any time; a run() that is still active then ends as after abort(), and its
+// handler must exist until it has returned.
 class connection {
  public:
   connection(boost::asio::any_io_executor executor, connection_settings settings);
@@ -68,41 +69,42 @@ class connection {
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
-  // Connects and brings the channel into confirm mode. Permanent errors need an operator (handshake.hpp).
+  // Connects, and puts the channel into confirm mode. Permanent errors need an operator (handshake.hpp).
   boost::asio::awaitable<result<void>> open();
 
-  // After open(): exchanges that it has newly declared. Nothing is bound to them yet.
+  // Valid after open(): the exchanges that it has created. No queue is bound to them yet.
   const std::vector<std::string>& created() const;
 
-  // After open(): when the client certificate that was shown to the broker expires.
+  // Valid after open(): the expiry of the client certificate that was presented to the broker.
   std::optional<std::chrono::system_clock::time_point> certificate_expires() const;
 
-  // Reads, writes and keeps the heartbeat until the connection ends, and returns why (transient). The fate of
-  // every publish without an outcome is then unknown. After open(), once.
+  // Reads, writes and sends heartbeats until the connection ends, and returns why it ended (transient). The
+  // outcome of all messages without an answer is unknown then. Call it once, after open().
   boost::asio::awaitable<error> run(handler& owner);
 
-  // Never blocks and never calls back; the bytes leave in one write with all others of this turn of the
-  // reactor. An error is this event's own fault (permanent): it cannot be encoded, and nothing was sent. A
-  // message larger than max_buffered is accepted when the buffer is empty.
+  // Never blocks and never calls back; all messages of one turn of the reactor are sent in one write. An
+  // error is this event's own fault (permanent): the message cannot be encoded, and nothing was sent. A
+  // message larger than max_buffered is accepted if the buffer is empty.
   result<accepted> publish(token id, const message& message);
 
-  // Gives the broker the user's next password, before a token ends (connection.update-secret).
-  // A broker that refuses it closes the connection.
+  // Sends the user's next password to the broker before a token expires (connection.update-secret). If the
+  // broker rejects the password, it closes the connection.
   result<void> update_secret(std::string_view secret);
 
   std::size_t unconfirmed() const;
 
-  // After run(): the tokens of all publishes without an outcome, oldest first.
+  // Valid after run(): the tokens of all messages without an outcome, oldest first.
   std::vector<token> abandon();
 
-  // After run(): what the end of the connection says about these publishes.
+  // Valid after run(): what the end of the connection means for these messages.
   const interruption& interrupted() const;
 
-  // Sends what is buffered and ends the connection orderly, or after `limit` at once. Publishes nothing from
-  // now on; outcomes still come. When it is done, run() returns. Call it once.
+  // Sends what is buffered and closes the connection in an orderly way, or abruptly after `limit`. From now
+  // on nothing is published; outcomes still arrive. When the connection is closed, run() returns. Call this
+  // once.
   boost::asio::awaitable<void> close(std::chrono::milliseconds limit);
 
-  // Drops the socket now: open() or run() returns in the next turn.
+  // Closes the socket immediately: open() or run() returns in the next turn.
   void abort();
 
  private:

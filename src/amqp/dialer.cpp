@@ -1,4 +1,4 @@
-// dialer: see the header.
+// dialer: see dialer.hpp.
 #include "amqp/dialer.hpp"
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ tl::unexpected<error> dialer::failed(std::string_view otherwise) const {
   return transient(fmt::format("connecting to {}: {}", peer_, stopped_.empty() ? otherwise : stopped_));
 }
 
-// The look-up cannot be interrupted, only abandoned: its answer then reaches a dialer that nobody waits for.
+// A look-up cannot be interrupted, only abandoned: its answer then reaches a dialer that nobody waits for.
 asio::awaitable<result<dialer::endpoints>> dialer::resolve(std::shared_ptr<dialer> self) {
   error_code not_an_address;
   const auto address = asio::ip::make_address(self->host_, not_an_address);
@@ -69,7 +69,7 @@ asio::awaitable<result<dialer::endpoints>> dialer::resolve(std::shared_ptr<diale
 }
 
 asio::awaitable<result<void>> dialer::connect(std::shared_ptr<dialer> self, endpoints to) {
-  // A dead machine does not answer at all: with other addresses left, it may cost no more than this.
+  // A dead machine does not answer at all: if other addresses are left, it may take at most this long.
   constexpr std::chrono::milliseconds longest_share(1'500);
   const auto count = static_cast<std::int64_t>(std::max<std::size_t>(to.size(), 1));
   tcp::socket& socket = self->wire_->socket();
@@ -78,14 +78,15 @@ asio::awaitable<result<void>> dialer::connect(std::shared_ptr<dialer> self, endp
   if (!reached) co_return self->failed(reached.error().message);
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
-  // No TCP_USER_TIMEOUT: the heartbeat finds a dead broker, and that option would also end a connection whose
-  // broker, in an alarm, reads nothing but is well (tcp_probe_timer in Linux counts a closed window as well).
+  // TCP_USER_TIMEOUT is not set: the heartbeat detects a dead broker, and that option would also end the
+  // connection to a healthy broker that has an alarm and therefore does not read (tcp_probe_timer in Linux
+  // also counts a closed window).
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
   socket.non_blocking(true, ignored);
   co_return result<void>();
 }
 
-// The files are read anew each time: certificates are renewed while the relay runs.
+// Reads the files again for each connection, because certificates are renewed while the relay runs.
 asio::awaitable<result<void>> dialer::secure(std::shared_ptr<dialer> self) {
   auto context = make_tls_context(self->tls_);
   if (!context)
@@ -93,8 +94,8 @@ asio::awaitable<result<void>> dialer::secure(std::shared_ptr<dialer> self) {
   self->certificate_expires_ = context->certificate_expires;
   auto& stream = self->wire_->secure(context->it);
   name_peer(stream.native_handle(), self->host_, self->tls_.verify == verification::full);
-  // Only this call tells which certificate OpenSSL refuses first. The callback lives in the dialer's own
-  // stream, so it must not own the dialer.
+  // Only this callback learns which certificate OpenSSL rejects first. The callback is stored in the dialer's
+  // own stream, so it must not own the dialer.
   stream.set_verify_callback([weak = std::weak_ptr(self)](bool good, asio::ssl::verify_context& of) {
     if (const auto dialing = weak.lock(); !good && dialing)
       dialing->refused_ = refusal_of(of.native_handle());
@@ -116,7 +117,7 @@ asio::awaitable<result<void>> dialer::shake_hands(std::shared_ptr<dialer> self) 
       const auto [ec, sent] =
           co_await asio::async_write(*self->wire_, asio::buffer(shake.output()), as_result);
       if (!self->stopped_.empty()) co_return self->failed("");
-      // The reason why the broker ended TLS may still be unread.
+      // The reason for which the broker ended TLS may not have been read yet.
       if (ec && !self->wants_tls_)
         co_return tl::make_unexpected(shake.interrupted(fmt::format("sending failed ({})", ec.message())));
       shake.output().clear();
@@ -126,7 +127,7 @@ asio::awaitable<result<void>> dialer::shake_hands(std::shared_ptr<dialer> self) 
         co_await self->wire_->async_read_some(asio::buffer(room.data(), room.size()), as_result);
     if (!self->stopped_.empty()) co_return self->failed("");
     if (is_end_of_stream(ec)) co_return tl::make_unexpected(shake.interrupted("the broker hung up"));
-    // In TLS 1.3 the broker checks the client certificate after the handshake.
+    // In TLS 1.3, the broker checks the client certificate after the handshake.
     if (is_about_tls(ec))
       co_return permanent(
           fmt::format("connecting to {}: {}", self->peer_, tls_words(ec, self->refused_, self->host_)));
@@ -134,7 +135,7 @@ asio::awaitable<result<void>> dialer::shake_hands(std::shared_ptr<dialer> self) 
     self->parser_.commit(got);
     const auto done = shake.receive(self->parser_);
     if (!done) {
-      self->wire_->try_write(shake.output());  // the close-ok; it does not matter much
+      self->wire_->try_write(shake.output());  // the close-ok, which is optional here
       co_return tl::make_unexpected(done.error());
     }
     if (*done) co_return result<void>();

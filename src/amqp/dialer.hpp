@@ -1,4 +1,4 @@
-// dialer: from a URL to a transport whose channel is in confirm mode, within a time limit.
+// dialer: connects to a URL and returns a transport with a channel in confirm mode, within a time limit.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -26,22 +26,22 @@ class dialer : public std::enable_shared_from_this<dialer> {
 
   struct line {
     std::unique_ptr<transport> wire;
-    frame_parser parser;  // may hold frames already
+    frame_parser parser;  // may already contain frames
     tuning tuned;
     std::optional<std::string> blocked;
-    std::vector<std::string> created;  // exchanges
+    std::vector<std::string> created;  // exchanges that were created
     identity broker;
-    // Expiry of the client certificate.
+    // When the client certificate expires.
     std::optional<std::chrono::system_clock::time_point> certificate_expires;
   };
 
   dialer(boost::asio::any_io_executor executor, handshake_settings settings, std::chrono::milliseconds limit,
          tls_settings tls);
 
-  // Once. The dialer owns itself through `self` until it has returned.
+  // To be called once. `self` keeps the dialer alive until run() has returned.
   static boost::asio::awaitable<result<line>> run(std::shared_ptr<dialer> self);
 
-  // run() returns an error in the next turn.
+  // Makes run() return an error in the next turn.
   void stop(std::string_view why);
 
  private:
@@ -52,7 +52,7 @@ class dialer : public std::enable_shared_from_this<dialer> {
   static boost::asio::awaitable<result<void>> secure(std::shared_ptr<dialer> self);
   static boost::asio::awaitable<result<void>> shake_hands(std::shared_ptr<dialer> self);
   void arm_limit();
-  // Why it was stopped, if it was, else `otherwise`.
+  // The error with the reason given to stop(), or else `otherwise`.
   tl::unexpected<error> failed(std::string_view otherwise) const;
 
   std::string peer_;
@@ -64,9 +64,9 @@ class dialer : public std::enable_shared_from_this<dialer> {
   std::unique_ptr<transport> wire_;
   tcp::resolver resolver_;
   boost::asio::steady_timer limit_timer_;
-  boost::asio::steady_timer resolved_timer_;  // cancelled when names are resolved
+  boost::asio::steady_timer resolved_timer_;  // cancelled when the name is resolved
   std::optional<result<endpoints>> resolved_;
-  std::string stopped_;  // why; empty: not stopped
+  std::string stopped_;  // the reason; empty: not stopped
   handshake handshake_;
   frame_parser parser_{frame_max_untuned};
   certificate_refusal refused_;

@@ -1,4 +1,4 @@
-// field_table: see the header.
+// field_table: see field_table.hpp.
 #include "amqp/field_table.hpp"
 
 #include <fmt/format.h>
@@ -18,13 +18,13 @@ namespace {
 
 using field = field_table::field;
 
-constexpr std::size_t kept_fields = 4096;  // more than this is given back after use
+constexpr std::size_t kept_fields = 4096;  // more memory than this is released after use
 
 std::string_view name_of(const field& f) {
   return as_view(f.entry.key);
 }
 
-// Sorted by name, the last of each name kept.
+// Sorts the fields by name, and keeps the last one of each name.
 void drop_repeated(std::vector<field>& fields, std::size_t first) {
   const auto begin = fields.begin() + static_cast<std::ptrdiff_t>(first);
   std::sort(begin, fields.end(), [](const field& a, const field& b) {
@@ -35,7 +35,7 @@ void drop_repeated(std::vector<field>& fields, std::size_t first) {
   fields.erase(std::unique(begin, fields.end(), same), fields.end());
 }
 
-// Receives nlohmann's events. Returning false ends the parse; `problem` then says why.
+// Receives the events of nlohmann's parser. Returning false ends the parse; `problem` then says why.
 class table_builder : public nlohmann::json_sax<nlohmann::json> {
  public:
   table_builder(amqp_pool_t* pool, std::vector<field>& fields, std::size_t max_bytes)
@@ -58,7 +58,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
     if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) return not_int64();
     return number_integer(static_cast<number_integer_t>(value));
   }
-  // The parser turns integers beyond 64 bits into doubles; only their text shows that.
+  // The parser converts integers beyond 64 bits to double, which only their text shows.
   bool number_float(number_float_t value, const string_t& text) override {
     if (text.find_first_of(".eE") == string_t::npos) return not_int64();
     auto v = kind(AMQP_FIELD_KIND_F64);
@@ -85,8 +85,8 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
         return true;
       }
     }
-    // A field name begins with a letter, '$' or '#' (section 4.2.5.5). RabbitMQ is not that strict, but
-    // consumers on rabbitmq-c cannot read a table with an empty name.
+    // The name of a field begins with a letter, '$' or '#' (section 4.2.5.5). RabbitMQ is less strict, but
+    // consumers that use rabbitmq-c cannot read a table with an empty name.
     if (name.empty()) return fail("has an empty name, which AMQP does not allow");
     if (name.size() > max_header_name)
       return fail(fmt::format("has a name of {} bytes; AMQP allows {}", name.size(), max_header_name));
@@ -123,12 +123,12 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::json::exception& e) override {
-    constexpr int number_out_of_range = 406;  // nlohmann: a number that a double cannot hold
+    constexpr int number_out_of_range = 406;  // nlohmann's code for a number that exceeds a double
     if (e.id != number_out_of_range) {
       problem = fmt::format("headers is not valid JSON at byte {}", position);
       return false;
     }
-    left_out_.reset();  // the parser ends here, whatever header the number is in
+    left_out_.reset();  // parsing ends here, even if this header is left out
     if (levels_.empty()) return start(false);
     if (token.find_first_of(".eE") == std::string::npos) return not_int64();
     return fail("has a number beyond the range of a double");
@@ -137,8 +137,8 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
  private:
   struct level {
     bool object;
-    std::size_t first;  // its fields start here
-    amqp_bytes_t key;   // the name that the next value belongs to
+    std::size_t first;  // index of its first field
+    amqp_bytes_t key;   // the name for the next value
   };
 
   static amqp_field_value_t kind(int kind) {
@@ -174,15 +174,15 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  // The end of a list or an object inside a header that is left out.
+  // Called at the end of an array or object inside a header that is left out.
   bool leave_left_out() {
     if (!left_out_ || *left_out_ == 0) return false;
     --*left_out_;
     return true;
   }
 
-  // RabbitMQ's sender-selected distribution (https://www.rabbitmq.com/docs/sender-selected). RabbitMQ closes
-  // the channel if the value is not an array, and the connection if an element is not a text.
+  // Sender-selected distribution (https://www.rabbitmq.com/docs/sender-selected). RabbitMQ closes the channel
+  // if the value is not an array, and the connection if an element is not a string.
   static bool is_cc(std::string_view name) { return name == "CC" || name == "BCC"; }
   bool breaks_cc(int kind) const {
     if (!is_cc(top_name_)) return false;
@@ -190,7 +190,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
     return levels_.size() == 2 && !levels_.back().object && kind != AMQP_FIELD_KIND_UTF8;
   }
 
-  // One value with its type byte and `size` bytes behind it.
+  // Adds one value, which takes a type byte and `size` bytes.
   bool add(const amqp_field_value_t& value, std::size_t size) {
     if (left_out_) return true;
     if (levels_.empty()) return start(false);
@@ -220,10 +220,10 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   amqp_pool_t* pool_;
   std::vector<field>& fields_;
   std::size_t max_bytes_;
-  std::size_t bytes_ = 0;  // encoded so far
+  std::size_t bytes_ = 0;  // encoded bytes so far
   std::vector<level> levels_;
   std::string top_name_;
-  // Set in the value of a header of the broker's own: how many lists and objects are open there.
+  // Set inside the value of a header that is left out: the number of open arrays and objects.
   std::optional<std::size_t> left_out_;
 };
 
@@ -243,7 +243,7 @@ amqp_table_entry_t entry_of(std::string_view name, std::int64_t value) {
   return entry;
 }
 
-// The texts stay in the message.
+// The entry points to the texts in the message.
 amqp_table_entry_t entry_of(const message_header& from) {
   amqp_table_entry_t entry{};
   entry.key = as_bytes(from.name);

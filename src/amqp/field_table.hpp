@@ -1,5 +1,5 @@
-// field_table: an event's headers, from the row's JSON to an AMQP field table (0-9-1 section 4.2.5,
-// RabbitMQ's types).
+// field_table: converts an event's headers from JSON to an AMQP field table (0-9-1 section 4.2.5, RabbitMQ's
+// types).
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace outboxd::amqp {
 
-inline constexpr std::size_t max_header_name = 255;  // bytes; a longer one would wrap its length byte
+inline constexpr std::size_t max_header_name = 255;  // bytes; a longer name would overflow its length byte
 inline constexpr std::size_t max_header_depth =
-    64;  // tables and arrays inside each other, the headers included
+    64;  // nested tables and arrays, including the headers themselves
 
-// null V, true/false t, integer l, other number d, string S, array A, object F. A name that occurs twice in
-// an object keeps its last value. Those of core/standard_headers.hpp, and what the message's format adds,
-// replace the row's; the row's replace the defaults of its route. A row's header that is RabbitMQ's own
-// (core/broker_headers.hpp) is left out, whatever its value. CC and BCC, with which RabbitMQ routes to
-// further keys, have to be lists of texts.
+// JSON types become: null V, true/false t, integer l, other number d, string S, array A, object F. If an
+// object has several values for one name, the last one counts. Headers from core/standard_headers.hpp and
+// from the message format override the row's headers, which override the route's defaults. A header of the
+// row that RabbitMQ writes itself (core/broker_headers.hpp) is left out, whatever its value. CC and BCC,
+// which make RabbitMQ route to more keys, must be arrays of strings.
 class field_table {
  public:
-  // `max_bytes` bounds the encoded size. The table points into this object and the message: it lives until
-  // the next build. Errors are permanent (the event's own fault); they name the header and the limit, never a
-  // value.
+  // `max_bytes` limits the encoded size. The table points into this object and the message, and is valid
+  // until the next build. Errors are permanent (the event's own fault); they name the header and the limit,
+  // but never a value.
   result<amqp_table_t> build(const message& message, std::size_t max_bytes);
 
   struct field {
     amqp_table_entry_t entry;
-    std::size_t order;  // of appearance, so that the last of a repeated name wins
+    std::size_t order;  // order of appearance, so that the last of a repeated name wins
   };
 
  private:

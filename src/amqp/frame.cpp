@@ -1,4 +1,4 @@
-// frame: see the header.
+// frame: see frame.hpp.
 #include "amqp/frame.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t header_size = 7;
 constexpr char frame_end = '\xCE';
-constexpr std::size_t read_size = std::size_t{64} * 1024;  // bytes asked for at once
+constexpr std::size_t read_size = std::size_t{64} * 1024;  // bytes per read
 
 bool known(std::uint8_t type) {
   return type == 1 || type == 2 || type == 3 || type == 8;
@@ -46,7 +46,7 @@ std::span<char> frame_parser::prepare() {
     end_ -= begin_;
     begin_ = 0;
   }
-  // An unfinished frame is below frame_max, so the buffer never outgrows frame_max + read_size.
+  // An incomplete frame is smaller than frame_max, so the buffer never exceeds frame_max + read_size.
   if (buffer_.size() - end_ < read_size / 4) buffer_.resize(end_ + read_size);
   return std::span(buffer_).subspan(end_);
 }

@@ -1,4 +1,4 @@
-// frame: the envelope of everything on the wire, AMQP 0-9-1 section 2.3.5: type, channel, length, payload,
+// frame: the format of everything on the wire, AMQP 0-9-1 section 2.3.5: type, channel, length, payload,
 // 0xCE.
 #pragma once
 
@@ -17,10 +17,10 @@ enum class frame_type : std::uint8_t { method = 1, header = 2, body = 3, heartbe
 
 inline constexpr std::size_t frame_overhead = 8;  // 7 bytes before the payload, 1 after it
 inline constexpr std::uint32_t frame_min_size =
-    4096;  // the least that frame_max may be (constant frame-min-size)
-inline constexpr std::uint32_t frame_max_own = 131072;  // our cap, and RabbitMQ's default
+    4096;  // the smallest allowed frame_max (constant frame-min-size)
+inline constexpr std::uint32_t frame_max_own = 131072;  // outboxd's maximum; RabbitMQ's default
 inline constexpr std::uint32_t frame_max_untuned =
-    8192;  // before tune; RabbitMQ 4 allows 8192, older ones 4096
+    8192;  // before tune; RabbitMQ 4 allows 8192, older releases 4096
 
 struct frame {
   frame_type type;
@@ -30,22 +30,22 @@ struct frame {
 
 void append_frame(std::string& out, frame_type type, std::uint16_t channel, std::string_view payload);
 
-// A big-endian number of so many bytes, at most 8.
+// A big-endian number of `bytes`, at most 8.
 std::uint64_t read_big_endian(std::string_view bytes);
 
-// Cuts a stream of bytes into frames. Memory is bounded by frame_max (bytes, the whole frame).
+// Splits a stream of bytes into frames. Memory is limited by frame_max, the size of a whole frame in bytes.
 //   span = prepare(); n = read(span); commit(n); while (f = next()) ...
 class frame_parser {
  public:
   explicit frame_parser(std::uint32_t frame_max) : frame_max_(frame_max) {}
   void set_frame_max(std::uint32_t frame_max) { frame_max_ = frame_max; }
 
-  // Room for the next read, never empty. Ends the life of every payload handed out before.
+  // Returns room for the next read, which is never empty. All payloads returned earlier become invalid.
   std::span<char> prepare();
   void commit(std::size_t bytes) { end_ += bytes; }
 
-  // The next whole frame, nothing when more bytes are needed, or why these bytes are not AMQP (transient; the
-  // stream is lost). A length over frame_max is refused as soon as it is read.
+  // Returns the next whole frame; nullopt if more bytes are needed; or an error if the bytes are not AMQP
+  // (transient; the stream is unusable). A length above frame_max is rejected as soon as it is read.
   result<std::optional<frame>> next();
 
   std::string_view unread() const { return {buffer_.data() + begin_, end_ - begin_}; }

@@ -1,4 +1,4 @@
-// greeting: see the header.
+// greeting: see greeting.hpp.
 #include "amqp/greeting.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ amqp_table_entry_t entry(std::string_view name, std::string_view value) {
   return e;
 }
 
-// Not an overload of entry(): a literal would rather become a bool than a string_view.
+// Not an overload of entry(), because a string literal would convert to bool rather than to string_view.
 amqp_table_entry_t capability(std::string_view name) {
   amqp_table_entry_t e{};
   e.key = as_bytes(name);
@@ -117,7 +117,8 @@ result<void> append_start_ok(std::string& out, const url& target, login_by how,
   std::array properties{entry("product", "outboxd"), entry("version", OUTBOXD_VERSION),
                         entry("platform", "C++"), entry("connection_name", connection_name),
                         table_entry("capabilities", capabilities)};
-  // RFC 4616: authorization identity (none), user, password. RFC 4422 of EXTERNAL: the identity none.
+  // PLAIN (RFC 4616): an empty authorization identity, user, password. EXTERNAL (RFC 4422): an empty
+  // authorization identity.
   std::string response;
   if (how == login_by::plain)
     response.append(1, '\0').append(target.user).append(1, '\0').append(target.password);

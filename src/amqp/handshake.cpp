@@ -1,4 +1,4 @@
-// handshake: see the header.
+// handshake: see handshake.hpp.
 #include "amqp/handshake.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ result<tuning> negotiate(const tuning& broker, const handshake_settings& ours) {
   tuning out;
   out.channel_max = lower(broker.channel_max, wanted_channel_max);
   out.frame_max = lower(broker.frame_max, ours.frame_max);
-  constexpr std::chrono::seconds longest{65535};  // a short integer on the wire
+  constexpr std::chrono::seconds longest{65535};  // two bytes on the wire
   out.heartbeat = lower(broker.heartbeat, std::min(ours.heartbeat, longest));
   if (out.frame_max < frame_min_size)
     return permanent(
@@ -61,8 +61,8 @@ error handshake::at(const error& what) const {
 }
 
 error handshake::interrupted(std::string_view how) const {
-  // RabbitMQ closes without a word when it cannot read what it gets, for one when the port is another
-  // protocol's.
+  // RabbitMQ closes the connection without a reason if it cannot parse the bytes, for example if the port is
+  // for another protocol.
   return at({fault::transient, fmt::format("{} while waiting for {}", how, awaited())});
 }
 
@@ -70,7 +70,7 @@ result<bool> handshake::receive(frame_parser& in) {
   while (step_ != step::done) {
     if (!framed_) {
       if (auto ok = check_greeting(in.unread()); !ok) return tl::make_unexpected(at(ok.error()));
-      // The start of another protocol's bytes: wait until they can be told.
+      // Probably another protocol: wait until there are enough bytes to tell which.
       if (const auto bytes = in.unread(); !bytes.empty() && bytes[0] != 1) return false;
     }
     const auto next = in.next();
@@ -120,7 +120,7 @@ result<void> handshake::on_method(const method& m, frame_parser& in) {
   }
 }
 
-// The one method that this step waits for, and the next request.
+// Processes the method for which this step waits, and sends the next request.
 result<void> handshake::on_answer(const method& m, frame_parser& in) {
   const auto awaited_now = awaited();
   switch (step_) {
@@ -166,7 +166,7 @@ result<void> handshake::on_tune(const amqp_connection_tune_t& tune, frame_parser
   return send(AMQP_CONNECTION_OPEN_METHOD, &open, 0);
 }
 
-// What to do about it, by AMQP reply code and by what was asked for.
+// Returns an error with the remedy for this AMQP reply code and the request that caused it.
 result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
   const std::string said = fmt::format("the broker answered {} {}", code, printable(text));
   const auto fail = [&said](std::string_view advice) {
@@ -193,7 +193,7 @@ result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
           "false, or delete it",
           exchange));
     case AMQP_NOT_ALLOWED:
-      if (text.find("limit") != std::string_view::npos)  // of connections, of the vhost or the user
+      if (text.find("limit") != std::string_view::npos)  // of connections of the vhost or the user
         return transient(fmt::format("{}; raise the limit, or close other connections", said));
       [[fallthrough]];
     case AMQP_INVALID_PATH:
@@ -201,7 +201,7 @@ result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
     case AMQP_NOT_FOUND:
     case AMQP_NOT_IMPLEMENTED:
       return fail("the broker's configuration does not allow what the relay needs");
-    default:  // 320 CONNECTION_FORCED, 541 INTERNAL_ERROR and the like: the broker stops or is in trouble
+    default:  // 320 CONNECTION_FORCED, 541 INTERNAL_ERROR and others: the broker stops or is in trouble
       return transient(fmt::format("{}; outboxd tries again until the broker has recovered", said));
   }
 }

@@ -1,4 +1,4 @@
-// handshake: from the first byte to a channel in confirm mode, as a state machine over bytes.
+// handshake: a state machine over bytes, from the first byte to a channel in confirm mode.
 #pragma once
 
 #include <chrono>
@@ -22,13 +22,13 @@ inline constexpr std::uint16_t publish_channel = 1;
 struct handshake_settings {
   url target;
   std::string connection_name;                 // shown by the broker's tools
-  std::chrono::seconds heartbeat{10};          // 0: what the broker proposes
-  std::uint32_t frame_max = frame_max_own;     // bytes, the most that we take
+  std::chrono::seconds heartbeat{10};          // 0: use the broker's proposal
+  std::uint32_t frame_max = frame_max_own;     // bytes; the largest that outboxd accepts
   std::vector<std::string> declare_exchanges;  // durable, of type topic
   login_by login = login_by::plain;
 };
 
-// What connection.tune and tune-ok agreed on.
+// The values agreed on by connection.tune and tune-ok.
 struct tuning {
   std::uint16_t channel_max = 0;
   std::uint32_t frame_max = 0;
@@ -36,12 +36,13 @@ struct tuning {
 };
 
 // The rules of connection.tune (AMQP 0-9-1 section 1.4.2.5/6; heartbeat:
-// https://www.rabbitmq.com/docs/heartbeats): the lower of both sides; 0 means no limit, and for the heartbeat
-// the other side's. Permanent error when the broker's frame_max is below frame_min_size.
+// https://www.rabbitmq.com/docs/heartbeats): the lower value of both sides; 0 means no limit, or, for the
+// heartbeat, the other side's value. A permanent error if the broker's frame_max is below frame_min_size.
 result<tuning> negotiate(const tuning& broker, const handshake_settings& ours);
 
-// Driver: send output() and clear it, read into the parser, receive(), until it says true or fails. After a
-// failure send output() once more if it is not empty: the broker wants its close-ok.
+// The driver sends output() and clears it, reads into the parser, and calls receive(), until that returns
+// true or fails. After a failure, it sends output() once more unless empty, because the broker expects a
+// close-ok.
 class handshake {
  public:
   explicit handshake(handshake_settings settings);
@@ -49,30 +50,30 @@ class handshake {
   // Bytes to send.
   std::string& output() { return output_; }
 
-  // Takes every whole frame. True: the channel is open, bytes behind the last answer stay in the parser. An
-  // error is permanent where only an operator can help (password, vhost, privilege, not an AMQP 0-9-1 port),
-  // else transient.
+  // Processes all complete frames. Returns true when the channel is open; bytes after the last answer stay in
+  // the parser. An error is permanent if only an operator can help (password, vhost, permission, not an AMQP
+  // 0-9-1 port), otherwise transient.
   result<bool> receive(frame_parser& in);
 
-  // The error for a connection that ended in mid-handshake; `how` says how.
+  // The error for a connection that ended during the handshake; `how` describes its end.
   error interrupted(std::string_view how) const;
 
   const tuning& tuned() const { return tuned_; }
   const identity& broker() const { return broker_; }
-  // Why the broker blocks publishers right now, if it does
+  // Why the broker blocks publishers at present, if it does
   // (https://www.rabbitmq.com/docs/connection-blocked).
   const std::optional<std::string>& blocked() const { return blocked_; }
-  // Exchanges that were not there before: nothing is bound to them yet.
+  // Exchanges that did not exist before; no queue is bound to them yet.
   const std::vector<std::string>& created() const { return channel_.created(); }
 
  private:
-  // What is awaited from the broker.
+  // The method that is awaited from the broker.
   enum class step {
     start,    // connection.start
     tune,     // connection.tune
     open,     // connection.open-ok
-    channel,  // an answer to what channel_opening has asked
-    done,     // nothing more
+    channel,  // an answer to channel_opening
+    done,     // none
   };
 
   result<void> on_frame(const frame& f, frame_parser& in);
@@ -86,7 +87,7 @@ class handshake {
 
   handshake_settings settings_;
   step step_ = step::start;
-  bool framed_ = false;  // a whole frame has come: this is AMQP
+  bool framed_ = false;  // a complete frame has arrived, so the peer speaks AMQP
   std::string output_;
   codec codec_;
   channel_opening channel_;

@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Ends whatever the socket does when the time is up.
+// Cancels the socket's operations when the time is over.
 class limit {
  public:
   limit(transport::tcp::socket& socket, std::chrono::milliseconds timeout) : timer_(socket.get_executor()) {
@@ -28,7 +28,7 @@ class limit {
   limit& operator=(const limit&) = delete;
 
  private:
-  // The handler may be queued already when the question is answered.
+  // The handler may already be queued when the answer arrives.
   std::shared_ptr<bool> over_ = std::make_shared<bool>(false);
   asio::steady_timer timer_;
 };
@@ -38,7 +38,7 @@ tl::unexpected<error> broken(boost::system::error_code why) {
   return transient(fmt::format("the connection broke: {}", why.message()));
 }
 
-// Class, weight, size of the body and the one property (section 4.2.6.1); no body follows an empty one.
+// Class, weight, body size and the only property (section 4.2.6.1); an empty message has no body frame.
 std::string header_with_expiration(std::string_view expiration) {
   std::string out;
   append_big_endian(out, static_cast<std::uint16_t>(AMQP_BASIC_CLASS));
@@ -58,7 +58,7 @@ amqp_exchange_declare_t declaration(std::string_view name) {
   return out;
 }
 
-// What follows a close of the channel by the broker.
+// The requests after the broker has closed the channel.
 result<std::string> reopening() {
   const amqp_channel_close_ok_t ok{};
   const amqp_channel_open_t open{};

@@ -1,4 +1,4 @@
-// inquiry: single questions to a broker on an open channel, which change nothing in the broker.
+// inquiry: sends single requests to a broker on an open channel, without changing anything in the broker.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -12,13 +12,14 @@
 
 namespace outboxd::amqp {
 
-// What the broker said: yes, or the code and words with which it closed the channel (which is opened again).
+// The broker's answer: success, or the code and text with which it closed the channel (which is opened
+// again).
 struct reply {
-  std::uint16_t code = 0;  // 0: yes
-  std::string words;       // of the refusal
+  std::uint16_t code = 0;  // 0: success
+  std::string words;       // the text of the error
 };
 
-// One question at a time. An error (transient) is the end of the connection: it broke, or there was no answer
+// One request at a time. An error (transient) means the end of the connection: it failed, or no answer came
 // in time.
 class inquiry {
  public:
@@ -29,32 +30,32 @@ class inquiry {
 
   const tuning& tuned() const { return line_.tuned; }
   const identity& broker() const { return line_.broker; }
-  // TLSv1.3; empty: without TLS.
+  // For example TLSv1.3; empty: no TLS.
   std::string_view protocol() const { return line_.wire->protocol(); }
   std::optional<std::chrono::system_clock::time_point> certificate_expires() const {
     return line_.certificate_expires;
   }
-  // Why the broker takes no messages now, if it said so.
+  // Why the broker accepts no messages at present, if it said so.
   const std::optional<std::string>& blocked() const { return line_.blocked; }
 
-  // A passive declaration, which needs no permission: 404 if the exchange does not exist.
+  // A passive declare, which needs no permission: 404 if the exchange does not exist.
   answer<reply> exchange_exists(std::string_view name);
 
-  // Declares an existing exchange as the relay does, durable and of type topic: 406 if it differs, 403
+  // Declares an existing exchange like the relay does, durable and of type topic: 406 if it differs, 403
   // without the configure permission.
   answer<reply> same_as_declared(std::string_view name);
 
-  // The configure permission for an exchange that does not exist: a declaration that RabbitMQ refuses (406)
-  // because its alternate-exchange is not a text. RabbitMQ checks that after the permission (403) and before
-  // it creates anything.
+  // Checks the configure permission for an exchange that does not exist, with a declare that RabbitMQ rejects
+  // (406) because its alternate-exchange is not a string. RabbitMQ checks that argument after the permission
+  // (403) and before it creates anything.
   answer<reply> may_declare(std::string_view name);
 
-  // The write permission: an empty message that RabbitMQ refuses (406) because its expiration is not a
-  // number. RabbitMQ checks that after the permission (403) and the existence of the exchange (404), and
-  // before it routes, so the message reaches no queue.
+  // Checks the write permission, with an empty message that RabbitMQ rejects (406) because its expiration is
+  // not a number. RabbitMQ checks the expiration after the permission (403) and the existence of the exchange
+  // (404), but before routing, so the message reaches no queue.
   answer<reply> may_publish(std::string_view exchange);
 
-  // Closes the connection properly, for the broker's log; it is unusable afterwards.
+  // Closes the connection in an orderly way, for the sake of the broker's log; it is unusable afterwards.
   boost::asio::awaitable<void> close();
 
  private:

@@ -1,4 +1,4 @@
-// link: see the header.
+// link: see link.hpp.
 #include "amqp/link.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Method, property and frame bytes of a message besides its texts, generously.
+// A generous estimate of the method, property and frame bytes of a message in addition to its texts.
 constexpr std::size_t overhead_guess = 512;
 
 }  // namespace
@@ -64,7 +64,7 @@ asio::awaitable<error> link::run(std::shared_ptr<link> self, handler* owner) {
   if (!self->session_ && !self->end_) self->end("run() without open()");
   self->owner_ = owner;
   if (!self->end_ && self->blocked_at_open_) owner->on_blocked(*self->blocked_at_open_);
-  if (!self->end_) self->take_frames();  // what came behind the handshake
+  if (!self->end_) self->take_frames();  // frames that arrived with the end of the handshake
   while (!self->end_) {
     const auto room = self->parser_.prepare();
     const auto [ec, got] =
@@ -93,11 +93,11 @@ void link::take_frames() {
   }
   const bool closed = news_.closed;
   if (news_.fault) interrupted_ = {ending::connection_closed, *news_.fault};
-  if (!ok || closed) closing_ = true;  // nothing is published into it any more
+  if (!ok || closed) closing_ = true;  // nothing may be published any more
   deliver();
   if (end_) return;
   if (!ok) {
-    // The close-ok; in the middle of a write it would be damage.
+    // Sends the close-ok, unless a write is under way, whose bytes it would corrupt.
     if (!writing_ && !reply.empty()) wire_->try_write(reply);
     return end(ok.error().message);
   }
@@ -109,7 +109,7 @@ void link::take_frames() {
   offer_room();
 }
 
-// Callbacks may publish or abort, nothing else.
+// Callbacks may only publish or abort.
 void link::deliver() {
   if (!news_.outcomes.empty()) owner_->on_outcomes(news_.outcomes);
   if (!end_ && !news_.unknown.empty()) owner_->on_channel_closed(news_.unknown, news_.refused);
@@ -127,7 +127,8 @@ void link::deliver() {
 void link::read_failed(error_code ec) {
   if (ec == asio::error::operation_aborted) return end("cancelled");
   interrupted_ = {.how = ending::silent};
-  // The kernel reports an error once, to the reader or to the writer; the other sees only an end.
+  // The kernel reports an error only once, to either the reader or the writer; the other sees only the end of
+  // the stream.
   if (is_end_of_stream(ec) && write_error_) ec = write_error_;
   if (is_end_of_stream(ec)) return end("the broker hung up without a word");
   end(fmt::format("the connection broke: {}", ec.message()));
@@ -182,7 +183,7 @@ void link::flush() {
 
 void link::written(error_code ec) {
   writing_ = false;
-  // Keep the room for the usual load, give back what a huge message took.
+  // Keeps the capacity for the usual load, but releases the memory of a huge message.
   if (sending_.capacity() > 2 * settings_.max_buffered) std::string().swap(sending_);
   sending_.clear();
   if (end_) return;
@@ -196,8 +197,8 @@ void link::written(error_code ec) {
   offer_room();
 }
 
-// https://www.rabbitmq.com/docs/heartbeats: send when half an interval has passed in silence, so that none is
-// missed; two intervals without a byte are the end.
+// https://www.rabbitmq.com/docs/heartbeats: send after half an interval of silence, so that the broker misses
+// none; two intervals without a byte end the connection.
 void link::arm_heartbeat() {
   if (heartbeat_.count() == 0 || end_) return;
   heartbeat_timer_.expires_at(
@@ -211,7 +212,7 @@ void link::heartbeat_due() {
   if (end_) return;
   const auto now = clock::now();
   if (now >= last_read_ + 2 * heartbeat_) {
-    // If this process was stopped, the bytes have arrived and are only unread.
+    // If this process was suspended, the bytes have arrived but were not read.
     if (!wire_->has_unread())
       return end(fmt::format(
           "no byte from the broker for {} s, two heartbeat intervals: it hangs or the network is cut",
@@ -219,7 +220,7 @@ void link::heartbeat_due() {
     last_read_ = now;
   }
   if (now >= last_write_ + std::chrono::milliseconds(heartbeat_) / 2) {
-    last_write_ = now;  // behind a write that is stuck, a heartbeat would not help
+    last_write_ = now;  // if a write is stuck, a heartbeat after it would not help
     if (!writing_ && pending_.empty()) {
       append_frame(pending_, frame_type::heartbeat, 0, {});
       flush();
@@ -236,7 +237,7 @@ asio::awaitable<void> link::close(std::shared_ptr<link> self, std::chrono::milli
   self->closing_ = true;
   self->session_->close(self->pending_);
   self->flush();
-  if (self->owner_ == nullptr) {  // nobody reads the answer
+  if (self->owner_ == nullptr) {  // nobody would read the answer
     self->abort();
     co_return;
   }

@@ -1,4 +1,4 @@
-// link: the inside of a connection: its socket, buffers, timers and waiting operations.
+// link: the implementation of connection: its socket, buffers, timers and pending operations.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -14,7 +14,7 @@
 
 namespace outboxd::amqp {
 
-// Every operation under way holds a shared_ptr to it, so it outlives them all.
+// Every operation under way holds a shared_ptr to the link, which therefore outlives them all.
 class link : public std::enable_shared_from_this<link> {
  public:
   link(boost::asio::any_io_executor executor, connection_settings settings);
@@ -56,21 +56,21 @@ class link : public std::enable_shared_from_this<link> {
   std::string peer_;
   std::shared_ptr<dialer> dialer_;  // while opening
 
-  std::unique_ptr<transport> wire_;  // once it is open
+  std::unique_ptr<transport> wire_;  // set once the connection is open
   frame_parser parser_{frame_max_untuned};
   std::optional<session> session_;
   std::optional<std::string> blocked_at_open_;
-  std::vector<std::string> created_;  // exchanges
+  std::vector<std::string> created_;  // exchanges that were created
   std::optional<std::chrono::system_clock::time_point> certificate_expires_;
   session::news news_;
-  handler* owner_ = nullptr;  // while run() goes on
+  handler* owner_ = nullptr;  // set while run() is active
 
-  std::string pending_;  // what the next write takes
-  std::string sending_;  // what the write under way sends
+  std::string pending_;  // bytes for the next write
+  std::string sending_;  // bytes of the write under way
   bool writing_ = false;
   bool flush_posted_ = false;
-  std::size_t room_wanted_ = 0;  // bytes for which publish() said full
-  error_code write_error_;       // the reader finds out why
+  std::size_t room_wanted_ = 0;  // bytes for which publish() returned full
+  error_code write_error_;       // the reader reports it
 
   std::chrono::seconds heartbeat_{0};
   boost::asio::steady_timer heartbeat_timer_;

@@ -1,4 +1,4 @@
-// publish_encoder: see the header.
+// publish_encoder: see publish_encoder.hpp.
 #include "amqp/publish_encoder.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace outboxd::amqp {
 namespace {
 
 constexpr std::size_t max_short_string = 255;  // AMQP 0-9-1 section 4.2.5.3
-// A method id, a ticket, two short strings and a byte of flags.
+// A method id, a ticket, two short strings and one byte of flags.
 constexpr std::size_t max_publish = 4 + 2 + 2 * (1 + max_short_string) + 1;
 constexpr std::size_t content_prefix =
     12;  // class, weight, body size: before the properties (section 4.2.6.1)
@@ -81,7 +81,7 @@ result<std::size_t> publish_encoder::encode_header(const message& message, char*
   store_big_endian<std::uint64_t>(out + 4, message.body.size());
   const int length =
       amqp_encode_properties(AMQP_BASIC_CLASS, &properties, {room - content_prefix, out + content_prefix});
-  // The texts were checked, so only the size can still fail. A content header cannot be split.
+  // The texts were checked, so only the size can be too large. A content header cannot be split.
   if (length < 0)
     return permanent(
         fmt::format("headers and properties are larger than the {} bytes that fit one frame (frame_max {})",

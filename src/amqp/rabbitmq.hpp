@@ -1,5 +1,5 @@
-// rabbitmq: the headers of rabbitmq-c under the names that the installed release has. From 0.14 on they lie
-// in a folder of their own, and the old names warn.
+// rabbitmq: includes the headers of rabbitmq-c under the names of the installed release. Since 0.14 they are
+// in a folder of their own, and including the old names causes warnings.
 #pragma once
 
 #if __has_include(<rabbitmq-c/amqp.h>)

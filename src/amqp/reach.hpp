@@ -1,4 +1,4 @@
-// reach: a TCP connection to one of a host's addresses.
+// reach: opens a TCP connection to one of a host's addresses.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -10,9 +10,9 @@
 
 namespace outboxd::amqp {
 
-// Tries the addresses in turn. Each has `share`, so that an address that does not answer, as behind a
-// firewall, leaves time for the next; the last one has no limit. Closing the socket ends it. An error is
-// transient, and names the last address and its reason.
+// Tries the addresses in turn. Each may take `share`, so that an address that does not answer, for example
+// behind a firewall, leaves time for the next; the last one has no limit. Closing the socket ends the
+// attempt. The error is transient, and names the last address and why it failed.
 boost::asio::awaitable<result<void>> reach(boost::asio::ip::tcp::socket& socket,
                                            std::vector<boost::asio::ip::tcp::endpoint> addresses,
                                            std::chrono::milliseconds share);

@@ -15,8 +15,8 @@ constexpr std::uint16_t access_refused = 403;
 constexpr std::uint16_t not_found = 404;
 constexpr std::uint16_t precondition_failed = 406;
 
-// RabbitMQ also answers 403 for an exchange that nobody may publish to (amq.rabbitmq.trace), and for a single
-// routing key if users have topic permissions.
+// RabbitMQ also answers 403 for an exchange to which nobody may publish (amq.rabbitmq.trace), and for a
+// single routing key if users have topic permissions.
 refused_part part_of(std::uint16_t reply_code, std::string_view text) {
   const auto has = [&](std::string_view words) { return text.find(words) != std::string_view::npos; };
   if (reply_code == not_found) return refused_part::exchange;

@@ -1,4 +1,4 @@
-// session: see the header.
+// session: see session.hpp.
 #include "amqp/session.hpp"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ result<void> session::receive(const frame& f, news& into, std::string& out) {
   if (f.channel != 0 && f.channel != channel_)
     return transient(fmt::format("the broker sent a frame on channel {}, which is not open", f.channel));
   const bool content = f.type != frame_type::method;
-  // Content follows its method on its channel without anything in between (section 4.2.6).
+  // On a channel, content follows its method without anything in between (section 4.2.6).
   if (f.channel == channel_ && content != return_.has_value())
     return transient("the broker sent frames of a returned message out of order; the stream is damaged");
   if (content && f.channel == 0)
@@ -124,9 +124,9 @@ result<void> session::on_channel_method(const method& m, news& into, std::string
   return transient(fmt::format("the broker sent method {}, which is not expected now", method_number(m.id)));
 }
 
-// Publishes after the culprit were discarded, and unconfirmed ones before it may have been routed: the fate
-// of all is unknown. Delivery tags start again (https://www.rabbitmq.com/docs/channels, "Channel
-// exceptions").
+// The broker has discarded messages after the one at fault, and may have routed unconfirmed ones before it,
+// so the outcome of all of them is unknown. Delivery tags start again at 1
+// (https://www.rabbitmq.com/docs/channels, "Channel exceptions").
 result<void> session::on_channel_closed(const amqp_channel_close_t& close, news& into, std::string& out) {
   const amqp_channel_close_ok_t ok{};
   if (auto sent = codec::append_method(out, channel_, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok); !sent) return sent;

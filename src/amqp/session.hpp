@@ -1,5 +1,5 @@
-// session: one open channel in confirm mode, without a socket: messages to bytes, the broker's frames to
-// outcomes.
+// session: an open channel in confirm mode, without a socket: converts messages to bytes, and the broker's
+// frames to outcomes.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@
 
 namespace outboxd::amqp {
 
-// basic.return is a method, a content header and a body, each in frames of its own.
+// basic.return consists of a method, a content header and a body, each in separate frames.
 struct arriving_return {
   std::string reason;
-  bool header = false;          // it has come
-  std::uint64_t body_left = 0;  // bytes
+  bool header = false;          // the content header has arrived
+  std::uint64_t body_left = 0;  // bytes of the body that have yet to arrive
 };
 
 struct session_settings {
   std::uint16_t channel = 1;
   std::uint32_t frame_max = 0;                 // as negotiated, bytes
-  std::vector<std::string> declare_exchanges;  // again when the channel is opened again
+  std::vector<std::string> declare_exchanges;  // declared again when the channel is reopened
   message_limits limits;
 };
 
@@ -36,36 +36,37 @@ class session {
  public:
   explicit session(session_settings settings);
 
-  // False while the channel that the broker closed is being opened again: publish nothing.
+  // False while a channel that the broker closed is being reopened: publish nothing then.
   bool open() const { return !reopening_; }
 
-  // Appends the message's frames. On error (permanent, the event's own fault) nothing is appended.
+  // Appends the message's frames. After an error (permanent, the event's own fault), nothing is appended.
   result<void> publish(token id, const message& message, std::string& out);
 
-  // What frames have brought since the last clear.
+  // The results of frames received since the last clear().
   struct news {
     std::vector<outcome> outcomes;
     std::vector<std::optional<std::string>>
-        blocked;  // in order: the reason of a blocked, nothing for an unblocked
-    // The broker closed the channel over one of these publishes; it is opened again.
+        blocked;  // in order: the reason for a blocked, nullopt for an unblocked
+    // The broker closed the channel because of one of these messages; the channel is being reopened.
     std::vector<token> unknown;
     refusal refused;
     bool secret_updated = false;  // the broker confirmed update_secret()
-    bool closed = false;          // the broker confirmed our connection.close
+    bool closed = false;          // the broker confirmed connection.close
     std::optional<std::string>
-        fault;  // with an error: the broker gave a code for a fault (is_a_fault(), refusal.hpp)
+        fault;  // set with an error, if the broker's code means a fault (is_a_fault(), refusal.hpp)
     void clear();
   };
 
-  // Takes one frame; answers that the protocol requires go to `out`. An error (transient) ends the
-  // connection: send `out`, then drop the socket. `into` keeps the outcomes from before the error.
+  // Processes one frame; answers that the protocol requires are appended to `out`. After an error
+  // (transient), the connection is over: send `out`, then close the socket. `into` has the outcomes from
+  // before the error.
   result<void> receive(const frame& f, news& into, std::string& out);
 
-  // Gives the broker the user's next password. It confirms it, or ends the connection. On error nothing is
-  // appended.
+  // Sends the user's next password to the broker. The broker confirms it, or ends the connection. After an
+  // error, nothing is appended.
   result<void> update_secret(std::string_view secret, std::string& out);
 
-  // Asks the broker to end the connection; publish nothing after it.
+  // Requests an orderly close of the connection; publish nothing afterwards.
   void close(std::string& out);
 
   std::size_t unconfirmed() const { return ledger_.open(); }
@@ -84,7 +85,7 @@ class session {
   confirm_ledger ledger_;
   channel_opening opening_;
   std::optional<arriving_return> return_;
-  int secrets_sent_ = 0;  // and not confirmed
+  int secrets_sent_ = 0;  // sent but not confirmed
   bool reopening_ = false;
   bool closing_ = false;
 };

@@ -1,4 +1,4 @@
-// tls_settings: the files that a TLS connection to the broker uses, and what it verifies.
+// tls_settings: settings for TLS connections to the broker: files, and what to verify.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 namespace outboxd::amqp {
 
 enum class verification : std::uint8_t {
-  full,  // the broker's certificate and that it is for the host of the URL
-  ca,    // that a trusted CA has signed it, for any host
+  full,  // a trusted CA has signed the broker's certificate, which is for the URL's host
+  ca,    // a trusted CA has signed the broker's certificate, for any host
   none,
 };
 
 struct tls_settings {
-  std::string ca_file;           // PEM; empty: those that the system trusts
-  std::string certificate_file;  // PEM, ours, with intermediate ones behind it; empty: none
-  std::string key_file;          // PEM, of that certificate
+  std::string ca_file;           // PEM; empty: the CAs that the system trusts
+  std::string certificate_file;  // PEM, the client certificate, followed by intermediate ones; empty: none
+  std::string key_file;          // PEM, the key of that certificate
   verification verify = verification::full;
 };
 

@@ -61,7 +61,7 @@ std::vector<std::string> names_in(X509* certificate) {
   return out;
 }
 
-// By the reason of the alert, or of OpenSSL's own complaint.
+// The remedy for the reason of an alert or of an OpenSSL error.
 std::string_view remedy_for(int reason) {
   switch (reason) {
     case SSL_R_WRONG_VERSION_NUMBER:
@@ -99,13 +99,13 @@ void name_peer(SSL* connection, const std::string& host, bool checks) {
   boost::system::error_code not_an_address;
   const auto address = boost::asio::ip::make_address(host, not_an_address);
   if (not_an_address) {
-    // What the macro SSL_set_tlsext_host_name is.
+    // The macro SSL_set_tlsext_host_name, expanded.
     SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
              const_cast<char*>(host.c_str()));
     if (checks) SSL_set_hostflags(connection, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     if (checks) SSL_set1_host(connection, host.c_str());
   } else if (checks) {
-    // Without the scope of a link-local one, which no certificate has.
+    // Without the scope of a link-local address, which certificates do not contain.
     const auto plain = address.to_string();
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), plain.substr(0, plain.find('%')).c_str());
   }

@@ -1,4 +1,4 @@
-// tls_words: what went wrong with TLS, and what to do about it.
+// tls_words: describes TLS errors and their remedies.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -9,25 +9,25 @@
 
 namespace outboxd::amqp {
 
-// The certificate must be for this host, if `checks`; the host is also sent to a broker with several names
-// (RFC 6066, section 3: never an address).
+// Verifies the certificate against `host` if `checks` is set; also sends the host as SNI, unless it is an
+// address (RFC 6066, section 3).
 void name_peer(SSL* connection, const std::string& host, bool checks);
 
-// Why the broker's certificate was not accepted.
+// Why the broker's certificate was rejected.
 struct certificate_refusal {
-  int code = 0;                    // X509_V_ERR_*; 0: it was not refused
-  std::vector<std::string> names;  // that it is for
+  int code = 0;                    // X509_V_ERR_*; 0: not rejected
+  std::vector<std::string> names;  // names in the certificate
 };
 
 certificate_refusal refusal_of(X509_STORE_CTX* at);
 
-// The end of the stream, with or without the closing alert of TLS.
+// True at the end of the stream, with or without TLS's closing alert.
 bool is_end_of_stream(const boost::system::error_code& ec);
 
-// An alert of the broker, or bytes that are no TLS: trying again does not help.
+// True for an alert from the broker, or bytes that are not TLS: a retry does not help.
 bool is_about_tls(const boost::system::error_code& ec);
 
-// One sentence without its end: the fault, and the remedy behind a semicolon.
+// One sentence without its full stop: the fault, and the remedy after a semicolon.
 std::string tls_words(const boost::system::error_code& ec, const certificate_refusal& refused,
                       const std::string& host);
 

@@ -1,4 +1,4 @@
-// transport: bytes to and from the broker, over TCP or over TLS.
+// transport: reads and writes bytes over TCP or TLS.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -12,7 +12,8 @@
 
 namespace outboxd::amqp {
 
-// A stream as Asio's composed operations require it. Neither moved nor copied: TLS refers to the socket.
+// Satisfies the stream requirements of Asio's composed operations. Neither movable nor copyable, because the
+// TLS stream refers to the socket.
 class transport {
  public:
   using tcp = boost::asio::ip::tcp;
@@ -27,9 +28,9 @@ class transport {
   executor_type get_executor() { return socket_.get_executor(); }
   tcp::socket& socket() { return socket_; }
 
-  // From now on TLS, which is to shake hands first.
+  // Uses TLS from now on; the caller has to perform the handshake.
   tls_stream& secure(boost::asio::ssl::context& with) { return tls_.emplace(socket_, with); }
-  // TLSv1.3; empty: without TLS.
+  // For example TLSv1.3; empty: no TLS.
   std::string_view protocol() { return tls_ ? SSL_get_version(tls_->native_handle()) : ""; }
 
   template <class Buffers, class Token>
@@ -55,7 +56,7 @@ class transport {
         done, from);
   }
 
-  // Writes what fits without waiting, such as a last message.
+  // Writes as much as possible without waiting, for example a last message.
   void try_write(std::string_view bytes) {
     error_code ignored;
     if (tls_)
@@ -64,7 +65,7 @@ class transport {
       socket_.write_some(boost::asio::buffer(bytes.data(), bytes.size()), ignored);
   }
 
-  // Unread bytes have arrived.
+  // True if bytes have arrived but were not read.
   bool has_unread() {
     error_code ignored;
     return socket_.available(ignored) > 0;

@@ -1,4 +1,4 @@
-// url: see the header.
+// url: see url.hpp.
 #include "amqp/url.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ result<std::string> decode(std::string_view text, std::string_view part) {
     return permanent(fmt::format(
         "the {} of the AMQP URL has a '%' that is not followed by two hexadecimal digits; write '%' as %25",
         part));
-  // PLAIN separates user and password with NUL (RFC 4616); a vhost or host with one is a mistake as well.
+  // PLAIN separates user and password with NUL (RFC 4616); in a vhost or host, NUL is a mistake as well.
   if (out->find('\0') != std::string::npos)
     return permanent(fmt::format("the {} of the AMQP URL contains a NUL byte (%00); remove it", part));
   return std::move(*out);
@@ -42,13 +42,14 @@ result<void> parse_userinfo(std::string_view text, url& out) {
   return {};
 }
 
-// A bare slash at the end stands for the default vhost, as most clients take it; the specification would call
-// it the vhost with the empty name (https://www.rabbitmq.com/docs/uri-spec), which nobody has.
+// A slash at the end means the default vhost, as in most clients; according to the specification it would be
+// the vhost with an empty name (https://www.rabbitmq.com/docs/uri-spec), which nobody uses.
 result<void> parse_vhost(std::string_view text, url& out) {
   if (text.empty()) return {};
   if (text.find('/') != std::string_view::npos)
     return permanent("the vhost of the AMQP URL has an unencoded '/'; write it as %2F (the vhost / as /%2F)");
-  // Legal in a URI path, but far more often the rest of a password with a bare '/' in it.
+  // An '@' is legal in a URI path, but much more often the path is the rest of a password with an unencoded
+  // '/'.
   if (text.find('@') != std::string_view::npos)
     return permanent(fmt::format("the AMQP URL has an '@' after the host; {}", encode_hint));
   OUTBOXD_TRY(auto vhost, decode(text, "vhost"));

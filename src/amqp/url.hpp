@@ -1,4 +1,4 @@
-// url: the broker's address and our login, as in the RabbitMQ URI specification.
+// url: the broker's address and the login, in the form of the RabbitMQ URI specification.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace outboxd::amqp {
 
-// Percent-decoded parts. Holds the password: print display(), never the members.
+// The parts, percent-decoded. Contains the password: print display(), never the members.
 struct url {
   std::string user = "guest";
   std::string password = "guest";
@@ -18,17 +18,17 @@ struct url {
   std::string vhost = "/";
   bool tls = false;  // amqps://
 
-  // amqp://user@host:port/vhost, percent-encoded; no password.
+  // amqp://user@host:port/vhost, percent-encoded, without the password.
   std::string display() const;
 };
 
-// The same URL with *** for the password. `text` is one that parse_url takes.
+// The same URL with *** as password. `text` must be accepted by parse_url.
 std::string without_password(std::string_view text);
 
-// amqp://[user[:password]@]host[:port][/vhost], https://www.rabbitmq.com/docs/uri-spec, or amqps://, whose
-// port is 5671 if none is given. Absent parts take the defaults above, and so does an empty vhost. Errors are
-// permanent, name the part and what is allowed in it, and quote nothing of the text: a password whose
-// '/' or '@' was not encoded can end up in any part.
+// amqp://[user[:password]@]host[:port][/vhost], https://www.rabbitmq.com/docs/uri-spec, or amqps://, with
+// 5671 as default port. Missing parts have the defaults above, and so does an empty vhost. Errors are
+// permanent, name the part and what is allowed in it, and quote nothing of the text, because a password with
+// an unencoded '/' or '@' can end up in any part.
 result<url> parse_url(std::string_view text);
 
 }  // namespace outboxd::amqp

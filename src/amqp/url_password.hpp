@@ -1,4 +1,4 @@
-// url_password: puts a password that comes from elsewhere into the URL.
+// url_password: inserts a separate password into the URL.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace outboxd::amqp {
 
-// Does the URL have a password, even an empty one?
+// True if the URL has a password, even an empty one.
 bool has_password(std::string_view url);
 
-// `url` must suit parse_url and have no password. Without a user, it gets the user guest.
+// `url` must be accepted by parse_url and have no password. If it has no user, the user is guest.
 std::string with_password(std::string_view url, std::string_view password);
 
 }  // namespace outboxd::amqp
