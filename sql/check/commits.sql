@@ -1,5 +1,5 @@
--- Where synchronous_commit is off: for the server, for the database, and for everybody or a role that may
--- insert events, in this database or in all. A setting of a session alone is not seen.
+-- Where synchronous_commit is off: for the server, for the database, and for all roles or a role that may
+-- insert events, in this database or in all. A setting made within a session is not visible here.
 SELECT 'warning',
        format('synchronous_commit is off for %s: its transactions are visible before they are on disk, and '
               'a crash of PostgreSQL may undo them after their events were published',

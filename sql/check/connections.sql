@@ -1,6 +1,7 @@
--- How many connections are left. Those of relays that run already count as left, because a relay that is
--- to start would be one of them. A relay that leads all shards needs two for each, one for the pruner, and
--- perhaps one that takes samples.
+-- The number of connections left. Connections of running relays also count as left, because a relay that is
+-- about to start would be one of those relays.
+-- A relay that leads all shards needs two connections per shard, one for the pruner, and possibly one for
+-- samples.
 SELECT CASE WHEN l.spare < n.needed THEN 'warning' ELSE 'ok' END,
        CASE WHEN l.spare < n.needed
          THEN format('%s has %s connections left for relays; a relay that leads all shards needs %s', l.whose,

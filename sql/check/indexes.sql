@@ -1,4 +1,4 @@
--- An index of the table of events that is gone, or not valid. Each partition has a primary key of its own.
+-- An index of the table of events that is missing or invalid. Each partition has a primary key of its own.
 WITH @declared@,
 wanted AS (
   SELECT l.number, l.name, regexp_replace(l.statement, '\s+', ' ', 'g') AS statement

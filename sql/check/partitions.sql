@@ -1,4 +1,5 @@
--- Whether the partitions of the outbox follow each other as they should. No row: it is not partitioned.
+-- Whether the partitions of the outbox are contiguous and complete. No row is returned if the outbox is not
+-- partitioned.
 WITH attached AS (
   SELECT p.number, p.began_at FROM @schema@.event_partition AS p
   WHERE EXISTS (

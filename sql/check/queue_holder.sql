@@ -1,7 +1,8 @@
--- Who keeps the server's queue of notifications from being emptied: a session of any database that listens,
--- and whose transaction lasts. $1 the process that the server has named, or 0. PostgreSQL does not show who
--- listens: without that word it is said to be the oldest transaction, if this user may see since when others
--- last. Columns as in locks; the mode says where and since when, and `named` whether the server has named it.
+-- The session that prevents the server's notification queue from being emptied: it has executed LISTEN, in
+-- any database, and its transaction is still open. $1 the process named in the server's warning, or 0.
+-- PostgreSQL does not show which sessions listen: without the warning, the oldest transaction is reported, if
+-- this user may see when other transactions began. Columns as in locks; the mode says where and since when,
+-- and `named` whether the server has named the process.
 SELECT CASE WHEN a.pid = $1::integer THEN 'named' ELSE 'guessed' END, NULL,
        concat('in database ', a.datname, to_char(a.xact_start, '" since "YYYY-MM-DD"T"HH24:MI:SSOF')),
        a.pid::text, a.usename::text, a.application_name, a.query

@@ -1,5 +1,6 @@
--- A foreign key to events. CASCADE, SET NULL and SET DEFAULT let an event go, and take rows of the other
--- table with it. Others keep it, which is a failure if published events are to be deleted at once.
+-- A foreign key that references events. CASCADE, SET NULL and SET DEFAULT allow an event to be deleted, and
+-- change rows of the other table. Other actions prevent the deletion, which is a failure if published events
+-- are to be deleted at once.
 SELECT CASE WHEN NOT c.keeps THEN 'ok' WHEN @removes@ THEN 'failure' ELSE 'warning' END,
        format('the foreign key %I of %s %s', c.conname, c.conrelid::regclass, CASE
          WHEN NOT c.keeps THEN 'does not keep events'

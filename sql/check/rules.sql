@@ -1,4 +1,4 @@
--- A rule that changes what a relay writes.
+-- A rule that changes the effect of a relay's writes.
 SELECT 'failure',
        format('the rule %I of %I.event replaces an UPDATE or DELETE, so that the relay cannot mark events as '
               'published or delete them', r.rulename, @schema_text@),

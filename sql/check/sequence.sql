@@ -1,4 +1,4 @@
--- Whether the sequence of events counts up, and hands out numbers one by one.
+-- Whether the sequence of events is ascending, with an increment of 1 and no cache.
 SELECT v.verdict, v.words, v.remedy
 FROM (VALUES (pg_get_serial_sequence(format('%I.event', @schema_text@), 'seq')::regclass)) AS q (name)
 LEFT JOIN pg_sequence AS s ON s.seqrelid = q.name

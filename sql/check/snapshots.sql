@@ -1,5 +1,5 @@
--- Who has held back vacuum for an hour: a prepared transaction, a session, or a replication slot that nobody
--- uses. Of each kind the oldest.
+-- What has held back vacuum for an hour: a prepared transaction, a session, or an inactive replication slot.
+-- Only the oldest of each kind is returned.
 SELECT h.verdict, h.words, h.remedy
 FROM (
   SELECT 1, p.prepared, 'warning',

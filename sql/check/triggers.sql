@@ -1,5 +1,5 @@
--- A trigger of the outbox that is gone, disabled, or fires elsewhere. One that calls another function is
--- found by sql/state/objects.sql.
+-- A trigger of the outbox that is missing, disabled, or fires in other cases. sql/state/objects.sql finds
+-- triggers that call another function.
 WITH @declared@,
 wanted AS (
   SELECT l.number, l.name, regexp_replace(l.statement, '\s+', ' ', 'g') AS statement,

@@ -1,5 +1,5 @@
--- An index of somebody else's that depends on a column that a mark changes, be it only by its condition. It
--- gets an entry for each mark, and so do all others: the mark is not HOT any more. From PostgreSQL 16 on a
+-- A user's index that depends on a column that a mark changes, even if only in its condition. Each mark adds
+-- an entry to it, and to all other indexes: the mark is not a HOT update any more. From PostgreSQL 16 on, a
 -- BRIN index does no harm.
 SELECT 'warning',
        format('the index %s depends on status or published_at, which change when an event is published: '

@@ -1,5 +1,5 @@
--- A trigger of somebody else's that fires when an event is marked or deleted. What it does is done for each
--- mark, with the rights of the relay's user unless its function is SECURITY DEFINER.
+-- A user's trigger that fires when an event is marked or deleted. Its function is executed for each mark,
+-- with the privileges of the relay's user unless it is SECURITY DEFINER.
 SELECT CASE WHEN t.definer THEN 'ok' ELSE 'warning' END,
        CASE WHEN t.definer
          THEN format('%I fires when an event is %s, with the rights of its function''s owner', t.name,

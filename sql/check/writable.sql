@@ -1,4 +1,4 @@
--- Whether the server takes writes from this user, and if not, who says so.
+-- Whether the server accepts writes from this user, and if not, why.
 SELECT 'failure', 'the server is a standby, which takes no writes',
        'database.url: name the primary, or all hosts (postgresql://user@a,b,c/database)'
 WHERE pg_is_in_recovery()

@@ -1,13 +1,13 @@
--- Changes by hand. A user who changes an event need not know the relay's columns, and cannot break them.
+-- Manual changes of events. A user who changes an event need not know the relay's columns, and cannot corrupt
+-- them.
 --
--- These are AFTER triggers, and they repair a row with another UPDATE, because a BEFORE trigger would lock
--- every row once more before the relay's marks. A mark fires neither trigger. The functions check the
--- details, because an INSERT copies the conditions of all triggers, and a long condition costs an INSERT as
--- much as an index.
+-- These are AFTER triggers that repair a row with another UPDATE, because a BEFORE trigger would lock every
+-- row once more before the relay's marks. A mark fires neither trigger. The functions check the details,
+-- because each INSERT copies the conditions of all triggers, and a long condition costs as much as an index.
 
--- Refuses tables other than event. A user could put a trigger function that runs with the owner's rights on a
--- table of his own, whose rows would then name any event. That needs EXECUTE for PUBLIC, which a restore
--- without privileges brings back.
+-- Rejects tables other than event. Otherwise a user could create a trigger that calls such a function, which
+-- runs with the owner's privileges, on a table of their own whose rows name any event. That needs EXECUTE for
+-- PUBLIC, which a restore without privileges brings back.
 CREATE OR REPLACE FUNCTION @schema@.require_event(which oid) RETURNS void LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -22,11 +22,11 @@ BEGIN
 END
 $outboxd$;
 
--- The place of an event stays what it was at the INSERT, so an upsert that writes all columns changes nothing
--- here. An unfinished event keeps its aggregate, too (23514, check_violation), because other events of the
--- aggregate may be waiting behind it. The repairing UPDATE changes seq and tx as well, and is recognized by a
--- setting. The body sets it, because a setting in the function's SET clause would need a superuser to create
--- the function.
+-- Restores seq and tx to their values at the INSERT, so an upsert that writes all columns does not change
+-- them. An unfinished event also keeps its aggregate (23514, check_violation), because other events of that
+-- aggregate may be waiting for it. The repairing UPDATE itself changes seq and tx, and is recognized by a
+-- setting. The function body changes this setting, because a SET clause for it would need a superuser to
+-- create the function.
 CREATE OR REPLACE FUNCTION @schema@.keep_place() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -53,9 +53,9 @@ BEGIN
 END
 $outboxd$;
 
--- Makes relays look at once, by a notification on the channel. For commands. When the queue that all
--- databases of the server share is full, a NOTIFY fails with its commit, and so would the command. So nothing
--- is sent while half of the queue is full.
+-- Notifies relays so that they look at once. Used by commands. If the queue that all databases of the server
+-- share is full, NOTIFY fails, and with it the transaction of the command. So no notification is sent while
+-- the queue is more than half full.
 CREATE OR REPLACE FUNCTION @schema@.tell_relays(word text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -74,10 +74,11 @@ END
 $outboxd$;
 REVOKE ALL ON FUNCTION @schema@.tell_relays(text) FROM PUBLIC;
 
--- Keeps status and exception consistent. An event that is set to pending by hand becomes waiting and due.
--- The leader has read past its place, but finds waiting events. The event keeps its kind of wait (exception),
--- so that its followers stay behind it. A pending event that is put off (available_at) becomes scheduled,
--- because the stream takes every pending event.
+-- Keeps status and exception consistent. An event that is manually set to pending becomes waiting and due:
+-- the leader has already read past its seq, but finds waiting events.
+-- The event keeps its kind of wait (exception), so that later events of its aggregate stay behind it. A
+-- pending event whose available_at is moved into the future becomes scheduled, because the leader sends every
+-- pending event.
 CREATE OR REPLACE FUNCTION @schema@.agree_on_status() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$

@@ -1,17 +1,17 @@
--- The consumers' side: an effect happens once, however often its event is delivered. Also the functions that
--- delete old rows: records of consumers, and published events.
+-- The consumers' side: an effect is applied once, however often its event is delivered. Also has the
+-- functions that delete old rows: records of consumers, and published events.
 
--- True if this consumer has not processed this event yet. The event is then recorded as processed, in the
--- caller's transaction. A consumer calls it in the transaction that applies the event's effect, and applies
--- the effect only if the result is true. A rollback of the effect also removes the record, so exactly one
--- committed transaction gets true.
+-- Returns true if this consumer has not processed this event yet. The event is then recorded as processed, in
+-- the caller's transaction. A consumer calls this function in the transaction that applies the event's
+-- effect, and applies the effect only if the result is true. A rollback of the effect also removes the
+-- record, so exactly one committed transaction gets true.
 --
 -- While another transaction that got true is still open, the call waits for its end: the result is false if
 -- that transaction commits, and true if it rolls back. This holds in READ COMMITTED. In REPEATABLE READ and
 -- SERIALIZABLE, where the caller's snapshot may be older than the other's commit, the call fails with 40001
--- instead of returning false. The transaction must then be run again, as these levels ask for anyway.
+-- instead of returning false. The transaction must then be retried, as these isolation levels require anyway.
 --
--- Runs with the caller's own rights, which need no more than the INSERT: see docs/consuming.md.
+-- Runs with the caller's privileges; only INSERT is needed: see docs/consuming.md.
 CREATE OR REPLACE FUNCTION @schema@.first_time(consumer_name text, event_id uuid) RETURNS boolean
 LANGUAGE plpgsql AS $outboxd$
 BEGIN
@@ -23,8 +23,8 @@ END
 $outboxd$;
 
 -- Deletes at most `most` records of events that were processed before older_than and not before `from_time`,
--- the oldest first. Locked records stay. Returns how many were deleted, and up to which time, so that the
--- next call need not scan the deleted rows again. For prune_processed, and for the relay
+-- the oldest first. Locked records are kept. Returns how many were deleted, and the time reached, so that the
+-- next call need not scan the deleted rows again. Used by prune_processed, and by the relay
 -- (retention.processed).
 CREATE OR REPLACE FUNCTION @schema@.forget_processed(from_time timestamptz, older_than timestamptz,
   most integer,
@@ -67,14 +67,14 @@ END
 $outboxd$;
 
 -- Deletes the events at these places, with these seqs, that were published before older_than. Locked events
--- stay. A row may also be held, by a foreign key that refers to it or by a trigger that refuses. PostgreSQL
--- then refuses every row of the same DELETE. So smaller sets are tried, until such a row is alone, and that
--- row stays. `kept` counts these rows, and `why` is the reason for the first of them. A transaction with many
--- subtransactions slows other sessions down, so the function stops after fifty of them, or after two hundred
--- such rows. `reached` is how many places have been tried.
+-- are kept. A row may also be kept by a foreign key that references it, or by a trigger that raises an error.
+-- PostgreSQL then rejects the whole DELETE, so smaller sets are tried, until such a row is alone and is kept.
+-- `kept` counts these rows, and `why` is the reason for the first of them. A transaction with many
+-- subtransactions slows down other sessions, so the function stops after fifty of them, or after two hundred
+-- such rows. `reached` is the number of places that have been tried.
 --
--- Runs with the caller's rights. `why` names only objects of the catalog, because a trigger may raise any
--- text.
+-- Runs with the caller's privileges. `why` names only objects of the catalog, because a trigger may raise an
+-- error with any text.
 CREATE OR REPLACE FUNCTION @schema@.prune_places(places tid[], seqs bigint[], older_than timestamptz,
   OUT pruned bigint, OUT kept bigint, OUT why text, OUT reached integer)
 LANGUAGE plpgsql
@@ -155,9 +155,9 @@ $outboxd$;
 
 -- Deletes at most `most` events that were published before older_than and come after this seq, the oldest
 -- first. Returns how many were deleted, and the seq reached; 0 means that there are no more. Pending, waiting
--- and dead events are never pruned, however old. Events locked by another session stay. No index lists
--- published events, because every mark would pay for it. So the function reads the events in seq order, until
--- a thousand in a row were created too late.
+-- and dead events are never pruned, however old. Events locked by another session are kept. No index covers
+-- published events, because every mark would have to update it. So the function reads events in seq order,
+-- until a thousand in a row were created too recently.
 CREATE OR REPLACE FUNCTION @schema@.prune_from(older_than timestamptz, most integer, audit bigint,
   after bigint,
   OUT pruned bigint, OUT upto bigint, OUT kept bigint, OUT why text)
@@ -209,7 +209,7 @@ BEGIN
 END
 $outboxd$;
 
--- Prunes from the start on each call. For users who call it in SQL until it returns 0.
+-- Starts from the lowest seq on each call. For users who call this function in SQL until it returns 0.
 CREATE OR REPLACE FUNCTION @schema@.prune_published(older_than timestamptz, most integer,
   audit bigint DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER

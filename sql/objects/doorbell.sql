@@ -1,23 +1,23 @@
--- The doorbell: how writers notify a sleeping leader, and how a leader asks for it. `migrate --shards` and
+-- The doorbell: how writers notify an idle leader, and how a leader requests that. `migrate --shards` and
 -- `--notify` apply this file again with other values.
 
--- The writers' half of the doorbell. A commit with a NOTIFY takes a lock of the whole cluster, and holds the
--- lock through its flush. So a writer notifies only while a leader sleeps. A sleeping leader holds the
--- advisory lock SLEEP of its shard (key 2 is 64 + shard) exclusively. A writer that gets all of these locks
--- shared sends nothing. The writer keeps the locks until its commit is visible, so a leader that goes to
--- sleep gets its own lock after that, and then reads once more. A writer that rolls back to a savepoint loses
--- the locks taken since then, together with the events that it wrote.
+-- The writers' half of the doorbell. A commit with a NOTIFY takes a lock that the whole cluster shares, and
+-- holds it until its WAL is flushed. So a writer notifies only while a leader is idle. An idle leader holds
+-- the advisory lock SLEEP of its shard (key 2 is 64 + shard) exclusively. A writer that can take all of these
+-- locks in share mode sends nothing. The writer keeps the locks until its commit is visible, so a leader that
+-- becomes idle gets its own lock after that, and then reads once more. A writer that rolls back to a
+-- savepoint loses the locks taken since then, together with the events that it wrote.
 --
--- A default sees no other column, so it does not know the shard of its row. Hence a writer takes the locks of
--- all shards, and a notification is for all leaders. The default of tx tries the locks. This function is for
--- a writer who does not get them. Returns the value of tx.
+-- A column default cannot read other columns, so it does not know the shard of its row. Therefore a writer
+-- takes the locks of all shards, and a notification is for all leaders. The default of tx tries to take the
+-- locks. It calls this function if a lock is not available. Returns the value of tx.
 --
--- When the queue that all databases of the server share is full, a NOTIFY fails with its commit, and no
--- handler can catch that. A leader wakes up long before. A leader may hang, so a writer does not notify when
--- half of the queue is full.
+-- If the queue that all databases of the server share is full, NOTIFY fails the commit, and no exception
+-- handler can catch that. A leader wakes up long before the queue is full. But a leader may hang, so a writer
+-- does not notify if the queue is more than half full.
 --
--- Runs with the rights and the search_path of the inserting user. Every name has its schema, because a user's
--- operator could have the same name.
+-- Runs with the privileges and the search_path of the inserting user. Every name is qualified with its
+-- schema, because a user's operator could have the same name.
 CREATE OR REPLACE FUNCTION @schema@.ring() RETURNS xid8 LANGUAGE plpgsql AS $outboxd$
 BEGIN
   IF @notifies@
@@ -30,8 +30,8 @@ END
 $outboxd$;
 
 -- Sets tx for rows of logical replication, and of sessions with session_replication_role = replica. Such rows
--- bring the tx of their origin, and the default is not evaluated. The trigger that calls this function fires
--- only there, and costs nobody else anything.
+-- have the tx of their origin, and the default is not evaluated. The trigger that calls this function fires
+-- only for them, and costs other writers nothing.
 CREATE OR REPLACE FUNCTION @schema@.take_over() RETURNS trigger LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -41,9 +41,9 @@ BEGIN
 END
 $outboxd$;
 
--- Makes missing rows of shards, and returns how many. `migrate` has made a row for each shard, but a cleaner
--- of test data or a restore of some tables may have removed it. A new row has no position, so its leader
--- reads from the start. For the relay.
+-- Creates missing rows of shards, and returns how many. `migrate` has created a row for each shard, but
+-- deleting test data or restoring only some tables may have removed it. A new row has no position, so its
+-- leader reads from the start. Used by the relay.
 CREATE OR REPLACE FUNCTION @schema@.mend_shards() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $outboxd$
 DECLARE
@@ -60,10 +60,10 @@ BEGIN
 END
 $outboxd$;
 
--- The leader's half of the doorbell, on a session of its own: waits for SLEEP, and returns whether the
--- session has it now. While the leader waits, writers notify, however many they are, so the wait is short. An
--- error would add a line to the server's log each time that a silent writer stays open, so the result is
--- false.
+-- The leader's half of the doorbell, on a separate session: waits for SLEEP, and returns whether the session
+-- has it now. While the leader waits, writers notify, whatever their number, so the wait is short. Returns
+-- false instead of raising an error, because an error would add a line to the server's log each time a writer
+-- that does not notify keeps its transaction open.
 CREATE OR REPLACE FUNCTION @schema@.take_sleep(shard integer) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' AS $outboxd$
 BEGIN

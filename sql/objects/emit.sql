@@ -1,7 +1,7 @@
 -- The producers' side: emit.
 
--- Whether a text can be cast to jsonb, json or uuid, or is a JSON object. Null can. The triggers of `adopt`
--- skip rows that cannot become events. PostgreSQL has a function for this from 16 on.
+-- Whether a text can be cast to jsonb, json or uuid, or is a JSON object. Null counts as valid. The triggers
+-- of `adopt` skip rows that cannot become events. PostgreSQL has a function for this since 16.
 CREATE OR REPLACE FUNCTION @schema@.can_become(value text, kind text)
 RETURNS boolean LANGUAGE plpgsql IMMUTABLE
 AS $outboxd$
@@ -25,15 +25,16 @@ END
 $outboxd$;
 
 -- Writes one event and returns its id. A plain INSERT into event works just as well.
--- aggregate_id: any value with a text form: a number, a uuid, an enum. payload: any value that converts to
--- the table's type. headers: null for none. available_at: not before this time; null for now. id: chosen by
--- the caller, or null; the same id twice is a unique violation (23505).
+-- aggregate_id: any value that can be converted to text, such as a number, a uuid or an enum. payload: any
+-- value that can be converted to the table's type. headers: null for none. available_at: the earliest time to
+-- publish the event; null for now. id: chosen by the caller, or null; using an id twice is a unique violation
+-- (23505).
 --
--- There is one function for each pair of types that payload and headers may have, because PostgreSQL casts
--- neither json to jsonb nor jsonb to text by itself. A literal or a parameter without a type fits several
--- functions, and PostgreSQL prefers text wherever one of them takes it. So each argument takes either text or
--- one type alone. Only the functions with text headers may be called without headers, because other such
--- functions would make that call ambiguous.
+-- There is one function for each pair of types that payload and headers may have, because PostgreSQL does not
+-- implicitly cast json to jsonb or jsonb to text. A literal or a parameter of unknown type matches several
+-- functions, and PostgreSQL prefers text if one of them accepts it. So each argument accepts either text or
+-- exactly one type. Only the functions with text headers may be called without headers, because the call
+-- would be ambiguous otherwise.
 CREATE OR REPLACE FUNCTION @schema@.emit(
   aggregate_type text,
   aggregate_id   anycompatiblenonarray,

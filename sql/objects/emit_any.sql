@@ -1,4 +1,4 @@
--- emit for any other payload type. Not made where the payload is bytea.
+-- emit for any other payload type. Not created if the payload is bytea.
 CREATE OR REPLACE FUNCTION @schema@.emit(
   aggregate_type text,
   aggregate_id   anycompatiblenonarray,

@@ -1,15 +1,16 @@
--- Objects that the table of events needs before it is created.
+-- Objects that must exist before the table of events is created.
 
 CREATE TYPE @schema@.event_status AS ENUM ('pending', 'waiting', 'published', 'dead');
 
--- The ways in which an event left the ordinary path from pending to published.
+-- Why an event departed from the normal path from pending to published.
 CREATE TYPE @schema@.event_exception AS ENUM (
-  'scheduled',    -- waiting until available_at; holds nobody back
-  'backing_off',  -- waiting until available_at after a failure; holds back later events of its aggregate
-  'parked',       -- waiting behind an earlier event of its aggregate; no due time of its own
+  'scheduled',    -- waiting until available_at; blocks no other events
+  'backing_off',  -- waiting until available_at after a failure; blocks later events of its aggregate
+  'parked',       -- waiting behind an earlier event of its aggregate; has no due time of its own
   'dead');
 
--- Refuses (23514, check_violation) invalid events, and gives the reason. Only event_refused calls it.
+-- Rejects (23514, check_violation) invalid events, and gives the reason. Called only by the constraint
+-- event_refused.
 CREATE OR REPLACE FUNCTION @schema@.refuse(
   aggregate_type text, aggregate_id text, event_type text, headers jsonb, attempts integer, seq bigint
 ) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $outboxd$

@@ -1,5 +1,5 @@
 -- The operators' side: audit, dead letters, replay, pauses, pruning. Each call changes the events that it
--- names in one transaction, at best some thousands of them, in READ COMMITTED.
+-- names in one transaction, which should be a few thousand at most, in READ COMMITTED.
 
 -- Uses session_user, because current_user is the owner in a function that runs with the owner's rights.
 CREATE OR REPLACE FUNCTION @schema@.audit_who() RETURNS text LANGUAGE sql STABLE
@@ -10,7 +10,7 @@ AS $outboxd$
                 coalesce(host(inet_client_addr()), 'local socket'));
 $outboxd$;
 
--- Writes one row and returns its id. Texts are cut, so that no row grows without bound.
+-- Writes one audit row and returns its id. Texts are truncated to limit the size of the row.
 CREATE OR REPLACE FUNCTION @schema@.audit_write(what text, selection text, events bigint,
   reason text DEFAULT NULL,
   detail jsonb DEFAULT NULL)
@@ -22,8 +22,8 @@ AS $outboxd$
   RETURNING id;
 $outboxd$;
 
--- Opens the row of a command that changes events portion by portion, and returns its id. The functions below
--- add to the counts of that row.
+-- Creates the audit row of a command that changes events in portions, and returns its id. The functions below
+-- add to the counts in that row.
 CREATE OR REPLACE FUNCTION @schema@.audit_begin(what text, selection text, reason text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
@@ -43,11 +43,11 @@ BEGIN
 END
 $outboxd$;
 
--- Counts a portion in the row that the same session has opened for the same kind of command. Without such a
--- row, the portion gets a row of its own, unless nothing was changed. `records`: records of processed events,
--- which are no events. Rows of earlier sessions are recognized because they are older than the statement that
--- audit_begin prepares: nobody can choose that statement's time. (pg_stat_activity need not show the owner of
--- these functions when another user's session began.)
+-- Adds a portion to the row that the same session has created for the same kind of command. Without such a
+-- row, the portion gets a row of its own, unless nothing was changed. `records`: the number of records of
+-- processed events, which are not events. Rows of earlier sessions are recognized because they are older than
+-- the statement that audit_begin prepares: nobody can choose the time of that statement. (pg_stat_activity
+-- does not necessarily show the owner of these functions when another user's session began.)
 CREATE OR REPLACE FUNCTION @schema@.audit_count(audit bigint, what text, selection text, events bigint,
   records bigint DEFAULT 0)
 RETURNS bigint LANGUAGE plpgsql
@@ -77,7 +77,7 @@ BEGIN
 END
 $outboxd$;
 
--- The selection of a caller without a command line: the first ids, and how many there are.
+-- The selection, for a caller without a command line: the first ids, and their number.
 CREATE OR REPLACE FUNCTION @schema@.audit_ids(ids uuid[]) RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -85,10 +85,9 @@ AS $outboxd$
          || CASE WHEN cardinality(ids) > 10 THEN format(' (the first of %s)', cardinality(ids)) ELSE '' END;
 $outboxd$;
 
--- Publishes once more those of these events that have the status `were` (dead or published), and returns how
--- many. `seqs` tells which events are meant, because events of a partitioned outbox may share an id. Each
--- event keeps its id and seq. Once the leader has read such an event, later events of its aggregate wait
--- behind it.
+-- Publishes those of these events again that have the status `were` (dead or published), and returns their
+-- number. `seqs` identifies the events, because events of a partitioned outbox may share an id. Each event
+-- keeps its id and seq. Once the leader has read such an event, later events of its aggregate wait behind it.
 CREATE OR REPLACE FUNCTION @schema@.requeue(ids uuid[], were @schema@.event_status,
   to_exchange text DEFAULT NULL,
   to_routing_key text DEFAULT NULL, seqs bigint[] DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql
@@ -117,7 +116,7 @@ BEGIN
 END
 $outboxd$;
 
--- Here and below: `audit` is the result of audit_begin. Without it, the call gets a row of its own.
+-- Here and below, `audit` is the result of audit_begin. Without it, the call gets an audit row of its own.
 CREATE OR REPLACE FUNCTION @schema@.dead_retry(ids uuid[], audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
@@ -133,8 +132,8 @@ BEGIN
 END
 $outboxd$;
 
--- Publishes events once more, with the same id and seq. The given exchange and routing key are used until the
--- events are replayed again. The events' own exchange and routing key stay.
+-- Publishes events again, with the same id and seq. The given exchange and routing key are used until the
+-- events are replayed again. The events' own exchange and routing key do not change.
 CREATE OR REPLACE FUNCTION @schema@.replay(ids uuid[], audit bigint DEFAULT NULL, exchange text DEFAULT NULL,
   routing_key text DEFAULT NULL, seqs bigint[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
@@ -150,8 +149,8 @@ BEGIN
 END
 $outboxd$;
 
--- The stored form of a discarded event: without its payload and the values of its headers, with texts cut. A
--- row that is dead because PostgreSQL cannot read it can be discarded, too.
+-- The stored form of a discarded event: without its payload and the values of its headers, and with truncated
+-- texts. Also works for a row that is dead because PostgreSQL cannot read it.
 CREATE OR REPLACE FUNCTION @schema@.without_payload(which uuid, which_seq bigint)
 RETURNS jsonb LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -171,8 +170,8 @@ EXCEPTION WHEN OTHERS THEN
 END
 $outboxd$;
 
--- Deletes the dead ones of these events and returns how many. The table `discarded` keeps a summary of each.
--- Where relay.after_dead is hold, other events wait for a dead one, so the leader is notified.
+-- Deletes those of these events that are dead, and returns their number. The table `discarded` keeps a
+-- summary of each. If relay.after_dead is hold, other events wait for a dead one, so the leader is notified.
 CREATE OR REPLACE FUNCTION @schema@.dead_discard(ids uuid[], audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
@@ -204,8 +203,8 @@ BEGIN
 END
 $outboxd$;
 
--- The parts for these event types and aggregate types, for everything, and for these globs of exchanges and
--- routing keys.
+-- The paused parts for these event types and aggregate types, for everything, and for these globs of
+-- exchanges and routing keys.
 CREATE OR REPLACE FUNCTION @schema@.pause_parts(event_types text[], aggregate_types text[],
   everything boolean,
   exchanges text[], routing_keys text[])
@@ -223,7 +222,7 @@ AS $outboxd$
   SELECT 'routing_key', g FROM unnest(routing_keys) AS g;
 $outboxd$;
 
--- The selectors in the form of the command line.
+-- The selectors as command-line options.
 CREATE OR REPLACE FUNCTION @schema@.pause_words(event_types text[], aggregate_types text[],
   everything boolean,
   exchanges text[], routing_keys text[])
@@ -245,9 +244,9 @@ AS $outboxd$
   SELECT CASE WHEN given LIKE '{%' THEN given::text[] WHEN given IS NOT NULL THEN ARRAY[given] END;
 $outboxd$;
 
--- Keeps relays from publishing events of these types, for these destinations, or any, until `until` or until
--- they are resumed. Returns the number of paused parts. A part that is paused already gets the new end and
--- reason. Events that are in flight to the broker still arrive.
+-- Prevents relays from publishing events of these types, for these destinations, or any events, until `until`
+-- or until they are resumed. Returns the number of paused parts. Pausing a part again replaces its end and
+-- reason. Events that are in flight to the broker are still delivered.
 CREATE OR REPLACE FUNCTION @schema@.pause(event_types text[], aggregate_types text[] DEFAULT '{}',
   everything boolean DEFAULT false, until timestamptz DEFAULT NULL, reason text DEFAULT NULL,
   exchanges text[] DEFAULT '{}', routing_keys text[] DEFAULT '{}')
@@ -291,7 +290,8 @@ BEGIN
 END
 $outboxd$;
 
--- Pauses with one name each. A literal without a type comes here, even one that is an array.
+-- Pauses with a single name for each kind. PostgreSQL also chooses this function for literals of unknown
+-- type, even for the text of an array.
 CREATE OR REPLACE FUNCTION @schema@.pause(event_types text, aggregate_types text DEFAULT '{}',
   everything boolean DEFAULT false, until timestamptz DEFAULT NULL, reason text DEFAULT NULL,
   exchanges text DEFAULT '{}', routing_keys text DEFAULT '{}')
@@ -302,8 +302,8 @@ AS $outboxd$
                         reason, @schema@.names_in(exchanges), @schema@.names_in(routing_keys));
 $outboxd$;
 
--- Ends the pauses of these types and of these globs, as they were given. `everything`: ends all pauses.
--- Returns how many were ended.
+-- Ends the pauses of these types and of these globs, exactly as they were given. `everything`: ends all
+-- pauses. Returns the number of pauses ended.
 CREATE OR REPLACE FUNCTION @schema@.resume(event_types text[], aggregate_types text[] DEFAULT '{}',
   everything boolean DEFAULT false, reason text DEFAULT NULL, exchanges text[] DEFAULT '{}',
   routing_keys text[] DEFAULT '{}')
@@ -330,7 +330,7 @@ BEGIN
 END
 $outboxd$;
 
--- Resumes with one name each, like the pause function above.
+-- Resumes with a single name for each kind, like the pause function above.
 CREATE OR REPLACE FUNCTION @schema@.resume(event_types text, aggregate_types text DEFAULT '{}',
   everything boolean DEFAULT false, reason text DEFAULT NULL, exchanges text DEFAULT '{}',
   routing_keys text DEFAULT '{}')

@@ -1,7 +1,7 @@
--- The conversion to partitions: the functions of `migrate --partition` for an outbox without partitions.
+-- Conversion to partitions: the functions of `migrate --partition` for an outbox that has none.
 
--- The objects that would stay with the old table when it becomes a partition, and what to do about each: one
--- line per object. Empty for a partitioned outbox.
+-- The objects that would stay with the old table when it becomes a partition, and what to do about each, one
+-- line per object. Empty if the outbox is partitioned.
 CREATE OR REPLACE FUNCTION @schema@.partition_obstacles()
 RETURNS TABLE (obstacle text, remedy text) LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -77,8 +77,9 @@ $outboxd$;
 
 -- The first of the three steps of `migrate --partition`. Each step is a transaction of its own. The second is
 --   ALTER TABLE event VALIDATE CONSTRAINT event_in_first_partition
--- which reads the whole table while nobody has to wait. From this first step on, every seq is below the start
--- of the second partition. Because of that constraint, the table becomes the first partition unread.
+-- which reads the whole table, but blocks no other session. From the first step on, every seq is below the
+-- start of the second partition. Because of that constraint, the table becomes the first partition without
+-- being read.
 CREATE OR REPLACE FUNCTION @schema@.prepare_partitions() RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -105,8 +106,8 @@ BEGIN
 END
 $outboxd$;
 
--- The third step: the table becomes the first partition of a new table, which has its name, triggers, grants
--- and indexes. Rows stay where they are. For an outbox that is partitioned already, only the period changes.
+-- The third step: the table becomes the first partition of a new table, which gets its name, triggers, grants
+-- and indexes. No rows are moved. If the outbox is partitioned already, only the period changes.
 CREATE OR REPLACE FUNCTION @schema@.partition_by(wanted text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET client_min_messages = warning

@@ -1,14 +1,14 @@
--- Partitions of the outbox, for users who ask for them with `migrate --partition`. Until then nothing here
--- does anything.
+-- Partitions of the outbox, for users who enable them with `migrate --partition`. Without that, nothing in
+-- this file has any effect.
 --
--- Partitions are ranges of seq, each of 2^32 seqs: partition k has the seqs from k << 32 on, and the first
--- partition also has all seqs below. A period (a day, an hour) begins when the sequence is moved to the start
--- of the next partition, which has existed for a long time by then. So no INSERT ever fails because nobody
--- has made a partition: while no relay runs, rows go into the current partition. The last partition is 2^31 -
--- 2, so that the start of the one after it is a bigint, too.
+-- Each partition is a range of 2^32 seqs: partition k has the seqs from k << 32 on, and the first partition
+-- also has all lower seqs. A period (a day, an hour) begins when the sequence is moved to the start of the
+-- next partition, which has existed for a long time by then. So no INSERT ever fails because of a missing
+-- partition: while no relay runs, rows go into the current partition. The last partition is number 2^31 - 2,
+-- so that the start of the one after it also fits into a bigint.
 
--- Attached partitions, by their names. A partition that somebody has detached, or has attached under another
--- name, belongs to that person.
+-- Attached partitions, by name. A partition that somebody has detached, or attached under another name, is
+-- left alone.
 CREATE OR REPLACE FUNCTION @schema@.attached_partitions() RETURNS TABLE (number bigint, part regclass)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -20,7 +20,8 @@ AS $outboxd$
       SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = @schema_text@);
 $outboxd$;
 
--- Makes the table of a partition without attaching it. options are those of an earlier partition.
+-- Creates the table of a partition without attaching it. options: the storage parameters of an earlier
+-- partition.
 CREATE OR REPLACE FUNCTION @schema@.make_partition(which bigint, options text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -50,7 +51,7 @@ BEGIN
 END
 $outboxd$;
 
--- ATTACH takes a lock that lets readers and writers through; CREATE TABLE ... PARTITION OF would not.
+-- ATTACH takes a lock that allows reads and writes; CREATE TABLE ... PARTITION OF does not.
 CREATE OR REPLACE FUNCTION @schema@.attach_partition(which bigint) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -60,8 +61,8 @@ BEGIN
 END
 $outboxd$;
 
--- The next seq of the sequence. Runs with the owner's rights, because a user who checks for a sequence that
--- was set back may not read it.
+-- Returns the next seq of the sequence. Runs with the owner's privileges, because a user who checks for a
+-- sequence that was set back may not be allowed to read it.
 CREATE OR REPLACE FUNCTION @schema@.next_seq() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$
@@ -74,13 +75,14 @@ BEGIN
 END
 $outboxd$;
 
--- For the relay, once a minute. Begins the next period when the current one is over, and makes partitions so
--- that two are ready. Mends a sequence that somebody has set back, or set to where no partition is. Returns
--- what it did: 'began', 'made', 'mended'; and what it leaves alone: 'detached', a partition that somebody has
--- detached, and 'taken', a table event_p<number> that never was a partition. Its number is left out.
+-- Called by the relay once a minute. Starts the next period when the current one is over, and creates
+-- partitions so that two are always ready. Repairs a sequence that somebody has set back, or set to a value
+-- without a partition. Returns what it did: 'began', 'made', 'mended'; and what it left alone: 'detached', a
+-- partition that somebody has detached, and 'taken', a table event_p<number> that was never a partition. That
+-- number is not used.
 --
--- A partition in which a period begins was made before this transaction: otherwise other sessions would not
--- find it yet.
+-- A period only begins in a partition that was created before this transaction, because other sessions could
+-- not find it otherwise.
 CREATE OR REPLACE FUNCTION @schema@.rotate_partition() RETURNS TABLE (what text, number bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -189,15 +191,16 @@ END
 $outboxd$;
 
 -- Drops a partition that has nothing left to publish or keep, and returns null. Otherwise returns why the
--- partition stays: 'gone', 'written to', or 'unfinished'. The caller has seen that every row of the partition
--- is old and published. `seen` is the snapshot from when the caller began. This function looks only for
--- changes since then, by indexes, and for rows beyond the bounds, if somebody has attached the partition with
--- others.
+-- partition is kept: 'gone', 'written to', or 'unfinished'. The caller has verified that every row of the
+-- partition is old and published. `seen` is the snapshot from the start of that check. This function only
+-- looks for changes since then, using indexes, and for rows beyond the bounds, in case somebody has attached
+-- the partition with other bounds.
 --
--- The function looks twice. The first look runs while other sessions continue, so that most answers cost
--- nobody anything and the second look finds its pages in memory. The second look is final, while nobody can
--- use the outbox. While the function waits for that lock, others wait behind it, so it gives up (55P03) after
--- 20 ms. A vacuum of the partition, which would prevent the drop, is noticed before.
+-- The function looks twice. The first look runs while other sessions continue, so that it decides most cases
+-- without blocking anybody, and loads the pages for the second look into memory. The second look is final,
+-- under a lock that blocks the outbox for everybody. While the function waits for that lock, other sessions
+-- wait behind it, so it gives up (55P03) after 20 ms. A vacuum of the partition, which would prevent the
+-- drop, is detected before.
 CREATE OR REPLACE FUNCTION @schema@.drop_partition(which bigint, seen pg_snapshot) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -1,14 +1,14 @@
--- Three roles to grant to your own users: outbox_writer, outbox_relay and outbox_operator. None can log in.
--- Roles belong to the whole cluster. sql/state/roles.sql makes missing roles, and sql/state/rights.sql lists
--- their rights.
+-- Three roles to grant to users: outbox_writer, outbox_relay and outbox_operator. None of them can log in.
+-- Roles are shared by the whole cluster. sql/state/roles.sql creates missing roles, and sql/state/rights.sql
+-- lists their privileges.
 
--- Refuses (42501) a caller who has none of these roles, nor that of the owner of the outbox. Functions that
--- run with the owner's rights call this first, because after a restore without privileges PUBLIC may execute
--- them all.
+-- Rejects (42501) a caller who is neither a member of one of these roles nor the owner of the outbox.
+-- Functions that run with the owner's privileges call this first, because after a restore without privileges
+-- PUBLIC may execute all of them.
 --
--- The caller is the user who logged in, or the role that the session has been set to. current_user does not
--- help, because it is the owner in such a function. So nobody can lend these rights to others by a function
--- of his own.
+-- The caller is the user who logged in, or the role set with SET ROLE. current_user cannot be used, because
+-- in such a function it is the owner. So nobody can lend these privileges to others with a function of their
+-- own.
 CREATE OR REPLACE FUNCTION @schema@.require_role(VARIADIC roles text[]) RETURNS void LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outboxd$

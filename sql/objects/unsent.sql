@@ -1,10 +1,11 @@
--- The operators' side of unsent events: to cancel, postpone or change them. As in operator.sql, each call
--- changes the events that it names in one transaction, at best some thousands of them.
+-- The operators' side of unsent events: cancel, postpone or edit them. As in operator.sql, each call changes
+-- the events that it names in one transaction, which should be a few thousand at most.
 --
--- A relay that read such an event more than a second ago finds the change before it sends the event.
--- Otherwise the event may still go out in its former version. Then its mark says so (changed_after_send).
+-- A relay that read such an event more than a second ago detects the change before it sends the event.
+-- Otherwise the event may still be sent in its former version. Its mark then reports that
+-- (changed_after_send).
 
--- The events among these that wait to be sent, locked. The functions below change them.
+-- Locks and returns those of these events that wait to be sent. The functions below change them.
 CREATE OR REPLACE FUNCTION @schema@.unsent(ids uuid[], seqs bigint[]) RETURNS TABLE (id uuid, seq bigint)
 LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
@@ -15,8 +16,8 @@ AS $outboxd$
   ORDER BY w.id, w.seq FOR UPDATE;
 $outboxd$;
 
--- The events become dead (`cancelled`), and hold no other event back, whatever relay.after_dead says.
--- `dead_retry` reverses that. Here and below, the functions return the events that had not been published.
+-- The events become dead (`cancelled`), and block no other events, whatever relay.after_dead says.
+-- `dead_retry` reverses that. Here and below, the functions return the events that were not published yet.
 CREATE OR REPLACE FUNCTION @schema@.events_cancel(ids uuid[], audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL)
 RETURNS TABLE (changed_id uuid, changed_seq bigint) LANGUAGE plpgsql SECURITY DEFINER
@@ -41,7 +42,7 @@ BEGIN
 END
 $outboxd$;
 
--- The events become scheduled for this time, and hold no other event back until then, regardless of what they
+-- The events become scheduled for this time, and block no other events until then, regardless of what they
 -- waited for.
 CREATE OR REPLACE FUNCTION @schema@.events_postpone(ids uuid[], until timestamptz, audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL)
@@ -72,11 +73,11 @@ BEGIN
 END
 $outboxd$;
 
--- The events get this payload, these headers, this type, exchange and routing key. Null leaves a value as it
--- is. Where by_route is true, exchange and routing key become null first, and then routing decides. An event
--- that waits for its destination is tried again at once, because it may have another destination now. Where
--- retry is true, the events are dead ones, which are retried as by dead_retry. Otherwise they are events that
--- have not been sent.
+-- Replaces payload, headers, type, exchange and routing key of the events. Null does not change a value. If
+-- by_route is true, exchange and routing key are first set to null, so that the routes decide. An event that
+-- waits for its destination is retried at once, because it may have another destination now. If retry is
+-- true, the events are dead ones, which are also retried, as by dead_retry. Otherwise they are events that
+-- were not sent yet.
 CREATE OR REPLACE FUNCTION @schema@.events_edit(ids uuid[], payload @payload_type@ DEFAULT NULL,
   headers jsonb DEFAULT NULL, event_type text DEFAULT NULL, exchange text DEFAULT NULL,
   routing_key text DEFAULT NULL, by_route boolean DEFAULT false, audit bigint DEFAULT NULL,

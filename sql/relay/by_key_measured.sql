@@ -1,6 +1,6 @@
--- Like by_key.sql, but measures numbers first. If the numbers of a payload or of headers take more than $1
--- bytes as texts, the event comes withheld, and these bytes count as its size. Its texts are not made.
--- Parameters and columns: as in by_key.sql
+-- Like by_key.sql, but measures numbers first. If the numbers of a payload or of headers exceed $1 bytes as
+-- text, the event is returned withheld, with these bytes as its size. Its texts are not computed. Parameters
+-- and columns: as in by_key.sql
 SELECT @fetched_columns@, @exception_columns@, @put_off@
 FROM (
   SELECT f.*, @comes@ AS comes

@@ -1,11 +1,11 @@
--- Waiting events that are due, in the order of available_at and seq.
+-- Waiting events that are due, ordered by available_at and seq.
 -- $1 largest, $2 mask, $3 shard: as in read.sql
 -- $4 available_at, $5 seq: only events after this pair
--- $6 most events; more only if others have the same pair as the last, because a sequence that was set back
---    gives a seq twice
+-- $6 maximum events; exceeded only if others have the same pair as the last one, because a seq may occur
+--    twice after a sequence was set back
 --
 -- Head: `due_in`, the milliseconds until the next event is due.
--- `behind`: whether an earlier event of the aggregate waits, too.
+-- `behind`: whether an earlier event of the aggregate also waits.
 WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at)
 SELECT @no_event@, json_build_object('due_in', (
   SELECT @due_in@ FROM @schema@.event AS e

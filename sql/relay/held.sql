@@ -1,8 +1,8 @@
 -- A page of the held aggregates of all shards.
--- $1 hash: only greater ones
--- Columns: hash, whether an event of the aggregate backs off, place in the page.
+-- $1 hash: only higher ones
+-- Columns: hash, whether an event of the aggregate backs off, number of the row in the page.
 --
--- The recursion jumps from aggregate to aggregate, however many events each has. backing_off sorts before
+-- The recursion skips from aggregate to aggregate, however many events each has. backing_off sorts before
 -- parked. IN and ORDER BY together fit only the index event_held.
 WITH RECURSIVE page(hash, place) AS (
   (SELECT @hash@, 1 FROM @schema@.event AS e

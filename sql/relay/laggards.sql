@@ -3,12 +3,12 @@
 -- $2, $3 unused
 -- $4 hashes of the aggregates
 -- $5 seq for each: only later events
--- $6 how many seqs to search for each
--- $7 most events of each
+-- $6 range of seqs to search for each
+-- $7 maximum events of each
 --
 -- A head for each aggregate: `hash`; `looked_to`, the seq up to which all its events have been found, or null
--- if no row is left beyond. `looked_to` may jump to just before the next row, because a seq without a row
--- costs nothing. WITH TIES, because a sequence that was set back gives a seq twice.
+-- if there are no further rows. `looked_to` may jump to just before the next row, because a seq without a row
+-- costs nothing. WITH TIES, because a seq may occur twice after a sequence was set back.
 WITH asked AS MATERIALIZED (
   SELECT a.hash, a.after,
          CASE WHEN a.after > 9223372036854775807 - $6::bigint THEN 9223372036854775807

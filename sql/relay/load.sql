@@ -1,11 +1,11 @@
--- Loads the position that the last leader of a shard has saved.
+-- Loads the position that the last leader of a shard saved.
 -- $1 shard
 -- Columns: seq and snapshot of the position, null if unusable; seqs of unsettled events; the current
--- snapshot; the number of shards; whether writers ring; whether a position is saved but unusable; the time.
+-- snapshot; the number of shards; whether writers notify; whether a position is saved but unusable; the time.
 --
 -- A position is unusable if another server saved it, if this server has lost transactions that the position
--- had seen, or if the row was copied here. In a copy, the row was written by another transaction than the one
--- in saved_by.
+-- includes, or if the row was copied here. In a copy, the transaction that wrote the row is not the one in
+-- saved_by.
 SELECT CASE WHEN k.known THEN s.seq END, CASE WHEN k.known THEN s.seen::text END, s.unsettled,
        pg_current_snapshot()::text, (SELECT count(*) FROM @schema@.shard),
        s.rings AND EXISTS (

@@ -1,9 +1,10 @@
--- Sessions whose locks keep relays from leading a shard, from being idle, or from reading and marking events:
--- $1 claim_timeout in milliseconds. Each session of a relay holds the lock RELAY, and its user may save
--- positions; others are no relay's. A relay is heard of four times in claim_timeout: a session that holds a
--- lead and does the same thing for longer is no relay's any more, and `waits_for` says what it waits for. An
--- idle one has three times as long, because its relay may have another claim_timeout. A prepared transaction
--- has no pid. A lock that is not granted keeps all others waiting behind it.
+-- Sessions whose locks prevent relays from leading a shard, from being idle, or from reading and marking
+-- events: $1 claim_timeout in milliseconds. Each session of a relay holds the lock RELAY, and its user may
+-- save positions; any other session does not belong to a relay. A relay is active at least four times per
+-- claim_timeout: a session that holds a lead and has been in the same state for longer does not belong to a
+-- working relay, and `waits_for` says what it waits for. For an idle session the limit is three times as
+-- long, because its relay may have another claim_timeout. A prepared transaction has no pid. A lock that was
+-- not granted yet blocks all requests after it.
 WITH locks AS MATERIALIZED (
   SELECT l.pid, l.objid::bigint AS key, l.mode
   FROM pg_locks AS l

@@ -6,9 +6,9 @@
 -- $5, $6 lowest and highest seq among $3
 -- A row that has moved since it was read is not marked, nor is another row in its place.
 --
--- This is a join, because `= ANY` would compare each row with the whole list. `IS TRUE` rules out the index
--- on id, which a plan made on an empty table would use. The bounds of seq are for a partitioned outbox, see
--- event_at.
+-- This is a join, because `= ANY` would compare each row with the whole list. `IS TRUE` prevents the use of
+-- the index on id, which a plan made on an empty table would choose. The bounds of seq are for a partitioned
+-- outbox, see event_at.
 UPDATE @schema@.event AS e
 SET status = 'published', published_at = clock_timestamp(), exception = NULL, first_failed_at = NULL
 FROM unnest($1::uuid[], $2::tid[], $3::bigint[], $4::xid8[]) AS k(id, place, seq, tx)

@@ -2,12 +2,13 @@
 -- $1 ids
 -- $2 seqs
 -- $3 transactions that inserted the rows
--- $4 transactions that had written the rows last when they were read
+-- $4 transactions that had last written the rows when they were read
 -- $5 digests of the content that was sent
--- Columns: the row's number among the parameters, from 1; whether the row has changed since it was sent.
+-- Columns: the row's number among the parameters, starting with 1; whether the row has changed since it was
+-- sent.
 --
--- Locked rows are skipped. A row that has replaced another one is skipped, too, because its event was never
--- sent. An event that somebody has given up meanwhile is marked, because its message is out.
+-- Locked rows are skipped. A row that has replaced another one is also skipped, because its event was never
+-- sent. An event that was cancelled in the meantime is marked, because its message has already been sent.
 WITH found AS MATERIALIZED (
   SELECT u.place, k.seq, k.number, u.changed
   FROM unnest($1::uuid[], $2::bigint[], $3::xid8[], $4::xid[], $5::bytea[]) WITH ORDINALITY

@@ -1,5 +1,5 @@
--- Retention: partitions that may be dropped if nothing in them has to stay, the oldest first.
--- $1 milliseconds: only partitions whose successor began longer ago
+-- Retention: partitions that may be dropped if they contain no row to keep, oldest first.
+-- $1 milliseconds: only partitions whose successor began at least this long ago
 -- Column: number of the partition.
 SELECT p.number
 FROM @schema@.event_partition AS p

@@ -1,6 +1,6 @@
 -- The pauses in force.
--- Columns: part; name of the type, or glob; reason; end, in words; milliseconds until the end, at most a
--- day's. A pause without an end has null for both.
+-- Columns: part; name of the type, or glob; reason; end as text; milliseconds until the end, at most one day.
+-- A pause without an end has null in the last two.
 SELECT p.part, p.name, p.reason,
        CASE WHEN isfinite(p.until)
          THEN to_char(p.until AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"') END,

@@ -1,11 +1,11 @@
 -- Retention: deletes events that were published long enough ago, among the next rows in seq order. Rows that
--- somebody has locked or holds stay, see prune_places.
+-- are locked or referenced by others are kept, see prune_places.
 -- $1 seq: only later rows
 -- $2 age in milliseconds
--- $3 most rows to look at
+-- $3 maximum rows to scan
 -- $4 seq: only earlier rows
--- Columns: rows deleted; rows looked at; their last seq; the last seq of an old row, whatever its status;
--- rows after that; rows that somebody holds; why; whether the statement has stopped early.
+-- Columns: rows deleted; rows scanned; their last seq; the last seq of an old row, whatever its status; rows
+-- after that; rows that others lock or reference; why; whether the statement stopped early.
 WITH walked AS MATERIALIZED (
   SELECT e.ctid AS place, e.seq,
          e.created_at < now() - $2::bigint * interval '1 millisecond' AS old,

@@ -1,7 +1,7 @@
--- Retention: deletes records of processed events, the oldest first.
+-- Retention: deletes records of processed events, oldest first.
 -- $1 time to continue from
 -- $2 age in milliseconds
--- $3 most rows
+-- $3 maximum rows
 -- Columns: rows deleted; time to continue from.
 SELECT f.records, f.reached
 FROM @schema@.forget_processed(

@@ -1,29 +1,29 @@
 -- Events that have become visible since a position, in one statement and so in one snapshot. For the areas
 -- (a), (b) and (c) see docs/design.md, "The position".
--- $1 largest: most bytes of an event's texts; a larger event comes withheld, see event_columns
+-- $1 largest: maximum bytes of an event's texts; a larger event is returned withheld, see event_columns
 -- $2 mask: number of shards - 1
 -- $3 shard
 -- $4 seq of the position
--- $5 xid8[] that were in progress in the position's snapshot
+-- $5 transactions (xid8[]) in progress in the position's snapshot
 -- $6 xmax of the position's snapshot
 -- $7 xid up to which (c) searches without counting rows
 -- $8 seq up to which (a) searches
--- $9 most events
+-- $9 maximum events
 -- $10 whether to return the summary
 -- $11 hashes of the aggregates that (a) skips: the laggards, see laggards.sql
 --
--- As a rule there are no transactions after $7. If there are, (c) stops after 20,000 rows, which the index on
--- tx finds. So transactions without a row cost nothing, however many they are. If (c) stops early, (a)
--- returns nothing, because it could return an event before an earlier one of its aggregate.
+-- Usually there are no transactions after $7. If there are, (c) stops after 20,000 rows, which the index on
+-- tx finds. So transactions without a row cost nothing, however many there are. If (c) stops early, (a)
+-- returns nothing, because it might return an event before an earlier one of its aggregate.
 --
 -- Head: `snapshot`, the current one; `upto`, the xid up to which (c) has searched; `top`, the highest visible
--- seq above $4; `late`, how many rows (b) and (c) find; `lowest_late`, their lowest seq. If `late` is more
--- than $9, no events come.
--- Summary, in the head: `now` in microseconds; `queue`, how full the queue of notifications is (0 to 1);
--- `holds`, whether some aggregate holds back events; `due_in`, the milliseconds until a waiting event is due.
+-- seq above $4; `late`, the number of rows in (b) and (c); `lowest_late`, their lowest seq. If `late` exceeds
+-- $9, no events are returned.
+-- Summary, in the head: `now` in microseconds; `queue`, the usage of the notification queue (0 to 1);
+-- `holds`, whether any aggregate blocks events; `due_in`, the milliseconds until a waiting event is due.
 --
--- `seq + 0` rules out the index on seq. A plan made on an empty table would use that index, and would read
--- the whole table each time.
+-- `seq + 0` prevents the use of the index on seq. A plan made on an empty table would use that index, and
+-- read the whole table each time.
 WITH looked AS MATERIALIZED (
   SELECT CASE
     WHEN pg_snapshot_xmax(pg_current_snapshot()) <= $7 THEN pg_snapshot_xmax(pg_current_snapshot())

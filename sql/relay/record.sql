@@ -1,21 +1,21 @@
--- Records why events were not published, and what they wait for.
+-- Records why events were not published, and for what they wait.
 -- $1 ids
 -- $2 seqs
 -- $3 transactions that inserted the rows
 -- $4 exceptions
 -- $5 attempts to add
--- $6 delays in milliseconds: from the first failure if the event waits for a destination, else from now;
---    null: no time ends the wait
--- $7 codes; null keeps the row's code, and whatever $9 to $12 set
+-- $6 delays in milliseconds: from the first failure if the event waits for a destination, otherwise from now;
+--    null: the event does not become due by itself
+-- $7 codes; null keeps the row's code, and the values that $9 to $12 would set
 -- $8 reasons; null keeps the row's reason
 -- $9 scopes
--- $10 destinations that the events wait for
+-- $10 destinations for which the events wait
 -- $11 exchanges of the destinations
 -- $12 routing keys of the destinations
--- Column: the number of a written row among the parameters, from 1. Locked rows are skipped.
+-- Column: the number of a written row among the parameters, starting with 1. Locked rows are skipped.
 --
--- An event that somebody has postponed since it was read stays postponed, unless it is dead. A parked or
--- paused event is not tried, so its time since the first failure begins anew.
+-- An event that was postponed after it was read stays postponed, unless it is dead. A parked or paused event
+-- is not tried, so the time of its first failure is reset.
 WITH asked AS MATERIALIZED (
   SELECT k.number, k.attempts, k.delay, k.code, k.reason, k.scope, k.waits_for, k.exchange, k.routing_key,
          k.seq, u.place,

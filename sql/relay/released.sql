@@ -1,14 +1,14 @@
--- Parked events of aggregates: the first events of each, in seq order. None if an event of the aggregate
--- backs off.
+-- Parked events of aggregates: the first events of each, in seq order. An aggregate returns none if one of
+-- its events backs off.
 -- $1 largest: as in read.sql
 -- $2, $3 unused
 -- $4 hashes of the aggregates
--- $5 most events of each
+-- $5 maximum events of each
 --
--- A head for each aggregate: `hash`; `backs_off`, whether an event of the aggregate backs off; `more`,
--- whether the aggregate has more than $5 parked events.
+-- A head for each aggregate: `hash`; `backs_off`, whether one of its events backs off; `more`, whether it has
+-- more than $5 parked events.
 --
--- backing_off sorts before parked. `= 'parked'` would allow other indexes, too: a plan made on an empty table
+-- backing_off sorts before parked. `= 'parked'` would also allow other indexes: a plan made on an empty table
 -- would use the one on seq, and read the whole table each time.
 WITH asked AS MATERIALIZED (
   SELECT a.hash,

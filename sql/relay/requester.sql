@@ -1,5 +1,5 @@
--- Who asks for the lead of the shard $1, and may have it. A session asks by a lock REQUEST, key 130 or above,
--- or waits for the lock LEAD itself. Its user may lead, or owns the outbox.
+-- Who requests the lead of shard $1, and is allowed to. A session requests it with a lock REQUEST, key 130 or
+-- above, or by waiting for the lock LEAD itself. Its user must be allowed to lead, or own the outbox.
 SELECT format('pid %s (user %s, application %s) asks to lead shard %s of %s', l.pid, a.usename,
               a.application_name, $1::bigint, @schema_text@)
 FROM pg_locks AS l

@@ -1,16 +1,16 @@
 -- Events whose pause has ended, in seq order.
 -- $1 largest, $2 mask, $3 shard: as in read.sql
 -- $4 seq: only later events
--- $5 most rows to look at
+-- $5 maximum rows to scan
 -- $6 event types that the leader knows to be paused
 -- $7 aggregate types that the leader knows to be paused
 --
--- The statement does not read the pauses: a pause that begins and ends before the leader learns of it would
--- leave events behind. Only the leader's routes tell where an event goes. So events of a paused destination
--- are returned, too, and the leader sorts them out.
+-- The statement does not read the pauses themselves: a pause that begins and ends before the leader learns of
+-- it would leave events behind. Only the leader's routes determine the destination of an event. So events of
+-- a paused destination are also returned, and the leader filters them.
 --
--- Head: `looked_to`, the seq up to which rows were looked at, or null if there are no more. `behind` is as in
--- due.sql. `seq + 0` is there for the same reason as in read.sql.
+-- Head: `looked_to`, the last seq scanned, or null if there are no more. `behind` is as in due.sql. For `seq
+-- + 0`, see read.sql.
 WITH page AS MATERIALIZED (
   SELECT e.ctid AS place, e.seq,
          @in_shard@ AND e.last_error_code = 'paused'

@@ -1,16 +1,17 @@
--- Figures of the table for metrics, in one row.
--- $1 most rows to look at of each kind; numbers up to it are exact
+-- Counts and ages of events for metrics, in one row.
+-- $1 maximum rows to scan of each kind; numbers up to it are exact
 --
 -- Pending events are above the lowest saved position, or listed there as unsettled. The search above the
--- position also passes events that are published already. The number of pending events beyond $1 rows is
--- estimated: it is the number of seqs up to the highest one, but no more rows than the table has room for.
+-- position also scans events that were published since. The number of pending events beyond $1 rows is
+-- estimated as the number of seqs up to the highest one, limited by the number of rows for which the table
+-- has room.
 --
--- The first pending event in seq order counts as the oldest. If none of the rows looked at is pending, the
--- rows beyond count as being as old as the youngest of them. An event's age counts from available_at, or from
--- created_at if that is later, as in sql/status/events.sql. oldest_waiting_ms and oldest_failing_ms look at
+-- The first pending event in seq order counts as the oldest. If none of the scanned rows is pending, the rows
+-- beyond count as being as old as the youngest scanned row. An event's age is measured from available_at, or
+-- from created_at if that is later, as in sql/status/events.sql. oldest_waiting_ms and oldest_failing_ms scan
 -- $1 / 10 rows. An infinite time has no age.
 WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at),
--- Ranges of seqs, one for each partition: between the rows of two partitions there are seqs without events.
+-- One range of seqs for each partition, because there are unused seqs between the rows of two partitions.
 ranges AS MATERIALIZED (
   SELECT p.number << 32 AS low, (p.number << 32) + 4294967295 AS high FROM @schema@.event_partition AS p
   WHERE p.number BETWEEN 0 AND 2147483647 AND p.began_at IS NOT NULL

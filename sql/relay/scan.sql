@@ -1,9 +1,9 @@
--- Retention: looks through a partition for rows that have to stay.
+-- Retention: scans a partition for rows to keep.
 -- $1 seq: only later rows
 -- $2 seq: only earlier rows
--- $3 age in milliseconds; below 0: every row has to stay
--- $4 most rows to look at
--- Columns: rows looked at; their last seq; rows that have to stay; the snapshot.
+-- $3 age in milliseconds; negative: every row is kept
+-- $4 maximum rows to scan
+-- Columns: rows scanned; their last seq; rows to keep; the snapshot.
 SELECT count(*), max(w.seq), count(*) FILTER (WHERE NOT w.done), pg_current_snapshot()::text
 FROM (
   SELECT e.seq,

@@ -2,7 +2,7 @@
 -- $1 largest, $2 mask, $3 shard: as in read.sql
 -- $4 destinations
 -- $5 seq for each: only later events
--- $6 most events for each
+-- $6 maximum events for each
 -- There is no head.
 --
 -- The row comparison and the order fit only the index event_waits. Otherwise, a plan made on an empty table

@@ -1,9 +1,9 @@
--- A page of the events that wait for destinations, in the order of destination and seq.
+-- A page of the events that wait for destinations, ordered by destination and seq.
 -- $1 unused
 -- $2 mask, $3 shard: as in read.sql
 -- $4 destination, $5 seq: only events after this pair
 -- $6 retry.give_up_after in milliseconds; -1: never
--- $7 whether to change events
+-- $7 whether to update events
 -- Columns: destination; seq; whether the event belongs to the shard.
 --
 -- If $7 is true, an event that was recorded with another retry.give_up_after gets the new deadline, unless

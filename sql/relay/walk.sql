@@ -1,10 +1,11 @@
--- Looks for the first pending row above a seq, in a bounded number of rows. As a rule these are finished.
+-- Looks for the first pending row above a seq, in a limited number of rows. Usually all of these are
+-- finished.
 -- $1 unused
 -- $2 mask, $3 shard: as in read.sql
 -- $4 seq
 -- $5 hashes of the aggregates to skip
 -- Columns: the seq up to which no row is pending; whether the next row is pending; whether there may be more
--- rows beyond. WITH TIES, because a sequence that was set back gives a seq twice.
+-- rows. WITH TIES, because a seq may occur twice after a sequence was set back.
 WITH walked AS MATERIALIZED (
   SELECT e.seq, @is_pending@ AND @in_shard@ AND @hash@ <> ALL ($5::bigint[]) AS pending
   FROM @schema@.event AS e

@@ -1,12 +1,12 @@
 -- Columns that are missing or differ from the files of sql/. A cast that PostgreSQL adds to a literal, such
--- as 'pending'::event_status, is no difference, nor are its line breaks in an expression. Columns that tell
--- where an event is and what became of it cannot be recreated: with the default, all events would be pending.
+-- as 'pending'::event_status, does not count as a difference, nor do its line breaks in an expression.
+-- Columns that hold the state of an event cannot be recreated: with the default, all events would be pending.
 WITH @declared@,
 found AS (
   SELECT w.*, a.attnum, a.atttypid, a.attnotnull, a.attidentity,
          ltrim(regexp_replace(pg_catalog.pg_get_expr(d.adbin, d.adrelid), '[[:space:]]+', ' ', 'g'))
            AS is_default,
-         -- PostgreSQL quotes names only where it must.
+         -- PostgreSQL quotes names only if necessary.
          replace(w.fallback, format('"%s".', replace(@schema_text@, '"', '""')),
                  format('%I.', @schema_text@)) AS wanted_default,
          format('ALTER TABLE %I.%I ', @schema_text@, w.relation) AS alter_table,

@@ -1,4 +1,4 @@
--- The objects that the files of sql/ make, extracted from their statements. Other queries of this folder
+-- The objects that the files of sql/ create, extracted from their statements. Other queries in this folder
 -- begin with this one. The schema's name is quoted in a statement, and may be any name.
 --
 -- Columns: number, kind, name, statement. A column that a migration adds has its table as the name, and its
@@ -22,7 +22,7 @@ functions AS (
   CROSS JOIN LATERAL split_part(l.statement, '$outboxd$', 1) AS h (head)
   WHERE l.kind = 'function'),
 tables AS (SELECT l.name FROM listed AS l WHERE l.kind = 'table'),
--- Columns and constraints. Each begins on a line of its own, indented by two blanks.
+-- Columns and constraints. Each begins on its own line, indented by two spaces.
 definitions (number, relation, definition) AS (
   SELECT l.number, l.name, d.definition
   FROM listed AS l

@@ -1,6 +1,6 @@
--- Granted rights, compared with rights.sql. `migrate` grants missing rights here. It also revokes the rights
--- that a restore without privileges has given to PUBLIC, but only on outboxd's own objects, because an
--- application may share the schema. Other rights of roles and users are left to whoever granted them.
+-- Granted privileges, compared with rights.sql. `migrate` grants missing privileges with this. It also
+-- revokes the privileges that a restore without privileges has given to PUBLIC, but only on outboxd's own
+-- objects, because an application may share the schema. It leaves other privileges of roles and users alone.
 WITH @declared@,
 wanted (role, kind, name, what, columns) AS (
 @rights@),
@@ -9,7 +9,7 @@ relations AS (
   FROM pg_catalog.pg_class AS c
   WHERE c.relnamespace = (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = @schema_text@)
     AND c.relname IN (SELECT t.name FROM tables AS t)),
--- The existing rights of each object, and of each column that has rights of its own.
+-- The existing privileges on each object, and on each column that has its own.
 held AS (
   SELECT 'SCHEMA' AS kind, '' AS name, format('%I', n.nspname) AS object, NULL::name AS col, a.*
   FROM pg_catalog.pg_namespace AS n CROSS JOIN LATERAL aclexplode(n.nspacl) AS a

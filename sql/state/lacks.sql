@@ -1,9 +1,9 @@
--- The rights of a role in rights.sql that this session's user lacks, and the tables that hide their rows from
--- the user. Also rights that PostgreSQL gives to everybody and an administrator has revoked, if the given
--- names include their object. The names are all words of a refusal, which names its object in any language,
--- or the names in the statements to run. Returns kind, name, privilege, a sentence about the user, and the
--- statement that mends the fault. For outboxd's own objects, a caller may ask for only those among the names,
--- if there are any.
+-- The privileges of a role in rights.sql that this session's user lacks, and the tables that hide their rows
+-- from the user. Also default privileges that an administrator has revoked, if the given names include their
+-- object. The names are all words of an error message, which names its object in any language, or the names
+-- in the statements to run. Returns kind, name, privilege, a sentence about the user, and the statement that
+-- fixes the problem. For outboxd's own objects, a caller may ask for only those that are among the names, if
+-- any are.
 WITH wanted (role, kind, name, what, columns) AS (
 @rights@),
 me AS (

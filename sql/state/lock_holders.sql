@@ -1,4 +1,5 @@
--- Sessions that stand in the way, in words: they hold locks of the outbox, or of another migration.
+-- Sessions that block this command, described as text: they hold locks of the outbox, or of another
+-- migration.
 SELECT string_agg(DISTINCT format('pid %s (user %s, application %s)', a.pid, a.usename, a.application_name),
                   ', ')
 FROM pg_catalog.pg_locks AS l JOIN pg_catalog.pg_stat_activity AS a ON a.pid = l.pid

@@ -1,6 +1,6 @@
--- Objects that are missing or differ from the files of sql/, each after the objects that it needs. One run
--- covers objects that columns need, another run objects that need columns. A function whose body names
--- another schema dates from before ALTER SCHEMA ... RENAME.
+-- Objects that are missing or differ from the files of sql/, each after the objects on which it depends. One
+-- run covers the objects that columns depend on, another run those that depend on columns. A function whose
+-- body names another schema was created before ALTER SCHEMA ... RENAME.
 WITH @declared@,
 here AS (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = @schema_text@),
 wanted AS (

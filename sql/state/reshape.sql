@@ -1,8 +1,8 @@
--- Changes the number of shards of an existing outbox, or its doorbell. Runs after doorbell.sql, which makes
+-- Changes the number of shards of an existing outbox, or its doorbell. Runs after doorbell.sql, which creates
 -- the functions that depend on them. Waits for the leads of all shards, but for no writer.
 SELECT pg_advisory_xact_lock(@lock_class@, s) FROM generate_series(0, @shards@ - 1) AS s;
 
--- While a writer has an open transaction, the table's lock cannot be had. Then writers do not check the new
+-- The table lock cannot be acquired while a writer has an open transaction. Then writers do not check the new
 -- shards yet, and the leaders of those shards poll.
 DO $bell$
 BEGIN
@@ -12,9 +12,9 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $bell$;
 
--- A new shard starts at the lowest seq of the old shards, with a snapshot of only what all of their leaders
--- had seen. So no event that an old leader had not read lies before the new position. PostgreSQL 14 has no
--- min(xid8).
+-- A new shard starts at the lowest seq of the old shards, with a snapshot of only those transactions that all
+-- of their leaders have seen. So the new position includes no event that an old leader has not read.
+-- PostgreSQL 14 has no min(xid8).
 WITH lowest AS (
   SELECT (SELECT pg_snapshot_xmin(t.seen) AS x FROM @schema@.shard AS t ORDER BY x LIMIT 1) AS xmin,
          (SELECT pg_snapshot_xmax(t.seen) AS x FROM @schema@.shard AS t ORDER BY x LIMIT 1) AS xmax)

@@ -1,13 +1,13 @@
--- The rights of each role in the outbox: role, kind, name, privilege, and the columns if the right does not
--- cover all of them. grants.sql compares this list with the granted rights, and lacks.sql with a user's
--- rights.
+-- The privileges of each role in the outbox: role, kind, name, privilege, and the columns if the privilege
+-- does not cover all of them. grants.sql compares this list with the granted privileges, and lacks.sql with a
+-- user's privileges.
 VALUES
   ('outbox_writer', 'SCHEMA', '', 'USAGE', NULL::text[]),
   ('outbox_relay', 'SCHEMA', '', 'USAGE', NULL),
   ('outbox_operator', 'SCHEMA', '', 'USAGE', NULL),
 
   -- Producers: the columns that they may set, and emit. They may read only the columns that the database
-  -- fills in, as an ORM's INSERT ... RETURNING asks for. The table contains other applications' payloads;
+  -- fills in, which an ORM's INSERT ... RETURNING needs. The table contains other applications' payloads;
   -- docs/security.md explains why producers may read no more.
   ('outbox_writer', 'TABLE', 'event', 'INSERT',
    '{id,aggregate_type,aggregate_id,event_type,payload,headers,exchange,routing_key,available_at}'),

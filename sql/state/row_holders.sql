@@ -1,8 +1,9 @@
--- Sessions that keep relays from marking events, because they have locked the rows for a second. It looks at
--- the first thousand pending events after the positions of the shards, at those that the positions have left
--- behind, and at the first thousand that are due. A row that one transaction has locked names it in xmax. A
--- row that several have locked names none: then each session that has locked any rows of the table is
--- returned. Columns as in sql/relay/lock_holders.sql. If somebody has locked the table, it waits.
+-- Sessions that prevent relays from marking events, because they have locked the rows for a second. The query
+-- checks the first thousand pending events after the positions of the shards, those listed as unsettled with
+-- the positions, and the first thousand that are due. If one transaction has locked a row, the row's xmax
+-- names it. If several have locked it, xmax names none of them: then each session that has locked any rows of
+-- the table is returned. Columns as in sql/relay/lock_holders.sql. If another session has locked the table,
+-- this query waits.
 WITH places AS MATERIALIZED (
   SELECT coalesce(min(s.seq), -9223372036854775808) AS seq FROM @schema@.shard AS s),
 rows AS MATERIALIZED (

@@ -1,6 +1,6 @@
 -- Tables that hide their rows, for example because an event trigger enables row-level security on every new
--- table. Without a policy, row-level security is switched off. Policies belong to somebody else: they are
--- reported as long as they hide rows from a user of a relay or an operator, and left to whoever made them.
+-- table. Without a policy, row-level security is switched off. Policies were created by somebody else: they
+-- are reported as long as they hide rows from a user of a relay or an operator, but not changed.
 WITH @declared@,
 ours AS (
   SELECT c.oid, c.relname, c.relrowsecurity, p.policies

@@ -1,4 +1,4 @@
--- Rows that migrate writes and relays rely on.
+-- Rows that migrate writes and that relays depend on.
 SELECT 'the record of migrations lacks ' || string_agg(m.name, ', ' ORDER BY m.version),
        format('INSERT INTO %I.migration (version, name) VALUES %s;', @schema_text@,
               string_agg(format('(%s, %L)', m.version, m.name), ', ' ORDER BY m.version)),

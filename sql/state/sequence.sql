@@ -1,7 +1,7 @@
--- A sequence that is behind the events, as after a logical copy. New events would be published before earlier
--- events of their aggregates. A seq beyond the bound was chosen by hand. The sequence does not follow it,
--- because it would soon be at its end. Writers that continue meanwhile may already be beyond the new value,
--- so the sequence is never set back.
+-- A sequence that is behind the events, for example after a logical copy. New events would be published
+-- before earlier events of their aggregates. A seq beyond the limit was chosen manually. The sequence is not
+-- set to such a value, because it would soon reach its end. Writers may have advanced the sequence beyond the
+-- new value in the meantime, so it is never set back.
 SELECT format('the sequence is at %s, and an event has the seq %s', s.next, e.seq),
        format('LOCK TABLE %1$I.event IN SHARE ROW EXCLUSIVE MODE; SELECT setval(pg_get_serial_sequence(%2$L,'
               ' ''seq''), greatest(%3$s, %1$I.next_seq() - 1));', @schema_text@,

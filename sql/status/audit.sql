@@ -1,4 +1,4 @@
--- The latest actions of operators, the newest first, at most 100.
+-- The last actions of operators, newest first, at most 100.
 -- $1 id: only older actions; empty: all
 SELECT json_build_object('actions', coalesce(json_agg(json_build_object(
   'id', a.id, 'at', a.at, 'who', a.who, 'what', a.what, 'selection', a.selection, 'events', a.events,

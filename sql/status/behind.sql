@@ -1,10 +1,11 @@
--- The unfinished event that a given event waits behind.
+-- The unfinished event that blocks a given event.
 -- $1 id
 -- $2 seq
 --
--- Preferred is an event that backs off, then a parked one, then a pending one. For a parked event, a dead one
--- comes last (relay.after_dead = hold). Aggregates are told apart by their hashes, as in the relay. Pending
--- events are searched above the saved position, in at most 100,000 rows, and among the unsettled ones.
+-- The query prefers an event that backs off, then a parked one, then a pending one. For a parked event, it
+-- considers dead ones last (relay.after_dead = hold). Aggregates are identified by their hashes, as in the
+-- relay. It searches pending events above the saved position, in at most 100,000 rows, and those listed as
+-- unsettled.
 WITH this AS MATERIALIZED (
   SELECT e.seq, @hash@ AS hash, e.exception, s.seq AS position, s.unsettled
   FROM @schema@.event AS e

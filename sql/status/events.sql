@@ -1,16 +1,16 @@
--- How many events have each status, how long the oldest have waited, how many were published in the last
--- minute, and where most events wait. Nothing here reads more than 100,001 rows of a kind. Beyond that, a
+-- The number of events with each status, how long the oldest have waited, how many were published in the last
+-- minute, and where most events wait. No part of this query reads more than 100,001 rows. Beyond that, a
 -- number is an estimate and is marked as such.
 --
 -- Pending events are above the saved position. A few are below, because they were not settled or not visible
--- when it was saved. A position is unusable if another server saved it, or if it is from before a restore:
--- see sql/relay/load.sql. Seqs may reach from one end of bigint to the other, so the size of the table bounds
--- the number of rows.
+-- when the position was saved. A position is unusable if another server saved it, or if it dates from before
+-- a restore: see sql/relay/load.sql. Seqs may span all of bigint, so the size of the table limits the
+-- estimate.
 WITH tables AS MATERIALIZED (
   SELECT format('%I.event', @schema_text@)::regclass::oid AS oid
   UNION ALL
   SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = format('%I.event', @schema_text@)::regclass),
--- Ranges of seqs, one for each partition: between the rows of two partitions there are seqs without events.
+-- One range of seqs for each partition, because there are unused seqs between the rows of two partitions.
 ranges AS MATERIALIZED (
   SELECT p.number << 32 AS low, (p.number << 32) + 4294967295 AS high FROM @schema@.event_partition AS p
   WHERE p.number BETWEEN 0 AND 2147483647 AND p.began_at IS NOT NULL
@@ -41,7 +41,7 @@ facts AS MATERIALIZED (
           WHERE c.oid = i.dead OR c.oid IN (
             SELECT h.inhrelid FROM pg_inherits AS h WHERE h.inhparent = i.dead)) AS dead_rows,
          room.rows AS most_rows,
-         -- Null if no range has events: least() alone would ignore that null.
+         -- Null if any range has no events: least() alone would ignore that null.
          (SELECT least(l.seqs, room.rows)::bigint
           FROM (SELECT sum(f.last::numeric - f.first + 1) AS seqs FROM filled AS f) AS l
           WHERE l.seqs IS NOT NULL) AS seqs
@@ -60,8 +60,8 @@ position AS MATERIALIZED (
            AND s.system_identifier = (SELECT c.system_identifier FROM pg_control_system() AS c)
            AND pg_snapshot_xmax(s.seen) <= pg_snapshot_xmax(pg_current_snapshot())
            AND s.xmin = s.saved_by::xid AS known) AS k),
--- All events, if they are few. An estimate below 200,000 is tried, because the number may have fallen to
--- 100,000 since the statistics were made.
+-- Counts all events, if there are few. Also tries if the estimate is below 200,000, because the number may
+-- have fallen to 100,000 since the statistics were collected.
 everything AS MATERIALIZED (
   SELECT e.status FROM @schema@.event AS e
   WHERE (SELECT f.rows < 200000 AND f.seqs <= 400000 FROM facts AS f)
@@ -95,9 +95,9 @@ held AS MATERIALIZED (
   WHERE e.exception IN ('backing_off', 'parked') ORDER BY @hash@ LIMIT 100001),
 dead AS MATERIALIZED (
   SELECT e.seq FROM @schema@.event AS e WHERE e.exception = 'dead' ORDER BY e.seq LIMIT 100001),
--- No index has published_at. Events that were published lately are around the position, except replayed
--- ones, which are not counted here. If the rows looked at reach no further back than a minute, their rate is
--- taken for the whole minute.
+-- There is no index on published_at. Recently published events are near the position, except replayed ones,
+-- which are not counted here.
+-- If the scanned rows cover less than a minute, their rate is extrapolated to the whole minute.
 recent AS MATERIALIZED (
   (SELECT e.published_at, e.seq FROM @schema@.event AS e
    WHERE e.seq > (SELECT coalesce(p.furthest, 9223372036854775807) FROM position AS p)
@@ -163,7 +163,7 @@ SELECT json_build_object(
   'oldest_due_age_seconds', (
     SELECT round(extract(epoch FROM f.now - min(o.at)), 3) FROM (
       SELECT a.since AS at FROM ahead AS a WHERE a.status = 'pending'
-      -- The rows beyond the limit are only known to be no older than this.
+      -- All that is known of the rows beyond the limit is that they are not older than this.
       UNION ALL SELECT max(a.since) FROM ahead AS a
         HAVING count(*) > 100000 AND NOT bool_or(a.status = 'pending')
       UNION ALL SELECT l.since FROM late AS l
@@ -190,7 +190,7 @@ SELECT json_build_object(
              min(d.first_failed_at) AS failing_since, min(d.seq) AS first
       FROM due AS d WHERE d.exception = 'backing_off'
       GROUP BY 1, 2, 3 ORDER BY 4 DESC, 2, 1, 3 LIMIT 10) AS w),
-  -- Counts the oldest 1,000 only, because each row has to be read.
+  -- Counts only the oldest 1,000, because each row has to be read.
   'dead_by_code', (
     SELECT coalesce(json_agg(w), '[]') FROM (
       SELECT o.code, count(*) AS events FROM (

@@ -1,4 +1,4 @@
--- The names of an event's headers, without values: at most 100, each cut to 300 characters.
+-- The names of an event's headers, without values: at most 100, each truncated to 300 characters.
 -- $1 id
 -- $2 seq
 SELECT coalesce(json_agg(left(k.name, 300) ORDER BY k.name), '[]')

@@ -1,10 +1,10 @@
 -- The shards and the relays.
 --
--- A shard shows its leader, its doorbell, and `unwritten`: the number of events (at most 100) whose result
--- PostgreSQL had not written when the position was saved. Relays are told apart by their names and addresses.
--- A session of a relay holds the lock RELAY, and its user may save positions. Each relay that could
--- lead holds PRESENT once. Values that pg_stat_activity hides from this user are null, and `hidden` is
--- then true.
+-- For a shard: its leader, its doorbell, and `unwritten`: the number of events (at most 100) whose outcome
+-- PostgreSQL had not written when the position was saved. Relays are distinguished by their names and
+-- addresses. A session of a relay holds the lock RELAY, and its user may save positions. Each relay that
+-- could lead holds PRESENT once.
+-- Values that pg_stat_activity hides from this user are null, and `hidden` is true then.
 WITH locks AS MATERIALIZED (
   SELECT l.pid, l.objid::bigint AS key, l.mode
   FROM pg_locks AS l

@@ -1,4 +1,4 @@
--- Events, the newest first, at most 100. An empty parameter matches any event.
+-- Events, newest first, at most 100. An empty parameter matches any event.
 -- $1 status
 -- $2 event type
 -- $3 aggregate type
@@ -8,9 +8,9 @@
 -- $7 seq: only lower ones
 -- $8 error code; `none`: events without a code
 --
--- Looks at 100,000 events at most. `looked_to` is the seq of the last one, or null if no events are left.
--- Dead and waiting events are few and have indexes of their own; for them, `looked_to` is null. Names are cut
--- to 300 characters.
+-- Scans at most 100,000 events. `looked_to` is the last seq scanned, or null if no events are left. Dead and
+-- waiting events are few and have indexes of their own; for them, `looked_to` is null. Names are truncated to
+-- 300 characters.
 WITH below AS MATERIALIZED (
   SELECT coalesce(nullif($7, '')::bigint, 9223372036854775807) AS seq),
 found AS MATERIALIZED (

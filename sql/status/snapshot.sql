@@ -1,6 +1,6 @@
--- The oldest snapshot, which holds back vacuum: of a session in this database, a prepared transaction, or a
--- replication slot. `hidden_sessions` counts the sessions whose snapshots pg_stat_activity hides from this
--- user.
+-- The oldest snapshot, which holds back vacuum: that of a session in this database, a prepared transaction,
+-- or a replication slot. `hidden_sessions` counts the sessions whose snapshots pg_stat_activity hides from
+-- this user.
 WITH holders AS (
   SELECT 'session' AS kind, a.pid, a.usename::text AS name, a.application_name AS application,
          age(a.backend_xmin) AS transactions, a.xact_start AS since

@@ -1,7 +1,7 @@
--- Stuck events: dead ones and those that back off, by reason, type and destination, and the held aggregates.
--- Looks at 20,000 dead and 20,000 parked events at most, and at the 50,000 that are due first. The flags
--- `…_more` tell whether there are others. Names are cut to 300 characters, so that no row makes the answer
--- large.
+-- Stuck events: dead events and those that back off, by reason, type and destination, and the held
+-- aggregates. Scans at most 20,000 dead and 20,000 parked events, and the 50,000 that are due first. The
+-- flags `…_more` say whether there are others. Names are truncated to 300 characters to limit the size of the
+-- answer.
 WITH dead AS MATERIALIZED (
   SELECT 'dead' AS state, e.last_error_code AS code, left(e.event_type, 300) AS event_type,
          left(coalesce(e.failed_exchange, e.exchange), 300) AS exchange,

@@ -1,6 +1,6 @@
--- The size of the table and its indexes, all partitions together, and the dead rows as statistics count them.
--- Also the partitions, if there are any. The oldest one stays while an event in it waits or is dead; its
--- `next` is the time at which the next partition began.
+-- The total size of the table and its indexes, over all partitions, and the dead rows according to the
+-- statistics. Also the partitions, if any. The oldest partition is kept while it contains a waiting or dead
+-- event; its `next` is when the next partition began.
 WITH tables AS MATERIALIZED (
   SELECT format('%I.event', @schema_text@)::regclass::oid AS oid
   UNION ALL

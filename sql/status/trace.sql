@@ -1,9 +1,9 @@
--- The events with an id. There is one as a rule, but a partitioned outbox may have one in each partition. No
--- row: no such event exists, or it is not visible.
+-- The events with an id. There is usually one, but a partitioned outbox may have one in each partition. No
+-- row is returned if no such event exists, or if it is not visible.
 -- $1 id
 --
--- `read`: the saved position has passed the event's seq, so the event is in the leader's memory, or has been
--- settled since.
+-- `read`: whether the saved position has passed the event's seq, so that the event is in the leader's memory
+-- or was settled since.
 WITH locks AS MATERIALIZED (
   SELECT l.pid, l.objid::bigint AS key, l.mode
   FROM pg_locks AS l
@@ -13,7 +13,7 @@ SELECT json_build_object(
   'id', e.id, 'seq', e.seq, 'aggregate_type', e.aggregate_type, 'aggregate_id', e.aggregate_id,
   'event_type', e.event_type, 'exchange', e.exchange, 'routing_key', e.routing_key,
   'replay_exchange', e.replay_exchange, 'replay_routing_key', e.replay_routing_key,
-  -- A pending event that the relay will set aside when it reads it counts as scheduled already.
+  -- A pending event that the relay will record as scheduled when it reads it already counts as scheduled.
   'status', e.status, 'exception', CASE
     WHEN e.status = 'pending' AND @is_scheduled@ THEN 'scheduled'
     ELSE e.exception END,
