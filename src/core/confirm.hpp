@@ -8,7 +8,7 @@
 
 namespace outboxd {
 
-using token = std::uint64_t;  // chosen by the publisher to identify one publish
+using token = std::uint64_t;  // identifies one published message; chosen by the publisher
 
 enum class accepted {
   yes,   // one outcome will follow, unless the connection ends first

@@ -21,7 +21,8 @@ enum class failure {
   unconfirmed,      // no confirm in time, although other messages were confirmed: a queue hangs
 };
 
-// One failure for each name: `forbidden` and `topic_forbidden` have the name of `refused`.
+// The failures with distinct names: `forbidden` and `topic_forbidden` share the name of `refused`, so they
+// are not listed.
 inline constexpr std::array all_failures{
     failure::unencodable, failure::unreadable, failure::channel_closed, failure::connection_closed,
     failure::returned,    failure::refused,    failure::nacked,         failure::unconfirmed};

@@ -42,7 +42,7 @@ bool glob::matches(std::string_view name) const {
 
 bool glob::covers(const glob& other) const {
   const std::string& of = other.pattern_;
-  // fits[i][j]: this pattern from i on matches every name that the other pattern from j on matches.
+  // fits[i][j]: whether this pattern from position i on covers the other pattern from position j on.
   std::vector<std::vector<bool>> fits(pattern_.size() + 1, std::vector<bool>(of.size() + 1));
   fits[pattern_.size()][of.size()] = true;
   for (std::size_t i = pattern_.size(); i-- > 0;) {

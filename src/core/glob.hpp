@@ -13,8 +13,8 @@ class glob {
 
   bool matches(std::string_view name) const;
 
-  // True if this pattern matches every name that `other` matches. May return false wrongly where ? is next to
-  // *.
+  // True if this pattern matches every name that `other` matches. The result may be a false negative if ? is
+  // next to *.
   bool covers(const glob& other) const;
 
   const std::string& text() const { return pattern_; }

@@ -18,7 +18,7 @@ void put(char* at, std::int64_t value) {
 
 std::string to_iso8601(timestamp at) {
   using namespace std::chrono;
-  at = std::max(at, timestamp::min() + days(1));  // '-infinity': its day's start must be valid too
+  at = std::max(at, timestamp::min() + days(1));  // keeps the start of the day of '-infinity' valid
   const auto day = floor<days>(at);
   const year_month_day date{day};
   const hh_mm_ss time{at - day};

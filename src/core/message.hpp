@@ -46,7 +46,7 @@ struct message {
   // dead_exchange and dead_routing_key.
   std::string_view dead_reason{};  // empty: not a dead letter
   std::string_view dead_exchange{};
-  std::string_view dead_routing_key{};  // empty: left out, since it could not be sent
+  std::string_view dead_routing_key{};  // empty: the key could not be encoded, and is left out
 };
 
 }  // namespace outboxd

@@ -1,4 +1,4 @@
-// text: makes text from elsewhere (a broker, a row, a file) safe to print, and splits it.
+// text: makes text from elsewhere (a broker, a row, a file) safe to print.
 #pragma once
 
 #include <cstddef>

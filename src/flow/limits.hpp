@@ -23,8 +23,8 @@ struct read_limits {
 };
 
 struct write_limits {
-  std::size_t enough = 1;               // this many rows justify a statement
-  std::chrono::microseconds linger{0};  // and so does one row that has waited this long
+  std::size_t enough = 1;               // a statement is sent once this many rows wait
+  std::chrono::microseconds linger{0};  // or once the oldest row has waited this long
   std::size_t most = 10'000;            // maximum rows per statement
 };
 

@@ -246,7 +246,7 @@ std::vector<destinations::look_up> destinations::take_due(int client, std::size_
         else
           forget(which, true, now);
       } else if (!is_exchange(which) && find_blocked(exchange_of(which)) != nullptr) {
-        schedule(which, one, now + one.pause);  // a probe of its exchange tells more
+        schedule(which, one, now + one.pause);  // wait for a probe of its exchange instead
       } else if (waits_here) {
         if (!budget_.allows(now)) return out;
         budget_.count(now);

@@ -46,7 +46,7 @@ struct destination_report {
 struct destination_hooks {
   std::function<void(const destination_report&, std::string_view reason)> on_down;
   std::function<void(const destination_report&)> on_still_down;
-  // works = false: only that no event waits for it any more.
+  // works = false: the report ends because no event waits for the destination any more.
   std::function<void(const destination_report&, bool works)> on_up;
 };
 

@@ -46,7 +46,7 @@ class lane final : public broker_listener {
   void pump();
   // Sends one message; returns false if there is none, or none may be sent now.
   bool send_next();
-  // Returns the unsent messages of this lane_client that `which` selects to it.
+  // Returns to this lane_client those of its unsent messages that `which` selects.
   void withdraw(lane_client& whose, const std::function<bool(slot)>& which);
   // Drops all unsent messages of this lane_client without telling it, and ignores the outcomes of those that
   // were sent.

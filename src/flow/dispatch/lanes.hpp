@@ -28,7 +28,7 @@ class lanes final : public lane::owner {
   // stream's number, which is below 64.
   int join(lane_client& one);
   void leave(lane_client& one);
-  // Returns the stream's unsent messages to it; it still receives the outcomes of sent ones.
+  // Returns to this stream its unsent messages; it still receives the outcomes of sent ones.
   void withdraw(lane_client& one);
   // The same for the messages on this lane that `which` selects.
   void withdraw(lane_client& one, int lane, const std::function<bool(slot)>& which);

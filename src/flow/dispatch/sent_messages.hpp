@@ -70,7 +70,7 @@ class sent_messages {
   token first_ = 1;         // token of the first message in all_
   token overtaken_to_ = 1;  // all messages before it are overtaken
   std::size_t open_ = 0;
-  std::size_t returning_ = 0;  // those of open_ that are returning events
+  std::size_t returning_ = 0;  // returning events among them
 };
 
 }  // namespace outboxd::flow

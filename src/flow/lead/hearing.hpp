@@ -105,12 +105,12 @@ class hearing {
   state state_ = state::resting;
   clock::time_point next_{};
   bool hears_ = false;
-  bool said_deaf_ = false;  // kept from earlier sessions
+  bool said_deaf_ = false;  // may have been reported in an earlier session
   hint due_;
   hint pause_;
 
   clock::time_point senders_since_{};
-  std::map<int, int> by_sender_;  // since senders_since_
+  std::map<int, int> by_sender_;  // notifications since senders_since_
   int from_all_ = 0;
   int loudest_ = 0;                            // 0: no single process sent most of the flood
   clock::time_point flood_until_{};            // end of the latest pause in listening

@@ -38,7 +38,7 @@ class leader {
   leader_task next(clock::time_point now);
 
   void on_shown(bool held) { present_ = held; }
-  // The lead of this shard was acquired; nullopt: of none.
+  // The lead of this shard was acquired; nullopt: no lead was acquired.
   void on_taken(std::optional<int> shard);
   void on_loaded(loaded_shard what, clock::time_point now);
   void on_requester(const std::optional<std::string>& who, clock::time_point now);

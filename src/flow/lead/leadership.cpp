@@ -12,11 +12,11 @@ constexpr auto after_giving_up = 1s;
 constexpr auto without_broker = 1s;
 constexpr auto between_counts = 1s;
 
-// Events that are locked, or in flight to a hanging queue, may take minutes. A leader that makes way for
-// another relay therefore resumes leading if it has not drained after first_drain, and tries again later. If
-// it waits only for confirms, each attempt may take twice as long as the one before, because confirms arrive
-// or become overdue. A leader that cannot do anything useful gives up the lead in spite of a lock, once the
-// lock has lasted for first_drain.
+// Draining may take minutes if events are locked, or in flight to a queue that hangs. A leader that makes way
+// for another relay therefore resumes leading if it has not drained after first_drain, and tries again later.
+// If it waits only for confirms, each attempt may take twice as long as the one before, because confirms
+// arrive or become overdue. A leader that cannot do anything useful gives up the lead in spite of a lock,
+// once the lock has lasted for first_drain.
 constexpr auto first_drain = 1s;
 constexpr int most_doublings = 6;
 constexpr auto between_drains = 5s;

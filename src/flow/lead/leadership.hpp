@@ -40,11 +40,11 @@ class leadership {
   // Whether to try to take the lead.
   bool may_try(clock::time_point now) const { return state_ == state::standing_by && now >= next_try_; }
 
-  // A session was opened; or it was lost, and the lead with it.
+  // on_session: a session was opened. on_lost: the session was lost, and the lead with it.
   void on_session();
   void on_lost() { state_ = stopping() ? state::stopped : state::away; }
-  // The lock was acquired; the shard was loaded; the lead was given up in an orderly way, so other relays
-  // have the next second to take it.
+  // on_taken: the lock was acquired. on_loaded: the shard was loaded. on_given_up: the lead was given up in
+  // an orderly way; other relays have the next second to take it.
   void on_taken();
   void on_loaded(clock::time_point now);
   void on_given_up(clock::time_point now);

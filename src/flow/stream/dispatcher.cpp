@@ -60,8 +60,9 @@ void dispatcher::offer_next(aggregate of) {
   }
 }
 
-// Returns why the event may not be sent. Dead letters go to their own exchange, which is never blocked. The
-// destination of an event that was read for its destination may have changed since.
+// Returns why the event may not be sent. Dead letters go to their own exchange, which is never blocked. If an
+// event was read to probe its destination, or because that destination works again, its destination may have
+// changed since.
 std::optional<destinations::block> dispatcher::find_block(slot which) {
   auto& one = events_.at(which);
   if (one.is<stage::letter>()) return std::nullopt;
@@ -97,7 +98,7 @@ bool dispatcher::is_young(const unsettled::entry& one, clock::time_point now) co
   return now - one.seen_at <= limits_.fresh_for;
 }
 
-// The preceding event was withdrawn from the lane, either to wait or to be queued again at the end.
+// True if the preceding event was withdrawn from the lane, either to wait or to be queued again at the end.
 bool dispatcher::overtakes(const unsettled::entry& one) const {
   if (limits_.order == order_mode::strict || one.before == no_slot) return false;
   const auto& before = events_.at(one.before);

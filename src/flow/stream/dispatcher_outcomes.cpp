@@ -14,7 +14,7 @@ namespace {
 // without body.
 constexpr int letter_forms = 3;
 
-// The failure that matches the part of the destination that was refused.
+// Returns the failure that matches the refused part of the destination.
 failure failure_at(refused_part part) {
   switch (part) {
     case refused_part::permission:

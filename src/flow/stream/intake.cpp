@@ -79,7 +79,7 @@ std::uint32_t intake::longest_chain() const {
                   static_cast<std::uint32_t>(lanes_.limit().worth_reading(limits_.read.batch)));
 }
 
-// All events with a seq up to the result that were read as pending are settled.
+// Returns a seq up to which all events that were read as pending are settled.
 std::int64_t intake::watermark() const {
   std::int64_t out = reader_.at().seq;
   events_.for_each([&](slot, const unsettled::entry& one) {
@@ -97,8 +97,8 @@ bool intake::may_release() const {
   return room_for_returning() > 0 && reader_.has_read();
 }
 
-// Memory would never empty if it held only rows that PostgreSQL refuses to write and events blocked by others
-// without texts, so texts are then fetched even into full memory.
+// If memory held only rows that PostgreSQL refuses to write, and events behind others without texts, it would
+// stay full. So in that case texts are fetched even if memory is full.
 bool intake::may_fetch() const {
   if (!memory_is_full()) return true;
   std::size_t moving = 0;

@@ -50,7 +50,7 @@ class intake {
   void ask(store_request& to);
   clock::time_point next_to_load() const { return scanner_.next_to_load(); }
   clock::time_point next() const;
-  // All obstacles are known, and all events that a former leader left are read.
+  // True if all obstacles are known, and all events that a former leader left have been read.
   bool has_loaded() const { return scanner_.knows_barriers(state_.now()) && !scanner_.has_left(); }
 
   // Each processes one answer.

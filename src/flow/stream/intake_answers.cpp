@@ -116,7 +116,7 @@ void intake::take(const release_request& asked, tried<release_answer>& got) {
   for (stored_event& one : it.rows) {
     const aggregate of = one.what.aggregate;
     const auto before = to_record.find(of);
-    // Pending events may precede parked ones in rows that were not read since the lead was acquired.
+    // Parked events above the rows read so far may have unread pending events before them.
     if (one.what.seq > reader_.read_to() || laggards_.passes_over(of, one.what.seq) ||
         (before != to_record.end() && one.what.seq > before->second)) {
       more.push_back(of);

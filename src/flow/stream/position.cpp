@@ -63,7 +63,7 @@ void position::advance(std::int64_t to, snapshot now) {
   seen = std::move(now);
 }
 
-// All earlier rows that are visible by now have been read.
+// All rows below `lowest` that are visible by now have been read.
 void position::go_back(std::int64_t lowest, snapshot now) {
   seq = std::min(seq, lowest - 1);
   seen = std::move(now);

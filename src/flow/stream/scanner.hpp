@@ -35,7 +35,7 @@ class scanner {
   void give_up_after(std::optional<std::chrono::milliseconds> to);
   // A pause has ended: the events that wait for its end are due.
   void resume() { resume_.wanted = true; }
-  // Aggregates wait in the table: reads the next page of them.
+  // Reads the next page of the aggregates that wait in the table.
   void scan_held() { held_.after = held_.next; }
   // All events up to `watermark` that were read as pending are settled.
   void sweep(std::int64_t watermark, clock::time_point now);

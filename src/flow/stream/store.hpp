@@ -363,7 +363,7 @@ using store_reply =
 struct store_answer {
   std::vector<store_reply> replies;
 
-  // Why part of what reads_or_writes_events names was deferred; empty if nothing was.
+  // Why a read or write of events was deferred; empty if none was.
   std::string_view deferral() const;
 };
 

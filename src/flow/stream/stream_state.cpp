@@ -23,7 +23,7 @@ destination stream_state::target_of(slot which) const {
   return out;
 }
 
-// Considers its types and its destination.
+// True if one of the event's types or its destination is paused.
 bool stream_state::is_paused(slot which) const {
   return blocked.paused.holds(events.at(which).it.what, destination_of(which));
 }
