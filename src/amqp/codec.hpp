@@ -56,7 +56,7 @@ class codec {
   static result<void> append_method(std::string& out, std::uint16_t channel, amqp_method_number_t id,
                                     const void* fields);
 
-  // connection.update-secret. Fails like append_method.
+  // Appends connection.update-secret. Fails like append_method.
   static result<void> append_update_secret(std::string& out, std::string_view secret);
 
   // Decodes the payload of a method frame. Accepts only methods that a broker may send to a publisher. The

@@ -193,7 +193,7 @@ result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
           "false, or delete it",
           exchange));
     case AMQP_NOT_ALLOWED:
-      if (text.find("limit") != std::string_view::npos)  // of connections of the vhost or the user
+      if (text.find("limit") != std::string_view::npos)  // the limit of connections of the vhost or user
         return transient(fmt::format("{}; raise the limit, or close other connections", said));
       [[fallthrough]];
     case AMQP_INVALID_PATH:

@@ -58,7 +58,7 @@ amqp_exchange_declare_t declaration(std::string_view name) {
   return out;
 }
 
-// The requests after the broker has closed the channel.
+// The requests to send after the broker has closed the channel.
 result<std::string> reopening() {
   const amqp_channel_close_ok_t ok{};
   const amqp_channel_open_t open{};

@@ -70,7 +70,7 @@ class link : public std::enable_shared_from_this<link> {
   bool writing_ = false;
   bool flush_posted_ = false;
   std::size_t room_wanted_ = 0;  // bytes for which publish() returned full
-  error_code write_error_;       // the reader reports it
+  error_code write_error_;       // reported by the reader
 
   std::chrono::seconds heartbeat_{0};
   boost::asio::steady_timer heartbeat_timer_;

@@ -54,7 +54,7 @@ std::optional<response> refusal_of_body(const parser_type& parser, std::size_t m
   return std::nullopt;
 }
 
-// The same for a valid HTTP request that is not acceptable.
+// Returns the answer to a valid HTTP request that is not acceptable, or nullopt.
 std::optional<response> refusal_of(const parser_type& parser, const service& of, bool local) {
   using beast::http::verb;
   const auto& asked = parser.get();
@@ -190,7 +190,7 @@ asio::awaitable<response> connection::answer(std::shared_ptr<connection> self, c
   co_return response{500, std::string(plain_text), "this could not be answered\n"};
 }
 
-// Returns an IPv4 address also if the client connected to an IPv6 socket.
+// Converts an IPv4-mapped IPv6 address to IPv4.
 std::string connection::peer() const {
   if (local_) return {};
   error_code failed;

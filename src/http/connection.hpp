@@ -15,7 +15,7 @@
 namespace outboxd::http {
 
 struct limits {
-  std::size_t connections = 64;              // concurrent ones; the next client gets 503 and is disconnected
+  std::size_t connections = 64;              // concurrent; the next client gets 503 and is disconnected
   std::size_t header_bytes = 8192;           // of a request, including its first line
   std::size_t body_bytes = 0;                // of a POST; 0: POST is rejected
   std::chrono::milliseconds request{5'000};  // from connect, or from its first byte, until it is complete

@@ -38,8 +38,8 @@ class connection {
   // error of the connection itself, or a timeout, also ends the connection: see lost().
   asio::awaitable<result<std::vector<rows>>> execute(pipeline steps, std::chrono::milliseconds within);
 
-  // The same for a pipeline of several segments: returns the result of each segment. An error of the
-  // connection itself is returned as error.
+  // The same for a pipeline of several segments: returns the result of each segment. Only an error of the
+  // connection itself makes the call fail.
   struct segment {
     std::vector<rows> answers;
     std::optional<error> refusal;  // the error of the first failed step

@@ -72,7 +72,7 @@ struct connection::session : std::enable_shared_from_this<session> {
   std::optional<asio::posix::stream_descriptor> socket_;
   unsigned attempt_ = 0;                 // number of the attempt; timers of earlier attempts are ignored
   bool late_ = false;                    // the deadline of this attempt has passed
-  bool greeted_read_only_ = false;       // and no other value was reported since
+  bool greeted_read_only_ = false;       // read-only at connection start, and not changed since
   bool writing_ = false;                 // a wait for the socket to become writable is pending
   std::size_t notified_unanswered_ = 0;  // notifications since the last request or answer
   std::string last_fatal_;               // the server's last error message

@@ -21,7 +21,7 @@ bool begins_literal(std::string_view sql, std::size_t at) {
          (!in_word && std::isdigit(static_cast<unsigned char>(c)) != 0);
 }
 
-// The server's encoding is unknown here.
+// Replaces everything except printable ASCII, because the server's encoding is unknown here.
 char plain(char c) {
   return std::isprint(static_cast<unsigned char>(c)) != 0 ? c : '?';
 }

@@ -31,7 +31,6 @@ struct outbox_facts {
 // Fails permanently for a server older than 14, a pooler that changes the session between transactions, and a
 // schema that this version does not support. Fails temporarily for a standby or read-only server: it may
 // become the primary, or another host is. For `lock`, the returned facts are empty.
-// For `lock` nothing is found.
 boost::asio::awaitable<result<outbox_facts>> open_session(pg::connection& link, const postgres_settings& with,
                                                           session_use use);
 

@@ -18,7 +18,7 @@
 
 namespace outboxd::relay {
 
-// Since the relay's start.
+// Counters since the relay's start.
 struct counts {
   std::uint64_t published = 0;                                       // marked as published, or deleted
   std::map<std::string, std::uint64_t> published_by_route{{"", 0}};  // "": without a route

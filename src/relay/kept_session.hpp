@@ -13,8 +13,8 @@
 
 namespace outboxd::relay {
 
-// True if the session is still usable after the error, which a lock, a full disk, or a user's trigger or
-// foreign key has caused. A read-only server is noticed when a session is opened, not here.
+// True if the session is still usable after the error, for example if a lock, a full disk, or a user's
+// trigger or foreign key caused it. A read-only server is noticed when a session is opened, not here.
 bool is_of_the_statement(const std::string& sqlstate);
 
 // For work that runs next to the stream, in a session of its own.

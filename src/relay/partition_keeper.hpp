@@ -24,7 +24,7 @@ class partition_keeper {
                    const prune_report& report);
 
   // Starts the next period if it is time for that, and creates the partitions that have to exist in advance.
-  // Returns whether the outbox is partitioned. In this and the next function, an error is one of the session.
+  // Returns whether the outbox is partitioned. This and the next function only return errors of the session.
   boost::asio::awaitable<result<bool>> rotate(pg::connection& link);
 
   // Drops partitions that are old and contain only finished events. In a partition that has rows to keep, the

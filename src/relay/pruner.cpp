@@ -68,7 +68,7 @@ boost::asio::awaitable<result<void>> pruner::serve(pg::connection& link) {
   co_return result<void>();
 }
 
-// An error is one of the session.
+// Returns only errors of the session.
 boost::asio::awaitable<result<void>> pruner::prune(pg::connection& link, prunable what) {
   const auto began = clock::now();
   prune_run so_far{.what = what};

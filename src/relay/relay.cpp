@@ -224,7 +224,7 @@ void relay::end_sampling() {
   table_.reset();
 }
 
-// Each session reports these two.
+// Each session reports these two notices, so repeated ones are dropped.
 void relay::take(const notice::goes_without& what) {
   if (std::exchange(said_without_, what.words) != what.words) tell_(what);
 }
@@ -253,7 +253,7 @@ void relay::take(const notice::gave_up& what) {
   if (stage_ == stage::running) tell_(what);
 }
 
-// Each leader reports the pauses.
+// Each leader reports the pauses, so repeated reports are dropped.
 void relay::take(const notice::paused& what) {
   if (std::exchange(paused_, what.in_force) != what.in_force) tell_(what);
 }

@@ -62,7 +62,7 @@ void relay::on_prune_ended(const prune_run& run) {
   tell_(notice::prune_ended{run});
 }
 
-// More events are in memory than one read returns, so the table had more than one read.
+// There is a backlog if memory holds more events than one read returns.
 flow::prune_pace::load relay::load() const {
   std::size_t unsettled = 0;
   for (const auto& one : leaders_)
