@@ -1,6 +1,6 @@
--- A user's index that depends on a column that a mark changes, even if only in its condition. Each mark adds
--- an entry to it, and to all other indexes: the mark is not a HOT update any more. From PostgreSQL 16 on, a
--- BRIN index does no harm.
+-- A user's index that depends on a column that a mark changes, even if only in its condition. Each mark then
+-- adds an entry to this index and to all other indexes, because the mark is no longer a HOT update. From
+-- PostgreSQL 16 on, a BRIN index does no harm.
 SELECT 'warning',
        format('the index %s depends on status or published_at, which change when an event is published: '
               'marking events as published costs three times as much, and the table grows',

@@ -5,8 +5,8 @@
 -- row once more before the relay's marks. A mark fires neither trigger. The functions check the details,
 -- because each INSERT copies the conditions of all triggers, and a long condition costs as much as an index.
 
--- Rejects tables other than event. Otherwise a user could create a trigger that calls such a function, which
--- runs with the owner's privileges, on a table of their own whose rows name any event. That needs EXECUTE for
+-- Rejects tables other than event. Otherwise a user could attach such a trigger function, which runs with the
+-- owner's privileges, to a table of their own, whose rows could name any event. That needs EXECUTE for
 -- PUBLIC, which a restore without privileges brings back.
 CREATE OR REPLACE FUNCTION @schema@.require_event(which oid) RETURNS void LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

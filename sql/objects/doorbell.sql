@@ -1,4 +1,4 @@
--- The doorbell: how writers notify an idle leader, and how a leader requests that. `migrate --shards` and
+-- The doorbell: how writers notify an idle leader, and how a leader asks them to. `migrate --shards` and
 -- `--notify` apply this file again with other values.
 
 -- The writers' half of the doorbell. A commit with a NOTIFY takes a lock that the whole cluster shares, and
@@ -10,7 +10,7 @@
 --
 -- A column default cannot read other columns, so it does not know the shard of its row. Therefore a writer
 -- takes the locks of all shards, and a notification is for all leaders. The default of tx tries to take the
--- locks. It calls this function if a lock is not available. Returns the value of tx.
+-- locks. The default calls this function if a lock is not available. Returns the value of tx.
 --
 -- If the queue that all databases of the server share is full, NOTIFY fails the commit, and no exception
 -- handler can catch that. A leader wakes up long before the queue is full. But a leader may hang, so a writer

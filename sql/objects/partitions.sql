@@ -1,5 +1,5 @@
--- Partitions of the outbox, for users who enable them with `migrate --partition`. Without that, nothing in
--- this file has any effect.
+-- Partitions of the outbox, for users who enable them with `migrate --partition`. Unless partitions are
+-- enabled, nothing in this file has any effect.
 --
 -- Each partition is a range of 2^32 seqs: partition k has the seqs from k << 32 on, and the first partition
 -- also has all lower seqs. A period (a day, an hour) begins when the sequence is moved to the start of the

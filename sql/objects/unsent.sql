@@ -17,7 +17,8 @@ AS $outboxd$
 $outboxd$;
 
 -- The events become dead (`cancelled`), and block no other events, whatever relay.after_dead says.
--- `dead_retry` reverses that. Here and below, the functions return the events that were not published yet.
+-- `dead_retry` reverses the cancellation. Here and below, the functions return the events that were not
+-- published yet.
 CREATE OR REPLACE FUNCTION @schema@.events_cancel(ids uuid[], audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL)
 RETURNS TABLE (changed_id uuid, changed_seq bigint) LANGUAGE plpgsql SECURITY DEFINER
@@ -76,8 +77,8 @@ $outboxd$;
 -- Replaces payload, headers, type, exchange and routing key of the events. Null does not change a value. If
 -- by_route is true, exchange and routing key are first set to null, so that the routes decide. An event that
 -- waits for its destination is retried at once, because it may have another destination now. If retry is
--- true, the events are dead ones, which are also retried, as by dead_retry. Otherwise they are events that
--- were not sent yet.
+-- true, the events are dead, and are also retried, as by dead_retry. Otherwise they are events that were not
+-- sent yet.
 CREATE OR REPLACE FUNCTION @schema@.events_edit(ids uuid[], payload @payload_type@ DEFAULT NULL,
   headers jsonb DEFAULT NULL, event_type text DEFAULT NULL, exchange text DEFAULT NULL,
   routing_key text DEFAULT NULL, by_route boolean DEFAULT false, audit bigint DEFAULT NULL,

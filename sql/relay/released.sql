@@ -1,5 +1,5 @@
--- Parked events of aggregates: the first events of each, in seq order. An aggregate returns none if one of
--- its events backs off.
+-- Parked events of aggregates: the first events of each, in seq order. No events are returned for an
+-- aggregate if one of its events backs off.
 -- $1 largest: as in read.sql
 -- $2, $3 unused
 -- $4 hashes of the aggregates
@@ -8,8 +8,8 @@
 -- A head for each aggregate: `hash`; `backs_off`, whether one of its events backs off; `more`, whether it has
 -- more than $5 parked events.
 --
--- backing_off sorts before parked. `= 'parked'` would also allow other indexes: a plan made on an empty table
--- would use the one on seq, and read the whole table each time.
+-- backing_off sorts before parked. `= 'parked'` would also match other indexes: a plan made on an empty table
+-- would use the index on seq, and read the whole table each time.
 WITH asked AS MATERIALIZED (
   SELECT a.hash,
          (SELECT e.exception FROM @schema@.event AS e

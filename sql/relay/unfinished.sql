@@ -1,4 +1,4 @@
--- Finds the unfinished ones among the given events.
+-- Finds those of the given events that are unfinished.
 -- $1 ids
 -- $2 seqs
 -- $3 transactions that inserted the rows

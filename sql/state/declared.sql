@@ -22,7 +22,7 @@ functions AS (
   CROSS JOIN LATERAL split_part(l.statement, '$outboxd$', 1) AS h (head)
   WHERE l.kind = 'function'),
 tables AS (SELECT l.name FROM listed AS l WHERE l.kind = 'table'),
--- Columns and constraints. Each begins on its own line, indented by two spaces.
+-- Columns and constraints. Each column or constraint begins on its own line, indented by two spaces.
 definitions (number, relation, definition) AS (
   SELECT l.number, l.name, d.definition
   FROM listed AS l

@@ -1,6 +1,7 @@
--- Granted privileges, compared with rights.sql. `migrate` grants missing privileges with this. It also
--- revokes the privileges that a restore without privileges has given to PUBLIC, but only on outboxd's own
--- objects, because an application may share the schema. It leaves other privileges of roles and users alone.
+-- Granted privileges, compared with rights.sql. `migrate` uses this query to grant missing privileges. It
+-- also revokes the privileges that a restore without privileges has given to PUBLIC, but only on outboxd's
+-- own objects, because an application may share the schema. It leaves other privileges of roles and users
+-- alone.
 WITH @declared@,
 wanted (role, kind, name, what, columns) AS (
 @rights@),

@@ -2,8 +2,7 @@
 -- from the user. Also default privileges that an administrator has revoked, if the given names include their
 -- object. The names are all words of an error message, which names its object in any language, or the names
 -- in the statements to run. Returns kind, name, privilege, a sentence about the user, and the statement that
--- fixes the problem. For outboxd's own objects, a caller may ask for only those that are among the names, if
--- any are.
+-- fixes the problem. If the names include any of outboxd's own objects, a caller may ask for only those.
 WITH wanted (role, kind, name, what, columns) AS (
 @rights@),
 me AS (

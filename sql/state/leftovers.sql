@@ -1,9 +1,10 @@
 -- Objects of an earlier outboxd that the other queries in this folder would not find. Constraints and
 -- triggers are dropped and created again. Old functions had other arguments.
 --
--- Before an INSERT worked without a trigger, the outbox had such a trigger, the column that it filled, and
--- triggers on UPDATE with other conditions. Relays of that version read the column. So all of these objects
--- stay while any relay is connected, which does no harm: writers only pay for the trigger, and notify twice.
+-- In early versions, an INSERT needed a trigger: their outbox had that trigger, the column that it filled,
+-- and triggers on UPDATE with other conditions. Relays of these versions read the column. So all of these
+-- objects stay while any relay is connected, which does no harm: writers only pay for the trigger, and notify
+-- twice.
 SELECT 'the trigger event_admit and what belongs to it are of an earlier outboxd',
        format('DROP TRIGGER IF EXISTS event_admit ON %1$s; DROP TRIGGER IF EXISTS event_keep_place ON %1$s;'
               ' DROP TRIGGER IF EXISTS event_agree_on_status ON %1$s; DROP FUNCTION %2$I.admit_event();'

@@ -1,5 +1,5 @@
--- Tables and functions whose owner is not the owner of event. Functions run with their owner's rights and
--- call each other, so all need one owner.
+-- Tables and functions whose owner is not the owner of event. Functions run with the privileges of their
+-- owner and call each other, so all of them need the same owner.
 WITH @declared@,
 event AS (
   SELECT r.oid, r.rolname FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_roles AS r ON r.oid = c.relowner

@@ -1,6 +1,6 @@
 -- The number of events with each status, how long the oldest have waited, how many were published in the last
--- minute, and where most events wait. No part of this query reads more than 100,001 rows. Beyond that, a
--- number is an estimate and is marked as such.
+-- minute, and where most events wait. No part of this query reads more than 100,001 rows. Numbers beyond that
+-- are estimates, and are marked as such.
 --
 -- Pending events are above the saved position. A few are below, because they were not settled or not visible
 -- when the position was saved. A position is unusable if another server saved it, or if it dates from before
@@ -163,7 +163,7 @@ SELECT json_build_object(
   'oldest_due_age_seconds', (
     SELECT round(extract(epoch FROM f.now - min(o.at)), 3) FROM (
       SELECT a.since AS at FROM ahead AS a WHERE a.status = 'pending'
-      -- All that is known of the rows beyond the limit is that they are not older than this.
+      -- The rows beyond the limit are only known not to be older than this.
       UNION ALL SELECT max(a.since) FROM ahead AS a
         HAVING count(*) > 100000 AND NOT bool_or(a.status = 'pending')
       UNION ALL SELECT l.since FROM late AS l

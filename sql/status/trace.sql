@@ -13,7 +13,7 @@ SELECT json_build_object(
   'id', e.id, 'seq', e.seq, 'aggregate_type', e.aggregate_type, 'aggregate_id', e.aggregate_id,
   'event_type', e.event_type, 'exchange', e.exchange, 'routing_key', e.routing_key,
   'replay_exchange', e.replay_exchange, 'replay_routing_key', e.replay_routing_key,
-  -- A pending event that the relay will record as scheduled when it reads it already counts as scheduled.
+  -- A pending event counts as scheduled if the relay will record it as scheduled when it reads it.
   'status', e.status, 'exception', CASE
     WHEN e.status = 'pending' AND @is_scheduled@ THEN 'scheduled'
     ELSE e.exception END,

@@ -74,7 +74,7 @@ result<void> confirm_ledger::confirm(std::uint64_t tag, bool multiple, bool ack,
   return {};
 }
 
-// Returns true if such a tag was there.
+// Returns true if such a tag was found.
 bool confirm_ledger::settle_aside(std::uint64_t tag, bool multiple, bool ack, std::vector<outcome>& out) {
   const auto from = multiple ? aside_.begin() : aside_.lower_bound(tag);
   const auto to = aside_.upper_bound(tag);

@@ -29,13 +29,13 @@ class confirm_ledger {
   // Call this once for each published message, in sending order.
   void sent(token id, std::string_view message_id);
 
-  // For a basic.ack or basic.nack: appends the outcomes, in sending order. `multiple` settles all open tags
-  // up to this one; tag 0 settles all open tags. A tag that was never used, or is already settled, is a
+  // Processes a basic.ack or basic.nack: appends the outcomes, in sending order. `multiple` settles all open
+  // tags up to this one; tag 0 settles all open tags. A tag that was never used, or is already settled, is a
   // protocol error (transient): the counts of both sides differ, so the channel is not usable.
   result<void> ack(std::uint64_t tag, bool multiple, std::vector<outcome>& out);
   result<void> nack(std::uint64_t tag, bool multiple, std::vector<outcome>& out);
 
-  // For a basic.return. It has no tag, precedes the ack of its message, and settles nothing by itself.
+  // Processes a basic.return. It has no tag, precedes the ack of its message, and settles nothing by itself.
   result<void> returned(std::string_view message_id, std::string reason);
 
   std::size_t open() const { return open_; }

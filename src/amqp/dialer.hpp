@@ -31,7 +31,7 @@ class dialer : public std::enable_shared_from_this<dialer> {
     std::optional<std::string> blocked;
     std::vector<std::string> created;  // exchanges that were created
     identity broker;
-    // When the client certificate expires.
+    // The time at which the client certificate expires.
     std::optional<std::chrono::system_clock::time_point> certificate_expires;
   };
 

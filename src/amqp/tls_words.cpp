@@ -105,7 +105,7 @@ void name_peer(SSL* connection, const std::string& host, bool checks) {
     if (checks) SSL_set_hostflags(connection, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     if (checks) SSL_set1_host(connection, host.c_str());
   } else if (checks) {
-    // Without the scope of a link-local address, which certificates do not contain.
+    // Removes the scope of a link-local address, because certificates do not contain scopes.
     const auto plain = address.to_string();
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), plain.substr(0, plain.find('%')).c_str());
   }

@@ -6,7 +6,7 @@
 
 namespace outboxd {
 
-// With padding and without line breaks.
+// Appends the encoded bytes with padding, without line breaks.
 void append_base64(std::string& to, std::string_view bytes);
 
 }  // namespace outboxd

@@ -20,7 +20,8 @@ struct event_id {
 
 // Identifies an event. The id alone is not enough: a partitioned outbox may contain the same id once per
 // partition, and a row may be deleted and inserted again. No two rows have the same id and seq at the same
-// time; tx, the transaction that inserted the row, distinguishes a row from one inserted in its place.
+// time; tx, the transaction that inserted the row, distinguishes a row from a later one with the same id and
+// seq.
 struct event_key {
   event_id id;
   std::int64_t seq = 0;

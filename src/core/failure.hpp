@@ -40,7 +40,8 @@ constexpr bool concerns_exchange(failure why) {
   return why == failure::refused || why == failure::forbidden;
 }
 
-// The name in logs, metrics and last_error_code; `refused`, `forbidden` and `topic_forbidden` share one.
+// The name in logs, metrics and last_error_code; `refused`, `forbidden` and `topic_forbidden` have the same
+// name.
 std::string_view name_of(failure why);
 
 }  // namespace outboxd

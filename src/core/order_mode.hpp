@@ -5,7 +5,7 @@ namespace outboxd {
 
 enum class order_mode {
   strict,     // at most one unconfirmed event per aggregate; other aggregates are pipelined
-  pipelined,  // no waiting for confirms: a later event may overtake one that the broker refuses
+  pipelined,  // does not wait for confirms: a later event may overtake an event that the broker refuses
 };
 
 }  // namespace outboxd

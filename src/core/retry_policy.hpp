@@ -17,8 +17,8 @@ class retry_policy {
   // failures. All arguments must be positive, and cap at least base.
   static retry_policy exponential(duration base, duration cap, int max_attempts);
 
-  // The delay after the n-th failure is the n-th in the list; the event is dead after one more failure than
-  // there are delays. The list must not be empty, and all delays must be positive.
+  // The delay after the n-th failure is the n-th in the list; the event is dead after the failure that
+  // follows the last delay. The list must not be empty, and all delays must be positive.
   static retry_policy scheduled(std::vector<duration> delays);
 
   // `failures`: the failures so far, including the latest. nullopt: outboxd gives up on the event.

@@ -15,7 +15,7 @@ using boost::system::error_code;
 
 namespace {
 
-// For example if no file descriptor is left, which does not change at once.
+// After a failure such as a lack of file descriptors, which does not go away at once.
 constexpr std::chrono::milliseconds pause_after_failure{100};
 
 constexpr std::string_view too_many =

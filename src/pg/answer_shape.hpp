@@ -30,7 +30,7 @@ struct answer_shape {
 // Returns how the shape differs, or nullopt.
 std::optional<std::string> misfit(const rows& from, const answer_shape& wanted);
 
-// The same for one row, and for the number of columns.
+// Like misfit, for one row, and for the number of columns.
 std::optional<std::string> misfit_of_row(const rows& from, int row, std::span<const cell_shape> cells);
 std::optional<std::string> misfit_of_columns(const rows& from, std::size_t wanted);
 

@@ -21,8 +21,8 @@ struct error_fields {
 // or ...". Empty: unknown. user: the user whose statement was rejected.
 std::string site_of(const error_fields& from, std::string_view user);
 
-// The same for a login: the user is not allowed to connect to the database. PostgreSQL names the database, in
-// any language.
+// Like site_of, for a login: the user is not allowed to connect to the database. PostgreSQL names the
+// database, in any language.
 std::string site_of_login(std::string_view sqlstate, std::string_view words, std::string_view database,
                           std::string_view user);
 

@@ -54,7 +54,7 @@ bool connection::session::start(const std::string& text, const endpoint& to, boo
   if (writable) add("target_session_attrs", "read-write");
   add("dbname", text.c_str());
   add("client_encoding", "UTF8");
-  // One of the string's hosts, instead of all.
+  // Replaces all hosts of the string with one of them.
   if (!to.host.empty() || !to.hostaddr.empty()) {
     add("host", to.host.c_str());
     add("hostaddr", to.hostaddr.c_str());

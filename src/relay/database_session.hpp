@@ -43,9 +43,8 @@ boost::asio::awaitable<result<int>> server_process(pg::connection& link, const p
 boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, const postgres_settings& with,
                                                        std::string pid);
 
-// Rejects (permanent) a schema version that this program does not support; 0: there is no schema. Supported
-// are the program's own version and the next one, because a schema is migrated before its relays are
-// replaced.
+// Rejects (permanent) a schema version that this program does not support; 0: there is no schema. The program
+// supports its own version and the next one, because a schema is migrated before its relays are replaced.
 result<void> check_version(const pg::schema_name& schema, std::int64_t version);
 
 // The error for closing a session with a server that accepts no writes.

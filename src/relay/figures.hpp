@@ -38,7 +38,7 @@ struct counts {
   std::optional<std::chrono::system_clock::time_point> last_published;
   std::optional<std::chrono::system_clock::time_point> last_sweep;
   std::array<std::uint64_t, all_prunable.size()> pruned{};  // rows that retention has deleted
-  // When retention last had nothing old left to delete.
+  // The time at which retention last had nothing old left to delete.
   std::array<std::optional<std::chrono::system_clock::time_point>, all_prunable.size()> last_pruned{};
 };
 
@@ -97,7 +97,7 @@ struct relay_figures {
   std::vector<obstacle> obstacles;
   std::vector<obstacle> warnings;                  // problems that do not stop the relay
   std::optional<double> notification_queue_usage;  // leaders only; from 0 to 1
-  // When the client certificate last presented to the broker expires.
+  // The expiry of the client certificate that was last presented to the broker.
   std::optional<std::chrono::system_clock::time_point> certificate_expires;
   std::optional<table_sample> table;  // only on the relay that samples the table
   std::vector<flow::pause> paused;    // leaders only

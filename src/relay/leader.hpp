@@ -66,7 +66,7 @@ class leader {
   // Since when notifications have not arrived. nullopt: they arrive, or that is unknown yet.
   std::optional<system_time> deaf_since() const { return deaf_since_; }
   const lock_holder_watch& lock_holders() const { return lock_holders_; }
-  // When the leader's loop last began a turn. Every wait in the loop has a timeout.
+  // The time at which the leader's loop last began a turn. Every wait in the loop has a timeout.
   std::chrono::steady_clock::time_point latest_turn() const { return latest_turn_; }
 
  private:

@@ -177,8 +177,8 @@ leader::done leader::carry_out(pg::connection& link, flow::task::notify_self&) {
   co_return result<void>();
 }
 
-// Commits with a NOTIFY take one lock of the server in turn, so slow commits may delay this one beyond the
-// timeout. The notification queue or another table of the server may also be full.
+// Commits with a NOTIFY take a server-wide lock one after another, so slow commits may delay this one beyond
+// the timeout. The notification queue or another table of the server may also be full.
 boost::asio::awaitable<result<bool>> leader::notify(pg::connection& link) {
   const auto sent = co_await ask(
       link, fmt::format("SELECT pg_notify({}, '{}')", settings_.database.schema.literal(), own_probe()));

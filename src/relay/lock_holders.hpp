@@ -42,7 +42,8 @@ class lock_holder_watch {
   // shard: the shard that the relay leads. rows_stay: marks succeed, but leave some rows unchanged.
   boost::asio::awaitable<result<std::vector<obstacle>>> look(pg::connection& link, int shard, bool rows_stay);
 
-  // An obstacle to leading or writing; null: none. A leader that only cannot become idle still does its work.
+  // An obstacle to leading or writing; null: none. A leader that cannot become idle still does its work, so
+  // that case does not count.
   const obstacle* locked_out() const;
 
  private:

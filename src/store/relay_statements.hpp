@@ -130,7 +130,7 @@ inline constexpr int relay_key = present_key + 1;
 // can have locked, because only it knows the key.
 inline constexpr int request_key = relay_key + 1;
 
-// Both keys as placeholders of sql/, with their values.
+// Values for the placeholders of both keys in sql/.
 std::vector<std::pair<std::string_view, std::string>> lock_placeholders(const pg::schema_name& schema);
 
 }  // namespace outboxd::store

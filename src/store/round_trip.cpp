@@ -213,7 +213,7 @@ void round_trip::add_mark_by_place(const flow::mark_request& asked, flow::write_
   });
 }
 
-// Processes the answer of a mark by key.
+// Processes the answer to a mark by key.
 bool round_trip::note_changed(const pg::rows& marked, const flow::mark_request& asked,
                               flow::write_answer& into) {
   const auto& keys = asked.keys;

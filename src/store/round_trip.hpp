@@ -50,7 +50,7 @@ class round_trip {
   template <class Answer>
   bool is_answered(const segment& from, flow::tried<Answer>& into);
   bool is_written(const segment& from, flow::write_answer& into);
-  // The same for events, which must all belong to this shard.
+  // Like is_read, for events, which must all belong to this shard.
   template <class Answer>
   std::optional<std::vector<flow::stored_event>> events_in(const segment& from, flow::tried<Answer>& into,
                                                            bool with_exceptions = true);

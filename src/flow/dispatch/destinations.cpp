@@ -36,8 +36,8 @@ bool destinations::may_go(destination_id of, std::int64_t seq) const {
   return works(of) || troubles_.find(of)->second.probe == seq;
 }
 
-// Returns null if too many destinations are tracked: the events that wait for this one are found in the table
-// later, when there are fewer.
+// Returns null if too many destinations are tracked: the events that wait for this destination are found in
+// the table later.
 destinations::trouble* destinations::begin(destination_id which, condition as, clock::time_point now,
                                            clock::time_point next) {
   if (troubles_.size() >= limits_.most) return nullptr;
@@ -162,7 +162,8 @@ void destinations::on_delivered(const destination& to, const sent_event& what, c
     case condition::blocked:
       return on_probe_delivered(which, *one, now);
     case condition::doubtful:
-      // Another event got through although this one failed, so the failed one waits for its own next attempt.
+      // Another event got through although this event failed, so the failed event waits for its own next
+      // attempt.
       return is_probe ? on_probe_delivered(which, *one, now) : begin_to_work(which, *one, one->next);
     case condition::works:
       if (what.waited_for && !is_probe) one->pause = limits_.first_probe;

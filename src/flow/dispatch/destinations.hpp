@@ -103,7 +103,7 @@ class destinations {
     bool all;
   };
   std::vector<look_up> take_due(int client, std::size_t most, clock::time_point now);
-  // When take_due will have something to return.
+  // The time at which take_due may have something to return.
   clock::time_point next_due(int client, clock::time_point now) const;
   // The results of a look-up for a probe: this event is the probe; there is none; or the waiting events now
   // have another destination.
@@ -140,7 +140,7 @@ class destinations {
     clock::time_point next{};
     turn in{};
   };
-  // One per exchange for the exchange itself, and one for its routing keys.
+  // There is one report per exchange for the exchange itself, and one for its routing keys.
   struct report {
     std::string exchange;
     std::string routing_key;
@@ -148,7 +148,7 @@ class destinations {
     std::size_t down = 0;
     std::size_t events = 0;
     clock::time_point since{};
-    clock::time_point spread_at{};  // when its other keys were made due
+    clock::time_point spread_at{};  // time at which its other keys were made due
     std::chrono::milliseconds say_pause{0};
     std::optional<clock::time_point> say_at{};  // time of the next report; nullopt: nothing was reported yet
   };

@@ -54,8 +54,8 @@ class lane final : public broker_listener {
 
   state now_in() const { return state_; }
   std::size_t in_flight() const { return sent_.in_flight(); }
-  // When the oldest message without an outcome was sent. Time during which the broker accepted no messages
-  // does not count.
+  // The time at which the oldest message without an outcome was sent. Time during which the broker accepted
+  // no messages does not count.
   std::optional<clock::time_point> oldest_in_flight() const {
     return sent_.empty() ? std::nullopt : std::optional(sent_.oldest().at);
   }

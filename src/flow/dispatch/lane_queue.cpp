@@ -5,7 +5,7 @@
 namespace outboxd::flow {
 namespace {
 
-// Maximum new events sent in a row before a returning one.
+// Maximum number of new events sent in a row while a returning event waits.
 constexpr int most_in_a_row = 7;
 
 template <class Queue>

@@ -40,7 +40,7 @@ class lanes final : public lane::owner {
 
   // Sends all messages that may be sent now. Call this after offers.
   void pump();
-  // When to call pump() again, if the rate limit delays messages.
+  // The time at which to call pump() again, if the rate limit delays messages.
   std::optional<clock::time_point> next_pump() const { return next_pump_; }
   const rate_limit& limit() const { return limit_; }
   // Applies from now on. Messages that the previous limit delayed may be sent at once.
@@ -50,7 +50,7 @@ class lanes final : public lane::owner {
   bool any_up() const;
   std::size_t in_flight() const;
   std::size_t count(lane::state in) const;
-  // When the oldest message without an outcome was sent.
+  // The time at which the oldest message without an outcome was sent.
   std::optional<clock::time_point> oldest_in_flight() const;
 
   // The destinations that fail.

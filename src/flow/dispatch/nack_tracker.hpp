@@ -19,7 +19,7 @@ struct refusal_limits {
   std::size_t many = 3;
   std::chrono::milliseconds all_refused{1'000};
   // If a destination was nacked for this long, its channel may be stale. The time doubles with each renewal,
-  // and is reset after the longest time without one.
+  // and is reset after longest_renewal without a renewal.
   std::chrono::milliseconds first_renewal{500};
   std::chrono::milliseconds longest_renewal{60'000};
   // If a connection has confirmed nothing, renewing it harms no other messages.

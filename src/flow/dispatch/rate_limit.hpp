@@ -18,12 +18,12 @@ class rate_limit {
   bool allows(clock::time_point now) const { return !is_set() || full_at_ - slack_ <= now; }
   // One message was sent.
   void count(clock::time_point now);
-  // When to ask again if no message is allowed now: after at least 10 ms, because several may be allowed by
-  // then.
+  // The time at which to ask again if no message is allowed now: after at least 10 ms, because several may be
+  // allowed by then.
   clock::time_point ask_again_at(clock::time_point now) const;
 
-  // How many events to read at once, at most `batch`: one second of the rate, because more would only become
-  // stale in memory.
+  // The number of events to read at once, at most `batch`: one second of the rate, because more would only
+  // become stale in memory.
   int worth_reading(int batch) const;
 
  private:

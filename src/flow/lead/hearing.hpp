@@ -54,7 +54,7 @@ class hearing {
 
   // `count` notifications from this server process have arrived.
   void add(int sender, int count, clock::time_point now);
-  // The leader's own proof has arrived (possibly late), or "due" or "pause".
+  // The leader's own proof has arrived (possibly late), or the word "due" or "pause".
   void hear(word what, clock::time_point now);
   // Whether to act on that word now.
   bool follows(word what, clock::time_point now);

@@ -51,7 +51,7 @@ class leader {
   // read_only: the server reported together with the answer that it no longer accepts writes.
   void on_answer(store_answer what, bool read_only, clock::time_point now);
 
-  // These three may be called at any time.
+  // These three functions may be called at any time.
   void hear(word what, int count, clock::time_point now);
   void hear_sender(int process, int count, clock::time_point now);
   void on_sleep_lock(sleep_news news, clock::time_point now);

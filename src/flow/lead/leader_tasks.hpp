@@ -27,7 +27,7 @@ struct use_sleep_lock {
   doorbell::action what = doorbell::action::none;
 };
 
-// For these tasks, the answer is only that they are done.
+// The driver only reports that these tasks are done.
 struct end_hanging_leaders {};
 struct end_former_sleeper {};
 struct look_for_lock_holders {};

@@ -51,8 +51,8 @@ class leadership {
 
   void stop() { state_ = has_lead() ? state::stopping : state::stopped; }
   void leave();
-  // A notification says that somebody requests the lead. Anybody can send one, so it is only a hint, and
-  // causes at most one check per second.
+  // A notification says that somebody requests the lead. Anybody can send such a notification, so it is only
+  // a hint, and causes at most one check per second.
   void hear_request(clock::time_point now);
   // Whether to check for a request, which the requester shows by holding a lock; on_looked follows. The
   // leader also checks from time to time without a hint, because notifications can be lost.
@@ -73,8 +73,8 @@ class leadership {
   // Call this on each turn. `too_many`: this relay leads more shards than its share, and should give up this
   // one. `meets_lock`: locks of other sessions prevent the leader from draining.
   action step(bool too_many, bool meets_lock, clock::time_point now);
-  // When step or wants_count may change their result without any event. `too_many` is not considered, because
-  // it is passed on each turn.
+  // The time at which step or wants_count may change their result without any event. The argument `too_many`
+  // is not considered, because it is passed on each turn.
   clock::time_point next(bool meets_lock) const;
 
   // Whether this leader may make way for other relays. False for a while after draining failed.

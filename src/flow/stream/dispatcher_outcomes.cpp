@@ -138,7 +138,7 @@ void dispatcher::count_attempt(slot which, failure why, std::string reason) {
                    .reason = std::move(reason)});
 }
 
-// Compares with PostgreSQL's clock, which the stream estimates.
+// Uses the time on PostgreSQL's clock, which the stream estimates.
 bool dispatcher::is_given_up(const stored_event& one) const {
   constexpr std::chrono::milliseconds precision{100};
   if (!limits_.give_up_after || !one.first_failed_at) return false;

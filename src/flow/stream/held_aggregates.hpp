@@ -30,7 +30,7 @@ class held_aggregates {
   std::size_t size() const { return held_.size(); }
   bool knows(aggregate which) const { return held_.contains(which); }
 
-  // An event of this aggregate backs off; or parked ones were found, which are then looked up.
+  // An event of this aggregate backs off; or parked events were found, which are then looked up.
   void begin(aggregate which, hold how);
 
   // The event that blocked this aggregate was published, has become dead, or was deleted.
@@ -78,7 +78,7 @@ class held_aggregates {
   std::deque<aggregate> asks_;
   boost::unordered_flat_set<aggregate> asked_;  // the elements of asks_
   bool overflown_ = false;                      // some held aggregates did not fit
-  // All pages since the first one were complete, and no aggregate can be missing on them.
+  // All pages since the first one were complete, and none of them can lack an aggregate.
   bool clean_pass_ = false;
 };
 

@@ -76,7 +76,7 @@ void intake::take(const laggards_request&, tried<laggards_answer>& got) {
   for (auto [which, to] : got.answer.looked_to) {
     if (waits) to = std::min(to.value_or(*waits), *waits - 1);
     laggards_.on_read(which, to, reader_.passed());
-    // The laggard's parked events may have waited for that.
+    // The laggard's parked events may have been waiting for its end.
     if (!laggards_.state_of(which) && events_.length_of(which) == 0) barriers_.held.on_head_settled(which);
   }
 }

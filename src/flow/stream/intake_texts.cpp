@@ -76,7 +76,8 @@ void intake::take(const fetch_request& asked, tried<std::vector<stored_event>>& 
     dispatcher_.on_gone(which, std::find(put_off.begin(), put_off.end(), which) != put_off.end());
 }
 
-// Either other events filled the answer, or the event is larger than any broker accepts.
+// The event is still withheld: either other events filled the answer, or no broker would accept an event of
+// this size.
 void intake::on_still_withheld(slot which, std::int64_t size) {
   events_.at(which).it.size = size;
   if (size <= largest_message) return fetches_.add(which, state_.now());

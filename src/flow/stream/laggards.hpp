@@ -27,8 +27,8 @@ class laggards {
   // True if the stream has to leave this event in the table.
   bool passes_over(aggregate which, std::int64_t seq) const;
   std::optional<lag> state_of(aggregate which) const;
-  // An event of another aggregate was read. A limit applies, because the next leader has to walk over all
-  // such events.
+  // An event of another aggregate was read. The count is limited, because the next leader has to walk over
+  // all such events.
   void on_overtaking();
 
   bool empty() const { return all_.empty(); }

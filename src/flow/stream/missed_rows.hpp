@@ -29,7 +29,7 @@ class missed_rows {
  private:
   std::int64_t from_ = position::before_all;
   std::optional<std::int64_t>
-      met_;  // a pending row; it may have just been committed, and is read before the next sweep then
+      met_;  // a pending row; if it was only just committed, a read finds it before the next sweep
   int sweeps_ = 0;
 };
 

@@ -26,14 +26,14 @@ class reader {
   void ring_due(clock::time_point now) { due_at_ = now; }
   void due_within(std::chrono::milliseconds delay, clock::time_point now);  // at most an hour
 
-  // For how many events there is memory.
+  // The number of events for which there is memory.
   struct room {
     int fresh = 0;
     int due = 0;
   };
   // Adds the reads to do now.
   void add_to(store_request& to, room in, clock::time_point now);
-  // When there may be a read to add.
+  // The time at which there may be a read to add.
   clock::time_point next(room in) const;
 
   enum class outcome {
@@ -73,8 +73,8 @@ class reader {
   bool has_read() const { return has_read_; }
   // An event with this seq was removed from memory; the next leader reads it again.
   void forget(std::int64_t seq);
-  // The same, but the event is read again at once. Afterwards the position returns to where it was, because
-  // there may be many finished rows in between.
+  // Like forget(), but the event is read again at once. Afterwards the position returns to where it was,
+  // because there may be many finished rows in between.
   void read_again(std::int64_t seq);
 
  private:

@@ -49,7 +49,7 @@ class scanner {
   void add_to_load(store_request& to, clock::time_point now);
   // Adds look-ups while events are sent. room: the number of events for which there is memory.
   void add_to(store_request& to, int room, clock::time_point now);
-  // When there may be a look-up to add.
+  // The time at which there may be a look-up to add.
   clock::time_point next(int room) const;
   clock::time_point next_to_load() const { return not_before_; }
 

@@ -39,7 +39,7 @@ class settlement {
   std::vector<slot> on_recorded(const write_answer& got);
   const failure_record& record_of(slot which) const;
 
-  // When there will be something to write.
+  // The time at which there will be something to write.
   clock::time_point next() const;
   // True if nothing is left to write, except rows that PostgreSQL refuses to write.
   bool idle() const { return marks_.idle() && records_.idle(); }
@@ -49,8 +49,8 @@ class settlement {
   bool meets_lock() const { return marks_.meets_lock() || records_.meets_lock(); }
   // The number of events whose outcome PostgreSQL does not write at present.
   std::size_t put_off() const { return marks_.put_off() + records_.put_off(); }
-  // Per aggregate, the lowest seq of its events to record: parked events above that seq must not be sent
-  // before it. Events that will back off precede all others.
+  // For each aggregate, the lowest seq of its events that have yet to be recorded: parked events above that
+  // seq must not be sent before that event. Events that will back off precede all others.
   boost::unordered_flat_map<aggregate, std::int64_t> lowest_to_record() const;
   void clear();
 

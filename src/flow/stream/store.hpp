@@ -269,7 +269,7 @@ struct waits_answer {
 };
 
 // Reads one page of the events that wait for destinations, and returns these destinations. If an event was
-// recorded with another retry.give_up_after, its time is adjusted, unless `only_reads`.
+// recorded with another value of retry.give_up_after, its deadline is adjusted, unless `only_reads`.
 struct waits_request {
   using answer = tried<waits_answer>;
   waits_cursor after;
@@ -307,9 +307,9 @@ struct resume_request {
   std::vector<pause> paused;
 };
 
-// In order of execution. Writes, which may fail because of a lock, come before all questions that return
-// rows: if the relay hangs and does not read these rows, PostgreSQL could not end the session while it tries
-// to send an error after them (postgres.c holds off interrupts at that time).
+// The order of these types is the order of execution. Writes, which may fail because of a lock, come before
+// all questions that return rows: if the relay hangs and does not read these rows, PostgreSQL could not end
+// the session while it tries to send an error after them (postgres.c holds off interrupts at that time).
 using store_question = std::variant<record_request, mark_request, save_request, waits_request, look_request,
                                     fetch_request, walk_request, read_request, check_request, due_request,
                                     laggards_request, left_request, release_request, pauses_request,

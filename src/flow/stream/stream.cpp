@@ -8,7 +8,8 @@
 namespace outboxd::flow {
 namespace {
 
-// In transactions: a fraction of those that the next leader scans in one read.
+// The number of transactions by which a newer snapshot is worth saving: a fraction of those that a leader
+// scans in one read.
 constexpr xid worth_saving = 5'000;
 
 // Maximum unmarkable events that are saved individually; the next leader reads the others again.
@@ -176,8 +177,8 @@ void stream::ask_to_save(store_request& to) const {
 }
 
 stream::news stream::on_answer(store_answer answer) {
-  // All that is known is that the answer was sent after the request: a suspended process may find an old
-  // answer in its socket after it has lost the lead.
+  // It is only certain that the answer was sent after the request: a suspended process may find an old answer
+  // in its socket after it has lost the lead.
   dispatcher_.trust_lead_until(state_.asked_at + state_.limits.lead_lasts);
   const auto asked = std::exchange(asked_, nullptr);
   news out;

@@ -92,7 +92,7 @@ class stream final : public dispatcher::owner {
   std::optional<reader::search> searching() const {
     return state_.runs() ? intake_.searching() : std::nullopt;
   }
-  // When the read under way was requested.
+  // The time at which the current read was requested.
   std::optional<clock::time_point> reads_since() const {
     const bool reads = asked_ && asked_->asks_one_of<read_request, walk_request>();
     return reads ? std::optional(state_.asked_at) : std::nullopt;

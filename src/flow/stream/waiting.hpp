@@ -21,7 +21,7 @@ class waiting {
   // room: the number of events for which there is memory.
   void add_to(store_request& to, int room, clock::time_point now);
   void on_answer(const waiting_request& asked, const tried<waiting_answer>& got, clock::time_point now);
-  // When there will be something to read.
+  // The time at which there will be something to read.
   clock::time_point next(int room, clock::time_point now) const;
 
  private:

@@ -36,7 +36,7 @@ class write_queue {
 
   void add(slot which, clock::time_point now);
 
-  // When there will be something to write; nullopt while a group is under way.
+  // The time at which there will be something to write; nullopt while a group is under way.
   std::optional<clock::time_point> due() const;
 
   // Returns the group to write now, or null. `all`: without waiting for more events. The group is under way
