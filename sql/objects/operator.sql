@@ -85,7 +85,7 @@ AS $outboxd$
          || CASE WHEN cardinality(ids) > 10 THEN format(' (the first of %s)', cardinality(ids)) ELSE '' END;
 $outboxd$;
 
--- Publishes those of these events again that have the status `were` (dead or published), and returns their
+-- Publishes the given events again if they have the status `were` (dead or published), and returns their
 -- number. `seqs` identifies the events, because events of a partitioned outbox may share an id. Each event
 -- keeps its id and seq. Once the leader has read such an event, later events of its aggregate wait behind it.
 CREATE OR REPLACE FUNCTION @schema@.requeue(ids uuid[], were @schema@.event_status,
@@ -170,7 +170,7 @@ EXCEPTION WHEN OTHERS THEN
 END
 $outboxd$;
 
--- Deletes those of these events that are dead, and returns their number. The table `discarded` keeps a
+-- Deletes those of the given events that are dead, and returns their number. The table `discarded` keeps a
 -- summary of each. If relay.after_dead is hold, other events wait for a dead one, so the leader is notified.
 CREATE OR REPLACE FUNCTION @schema@.dead_discard(ids uuid[], audit bigint DEFAULT NULL,
   seqs bigint[] DEFAULT NULL)

@@ -5,7 +5,7 @@
 -- Otherwise the event may still be sent in its former version. Its mark then reports that
 -- (changed_after_send).
 
--- Locks and returns those of these events that wait to be sent. The functions below change them.
+-- Locks and returns those of the given events that wait to be sent. The functions below change them.
 CREATE OR REPLACE FUNCTION @schema@.unsent(ids uuid[], seqs bigint[]) RETURNS TABLE (id uuid, seq bigint)
 LANGUAGE sql
 SET search_path = pg_catalog, pg_temp

@@ -59,7 +59,8 @@ using outboxd::accepted;
 
 class link;
 
-// To be used once: open, run, and a new object for the next connection. Only for the executor's thread.
+// An object is used for one connection: open() and run(). Not thread-safe: use it only on the executor's
+// thread.
 // An object may be destroyed at any time; a run() that is still active then ends as after abort(), and its
 // handler must exist until it has returned.
 class connection {

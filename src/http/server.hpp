@@ -12,7 +12,7 @@
 
 namespace outboxd::http {
 
-// To be used by one thread. The reactor does not run out of work before stop().
+// Not thread-safe. The reactor does not run out of work before stop().
 class server {
  public:
   server(boost::asio::any_io_executor executor, later_handler answer, allowed_hosts hosts = {},

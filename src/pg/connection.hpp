@@ -20,8 +20,7 @@ namespace outboxd::pg {
 
 namespace asio = boost::asio;
 
-// To be used by one thread. A coroutine that waits for a connection must end before that connection is
-// destroyed.
+// Not thread-safe. A coroutine that waits for a connection must end before that connection is destroyed.
 class connection {
  public:
   explicit connection(const asio::any_io_executor& on);

@@ -22,7 +22,7 @@ namespace outboxd::relay {
 struct counts {
   std::uint64_t published = 0;                                       // marked as published, or deleted
   std::map<std::string, std::uint64_t> published_by_route{{"", 0}};  // "": without a route
-  std::uint64_t retried = 0;  // started to back off: failed, or could not be sent
+  std::uint64_t retried = 0;  // events that began to back off: failed, or not sent
   std::uint64_t dead = 0;
   std::uint64_t changed_after_send = 0;                       // of the published events
   std::array<std::uint64_t, all_failures.size()> failures{};  // in the order of all_failures

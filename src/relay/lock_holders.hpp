@@ -28,7 +28,7 @@ class lock_holder_watch {
   lock_holder_watch(const pg::schema_name& schema, std::chrono::milliseconds claim_timeout)
       : schema_(schema), claim_timeout_(claim_timeout) {}
 
-  // Whether the leader is prevented from this now.
+  // Whether the leader is currently prevented from doing this.
   void set(flow::keeps_from what, bool now_kept);
   // The server process that floods the channel with notifications; 0: none.
   void set_loudest(int process);
@@ -48,7 +48,7 @@ class lock_holder_watch {
 
  private:
   struct watch {
-    std::optional<clock::time_point> next_look;  // set while the leader is prevented
+    std::optional<clock::time_point> next_look;  // set while the obstacle lasts
     system_time since;
     int looks = 0;  // successive looks that found an obstacle
     std::optional<obstacle> told;

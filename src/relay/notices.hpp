@@ -62,8 +62,8 @@ struct token_renewed {
 struct exchange_created {  // no queue is bound to it yet
   const std::string& name;
 };
-// An exchange, or some of its routing keys, began to fail; still fails; or works again or has no waiting
-// events any more.
+// destination_down: an exchange, or some of its routing keys, began to fail. destination_still_down: they
+// still fail. destination_up: they work again, or no event waits for them any more.
 struct destination_down {
   const flow::destination_report& what;
   std::string_view reason;

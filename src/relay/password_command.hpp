@@ -17,7 +17,7 @@ struct command_limits {
   std::size_t output = 65'536;  // bytes
 };
 
-// For use by one thread. Errors name the setting and the program, but never an argument or any output.
+// Not thread-safe. Errors name the setting and the program, but never an argument or any output.
 class password_command {
  public:
   // `words`: the program's absolute path and its arguments. They are not interpreted by a shell.

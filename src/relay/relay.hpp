@@ -23,7 +23,7 @@ namespace outboxd::relay {
 // The leader of this shard also does the work for the whole table: samples and retention.
 inline constexpr int first_shard = 0;
 
-// Runs until stop(). To be used by one thread; the io_context has to outlive the relay.
+// Runs until stop(). Not thread-safe; the io_context has to outlive the relay.
 class relay final : private leader_host {
  public:
   // steps: notified of each step of each event; may be null; must outlive the relay.

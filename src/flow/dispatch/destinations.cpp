@@ -222,7 +222,7 @@ void destinations::on_recorded(destination_id for_what, int client, clock::time_
   if (one == nullptr || (one->waits_in & bit(client)) == 0) on_found(for_what, client, now);
 }
 
-// The destination may work by now, so new events are sent; if they fail, they block it.
+// The destination may work by now, so new events are sent; if one of them fails, the destination is blocked.
 void destinations::on_found(destination_id what, int client, clock::time_point now) {
   trouble* one = find(what);
   if (one == nullptr) one = begin(what, condition::doubtful, now, now);

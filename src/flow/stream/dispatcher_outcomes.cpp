@@ -79,8 +79,8 @@ void dispatcher::on_unencodable(slot which, std::string reason) {
 void dispatcher::on_interrupted(slot which, const interruption& why, bool alone, clock::time_point up_since) {
   state_.trace(step::interrupted, which);
   auto& one = events_.at(which);
-  // The queue may hang, not the node. Without this limit, the event would be sent again and again while
-  // nothing else is read.
+  // It may be only the queue that hangs, not the node. Without this limit, the event would be sent again and
+  // again while nothing else is read.
   if (why.how == ending::unconfirmed && (std::exchange(one.so_far.unconfirmed, true) || one.it.rests))
     return give_up_waiting(which, "no confirm in time, on two connections");
   const bool channel = why.how == ending::channel_closed;

@@ -16,7 +16,7 @@ enum class lag : std::uint8_t {
   overtaken  // too many other events were read in the meantime: its events are parked, as in a held aggregate
 };
 
-// Pure. Their number is limited, because each read and walk has to skip their events.
+// Pure. The number of laggards is limited, because each read and walk has to skip their events.
 class laggards {
  public:
   explicit laggards(std::size_t most_overtaking) : most_overtaking_(most_overtaking) {}

@@ -55,7 +55,7 @@ struct stuck {
 struct changed_after_send {
   const event& which;
 };
-// The paused parts of the outbox have changed; may be empty.
+// The paused parts of the outbox have changed; in_force may be empty.
 struct paused {
   const std::vector<pause>& in_force;
 };

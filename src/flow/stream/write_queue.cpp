@@ -18,7 +18,7 @@ constexpr auto refused_at_first = 1'000ms;
 constexpr auto refused_at_most = 60'000ms;
 
 // If nothing at all was written for this long, the rows were not at fault: a privilege was missing, or the
-// server accepted no transactions. The first success ends the pauses.
+// server accepted no transactions. After the first success, refused rows are retried at once.
 constexpr auto quiet_for = 5'000ms;
 
 }  // namespace
