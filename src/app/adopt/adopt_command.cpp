@@ -1,4 +1,4 @@
-// adopt: has what is inserted into the user's own outbox table copied into the outbox.
+// adopt: copies rows inserted into the user's own outbox table into the outbox.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -67,7 +67,7 @@ outcome<void> check_removal(const source_table& from) {
 
 outcome<void> check_where(pg::blocking_session& session, const adoption& what) {
   if (what.where.empty()) return {};
-  // In a trigger's condition there is an OLD beside NEW, and a column without either is neither's.
+  // A trigger's condition has both OLD and NEW, and an unqualified column belongs to neither.
   const auto tried =
       session.execute(fmt::format("SELECT FROM {0} AS new, {0} AS outboxd_old WHERE (\n{1}\n) LIMIT 0",
                                   what.from.identifier(), what.where),
@@ -79,7 +79,7 @@ outcome<void> check_where(pg::blocking_session& session, const adoption& what) {
                   what.from.shown(), tried.error().words));
 }
 
-// Without the right to read the table, which --print needs not, nothing is known of its rows.
+// --print does not need the right to read the table, so the rows may be unknown.
 outcome<void> ask_rows(pg::blocking_session& session, const source_table& from, const column_mapping& mapping,
                        bool prints) {
   constexpr std::string_view insufficient_privilege = "42501";
@@ -94,7 +94,7 @@ outcome<void> ask_rows(pg::blocking_session& session, const source_table& from, 
   return {};
 }
 
-// What tells the order of the rows that are there: what is given, or what the database counts up.
+// The columns that order the existing rows: those given, or else an auto-incremented column.
 outcome<std::vector<std::string>> order_of(const source_table& from, const std::vector<std::string>& given) {
   constexpr char number = 'N';
   for (const auto& one : given) {
@@ -122,7 +122,7 @@ outcome<void> check_owner(pg::blocking_session& session, const source_table& fro
                                  from.shown(), from.owner, found->at(0, 1)));
 }
 
-// The owner's rights are those of the triggers: they write into the outbox, whoever inserts.
+// The triggers run with the owner's rights, so the owner must be able to write into the outbox.
 outcome<void> check_rights(pg::blocking_session& session, const adoption& what) {
   constexpr auto found_sql =
       "SELECT has_schema_privilege($1, $2, 'CREATE'), has_schema_privilege($1, n.oid, 'USAGE')"
@@ -145,7 +145,7 @@ outcome<void> check_rights(pg::blocking_session& session, const adoption& what) 
   return {};
 }
 
-// Whether the rows that are there are to be taken, which happens once.
+// True if the existing rows are to be copied; this is done only once.
 outcome<bool> takes_backlog(const source_table& from, bool asked) {
   if (!asked || !from.adoption || !from.adoption->kept) return asked;
   if (from.adoption->backlog_taken.empty())
@@ -158,12 +158,12 @@ outcome<bool> takes_backlog(const source_table& from, bool asked) {
   return false;
 }
 
-// Debezium's documentation has a table without a primary key, and Debezium removes no rows.
+// The table in Debezium's documentation has no primary key, and Debezium does not delete rows.
 bool keeps_by_preset(const source_table& from, const adopt_options& options) {
   return options.preset == "debezium" && from.primary_key.empty();
 }
 
-// What nobody has said, so that he can say otherwise.
+// Prints the choices that the user did not make, so that they can be overridden.
 void say_choices(const adopt_options& options, const misfit_decisions& decided, bool keeps) {
   auto all = decided.by_preset;
   if (keeps && !options.keep) all.emplace_back("--keep (rows stay in the table)");
@@ -184,7 +184,7 @@ std::string script_of(const adoption& what, bool backlog) {
   const auto when = what.from.adoption ? what.from.adoption->backlog_taken : "";
   out += adoption_statements(what, backlog ? "printed" : when);
   for (const auto& one : passes.before_lock) out += one + ";\n";
-  // All of it is under the lock here, so there is no second pass after a first.
+  // The lock is held for the whole copy, so one pass is enough.
   if (passes.before_lock.empty())
     for (const auto& one : passes.under_lock) out += one + ";\n";
   return out;
@@ -269,7 +269,7 @@ outcome<int> run_adopt(const settings& from, const adopt_options& options) {
   if (decided->asks_rows) OUTBOXD_TRY_VOID(ask_rows(session, *table, mapping, options.print));
   replace_null_payload(*event, payload, decided->payload);
   auto fits = fit_conditions(*table, mapping, payload, outbox, *decided);
-  // Only for who says so: the second of two rows with one id is left out without a word.
+  // Only if the user has asked for it, because the second of two rows with the same id is skipped silently.
   const bool passes_twins =
       options.misfits.unfit && decided->others == unfit_row::skip && mapping.fields.contains(event_field::id);
   return make(session, at,

@@ -1,4 +1,4 @@
-// adopt_options: adopt, for the command line.
+// adopt_options: the options of the command adopt.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct adopt_options {
   std::vector<std::string> headers;  // NAME=COLUMN
   std::optional<std::string> where;
   misfit_options misfits;
-  std::vector<std::string> order_by;  // of the backlog
+  std::vector<std::string> order_by;  // order of the backlog
   bool keep = false;
   bool backlog = false;
   bool print = false;

@@ -16,13 +16,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Writers queue up behind a lock that is waited for: so it is given up soon, and tried for a minute.
+// Writers queue up behind a waiting lock request, so each attempt is short and is repeated for a minute.
 constexpr std::string_view lock_wait = "100ms";
 constexpr auto between_tries = 200ms;
 constexpr auto longest_adoption = 60s;
 constexpr std::string_view deadlock = "40P01";
 
-// The server's words would quote a row of the backlog.
+// The server's message could quote a row of the backlog.
 std::string_view words_for(std::string_view sqlstate) {
   if (sqlstate == "23505") return "the outbox has an event with the id of one of the rows already";
   if (sqlstate == "23502")
@@ -57,8 +57,8 @@ outcome<pg::rows> adopting::execute(const std::string& sql) {
   return std::move(*answer);
 }
 
-// - idle_in_transaction_session_timeout: there are pauses between the tries.
-// - lock_timeout: of rows of the backlog that somebody has locked.
+// - idle_in_transaction_session_timeout: there are pauses between the attempts.
+// - lock_timeout: other sessions may have locked rows of the backlog.
 outcome<void> adopting::begin() {
   const auto begun = execute(
       "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '10s'; SET LOCAL "

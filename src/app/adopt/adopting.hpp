@@ -1,4 +1,4 @@
-// adopting: one transaction that makes or ends an adoption, with short locks that are tried again.
+// adopting: one transaction that creates or removes an adoption, with short lock attempts that are retried.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace outboxd::app {
 
-// The error of a statement: what failed, in the server's words unless they may quote a row.
+// The error of a failed statement, with the server's message unless that could quote a row.
 command_failure refusal_of(const pg::refusal& why);
 
 class adopting {
@@ -19,19 +19,19 @@ class adopting {
   using words = std::function<void(const std::string&)>;
   adopting(pg::blocking_session& session, words say) : session_(session), say_(std::move(say)) {}
 
-  // Begins the transaction. One adoption at a time.
+  // Begins the transaction. Only one adoption runs at a time.
   outcome<void> begin();
-  // From here on everything is done by this role.
+  // All further statements run as this role.
   outcome<void> become(const std::string& owner);
   outcome<void> remove(const source_table& table);
-  // Returns how many rows of the backlog were taken; none if it is not asked for.
+  // Returns the number of rows copied from the backlog; nullopt if the backlog was not requested.
   outcome<std::int64_t> make(const adoption& what, bool takes_backlog);
   outcome<void> commit();
 
  private:
   outcome<pg::rows> execute(const std::string& sql);
-  // All of these statements with the lock, or none; again and again while others hold the table. Returns how
-  // many rows the last one has met.
+  // Runs all of these statements under the lock, or none of them, and retries while other sessions hold the
+  // table. Returns the number of rows affected by the last statement.
   outcome<std::int64_t> under_lock(const source_table& table, const std::vector<std::string>& statements);
   std::string lock_holders(const source_table& table);
 

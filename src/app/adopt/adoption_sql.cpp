@@ -11,13 +11,13 @@
 namespace outboxd::app {
 namespace {
 
-// Statement triggers cost half of what row triggers do when many rows come at once. But they fire for the
-// table that the statement names, and a partition takes rows through another one.
+// Statement triggers cost half as much as row triggers when many rows are inserted at once. But they fire
+// only for the table that the statement names, and a partition also receives rows through its parent.
 bool takes_row_by_row(const source_table& table) {
   return table.partitioned || table.is_partition;
 }
 
-// Rows of tables that inherit are not in the table itself.
+// Rows of inheriting tables are not in the table itself.
 std::string rows_of(const source_table& table) {
   return (table.partitioned ? "" : "ONLY ") + table.identifier();
 }
@@ -34,7 +34,7 @@ std::string insert_head(const adoption& what) {
   return fmt::format("INSERT INTO {}.event ({})", what.outbox.identifier(), names);
 }
 
-// The column id of an event takes no null, and has a default for who does not name it.
+// The column id of an event accepts no null, and its default applies only if the column is omitted.
 std::string expressions(const adoption& what) {
   std::string out;
   for (const auto& one : what.event) {
@@ -46,8 +46,8 @@ std::string expressions(const adoption& what) {
   return out;
 }
 
-// Whether a row can become an event. It goes into bodies, which run with the owner's rights, and never into a
-// trigger's WHEN, which is evaluated with the rights of whoever inserts.
+// The condition under which a row can become an event. It belongs in function bodies, which run with the
+// owner's rights, and never in a trigger's WHEN, which is evaluated with the rights of the inserting user.
 std::string fit_condition(const adoption& what, std::string_view before) {
   return what.fits.empty() ? "" : fmt::format("{}{}", before, fmt::join(what.fits, " AND "));
 }
@@ -56,12 +56,12 @@ std::string insert_tail(const adoption& what) {
   return what.passes_twins ? "\n  ON CONFLICT DO NOTHING" : "";
 }
 
-// On lines of its own: it may end in a comment.
+// On its own lines, because the condition may end with a comment.
 std::string user_condition(const adoption& what, std::string_view before) {
   return what.where.empty() ? "" : fmt::format("{}(\n{}\n)", before, what.where);
 }
 
-// Everybody may use a function as a trigger of a table of his own, unless it is taken from PUBLIC.
+// Any user may attach a function as a trigger to their own table, unless EXECUTE is revoked from PUBLIC.
 std::string function(const std::string& name, std::string_view settings, const std::string& body,
                      const std::string& comment) {
   return fmt::format(
@@ -71,8 +71,8 @@ std::string function(const std::string& name, std::string_view settings, const s
       name, settings, quoted_body(body), quoted_text(comment));
 }
 
-// These functions have the rights of the table's owner, and where a restore has left privileges out, PUBLIC
-// may put them on a table of its own. A table that was renamed is not looked for.
+// These functions run with the rights of the table's owner, and after a restore without privileges, any user
+// could attach them to their own table. A renamed table is not detected.
 std::string guard(const source_table& table) {
   const auto name = fmt::format("pg_catalog.to_regclass({})", quoted_text(table.identifier()));
   const auto is_partition =
@@ -88,7 +88,7 @@ std::string guard(const source_table& table) {
       name, is_partition, quoted_text(fmt::format("this trigger is for {} alone", table.shown())));
 }
 
-// Of the rows of a statement or of a backlog.
+// For the rows of a statement or of a backlog.
 std::string row_condition(const adoption& what, std::string_view before) {
   return user_condition(what, before) + fit_condition(what, what.where.empty() ? before : " AND ");
 }
@@ -99,25 +99,25 @@ std::string id_of(const adoption& what) {
   return "";
 }
 
-// That the outbox has an event of this id, of which the condition (over twin) is true.
+// A condition: the outbox has an event with this id for which the given condition (over twin) is true.
 std::string has_event(const adoption& what, std::string_view condition) {
   return fmt::format("EXISTS (SELECT FROM {}.event AS twin WHERE twin.id OPERATOR(pg_catalog.=) {}{})",
                      what.outbox.identifier(), id_of(what), condition);
 }
 
-// Of the rows of a backlog: an id that is there already belongs to somebody else.
+// For the rows of a backlog: an id that the outbox has already belongs to another row.
 std::string backlog_condition(const adoption& what, std::string_view before) {
   const auto condition = row_condition(what, before);
   if (!what.passes_twins) return condition;
   return fmt::format("{}{}NOT {}", condition, condition.empty() ? before : " AND ", has_event(what, ""));
 }
 
-// Before the INSERT and not in its WHERE: the planner takes the values of NEW for constants, and would cast
-// them first.
+// Before the INSERT instead of in its WHERE: the planner treats the values of NEW as constants, and would
+// cast them first.
 constexpr std::string_view unfit_returns = "  IF ({}) IS NOT TRUE THEN\n    RETURN NULL;\n  END IF;\n";
 
-// The body of a statement's trigger has the user's condition in it, so its search_path is set. The others
-// name everything with its schema: to set it would cost as much for each row as all the rest of them.
+// The body of a statement trigger contains the user's condition, so its search_path is set. The other
+// functions schema-qualify all names, because setting search_path would double their cost per row.
 std::string copy_function(const adoption& what, const std::string& comment) {
   const auto name = function_name(what.from, "copy");
   if (takes_row_by_row(what.from))
@@ -136,15 +136,15 @@ std::string copy_function(const adoption& what, const std::string& comment) {
       comment);
 }
 
-// What is known of the row that is being written, by the depth of triggers at which it is written: whatever
-// other triggers write meanwhile has a setting of its own. A condition is at that depth, a function one
-// below.
+// The state of the row that is being written, kept per trigger depth, so that rows written by other triggers
+// in the meantime use a different setting. A condition is evaluated at that depth, a function one level
+// deeper.
 constexpr std::string_view row_state_in_condition =
     "pg_catalog.current_setting('outboxd.row_' OPERATOR(pg_catalog.||) pg_catalog.pg_trigger_depth(), true)";
 constexpr std::string_view row_state_name_in_function =
     "'outboxd.row_' OPERATOR(pg_catalog.||) (pg_catalog.pg_trigger_depth() OPERATOR(pg_catalog.-) 1)";
 
-// WHEN decides when the row is inserted, at hardly any cost.
+// WHEN is evaluated when the row is inserted, at almost no cost.
 std::string when(const adoption& what) {
   if (what.from.partitioned)
     return fmt::format("\n  WHEN (coalesce({}, '') OPERATOR(pg_catalog.<>) 'moved'{})",
@@ -172,9 +172,9 @@ std::string same_key(const adoption& what, std::string_view left, std::string_vi
   return out;
 }
 
-// A row whose id another transaction has used was not copied, so it stays: or whoever guesses an id in time
-// takes the row of somebody else away. created_at is the time at which a transaction began, and nobody but
-// the outbox sets it.
+// A row whose id another transaction has used was not copied, so it stays. Otherwise, a user who guesses an
+// id in time could make another user's row disappear. created_at is the start time of a transaction, and only
+// the outbox can set it.
 std::string unless_twin(const adoption& what) {
   if (!what.passes_twins) return "";
   const auto is_copied = has_event(what, " AND twin.created_at OPERATOR(pg_catalog.=) pg_catalog.now()");
@@ -183,7 +183,8 @@ std::string unless_twin(const adoption& what) {
                      id_of(what), is_copied);
 }
 
-// At the end of the transaction, so that whoever inserts a row can read, change and delete it until then.
+// At the end of the transaction, so that the inserting program can read, change and delete the row until
+// then.
 std::string emptying(const adoption& what) {
   const auto name = function_name(what.from, "empty");
   return function(name, "",
@@ -197,14 +198,14 @@ std::string emptying(const adoption& what) {
              what.from.identifier(), when(what), name);
 }
 
-// An UPDATE that moves a row to another partition inserts it there, which is no new event. PostgreSQL does
-// that for one row in one go: BEFORE UPDATE and BEFORE DELETE of the old row, BEFORE INSERT of the new one,
-// then the condition of AFTER INSERT. Each of these passes on what the one before has left, so nothing is
-// left over for another row: DELETE goes on only from an UPDATE of the very same row, and each INSERT clears
-// what it finds.
+// An UPDATE that moves a row to another partition inserts it there, which is not a new event. PostgreSQL
+// fires these triggers for one row without interruption: BEFORE UPDATE and BEFORE DELETE of the old row,
+// BEFORE INSERT of the new row, then the condition of AFTER INSERT. Each passes on the state left by the
+// previous one, so no state remains for another row: DELETE continues only after an UPDATE of the same row,
+// and each INSERT clears the state that it finds.
 //
-// A trigger of the user's that returns null ends that chain early. So ours come last where something may
-// still be called off (~ sorts after letters), and first (!) where it is taken up.
+// A user's trigger that returns null ends this sequence early. Therefore ours fire last (~ sorts after
+// letters) where the operation may still be cancelled, and first (!) where the state is used.
 std::string move_guard(const adoption& what) {
   const auto name = function_name(what.from, "move");
   auto out = function(name, "",
@@ -280,7 +281,8 @@ std::string adoption_statements(const adoption& what, const std::string& backlog
 backlog_statements backlog_of(const adoption& what) {
   const auto table = rows_of(what.from);
   if (!what.keeps) {
-    // What is deleted is what is inserted, whatever others do to these rows; and is not there a second time.
+    // Exactly the deleted rows are inserted, even if other sessions change these rows, and none is inserted
+    // twice.
     const auto place = what.from.partitioned ? "" : ", new.ctid AS outboxd_place";
     const auto take = fmt::format(
         "WITH gone AS (DELETE FROM {} AS new{} RETURNING new.*{})\n{}\nSELECT{}\nFROM gone AS new{}", table,
@@ -295,7 +297,8 @@ backlog_statements backlog_of(const adoption& what) {
   std::string key;
   for (const auto& column : what.from.primary_key)
     key += (key.empty() ? "new." : ", new.") + quoted_name(column);
-  // Which rows the first pass takes is one snapshot; no row of an aggregate is in it without those before.
+  // The first pass copies the rows of one snapshot, which contains no row of an aggregate without its
+  // predecessors.
   return {{fmt::format("CREATE TEMPORARY TABLE outboxd_taken ON COMMIT DROP AS SELECT {} FROM {} AS new{}",
                        key, table, backlog_condition(what, " WHERE ")),
            "ANALYZE pg_temp.outboxd_taken",

@@ -1,4 +1,4 @@
-// adoption_sql: the statements that make, remove and begin an adoption. Pure.
+// adoption_sql: the statements that create, remove and start an adoption. Pure.
 #pragma once
 
 #include <string>
@@ -18,25 +18,26 @@ struct adoption {
   bool passes_twins = false;          // a row whose id the outbox has already stays, and is not copied
   std::string where;                  // the user's condition over NEW; empty: none
   bool keeps = false;                 // rows stay in the user's table
-  std::vector<std::string> order_by;  // columns, for the backlog; ctid: as they lie
+  std::vector<std::string> order_by;  // columns, for the backlog; ctid: physical order
 };
 
-// Takes the lock that the next statements need: no writer has an open transaction then, and none begins.
+// Takes the lock that the following statements need: it excludes writers with open transactions and new
+// writers.
 std::string lock_statement(const source_table& table);
 
-// Takes away what an adoption has made; nothing if there is none.
+// Removes the objects of an adoption; does nothing if there is none.
 std::string removal_statements(const source_table& table);
 
-// Makes functions and triggers, where there are none. backlog_taken: when, or empty.
+// Creates functions and triggers; none may exist. backlog_taken: when the backlog was copied, or empty.
 std::string adoption_statements(const adoption& what, const std::string& backlog_taken);
 
-// The backlog has two passes: what is there before the lock is taken, so that writers go on meanwhile; and
-// what has come since then, under the lock. Empty: this pass is not needed.
+// The backlog is copied in two passes: first the rows that exist before the lock is taken, so that writers
+// continue meanwhile; then, under the lock, the rows added since. Empty: this pass is not needed.
 struct backlog_statements {
   std::vector<std::string> before_lock;
   std::vector<std::string> under_lock;
 };
-// The last statement of each pass meets the rows that it takes.
+// The row count of a pass's last statement is the number of rows copied.
 backlog_statements backlog_of(const adoption& what);
 
 }  // namespace outboxd::app

@@ -112,7 +112,7 @@ tl::unexpected<error> no_column(const source_table& from, const std::string& nam
   return permanent(fmt::format("{}: {} has no column {}; it has {}", option, from.shown(), name, all));
 }
 
-// A header without a value is no header: so one that may be null is added only if it is not.
+// A null column yields no header, so a nullable column is added only if it has a value.
 result<std::string> all_headers(const source_table& from, const column_mapping& mapping,
                                 const std::string& own) {
   constexpr std::string_view append = " OPERATOR(pg_catalog.||) ";

@@ -1,4 +1,4 @@
-// column_fit: how a column of the user's table becomes a field of an event, if its type allows it.
+// column_fit: how a column of the user's table is converted to a field of an event, if its type allows it.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace outboxd::app {
 
-// The event's fields and the expressions for them, over a row named NEW. Everything in them is named with its
-// schema, so that no search_path matters.
+// The event's fields and the expressions for them, over a row named NEW. All names in the expressions are
+// schema-qualified, so the search_path does not matter.
 struct event_expression {
   event_field field;
   std::string sql;
 };
-// payload: of the outbox. The error names the column, its type, and what is allowed.
+// payload: the outbox's payload type. The error names the column, its type, and the allowed types.
 result<std::vector<event_expression>> fit_columns(const source_table& from, const column_mapping& mapping,
                                                   payload_type payload);
 

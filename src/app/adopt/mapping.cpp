@@ -38,10 +38,10 @@ std::string all_fields() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Debezium sends a row without a payload as well, and fails no INSERT over any row.
+// Debezium also sends rows without a payload, and never makes an INSERT fail.
 //
-// Spring Modulith has no aggregates: each publication is one of its own, so nothing waits for another. It
-// looks at its rows again itself.
+// Spring Modulith has no aggregates: each publication becomes its own aggregate, so no event waits for
+// another. Modulith reads its rows again, so they are kept.
 std::optional<column_mapping> mapping_of(std::string_view preset) {
   using enum event_field;
   const auto column = [](const char* name) { return field_source{field_source::kind::column, name}; };
@@ -76,7 +76,7 @@ std::optional<name_and_value> split(const std::string& text) {
   return name_and_value{text.substr(0, at), text.substr(at + 1)};
 }
 
-// 'it''s' is the text it's; nothing for what is no such text.
+// Returns it's for 'it''s'; nullopt if the input is not a quoted text.
 std::optional<std::string> constant_of(const std::string& value) {
   if (value.size() < 2 || value.front() != '\'' || value.back() != '\'') return std::nullopt;
   std::string out;

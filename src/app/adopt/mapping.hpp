@@ -11,7 +11,7 @@
 
 namespace outboxd::app {
 
-// In the order in which they stand in an event.
+// In the order of an event's columns.
 enum class event_field {
   id,
   available_at,
@@ -39,7 +39,7 @@ struct header_source {
   std::string column;
 };
 
-// What becomes of rows that cannot be events; nothing: not said.
+// What happens to rows that cannot become events; nullopt: not specified.
 struct misfit_options {
   std::optional<std::string> null_payload;
   std::optional<std::string> unfit;
@@ -48,11 +48,11 @@ struct misfit_options {
 struct column_mapping {
   std::map<event_field, field_source> fields;
   std::vector<header_source> headers;
-  bool keeps = false;        // the preset's table is not to be emptied
+  bool keeps = false;        // rows must stay in the preset's table
   misfit_options misfits{};  // the preset's choices
 };
 
-// preset: empty for none. maps: FIELD=COLUMN, FIELD='TEXT' or FIELD= for none; they go before the preset.
+// preset: empty for none. maps: FIELD=COLUMN, FIELD='TEXT' or FIELD= for none; they override the preset.
 // headers: NAME=COLUMN. The error names the option.
 result<column_mapping> read_mapping(const std::string& preset, const std::vector<std::string>& maps,
                                     const std::vector<std::string>& headers);

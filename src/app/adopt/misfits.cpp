@@ -76,7 +76,7 @@ std::string as_option(std::string_view name, const std::string& choice) {
 constexpr std::string_view misfit_choices =
     "--unfit skip (it is not copied, and stays in the table) or --unfit refuse (its INSERT fails)";
 
-// Which of the columns of names may be null.
+// The nullable columns among those mapped to names.
 std::vector<std::string> nullable_names(const source_table& from, const column_mapping& mapping) {
   std::vector<std::string> out;
   for (const auto field : names)
@@ -85,7 +85,7 @@ std::vector<std::string> nullable_names(const source_table& from, const column_m
   return out;
 }
 
-// The kind of value, in can_become's words, that a cast to the payload's type may find that it is not.
+// The kind of value, as can_become names it, that a cast to the payload's type requires; the cast may fail.
 std::string_view doubtful_payload(const source_column& one, payload_type payload) {
   const bool is_text = is_string_like(one);
   if (payload == payload_type::jsonb && (is_text || one.base == "json")) return "jsonb";

@@ -18,7 +18,7 @@ std::string quoted_name(std::string_view name) {
   return '"' + doubled(name, "\"") + '"';
 }
 
-// Standard strings or not, this is the same text (PostgreSQL manual, "standard_conforming_strings").
+// Has the same meaning with and without standard_conforming_strings (see the PostgreSQL manual).
 std::string quoted_text(std::string_view text) {
   const bool has_backslash = text.find('\\') != std::string_view::npos;
   return (has_backslash ? "E'" : "'") + doubled(text, "'\\") + '\'';

@@ -1,4 +1,4 @@
-// quoting: names and texts as SQL needs them, whatever is in them.
+// quoting: quotes names and texts for SQL, whatever they contain.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 namespace outboxd::app {
 
 std::string quoted_name(std::string_view name);  // "out""box"
-std::string quoted_text(std::string_view text);  // 'it''s', or E'…' with a backslash in it
-std::string quoted_body(std::string_view body);  // $outboxd$…$outboxd$, with a tag that is not in it
+std::string quoted_text(std::string_view text);  // 'it''s', or E'…' if it contains a backslash
+std::string quoted_body(
+    std::string_view body);  // $outboxd$…$outboxd$, with a tag that does not occur in the body
 
 }  // namespace outboxd::app

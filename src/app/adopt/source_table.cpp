@@ -18,19 +18,20 @@ result<pg::rows> ask_catalog(pg::blocking_session& session, const std::string& s
   return std::move(*answer);
 }
 
-// The session's own search_path holds PostgreSQL's names alone; the user's is what it began with.
+// This session's search_path contains only PostgreSQL's own schema; the user's search_path is the initial
+// one.
 result<std::string> find_table(pg::blocking_session& session, const std::string& name) {
   const auto answer = session.execute(
       "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid FROM (SELECT pg_catalog.set_config('search_path',"
       " s.reset_val, true) FROM pg_catalog.pg_settings AS s WHERE s.name OPERATOR(pg_catalog.=) 'search_path'"
       " OFFSET 0) AS own",
       {name});
-  // Class 42: a syntax error. 0A000: of another database.
+  // Class 42: a syntax error. 0A000: the name refers to another database.
   if (!answer && (answer.error().sqlstate.starts_with("42") || answer.error().sqlstate == "0A000"))
     return permanent(fmt::format("--table '{}' is no name of a table; give SCHEMA.TABLE", name));
   if (!answer)
     return tl::make_unexpected(pg::refused_statement(answer.error().sqlstate, answer.error().words));
-  // It holds until the transaction ends.
+  // Applies until the transaction ends.
   const auto back =
       session.execute("SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)");
   if (!back) return tl::make_unexpected(pg::refused_statement(back.error().sqlstate, back.error().words));

@@ -1,4 +1,4 @@
-// source_table: the user's own outbox table, as the catalog has it.
+// source_table: the user's own outbox table, as described in the catalog.
 #pragma once
 
 #include <optional>
@@ -14,20 +14,20 @@ namespace outboxd::app {
 
 struct source_column {
   std::string name;
-  std::string type;     // for people: character varying(255)
+  std::string type;     // for display: character varying(255)
   std::string base;     // PostgreSQL's own type below any domain: varchar; empty for any other
   char category = 'U';  // pg_type.typcategory
   bool not_null = false;
   bool counts = false;  // identity, or a default from a sequence
 };
 
-// An adoption that is there already, from the comment of its function.
+// An existing adoption, read from the comment of its function.
 struct adoption_record {
   std::vector<std::string> triggers;
   std::vector<std::string> functions;  // qualified and quoted
-  bool kept = false;                   // rows that have been copied may still be in the table
+  bool kept = false;                   // copied rows may still be in the table
   std::string backlog_taken;           // when; empty: never
-  std::string through;                 // the partitioned table that it came from, else empty
+  std::string through;                 // the partitioned table that it was inherited from, else empty
 };
 
 struct source_table {
@@ -36,8 +36,8 @@ struct source_table {
   std::string name;
   std::string owner;
   bool partitioned = false;      // rows are in its partitions
-  bool is_partition = false;     // rows come through another table, too
-  bool forces_security = false;  // policies hold for the owner as well
+  bool is_partition = false;     // it also receives rows through another table
+  bool forces_security = false;  // policies apply to the owner too
   bool is_referenced = false;    // by foreign keys
   std::vector<source_column> columns;
   std::vector<std::string> primary_key;
@@ -48,8 +48,8 @@ struct source_table {
   std::string shown() const;       // public.outboxevent
 };
 
-// Finds it as the session's user would, by search_path if no schema is given. An error if it is nothing that
-// can be adopted.
+// Finds the table as the session's user would, by search_path if no schema is given. Returns an error if it
+// cannot be adopted.
 result<source_table> read_source_table(pg::blocking_session& session, const std::string& name,
                                        const pg::schema_name& outbox);
 

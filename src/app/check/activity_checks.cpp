@@ -1,4 +1,4 @@
-// activity_checks: what else goes on in PostgreSQL at this moment: notifications, and locks in the way.
+// activity_checks: current activity in PostgreSQL: notifications, and locks that block relays.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -23,12 +23,13 @@ boost::asio::awaitable<bool> pause(pg::connection& link, std::chrono::millisecon
   co_return true;
 }
 
-// Who holds up the queue, as the server says: from a half on, to one session that notifies in five seconds
-// (async.c, QUEUE_FULL_WARN_INTERVAL). A relay may have been that one. 0: it does not say.
+// The process that holds up the notification queue, from the server's warning. The server warns only if the
+// queue is half full, and only one notifying session every five seconds (async.c, QUEUE_FULL_WARN_INTERVAL),
+// which may have been a relay. 0: no warning was received.
 int named_holder(context& of, int percent) {
   const auto until = std::chrono::steady_clock::now() + 6s;
   for (;;) {
-    // Refused where the queue is full, and the server says who holds it up all the same.
+    // Fails if the queue is full, but the server still names the process that holds it up.
     static_cast<void>(of.ask(fmt::format("NOTIFY outboxd_check_{}", ::getpid())));
     const int process = of.raw().take_queue_holder();
     const auto now = std::chrono::steady_clock::now();
@@ -37,7 +38,7 @@ int named_holder(context& of, int percent) {
   }
 }
 
-// A session whose lock, or transaction, is in the way.
+// A session whose lock or transaction blocks others.
 struct lock_holder {
   std::string pid;  // empty: a prepared transaction, which has no process
   std::string words;
@@ -48,7 +49,7 @@ struct lock_holder {
   }
 };
 
-// Columns of sql/check/{locks,row_locks,queue_holder}.sql; the last two of locks alone.
+// Columns of sql/check/{locks,row_locks,queue_holder}.sql; only locks has the last two.
 struct holder {
   enum column : int { keeps_from, shard, mode, pid, user, application, query, waits_for, behind };
 };
@@ -86,7 +87,7 @@ std::string words_of(const std::string& schema, const pg::rows& all, int row) {
       schema, who, all.at(row, holder::mode), all.at(row, holder::behind));
 }
 
-// Row locks only if nobody has locked the table, because the question would wait for that lock.
+// Row locks are checked only if no session has locked the table, because the query would wait for that lock.
 result<std::vector<lock_holder>> lock_holders_now(context& of) {
   OUTBOXD_TRY(auto found, of.look("locks", {pg::int8(of.database().claim_timeout.count())}));
   if (found.size() == 0) {
@@ -99,7 +100,8 @@ result<std::vector<lock_holder>> lock_holders_now(context& of) {
   return out;
 }
 
-// PostgreSQL does not show who listens, so without a name from it the oldest transaction is only a guess.
+// PostgreSQL does not show which sessions listen, so unless it names one, the oldest transaction is only a
+// guess.
 std::optional<lock_holder> queue_holder_now(context& of, int process) {
   const auto found = of.look("queue_holder", {pg::int4(process)});
   if (!found || found->size() == 0) return std::nullopt;
@@ -114,7 +116,7 @@ std::optional<lock_holder> queue_holder_now(context& of, int process) {
                   found->at(0, holder::mode))};
 }
 
-// From a tenth on, as relays see it.
+// A tenth is the limit that relays use, too.
 std::optional<finding> judge_queue(context& of) {
   const auto usage = of.ask("SELECT (100 * pg_notification_queue_usage())::int");
   const int percent = usage ? std::atoi(std::string(usage->at(0, 0)).c_str()) : 0;
@@ -133,7 +135,7 @@ std::optional<finding> judge_queue(context& of) {
 
 }  // namespace
 
-// On a channel of its own: no relay and no writer is disturbed.
+// On a separate channel, so that no relay or writer is disturbed.
 finding check_notification(context& of) {
   if (!of.known.sound.contains("database.writable")) return not_checked("the server takes no writes");
   if (!of.known.sound.contains("database.pooler"))
@@ -163,7 +165,7 @@ finding check_notification(context& of) {
   return ok("arrives");
 }
 
-// What is there at two looks, a second apart.
+// Only holders seen in two checks one second apart.
 finding check_locks(context& of) {
   const auto first = lock_holders_now(of);
   if (!first) return not_checked(first.error().message);

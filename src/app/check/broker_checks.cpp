@@ -1,5 +1,5 @@
-// broker_checks: each RabbitMQ of amqp.url: the login, what was agreed on, the exchanges, and the permission
-// to publish there.
+// broker_checks: for each RabbitMQ in amqp.url: the login, the negotiated limits, the exchanges, and the
+// permission to publish to them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace outboxd::app::check {
 namespace {
 
-constexpr int most_connections = 8;  // that are tried at once
+constexpr int most_connections = 8;  // opened at the same time for the check
 
-// One broker, and the reactor that its questions run on.
+// One broker, and the reactor on which its requests run.
 struct subject {
   const settings& from;
   boost::asio::io_context& io;
@@ -42,7 +42,7 @@ struct subject {
   }
 };
 
-// An exchange that events go to, and whether the relay declares it.
+// An exchange that receives events, and whether the relay declares it.
 struct place {
   std::string exchange;
   bool declared;
@@ -126,13 +126,13 @@ finding check_declared(const subject& at, amqp::inquiry& line, const place& wher
                   where.exchange));
 }
 
-// Types that take a message and have no queue for it at that moment, though it is not lost: RabbitMQ returns
-// it to whoever publishes it as mandatory.
+// Exchange types that accept a message without routing it to a queue at once, although it is not lost:
+// RabbitMQ returns it if it was published as mandatory.
 bool defers(std::string_view type) {
   return type == "x-delayed-message" || type == "x-message-deduplication";
 }
 
-// Where it usually is, unless it is set.
+// The usual address, unless one is set.
 http::url management_of(const subject& at) {
   if (at.from.management_url)
     if (auto set = at.from.management_url()) return *std::move(set);
@@ -149,11 +149,12 @@ std::string_view type_in(std::string_view words) {
   if (words.find("arg 'type'") == words.npos || at == words.npos) return {};
   auto rest = words.substr(at + before.size());
   rest.remove_prefix(
-      std::min(rest.find_first_not_of('\''), rest.size()));  // quoted once more if it has a dash
+      std::min(rest.find_first_not_of('\''), rest.size()));  // quoted once more if it contains a dash
   return rest.substr(0, rest.find('\''));
 }
 
-// It is there, and nobody asks the relay to declare it. A declaration that cannot succeed tells its type.
+// The exchange exists, and the relay does not have to declare it. A declaration that cannot succeed reveals
+// its type.
 finding check_type(const subject& at, amqp::inquiry& line, const place& where) {
   constexpr auto untold = "exists; its type is not known";
   if (line.broker().product != "RabbitMQ") return ok(untold);
@@ -190,8 +191,8 @@ finding check_permission(const subject& at, amqp::inquiry& line, const place& wh
   const auto said = wait_for(at.io, line.may_publish(where.exchange));
   if (!said) return not_checked(fmt::format("{}; {}", said.error().message, how_it_shows));
   switch (said->code) {
-    case AMQP_PRECONDITION_FAILED:  // as meant, see inquiry
-    case AMQP_NOT_FOUND:            // looked at behind the permission
+    case AMQP_PRECONDITION_FAILED:  // as intended, see inquiry
+    case AMQP_NOT_FOUND:            // checked after the permission
       return ok("the user may publish there");
     case AMQP_ACCESS_REFUSED:
       return failure(said->words, permissions_for(at));
@@ -208,7 +209,7 @@ finding check_alarm(const subject&, amqp::inquiry& line) {
 
 finding check_lanes(const subject& at, amqp::inquiry&) {
   const int wanted = std::min(at.from.relay.lanes, most_connections);
-  std::deque<amqp::inquiry> more;  // they stay where they are
+  std::deque<amqp::inquiry> more;  // a deque, because its elements do not move
   std::optional<error> refused;
   while (!refused && static_cast<int>(more.size()) + 1 < wanted) {
     auto line = at.dial();
@@ -241,7 +242,7 @@ finding check_message_size(const subject& at, amqp::inquiry& line) {
   return ok(words);
 }
 
-// Of the connection, or of each exchange.
+// Alarms of the connection, or of each exchange.
 using question = std::variant<finding (*)(const subject&, amqp::inquiry&),
                               finding (*)(const subject&, amqp::inquiry&, const place&)>;
 
@@ -286,7 +287,7 @@ void check_one(const subject& at, findings& out) {
 findings check_broker(const settings& from) {
   boost::asio::io_context io(1);
   findings out;
-  bool any = false;  // a relay goes on to the next of the list, so one is enough
+  bool any = false;  // a relay tries the next URL of the list, so one is enough
   for (const relay::secret& one : from.relay.broker.urls) {
     const auto text = one.read_blocking();
     const auto target = text ? amqp::parse_url(*text) : tl::make_unexpected(text.error());

@@ -8,7 +8,7 @@
 namespace outboxd::app::check {
 namespace {
 
-// A regular expression for these names alone. Permissions call the default exchange amq.default.
+// A regular expression that matches only these names. Permissions call the default exchange amq.default.
 std::string pattern_of(const std::vector<std::string>& names) {
   std::vector<std::string> escaped;
   for (const auto& name : names) {
@@ -22,8 +22,8 @@ std::string pattern_of(const std::vector<std::string>& names) {
   return names.size() > 1 ? "^(" + all + ")$" : "^" + all + "$";
 }
 
-// rabbitmqctl makes and deletes no exchange, and rabbitmqadmin takes other arguments since RabbitMQ 4. The
-// API takes the same ones. curl asks for the password of ADMIN.
+// rabbitmqctl cannot create or delete exchanges, and rabbitmqadmin has different arguments since RabbitMQ 4.
+// The HTTP API has not changed. curl asks for the password of ADMIN.
 std::string ask_for_exchange(std::string_view method, const http::url& api, const std::string& vhost,
                              const std::string& exchange) {
   return fmt::format("curl -fsS -u ADMIN -X {} {}", method,
@@ -37,7 +37,7 @@ constexpr auto look_at_certificates =
     "-noout -text -in FILE";
 constexpr auto raise_connection_max = "rabbitmq.conf: connection_max  # raise it";
 
-// RabbitMQ says whose limit it is: of a user, a vhost, or a node; and of connections or channels.
+// RabbitMQ says whether the limit is per user, vhost or node, and whether it counts connections or channels.
 constexpr std::array broker_refusals{
     known_refusal{{"limit", "channels", "on node"}, "rabbitmq.conf: channel_max_per_node  # raise it"},
     known_refusal{
@@ -98,7 +98,7 @@ std::string alternate_remedy(const http::url& api, const std::string& vhost, con
                      shell_word(vhost), shell_word(policy));
 }
 
-// Of several policies only one applies to a queue.
+// Only one of several matching policies applies to a queue.
 std::string dead_letters_remedy(const std::string& vhost, const std::string& queue,
                                 const std::string& policy) {
   if (policy.empty())

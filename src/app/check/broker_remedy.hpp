@@ -1,4 +1,4 @@
-// broker_remedy: what to do about what RabbitMQ refuses, as commands of its administrator.
+// broker_remedy: remedies for errors from RabbitMQ, as commands for its administrator.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace outboxd::app::check {
 
-// words: of the refused login, or of one connection too many.
+// words: the message of the refused login, or of the connection that exceeded a limit.
 std::string login_remedy(const std::string& words, const amqp::url& target);
 
-// For all exchanges at once, because rabbitmqctl replaces the permissions of before.
+// For all exchanges at once, because rabbitmqctl replaces earlier permissions.
 std::string permission_remedy(const amqp::url& target, const std::vector<std::string>& writes,
                               const std::vector<std::string>& declares);
 
-// A durable topic exchange. api: RabbitMQ's management API.
+// Declares a durable topic exchange. api: the URL of RabbitMQ's management API.
 std::string missing_exchange_remedy(const http::url& api, const std::string& vhost,
                                     const std::string& exchange);
 
-// Against an alternate exchange. policy: that gives it; empty: an argument of the exchange.
+// Removes an alternate exchange. policy: the policy that sets it; empty: an argument of the exchange.
 std::string alternate_remedy(const http::url& api, const std::string& vhost, const std::string& exchange,
                              const std::string& policy);
 
-// A dead letter exchange for a queue. policy: that applies to it now; empty: none.
+// Sets a dead letter exchange for a queue. policy: the policy that applies now; empty: none.
 std::string dead_letters_remedy(const std::string& vhost, const std::string& queue,
                                 const std::string& policy);
 

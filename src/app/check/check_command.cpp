@@ -1,4 +1,4 @@
-// check: looks at everything that a relay needs, changes nothing, and says what to do.
+// check: examines everything that a relay needs, changes nothing, and reports faults with remedies.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,13 +13,14 @@
 namespace outboxd::app {
 namespace {
 
-// Where the settings come from, and what is unwise about them. What is wrong has ended the command before.
+// Reports where the settings come from, and warns about risky ones. Invalid settings have already ended the
+// command.
 check::findings check_configuration(const settings& from) {
   const auto about = [](check::finding one) { return check::named("configuration", std::move(one)); };
   check::findings out{
       about(check::ok(from.sources.empty() ? "nothing is set; defaults and PG* variables"
                                            : fmt::format("from {}", fmt::join(from.sources, ", "))))};
-  // "what is unwise; what to do"
+  // "the risk; the remedy"
   for (const std::string& one : from.warnings) {
     const auto end = one.rfind("; ");
     out.push_back(
@@ -32,7 +33,7 @@ int check_command(const settings& from, bool as_json) {
   check::findings all;
   const auto take = [&](check::findings more) {
     if (!as_json) fmt::print("{}", check::as_text(more));
-    std::fflush(stdout);  // the next ones may take a while
+    std::fflush(stdout);  // the following checks may take a while
     std::move(more.begin(), more.end(), std::back_inserter(all));
   };
   take(check_configuration(from));

@@ -1,4 +1,4 @@
-// check_command: check, for the command line.
+// check_command: the command check.
 #pragma once
 
 #include "app/command/command_set.hpp"

@@ -1,4 +1,4 @@
-// checks: everything that the command looks at, in the order of the report.
+// checks: all checks of the command, in the order of the report.
 #pragma once
 
 #include <chrono>
@@ -13,15 +13,15 @@ namespace outboxd::app::check {
 // database_checks.cpp: the table of the checks of PostgreSQL. If the login fails, the rest is not checked.
 findings check_database(context& of);
 
-// The warnings and failures that are the same for whoever can read the outbox, for the console: what is said
-// of the relay's login is not among them. Each question may take so long.
+// The warnings and failures that do not depend on the login, for the console; findings about the relay's
+// login are not included. Each query may take up to the given time.
 tl::expected<findings, error> check_table(context& of, std::chrono::seconds longest);
 
 // server_checks.cpp
 finding refused_login(const context& of, const error& why);
 finding check_tls(context& of);
 finding check_pooler(context& of);
-// Pure. host: as connection::server() has it.
+// Pure. host: as returned by connection::server().
 finding judge_transport(const std::string& host, bool encrypted, const std::string& sslmode);
 
 // outbox_checks.cpp
@@ -44,7 +44,7 @@ finding check_locks(context& of);
 // broker_checks.cpp: each URL of amqp.url.
 findings check_broker(const settings& from);
 
-// policy_checks.cpp: what only RabbitMQ's management API tells about these exchanges.
+// policy_checks.cpp: facts about these exchanges that only RabbitMQ's management API reports.
 findings check_policies(const settings& from, const std::vector<std::string>& exchanges);
 
 }  // namespace outboxd::app::check

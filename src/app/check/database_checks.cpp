@@ -1,4 +1,4 @@
-// database_checks: the checks of PostgreSQL in their order, and which of them can be made at all.
+// database_checks: the checks of PostgreSQL in order, with their prerequisites.
 #include <fmt/format.h>
 
 #include <array>
@@ -10,13 +10,13 @@
 namespace outboxd::app::check {
 namespace {
 
-// What has to be known to be well before.
+// The checks that must have passed before.
 enum class needs { login, outbox };
 
-// What is said of the session that looks, such as its rights, is so of a relay's login alone.
+// Findings about the checking session, such as its rights, are valid only for the relay's login.
 enum class looks { as_a_relay, as_anybody };
 
-// A function, or what is said if the statement of the same name in sql/check finds nothing.
+// A function, or the message if the statement of the same name in sql/check finds no fault.
 using look = std::variant<finding (*)(context&), const char*>;
 
 struct check {

@@ -1,4 +1,4 @@
-// finding: what one check has found.
+// finding: the result of one check.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@ namespace outboxd::app::check {
 
 enum class verdict {
   ok,
-  warning,      // works, and will hurt some day
-  failure,      // the relay does not work, or not as it should
-  not_checked,  // could not be looked at, or is none of this set-up's
+  warning,      // works, but will cause trouble
+  failure,      // the relay does not work, or works incorrectly
+  not_checked,  // could not be examined, or does not apply
 };
 
 struct finding {
-  std::string name;  // of the check: the same in every release, for scripts
+  std::string name;  // stable name of the check, for scripts
   verdict how = verdict::ok;
   std::string words;
-  std::string remedy;  // of a warning or failure: a command, or the setting to change
+  std::string remedy;  // for a warning or failure: a command, or the setting to change
 };
 using findings = std::vector<finding>;
 
-// What a check returns; whoever runs it knows its name.
+// The result of a check; the caller knows its name.
 inline finding ok(std::string words) {
   return {{}, verdict::ok, std::move(words), {}};
 }

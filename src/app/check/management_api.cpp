@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr milliseconds longest_wait = 5s;  // for one answer
+constexpr milliseconds longest_wait = 5s;  // for one response
 constexpr auto enable_remedy =
     "rabbitmq-plugins enable rabbitmq_management  # on the broker; or correct amqp.management_url";
 
@@ -26,7 +26,7 @@ std::string reason_in(const std::string& body) {
   return reason ? ": " + in_quotes(reason->substr(0, enough)) : std::string();
 }
 
-// Plain HTTP in answer to a greeting of TLS.
+// The server answered the TLS handshake with plain HTTP.
 bool is_no_tls(const boost::system::error_code& failed) {
   const int reason = ERR_GET_REASON(static_cast<unsigned long>(failed.value()));
   return amqp::is_about_tls(failed) &&
@@ -86,7 +86,7 @@ result<http::answer> management_api::ask(std::string_view target, milliseconds l
 finding management_api::refused(int status, const std::string& body) const {
   auto words = fmt::format("{} answers {}{}", where_.display(), status, reason_in(body));
   const auto user = shell_word(login_.user);
-  // Of a wrong password RabbitMQ 3 says "Login failed", RabbitMQ 4 "Not_Authorized".
+  // For a wrong password, RabbitMQ 3 returns "Login failed" and RabbitMQ 4 "Not_Authorized".
   if (status == 401 && body.find("Not management user") != std::string::npos)
     return warning(
         std::move(words),

@@ -1,4 +1,4 @@
-// management_api: asks RabbitMQ's management API, in bounded time, for JSON.
+// management_api: requests JSON from RabbitMQ's management API, with time limits.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ namespace outboxd::app::check {
 
 class management_api {
  public:
-  // login: for a URL that has none. tls: what the relay trusts and shows, for a URL with https. All questions
-  // together may take `limit`.
+  // login: used if the URL has none. tls: the relay's CAs and client certificate, for an https URL. All
+  // requests together may take `limit`.
   management_api(http::url where, http::credentials login, amqp::tls_settings tls,
                  std::chrono::milliseconds limit);
 
   const http::url& where() const { return where_; }
 
-  // null: there is no such thing (404). What cannot be asked is a warning: a relay works without it.
+  // null: not found (404). A failed request is only a warning, because a relay works without this API.
   tl::expected<nlohmann::json, finding> get(std::string_view target) const;
 
  private:

@@ -1,5 +1,5 @@
-// outbox_checks: the outbox itself: its version, whether it is what `migrate` makes, and what the user may do
-// there.
+// outbox_checks: the outbox itself: its version, whether it matches the schema that `migrate` creates, and
+// the user's rights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct missing_right {
   std::string_view kind, name, privilege;
 };
 
-// What a relay runs, and what the views in it call.
+// The functions that a relay calls, and those that its views call.
 std::string names_of_statements(const context& of) {
   std::string out = "pg_lock_status pg_stat_get_activity pg_terminate_backend";
   for (const auto& one :
@@ -29,7 +29,7 @@ std::string names_of_statements(const context& of) {
   return out;
 }
 
-// The rights that the user lacks, and the statements that grant them; those that `matters`.
+// The rights that the user lacks, and the statements that grant them, filtered by `matters`.
 template <class Predicate>
 finding check_rights(context& of, std::string sound, Predicate matters) {
   constexpr int most_names = 3;
@@ -52,7 +52,7 @@ finding check_rights(context& of, std::string sound, Predicate matters) {
   return (hurts ? failure : warning)(std::move(words), std::move(remedies));
 }
 
-// What hinders the user from looking at the outbox at all, or else why a question failed.
+// The reason why the user cannot access the outbox at all, or else the reason why a query failed.
 finding check_access(context& of, const error& why) {
   auto found = check_rights(of, "", [](const missing_right& one) {
     return one.kind == "ROLE" || one.kind == "SCHEMA" || one.name == "migration";
@@ -62,7 +62,7 @@ finding check_access(context& of, const error& why) {
 
 }  // namespace
 
-// A migration table that may not be read is a matter of privileges, and there is an outbox.
+// An unreadable migration table means that the outbox exists and privileges are missing.
 finding check_schema(context& of) {
   const auto& schema = of.database().schema;
   const auto there =
@@ -109,7 +109,7 @@ finding check_state(context& of) {
       words, stays ? "outboxd migrate  # repairs all but what it then names" : "outboxd migrate");
 }
 
-// Some rights are needed only where something is ever deleted.
+// Some rights are needed only if retention deletes rows.
 finding check_privileges(context& of) {
   const auto deletes = relay::retention_of(of.configured().relay);
   const bool keeps = of.database().after_publish == store::after_publish::keep && !deletes.published;

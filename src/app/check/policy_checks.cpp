@@ -1,5 +1,5 @@
-// policy_checks: what RabbitMQ's management API tells about the exchanges and the queues bound to them: who
-// gets what cannot be routed, and which queues throw messages away.
+// policy_checks: information from RabbitMQ's management API about the exchanges and their queues: alternate
+// exchanges for unroutable messages, and queues that drop messages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 constexpr auto api_timeout = 10s;
-constexpr std::size_t most_queues = 100;  // of an exchange, that are looked at
-constexpr std::size_t most_names = 3;     // of queues, in a line
+constexpr std::size_t most_queues = 100;  // examined per exchange
+constexpr std::size_t most_names = 3;     // names of queues per line
 
 using answer = tl::expected<json, finding>;
 
@@ -66,7 +66,7 @@ finding check_alternate(const broker_api& at, const std::string& name, const jso
                  alternate_remedy(at.api.where(), at.vhost, name, found->policy));
 }
 
-// Names of the queues that are bound to it; those behind another exchange are left out.
+// Names of the queues that are bound directly to the exchange.
 tl::expected<std::set<std::string>, finding> queues_of(const broker_api& at, const std::string& exchange) {
   OUTBOXD_TRY(const auto said,
               at.ask("exchanges", exchange, "/bindings/source?columns=destination,destination_type"));

@@ -20,11 +20,11 @@ std::optional<std::int64_t> number_in(const nlohmann::json& of, const char* key)
   return found->get<std::int64_t>();
 }
 
-// As RabbitMQ puts them together: the lower of the argument and the policy, where a negative one stands for
-// no limit and yields to the other (rabbit_quorum_queue:resolve_delivery_limit). Nothing: no limit.
+// Combined as in RabbitMQ: the lower of the argument and the policy; a negative value means no limit, and
+// then the other value applies (rabbit_quorum_queue:resolve_delivery_limit). nullopt: no limit.
 std::optional<std::int64_t> limit_of(const nlohmann::json& queue, const nlohmann::json& arguments,
                                      const nlohmann::json& policy, int major) {
-  // RabbitMQ 4 tells what has come of it: a number, or "unlimited".
+  // RabbitMQ 4 reports the resulting limit: a number, or "unlimited".
   if (const auto told = number_in(queue, "delivery_limit")) return *told < 0 ? std::nullopt : told;
   if (text_in(queue, "delivery_limit")) return std::nullopt;
   const auto by_argument = number_in(arguments, "x-delivery-limit");
@@ -78,7 +78,8 @@ queue_fate judge_queue(const nlohmann::json& queue, int rabbitmq_major) {
     out.what = fate::dead_lettered;
     return out;
   }
-  // Told with the queue's figures, some seconds after it was declared or the broker started.
+  // Reported together with the queue's statistics, some seconds after the declaration or the start of the
+  // broker.
   if (member(queue, "effective_policy_definition") == nullptr) {
     out.what = fate::untold;
     return out;

@@ -1,4 +1,4 @@
-// remedy: what to do about words of a server.
+// remedy: remedies for a server's error messages.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,13 +10,13 @@
 
 namespace outboxd::app::check {
 
-// A remedy for words that have all of these parts.
+// A remedy for messages that contain all of these parts.
 struct known_refusal {
   std::array<std::string_view, 3> parts;
   std::string_view remedy;  // with names of arguments in braces
 };
 
-// The remedy of the first that fits; the last one fits all.
+// Returns the first matching remedy; the last one always matches.
 template <class... Args>
 std::string remedy_of(const std::string& words, const auto& known, const Args&... args) {
   const auto fits = [&](const known_refusal& one) {

@@ -44,7 +44,7 @@ std::string as_json(const findings& all) {
     line["remedy"] = one.remedy.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(one.remedy);
     out.push_back(std::move(line));
   }
-  // What a server says need not be UTF-8.
+  // A server's message may not be valid UTF-8.
   return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// report: the findings as lines for people or JSON for scripts, and the exit status.
+// report: the findings as text for people or JSON for scripts, and the exit status.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace outboxd::app::check {
 
-// A line for each, and the remedy on a line of its own below; each ends with a newline.
+// One line per finding, followed by its remedy on a separate line; each line ends with a newline.
 std::string as_text(const findings& all);
 
-// An array of objects with name, verdict, words and remedy (null if there is none).
+// A JSON array of objects with name, verdict, words and remedy (null if there is none).
 std::string as_json(const findings& all);
 
 bool any_failed(const findings& all);

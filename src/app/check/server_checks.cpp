@@ -1,4 +1,4 @@
-// server_checks: the login to PostgreSQL, and what is between it and outboxd.
+// server_checks: the login to PostgreSQL, and the connection to it (TLS, poolers).
 #include <fmt/format.h>
 
 #include "app/check/checks.hpp"

@@ -1,4 +1,4 @@
-// session_checks: what a relay's session with PostgreSQL is like: its settings and its clock.
+// session_checks: the settings of a relay's PostgreSQL session, and the server's clock.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A relay sets the most of these itself. It cannot before its first statements, and what it does not set it
-// has to live with.
+// A relay sets most of these settings itself, but only with its first statements; it must live with the
+// others.
 constexpr std::array hurtful{"statement_timeout",
                              "lock_timeout",
                              "idle_in_transaction_session_timeout",
@@ -44,7 +44,7 @@ bool is_timeout(std::string_view name) {
   return name.ends_with("_timeout");
 }
 
-// The clock's offset as one exchange tells it, and how far that may be wrong.
+// The clock's offset, measured by one round trip, and its maximum error.
 struct reading {
   double offset;
   double error;

@@ -1,4 +1,4 @@
-// command_set: the commands, each with its options, and what it does when it is the one that was given.
+// command_set: the commands, each with its options and the function that runs it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,15 +20,15 @@ enum class scope {
 
 struct command {
   CLI::App* parsed_by;
-  purpose what_for;                         // how much of the settings it needs
+  purpose what_for;                         // which settings it needs
   std::function<int(const settings&)> run;  // returns the exit status
   scope of = scope::any;
 };
 
 using command_set = std::vector<command>;
 
-// An option with a text that may be empty: an optional in add_option would then look as if it were not given.
-// `value` outlives the parsing.
+// An option whose text may be empty: with a std::optional in add_option, an empty text would look like a
+// missing option. `value` must outlive the parsing.
 inline CLI::Option* add_text(CLI::App& to, const char* name, std::optional<std::string>& value,
                              const std::string& help) {
   return to.add_option_function<std::string>(

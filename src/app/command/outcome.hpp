@@ -1,4 +1,4 @@
-// outcome: how a command ends: its exit status, and what it says of a failure.
+// outcome: how a command ends: its exit status and its error message.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ inline constexpr int exit_usage = 2;    // the command line or the configuration
 struct command_failure {
   int status;
   std::string message;
-  bool of_a_row = false;  // PostgreSQL cannot read a row, or not say it in UTF-8: less of it may do
-  bool lost = false;      // the connection: whether the statement was carried out is not known
+  bool of_a_row = false;  // PostgreSQL cannot read a row, or not convert it to UTF-8: fewer columns may work
+  bool lost = false;      // the connection was lost: the statement may or may not have been executed
 };
 template <class T>
 using outcome = tl::expected<T, command_failure>;
@@ -29,7 +29,7 @@ tl::unexpected<command_failure> run_failure(std::string message);
 void say_error(std::string_view message);
 int refuse(std::string_view message);
 
-// Returns the exit status; of a failure it says why.
+// Returns the exit status; prints the reason of a failure.
 int report(const outcome<int>& how);
 
 }  // namespace outboxd::app
