@@ -6,10 +6,10 @@
 
 namespace outboxd::app {
 
-// Adds commands that are not of this folder.
+// Adds commands that are defined in other folders.
 using add_commands = void (*)(CLI::App& app, const setting_flags& flags, command_set& to);
 
-// Reads the command line, the environment and the file, and does what they say. Returns the exit status.
+// Reads the command line, the environment and the file, and runs the command. Returns the exit status.
 int run_command_line(int argc, char** argv, add_commands others);
 
 }  // namespace outboxd::app

@@ -17,8 +17,8 @@ bool is_word(std::string_view argument) {
   return !argument.empty() && argument.find_first_not_of(letters) == std::string_view::npos;
 }
 
-// What may be shown of an argument that CLI11 does not know: "--databse-url" of "--databse-url=…", "-v" of
-// "-v9". Anything else may be the value of a misspelled flag, and a secret.
+// The part of an unknown argument that may be shown: "--databse-url" of "--databse-url=…", "-v" of "-v9".
+// Anything else may be the value of a misspelled flag, and therefore a secret.
 std::string unknown_flag(std::string_view argument) {
   constexpr std::string_view dashes = "--";
   if (argument.starts_with('-') && is_word(argument.substr(1, 1))) return std::string(argument.substr(0, 2));
@@ -36,7 +36,7 @@ std::string key_of_flag(std::string_view flag) {
   return key_of_words(words);
 }
 
-// By its place among the arguments; and by itself only where nothing but commands come before it.
+// Identified by its position among the arguments; shown only if everything before it is a command.
 std::string stray_argument(const std::string& one, const std::vector<std::string>& arguments) {
   const auto at = std::find(arguments.begin(), arguments.end(), one);
   const auto place = std::distance(arguments.begin(), at) + 1;
@@ -58,7 +58,7 @@ int refuse_extras(const std::vector<std::string>& extras, const std::vector<std:
                             stray_argument(extras.front(), arguments)));
 }
 
-// `outboxd --relay-lanes run` gives a setting the value run, and no command.
+// `outboxd --relay-lanes run` gives a setting the value "run", and no command.
 int refuse_without_command(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const auto is_named = [&](const CLI::App* one) { return one->get_name() == arguments[i]; };
@@ -70,7 +70,8 @@ int refuse_without_command(const CLI::App& app, const std::vector<std::string>& 
   return refuse("no command given; see `outboxd --help`");
 }
 
-// A word in the place of the command is shown; what follows a flag may be its value.
+// A word in the place of the command is shown; a word after a flag is not, because it may be the flag's
+// value.
 int refuse_command(const CLI::App& app, const std::vector<std::string>& extras,
                    const std::vector<std::string>& arguments) {
   if (extras.empty()) return refuse_without_command(app, arguments);
@@ -87,7 +88,7 @@ int refuse_without_option(const CLI::App& command) {
   return refuse(fmt::format("'{0}' needs {1}; see `outboxd help {0}`", command.get_name(), missing));
 }
 
-// The same for the second word, of a command that has several: `outboxd events lsit`.
+// The same for the second word of a command with subcommands: `outboxd events lsit`.
 int refuse_subcommand(const CLI::App& group, const std::vector<std::string>& extras,
                       const std::vector<std::string>& arguments) {
   std::vector<std::string> known;
@@ -102,15 +103,14 @@ int refuse_subcommand(const CLI::App& group, const std::vector<std::string>& ext
   return refuse(fmt::format("unknown command '{} {}'; {}", group.get_name(), arguments[1], choice));
 }
 
-// CLI11 says "--relay-lanes: 1 required  missing", or how many it was given.
+// CLI11's message is "--relay-lanes: 1 required missing", or says how many values were given.
 int refuse_number_of_values(std::string_view words) {
   const auto flag = words.substr(0, words.find(':'));
   if (words.ends_with("missing")) return refuse_flag_without_value(flag);
   return refuse(fmt::format("flag '{}' is given more than once; see `outboxd --help`", flag));
 }
 
-// The option of this name that the command, or one that it is part of, has: each command has a --json of its
-// own.
+// The option with this name of the command or one of its parents: each command has its own --json.
 const CLI::Option* find_option(const std::vector<const CLI::App*>& commands, const std::string& name) {
   for (const CLI::App* command : commands)
     for (const CLI::Option* one : command->get_options())
@@ -145,10 +145,10 @@ int refuse_flag_without_value(std::string_view flag) {
   return refuse(fmt::format("flag '{}' needs a value; see `outboxd --help`", flag));
 }
 
-// CLI11's words quote arguments, but for a wrong number of them.
+// CLI11's messages quote arguments, except those about a wrong number of arguments.
 int refuse_command_line(const CLI::App& app, const std::vector<std::string>& arguments,
                         const CLI::ParseError& wrong) {
-  // Of all that could be missing, only commands are required.
+  // Only commands can be missing, because nothing else is required.
   if (dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr) {
     const auto given = app.get_subcommands();
     const auto extras = app.remaining(true);

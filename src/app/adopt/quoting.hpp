@@ -8,7 +8,6 @@ namespace outboxd::app {
 
 std::string quoted_name(std::string_view name);  // "out""box"
 std::string quoted_text(std::string_view text);  // 'it''s', or E'…' if it contains a backslash
-std::string quoted_body(
-    std::string_view body);  // $outboxd$…$outboxd$, with a tag that does not occur in the body
+std::string quoted_body(std::string_view body);  // $outboxd$…$outboxd$, with an unused tag
 
 }  // namespace outboxd::app

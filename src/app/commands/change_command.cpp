@@ -1,4 +1,4 @@
-// change_command: the commands that change events: their questions and their output.
+// change_command: the commands that change events: their confirmation and their output.
 #include <fmt/format.h>
 
 #include <memory>
@@ -22,7 +22,7 @@ using nlohmann::json;
 
 struct change_options : order {
   std::string called;  // the command's words: events retry, or an older name
-  bool yes = false;    // change more than a thousand events, too
+  bool yes = false;    // allow a change of more than a thousand events
   bool dry_run = false;
   bool as_json = false;
 };

@@ -9,7 +9,7 @@
 namespace outboxd::app {
 
 // `called`: the command's words on the command line. The commands below `events` offer more than their older
-// names: they have --status, and tell which commands can change an event that this one cannot.
+// names: they have --status, and name the commands that can change an event that this one cannot.
 void add_change(CLI::App& to, command_set& commands, deed what, const std::string& called);
 
 }  // namespace outboxd::app

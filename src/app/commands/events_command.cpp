@@ -83,7 +83,7 @@ outcome<int> list(const settings& from, const list_options& options) {
   return exit_success;
 }
 
-// Bytes. PostgreSQL needs several times as much memory as it shows.
+// Bytes. PostgreSQL needs several times as much memory as the text shown.
 constexpr std::int64_t most_shown = 64'000'000;
 
 // Reads the payload in PostgreSQL's text form. bytea is \x and hexadecimal digits.

@@ -44,7 +44,7 @@ outcome<int> once(const settings& from, const status_options& options) {
   return status.at("errors").empty() ? exit_success : exit_failure;
 }
 
-// Runs until SIGINT or SIGTERM. Signals are taken between two snapshots, so that none is cut off.
+// Runs until SIGINT or SIGTERM. Signals are handled between two snapshots, so that no snapshot is cut off.
 outcome<int> watch(const settings& from, const status_options& options) {
   sigset_t ends;
   sigemptyset(&ends);

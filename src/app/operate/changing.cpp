@@ -78,7 +78,7 @@ outcome<bool> somebody_leads(operator_session& session) {
   return found.at(0, 0) == "t";
 }
 
-// Whether our lost session has ended. Until PostgreSQL gives it up, it may still commit.
+// True if our lost session has ended. Until PostgreSQL terminates it, it may still commit.
 outcome<bool> is_over(operator_session& session, const std::string& pid) {
   constexpr auto found_sql =
       "SELECT NOT EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.pid = $1::int"
@@ -110,10 +110,10 @@ class change_work {
   event_set from_;
   std::string pid_;
   std::string call_;
-  std::vector<std::string> parameters_;  // ids, seqs, audit, then the values given
+  std::vector<std::string> parameters_;  // ids, seqs, audit, then the new values
   change_figures figures_;
   std::vector<selected_event> named_;  // the events that had not been sent
-  std::vector<bool> changed_;  // for each of named_; false: published before, or changed by somebody else
+  std::vector<bool> changed_;  // for each of named_; false: already published, or changed by somebody else
 };
 
 outcome<void> change_work::begin(const std::vector<change_value>& values) {
@@ -206,8 +206,8 @@ command_failure change_work::find_out(command_failure lost, std::int64_t events,
 }
 
 // While a relay leads, waits until no relay can still send the former version of these events. A relay sends
-// only events that it has read or looked at within the last second. The confirm and the mark of such an event
-// take the rest of the wait.
+// only events that it has read or rechecked within the last second. The rest of the wait is for the confirm
+// and the mark of such an event.
 outcome<void> change_work::settle(change_end& into) {
   constexpr auto until_settled = 2s;
   constexpr std::size_t at_once = 1'000;
@@ -218,7 +218,7 @@ outcome<void> change_work::settle(change_end& into) {
   return {};
 }
 
-// A change is too late if the event had been published before, or goes out in its former version.
+// A change is too late if the event was already published, or is sent in its former version.
 outcome<void> change_work::look(std::size_t from, std::size_t many, change_end& into) {
   constexpr auto found_sql =
       "SELECT k.id, k.seq, coalesce(e.status::text, 'gone'),"

@@ -1,6 +1,6 @@
-// changing: applies an order to events. It selects the events and changes them portion by portion at a pace.
-// Each portion is a transaction of its own, under one row of outbox.audit. The caller's onlooker sees the
-// progress.
+// changing: applies an order to events. It selects the events and changes them in portions at a limited rate.
+// Each portion is a separate transaction; all share one row of outbox.audit. The caller's onlooker is told
+// about the progress.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ namespace outboxd::app {
 
 inline constexpr std::int64_t most_in_portion = 1000;
 
-// Keeps to a rate: a portion is a quarter of a second's events, and the pause before it makes up for the
-// portions before. Without a rate it pauses after each portion for as long as that portion took, because
-// writers and relays use the same table.
+// Limits the rate: a portion contains the events of a quarter of a second, and the pause before it
+// compensates for the duration of earlier portions. Without a rate, the pause after each portion is as long
+// as the portion took, because writers and relays use the same table.
 class pace {
  public:
   using clock = std::chrono::steady_clock;
@@ -51,7 +51,7 @@ struct selected_event {
   std::int64_t seq = 0;
   friend auto operator<=>(const selected_event&, const selected_event&) = default;
 };
-// Returns at most `most` events in seq order. An empty answer means that there are no more.
+// Returns at most `most` events in seq order. An empty result means that there are no more.
 using event_source = std::function<outcome<std::vector<selected_event>>(std::int64_t most)>;
 
 // Names the events that an order applies to. Events that match the selectors later are not included. The
@@ -73,7 +73,7 @@ outcome<std::vector<change_value>> values_of(operator_session& session, const or
 
 // The progress of a change.
 struct change_figures {
-  std::int64_t handled = 0;                         // events looked at and, where possible, changed
+  std::int64_t handled = 0;                         // events examined and, where possible, changed
   std::int64_t changed = 0;                         // of the handled events
   std::map<std::string, std::int64_t> otherwise{};  // unchanged events by status: published, waiting, gone …
   std::int64_t unsure = 0;  // events of a portion cut off by a lost connection: handled or not
@@ -106,7 +106,8 @@ struct change_end {
 
 // Changes the events that `next` returns. If the connection is lost in the middle of a portion, the call
 // waits up to `patience` for PostgreSQL, to find out whether that portion was committed. The call fails in
-// either case. By then the onlooker has seen what is done, and the message says what is not known.
+// either case. By then the onlooker has been told about all finished portions, and the error message says
+// which result is unknown.
 outcome<change_end> change_events(operator_session& session, const order& given,
                                   const std::vector<change_value>& values, const event_source& next,
                                   onlooker& who, std::chrono::milliseconds patience);

@@ -16,7 +16,7 @@ namespace outboxd::app {
 // How much of an event is read. An event that PostgreSQL cannot read or convert to UTF-8 is dead for that
 // reason, and is still listed.
 enum class part_read : std::uint8_t {
-  whole,    // everything but its payload and the values of its headers
+  whole,    // everything except its payload and the values of its headers
   reason,   // without its names and headers
   numbers,  // without the failure reason, too
 };
@@ -40,7 +40,7 @@ struct listing {
   };
   std::vector<row> rows;
   bool more = false;           // more events match than are listed
-  std::size_t unreadable = 0;  // how many of these events are not shown whole
+  std::size_t unreadable = 0;  // how many of these events are shown only in part
 
   // The first column is the JSON, the others are the cells.
   void add(const pg::rows& found);
@@ -49,8 +49,8 @@ struct listing {
 // The first `limit` selected events in seq order. An unreadable part of an event hides no other event.
 outcome<listing> read_listing(operator_session& session, const selectors& resolved, event_set of, int limit);
 
-// Prints a table with a line for each row. If the terminal is too narrow, each row takes two lines, cut to
-// its width. Rows that are not shown whole are reported on standard error.
+// Prints a table with a line for each row. If the table is wider than the terminal, each row is printed as
+// two lines, truncated to the terminal's width. Rows shown only in part are reported on standard error.
 void print_table(const listing& what);
 void print_table(std::vector<std::vector<std::string>> rows);  // the titles, then the rows
 
@@ -61,7 +61,7 @@ std::vector<std::string> table_lines(std::vector<std::vector<std::string>> rows,
 // Prints a JSON array with one row per line.
 void print_json(const listing& what);
 
-// Prints one value on a line, or nothing if there is no value.
+// Prints the value on a line, or nothing if there is no value.
 void print_field(std::string_view title, const std::optional<std::string>& value);
 
 }  // namespace outboxd::app

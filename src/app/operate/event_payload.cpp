@@ -32,7 +32,7 @@ using nlohmann::json;
 constexpr std::int64_t most_looked_at = 4'000'000;  // bytes of payload and headers as text
 constexpr int shown_characters = 65'536;
 constexpr int shown_of_headers = 16'384;  // characters of the headers
-constexpr int shown_bytes = 4'096;        // of bytea
+constexpr int shown_bytes = 4'096;        // bytes of a bytea payload
 
 json not_shown(std::string why) {
   return {{"payload", nullptr}, {"why", std::move(why)}};

@@ -10,7 +10,7 @@
 namespace outboxd::app {
 
 // The approximate size in bytes of the payload and headers as text, for the event with this id. 0 if the size
-// cannot be told, or if there is no such event. Documents of more than `most` bytes are not scanned.
+// cannot be determined, or if there is no such event. Documents of more than `most` bytes are not scanned.
 outcome<std::int64_t> text_size(operator_session& session, const std::string& id, std::int64_t most);
 
 // The beginning of the payload and of the headers of one event, in bounded time and memory: {"type": "jsonb",

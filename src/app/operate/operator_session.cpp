@@ -64,7 +64,7 @@ outcome<pg::rows> operator_session::execute(std::string_view sql,
 }
 
 // - enable_*: every statement has one right plan, through the indexes.
-// - The timeouts: an operator's look at an outbox in trouble must not add to the trouble.
+// - The timeouts: a query must not make the state of a troubled outbox worse.
 outcome<void> operator_session::look_only() {
   const auto looking = fmt::format(
       "SELECT set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"

@@ -27,20 +27,21 @@ class operator_session {
   // {0} in the statement stands for the quoted schema name.
   outcome<pg::rows> execute(std::string_view sql, const std::vector<std::string>& parameters = {});
 
-  // Runs the statement of sql/status with this name. It fails soon rather than wait for a lock or for a slow
+  // Runs the statement of sql/status with this name. It fails early instead of waiting for a lock or a slow
   // query. ask_all returns the single cell of every row, and ask that of the first row, if there is one.
   outcome<std::vector<std::string>> ask_all(std::string_view statement,
                                             const std::vector<std::string>& parameters = {});
   outcome<std::optional<std::string>> ask(std::string_view statement,
                                           const std::vector<std::string>& parameters = {});
-  outcome<void> look_only();  // call it before the first of them
+  outcome<void> look_only();  // call it before the first of these
 
   // Opens the row of outbox.audit for a command that changes events, and returns its id. `what`: see
   // sql/objects/operator.sql.
   outcome<std::string> begin_audit(std::string_view what, const std::string& selection,
                                    const std::optional<std::string>& reason);
 
-  // Resolves a time to UTC. `flag` is named in the error message. A duration counts back from now, or ahead.
+  // Resolves a time to UTC. `flag` is named in the error message. A duration is relative to now, in the past
+  // or in the future.
   enum class counted { back, ahead };
   outcome<std::string> resolve_time(std::string_view flag, const std::string& text,
                                     counted durations = counted::back);

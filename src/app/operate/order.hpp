@@ -1,4 +1,4 @@
-// order: a change of events, or a pause, as the command line or the console asks for it, and its wording.
+// order: a change of events, or a pause, as requested on the command line or in the console, and its wording.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct event_edit {
   std::optional<std::string> event_type;
   std::optional<std::string> exchange;
   std::optional<std::string> routing_key;
-  bool by_route = false;  // exchange and routing key are decided by routing again
+  bool by_route = false;  // removes exchange and routing key, so that the route decides
   bool retry = false;     // edits and retries dead events, instead of unsent ones
 };
 
@@ -37,8 +37,8 @@ struct order {
   event_edit edit{};
 
   bool changes_events() const { return what != deed::pause && what != deed::resume; }
-  event_set from() const;   // the events it selects from
-  bool needs_yes() const {  // to change many events
+  event_set from() const;   // the set of events it selects from
+  bool needs_yes() const {  // true if changing many events needs --yes
     return changes_events() &&
            (!which.narrowed_within_status() || (what != deed::retry && what != deed::discard));
   }

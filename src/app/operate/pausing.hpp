@@ -1,4 +1,4 @@
-// pausing: begins and ends pauses, which keep relays from parts of the outbox, and describes them.
+// pausing: starts, ends and describes pauses, which stop relays from publishing part of the events.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ outcome<nlohmann::json> pauses_in_force(operator_session& session);
 // When the pause ends: `infinity` if the order names no end. A time in the past is an error.
 outcome<std::string> end_of_pause(operator_session& session, const order& given);
 
-// A warning for each type that none of the latest events has, and that may be misspelled.
+// A warning for each type that does not occur among the latest events, and may be misspelled.
 outcome<std::vector<std::string>> unseen_types(operator_session& session, const order& given);
 
 struct pauses {

@@ -110,7 +110,7 @@ std::string_view time_column(event_set which) {
 
 namespace {
 
-// Dead events are selected by the column exception, which has an index and means the same for them.
+// Dead events are selected by the column exception, which has an index and is equivalent for them.
 std::string_view status_condition(event_set which) {
   switch (which) {
     case event_set::dead:

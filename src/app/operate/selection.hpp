@@ -1,4 +1,4 @@
-// selection: a command's selectors, which name its events: their checks, and their condition in SQL.
+// selection: a command's selectors, which select its events: their validation and their SQL condition.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace outboxd::app {
 
-// Values of one kind are alternatives. An event must match every kind that is given.
+// Values of one kind are alternatives; an event must match every given kind.
 struct selectors {
   std::vector<std::string> ids;
   std::vector<std::string> statuses{};
@@ -56,9 +56,8 @@ std::string_view time_column(event_set which);
 // The selectors in the form of command-line flags, for people: --event-type order.created --since 2h
 std::string words_of(const selectors& given);
 
-// The destination of a row of outbox.event AS e, as far as the row tells. The first one known counts: the
-// destination that refused the event, the one it was replayed to, the one it names, the one it has without a
-// route.
+// The destination of a row of outbox.event AS e, as far as the row shows it. The first known value is used:
+// the destination that refused the event, that of its replay, that in the row, the default without a route.
 std::string exchange_of_row();
 std::string routing_key_of_row();
 

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// The text of a field, escaped because others wrote it. `otherwise` if the field has no text.
+// The text of a field, escaped because it is untrusted; `otherwise` if the field has no text.
 std::string text(const json& of, const char* key, std::string_view otherwise = "") {
   const auto found = of.find(key);
   if (found == of.end() || !found->is_string()) return std::string(otherwise);
@@ -105,7 +105,7 @@ void show_relays(std::string& out, const json& status) {
   if (status.at("relays").empty()) line(out, "relays", "none");
 }
 
-// Describes a session that waits for its lock, or still holds a lead which its relay has given up.
+// Describes a session that waits for its lock, or still holds a lead that its relay has given up.
 std::string rest_of(const json& one) {
   if (!one.at("behind").is_null()) return fmt::format(", behind pid {}", one.at("behind").get<int>());
   const auto waits_for = text(one, "waits_for");
@@ -170,7 +170,7 @@ json look_at_outbox(operator_session& session, const relay::postgres_settings& a
   for (const std::string_view part : parts) {
     std::vector<std::string> parameters;
     if (part == "lock_holders") parameters.push_back(std::to_string(at.claim_timeout.count()));
-    // It would wait for a lock on the table, and who holds that is named.
+    // This query would wait for a lock on the table, whose holder is named anyway.
     const auto named = out.value("culprits", json::array());
     if (part == "row_holders" && !named.empty()) continue;
     const auto answer = session.ask(part, parameters);

@@ -16,7 +16,7 @@ inline constexpr std::array<std::string_view, 7> status_parts{
     "events", "pauses", "relays", "lock_holders", "row_holders", "snapshot", "table"};
 
 // `session` must be read-only (look_only). If a part cannot be read, because of a lock or a lost connection,
-// the array `errors` names it. The other parts are there.
+// the array `errors` names it. The other parts are present.
 nlohmann::json look_at_outbox(operator_session& session, const relay::postgres_settings& at,
                               std::span<const std::string_view> parts = status_parts);
 

@@ -78,7 +78,7 @@ std::string state_of_other(const json& other) {
   return "which is not published yet";
 }
 
-// Explains an event that could be published now, as far as its own row tells.
+// Explains an event that could be published now, as far as its row shows.
 trace_finding explain_due(const json& event) {
   const auto shard = event.at("shard").get<int>();
   if (event.at("leader").is_null())

@@ -12,8 +12,8 @@ namespace outboxd::app {
 // For each event with this id: its row without the payload, from sql/status/trace.sql or as much as
 // PostgreSQL can read; the event that it waits `behind`; its `state`, a stable word (published, dead,
 // scheduled, backing_off, behind, paused, unled, locked, in_memory, unread or unreadable); and `why`, for
-// people. Usually there is one. In a partitioned outbox, each partition may have an event with this id. Empty
-// if the event is not in the table. `session` must be read-only (look_only).
+// people. Usually there is one event; in a partitioned outbox, each partition may have an event with this id.
+// Empty if no such event is in the table. `session` must be read-only (look_only).
 outcome<std::vector<nlohmann::json>> trace_event(operator_session& session, const std::string& id);
 
 // For an id that is not in the table: `id`, `state` (unknown or discarded) and `why`.

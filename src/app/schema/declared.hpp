@@ -26,7 +26,7 @@ struct declaration {
 
 std::vector<declaration> declarations_in(std::string_view sql);
 
-// Everything that an outbox of this shape has.
+// All objects of an outbox of this shape.
 std::vector<declaration> all_declarations(const outbox_shape& shape);
 
 }  // namespace outboxd::app

@@ -1,5 +1,5 @@
-// differences: where an outbox differs from what `migrate` makes. `migrate` mends each difference. `migrate
-// --check` and `check` name them.
+// differences: where an outbox differs from the schema that `migrate` creates. `migrate` repairs the
+// differences; `migrate --check` and `check` report them.
 #pragma once
 
 #include <array>
@@ -19,19 +19,19 @@ using asking = std::function<result<pg::rows>(const std::string& sql)>;
 
 struct difference {
   std::string what;
-  std::string remedy;  // a statement that mends it; empty if only a person can decide
+  std::string remedy;  // a statement that repairs it; empty if only a person can decide
   bool hurts = false;  // the relay needs the remedy, or the difference gives somebody too many rights
 };
 
-// The parts that are compared and mended, in this order, because each part needs the parts before it. Each
-// part is a file of sql/state. The file of on_columns is objects.sql, too.
+// The parts that are compared and repaired, in this order, because each part depends on the parts before it.
+// Each part is a file in sql/state; on_columns also uses objects.sql.
 inline constexpr std::string_view on_columns = "on_columns";
 inline constexpr std::array<std::string_view, 10> state_parts{
     "roles",  "leftovers",    "objects", "columns", on_columns,
     "owners", "row_security", "grants",  "rows",    "sequence"};
 
-// The beginning of such a query: sql/state/declared.sql. Bodies of functions and columns of tables are left
-// out unless the query needs them all.
+// The beginning of such a query: sql/state/declared.sql. Function bodies and table columns are omitted unless
+// the query needs all of them.
 std::string declared_objects(const pg::schema_name& schema, const outbox_shape& shape, bool needs_all);
 
 // The query that finds the differences in one part.
@@ -43,12 +43,12 @@ result<std::vector<difference>> find_differences(const asking& ask, std::string_
 result<std::vector<difference>> find_all_differences(const asking& ask, const pg::schema_name& schema,
                                                      const outbox_shape& shape);
 
-// The shape of an existing outbox. If rows of shards are missing, mend_shards still tells how many there
+// The shape of an existing outbox. If rows of shards are missing, mend_shards still knows how many there
 // were. If there is no table, the payload type is `otherwise`.
 result<outbox_shape> shape_of(const asking& ask, const pg::schema_name& schema,
                               std::string_view otherwise = "jsonb");
 
-// SQL that makes roles and grants rights in a schema that has everything else.
+// SQL that creates the roles and grants the rights in a schema that is otherwise complete.
 std::string state_script(const pg::schema_name& schema, const outbox_shape& shape);
 
 }  // namespace outboxd::app

@@ -66,7 +66,7 @@ result<void> mending_session::ask(const pg::schema_name& schema) {
                           " SELECT pg_try_advisory_lock_shared({}, {})",
                           store::lock_class(schema), request_key_));
   if (!asked) return tl::make_unexpected(asked.error());
-  // NOTIFY may fail when the notification queue is full. Leaders look now and then without it.
+  // NOTIFY may fail when the notification queue is full. Leaders also check periodically without it.
   (void)execute(fmt::format("SELECT pg_notify({}, 'yield')", schema.literal()));
   return {};
 }
@@ -78,7 +78,7 @@ result<void> mending_session::ask_no_more() {
   return {};
 }
 
-// Asks before it creates: IF NOT EXISTS needs the privilege to create even when there is nothing to create.
+// Queries before creating, because IF NOT EXISTS requires the privilege to create even if nothing is created.
 result<void> mending_session::make_record(const pg::schema_name& schema) {
   const auto exists = execute(
       fmt::format("SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = {}), to_regclass({}) IS NOT NULL",
@@ -104,7 +104,7 @@ result<std::vector<difference>> mending_session::mend(std::string_view part, con
                                                       const outbox_shape& shape) {
   auto found = find_differences(looks(), part, schema, shape);
   if (!found) return found;
-  // Asked before the statement: in a failed transaction PostgreSQL refuses every query.
+  // Queried before the statement, because PostgreSQL rejects every query in a failed transaction.
   const auto owner =
       execute(fmt::format("SELECT quote_ident(pg_get_userbyid(c.relowner)) FROM pg_class AS c WHERE"
                           " c.oid = to_regclass({})",
@@ -121,7 +121,7 @@ result<std::vector<difference>> mending_session::mend(std::string_view part, con
     return tl::make_unexpected(met_others_ ? done.error() : obstacle(*found, i, owned_by));
   }
   if (found->empty()) return found;
-  // PostgreSQL only warns a user who may not grant or revoke.
+  // If the user may not grant or revoke, PostgreSQL only issues a warning.
   const auto left = find_differences(looks(), part, schema, shape);
   if (!left) return left;
   latest_ = {std::string(no_right), fmt::format("{} may not grant it", user_)};

@@ -26,10 +26,10 @@ using namespace std::chrono_literals;
 constexpr auto between_migration_tries = 500ms;
 constexpr auto longest_migration = 60s;
 
-// Each session of a relay follows a request for three seconds from when it first sees it, and the next
-// request only five seconds later. If a request never ended, the sessions would follow it at different times,
-// and their leads would never be free together. So a request lasts for a while, and the next one begins when
-// the last session to see the former is ready again.
+// Each session of a relay honors a request for three seconds after first seeing it, and the next request only
+// five seconds later. If a request never ended, the sessions would honor it at different times, and their
+// leads would never all be free together. A request therefore lasts for a limited time, and the next one
+// begins when the last session that saw the previous request is ready again.
 constexpr auto asks_for = 4s;
 constexpr auto between_requests = asks_for + 3s + 5s + 1s;
 
@@ -56,9 +56,9 @@ result<void> check_is_known(int version, const pg::schema_name& schema) {
                                schema.identifier(), version, newest));
 }
 
-// Leaders give up their leads for a moment to a session that holds such a lock and may lead. The notification
-// makes them look at once. The lock, and with it the pauses in delivery, lasts until this session ends. The
-// server ends a session whose program is gone or hangs.
+// Leaders briefly give up their leads to a session that holds such a lock and may lead. The notification
+// makes them check at once. The lock, and with it the pauses in delivery, lasts until this session ends. The
+// server terminates a session whose program is gone or hangs.
 result<void> ask_leaders_to_yield(mending_session& session, const pg::schema_name& schema,
                                   const migrate_wishes& wishes) {
   if (!wishes.shards && !wishes.notifies) return {};
@@ -100,8 +100,7 @@ result<bool> apply_pending(mending_session& session, const pg::schema_name& sche
   return false;
 }
 
-// Mends everything that is not as it should be. Roles and rights that this run's migrations need are not
-// reported.
+// Repairs all differences. Roles and rights that this run's migrations need are not reported.
 result<void> mend_all(mending_session& session, const pg::schema_name& schema, const outbox_shape& shape,
                       migrate_result& out) {
   for (const auto& part : state_parts) {
@@ -137,7 +136,7 @@ result<migrate_result> apply(mending_session& session, const pg::schema_name& sc
   if (!is_new && out.now.shards < is.shards)
     return permanent(fmt::format("--shards {}: {} has {} shards already; their number can only grow",
                                  out.now.shards, schema.identifier(), is.shards));
-  // Missing rows of shards are made first, so that the new shards can take over their positions.
+  // Missing rows of shards are created first, so that the new shards can take over their positions.
   OUTBOXD_TRY_VOID(mend_all(session, schema, is_new ? out.now : is, out));
   if (is_new || (out.now.shards == is.shards && out.now.notifies == is.notifies)) return out;
   OUTBOXD_TRY_VOID(session.execute(reshape(schema, out.now)));
@@ -160,7 +159,7 @@ std::string lock_holders(mending_session& session, const pg::schema_name& schema
 result<migrate_result> try_once(mending_session& session, const pg::schema_name& schema,
                                 const migrate_wishes& wishes) {
   OUTBOXD_TRY_VOID(ask_leaders_to_yield(session, schema, wishes));
-  // Set explicitly, because the role or the database may have settings of its own.
+  // Set explicitly, because the role or the database may have its own settings.
   const auto begun = session.execute(
       fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0;"
                   " SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = error;"
@@ -174,7 +173,7 @@ result<migrate_result> try_once(mending_session& session, const pg::schema_name&
   return out;
 }
 
-// Tries for a few seconds. If that fails, the next `migrate` does it.
+// Tries for a few seconds. If that fails, the change is left to the next `migrate`.
 void mend_bell(mending_session& session, const pg::schema_name& schema, const outbox_shape& shape,
                const std::function<void(const std::string& progress)>& say) {
   constexpr int tries = 5;
@@ -208,7 +207,7 @@ result<pending_migrations> look_for_migrations(const std::string& connection_str
     if (version_of(one) > out.version) out.names.push_back(one.name);
   OUTBOXD_TRY(const auto shape, shape_of(session.looks(), schema));
   OUTBOXD_TRY(const bool there, is_there(session, schema));
-  if (!there && out.version == 0) return out;  // all that is missing is what is pending
+  if (!there && out.version == 0) return out;  // only the pending migrations are missing
   OUTBOXD_TRY(auto found, find_all_differences(session.looks(), schema, shape));
   out.differences = std::move(found);
   return out;

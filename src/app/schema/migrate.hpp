@@ -19,13 +19,13 @@ struct migrate_result {
   int version = 0;      // the schema's version now
   outbox_shape before;  // the shape of a schema that existed before
   outbox_shape now;
-  // Existing faults: those mended by this run, and those that only a person can decide on.
+  // Existing faults: those repaired by this run, and those that only a person can decide on.
   std::vector<std::string> mended;
   std::vector<std::string> left;
 };
 
-// The migrations that `migrate` would apply, in order, and the faults it would mend. If a newer outboxd has
-// migrated the schema, the call fails. It changes nothing.
+// The migrations that `migrate` would apply, in order, and the faults that it would repair. Fails if a newer
+// outboxd has migrated the schema. Changes nothing.
 struct pending_migrations {
   int version = 0;  // the schema's version; 0 if there is none
   std::vector<std::string_view> names;
@@ -41,10 +41,10 @@ struct migrate_wishes {
   std::optional<bool> notifies;  // whether writers notify an idle leader
 };
 
-// Applies missing migrations and mends existing faults in one transaction, under a lock. Two runs at once do
-// no harm, and an interrupted run leaves nothing behind. No lock is waited for longer than a second, because
-// writers may queue up behind the request. After a lock timeout the run starts again, for up to a minute, and
-// reports that. Blocks.
+// Applies missing migrations and repairs existing faults in one transaction, under a lock. Concurrent runs do
+// no harm, and an interrupted run leaves nothing behind. Each lock is waited for at most one second, because
+// writers may queue up behind the request. After a lock timeout the run is retried for up to a minute, and
+// each retry is reported. Blocks.
 result<migrate_result> migrate(const std::string& connection_string, const pg::schema_name& schema,
                                const migrate_wishes& wishes,
                                const std::function<void(const std::string& progress)>& say);

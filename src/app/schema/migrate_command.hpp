@@ -1,4 +1,4 @@
-// migrate_command: migrate, for the command line.
+// migrate_command: the command migrate.
 #pragma once
 
 #include "app/command/command_set.hpp"

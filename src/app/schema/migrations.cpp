@@ -118,8 +118,8 @@ std::string reshape(const pg::schema_name& schema, const outbox_shape& shape) {
   return out + fill_in(store::state_text("reshape"), schema, shape);
 }
 
-// Functions come before the tables whose defaults and indexes call them. So the tables that function bodies
-// name must not be checked yet.
+// Functions are created before the tables whose defaults and indexes call them, so the tables named in
+// function bodies must not be checked yet.
 std::string script(const pg::schema_name& schema, const outbox_shape& shape) {
   std::string out = "SET LOCAL check_function_bodies = off;\n";
   const auto add = [&](const sql_file& one) {
@@ -141,8 +141,8 @@ std::string script(const pg::schema_name& schema, const outbox_shape& shape) {
 
 namespace {
 
-// One statement, so that it is one transaction with any tool, and part of the transaction of a tool that has
-// begun one. The statements of such a tool that follow find the settings as they were.
+// A single statement, so that any tool runs it as one transaction, or as part of the transaction that the
+// tool has begun. It restores the settings for the tool's later statements.
 constexpr std::string_view script_beginning = R"(DO $migrate$
 DECLARE
   callers_path   CONSTANT text := pg_catalog.current_setting('search_path');

@@ -38,7 +38,7 @@ struct outbox_shape {
 // The object files that an outbox of this shape has.
 std::vector<sql_file> object_files(const outbox_shape& shape);
 
-// A word between at-signs, and its replacement.
+// A placeholder, written between at-signs, and its replacement.
 using placeholder = std::pair<std::string_view, std::string>;
 
 // The SQL for this schema. `more`: the placeholders of texts other than migrations.
@@ -63,11 +63,11 @@ std::string record_of(const sql_file& migration, const pg::schema_name& schema);
 std::string script(const pg::schema_name& schema, const outbox_shape& shape);
 
 // Changes the number of shards of an existing outbox, which can only grow, or its doorbell. The statements
-// wait for the leaders of all shards, which give up their leads at a notification, but for no writer.
+// wait for the leaders of all shards, which give up their leads when notified, but not for writers.
 std::string reshape(const pg::schema_name& schema, const outbox_shape& shape);
 
 // Everything that `outboxd migrate` would do to an empty schema, for users of another migration tool. It does
-// nothing to an outbox of this version, and refuses one of another.
+// nothing to an outbox of this version, and fails for an outbox of another version.
 std::string whole_script(const pg::schema_name& schema, const outbox_shape& shape);
 
 }  // namespace outboxd::app

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr std::string_view lock_wait = "100ms";
 // The wait for a lock that conflicts only with vacuum, ANALYZE and DDL, so that no writer or reader waits
 // behind it. An autovacuum yields after deadlock_timeout, 1 s by default. While the autovacuum runs, no other
-// lock on the table can be had within lock_wait.
+// lock on the table can be acquired within lock_wait.
 constexpr std::string_view vacuum_wait = "5s";
 constexpr auto between_lock_tries = 300ms;
 constexpr auto longest_wait = 60s;
@@ -65,7 +65,7 @@ class partition_conversion {
     return permanent(words);
   }
 
-  // Runs the statement in a transaction of its own, and retries while others hold the locks that it needs.
+  // Runs the statement in its own transaction, and retries while other sessions hold the locks that it needs.
   result<void> patiently(const std::string& statement, bool without_vacuum = true) {
     const auto deadline = std::chrono::steady_clock::now() + longest_wait;
     const auto first =
@@ -75,7 +75,7 @@ class partition_conversion {
                   vacuum_wait, schema_)
             : std::string();
     for (bool said = false;;) {
-      // Set explicitly, because the role or the database may have settings of its own.
+      // Set explicitly, because the role or the database may have its own settings.
       const auto done = session_.execute(
           fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0;"
                       " {}SET LOCAL lock_timeout = '{}'; SET LOCAL client_min_messages = warning; {}; COMMIT",
@@ -104,7 +104,7 @@ std::string validate_sql(const pg::schema_name& schema) {
   return fmt::format("ALTER TABLE {}.event VALIDATE CONSTRAINT event_in_first_partition",
                      schema.identifier());
 }
-// If the constraint stayed, writers would one day reach its bound, beyond which there are no partitions.
+// If the constraint stayed, writers would eventually reach its bound, beyond which there are no partitions.
 std::string undo_sql(const pg::schema_name& schema) {
   return fmt::format("ALTER TABLE {}.event DROP CONSTRAINT IF EXISTS event_in_first_partition",
                      schema.identifier());
@@ -113,7 +113,7 @@ std::string partition_sql(const pg::schema_name& schema, const std::string& peri
   return fmt::format("SELECT {}.partition_by('{}')", schema.identifier(), period);
 }
 
-// Drops the constraint, which only the later steps need. Uses a new session, because the other may be lost.
+// Drops the constraint, which only the later steps need. Uses a new session, because the old one may be lost.
 error undone(error why, const std::string& connection_string, const pg::schema_name& schema,
              const std::function<void(const std::string& progress)>& say) {
   partition_conversion back(schema, say);

@@ -19,9 +19,9 @@ struct partition_result {
 };
 
 // Partitions an outbox that is up to date. Rows stay where they are, because the table becomes the first
-// partition. Writers and relays continue meanwhile, except for some hundredths of a second. No lock is waited
-// for longer than a tenth of a second. After a lock timeout the step starts again, for up to a minute, and
-// reports that. An interrupted conversion resumes where it stopped. Blocks.
+// partition. Writers and relays continue meanwhile, except for some hundredths of a second. Each lock is
+// waited for at most a tenth of a second. After a lock timeout the step is retried for up to a minute, and
+// each retry is reported. An interrupted conversion resumes where it stopped. Blocks.
 result<partition_result> partition_outbox(const std::string& connection_string, const pg::schema_name& schema,
                                           const std::string& period,
                                           const std::function<void(const std::string& progress)>& say);
