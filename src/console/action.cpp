@@ -50,7 +50,7 @@ bool action::begin(std::string reason, clock::time_point now) {
   return true;
 }
 
-// Portions follow each other within a second, or as slowly as a rate below one event per second requires.
+// The next portion starts within a second, or later if the rate is below one event per second.
 bool action::wait_until(clock::time_point when) {
   constexpr std::chrono::milliseconds look_every{100};
   while (!stops_) {
@@ -86,8 +86,8 @@ app::change_figures action::figures() const {
 nlohmann::json action::told() const {
   const auto order = what();
   const std::lock_guard lock(guard_);
-  // The connection was lost in the middle of a portion, and whether that portion was committed is being found
-  // out.
+  // The connection was lost in the middle of a portion, and the action is finding out whether that portion
+  // was committed.
   const bool unsure = state_ == action_state::running && figures_.unsure > 0;
   nlohmann::json out = plan_.shown;
   out.update(more_);

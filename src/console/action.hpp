@@ -13,7 +13,7 @@
 
 namespace outboxd::console {
 
-// The findings of a preview. Applying the action does exactly this and nothing else.
+// The result of a preview. Applying the action does exactly this and nothing else.
 struct action_plan {
   app::order what;
   std::string who;
@@ -27,13 +27,13 @@ struct action_plan {
 enum class action_state : std::uint8_t {
   previewed,
   running,
-  done,     // completely
-  stopped,  // by a person, between two portions
+  done,     // everything was done
+  stopped,  // stopped by a user, between two portions
   failed,
 };
 std::string_view name_of(action_state state);
 
-// The reactor begins and queries an action. A worker thread carries it out.
+// The reactor starts and queries an action; a worker thread executes it.
 class action : public app::onlooker {
  public:
   using clock = std::chrono::steady_clock;
@@ -51,12 +51,13 @@ class action : public app::onlooker {
   // The time of the latest state change.
   clock::time_point since() const;
 
-  // Returns false if the action has begun before, whatever reason was given then. So nothing is done twice.
+  // Returns false if the action has already begun, whatever reason was given then, so that nothing is done
+  // twice.
   bool begin(std::string reason, clock::time_point now);
   // Takes effect between two portions.
   void stop() { stops_ = true; }
 
-  // For the thread that carries out the action.
+  // For the thread that executes the action.
   bool wait_until(clock::time_point when) override;
   void see(const app::change_figures& now) override;
   void add(const std::string& name, nlohmann::json what);  // adds another result

@@ -32,7 +32,7 @@ bool action_book::is_over(const action& one, clock::time_point now) const {
   return now - one.since() >= (begun ? within_.result : within_.preview);
 }
 
-// The newest action is kept, however large it is.
+// The newest action is always kept, however large it is.
 void action_book::make_room(clock::time_point now) {
   std::erase_if(all_, [&](const auto& one) { return is_over(*one.second, now); });
   std::vector<std::pair<digest, std::shared_ptr<action>>> by_age(all_.begin(), all_.end());

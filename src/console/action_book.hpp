@@ -15,7 +15,7 @@ namespace outboxd::console {
 
 struct book_limits {
   std::chrono::seconds preview{std::chrono::minutes(15)};  // how long a preview is valid
-  std::chrono::seconds result{std::chrono::hours(12)};     // how long a result can be asked for
+  std::chrono::seconds result{std::chrono::hours(12)};     // how long a result is available
   std::size_t previews = 20;                               // above this number, the oldest is dropped
   std::size_t results = 200;
   std::size_t events = 2'000'000;  // named by all previews and results together
@@ -29,7 +29,7 @@ class action_book {
 
   std::shared_ptr<action> add(action_plan plan, clock::time_point now);
 
-  // Null if no action has this token, or if its time is up.
+  // Null if no action has this token, or if the action has expired.
   std::shared_ptr<action> find(std::string_view token, clock::time_point now);
 
   std::vector<std::shared_ptr<action>> running() const;

@@ -1,4 +1,4 @@
-// action_work: makes previews.
+// action_work: creates previews.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ outcome<std::vector<app::selected_event>> select(operator_session& session, cons
   }
 }
 
-// Tries the values, so that invalid JSON is reported before anybody confirms the change.
+// Tests the values, so that invalid JSON is reported before the user confirms the change.
 outcome<void> try_values(operator_session& session, const std::vector<app::change_value>& values) {
   for (const auto& one : values) {
     const auto expression = fmt::format(fmt::runtime(one.expression), 1);
@@ -104,7 +104,7 @@ outcome<void> plan_change(operator_session& session, action_plan& to) {
   return {};
 }
 
-// Whether the order ends this pause, which is in force.
+// True if the order ends this pause, which is in force.
 bool ends(const json& one, const app::selectors& given) {
   if (given.all) return true;
   const auto ending = app::pause_from(one);
@@ -126,8 +126,8 @@ bool ends(const json& one, const app::selectors& given) {
   return false;
 }
 
-// The number of waiting events that the pause would hold back, as far as their rows tell. Null if they could
-// not be counted in time.
+// The number of waiting events that the pause would hold back, as far as their rows show it. Null if they
+// could not be counted in time.
 json held_back(operator_session& session, const app::selectors& given) {
   if (auto set = limit_to(session, longest_count); !set) return {};
   const auto found = session.execute(

@@ -14,7 +14,7 @@ using app::operator_session;
 using app::outcome;
 using nlohmann::json;
 
-// The changes by others since the preview, with the users' names.
+// The changes made by other users since the preview, with the users' names.
 json meanwhile(operator_session& session, std::int64_t before, const std::string& own) {
   const auto found = session.execute(
       "SELECT coalesce(json_agg(json_build_object('what', a.what, 'who', a.who, 'at', a.at,"
@@ -25,7 +25,7 @@ json meanwhile(operator_session& session, std::int64_t before, const std::string
   return found ? json::parse(found->at(0, 0)) : json::array();
 }
 
-// Returns whether the change was stopped.
+// Returns true if the change was stopped.
 outcome<bool> change(operator_session& session, action& of) {
   constexpr std::chrono::minutes patience{15};
   const auto& plan = of.plan();

@@ -32,7 +32,7 @@ std::string text_in(const json& given, const char* name) {
   return at != given.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-// The lambda is made here, not in the coroutine that awaits it: see console/api.cpp.
+// The lambda is created here instead of in the coroutine that awaits it: see console/api.cpp.
 std::function<desk::answer()> planning(const app::settings& from, const app::order& what,
                                        const std::string& who, const std::shared_ptr<action_plan>& into) {
   return [&from, what, who, into]() -> desk::answer {

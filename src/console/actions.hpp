@@ -1,4 +1,4 @@
-// actions: makes, applies and stops previews: POST api/action/preview, apply and stop, GET api/action.
+// actions: creates, applies and stops previews: POST api/action/preview, apply and stop, GET api/action.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -18,7 +18,7 @@
 
 namespace outboxd::console {
 
-// Runs on the reactor's thread. The gate has already let the user in, and the user may act.
+// Runs on the reactor's thread. The gate has already checked that the user may act.
 class actions {
  public:
   static constexpr int most_at_once = 4;  // changes; a pause gets a thread in addition
@@ -38,7 +38,7 @@ class actions {
 
   // Stops all actions between two portions. Returns those that were running.
   std::vector<std::shared_ptr<const action>> stop();
-  // Previews in the making are ignored, because they only read.
+  // Unfinished previews are ignored, because they only read.
   bool idle() const { return book_.running().empty(); }
   bool previews() const { return !previews_.idle(); }
 

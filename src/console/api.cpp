@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view api_prefix = "/api/";
 
-// Words of a server may be in any encoding: what is no UTF-8 is replaced, and does not throw.
+// A server's message may be in any encoding: invalid UTF-8 is replaced instead of throwing.
 http::response told(const json& body) {
   return {200, "application/json", body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n", {}};
 }
@@ -33,8 +33,8 @@ http::response told(const desk::answer& found) {
   return refused(found.error().status == app::exit_usage ? 400 : 503, "database", found.error().message);
 }
 
-// Questions with a text of their own are made here, and not where they are awaited: gcc 12 destroys a closure
-// that is made in a coroutine twice.
+// Queries that own a string are created here instead of where they are awaited, because gcc 12 destroys a
+// closure created in a coroutine twice.
 desk::question actions_before(const std::string& id) {
   return [id](app::operator_session& session) -> desk::answer {
     OUTBOXD_TRY(const auto found, session.ask("audit", {id}));
@@ -59,7 +59,7 @@ desk::question payload_of(const std::string& id, const std::string& seq) {
   return [id, seq](app::operator_session& session) { return app::look_at_payload(session, id, seq); };
 }
 
-// $1 to $8 of sql/status/search.sql; the two times are as they were written.
+// $1 to $8 of sql/status/search.sql; the two times are passed as the user entered them.
 desk::question events_with(const std::vector<std::string>& parameters) {
   return [parameters](app::operator_session& session) -> desk::answer {
     auto resolved = parameters;
@@ -74,7 +74,7 @@ desk::question events_with(const std::vector<std::string>& parameters) {
   };
 }
 
-// What `outboxd check` would warn of, as far as the database tells it to an operator.
+// The warnings that `outboxd check` would report, as far as an operator can see them in the database.
 std::function<desk::answer()> checks_of(const app::settings& from) {
   return [&from]() -> desk::answer {
     constexpr std::chrono::seconds longest{5};
@@ -91,7 +91,7 @@ std::function<desk::answer()> checks_of(const app::settings& from) {
   };
 }
 
-// Of a text that is to be an id or a seq in SQL.
+// Validates a text that is used as an id or a seq in SQL.
 bool is_number(const std::string& text) {
   constexpr std::size_t longest = 18;
   return text.size() <= longest &&

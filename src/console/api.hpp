@@ -1,4 +1,4 @@
-// api: what each path of the console answers.
+// api: handles requests for each path of the console.
 #pragma once
 
 #include "app/config/settings.hpp"
@@ -13,7 +13,7 @@ namespace outboxd::console {
 
 class api {
  public:
-  // All of them have to outlive it, and the handler.
+  // All arguments must outlive this object and the handler.
   api(const boost::asio::any_io_executor& on, const app::settings& from, gate& door, desk& asks,
       outlook& sees, actions& acts)
       : from_(from),

@@ -7,7 +7,7 @@
 namespace outboxd::console {
 namespace {
 
-// After "outboxd console: ".
+// The length available after "outboxd console: ".
 constexpr std::size_t longest_in_audit = 46;
 constexpr std::size_t digits_in_audit = 8;
 
@@ -19,7 +19,7 @@ bool continues(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
-// One '?' for each other character.
+// Replaces each other character with one '?'.
 std::string printable(std::string_view name) {
   std::string out;
   for (const char c : name)

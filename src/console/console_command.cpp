@@ -26,14 +26,14 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Of a request: a selection of some ten thousand ids does not fit, a reason does.
+// The size limit of a request: a selection of ten thousand ids does not fit, a reason does.
 constexpr std::size_t longest_body = 64 * 1024;
 
 http::allowed_hosts hosts_of(const app::console_settings& on) {
   constexpr std::string_view setting = "console.public_url";
   std::string name = on.public_url ? on.public_url->host : "";
   if (http::is_ipv4(name) || http::is_ipv6(name)) name.clear();  // addresses are allowed anyway
-  // A host of a URL is a name here, too.
+  // The host of the URL is added as an allowed name.
   return http::allowed_hosts::parse(name, setting).value_or(http::allowed_hosts());
 }
 
@@ -63,8 +63,8 @@ bool all_idle(const all_pages& pages) {
   });
 }
 
-// Actions end with the portion that they are at. What does not answer is not waited for: a question only
-// reads, and a portion is a transaction.
+// Actions end after their current portion. Statements without a reply are not awaited: queries only read, and
+// a portion is a transaction.
 asio::awaitable<void> leave(all_pages& pages, spdlog::logger& log) {
   constexpr std::chrono::milliseconds look_every{20};
   constexpr std::chrono::seconds longest{5};
@@ -109,7 +109,7 @@ int serve(const app::settings& main, const app::setting_flags& flags) {
   if (!files) return app::refuse(files.error().message);
   const auto log = app::make_logger(main.log);
   for (const auto& warning : main.warnings) log->warn(warning);
-  std::signal(SIGPIPE, SIG_IGN);  // a closed log pipe or socket is an error of its write
+  std::signal(SIGPIPE, SIG_IGN);  // writing to a closed log pipe or socket returns an error instead
   asio::io_context io(1);
   logins who;
   const auto plan = app::plan_of(main.raw, *files);

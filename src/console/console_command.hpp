@@ -1,4 +1,4 @@
-// console_command: `outboxd console`: serves the page until it is told to stop.
+// console_command: `outboxd console`: serves the page until it receives a signal to stop.
 #pragma once
 
 #include "app/command/command_set.hpp"

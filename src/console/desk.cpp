@@ -25,7 +25,7 @@ asio::awaitable<desk::answer> desk::work(std::function<answer()> what) {
   if (waiting_ >= most_waiting)
     co_return app::run_failure("the console is waiting for too many answers from PostgreSQL; try again");
   ++waiting_;
-  // Also after an exception of a question, such as bad_alloc.
+  // Also runs after an exception from a query, such as bad_alloc.
   struct at_end {
     int& count;
     ~at_end() { --count; }
@@ -67,7 +67,7 @@ desk::answer desk::look_now(const question& what) {
       return found;
     }
   }
-  // The connection may be lost, whatever the error says.
+  // Whatever the error is, the connection may be lost.
   OUTBOXD_TRY(auto fresh, open());
   auto found = what(fresh);
   if (found) keep(std::move(fresh));

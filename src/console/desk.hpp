@@ -1,5 +1,5 @@
-// desk: where the console's questions to PostgreSQL are put, by threads of their own: libpq waits for the
-// answer, and the reactor must not.
+// desk: runs the console's PostgreSQL queries on separate threads, because libpq blocks until the reply
+// arrives, and the reactor must not block.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -21,16 +21,17 @@ class desk {
   using question = std::function<answer(app::operator_session&)>;
 
   static constexpr int threads = 2;
-  static constexpr int most_waiting = 32;  // questions; further ones are refused at once
+  static constexpr int most_waiting = 32;  // queries; further ones are rejected at once
 
-  // `from` has to outlive it.
+  // `from` must outlive this object.
   explicit desk(const app::settings& from) : from_(from) {}
-  // Waits for questions under way.
+  // Waits for running queries.
   ~desk();
   desk(const desk&) = delete;
   desk& operator=(const desk&) = delete;
 
-  // To look: asked again on a new session if the kept one has failed. On the reactor.
+  // For read-only queries: retried once on a new session if the cached session has failed. Runs on the
+  // reactor.
   boost::asio::awaitable<answer> look(question what);
 
   // For blocking work without PostgreSQL.

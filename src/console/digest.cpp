@@ -56,7 +56,7 @@ std::optional<std::string> from_base64(std::string_view text) {
   if (text.empty() || text.size() % 4 != 0) return std::nullopt;
   const auto padding = static_cast<std::size_t>(text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0);
   const auto digits = text.substr(0, text.size() - padding);
-  // EVP_DecodeBlock passes over blanks at both ends.
+  // EVP_DecodeBlock ignores whitespace at both ends.
   const bool only_digits = std::all_of(digits.begin(), digits.end(), [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
   });

@@ -1,4 +1,4 @@
-// digest: what makes and compares secrets.
+// digest: functions that create and compare secrets.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@ using digest = std::array<unsigned char, 32>;
 digest sha256(std::string_view text);
 digest hmac_sha256(std::string_view key, std::string_view text);
 
-// In a time that does not tell where they differ, nor how long the expected one is.
+// The duration reveals neither where they differ nor how long the expected value is.
 bool same_secret(std::string_view given, std::string_view expected);
 
 std::string hexadecimal(const digest& of);
 
-// 32 bytes that nobody can guess, as hexadecimal digits. Throws if the system has none.
+// 32 random bytes as hexadecimal digits. Throws if the system cannot provide them.
 std::string random_secret();
 
-// Base64 (RFC 4648) with its padding; nothing, if it is none.
+// Decodes base64 (RFC 4648) with padding; nullopt if the input is invalid.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace outboxd::console

@@ -30,7 +30,7 @@ bool is_post(const http::request& asked) {
   return asked.method == "POST";
 }
 
-// What stands before the token, whose case does not matter (RFC 9110).
+// The scheme before the token; it is case-insensitive (RFC 9110).
 std::optional<std::string_view> after_scheme(std::string_view header, std::string_view scheme) {
   if (header.size() <= scheme.size() || header[scheme.size()] != ' ') return std::nullopt;
   if (!http::same_header(header.substr(0, scheme.size()), scheme)) return std::nullopt;
@@ -52,7 +52,7 @@ level gate::at_most(level may) const {
 std::optional<level> gate::level_of(std::string_view token) const {
   std::optional<level> out;
   if (token.empty() || token.size() > longest_token) return out;
-  // Both are compared, whichever it is.
+  // Both tokens are always compared, so that the duration reveals nothing.
   for (const auto& [known, may] : {std::pair{&on_.read_token, level::read}, {&on_.act_token, level::act}}) {
     if (!*known) continue;
     const auto now = (*known)();
@@ -100,7 +100,7 @@ gate::decision gate::by_authorization(std::string_view header, clock::time_point
   if (const auto bearer = after_scheme(header, "Bearer")) {
     token = *bearer;
   } else if (const auto basic = after_scheme(header, "Basic")) {
-    const auto decoded = from_base64(*basic).value_or("");  // of any user
+    const auto decoded = from_base64(*basic).value_or("");  // the user name is ignored
     const auto colon = decoded.find(':');
     if (colon != std::string::npos) token = decoded.substr(colon + 1);
   }
@@ -208,9 +208,9 @@ std::string gate::csrf_token(const principal& of) const {
   return hexadecimal(hmac_sha256(key_, "csrf:" + of.key));
 }
 
-// - Strict: it is sent for no request that a page of another site has made.
-// - HttpOnly: no script sees it.
-// - Secure, where the browser speaks TLS; on a loopback address it would not be kept.
+// - Strict: the cookie is not sent with cross-site requests.
+// - HttpOnly: scripts cannot read the cookie.
+// - Secure: only if the browser uses TLS; without TLS, on a loopback address, it would not be stored.
 std::string gate::cookie_line(const http::request& asked, std::string_view value, bool ends) const {
   const auto& page = on_.public_url;
   const auto origin = asked.header("Origin").value_or("");

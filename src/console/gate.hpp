@@ -1,4 +1,4 @@
-// gate: who is let in. It looks at each request before anything else does.
+// gate: authenticates users. It checks each request before anything else handles it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,7 +14,7 @@
 
 namespace outboxd::console {
 
-// {"error": {"code": …, "message": …}}, as every refusal of the console.
+// {"error": {"code": …, "message": …}}, the format of all errors of the console.
 http::response refused(int status, std::string_view code, std::string_view message);
 
 // Who is logged in. Several gates may share it.
@@ -35,14 +35,14 @@ class gate {
   gate(const app::console_settings& on, logins& of)
       : on_(on), key_(of.key), sessions_(of.open), pace_(of.pace) {}
 
-  // For a request for data or a change: the user, or the refusal.
+  // For a request for data or a change: returns the user, or the error response.
   decision look(const http::request& asked, clock::time_point now);
 
-  // POST /api/login with {"token": …}. Answers with a cookie.
+  // POST /api/login with {"token": …}. The response sets a cookie.
   http::response login(const http::request& asked, clock::time_point now);
   http::response logout(const http::request& asked);
 
-  // Whether the user may see payloads.
+  // True if the user may see payloads.
   bool may_see_payloads(const principal& by) const;
 
   // The user as the page shows it, the CSRF token of its POSTs, and what `more` has.

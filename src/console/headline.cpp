@@ -39,7 +39,7 @@ std::string events(std::int64_t count) {
   return fmt::format("{} {}", grouped(count), count == 1 ? "event" : "events");
 }
 
-// Of docs/runbook.md, in short.
+// The remedies of docs/runbook.md, in short.
 std::string code_words(const std::string& code) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> known{{
       {"returned", "no queue is bound for that key"},
@@ -91,7 +91,8 @@ std::optional<headline> database_away(const json& now) {
       text_at(database, "since")};
 }
 
-// The table itself, such as one of another version of the schema. Who holds a lock on it is told first.
+// The table cannot be read, for instance because of another schema version. Holders of locks on it are
+// reported first.
 std::optional<headline> events_unread(const json& status) {
   if (status.contains("events")) return std::nullopt;
   const auto& errors = array_at(status, "errors");
@@ -131,7 +132,7 @@ std::optional<headline> all_paused(const json& status) {
   return std::nullopt;
 }
 
-// One that is not there is a shard whose events nobody reads.
+// A missing leader means that nobody reads the shard's events.
 std::optional<headline> shard_missing(const json& status) {
   const auto& shards = array_at(status, "shards");
   if (!status.contains("shards")) return std::nullopt;
@@ -152,7 +153,7 @@ std::optional<headline> no_relay(const json& status) {
                   fmt::format("No relay runs; {}.", waiting_words(status)), "Start one: outboxd run.", ""};
 }
 
-// Of the relays that were asked: none is ready, and one says why.
+// None of the queried relays is ready, and one of them gives a reason.
 std::optional<headline> not_ready(const json& now) {
   const json* why = nullptr;
   for (const auto& one : array_at(now, "relays")) {
@@ -170,7 +171,7 @@ std::optional<headline> not_ready(const json& now) {
       fmt::format("docs/runbook.md says what {} means.", text_at(*why, "code")), text_at(*why, "since")};
 }
 
-// A relay that hangs, such as one that is stopped, does not answer either.
+// A relay that hangs, or is suspended, does not answer either.
 std::string silent_words(const json& now) {
   for (const auto& one : array_at(now, "relays"))
     if (one.at("status").is_null())
@@ -196,7 +197,7 @@ bool one_destination(const json& a, const json& b) {
   return a.at("exchange") == b.at("exchange") && a.at("routing_key") == b.at("routing_key");
 }
 
-// Events that one destination does not take.
+// Events that a destination does not accept.
 struct blocked_destination {
   std::int64_t count;
   std::string where;  // exchange "shop" with key a.b: no queue is bound for that key (returned)
@@ -255,7 +256,7 @@ std::optional<headline> behind(const json& now) {
                   "If it does not shrink: docs/runbook.md, \"Backlog growing\".", ""};
 }
 
-// Nothing: none is. Of many, only the first hundred thousand are counted.
+// nullopt: there are none. At most a hundred thousand are counted.
 std::string scheduled_words(const json& status) {
   const auto found = status.find("events");
   if (found == status.end()) return "";
@@ -303,7 +304,7 @@ std::optional<headline> warned(const json& now) {
   return std::nullopt;
 }
 
-// A relay that somebody has named. Whether it matters, the other sentences tell.
+// A configured relay does not answer. Other sentences say whether this has consequences.
 std::optional<headline> silent(const json& now) {
   for (const auto& one : array_at(now, "relays"))
     if (one.at("status").is_null())
@@ -324,7 +325,7 @@ std::string reasons_of_dead(const json& status) {
   return all.size() > most ? out + "; and others" : out;
 }
 
-// What needs no more than a look.
+// Findings that only need attention.
 headline minor(const json& now) {
   if (auto one = some_paused(now)) return *one;
   if (auto one = warned(now)) return *one;
@@ -332,7 +333,8 @@ headline minor(const json& now) {
   return {"well", "ok", going_on(now), "", ""};
 }
 
-// Events that users have lost until somebody decides. What waits as well is told with them.
+// Dead events, which are not delivered until an operator decides. Waiting events are mentioned together with
+// them.
 std::optional<headline> dead(const json& now) {
   const auto& status = now.at("status");
   const auto count = count_of(status, "dead");
@@ -358,7 +360,8 @@ std::string grouped(std::int64_t number) {
   return out;
 }
 
-// What stops everything comes first, then what is dead, then what stops a part, then what only needs a look.
+// In order of severity: causes that stop all events, dead events, causes that stop some events, and findings
+// that only need attention.
 headline headline_of(const json& now) {
   const auto& status = now.at("status");
   if (auto one = database_away(now)) return *one;

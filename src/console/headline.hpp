@@ -1,4 +1,4 @@
-// headline: the first sentence of the page: what is going on, and why. Pure.
+// headline: the first sentence of the page: the state and its cause. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,12 +11,12 @@ struct headline {
   std::string level;  // ok, warn, bad
   std::string text;
   std::string todo{};   // what to do next; empty: nothing
-  std::string since{};  // a time as PostgreSQL or a relay writes it; empty: not known
+  std::string since{};  // a time in PostgreSQL's or the relay's format; empty: unknown
 };
 
 // `now`: {"database": {"up", "error", "since"}, "status": …, "relays": [{"url", "status", "error"}],
-// "published_per_second": …}. `status` is that of `outboxd status --json`, where parts may be missing;
-// `status` of a relay is its /status, or null.
+// "published_per_second": …}. `status` is the output of `outboxd status --json`, where parts may be missing;
+// a relay's `status` is its /status, or null.
 headline headline_of(const nlohmann::json& now);
 
 // 18,230

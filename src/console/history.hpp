@@ -20,7 +20,7 @@ class history {
  public:
   static constexpr std::chrono::minutes kept{10};
 
-  // A clock that was set back starts the history again, because time in a chart only increases.
+  // If the clock is set back, the history starts again, because time in a chart only increases.
   void add(const figures& now) {
     if (!all_.empty() && now.at <= all_.back().at) all_.clear();
     all_.push_back(now);
@@ -33,8 +33,8 @@ class history {
   std::deque<figures> all_;
 };
 
-// When to look again. A look costs the database `took` at most: looks take up to a fiftieth of its time,
-// unless that would keep somebody who watches from what is going on for longer than ten seconds.
+// When to query again. A query takes the database at most `took`. Queries use up to a fiftieth of the
+// database's time, but the interval is at most ten seconds, so that viewers stay informed.
 inline std::chrono::milliseconds pause_between_looks(std::chrono::milliseconds took, bool watched) {
   using namespace std::chrono_literals;
   constexpr int share = 50;

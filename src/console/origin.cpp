@@ -19,7 +19,7 @@ std::string origin_of(const http::url& page) {
 }
 
 bool may_be_own(const http::request& asked) {
-  // A browser sends it only once.
+  // A browser sends this header only once.
   std::string_view site = "none";
   for (const auto& [name, value] : asked.headers)
     if (http::same_header(name, "Sec-Fetch-Site")) site = site == "none" ? value : "cross-site";
@@ -45,7 +45,7 @@ std::optional<std::string_view> cookie(const http::request& asked, std::string_v
     const auto one = trimmed(rest.substr(0, end));
     const auto equals = one.find('=');
     if (equals != std::string_view::npos && one.substr(0, equals) == name) {
-      // A cookie of another path or of a parent domain: which of them is ours cannot be told.
+      // A duplicate comes from another path or a parent domain, and it is unknown which cookie is ours.
       if (found) return std::nullopt;
       found = one.substr(equals + 1);
     }

@@ -18,9 +18,10 @@ using std::chrono::system_clock;
 namespace {
 
 constexpr std::array<std::string_view, 5> parts{"events", "pauses", "relays", "lock_holders", "row_holders"};
-constexpr std::chrono::seconds watched_for{30};   // after a reader has asked
-constexpr std::chrono::seconds silent_after{15};  // a slower look means that PostgreSQL does not answer
-constexpr std::chrono::seconds longest_wait{2};   // of a reader, for the look that the request has started
+constexpr std::chrono::seconds watched_for{30};   // time for which a request counts as a viewer
+constexpr std::chrono::seconds silent_after{15};  // a slower query means that PostgreSQL does not answer
+constexpr std::chrono::seconds longest_wait{
+    2};  // longest wait of a request for the query that it has started
 
 double unix_seconds(system_clock::time_point at) {
   return std::chrono::duration<double>(at.time_since_epoch()).count();
@@ -60,7 +61,7 @@ asio::awaitable<void> outlook::look() {
   looking_since_ = system_clock::now();
   const desk::question what = [this](app::operator_session& session) -> desk::answer {
     auto found = app::look_at_outbox(session, from_.relay.leader.database, parts);
-    // All failed: the session is lost, or there is no outbox.
+    // If all parts failed, the session is lost, or there is no outbox.
     if (found.at("errors").size() == parts.size())
       return app::run_failure(found.at("errors").front().get<std::string>());
     return found;
@@ -90,13 +91,13 @@ void outlook::take(json seen) {
 }
 
 void outlook::failed(std::string why) {
-  took_ = {};  // that it is back is noticed soon
+  took_ = {};  // so that a recovery is noticed soon
   error_ = std::move(why);
   if (!failing_since_) failing_since_ = system_clock::now();
 }
 
-// By the counters of the relays, if the same ones answer as before and none has begun anew; else the average
-// of the last minute, as the table has it.
+// From the relays' counters, if the same relays answered as before and none has restarted; otherwise the
+// average of the last minute, from the table.
 double outlook::rate(const json& relays, const json& status) {
   counted now{{}, 0, steady_clock::now()};
   for (const json& one : relays) {
@@ -108,7 +109,7 @@ double outlook::rate(const json& relays, const json& status) {
   }
   const auto before = std::exchange(before_, now);
   if (before && !now.urls.empty() && before->urls == now.urls && now.published >= before->published) {
-    // A total needs all relays: one that is not configured would be missing.
+    // A total needs all relays, and a relay that is not configured would be missing.
     const auto found = status.find("relays");
     const bool all = found != status.end() && found->size() <= now.urls.size();
     const auto seconds = std::chrono::duration<double>(now.at - before->at).count();
@@ -164,7 +165,7 @@ asio::awaitable<json> outlook::now(double figures_since) {
   const bool was_watched = steady_clock::now() - asked_ < watched_for;
   asked_ = steady_clock::now();
   if (!stopped_ && (!was_watched || !has_answer())) {
-    // Nobody has looked for a while, so the pauses were long: a look now.
+    // There was no viewer for a while, so the intervals were long: query now.
     if (!was_watched) seen_.expires_after(longest_wait);
     next_.cancel();
     co_await seen_.async_wait(http::as_result);

@@ -1,5 +1,5 @@
-// outlook: looks at the outbox now and then, and keeps what it has seen: however many pages are open, there
-// is one look at a time, and no page waits for it.
+// outlook: queries the outbox periodically and caches the result: there is only one query at a time, however
+// many pages are open, and pages do not wait for it.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -17,15 +17,15 @@ namespace outboxd::console {
 
 class outlook {
  public:
-  // `from` and `asks` have to outlive it.
+  // `from` and `asks` must outlive this object.
   outlook(const boost::asio::any_io_executor& on, const app::settings& from, desk& asks);
 
-  // Until stop().
+  // Runs until stop().
   boost::asio::awaitable<void> run();
   void stop();
 
-  // The latest look, with the headline and, from this Unix time on, the figures for the chart. The first
-  // reader for a while waits for a new look, and not for long.
+  // The latest result, with the headline and the chart's figures from this Unix time on. After a time without
+  // viewers, the first one waits briefly for a new query.
   boost::asio::awaitable<nlohmann::json> now(double figures_since);
 
   // The latest look with the headline, without waiting. Counts as a reader, so that looks become frequent.
@@ -43,18 +43,18 @@ class outlook {
   const app::settings& from_;
   desk& desk_;
   boost::asio::steady_timer next_;
-  boost::asio::steady_timer seen_;  // ends with each look
+  boost::asio::steady_timer seen_;  // cancelled after each query
   bool stopped_ = false;
-  std::chrono::steady_clock::time_point asked_{};  // for the last time
+  std::chrono::steady_clock::time_point asked_{};  // time of the latest request
   std::chrono::milliseconds took_{0};
-  nlohmann::json status_;  // null: no look has succeeded yet
+  nlohmann::json status_;  // null: no query has succeeded yet
   nlohmann::json relays_ = nlohmann::json::array();
-  std::optional<std::string> error_;  // why PostgreSQL cannot be asked
+  std::optional<std::string> error_;  // why PostgreSQL cannot be queried
   std::optional<std::chrono::system_clock::time_point> failing_since_;
-  std::optional<std::chrono::system_clock::time_point> looking_since_;  // a look that has not ended
+  std::optional<std::chrono::system_clock::time_point> looking_since_;  // start of the running query
   double published_per_second_ = 0;
   history history_;
-  // The relays' counts of published events at the previous look.
+  // The relays' counts of published events at the previous query.
   struct counted {
     std::vector<std::string> urls;
     std::int64_t published;

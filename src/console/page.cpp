@@ -17,9 +17,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> types{{
     {".svg", "image/svg+xml"},
 }};
 
-// - No script and no style but the console's own files: what an event says is never one of them.
-// - require-trusted-types-for: the browser refuses to make elements out of text, whoever asks it to.
-// - Framed by nobody: no click is made for another page.
+// - Only scripts and styles from the console's own files, so that an event's content is never executed.
+// - require-trusted-types-for: the browser refuses to create elements from text.
+// - No page may show this one in a frame, which prevents clickjacking.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> guards{{
     {"Content-Security-Policy",
      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

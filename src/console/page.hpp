@@ -1,4 +1,4 @@
-// page: the static part of what the console answers, and the headers that keep a browser in bounds.
+// page: the console's static files, and the HTTP headers that restrict the browser.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace outboxd::console {
 
-// The file at this path; nothing, if there is none. "/" is the page itself.
+// The file at this path; nullopt if there is none. "/" is the page itself.
 std::optional<http::response> file_at(std::string_view path);
 
 // A request's path without the path of console.public_url, which a proxy may pass on or remove.
@@ -18,7 +18,7 @@ std::string_view without_prefix(std::string_view path, const std::optional<http:
 // The answer to a request for such a path: a file, a redirect to the path with a slash, or a refusal.
 http::response page_at(std::string_view path, const std::optional<http::url>& public_url);
 
-// Those of every answer.
+// The headers of every response.
 void add_guards(http::response& to);
 
 }  // namespace outboxd::console

@@ -24,7 +24,7 @@ std::string parameter(std::string_view target, std::string_view name) {
     const auto equals = std::min(one.find('='), one.size());
     if (one.substr(0, equals) == name) {
       std::string value(one.substr(std::min(equals + 1, one.size())));
-      std::replace(value.begin(), value.end(), '+', ' ');  // as URLSearchParams writes a blank
+      std::replace(value.begin(), value.end(), '+', ' ');  // URLSearchParams encodes a space as +
       return percent_decoded(value).value_or("");
     }
     rest.remove_prefix(std::min(end + 1, rest.size()));

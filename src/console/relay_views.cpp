@@ -52,7 +52,7 @@ json ask_relays(const app::settings& from) {
   const auto& near = from.http.listen.front();
   if (!has_port(near)) return out;
   auto view = view_of(http::url_of(near), from.outbox, http::get(near, "/status", answer_limit));
-  // No relay is configured, so none is missed.
+  // No relay is configured, so a missing answer is not an error.
   if (view.at("status").is_object()) out.push_back(std::move(view));
   return out;
 }

@@ -1,4 +1,4 @@
-// relay_views: what relays tell of themselves at /status.
+// relay_views: reads the relays' /status.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,8 +7,8 @@
 
 namespace outboxd::console {
 
-// [{"url", "status", "error"}], of each relay of console.relay_urls: its /status or null, and why. Without
-// that setting, of the one at http.listen, if it answers. Blocks for a second per relay at most.
+// [{"url", "status", "error"}] for each relay in console.relay_urls: its /status, or null with the error.
+// Without that setting, for the relay at http.listen, if it answers. Blocks for at most a second per relay.
 nlohmann::json ask_relays(const app::settings& from);
 
 }  // namespace outboxd::console

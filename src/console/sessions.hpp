@@ -1,4 +1,4 @@
-// sessions: who is logged in. In memory: a restart ends them all.
+// sessions: the logged-in users. Sessions are kept in memory, so a restart ends them.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace outboxd::console {
 struct session_limits {
   std::chrono::seconds idle{std::chrono::hours(1)};    // after the latest request
   std::chrono::seconds lasts{std::chrono::hours(12)};  // after the login
-  std::size_t most = 1'000;                            // beyond that, the longest idle session ends
+  std::size_t most = 1'000;                            // above this number, the session idle for longest ends
 };
 
 class sessions {
@@ -26,12 +26,12 @@ class sessions {
 
   struct session {
     level may;
-    digest token;  // of the login's token: the session ends when that is changed
+    digest token;  // digest of the token used to log in: the session ends when the token is changed
     clock::time_point begun;
     clock::time_point used;
   };
 
-  // The id of a new session, which is always new, so that nobody can know it before the login.
+  // The id of a new session. It is always newly generated, so that nobody can know it before the login.
   std::string begin(level may, std::string_view token, clock::time_point now);
 
   // nullopt: no session has this id, or it has expired.
@@ -47,7 +47,7 @@ class sessions {
   }
 
   session_limits within_;
-  // By the digest of the id, so that the time of a search reveals nothing about ids.
+  // Keyed by the digest of the id, so that the duration of a search reveals nothing about ids.
   std::map<digest, session> all_;
 };
 

@@ -16,7 +16,7 @@ asio::awaitable<desk::answer> shared_answer::get(const asking& ask) {
     co_return app::run_failure("this could not be asked; try again");
   }
   asking_ = true;
-  // Also if the question throws, so that nobody waits for ever.
+  // Also runs if the query throws, so that no caller waits forever.
   struct at_end {
     shared_answer& of;
     ~at_end() {
@@ -27,7 +27,7 @@ asio::awaitable<desk::answer> shared_answer::get(const asking& ask) {
   const auto begun = clock::now();
   desk::answer found = co_await ask();
   const auto now = clock::now();
-  // A failure is over as soon as its reason is.
+  // A failure is not cached, because its cause may be gone at any time.
   until_ = found ? now + lasts(std::chrono::ceil<std::chrono::milliseconds>(now - begun), least_) : now;
   kept_ = found;
   co_return found;

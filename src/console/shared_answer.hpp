@@ -1,5 +1,5 @@
-// shared_answer: an answer that costs the database something, for however many pages ask: one question at
-// a time, whose answer is everybody's for a while.
+// shared_answer: caches the result of an expensive query for all pages: only one query runs at a time, and
+// its result is shared for a while.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,15 @@ class shared_answer {
   using clock = std::chrono::steady_clock;
   using asking = std::function<boost::asio::awaitable<desk::answer>()>;
 
-  // `least`: how long an answer is kept at least.
+  // `least`: how long a result is kept at least.
   explicit shared_answer(const boost::asio::any_io_executor& on,
                          std::chrono::milliseconds least = std::chrono::seconds(4));
 
-  // `ask` is to live until it is answered.
+  // `ask` must live until its result has arrived.
   boost::asio::awaitable<desk::answer> get(const asking& ask);
 
-  // For how long an answer is kept that took so long: the question takes up to a hundredth of the time,
-  // unless that would make it older than half a minute, or than it is kept at least.
+  // How long a result is kept if its query took this long: the query may use up to a hundredth of the time,
+  // but a result is kept for at most half a minute, or for `least` if that is longer.
   static std::chrono::milliseconds lasts(std::chrono::milliseconds took, std::chrono::milliseconds least) {
     using namespace std::chrono_literals;
     return std::clamp<std::chrono::milliseconds>(took * 100, least,

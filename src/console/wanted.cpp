@@ -18,12 +18,12 @@ constexpr std::array deeds{deed::retry,    deed::discard, deed::replay, deed::ca
                            deed::postpone, deed::edit,    deed::pause,  deed::resume};
 constexpr std::size_t most_values = 1'000;  // per selector
 
-// PostgreSQL has no text with a NUL, and libpq would cut the text there.
+// PostgreSQL texts cannot contain a NUL, and libpq would truncate the text there.
 bool is_text(const json& value) {
   return value.is_string() && value.get_ref<const std::string&>().find('\0') == std::string::npos;
 }
 
-// Takes the members of an object, and knows which members nobody has taken.
+// Extracts the members of an object, and knows which members remain.
 class members {
  public:
   explicit members(const json& of) : of_(of) {}

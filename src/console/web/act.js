@@ -28,7 +28,7 @@ export function button(what, wanted, about, words = `${deeds[what].verb} …`) {
   );
 }
 
-// Only a command without control characters can be copied, because a terminal would obey them.
+// Only a command without control characters can be copied, because a terminal would interpret them.
 function as_command(words) {
   return visible(words) === words && words.length < 2000
     ? command(words)

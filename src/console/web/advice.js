@@ -12,12 +12,12 @@ const first = {
   cancelled: 'An operator has cancelled it. To take that back:',
 };
 
-// Whether an unchanged event would be dead again.
+// True if the event would become dead again unless it is changed.
 export function is_at_fault(code) {
   return code === 'unencodable' || code === 'unreadable';
 }
 
-// which: selectors for the command line. id: the event's, or an example's.
+// which: selectors for the command line. id: the id of the event, or of an example.
 export function advice(code, which, id) {
   if (code === 'unreadable')
     return [

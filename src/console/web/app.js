@@ -1,4 +1,4 @@
-// app: shows the page of the address, the navigation and the user.
+// app: shows the page that the address names, the navigation and the user.
 
 import {el, fill, shown, write} from './dom.js';
 import {get, post, session, Refused} from './server.js';
@@ -12,8 +12,8 @@ import * as settings from './page_settings.js';
 import * as outboxes from './page_outboxes.js';
 import {login} from './login.js';
 
-// Each page exports title; path(about) of its data; every(about), the interval in milliseconds (0: once); and
-// make(main, about, speak), which returns update(data).
+// Each page exports title; path(about), the path of its data; every(about), the polling interval in
+// milliseconds (0: once); and make(main, about, speak), which returns update(data).
 const pages_of_outbox = {now, stuck, event, audit, settings};
 // The start page of a console with several outboxes. The pages of each are below outbox/NAME/.
 const pages_of_list = {outboxes};
@@ -28,7 +28,7 @@ const spoken = document.getElementById('spoken');
 let end = () => {};
 let silent_since = null;
 
-// Has a screen reader say a sentence, once for each change.
+// Makes a screen reader read out a sentence, once for each change.
 export function speak(words) {
   write(spoken, words);
 }

@@ -1,4 +1,4 @@
-// deeds: the actions on events and parts of the outbox, with their words and their fields.
+// deeds: the actions on events and parts of the outbox, with their texts and input fields.
 
 import {edit_fields} from './edit.js';
 import {choice, field, tick} from './form.js';
@@ -53,7 +53,7 @@ function pause_fields(wanted) {
   };
 }
 
-// verb: the words of buttons. done: follows "12 events" in the result. means: explains the action.
+// verb: the label of buttons. done: follows "12 events" in the result. means: explains the action.
 // fields(wanted): the fields to fill in before the preview.
 export const deeds = {
   retry: {

@@ -1,7 +1,7 @@
-// dom: makes elements. Everything from events or servers is inserted as text, never as HTML.
+// dom: creates elements. Everything from events or servers is inserted as text, never as HTML.
 
-// Control characters, marks of writing direction and characters without width. With them, a text could look
-// like another one.
+// Control characters, bidirectional marks and zero-width characters, which can make a text look like another
+// one.
 const hidden =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
 const longest = 300;
@@ -10,7 +10,7 @@ export function visible(text) {
   return String(text).replace(hidden, (one) => `\\u${one.codePointAt(0).toString(16).padStart(4, '0')}`);
 }
 
-// Makes a foreign text safe to show: hidden characters become visible, and a long text is cut.
+// Makes an untrusted text safe to show: hidden characters become visible, and a long text is truncated.
 export function shown(text, most = longest) {
   const all = [...visible(String(text).slice(0, most * 2))];
   const whole = all.length <= most && String(text).length <= most * 2;
@@ -18,7 +18,7 @@ export function shown(text, most = longest) {
 }
 
 // Example: el('p', {class: 'note'}, 'text', el('b', {}, 'more')). Attributes that are null, undefined or
-// false are left out. Attributes that begin with "on" are listeners.
+// false are omitted. Attributes that begin with "on" are listeners.
 export function el(name, attributes = {}, ...children) {
   const out = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -44,8 +44,8 @@ export function write(element, text) {
   if (element.textContent !== wanted) element.textContent = wanted;
 }
 
-// A table that scrolls by keyboard. On a narrow screen its rows are cards; the roles keep the table for
-// screen readers. columns: [{title, cell: (row) => …, number: true}]
+// A table that can be scrolled with the keyboard. On a narrow screen its rows are shown as cards; the ARIA
+// roles preserve the table for screen readers. columns: [{title, cell: (row) => …, number: true}]
 export function table(caption, columns, rows) {
   const kind = (one) => (one.number ? 'number' : null);
   const head = el(
@@ -87,7 +87,7 @@ export function command(words) {
           await navigator.clipboard.writeText(words);
           write(copy, 'Copied');
         } catch {
-          getSelection().selectAllChildren(said); // without TLS there is no clipboard, so Ctrl-C has to copy
+          getSelection().selectAllChildren(said); // no clipboard without TLS: press Ctrl-C
           write(copy, 'Press Ctrl-C');
         }
       },

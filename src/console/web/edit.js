@@ -3,7 +3,7 @@
 import {area, field, tick} from './form.js';
 import {get, may_see_payloads} from './server.js';
 
-const most_of_headers = 16384; // characters that the server shows
+const most_of_headers = 16384; // characters, the server's limit
 
 // was: the event's value as the field shows it.
 function show(part, value) {

@@ -38,7 +38,7 @@ export function tick(id, label) {
   return {input, element: el('span', {class: 'tick'}, input, el('label', {for: id}, label))};
 }
 
-// Calls `then` instead of sending the form.
+// Calls `then` instead of submitting the form.
 export function form(attributes, then, ...children) {
   return el(
     'form',

@@ -9,7 +9,7 @@ import {choose, doable} from './selection.js';
 import {age, since, time} from './words.js';
 
 export const title = 'Events';
-// A search runs only once, because it costs more than a look at one event.
+// A search runs only once, because it costs more than a query for one event.
 export const every = (about) => (uuid.test(about) ? 5000 : 0);
 
 const uuid = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;

@@ -1,4 +1,4 @@
-// page_now: the present state in one sentence, the figures, and the relays.
+// page_now: the current state in one sentence, the figures, and the relays.
 
 import {button} from './act.js';
 import {chart} from './chart.js';

@@ -1,4 +1,4 @@
-// page_stuck: the events that are stuck, why, and the commands that help.
+// page_stuck: the stuck events, the reasons, and the commands that help.
 
 import {button} from './act.js';
 import {advice, is_at_fault} from './advice.js';
@@ -21,21 +21,22 @@ function destination(row) {
   return [where, el('br'), el('span', {class: 'note'}, `key ${shown(row.routing_key, 80)}`)];
 }
 
-// Whether a name may be part of a command. A name that was cut is another name, and a terminal would obey
-// control characters.
+// True if a name can be part of a command. A truncated name is a different name, and a terminal would
+// interpret control characters.
 function may_be_typed(name) {
   return name.length < 300 && visible(name) === name;
 }
 
-// If the type cannot be typed, selects only the example, because the reason alone would select other events,
-// too.
+// If the type cannot be typed, selects only the example event, because the reason alone would also select
+// other events.
 function selectors_of(row) {
   return may_be_typed(row.event_type)
     ? {code: [row.code ?? 'none'], event_type: [row.event_type]}
     : {id: [row.example.id]};
 }
 
-// The number of events, linked to their list. If the type was cut, the link searches by the reason alone.
+// The number of events, linked to their list. If the type was truncated, the link searches by the reason
+// alone.
 function count_of(row) {
   const type = row.event_type.length < 300 ? row.event_type : '';
   const href = search_for({status: row.state === 'dead' ? 'dead' : 'waiting', type, code: row.code ?? 'none'});

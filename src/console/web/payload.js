@@ -1,4 +1,5 @@
-// payload: shows an event's payload and headers if the user may see them and asks. As text, never as HTML.
+// payload: shows an event's payload and headers on request, if the user may see them, as text and never as
+// HTML.
 
 import {el, fill, shown, visible} from './dom.js';
 import {get, may_see_payloads} from './server.js';

@@ -1,8 +1,8 @@
-// poll: asks the server repeatedly while the page is visible.
+// poll: queries the server repeatedly while the page is visible.
 
 const longest_without = 5000; // milliseconds; the longest pause after a failure
 
-// every: milliseconds. ask: (signal) => promise of an answer. take(answer), fail(error): receive the result.
+// every: milliseconds. ask: (signal) => promise of a result. take(result), fail(error): receive the outcome.
 // Returns a function that ends the polling.
 export function poll(every, ask, take, fail) {
   let timer = 0;
@@ -19,7 +19,7 @@ export function poll(every, ask, take, fail) {
       next = every;
       if (!ended) take(answer);
     } catch (error) {
-      // A refused request (4xx) will be refused again. A server that does not answer may be back soon.
+      // A rejected request (4xx) would be rejected again. A server that does not answer may be back soon.
       next = error.status >= 400 && error.status < 500 ? every : Math.min(every, longest_without);
       if (!ended) fail(error);
     } finally {

@@ -1,4 +1,4 @@
-// selection: buttons for the ticked events of a search, and for all events that match.
+// selection: buttons for the selected events of a search, and for all matching events.
 
 import {button} from './act.js';
 import {el, fill} from './dom.js';
@@ -17,8 +17,8 @@ export function doable(status) {
   return by_status[status] ?? [];
 }
 
-// The search as selectors of a command, without the status. So actions on unsent events select pending and
-// waiting ones together, as the preview says.
+// The search as selectors of a command, without the status, so that actions on unsent events select both
+// pending and waiting events, as the preview says.
 function selectors_of(given) {
   const out = {};
   if (given.type) out.event_type = [given.type];
@@ -29,8 +29,8 @@ function selectors_of(given) {
   return Object.keys(out).length > 0 ? out : {all: true};
 }
 
-// found: rows. given: the search. Returns further columns of the table, and the buttons: `all` for all events
-// that match, `ticked` for the ticked events.
+// found: rows. given: the search. Returns additional columns of the table, and the buttons: `all` for all
+// matching events, `ticked` for the selected events.
 export function choose(found, given) {
   if (!may_act()) return {columns: [], all: null, ticked: null};
   const boxes = new Map();

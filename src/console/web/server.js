@@ -37,7 +37,7 @@ export async function post(path, body) {
   );
 }
 
-// Asks the server who the user is: {name, may, logged_in, payloads}.
+// Asks the server for the current user: {name, may, logged_in, payloads}.
 export async function session() {
   who = await get('session');
   csrf = who.csrf;

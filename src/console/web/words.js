@@ -33,7 +33,7 @@ export function age(seconds) {
   return `${Math.floor(whole / 86400)} d ${Math.floor((whole % 86400) / 3600)} h`;
 }
 
-// Parses a time from PostgreSQL or a relay; null if JavaScript has no such time.
+// Parses a time from PostgreSQL or a relay; null if JavaScript cannot represent it.
 export function parse_time(text) {
   if (!text) return null;
   const at = new Date(
@@ -44,7 +44,7 @@ export function parse_time(text) {
   return Number.isNaN(at.getTime()) ? null : at;
 }
 
-// Shows a time in UTC, in the format that input fields take: 2026-01-31 14:00:00.
+// Formats a time in UTC as input fields expect it: 2026-01-31 14:00:00.
 export function time(text) {
   const at = parse_time(text);
   if (at === null) return text ? String(text) : 'not known';
@@ -62,7 +62,7 @@ export function since(text) {
   return at === null ? null : ['since ', time(text), ` (${age((Date.now() - at.getTime()) / 1000)})`];
 }
 
-// A word for a shell, quoted if needed.
+// A word for a shell, quoted if necessary.
 export function shell_word(text) {
   return /^[A-Za-z0-9\-_./:+,@%=]+$/.test(text) ? text : `'${String(text).replaceAll("'", "'\\''")}'`;
 }
