@@ -1,9 +1,8 @@
-// batch_relay: a baseline: the worker that people write when a worker for one event at a time is too slow.
-// Each batch is pending rows locked with FOR UPDATE SKIP LOCKED. The worker publishes all of them, waits for
-// their confirms, marks them with one UPDATE, and commits. When nothing is pending, the worker polls. Such
-// workers do not keep order: several of them lock rows of the same aggregate in any order, and a failed batch
-// is published again as a whole. The worker uses the table plain.event (stage/plain_outbox.hpp) until it is
-// killed.
+// batch_relay: a baseline: the worker that people write when handling one event at a time is too slow. It
+// locks a batch of pending rows with FOR UPDATE SKIP LOCKED, publishes all of them, waits for their confirms,
+// marks them with one UPDATE, and commits. When nothing is pending, the worker polls. Such workers do not
+// keep order: several of them lock rows of the same aggregate in any order, and a failed batch is published
+// again as a whole. The worker uses the table plain.event (stage/plain_outbox.hpp) until it is killed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

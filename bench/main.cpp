@@ -1,4 +1,4 @@
-// main: runs one benchmark, or all of them, against servers of their own.
+// main: runs one benchmark, or all of them, against dedicated servers.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -32,7 +32,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Settings of the user's own outboxd would change what is measured.
+// Settings of the user's own outboxd would distort the measurement.
 void forget_settings() {
   std::vector<std::string> names;
   for (char** one = environ; *one != nullptr; ++one) {
@@ -67,14 +67,14 @@ std::string command_line(const part& which, int argc, char** argv) {
   if (!named) out += fmt::format(" {}", which.name());
   for (int i = 1; i < argc; ++i) {
     const std::string_view word(argv[i]);
-    // A URL may carry a password.
+    // A URL may contain a password.
     const bool secret = word.find("://") != std::string_view::npos;
     out += fmt::format(" {}", secret ? std::string_view("...") : word);
   }
   return out;
 }
 
-// Returns whether it went well.
+// Returns true on success.
 bool run(part& which, const setup& on, const std::string& command, bool quick) {
   try {
     report out(which.name(), on.output, command, quick);
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   app.add_option("--output", chosen.output, "the directory for JSON, plots and summary.json");
   app.add_option("--relay-flag", chosen.relay_flags, "passed on to every outboxd run");
 
-  // Options given beside --quick beat it, so it has to be known before they are read.
+  // Other options override --quick, so --quick must be known before they are read.
   for (int i = 1; i < argc; ++i) chosen.quick = chosen.quick || std::strcmp(argv[i], "--quick") == 0;
   auto parts = outboxd::bench::all_parts();
   for (const auto& one : parts) {

@@ -1,4 +1,4 @@
-// plain_channel: a channel in confirm mode, as the relays that people write by hand use one.
+// plain_channel: a channel in confirm mode, as used by typical hand-written relays.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-// plain_relay: the relay that everybody writes, as a baseline: the trigger notifies the id of every row, a
-// pool of workers takes the ids one at a time, and each event has its own SELECT, its own publish and
-// confirm, and its own UPDATE. Works on the table plain.event (stage/plain_outbox.hpp) until it is killed.
+// plain_relay: a baseline: the relay that most teams write. A trigger notifies the id of every row, a pool of
+// workers takes the ids one at a time, and each event has its own SELECT, publish, confirm and UPDATE. Uses
+// the table plain.event (stage/plain_outbox.hpp) until it is killed.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using namespace outboxd::test;
 
-// Ids to be published.
+// The ids to publish.
 class work_list {
  public:
   void add(std::string id) {
@@ -49,7 +49,7 @@ class worker {
       const auto id = from.take();
       const auto rows = session_.exec(
           "SELECT exchange, event_type, payload FROM plain.event WHERE id = $1 AND status = 'pending'", {id});
-      if (rows.empty()) continue;  // notified and found in the table as well
+      if (rows.empty()) continue;  // already published: it was both notified and found in the table
       channel_.publish(id, *rows[0][0], *rows[0][1], *rows[0][2]);
       channel_.await_ack();
       session_.exec(
@@ -63,7 +63,7 @@ class worker {
   outboxd::bench::plain_channel channel_;
 };
 
-// What was in the table before anybody listened.
+// The events that were in the table before the relay started to listen.
 void add_backlog(database& session, work_list& to) {
   constexpr std::size_t page = 1000;
   std::string last = "0";

@@ -1,4 +1,4 @@
-// publisher: how fast the AMQP driver alone gets publishes confirmed; the baseline of the drain.
+// publisher: the rate of confirmed publishes with the AMQP driver alone, which is the baseline of the drain.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -33,11 +33,11 @@ struct options {
   std::size_t size = 200;  // bytes of body
   std::string queue_type = "quorum";
   std::size_t connections = 1;
-  std::size_t window = 2000;  // unconfirmed per connection
-  double rate = 0;            // messages per second in all; 0: as fast as it can
+  std::size_t window = 2000;  // unconfirmed messages per connection
+  double rate = 0;            // messages per second in total; 0: unlimited
 };
 
-// A durable queue of the given type, through rabbitmq-c's blocking client; deleted at the end.
+// A durable queue of the given type, declared with rabbitmq-c's blocking client and deleted at the end.
 class queue {
  public:
   queue(const amqp::url& at, std::string name, const std::string& type) : name_(std::move(name)) {
@@ -54,7 +54,7 @@ class queue {
     argument.value.value.bytes = amqp_cstring_bytes(type.c_str());
     amqp_queue_declare(state_, 1, amqp_cstring_bytes(name_.c_str()), 0, 1, 0, 0, {1, &argument});
     check(amqp_get_rpc_reply(state_).reply_type == AMQP_RESPONSE_NORMAL, "declare the queue");
-    // Through an exchange such as the relay's: routing by topic is part of what a message costs the broker.
+    // Uses an exchange like the relay's, because topic routing is part of the broker's cost per message.
     amqp_exchange_declare(state_, 1, exchange(), amqp_cstring_bytes("topic"), 0, 1, 0, 0, amqp_empty_table);
     check(amqp_get_rpc_reply(state_).reply_type == AMQP_RESPONSE_NORMAL, "declare the exchange");
     amqp_queue_bind(state_, 1, amqp_cstring_bytes(name_.c_str()), exchange(),
@@ -72,7 +72,7 @@ class queue {
   const std::string& name() const { return name_; }
 
  private:
-  // Of the same name.
+  // The exchange and the queue have the same name.
   amqp_bytes_t exchange() const { return amqp_cstring_bytes(name_.c_str()); }
   static void check(bool ok, const char* what) {
     if (!ok) throw std::runtime_error(fmt::format("cannot {}", what));
@@ -85,7 +85,7 @@ asio::awaitable<void> close(amqp::connection* connection) {
   co_await connection->close(2s);
 }
 
-// Keeps one connection's window full, or sends what it is allowed to, until its share is confirmed.
+// Keeps one connection's window full, or sends at the allowed rate, until its share is confirmed.
 class publisher : public amqp::handler {
  public:
   publisher(asio::any_io_executor executor, amqp::connection& connection, const options& chosen,
@@ -97,7 +97,7 @@ class publisher : public amqp::handler {
         share_(share),
         allowed_(chosen.rate > 0 ? 0 : share) {}
 
-  // No more than so many in all, until there is another word.
+  // The total number that may be sent, until it is raised.
   void allow(std::uint64_t messages) {
     allowed_ = std::min(messages, share_);
     fill();
@@ -162,7 +162,7 @@ struct worker {
   publisher work;
 };
 
-// In bursts, as a relay that looks now and then, in a rush: the broker's cost of a message depends on it.
+// In bursts, like a busy relay that polls, because the broker's cost per message depends on this.
 asio::awaitable<void> keep_pace(worker* w, double messages_per_second) {
   constexpr auto burst = 50ms;
   asio::steady_timer timer(co_await asio::this_coro::executor);

@@ -1,4 +1,4 @@
-// adopt: what a writer pays for an outbox table of its own, beside an INSERT into the outbox itself.
+// adopt: the cost of an adopted table for a writer, compared with an INSERT into the outbox itself.
 #include <fmt/format.h>
 
 #include <array>
@@ -45,7 +45,7 @@ const char* table_of(variant which) {
 }
 
 struct rounds {
-  std::vector<double> us, cpu_us;  // of a transaction, and of the session for it
+  std::vector<double> us, cpu_us;  // per transaction: duration, and CPU time of the session
 };
 using measured = std::map<variant, rounds>;
 
@@ -79,7 +79,7 @@ class adopt : public part {
     measured single, many;
     for (int round = 0; round < rounds_; ++round) {
       for (std::size_t i = 0; i < variants.size(); ++i) {
-        // What runs first may find a machine that is at rest.
+        // The first run may benefit from an idle machine.
         const auto which = variants.at((i + static_cast<std::size_t>(round)) % variants.size());
         measure(where, transactions_, single_sql(where, which), single[which]);
         measure(where, 1, bulk_sql(where, which), many[which]);
@@ -144,7 +144,7 @@ class adopt : public part {
     auto session = where.connect();
     session.exec("TRUNCATE orders, outbox.event, removed_event, kept_event");
     where.come_to_rest(session);
-    session.exec(sql);  // plans and caches
+    session.exec(sql);  // warms up plans and caches
     const auto before = usage_of(session.backend_pid());
     const auto began = clock::now();
     for (int i = 0; i < times; ++i) session.exec(sql);

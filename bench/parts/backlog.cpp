@@ -1,4 +1,4 @@
-// backlog: read time, drain rate and memory at growing numbers of pending events, and beside finished ones.
+// backlog: read time, drain rate and memory with growing numbers of pending events, and with finished events.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ class backlog : public part {
     }
     of_backlog found{
         .read_ms = out.figure("read of 1500", reads, "ms").median, .events_per_second = 0, .rss_mb = 0};
-    // Not to the end: five million messages would measure the broker's memory.
+    // The table is not drained completely: five million messages would measure the broker's memory.
     const auto enough = std::min(pending, drained_);
     relay draining(on, where, how_.relay_flags);
     await("enough is drained", [&] {

@@ -1,4 +1,4 @@
-// beside: the same drain on two tables in turn, one of which has something beside the events to be drained.
+// beside: alternates the same drain on two tables, one of which also contains other events.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ struct beside_options {
   filling fill;
   int rounds = 3;
   std::vector<std::string> relay_flags;
-  std::vector<std::string> crowded_flags = {};  // besides, on the second table
+  std::vector<std::string> crowded_flags = {};  // additional flags for the second table
 };
 
-// What is compared.
+// The compared rate.
 enum class measure {
-  warm,  // the rate while it drains
-  cold,  // from the start of a relay that knows nothing of the table
+  warm,  // the rate during the drain
+  cold,  // measured from the start of a relay without a saved position
 };
 
-// Rounds on both tables, changing which one goes first; the sections and the plot carry these names. Returns
-// the median of the rounds' ratios: crowded over bare.
+// Runs rounds on both tables, alternating which goes first; the sections and the plot use these names.
+// Returns the median of the rounds' ratios, crowded to bare.
 double drain_beside(const setup& on, report& out, stage& bare, const std::string& bare_name, stage& crowded,
                     const std::string& crowded_name, const beside_options& how, measure what = measure::warm);
 

@@ -1,5 +1,5 @@
-// console: what ten open pages of the console cost PostgreSQL beside millions of published events, and the
-// drain beside them.
+// console: the cost of ten open console pages for PostgreSQL and for a drain, with millions of published
+// events.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -15,7 +15,7 @@
 namespace outboxd::bench {
 namespace {
 
-// A console whose readers all have a page before them.
+// A console whose readers have all loaded a page.
 class read_console {
  public:
   read_console(const setup& on, const stage& where, std::uint16_t relay_port, int readers_count)
@@ -66,7 +66,7 @@ class consoles : public part {
         published_, readers_, lanes_));
     stage where(on);
     where.add_published(fill_, published_);
-    where.fill({.events = 0});  // vacuumed, analysed, at rest
+    where.fill({.events = 0});  // only vacuums, analyzes and waits for idle servers
     at_rest(on, where, out);
     drains(on, where, out);
   }

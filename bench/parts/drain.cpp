@@ -1,5 +1,4 @@
-// drain: how fast a relay empties a full table, beside what the broker confirms alone and what the plain
-// relay does.
+// drain: how fast a relay empties a full table, compared with the bare publisher and the plain relay.
 #include "stage/drain.hpp"
 
 #include <fmt/format.h>
@@ -124,7 +123,7 @@ class full_drain : public part {
     return drain(on, where, before, fill_.events, {"--relay-lanes", std::to_string(lanes)});
   }
 
-  // What is left of the broker's rate when nothing but reading and marking is done beside it.
+  // The broker's rate when only reading and marking happen at the same time.
   double barest_once(const setup& on, const std::string& type) const {
     stage where(on);
     make_room_for_marks(where);
@@ -175,7 +174,7 @@ class full_drain : public part {
   std::vector<std::string> queue_types_{"quorum", "classic"};
   std::vector<int> lanes_{1, promised_lanes, 4};
   std::int64_t plain_events_ = 10'000;
-  std::int64_t counted_events_ = 12'000;  // under valgrind
+  std::int64_t counted_events_ = 12'000;  // events drained under valgrind
   int rounds_ = 3;
 };
 

@@ -1,5 +1,5 @@
-// held: drains while a session holds an old snapshot, so that no index entry of a finished event can be
-// cleaned.
+// held: drains while a session holds an old snapshot, so that vacuum cannot remove index entries of finished
+// events.
 #include <fmt/format.h>
 
 #include "parts/part.hpp"
@@ -10,7 +10,7 @@
 namespace outboxd::bench {
 namespace {
 
-// A table with its relay, which goes on through all rounds as a daemon does.
+// A table with its relay, which keeps running through all rounds, as a daemon does.
 class drained_table {
  public:
   drained_table(const setup& on, bool held, const std::vector<std::string>& flags)
@@ -36,7 +36,7 @@ class drained_table {
     for (int i = 0; i < 11; ++i) empty.push_back(reader_.read_milliseconds());
     empty_reads.push_back(spread_of(empty).median);
     where_.purge();
-    // As autovacuum would, but not in the middle of a round.
+    // Does the work of autovacuum, but not in the middle of a round.
     session_.exec("VACUUM ANALYZE outbox.event");
     where_.come_to_rest(session_);
   }

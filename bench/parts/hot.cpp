@@ -1,4 +1,4 @@
-// hot: what it costs that one aggregate has most of the events, or all of them.
+// hot: the cost of one aggregate having most or all of the events.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct hot_case {
   }
 };
 
-// Which of so many aggregates each event is of: the k-th has a part of 1 / k^1.1.
+// Draws an aggregate for each event: the k-th aggregate gets a share proportional to 1 / k^1.1.
 std::vector<int> zipf_draws(std::int64_t events, int aggregates) {
   std::vector<double> weights;
   for (int k = 1; k <= aggregates; ++k) weights.push_back(std::pow(k, -1.1));
@@ -119,7 +119,7 @@ class hot : public part {
     out.figure("WAL", all(&drained::wal_bytes_per_event), "bytes/event");
   }
 
-  // Of each round: what was reached, of what could be.
+  // Per round: the rate reached, relative to the possible rate.
   template <class Figure>
   double median(Figure&& figure) const {
     std::vector<double> out;
@@ -159,8 +159,8 @@ class hot : public part {
   filling fill_{.events = 50'000};
   int zipf_aggregates_ = 5'000;
   int rounds_ = 3;
-  std::vector<int> draws_;  // of each event
-  double hottest_ = 0;      // the part of the events that the hottest aggregate has
+  std::vector<int> draws_;  // the aggregate of each event
+  double hottest_ = 0;      // the hottest aggregate's share of the events
   std::vector<double> alone_;
   std::map<hot_case, std::vector<drained>> drained_;
 };

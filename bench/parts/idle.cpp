@@ -1,4 +1,4 @@
-// idle: what a relay with nothing to do costs.
+// idle: the cost of a relay that has nothing to do.
 #include <fmt/format.h>
 
 #include <optional>
@@ -61,7 +61,7 @@ class idle : public part {
   }
 
  private:
-  // A relay that has relayed something: every lane is connected, and every state has been left once.
+  // A relay that has already relayed events: every lane is connected, and start-up work is done.
   static void have_worked(const setup& on, stage& where) {
     arrivals came(on, where.queue());
     auto session = where.connect();

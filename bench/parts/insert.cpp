@@ -1,4 +1,4 @@
-// insert: what an INSERT into the outbox costs its session beside the row itself.
+// insert: the cost of an INSERT into the outbox for its session, compared with a bare table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace outboxd::bench {
 namespace {
 
-// Of a process at the kernel's own clock, in us. Time off the processor does not count, so that the least of
-// some rounds stands a machine that does other things.
+// CPU time of a process in us, from the kernel's clock. Waiting time does not count, so the minimum of some
+// rounds is reliable even on a busy machine.
 double cpu_us_of(int process) {
   std::ifstream from(fmt::format("/proc/{}/schedstat", process));
   double nanoseconds = 0;

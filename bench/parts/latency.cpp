@@ -1,4 +1,4 @@
-// latency: from the commit to the consumer, at several rates, of outboxd and of the plain relay in turn.
+// latency: the time from commit to consumer at several rates, for outboxd and the plain relay alternately.
 #include <fmt/format.h>
 
 #include <map>
@@ -14,10 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of one round.
+// Results of one round.
 struct latencies {
   std::vector<double> p50, p95, p99, most;
-  std::vector<double> late;  // part of the events that had not come when we stopped waiting
+  std::vector<double> late;  // share of the events that had not arrived when we stopped waiting
 
   void add(const std::vector<double>& round, double missing) {
     p50.push_back(percentile(round, 0.50));
@@ -144,7 +144,7 @@ class latency : public part {
   }
 
   static constexpr std::size_t message_size = 100;
-  static constexpr int fastest_paced = 200;  // per second: in a row they take their time
+  static constexpr int fastest_paced = 200;  // per second, because sequential round trips take time
   std::vector<int> rates_{50, 200, 1000, 5000};
   int seconds_ = 10;
   int rounds_ = 3;

@@ -1,4 +1,4 @@
-// limit: what each server can do alone, which no relay can exceed.
+// limit: the rate of each server alone, which no relay can exceed.
 #include <fmt/format.h>
 
 #include "parts/part.hpp"
@@ -12,7 +12,7 @@
 namespace outboxd::bench {
 namespace {
 
-// In the place of the stage's queue.
+// Replaces the stage's queue.
 class sink {
  public:
   sink(const setup& on, const stage& where) : session_(on.amqp_url), name_(where.queue() + "-sink") {
@@ -107,7 +107,7 @@ class limit : public part {
     return static_cast<double>(events_) / std::chrono::duration<double>(took).count();
   }
 
-  // The broker confirms at once and keeps nothing: PostgreSQL and the relay are what is left.
+  // The broker confirms at once and stores nothing, so only PostgreSQL and the relay are measured.
   void relay_alone(const setup& on, report& out) const {
     out.section(fmt::format("one relay: {} events to a queue that keeps nothing", events_));
     std::vector<double> rates;

@@ -1,4 +1,4 @@
-// observed: what it costs a relay to be watched: scraped every second, and beset by slow HTTP clients.
+// observed: the cost of monitoring for a relay that is scraped every second and has many slow HTTP clients.
 #include <fmt/format.h>
 
 #include "parts/part.hpp"
@@ -62,7 +62,7 @@ class observed : public part {
     crowd watchers(port, how_);
     const auto out = drain_once(on, where, port);
     const auto seen = watchers.leave();
-    // Or nothing was measured.
+    // Otherwise nothing was measured.
     if (seen.scrape_ms.empty() || seen.most_connected < how_.trickling + how_.sipping)
       throw std::runtime_error(fmt::format("only {} scrapes and {} slow clients at a time",
                                            seen.scrape_ms.size(), seen.most_connected));

@@ -1,5 +1,5 @@
-// open: how long events wait while transactions that have written one each stay open and many others come and
-// go.
+// open: how long events wait while some transactions, with one event each, stay open and many others are
+// committed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,8 @@ class open_writer : public part {
       measure(on, where, out);
       running.stop();
     }
-    // While nobody leads writers are silent, and so keep the next leader from sleeping.
+    // Without a leader, writers do not notify, and their open transactions keep the next leader from becoming
+    // idle.
     auto writer = where.connect();
     writer.exec("BEGIN; " + numbered_insert(where, "outbox", 0));
     auto others = where.connect();
@@ -63,8 +64,8 @@ class open_writer : public part {
   }
 
  private:
-  // Each in progress like one with a session of its own, of which a server has fewer. What notifies cannot be
-  // prepared.
+  // Prepared transactions count as in progress, like those with their own session, but a server allows more
+  // of them. A transaction that notifies cannot be prepared.
   void prepare_others(const stage& where, test::database& by) const {
     by.exec("SET outbox.notify = off");
     for (int i = 1; i < open_; ++i)
@@ -72,7 +73,7 @@ class open_writer : public part {
           fmt::format("BEGIN; {}; PREPARE TRANSACTION 'open-{}'", numbered_insert(where, "outbox", 0), i));
   }
 
-  // The oldest that an event became.
+  // The highest age of an event.
   double measure(const setup& on, stage& where, report& out) const {
     auto session = where.connect();
     where.insert(session, {.events = finished_});

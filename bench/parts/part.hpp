@@ -1,4 +1,4 @@
-// part: one benchmark: its options, and what it measures.
+// part: one benchmark, with its options and its measurement.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,7 @@ class part {
   virtual ~part() = default;
   virtual const char* name() const = 0;
   virtual const char* help() const = 0;
-  // The sizes of a smoke run, before the options are read.
+  // Sets the sizes of a smoke run, before the options are read.
   virtual void be_quick() = 0;
   virtual void add_options(CLI::App& at) = 0;
   virtual void run(const setup& on, report& out) = 0;
@@ -45,7 +45,7 @@ std::unique_ptr<part> hot_part();
 std::unique_ptr<part> replay_part();
 std::unique_ptr<part> many_part();
 
-// In the order in which they run when none is named.
+// The parts in the order in which they run if none is named.
 std::vector<std::unique_ptr<part>> all_parts();
 
 }  // namespace outboxd::bench

@@ -1,4 +1,4 @@
-// partitions: what it costs relay and writers that the outbox is partitioned.
+// partitions: the cost of a partitioned outbox for relay and writers.
 #include "stage/partitions.hpp"
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ const char* name_of(layout which) {
 }
 
 struct rounds {
-  std::vector<double> drained_per_second, relay_cpu_us, server_cpu_us, wal_bytes;  // of drains
-  std::vector<double> commits_per_second, p50_ms, p99_ms;                          // of writers
+  std::vector<double> drained_per_second, relay_cpu_us, server_cpu_us, wal_bytes;  // results of drains
+  std::vector<double> commits_per_second, p50_ms, p99_ms;                          // results of writers
 };
 
 class partitions : public part {
@@ -70,7 +70,7 @@ class partitions : public part {
     for (auto* const one : {&whole, &divided}) create_orders(*one);
     for (int round = 1; round <= rounds_; ++round) {
       for (std::size_t i = 0; i < layouts.size(); ++i) {
-        // What runs second may find warmer caches, or a machine that has become busier.
+        // The second run may find warmer caches, or a busier machine.
         const auto which = layouts.at((i + static_cast<std::size_t>(round)) % layouts.size());
         auto& where = which == layout::whole ? whole : divided;
         drain_once(on, where, all_[which]);
@@ -94,7 +94,7 @@ class partitions : public part {
     const auto done = fill_and_drain(on, where, fill_, relay_flags());
     into.drained_per_second.push_back(done.events_per_second);
     into.relay_cpu_us.push_back(done.cpu_us_per_event);
-    // Of a server that is not our own it is not known.
+    // Unknown for a server that is not our own.
     if (done.server_cpu_us_per_event > 0) into.server_cpu_us.push_back(done.server_cpu_us_per_event);
     into.wal_bytes.push_back(done.wal_bytes_per_event);
   }

@@ -1,5 +1,5 @@
-// poison: what good events notice of rows that broker or database take ill, of a queue that never confirms,
-// and of queues that are gone for good.
+// poison: the effect on good events of rows that the broker or database rejects, of a queue that never
+// confirms, and of queues that no longer exist.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace outboxd::bench {
 namespace {
 
-// Of one round.
+// Results of one round.
 struct latencies_beside {
   std::vector<double> p50, p99, most;
 
@@ -33,9 +33,9 @@ struct latencies_beside {
 
 enum class company {
   none,
-  odd_rows,      // each of the table once
-  silent_queue,  // an event in a hundred goes to one that never confirms
-  gone_queues,   // events of many reply queues wait, which nobody will declare again
+  odd_rows,      // each odd row once
+  silent_queue,  // one event in a hundred goes to a queue that never confirms
+  gone_queues,   // events wait for many reply queues that nobody will declare again
 };
 
 class poison : public part {
@@ -68,7 +68,7 @@ class poison : public part {
         rate_, seconds_, odd_.size(), gone_));
     stage where(on, test::queue_type::quorum, /*autovacuum=*/true);
     test::broker broker(on.amqp_url);
-    broker.declare_exchange("outbox");  // where odd rows go that name no exchange
+    broker.declare_exchange("outbox");  // receives odd rows that name no exchange
     broker.bind(where.queue(), "outbox", where.event_type() + ".#");
     for (int round = 1; round <= rounds_; ++round) {
       auto order = all_;
@@ -113,7 +113,7 @@ class poison : public part {
     const auto since = std::chrono::steady_clock::now();
     const auto events = static_cast<std::size_t>(rate_) * static_cast<std::size_t>(seconds_);
     const std::size_t apart = std::max<std::size_t>(1, events / odd_.size());
-    std::int64_t first = -1;  // before it comes one event ahead
+    std::int64_t first = -1;  // preceded by one event that is not measured
     const auto times = time_deliveries(
         on, where,
         {.events_per_second = static_cast<double>(rate_),
@@ -142,13 +142,13 @@ class poison : public part {
       probes_per_second_.push_back(
           (failures_of(ports) - failures) /
           std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count());
-    one.kill();  // it would wait for what will not be confirmed
+    one.kill();  // it would wait for confirms that never arrive
     other.kill();
     hangs.reset();
     if (with == company::silent_queue) broker.delete_queue(silent);
   }
 
-  // Returns when all of them wait.
+  // Returns when all of them are waiting.
   void add_gone(stage& where) const {
     auto session = where.connect();
     session.exec(
@@ -160,7 +160,7 @@ class poison : public part {
     });
   }
 
-  // Publishes that came back, of both relays.
+  // Returned publishes of both relays.
   static double failures_of(const std::array<int, 2>& ports) {
     double out = 0;
     for (const auto port : ports) {

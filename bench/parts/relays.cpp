@@ -1,5 +1,5 @@
-// relays: standbys beside a leader, and shards that relays share out: the rate of all together, and the order
-// of what they deliver.
+// relays: a leader with standbys, and shards divided among relays: their total rate, and the order of the
+// delivered events.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 namespace outboxd::bench {
 namespace {
 
-// Events go by rising n into the table, so each aggregate's have to come by rising n, each once.
+// Events are inserted in ascending order of n, so each aggregate's events must arrive in ascending order of
+// n, each once.
 void require_order(const std::vector<arrival>& all, std::int64_t events) {
   std::unordered_map<std::int64_t, std::int64_t> last;
   for (const auto& one : all) {

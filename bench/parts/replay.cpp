@@ -1,4 +1,5 @@
-// replay: how live events fare beside events that return: from a replay, or due together.
+// replay: the latency of new events while other events return, from a replay or because they are due
+// together.
 #include <fmt/format.h>
 
 #include <future>
@@ -19,11 +20,11 @@ namespace {
 using clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// Live events are written for so long before the others begin.
+// How long live events are written before the others start.
 constexpr auto warm_up = 2s;
 
-// A neighbour: events come due together, and another session changes as many rows of a table of its own, in
-// portions as a replay does. It shows what the work of PostgreSQL alone takes from live events.
+// The neighbour case: events come due together, and another session changes as many rows of its own table, in
+// portions like a replay. It shows how PostgreSQL's work alone affects live events.
 enum class beside { nothing, replay, due, neighbour };
 
 const char* words(beside what) {
@@ -40,7 +41,7 @@ const char* words(beside what) {
   return "";
 }
 
-// Where events that return go. The consumer of the live ones does not see them.
+// The queue for returning events, which the consumer of live events does not see.
 class side_queue {
  public:
   explicit side_queue(const setup& on, std::string name) : name_(std::move(name)), broker_(on.amqp_url) {
@@ -127,7 +128,7 @@ class replay : public part {
     auto session = where.connect();
     where.insert(session, fill_);
     session.exec("UPDATE outbox.event SET status = 'published'");
-    session.exec("UPDATE outbox.event SET status = 'pending'");  // waiting and due, as a replay leaves them
+    session.exec("UPDATE outbox.event SET status = 'pending'");  // waiting and due, like replayed events
     session.exec("VACUUM ANALYZE outbox.event");
     where.come_to_rest(session);
     due_.push_back(drain(on, where, 0, fill_.events, {}).events_per_second);
@@ -140,7 +141,7 @@ class replay : public part {
     if (what != beside::nothing) insert_others(session, where, aside, what);
     relay running(on, where);
     running.await_lead();
-    // A relay sets scheduled events aside when it has read them.
+    // A relay sets scheduled events aside when it reads them.
     await("no other event is pending", [&] { return others(session, "= 'pending'") == 0; });
     const auto begin = what == beside::due || what == beside::neighbour ? schedule_others(session, where)
                                                                         : clock::now() + warm_up;
@@ -172,7 +173,7 @@ class replay : public part {
     running.stop();
   }
 
-  // All others come due when it says, as time passes: without a write at that moment.
+  // All others come due at that time, without a write at that moment.
   clock::time_point schedule_others(test::database& session, const stage& where) const {
     const auto wait = std::chrono::seconds(5 + returning_ / 15'000);
     const auto due = clock::now() + wait;
@@ -190,7 +191,7 @@ class replay : public part {
     return due;
   }
 
-  // Published ones, or scheduled ones, to the queue aside.
+  // Inserts published or scheduled events for the separate queue.
   void insert_others(test::database& session, const stage& where, const side_queue& aside,
                      beside what) const {
     session.exec(

@@ -1,4 +1,4 @@
-// retention: what it costs a drain that old published events are deleted meanwhile.
+// retention: the cost for a drain of deleting old published events at the same time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class retention : public part {
     return session.number("SELECT count(*) FROM outbox.event WHERE published_at < now() - interval '7 d'");
   }
 
-  // In portions, as events are published: one transaction of a million rows is another thing.
+  // In portions, like events that are published: a single transaction of a million rows behaves differently.
   void bring_old_ones(const stage& where, test::database& session) const {
     for (auto left = old_ - old_events(session); left > 0; left -= portion_)
       session.exec(
@@ -69,7 +69,7 @@ class retention : public part {
     const auto left = old_events(session);
     const bool deletes = keep_for != "never";
     if (deletes) deleted_.push_back(static_cast<double>(old_ - left));
-    // Or something else was measured.
+    // Otherwise something else was measured.
     if (deletes == (left == old_))
       throw std::runtime_error(
           fmt::format("{} of {} old events are left with retention.published = {}", left, old_, keep_for));

@@ -1,4 +1,4 @@
-// takeover: how long nobody leads when a leader is killed, or told to stop, and another relay stands by.
+// takeover: how long there is no leader after a leader is killed or stopped while another relay is a standby.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// Commits numbered events, one after the other, until it goes.
+// Commits numbered events, one after the other, until it is destroyed.
 class steady_writer {
  public:
   steady_writer(const stage& where, std::chrono::microseconds every)
@@ -76,7 +76,7 @@ class takeover : public part {
     std::vector<double> leads, delivers;  // ms
   };
 
-  // Returns the one that leads then.
+  // Returns the relay that leads afterwards.
   template <class End>
   std::unique_ptr<relay> end_leader(const setup& on, const stage& where, std::unique_ptr<relay> leading,
                                     int turn, const End& end, arrivals& came, const steady_writer& writer,
@@ -84,8 +84,8 @@ class takeover : public part {
     auto standby = std::make_unique<relay>(on, where);
     await(
         "the other one stands by", [&] { return standby->ready(); }, 30s, 10ms);
-    // A standby tries every 100 ms: so that the end does not always come at the same moment between two
-    // tries.
+    // A standby tries every 100 ms; the delay prevents the leader from always ending at the same moment
+    // between two attempts.
     std::this_thread::sleep_for(500ms + 37ms * (turn % 11));
     came.take();
     const auto first_new = writer.begun() + 1;

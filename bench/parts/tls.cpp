@@ -1,4 +1,4 @@
-// tls: what it costs relay and broker that their connections are encrypted.
+// tls: the cost of encrypted connections for relay and broker.
 #include <fmt/format.h>
 
 #include "parts/beside.hpp"

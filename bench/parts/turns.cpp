@@ -6,7 +6,7 @@ namespace outboxd::bench {
 
 void turns::run(report& out, int rounds) {
   for (int round = 1; round <= rounds; ++round) {
-    // What runs second may find warmer caches, or a machine that has become busier.
+    // The second run may find warmer caches, or a busier machine.
     auto& first = round % 2 == 1 ? plain_ : other_;
     auto& second = round % 2 == 1 ? other_ : plain_;
     first.drain_once();

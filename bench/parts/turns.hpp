@@ -1,4 +1,4 @@
-// turns: drains of two kinds in turns, so that both meet the same machine, beside each other.
+// turns: alternates two kinds of drains, so that both run under the same conditions, and compares them.
 #pragma once
 
 #include <functional>
@@ -17,18 +17,18 @@ struct side {
 
 class turns {
  public:
-  // `rate`: what is compared.
+  // `rate`: the compared rate.
   turns(side plain, side other, double drained::*rate = &drained::events_per_second)
       : plain_{std::move(plain), {}}, other_{std::move(other), {}}, rate_(rate) {}
 
-  // As many rounds, of which each begins with the other side than the one before; a note of each.
+  // Runs this many rounds and notes each; rounds alternate which side goes first.
   void run(report& out, int rounds);
 
-  // A section for each side, the other one last.
+  // Writes a section for each side, `other` last.
   void tell(report& out) const;
 
-  // A section of the rounds' ratios, and a plot, whose file's name ends in `tag`. Returns the median of the
-  // ratios of the rates: other over plain.
+  // Writes a section with the rounds' ratios, and a plot whose file name ends in `tag`. Returns the median
+  // ratio of the rates, other to plain.
   double compare(report& out, const std::string& tag = "") const;
 
  private:
@@ -42,7 +42,7 @@ class turns {
     plot_series series(double drained::*what) const;
   };
 
-  // Without the rounds in which it is not known.
+  // Omits rounds in which the value is unknown.
   std::vector<double> ratios(double drained::*what) const;
 
   drains plain_;

@@ -1,4 +1,4 @@
-// waiting: what events that cannot go out yet cost those that can.
+// waiting: the cost of events that cannot be sent yet for those that can.
 #include <fmt/format.h>
 
 #include "parts/beside.hpp"
@@ -53,8 +53,8 @@ class waiting : public part {
         {on.event_type(), on.exchange(), std::to_string(how_.fill.size), std::to_string(scheduled_)});
   }
 
-  // The head has no queue to go to and backs off, a relay finds the others and parks them; then the head is
-  // put off until tomorrow.
+  // The first event has no queue and backs off, and a relay parks the others; then the first event is
+  // postponed until tomorrow.
   void stick(const setup& on, stage& where) const {
     auto session = where.connect();
     const std::string insert =

@@ -1,4 +1,4 @@
-// writers: what the relay and its doorbell cost the application's commits.
+// writers: the cost of the relay and its doorbell for the application's commits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct writer_rounds {
   std::vector<double> commits_per_second, p50, p99, catch_up;
 };
 
-// By variant and clients.
+// Keyed by variant and number of clients.
 using measured = std::map<std::pair<variant, int>, writer_rounds>;
 
 class writers : public part {
@@ -108,13 +108,13 @@ class writers : public part {
         for (const variant which : variants) measure_one(on, where, which, clients, all[{which, clients}]);
         out.note(fmt::format("round {} with {} clients is through", round, clients));
       }
-      // What runs first, right after the restart or beside others' work, changes with the rounds.
+      // The order changes with the rounds, because the first run follows a restart or may overlap other work.
       std::rotate(variants.begin(), variants.begin() + 1, variants.end());
     }
     return all;
   }
 
-  // Who sells nothing while the relay is away: pairs of runs, for the difference is small.
+  // Writers without a relay: measured in pairs of runs, because the difference is small.
   void leave_unattended(const setup& on, report& out) {
     constexpr int clients = 16;
     stage where(on, test::queue_type::quorum, /*autovacuum=*/true);
@@ -135,7 +135,7 @@ class writers : public part {
             out.figure("with / without", ratios(all, variant::unattended, clients), "").median);
   }
 
-  // How migrate has made what the bare table has not.
+  // The columns and indexes that `migrate` creates beyond those of the bare table.
   struct ways {
     std::string bell, refuses;
   };
@@ -163,7 +163,7 @@ class writers : public part {
         FOR EACH STATEMENT EXECUTE FUNCTION statement_notify())");
   }
 
-  // Without what outboxd's table has beside an INSERT, it is a bare one with the same columns and indexes.
+  // Without outboxd's additions to an INSERT, the table is a bare one with the same columns and indexes.
   static void use(test::database& session, variant which, const ways& made) {
     const auto set = [&](const char* trigger, bool wanted) {
       session.exec(fmt::format("ALTER TABLE outbox.event {} TRIGGER {}", wanted ? "ENABLE ALWAYS" : "DISABLE",
@@ -243,13 +243,13 @@ class writers : public part {
     return spread_of(ratios(all, which, clients)).median;
   }
 
-  static constexpr std::int64_t message_size = 90;  // bytes of body, about as the orders' events
+  static constexpr std::int64_t message_size = 90;  // bytes of body, similar to the orders' events
   std::vector<int> clients_{1, 8, 32, 64};
   int milliseconds_ = 5'000;
   int rounds_ = 3;
   int flush_us_ = 1'500;
   int lanes_ = default_lanes;
-  std::map<int, double> delivered_;  // per second, by clients, when outboxd was measured last
+  std::map<int, double> delivered_;  // per second, by number of clients, in outboxd's latest run
   ways made_;
 };
 

@@ -1,4 +1,4 @@
-// bars: the figures that the project promises, and what each has to reach.
+// bars: the figures that the project promises, and the limit that each must meet.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ struct bar {
   std::string_view key;
   direction which;
   double value;
-  std::string_view part;  // that measures it
+  std::string_view part;  // the part that measures it
   std::string_view what;
 
   bool met_by(double measured) const {

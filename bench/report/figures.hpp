@@ -1,4 +1,4 @@
-// figures: what rounds of one measurement come to.
+// figures: statistics over the rounds of a measurement.
 #pragma once
 
 #include <vector>
@@ -11,10 +11,10 @@ struct spread {
   double most = 0;
 };
 
-// Of at least one value.
+// Requires at least one value.
 spread spread_of(std::vector<double> values);
 
-// part: 0 to 1, so 0.99 is the 99th percentile. Of at least one value.
+// part: 0 to 1, so 0.99 is the 99th percentile. Requires at least one value.
 double percentile(std::vector<double> values, double part);
 
 }  // namespace outboxd::bench

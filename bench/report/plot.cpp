@@ -16,7 +16,7 @@ constexpr double height = 420;
 constexpr double left = 80;
 constexpr double right = 20;
 constexpr double top = 40;
-constexpr double bottom = 90;  // with the legend
+constexpr double bottom = 90;  // includes the legend
 constexpr std::array colours{"#1b6ca8", "#d1495b", "#3a7d44", "#edae49", "#6a4c93", "#555555"};
 
 // Maps values to pixels.

@@ -22,7 +22,7 @@ struct plot {
   std::string x_label;
   std::string y_label;
   std::vector<plot_series> series;
-  // Logarithmic: every value has to be above zero. Otherwise the y axis begins at zero.
+  // Logarithmic: every value must be above zero. Otherwise the y axis begins at zero.
   bool log_x = false;
   bool log_y = false;
 };

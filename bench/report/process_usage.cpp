@@ -11,7 +11,7 @@ namespace outboxd::bench {
 namespace {
 
 void add_thread(const std::filesystem::path& thread, process_usage& to) {
-  // Nanoseconds on the processor: /proc/PID/stat counts in ticks of 10 ms, too coarse for an idle relay.
+  // CPU time in nanoseconds: /proc/PID/stat counts in ticks of 10 ms, which is too coarse for an idle relay.
   double nanoseconds = 0;
   std::ifstream(thread / "schedstat") >> nanoseconds;
   to.cpu_seconds += nanoseconds / 1e9;

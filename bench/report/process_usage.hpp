@@ -1,4 +1,4 @@
-// process_usage: what another process has used so far, from /proc.
+// process_usage: resources used so far by another process, from /proc.
 #pragma once
 
 #include <sys/types.h>
@@ -6,12 +6,12 @@
 namespace outboxd::bench {
 
 struct process_usage {
-  double cpu_seconds = 0;  // user and system, of all threads that live
-  double wake_ups = 0;     // times that it gave up the processor to wait, and so was woken
+  double cpu_seconds = 0;  // user and system time of all live threads
+  double wake_ups = 0;     // voluntary context switches
   double peak_rss_mb = 0;  // VmHWM, in MB of 10^6 bytes
 };
 
-// Of a process that runs; throws std::runtime_error when it does not.
+// Throws std::runtime_error if the process does not run.
 process_usage usage_of(pid_t pid);
 
 }  // namespace outboxd::bench

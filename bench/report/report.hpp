@@ -1,4 +1,5 @@
-// report: the figures of one part: a table on the screen as they come, then JSON, plots and the summary.
+// report: the figures of one part: printed as a table while they arrive, then written as JSON, plots and the
+// summary.
 #pragma once
 
 #include <filesystem>
@@ -14,21 +15,21 @@ namespace outboxd::bench {
 
 class report {
  public:
-  // directory: where PART.json, PART*.svg and summary.json go. command: how to get these figures again.
+  // directory: for PART.json, PART*.svg and summary.json. command: the command that repeats the measurement.
   report(std::string part, std::filesystem::path directory, std::string command, bool quick);
 
-  // Under what conditions; goes into the JSON as well.
+  // The conditions of the measurement, also written to the JSON.
   void note(const std::string& words);
-  // What the next figures are about.
+  // Starts a section: the subject of the following figures.
   void section(const std::string& title);
-  // One line of the table: the median and the spread of the rounds, which are returned.
+  // Prints one line of the table, and returns the median and the spread of the rounds.
   spread figure(const std::string& name, const std::vector<double>& rounds, const std::string& unit);
   // The value of a promised figure (bars.hpp).
   void key(const std::string& name, double value);
-  // Into PART.svg, or PART-name.svg.
+  // Writes PART.svg, or PART-name.svg.
   void draw(const plot& what, const std::string& name = "");
 
-  // Call it when the part is through: nothing is written of one that failed.
+  // Call it when the part has finished; nothing is written for a part that failed.
   void write() const;
 
  private:

@@ -1,4 +1,4 @@
-// summary: summary.json, the latest value of every promised figure; a run brings its own keys up to date.
+// summary: summary.json, the latest value of every promised figure; a run updates its own keys.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +7,11 @@
 
 namespace outboxd::bench {
 
-// Other keys of the file stay as they are; a file that cannot be read is written anew.
+// Other keys in the file stay unchanged; an unreadable file is replaced.
 void update_summary(const std::filesystem::path& file, const std::map<std::string, double>& values,
                     const std::string& date, const std::string& command, bool quick);
 
-// The table of all keys in the file, on the screen.
+// Prints the table of all keys in the file.
 void print_summary(const std::filesystem::path& file);
 
 }  // namespace outboxd::bench

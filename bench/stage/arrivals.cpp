@@ -10,7 +10,7 @@
 namespace outboxd::bench {
 namespace {
 
-// A look at two numbers: to parse the payload would cost the machine more than to relay it.
+// Extracts only two numbers: parsing the payload would cost more CPU than relaying it.
 std::int64_t number_after(std::string_view body, std::string_view name) {
   const auto at = body.find(name);
   if (at == std::string_view::npos) return -1;

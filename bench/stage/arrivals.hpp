@@ -1,4 +1,4 @@
-// arrivals: a consumer that notes when each numbered event came, in a thread of its own.
+// arrivals: a consumer with its own thread that records when each numbered event arrived.
 #pragma once
 
 #include <atomic>
@@ -14,21 +14,21 @@
 namespace outboxd::bench {
 
 struct arrival {
-  std::int64_t number;     // "n" of the payload; what has none is not noted
-  std::int64_t aggregate;  // "a" of the payload, -1 without
+  std::int64_t number;     // "n" of the payload; messages without it are ignored
+  std::int64_t aggregate;  // "a" of the payload, or -1
   std::chrono::steady_clock::time_point at;
 };
 
 class arrivals {
  public:
-  // Takes everything from the queue, without acknowledgements.
+  // Consumes all messages of the queue, without acknowledgements.
   arrivals(const setup& on, const std::string& queue);
   ~arrivals();
   arrivals(const arrivals&) = delete;
   arrivals& operator=(const arrivals&) = delete;
 
   std::size_t count() const { return count_; }
-  // In the order in which they came, since the last call. Throws what ended the consumer.
+  // The arrivals since the last call, in order. Throws if the consumer has failed.
   std::vector<arrival> take();
 
  private:

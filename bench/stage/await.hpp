@@ -1,5 +1,5 @@
-// await: waits for what takes seconds or minutes, looking seldom, for looking often would compete with the
-// relay.
+// await: waits for conditions that take seconds or minutes, with rare checks, because frequent checks would
+// compete with the relay.
 #pragma once
 
 #include <chrono>

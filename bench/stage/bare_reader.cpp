@@ -34,7 +34,7 @@ const test::cell& of(const test::cells& row, column which) {
 
 }  // namespace
 
-// The settings that make the plans, as relay/database_session.cpp has them.
+// The settings that determine the plans, as in relay/database_session.cpp.
 bare_reader::bare_reader(const stage& where, int batch) : session_(where.connect()), batch_(batch) {
   session_.exec("SET search_path = pg_catalog, pg_temp; SET synchronous_commit = off");
   session_.exec(fmt::format("SELECT {}", store::planner_settings));
@@ -47,7 +47,7 @@ bare_reader::bare_reader(const stage& where, int batch) : session_(where.connect
 test::result_rows bare_reader::read() {
   constexpr std::int64_t largest = 1'000'000'000;  // bytes
   constexpr auto last_seq = std::numeric_limits<std::int64_t>::max();
-  constexpr flow::xid all = 1'000'000'000;  // transactions that one read may look at
+  constexpr flow::xid all = 1'000'000'000;  // transactions that one read may scan
   return session_.exec(fmt::format("EXECUTE {}({}, 0, 0, '{}', '{{{}}}', '{}', '{}', {}, {}, false, '{{}}')",
                                    store::statement::read, largest, at_.seq,
                                    fmt::join(at_.seen.in_progress, ","), at_.seen.xmax, at_.seen.xmax + all,
@@ -62,7 +62,7 @@ void bare_reader::mark(const test::result_rows& rows) {
   std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
   std::int64_t highest = 0;
   for (const auto& row : rows) {
-    if (!of(row, column::id)) continue;  // the head
+    if (!of(row, column::id)) continue;  // the header row
     const std::int64_t seq = std::stoll(*of(row, column::seq));
     lowest = std::min(lowest, seq);
     highest = std::max(highest, seq);

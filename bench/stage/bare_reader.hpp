@@ -1,4 +1,4 @@
-// bare_reader: reads and marks as a stream does, with the relay's own statements and no broker.
+// bare_reader: reads and marks like a stream, with the relay's own statements and without a broker.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace outboxd::bench {
 
-// An outbox of one shard.
+// Requires an outbox with one shard.
 class bare_reader {
  public:
-  // Begins before all events.
+  // The initial position is before all events.
   explicit bare_reader(const stage& where, int batch = 1500);
 
-  // Reads, and marks what it has read as published; one statement after the other. Returns how many events.
+  // Reads events and marks them as published, one statement after the other. Returns the number of events.
   std::int64_t read_and_mark();
-  // Milliseconds of a read from where it is; it stays there.
+  // The duration of a read in milliseconds; the position does not change.
   double read_milliseconds();
-  // The next read finds what becomes visible from now on.
+  // Moves the position so that the next read returns only rows that become visible from now on.
   void go_to_end();
 
  private:

@@ -26,7 +26,7 @@ class reader {
             " WHERE seq > $1::bigint AND seq <= $2::bigint");
   }
 
-  // Returns how many.
+  // Returns the number of events.
   std::int64_t read_and_mark(std::int64_t after, std::int64_t last) {
     session_.exec("BEGIN");
     run("read", after, last);
@@ -42,7 +42,7 @@ class reader {
     check(answer(PQprepare(session_.handle(), name, sql, 0, nullptr), &PQclear));
   }
 
-  // The answer in binary format, as a relay reads it.
+  // Requests the result in binary format, as a relay does.
   answer run(const char* name, std::int64_t after, std::int64_t last) {
     const std::string from = std::to_string(after);
     const std::string to = std::to_string(last);

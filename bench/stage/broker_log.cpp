@@ -6,8 +6,8 @@ namespace outboxd::bench {
 
 void empty_broker_log(const setup& on) {
   if (!on.own_servers) return;
-  // The files of the old log are removed when all of it has been written elsewhere. No clause is left after a
-  // minute.
+  // The files of the old log are removed when all its messages have been written elsewhere. After a minute,
+  // no clause of the case matches, which raises an error.
   test::broker_eval(R"(
     Directory = maps:get(wal_data_dir, ra_system:fetch(quorum_queues)),
     Logs = fun() -> filelib:wildcard("*.wal", Directory) end,

@@ -1,4 +1,4 @@
-// crew: the same work in several threads, until all are through; the first failure is thrown.
+// crew: runs the same work in several threads and waits for all of them; throws the first failure.
 #pragma once
 
 #include <cstddef>

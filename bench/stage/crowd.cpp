@@ -15,12 +15,12 @@ using clock = std::chrono::steady_clock;
 
 constexpr auto tick = 100ms;
 
-// Requests that a sipping client sends at once: their answers are more than the sockets' buffers hold.
+// The number of requests that a sipping client sends at once: the responses exceed the socket buffers.
 constexpr int asked_at_once = 8;
 
 const std::string request = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
-// A socket that never waits.
+// A non-blocking socket.
 class slow_client {
  public:
   enum class manner { trickles, sips };
@@ -33,7 +33,7 @@ class slow_client {
 
   bool connected() const { return socket_ >= 0; }
 
-  // A tenth of a second's worth.
+  // The bytes for a tenth of a second.
   void step() {
     if (!connected() && !connect()) return;
     char byte = 0;
@@ -92,7 +92,7 @@ crowd_tally crowd::leave() {
   return seen_;
 }
 
-// A relay that is not there yet, or not any more, is no failure.
+// It is not an error if the relay has not started yet or has already stopped.
 void crowd::scrape(const std::stop_token& stop) {
   bool asked = false;
   do {

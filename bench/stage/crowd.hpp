@@ -1,5 +1,4 @@
-// crowd: HTTP clients of a relay: one that scrapes its metrics, and many that are slow at asking or at
-// reading.
+// crowd: HTTP clients of a relay: one that scrapes its metrics, and many that are slow at sending or reading.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +9,19 @@
 namespace outboxd::bench {
 
 struct crowd_options {
-  int trickling = 25;  // send a request byte by byte, and none to its end
-  int sipping = 25;    // ask again and again, and read the answers byte by byte
+  int trickling = 25;  // clients that send a request byte by byte and never complete it
+  int sipping = 25;    // clients that send many requests and read the responses byte by byte
   std::chrono::milliseconds scrape_interval{1'000};
 };
 
-// What it has seen.
+// Counts of what happened.
 struct crowd_tally {
   std::vector<double> scrape_ms;
-  int most_connected = 0;  // slow ones, at a time
+  int most_connected = 0;  // maximum number of slow clients at a time
 };
 
-// Asks 127.0.0.1:port, as soon as there is somebody, until leave(); who is thrown out comes back.
+// Sends requests to 127.0.0.1:port, as soon as it accepts connections, until leave(); rejected clients
+// reconnect.
 class crowd {
  public:
   crowd(std::uint16_t port, const crowd_options& how);

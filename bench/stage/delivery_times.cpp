@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr auto time_limit = 10s;
 
-// What a relay that was ended in the middle had sent still comes: each measurement has numbers of its own.
+// Messages of a relay that was stopped earlier may still arrive, so each measurement uses its own numbers.
 constexpr std::int64_t most_events = 100'000'000;
 
 }  // namespace
@@ -38,7 +38,7 @@ delivery_times time_deliveries(const setup& on, stage& where, const pace& how,
   where.purge();
   empty_broker_log(on);
   arrivals came(on, where.queue());
-  // One event ahead: the relay is connected when it comes.
+  // When this first event arrives, the relay is connected.
   where.connect().exec(insert(first - 1));
   await(
       "the first event comes",
@@ -52,7 +52,7 @@ delivery_times time_deliveries(const setup& on, stage& where, const pace& how,
   const auto sent =
       write_at_pace(where, how, [&](std::size_t n) { return insert(first + static_cast<std::int64_t>(n)); });
   const auto give_up = clock::now() + time_limit;
-  // Some may come twice.
+  // Some events may arrive twice.
   std::vector<std::optional<clock::time_point>> seen(sent.size());
   std::size_t arrived = 0;
   for (;;) {

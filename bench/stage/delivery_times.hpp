@@ -1,4 +1,4 @@
-// delivery_times: how long events take from the sending of their COMMIT until a consumer has them.
+// delivery_times: the time from sending an event's COMMIT until a consumer has received it.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace outboxd::bench {
 
 struct delivery_times {
-  std::vector<double> ms;  // of each event that is measured, in the order of their numbers
-  double missing = 0;      // part of them that had not come 10 s after the last; their ms are until then
+  std::vector<double> ms;  // for each measured event, in the order of their numbers
+  double missing = 0;      // share of events missing 10 s after the last; their times end then
 };
 
 // The INSERT of an event whose payload carries the number n, into SCHEMA.event.
 std::string numbered_insert(const stage& where, const std::string& schema, std::int64_t n);
 
-// A relay runs; the queue is emptied before. insert: the statement that writes the event with the number n.
+// A relay must be running; the queue is emptied first. insert: the statement that writes event n.
 delivery_times time_deliveries(const setup& on, stage& where, const pace& how,
                                const std::function<std::string(std::int64_t n)>& insert);
 

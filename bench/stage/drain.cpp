@@ -13,7 +13,7 @@ std::int64_t commits(test::database& session) {
   try {
     session.exec("SELECT pg_stat_force_next_flush()");
   } catch (const test::database_error& unknown) {
-    if (unknown.sqlstate != "42883") throw;  // before PostgreSQL 15: the numbers are half a second old
+    if (unknown.sqlstate != "42883") throw;  // before PostgreSQL 15: the statistics are half a second old
   }
   return session.number("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()");
 }
@@ -24,7 +24,7 @@ test::result_rows pids_of_relay(test::database& session) {
       "'outboxd % on %'");
 }
 
-// Beside other load on the machine, which slows every rate, this hardly changes.
+// Other load on the machine lowers every rate, but hardly affects this figure.
 double cpu_of_relay_sessions(test::database& session) {
   double seconds = 0;
   for (const auto& row : pids_of_relay(session)) seconds += usage_of(std::stoi(*row[0])).cpu_seconds;
@@ -40,13 +40,14 @@ void require(bool holds, relay& of) {
 drained drain(const setup& on, stage& where, std::int64_t after_seq, std::int64_t events,
               const std::vector<std::string>& relay_flags) {
   auto session = where.connect();
-  session.exec("SET enable_seqscan = off");  // a question about few pending events among millions of others
+  session.exec(
+      "SET enable_seqscan = off");  // the query looks for few pending events among millions of others
   const auto wal = session.value("SELECT pg_current_wal_lsn()");
   const auto commits_before = commits(session);
 
   const auto began = session.value("SELECT clock_timestamp()");
   relay draining(on, where, relay_flags);
-  // The queue is asked, not the table: a query over the table would compete with the relay.
+  // Checks the queue instead of the table, because a query on the table would compete with the relay.
   await("the queue has every event", [&] {
     const bool all = where.messages() >= events;
     require(all, draining);
@@ -69,7 +70,7 @@ drained drain(const setup& on, stage& where, std::int64_t after_seq, std::int64_
   out.server_cpu_us_per_event = server_cpu * 1e6 / total;
   out.peak_rss_mb = used.peak_rss_mb;
   draining.stop();
-  // A session reports its commits now and then, and when it ends.
+  // A session reports its commits periodically, and when it ends.
   await("the relay's sessions have ended", [&] { return pids_of_relay(session).empty(); });
   out.commits_per_1000_events = static_cast<double>(commits(session) - commits_before) * 1000 / total;
   out.events_per_second = marked_per_second(session, after_seq);

@@ -1,5 +1,5 @@
-// instructions: how many instructions a relay runs for an event. Unlike its CPU time, the same on every
-// machine and beside any load.
+// instructions: the number of instructions that a relay executes per event. Unlike CPU time, it does not
+// depend on the machine or its load.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace outboxd::bench {
 
-// In user space, counted by valgrind's callgrind in two drains of so many events, whose difference leaves out
-// start and stop. Nothing if valgrind is not installed.
+// Instructions in user space, counted by valgrind's callgrind in two drains of different size; their
+// difference excludes start and stop. nullopt if valgrind is not installed.
 std::optional<double> instructions_per_event(const setup& on, std::int64_t few, std::int64_t more);
 
 }  // namespace outboxd::bench

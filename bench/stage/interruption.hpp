@@ -1,12 +1,13 @@
-// interruption: SIGINT and SIGTERM end a run where it can clean up; a second one ends it at once.
+// interruption: the first SIGINT or SIGTERM ends a run at a point where it can clean up; a second one ends it
+// at once.
 #pragma once
 
 namespace outboxd::bench {
 
-// From now on the first signal is only noted.
+// From now on, the first signal is only recorded.
 void note_signals();
 
-// Throws std::runtime_error after a signal. Called by whatever waits or begins something new.
+// Throws std::runtime_error after a signal. Called by code that waits or starts something new.
 void stop_if_interrupted();
 
 }  // namespace outboxd::bench

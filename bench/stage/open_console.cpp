@@ -20,7 +20,7 @@ std::uint16_t port_in(const std::string& line) {
   return static_cast<std::uint16_t>(std::stoi(line.substr(line.find(said_at) + said_at.size())));
 }
 
-// /proc/PID/stat from its third field on: the second one is a name that may have blanks.
+// Parses /proc/PID/stat from its third field on, because the second field is a name that may contain spaces.
 std::vector<std::string> stat_of(pid_t pid) {
   std::string line;
   std::getline(std::ifstream(fmt::format("/proc/{}/stat", pid)), line);

@@ -1,4 +1,4 @@
-// open_console: one outboxd console as a process of its own, and what it costs PostgreSQL.
+// open_console: one outboxd console as a separate process, and its cost for PostgreSQL.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace outboxd::bench {
 
 class open_console {
  public:
-  // Of a relay that serves HTTP at 127.0.0.1:relay_port, or will.
+  // The console of a relay that serves HTTP at 127.0.0.1:relay_port, now or later.
   open_console(const setup& on, const stage& where, std::uint16_t relay_port);
 
   std::uint16_t port() const { return port_; }
   process_usage usage() const { return usage_of(process_.pid()); }
 
-  // CPU of its sessions in PostgreSQL so far: of those that are there, and of all processes of the server
-  // that have ended, for the sessions of `check` come and go. Only differences mean something, and only while
-  // nobody else's sessions end. On our own server only: the processes of others cannot be seen.
+  // CPU used so far by the console's PostgreSQL sessions: those that exist, and all ended server processes,
+  // because the sessions of `check` are short. Only differences are meaningful, and only if no other sessions
+  // end meanwhile. Works only on our own server, because other users' processes are not visible.
   double server_cpu_seconds(test::database& session) const;
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// One session whose transactions are prepared, and travel in one pipeline each.
+// One session that sends each transaction as one pipeline of prepared statements.
 class client {
  public:
   client(const stage& where, std::size_t which)
@@ -38,7 +38,7 @@ class client {
       PGresult* const result = PQgetResult(link());
       if (result == nullptr) {
         if (PQstatus(link()) != CONNECTION_OK) fail();
-        continue;  // the end of one statement's results
+        continue;  // end of a statement's results
       }
       const auto status = PQresultStatus(result);
       PQclear(result);

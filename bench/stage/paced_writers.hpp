@@ -14,12 +14,13 @@ struct pace {
   double events_per_second = 200;
   std::chrono::milliseconds duration{10'000};
   int writers = 8;
-  // Events before that are written, and not measured: the writers connect then.
+  // Events before this time are written but not measured, because the writers are still connecting.
   std::chrono::steady_clock::time_point measured_from{};
 };
 
-// insert: the statement that writes event n. Returns when the COMMIT of each event was sent, by its number
-// from 0. A writer that comes late goes on at once, so a server that cannot keep up is given less.
+// insert: the statement that writes event n. Returns the times at which the COMMITs were sent, indexed by
+// event number from 0. A late writer continues immediately, so a server that cannot keep up receives events
+// at a lower rate.
 std::vector<std::chrono::steady_clock::time_point> write_at_pace(
     const stage& where, const pace& how, const std::function<std::string(std::size_t n)>& insert);
 

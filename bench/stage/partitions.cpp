@@ -25,7 +25,7 @@ void partition(const setup& on, const stage& where, int in_use) {
   if (migration.wait(60s) != test::exit_status{.code = 0, .signal = {}})
     throw std::runtime_error("outboxd migrate failed: " + migration.tail());
   auto session = where.connect();
-  session.exec("DROP TABLE outbox.event_p0");  // empty: the relay would do so while something is measured
+  session.exec("DROP TABLE outbox.event_p0");  // empty: the relay would drop it during the measurement
   for (int used = 1;; ++used) {
     add_published(session, where);
     if (used == in_use) break;

@@ -1,4 +1,4 @@
-// partitions: lets the outbox of a stage be partitioned, and be as old as its partitions say.
+// partitions: partitions the outbox of a stage, and makes it look as old as its partitions.
 #pragma once
 
 #include "stage/setup.hpp"
@@ -6,11 +6,11 @@
 
 namespace outboxd::bench {
 
-// One published event in each of so many partitions, the last of which is written to, and two are ready.
-// Those of before are there to be looked into, so let the relay keep what is old.
+// Creates this many partitions with one published event each; the last one is current, and two further
+// partitions are ready. The relay must keep old events, so that the old partitions stay.
 void partition(const setup& on, const stage& where, int in_use);
 
-// As many published events in an outbox that is not partitioned.
+// Inserts as many published events into an outbox without partitions.
 void leave_whole(const stage& where, int events);
 
 }  // namespace outboxd::bench

@@ -1,4 +1,4 @@
-// pause: of a thread that does something now and then, until it is asked to stop.
+// pause: lets a periodic thread sleep until its next turn or until it is asked to stop.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace outboxd::bench {
 
-// False: it was asked to stop.
+// Returns false if the thread was asked to stop.
 inline bool pause(const std::stop_token& stop, std::chrono::steady_clock::duration how_long) {
   std::mutex mutex;
   std::condition_variable_any never;

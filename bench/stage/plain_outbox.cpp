@@ -76,7 +76,7 @@ drained plain_drain(const setup& on, stage& where, const filling& how, const han
       return condition();
     });
   };
-  // The queue is asked first: a query over the table would compete with the relay.
+  // Checks the queue first, because a query on the table would compete with the relay.
   await_while_it_runs("the queue has every event", [&] { return where.messages() >= how.events; });
   await_while_it_runs("every event is marked", [&] {
     return session.number("SELECT count(*) FROM plain.event WHERE status = 'pending'") == 0;

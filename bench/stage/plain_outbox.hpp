@@ -1,4 +1,4 @@
-// plain_outbox: the outbox table that everybody writes, on a stage, and the relays that people write for it.
+// plain_outbox: a typical hand-written outbox table on a stage, and the typical relays for it.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace outboxd::bench {
 // Creates the table plain.event and its index; with a trigger that notifies each row's id.
 void create_plain_outbox(stage& on, bool notifies = true);
 
-// Which of them: the plain relay has a pool of five.
+// Selects the relay; the plain relay has a pool of five workers.
 struct hand_written {
   std::string program = "plain_relay";
   std::vector<std::string> flags = {};
@@ -33,7 +33,7 @@ class plain_relay {
   test::process process_;
 };
 
-// Fills plain.event, and lets one relay publish everything. Its commits are not counted.
+// Fills plain.event, and runs one relay until everything is published. Its commits are not counted.
 drained plain_drain(const setup& on, stage& where, const filling& how, const hand_written& which = {});
 
 }  // namespace outboxd::bench

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using reading_clock = std::chrono::steady_clock;
 
-// Those of src/console/web/page_now.js and page_stuck.js: after an answer, until the next question.
+// The intervals of src/console/web/page_now.js and page_stuck.js, from a response to the next request.
 constexpr auto pause_of_now = 2s;
 constexpr auto pause_of_stuck = 5s;
 constexpr auto pause_of_checks = 60s;
@@ -26,7 +26,7 @@ std::string body_of(test::http_client& client, const std::string& path) {
   return std::move(answer.body);
 }
 
-// Asks only for the points of the charts that it has not seen.
+// Requests only the chart points that it has not received yet.
 class now_page {
  public:
   void ask(test::http_client& client) {
@@ -76,12 +76,12 @@ void readers::read(reader& by, const std::stop_token& stop) {
     look(by, stop);
   } catch (const std::exception& why) {
     by.failure = why.what();
-    if (by.answered_ms.empty()) ++seeing_;  // nobody waits for it; leave() tells
+    if (by.answered_ms.empty()) ++seeing_;  // failures are reported by leave()
   }
 }
 
 void readers::look(reader& by, const std::stop_token& stop) {
-  // They have not opened their pages in one moment.
+  // Staggers the requests, as if the pages had been opened at different times.
   constexpr auto apart = 200ms;
   if (!pause(stop, apart * (&by - readers_.data()))) return;
   test::http_client client(port_);

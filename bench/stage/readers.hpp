@@ -1,5 +1,5 @@
-// readers: people who have a page of the console open, each in a tab that is seen: it asks what that page
-// asks, at its pace.
+// readers: simulates users who have a console page open in a visible tab: sends the page's requests at its
+// intervals.
 #pragma once
 
 #include <atomic>
@@ -10,20 +10,20 @@
 
 namespace outboxd::bench {
 
-// How long answers took, in milliseconds.
+// Response times in milliseconds.
 struct readers_tally {
   std::vector<double> now_ms;
   std::vector<double> stuck_ms;
 };
 
-// Every other one looks at Now, the rest at Stuck.
+// Half of the readers have the page Now open, the others the page Stuck.
 class readers {
  public:
   readers(std::uint16_t port, int count);
 
-  // Each of them has been answered.
+  // True if each reader has received a response.
   bool all_see() const { return seeing_ == static_cast<int>(threads_.size()); }
-  // Throws when one of them got something else than an answer.
+  // Throws if a request of any reader failed.
   readers_tally leave();
 
  private:
@@ -39,7 +39,7 @@ class readers {
   std::uint16_t port_;
   std::atomic<int> seeing_ = 0;
   std::vector<reader> readers_;
-  std::vector<std::jthread> threads_;  // last: they use what is above
+  std::vector<std::jthread> threads_;  // last, because the threads use the members above
 };
 
 }  // namespace outboxd::bench

@@ -5,7 +5,7 @@
 
 namespace outboxd::bench {
 
-// The exchange is the stage's, so none is to be declared.
+// The stage has declared its exchange, so the relay declares none.
 std::vector<std::string> relay_arguments(const setup& on, const std::vector<std::string>& flags) {
   std::vector<std::string> all{"run", "--amqp-declare", "false"};
   all.insert(all.end(), flags.begin(), flags.end());
@@ -16,7 +16,7 @@ std::vector<std::string> relay_arguments(const setup& on, const std::vector<std:
 std::map<std::string, std::string> relay_environment(const setup& on, const stage& where) {
   return {{"OUTBOXD_DATABASE_URL", where.url()},
           {"OUTBOXD_AMQP_URL", on.amqp_url},
-          {"OUTBOXD_HTTP_LISTEN", "off"}};  // several of them run on this machine
+          {"OUTBOXD_HTTP_LISTEN", "off"}};  // several relays run on this machine
 }
 
 relay::relay(const setup& on, const stage& where, const std::vector<std::string>& flags)

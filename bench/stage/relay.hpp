@@ -1,4 +1,4 @@
-// relay: one outboxd run as a process of its own.
+// relay: `outboxd run` as a separate process.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@
 
 namespace outboxd::bench {
 
-// The default of relay.lanes, and what the promised figures are measured with.
+// The default of relay.lanes, with which the promised figures are measured.
 inline constexpr int default_lanes = 2;
 
-// What every outboxd run is started with.
+// The arguments of every `outboxd run`.
 std::vector<std::string> relay_arguments(const setup& on, const std::vector<std::string>& flags);
 std::map<std::string, std::string> relay_environment(const setup& on, const stage& where);
 
@@ -27,16 +27,16 @@ class relay {
   process_usage usage() const { return usage_of(process_.pid()); }
   bool running() { return process_.running(); }
   std::string tail() { return process_.tail(); }
-  // How many shards it leads, by its log.
+  // The number of shards that it leads, according to its log.
   int leads() const;
-  // Waits until its log says that it leads one.
+  // Waits until its log says that it leads a shard.
   void await_lead();
-  // It has PostgreSQL and the broker: it leads, or could.
+  // True if it is connected to PostgreSQL and the broker, so that it leads or could lead.
   bool ready() const;
   void kill();
-  // SIGTERM; waits for nothing.
+  // Sends SIGTERM without waiting.
   void ask_to_stop();
-  // SIGTERM; throws unless it then ends in order.
+  // Sends SIGTERM, and throws unless the relay exits with success.
   void stop();
 
  private:

@@ -31,7 +31,7 @@ void await_notification(test::database& session) {
   }
 }
 
-// From the sending of a COMMIT to its notification.
+// From sending a COMMIT to receiving its notification.
 class notify_path {
  public:
   explicit notify_path(const stage& where) : writer_(where.connect()), listener_(where.connect()) {
@@ -56,7 +56,7 @@ class notify_path {
   test::database listener_;
 };
 
-// From a publish to its consumer.
+// From publish to consumer.
 class publish_path {
  public:
   publish_path(const setup& on, stage& where, std::size_t size)

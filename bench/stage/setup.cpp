@@ -26,7 +26,7 @@ std::string variable(const char* name) {
 }  // namespace
 
 void require_own_servers(const setup& on) {
-  // A directory of the benchmarks alone: tests and demo have another one.
+  // A directory used only by the benchmarks; tests and demo have their own.
   if (std::filesystem::path(variable("OUTBOXD_SERVICES_DIR")).filename() != "bench-services")
     refuse("The server");
   test::database session(on.database_url);

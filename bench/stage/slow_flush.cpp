@@ -32,7 +32,7 @@ void restart(const variables& environment) {
   pg_ctl({"-w", "-s", "start"}, environment);
 }
 
-// Where the server's user can read it: the checkout may be closed to it.
+// Copied to a place that the server's user can read, which may not be true of the checkout.
 fs::path place_library(const setup& on) {
   const auto target =
       fs::path(test::required_environment("OUTBOXD_TEST_PGDATA")).parent_path() / "slow_flush.so";

@@ -1,4 +1,4 @@
-// slow_flush: the benchmarks' own PostgreSQL restarted with flushes that take longer, until this object goes.
+// slow_flush: restarts the benchmarks' own PostgreSQL with slower flushes until this object is destroyed.
 #pragma once
 
 #include <chrono>
@@ -10,14 +10,14 @@ namespace outboxd::bench {
 
 class slow_flush {
  public:
-  // Throws when the server is not our own, or does not start. No session survives it.
+  // Throws if the server is not our own or does not start. All sessions are lost.
   slow_flush(const setup& on, std::chrono::microseconds at_least);
   ~slow_flush();
   slow_flush(const slow_flush&) = delete;
   slow_flush& operator=(const slow_flush&) = delete;
 };
 
-// Milliseconds of a commit of one row by one session, most of which is the flush; the median of a few.
+// The median duration in milliseconds of a few single-row commits by one session, which is mostly the flush.
 double commit_milliseconds(const setup& on);
 
 }  // namespace outboxd::bench

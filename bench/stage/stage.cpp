@@ -14,7 +14,7 @@ namespace outboxd::bench {
 namespace {
 
 std::string unique_name() {
-  stop_if_interrupted();  // before anything is made that would have to be removed
+  stop_if_interrupted();  // before anything is created that would have to be removed
   static int counter = 0;
   return fmt::format("outboxd.bench.{}.{}", getpid(), ++counter);
 }
@@ -31,7 +31,7 @@ void migrate(const setup& on, const std::string& url, int shards) {
 
 }  // namespace
 
-// An exchange of its own: with one that others use, the events could reach queues of theirs.
+// A separate exchange, so that the events do not reach other users' queues.
 stage::stage(const setup& on, test::queue_type type, bool autovacuum, int shards)
     : on_(on), name_(unique_name()), database_(on.database_url), broker_(on.amqp_url) {
   migrate(on, url(), shards);
@@ -68,7 +68,7 @@ void stage::insert(test::database& session, const filling& how) {
        std::to_string(how.events)});
 }
 
-// In portions, as events are published: one transaction of five million rows is another thing.
+// In portions, like events that are published: a single transaction of five million rows behaves differently.
 void stage::add_published(const filling& like, std::int64_t count) {
   constexpr std::int64_t portion = 250'000;
   auto session = connect();
@@ -94,7 +94,7 @@ std::int64_t stage::fill(const filling& how) {
   return before;
 }
 
-// The next checkpoint is then far away. On a server that is not our own it may not be allowed.
+// Postpones the next automatic checkpoint. On a server that is not our own, this may not be allowed.
 void stage::come_to_rest(test::database& session) const {
   empty_broker_log(on_);
   try {

@@ -1,4 +1,5 @@
-// stage: a database with an outbox, and an exchange with a queue, of one measurement alone; all gone with it.
+// stage: a database with an outbox, and an exchange with a queue, for a single measurement; the destructor
+// removes them.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +11,20 @@
 
 namespace outboxd::bench {
 
-// Events to be drained.
+// The events to drain.
 struct filling {
   std::int64_t events = 100'000;
   std::int64_t aggregates = 20'000;
   std::int64_t size = 200;  // bytes of the text in the payload
 
-  // Of the message: {"a": 12345, "n": 123456, "text": "…"}
+  // The message: {"a": 12345, "n": 123456, "text": "…"}
   std::int64_t body_bytes() const { return size + 37; }
 };
 
 class stage {
  public:
-  // autovacuum: on the outbox. Off where a part vacuums by hand, so that no round meets it by chance.
+  // autovacuum: for the outbox. Off for parts that run VACUUM themselves, so that autovacuum does not disturb
+  // a round.
   explicit stage(const setup& on, test::queue_type type = test::queue_type::quorum, bool autovacuum = false,
                  int shards = 1);
   ~stage();
@@ -36,20 +38,20 @@ class stage {
   // Routes to the queue.
   const std::string& event_type() const { return name_; }
 
-  // Messages in the queue. A quorum queue may count a moment late.
+  // The number of messages in the queue. For a quorum queue, the number may lag slightly.
   std::int64_t messages();
   void purge();
 
-  // Inserts pending events, and leaves the table vacuumed and analysed and the servers at rest, so that every
-  // round begins alike. Returns the last seq before them.
+  // Inserts pending events, vacuums and analyzes the table, and waits until the servers are idle, so that
+  // every round starts in the same state. Returns the last seq before the events.
   std::int64_t fill(const filling& how);
-  // Inserts without that: INSERT … SELECT in one transaction.
+  // Only inserts, with INSERT … SELECT in one transaction.
   void insert(test::database& session, const filling& how);
-  // Inserts events like those that are published already; the queue has none of them.
+  // Inserts events as if they had been published; the queue does not contain them.
   void add_published(const filling& like, std::int64_t count);
-  // A checkpoint, and an empty log of the broker: so that neither comes in the middle of a round.
+  // Runs a checkpoint and empties the broker's log, so that neither happens during a round.
   void come_to_rest(test::database& session) const;
-  // Removes the finished events after this seq, and empties the queue.
+  // Deletes the finished events after this seq, and empties the queue.
   void clear(std::int64_t after);
 
  private:

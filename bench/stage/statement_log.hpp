@@ -1,4 +1,5 @@
-// statement_log: counts the statements that the benchmarks' own PostgreSQL runs in one database, by its log.
+// statement_log: counts the statements that the benchmarks' own PostgreSQL runs in one database, from its
+// log.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,11 @@ namespace outboxd::bench {
 
 class statement_log {
  public:
-  // Sessions of this database that begin after this are counted; our own that are connected already are not.
+  // Counts sessions of this database that start later; our own existing connections are not counted.
   explicit statement_log(const stage& where);
 
-  // All so far, also those inside a pipeline, one by one. The server must have our own log file.
+  // The number of statements so far; statements in a pipeline are counted individually. The server must use
+  // our own log file.
   std::int64_t count() const;
 
  private:
